@@ -1,0 +1,122 @@
+#include "base/hash.hpp"
+
+#include <openssl/evp.h>
+
+#include <cstring>
+
+#include "base/assert.hpp"
+
+#if defined(__x86_64__)
+#include <nmmintrin.h>
+#endif
+
+namespace pawl {
+namespace {
+
+constexpr std::uint32_t kCastagnoliReversed = 0x82F63B78U;
+
+constexpr std::array<std::uint32_t, 256> make_table() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    std::uint32_t value = i;
+    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1U) != 0 ? kCastagnoliReversed : 0U);
+    table[i] = value;
+  }
+  return table;
+}
+
+std::uint32_t crc_by_table(std::string_view bytes, std::uint32_t crc) {
+  static constexpr auto kTable = make_table();
+  for (const char byte : bytes) crc = kTable[(crc ^ static_cast<std::uint8_t>(byte)) & 0xFFU] ^ (crc >> 8);
+  return crc;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) std::uint32_t crc_by_instruction(std::string_view bytes, std::uint32_t crc) {
+  const char* at = bytes.data();
+  std::size_t left = bytes.size();
+  std::uint64_t wide = crc;
+  for (; left >= 8; at += 8, left -= 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at, 8);
+    wide = _mm_crc32_u64(wide, word);
+  }
+  auto narrow = static_cast<std::uint32_t>(wide);
+  for (; left > 0; ++at, --left) narrow = _mm_crc32_u8(narrow, static_cast<std::uint8_t>(*at));
+  return narrow;
+}
+#endif
+
+}  // namespace
+
+std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("sse4.2")) return ~crc_by_instruction(bytes, ~seed);
+#endif
+  return ~crc_by_table(bytes, ~seed);
+}
+
+Sha256 sha256(std::string_view a, std::string_view b, std::string_view c) {
+  // One context per thread: making one costs more than hashing a small record.
+  struct Context {
+    EVP_MD_CTX* handle = EVP_MD_CTX_new();
+    const EVP_MD* method = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+    Context() = default;
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+    ~Context() {
+      EVP_MD_CTX_free(handle);
+      EVP_MD_free(const_cast<EVP_MD*>(method));
+    }
+  };
+  thread_local Context context;
+  Sha256 hash{};
+  unsigned size = 0;
+  bool ok = EVP_DigestInit_ex2(context.handle, context.method, nullptr) == 1;
+  for (const std::string_view part : {a, b, c}) {
+    if (!part.empty()) ok = ok && EVP_DigestUpdate(context.handle, part.data(), part.size()) == 1;
+  }
+  ok = ok && EVP_DigestFinal_ex(context.handle, hash.data(), &size) == 1;
+  PAWL_ASSERT(ok && size == hash.size());
+  return hash;
+}
+
+std::string to_hex(std::string_view bytes) {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string hex;
+  hex.reserve(bytes.size() * 2);
+  for (const char byte : bytes) {
+    hex += kDigits[static_cast<std::uint8_t>(byte) >> 4];
+    hex += kDigits[static_cast<std::uint8_t>(byte) & 15];
+  }
+  return hex;
+}
+
+std::string to_hex(const Sha256& hash) {
+  return to_hex(std::string_view(reinterpret_cast<const char*>(hash.data()), hash.size()));
+}
+
+std::string to_hex(std::uint32_t value) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>((value >> shift) & 0xFFU);
+  return to_hex(bytes);
+}
+
+std::string from_hex(std::string_view hex) {
+  const auto digit = [](char c) -> int {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return -1;
+  };
+  std::string bytes;
+  if (hex.size() % 2 != 0) return bytes;
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    const int high = digit(hex[i]);
+    const int low = digit(hex[i + 1]);
+    if (high < 0 || low < 0) return {};
+    bytes += static_cast<char>(high * 16 + low);
+  }
+  return bytes;
+}
+
+}  // namespace pawl

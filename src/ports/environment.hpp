@@ -1,0 +1,53 @@
+// Time, randomness and identity, as ports: nothing in Pawl asks the operating system for these directly.
+#pragma once
+
+#include <pawl/types.hpp>
+#include <string>
+
+namespace pawl {
+
+/// Thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  /// Wall time; it may jump in both directions.
+  [[nodiscard]] virtual Timestamp now() = 0;
+  /// Never goes back; for measuring and waiting.
+  [[nodiscard]] virtual std::int64_t monotonic_us() = 0;
+  virtual void sleep_us(std::int64_t duration_us) = 0;
+};
+
+/// Thread-safe.
+class Random {
+ public:
+  virtual ~Random() = default;
+  [[nodiscard]] virtual std::uint64_t next() = 0;
+};
+
+/// Who holds a lock, for messages, and which boot of which machine this is.
+struct Owner {
+  std::string boot_id;  // changes with every start of the machine
+  std::uint64_t pid = 0;
+  std::uint64_t started = 0;  // of the process, in the kernel's ticks
+  std::string host;
+  std::string program;  // for people
+};
+
+struct Environment {
+  Clock* clock = nullptr;
+  Random* random = nullptr;
+  Owner owner;
+};
+
+[[nodiscard]] inline Uuid make_uuid(Random& random) {
+  Uuid uuid;
+  for (int half = 0; half < 2; ++half) {
+    const std::uint64_t bits = random.next();
+    for (int i = 0; i < 8; ++i) uuid.bytes[static_cast<std::size_t>(half * 8 + i)] = static_cast<std::uint8_t>(bits >> (8 * i));
+  }
+  uuid.bytes[6] = static_cast<std::uint8_t>((uuid.bytes[6] & 0x0FU) | 0x40U);
+  uuid.bytes[8] = static_cast<std::uint8_t>((uuid.bytes[8] & 0x3FU) | 0x80U);
+  return uuid;
+}
+
+}  // namespace pawl

@@ -1,0 +1,35 @@
+#include "ports/file_system.hpp"
+
+#include <array>
+
+namespace pawl {
+
+std::string_view to_text(SyncPoint point) {
+  static constexpr std::array<std::string_view, kSyncPointCount> kNames = {
+      "journal_batch", "journal_takeover", "segment_created", "segment_recycled", "journal_folder",
+      "blob",          "blob_folder",      "published_file",  "published_folder", "published_all",
+      "store_file",    "store_folder",     "side_file"};
+  return kNames[static_cast<std::size_t>(point)];
+}
+
+Result<std::string> FileSystem::read_file(std::string_view path, std::uint64_t size_max) {
+  PAWL_TRY_ASSIGN(const auto file, open(path, OpenMode::read));
+  PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
+  if (size > size_max) {
+    return fail(Error{Code::read_failed, fmt::format("the file has {} bytes, more than {} expected", size, size_max),
+                      std::string(path), {}, 0});
+  }
+  return file->read_at(0, size);
+}
+
+std::string join_path(std::string_view folder, std::string_view name) {
+  if (folder.empty()) return std::string(name);
+  return fmt::format("{}/{}", folder, name);
+}
+
+std::string_view parent_folder(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view{} : path.substr(0, slash);
+}
+
+}  // namespace pawl

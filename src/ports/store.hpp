@@ -1,0 +1,83 @@
+// The store as a port. The clauses (S1..S16) are the contract: `testing/store_contract.hpp` tests each
+// one by its number on every adapter.
+//
+// Saving
+//  S1  A saved state is restored byte for byte, by this handle and by any other.
+//  S2  A run's sequence numbers are 1, 2, 3, ... in the order in which saves were made; an acknowledged
+//      or visible number is never used again.
+//  S3  Any earlier checkpoint is restored as it was when it was saved.
+//  S4  A state equal to the last one, with the same kind, status, name, stage, step and metadata and no
+//      events, is answered with the last checkpoint (`unchanged`) and writes nothing; with
+//      Duplicates::write it is written.
+//  S5  `expected_parent` other than the last sequence (0: none yet) fails with parent_conflict; nothing is written.
+//  S6  A save with a caller's id that was saved before in this run is answered with that checkpoint
+//      (`repeated`), whatever was saved in between, and writes nothing. The same id with a different
+//      body, form or kind fails with caller_id_reused.
+//  S7  A patch is applied to the last state (`{}` where there is none); an inapplicable one fails with
+//      invalid_patch and writes nothing.
+//  S8  A failed save changes nothing that is visible; the next one gets the same sequence number.
+//  S9  Events are kept in order, numbered from 1, with the sequence of their save.
+// Runs
+//  S10 One writer per run: a second open_run fails with run_busy and names the first; after the first is
+//      closed or destroyed it succeeds. Different runs never disturb each other.
+//  S11 A run's durability level is recorded when the run is made; opening it with another one fails
+//      with durability_fixed.
+//  S12 Timestamps never go back within a run, whatever the clock does.
+// Reading
+//  S13 Reading needs no lock and sees every acknowledged save. A missing run is run_not_found, a missing
+//      checkpoint checkpoint_not_found. A run exists from its first save on.
+//  S14 Checkpoints are listed in ascending order after a given sequence, at most `limit`.
+//  S15 Runs are listed by the time of their last save, newest first, at most `limit`.
+//  S16 `latest`, sequence, name, stage, step and UUID address a checkpoint; where several fit, the newest.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <pawl/check.hpp>
+#include <pawl/save.hpp>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace pawl {
+
+/// The one writer of a run. Thread-safe. Destroying it closes it.
+class RunWriter {
+ public:
+  RunWriter() = default;
+  RunWriter(const RunWriter&) = delete;
+  RunWriter& operator=(const RunWriter&) = delete;
+  virtual ~RunWriter() = default;
+
+  /// Saves, and returns when the save is as durable as the run's level says. `body` must be valid JSON
+  /// (the engine checks it). Fails with outcome_unknown where durability could not be learnt: from then
+  /// on this handle refuses with handle_failed.
+  virtual Result<Saved> save(const SaveRequest& request) = 0;
+  /// Makes everything saved so far durable, at any level.
+  virtual Result<void> flush() = 0;
+  [[nodiscard]] virtual RunInfo info() const = 0;
+};
+
+/// Thread-safe. No exception leaves it. Writers must be destroyed before their store.
+class Store {
+ public:
+  Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  virtual ~Store() = default;
+
+  virtual Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) = 0;
+
+  virtual Result<Restored> restore(const RunId& run, const Which& which) = 0;
+  virtual Result<RunInfo> run(const RunId& run) = 0;
+  virtual Result<std::vector<RunInfo>> runs(std::size_t limit) = 0;
+  virtual Result<CheckpointInfo> checkpoint(const RunId& run, const Which& which) = 0;
+  virtual Result<std::vector<CheckpointInfo>> checkpoints(const RunId& run, Sequence after, std::size_t limit) = 0;
+  virtual Result<std::vector<Event>> events(const RunId& run, std::uint64_t after_number, std::size_t limit) = 0;
+
+  /// Looks at everything in `scope` and names what is damaged; with repair, mends what can be mended
+  /// without losing anything that was acknowledged.
+  virtual Result<CheckReport> check(const CheckScope& scope, Repair repair) = 0;
+};
+
+}  // namespace pawl
