@@ -6,8 +6,8 @@
 namespace pawl {
 
 struct CheckScope {
-  std::optional<RunId> run;  // none: the whole store
-  Sequence sequence;         // with a run: this checkpoint only
+  std::optional<RunId> run = {};  // none: the whole store
+  Sequence sequence = {};         // with a run: this checkpoint only
 };
 
 enum class Repair : std::uint8_t { no, yes };
@@ -21,15 +21,15 @@ struct Finding {
   };
   Severity severity = Severity::note;
   Code code{};
-  std::string file;
-  std::string run;
-  Sequence sequence;
-  std::string what;
-  std::string advice;
+  std::string file = {};
+  std::string run = {};
+  Sequence sequence = {};
+  std::string what = {};
+  std::string advice = {};
 };
 
 struct CheckReport {
-  std::vector<Finding> findings;
+  std::vector<Finding> findings = {};
   std::uint64_t runs = 0;
   std::uint64_t checkpoints = 0;
   std::uint64_t files = 0;

@@ -6,7 +6,7 @@
 namespace pawl {
 
 struct NewEvent {
-  std::string type;
+  std::string type = {};
   std::string data = "{}";  // JSON as text
 };
 
@@ -21,19 +21,19 @@ enum class Duplicates : std::uint8_t {
 };
 
 struct SaveRequest {
-  std::string_view body;  // JSON text; comes back exactly as given (Form::state)
+  std::string_view body = {};  // JSON text; comes back exactly as given (Form::state)
   Form form = Form::state;
   Kind kind = Kind::manual;
   Status status = Status::active;
   Reason reason = Reason::manual;
-  std::string name;
-  std::string caller_id;
-  std::string stage;
-  std::string step;
-  std::string metadata;  // a JSON object as text, or empty
-  std::optional<Sequence> expected_parent;
+  std::string name = {};
+  std::string caller_id = {};
+  std::string stage = {};
+  std::string step = {};
+  std::string metadata = {};  // a JSON object as text, or empty
+  std::optional<Sequence> expected_parent = {};
   Duplicates duplicates = Duplicates::answer;
-  std::vector<NewEvent> events;
+  std::vector<NewEvent> events = {};
 };
 
 struct Saved {
@@ -42,38 +42,38 @@ struct Saved {
     unchanged,  // the last checkpoint holds this state already
     repeated,   // this caller's id was saved before
   };
-  Sequence sequence;
-  Uuid id;
-  std::string checksum;
+  Sequence sequence = {};
+  Uuid id = {};
+  std::string checksum = {};
   Outcome outcome = Outcome::written;
 };
 
 struct Restored {
-  CheckpointInfo info;
-  std::string state;
+  CheckpointInfo info = {};
+  std::string state = {};
 };
 
 /// How a run is opened for writing.
 struct RunOptions {
-  std::optional<Durability> durability;  // none: sync for a new run, the recorded one otherwise
-  std::string workflow;
-  std::string workflow_hash;
-  std::string session;
+  std::optional<Durability> durability = {};  // none: sync for a new run, the recorded one otherwise
+  std::string workflow = {};
+  std::string workflow_hash = {};
+  std::string session = {};
 };
 
 /// Which checkpoint of a run: the part behind `@`.
 struct Which {
   enum class By : std::uint8_t { latest, sequence, name, stage, step, uuid };
   By by = By::latest;
-  Sequence sequence;
-  std::string label;  // name, stage or step
-  Uuid uuid;
+  Sequence sequence = {};
+  std::string label = {};  // name, stage or step
+  Uuid uuid = {};
 };
 
 /// `RUN`, `RUN@SEQ`, `RUN@latest`, `RUN@step:ID`, `RUN@stage:ID`, `RUN@name:X` or `RUN@UUID`.
 struct Address {
   RunId run;
-  Which which;
+  Which which = {};
   [[nodiscard]] static Result<Address> parse(std::string_view text);
 };
 

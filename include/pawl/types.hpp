@@ -104,48 +104,48 @@ enum class Durability : std::uint8_t { sync, async, exit };
 
 /// A checkpoint without its state.
 struct CheckpointInfo {
-  Sequence sequence;
-  Sequence parent;  // 0: the first one
-  Uuid id;
-  Timestamp created;
+  Sequence sequence = {};
+  Sequence parent = {};  // 0: the first one
+  Uuid id = {};
+  Timestamp created = {};
   Kind kind = Kind::manual;
   Status status = Status::active;
   Reason reason = Reason::manual;
-  std::string name;       // given by the user; unique use is not required, the newest one counts
-  std::string caller_id;  // the caller's id of the save
-  std::string stage;
-  std::string step;
-  std::string metadata;            // a JSON object as text, or empty
+  std::string name = {};       // given by the user; unique use is not required, the newest one counts
+  std::string caller_id = {};  // the caller's id of the save
+  std::string stage = {};
+  std::string step = {};
+  std::string metadata = {};            // a JSON object as text, or empty
   std::uint64_t state_bytes = 0;   // size of the state
   std::uint64_t stored_bytes = 0;  // size of what is stored for it
   bool whole = true;               // stored whole, or as a difference to its parent
-  std::string checksum;            // "sha256:..." over the stored payload
+  std::string checksum = {};            // "sha256:..." over the stored payload
   auto operator<=>(const CheckpointInfo&) const = default;
 };
 
 /// A run without its checkpoints.
 struct RunInfo {
   RunId id;
-  Uuid uuid;
-  Timestamp created;
-  Timestamp updated;
-  Sequence latest;
+  Uuid uuid = {};
+  Timestamp created = {};
+  Timestamp updated = {};
+  Sequence latest = {};
   Status status = Status::active;
   Kind kind = Kind::manual;
   Durability durability = Durability::sync;
-  std::string workflow;       // path or name of the definition; may be empty
-  std::string workflow_hash;  // may be empty
-  std::string session;        // may be empty
-  std::optional<Uuid> fork_of_run;
-  Sequence fork_of_sequence;
+  std::string workflow = {};       // path or name of the definition; may be empty
+  std::string workflow_hash = {};  // may be empty
+  std::string session = {};        // may be empty
+  std::optional<Uuid> fork_of_run = {};
+  Sequence fork_of_sequence = {};
 };
 
 struct Event {
   std::uint64_t number = 0;  // within the run, from 1
-  Sequence sequence;         // of the checkpoint it was saved with
-  Timestamp created;
-  std::string type;
-  std::string data;  // JSON as text
+  Sequence sequence = {};         // of the checkpoint it was saved with
+  Timestamp created = {};
+  std::string type = {};
+  std::string data = {};  // JSON as text
   auto operator<=>(const Event&) const = default;
 };
 

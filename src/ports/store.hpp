@@ -7,7 +7,7 @@
 //      or visible number is never used again.
 //  S3  Any earlier checkpoint is restored as it was when it was saved.
 //  S4  A state equal to the last one, with the same kind, status, name, stage, step and metadata and no
-//      events, is answered with the last checkpoint (`unchanged`) and writes nothing; with
+//      events and no caller's id, is answered with the last checkpoint (`unchanged`) and writes nothing; with
 //      Duplicates::write it is written.
 //  S5  `expected_parent` other than the last sequence (0: none yet) fails with parent_conflict; nothing is written.
 //  S6  A save with a caller's id that was saved before in this run is answered with that checkpoint

@@ -1,0 +1,98 @@
+# The front door. Each target installs what it needs, says little while all is well, and leaves the
+# output of its compilers and tests in build/*.log.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+MINUTES ?= 5
+SECONDS_EACH ?= 600
+# ccache may use precompiled headers only when told that no time macro is in them.
+export CCACHE_SLOPPINESS := pch_defines,time_macros
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+export PYTHONDONTWRITEBYTECODE := 1
+
+quietly := tools/quietly
+# $(call compile,PRESET,configure arguments,build arguments)
+compile = $(quietly) build/$(1).log "building $(1)" \
+  bash -ec 'cmake --preset $(1) $(2); cmake --build --preset $(1) $(3)'
+# $(call ctest,NAME,ctest arguments): shows ctest's closing lines, or what failed.
+ctest = $(quietly) --show '^[0-9]+% tests passed|^Total Test time' \
+  --drop '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test +\#.* Passed )' \
+  build/$(1)-test.log "testing $(1)" ctest $(2)
+
+.PHONY: help build demo test sanitize torture fuzz mutants bench coverage tidy format install clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+build: ## Compile build/release/pawl
+	@tools/install-deps build
+	# A folder that was configured for the tests stays so; a fresh one does without their packages.
+	tests=; [ -e build/release/CMakeCache.txt ] || tests=-DPAWL_TESTS=OFF
+	$(call compile,release,'"$$tests"',--target pawl)
+
+demo: build ## See it save, crash and restore
+	@examples/demo.sh
+
+test: ## Run all tests: the gate of every change
+	@tools/install-deps build test
+	$(call compile,release,-DPAWL_TESTS=ON)
+	$(call ctest,release,--test-dir build/release --output-on-failure --no-tests=error -j2)
+
+sanitize: ## Run the tests under the address, undefined behaviour and thread sanitizers
+	@tools/install-deps build test clang
+	$(foreach preset,asan ubsan tsan,$(call compile,$(preset)); $(call ctest,$(preset),--preset $(preset));)
+
+torture: build ## Kill writers at random for MINUTES (5) and check what they were promised
+	@tests/crash/torture.py --minutes $(MINUTES)
+
+mutants: ## Break the code on purpose, one place at a time, and see that a test fails
+	@tools/install-deps build test
+	tests/crash/mutants.py
+
+fuzz: ## Run each fuzz target for SECONDS_EACH (600); inputs are kept in build/fuzz/corpus
+	@tools/install-deps build clang
+	$(call compile,fuzz)
+	for target in build/fuzz/fuzz_*; do
+	  [ -f "$$target" ] && [ -x "$$target" ] || continue
+	  name=$$(basename "$$target")
+	  mkdir -p "build/fuzz/corpus/$$name" build/fuzz/findings
+	  $(quietly) "build/$$name.log" "fuzzing $$name" "$$target" -max_total_time=$(SECONDS_EACH) -timeout=10 \
+	    -rss_limit_mb=1024 -artifact_prefix="build/fuzz/findings/$$name-" "build/fuzz/corpus/$$name"
+	done
+
+bench: ## Measure, beside other stores
+	@tools/install-deps build bench
+	$(call compile,bench)
+	build/bench/pawl_bench
+
+coverage: ## Count the lines that the tests run
+	@tools/install-deps build test
+	$(call compile,coverage)
+	find build/coverage -name '*.gcda' -delete
+	$(call ctest,coverage,--preset coverage)
+	tools/coverage.py build/coverage
+
+tidy: ## Check layers and habits, and run clang-tidy over src
+	@tools/install-deps build test clang
+	tools/layers.py
+	tools/tidy.py
+	$(quietly) build/tidy.log "configuring clang-tidy" cmake --preset tidy
+	$(quietly) --drop '^(\[[ 0-9/]+\]|[0-9]+ warnings? (generated|treated)|Suppressed |Use -)|clang-tidy-19 ' \
+	  build/clang-tidy.log "clang-tidy" \
+	  run-clang-tidy-19 -clang-tidy-binary clang-tidy-19 -p build/tidy -j $(JOBS) -quiet "^$(CURDIR)/src/"
+
+format: ## Lay the C++ out as .clang-format says
+	@tools/install-deps clang
+	git ls-files -z --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.h' | xargs -0 -r clang-format-19 -i
+
+install: build ## Put pawl under PREFIX (/usr/local)
+	@$(quietly) build/install.log "installing" cmake --install build/release --prefix "$(DESTDIR)$(PREFIX)"
+	printf '  %s\n' "$(DESTDIR)$(PREFIX)/bin/pawl"
+
+clean: ## Remove build/
+	@rm -rf build

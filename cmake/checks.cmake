@@ -1,0 +1,12 @@
+# The checks of the source tree, as tests: the folder graph, the habits of the code, and the checks themselves.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+function(pawl_check name)
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS check)
+endfunction()
+
+pawl_check(layers tools/layers.py)
+pawl_check(layers_test tools/layers_test.py)
+pawl_check(tidy tools/tidy.py --compile-commands ${CMAKE_BINARY_DIR}/compile_commands.json)
+pawl_check(tidy_test tools/tidy_test.py)

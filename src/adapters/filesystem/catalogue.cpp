@@ -1,0 +1,241 @@
+#include "adapters/filesystem/catalogue.hpp"
+
+#include <sqlite3.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "base/hash.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr int kBusyTimeoutMs = 10'000;
+constexpr int kFormat = 1;
+/// Up to this size the whole file is checked before it is believed; a check costs about 1 ms for it.
+constexpr std::uintmax_t kCheckedBytesMax = 256U << 10;
+
+constexpr const char* kSchema =
+    "CREATE TABLE IF NOT EXISTS runs(run TEXT PRIMARY KEY, uuid TEXT, created INTEGER, updated INTEGER, latest INTEGER,"
+    " status INTEGER, kind INTEGER, durability INTEGER, workflow TEXT, workflow_hash TEXT, session TEXT, row_check INTEGER)"
+    " WITHOUT ROWID;"
+    "CREATE INDEX IF NOT EXISTS runs_by_update ON runs(updated DESC, run);"
+    "CREATE TABLE IF NOT EXISTS saves(run TEXT, caller TEXT, seq INTEGER, id TEXT, checksum TEXT, kind INTEGER, fingerprint TEXT,"
+    " row_check INTEGER, PRIMARY KEY(run, caller)) WITHOUT ROWID;";
+
+struct CloseDatabase {
+  void operator()(sqlite3* database) const { sqlite3_close(database); }
+};
+using Database = std::unique_ptr<sqlite3, CloseDatabase>;
+
+Error sqlite_error(sqlite3* database, const std::string& path) {
+  const int code = database != nullptr ? sqlite3_errcode(database) : SQLITE_NOMEM;
+  const Code mapped = code == SQLITE_FULL                               ? Code::disk_full
+                      : code == SQLITE_READONLY || code == SQLITE_PERM ? Code::permission_denied
+                      : code == SQLITE_BUSY                            ? Code::store_busy
+                                                                       : Code::store_damaged;
+  return Error{mapped, fmt::format("the catalogue can't be used: {}", database != nullptr ? sqlite3_errmsg(database) : "no memory"),
+               path, "delete catalogue.db; it is rebuilt from the runs' files", 0};
+}
+
+/// A prepared statement with its bound values.
+class Statement {
+ public:
+  Statement(sqlite3* database, const char* text) { sqlite3_prepare_v2(database, text, -1, &statement_, nullptr); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+  ~Statement() { sqlite3_finalize(statement_); }
+
+  Statement& bind(std::string_view text) {
+    sqlite3_bind_text(statement_, ++bound_, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+    return *this;
+  }
+  Statement& bind(std::int64_t number) {
+    sqlite3_bind_int64(statement_, ++bound_, number);
+    return *this;
+  }
+  /// SQLITE_ROW, SQLITE_DONE or an error.
+  int step() { return statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_); }
+  void reset() {
+    sqlite3_reset(statement_);
+    bound_ = 0;
+  }
+  [[nodiscard]] std::string text(int column) const {
+    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+    return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+  }
+  [[nodiscard]] std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
+
+ private:
+  sqlite3_stmt* statement_ = nullptr;
+  int bound_ = 0;
+};
+
+Result<Database> open_database(const std::string& path, int flags) {
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database database(raw);
+  if (code != SQLITE_OK) return fail(sqlite_error(database.get(), path));
+  sqlite3_busy_timeout(database.get(), kBusyTimeoutMs);
+  return database;
+}
+
+Result<void> execute(sqlite3* database, const char* text, const std::string& path) {
+  if (sqlite3_exec(database, text, nullptr, nullptr, nullptr) != SQLITE_OK) return fail(sqlite_error(database, path));
+  return {};
+}
+
+std::int64_t check_of(const RunInfo& run) {
+  return crc32c(fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", run.id.text(), run.uuid.text(), run.created.us, run.updated.us,
+                            run.latest.value, static_cast<int>(run.status), static_cast<int>(run.kind),
+                            static_cast<int>(run.durability), run.workflow, run.workflow_hash, run.session));
+}
+
+std::int64_t check_of(const CatalogueSave& save) {
+  return crc32c(fmt::format("{}|{}|{}|{}|{}|{}|{}", save.run, save.caller_id, save.sequence.value, save.id.text(),
+                            save.checksum, static_cast<int>(save.kind), save.fingerprint));
+}
+
+/// Two ways to a row that does not fit: the check differs, or a value is none that could have been written.
+Result<RunInfo> run_of(const Statement& row, const std::string& path) {
+  const auto damaged = [&] {
+    return fail(Error{Code::store_damaged, "a row of the catalogue does not have its checksum", path,
+                      "delete catalogue.db; it is rebuilt from the runs' files", 0});
+  };
+  const auto id = RunId::parse(row.text(0));
+  const auto uuid = Uuid::parse(row.text(1));
+  if (!id || !uuid) return damaged();
+  RunInfo run{.id = *id, .uuid = *uuid, .created = {row.number(2)}, .updated = {row.number(3)},
+              .latest = {static_cast<std::uint64_t>(row.number(4))}, .status = static_cast<Status>(row.number(5)),
+              .kind = static_cast<Kind>(row.number(6)), .durability = static_cast<Durability>(row.number(7)),
+              .workflow = row.text(8), .workflow_hash = row.text(9), .session = row.text(10), .fork_of_run = {},
+              .fork_of_sequence = {}};
+  if (check_of(run) != row.number(11)) return damaged();
+  return run;
+}
+
+CatalogueSave save_of(const Statement& row) {
+  return {row.text(0), row.text(1), {static_cast<std::uint64_t>(row.number(2))}, Uuid::parse(row.text(3)).value_or(Uuid{}),
+          row.text(4), static_cast<Kind>(row.number(5)), row.text(6)};
+}
+
+Result<void> insert(sqlite3* database, const CatalogueUpdate& update, const std::string& path) {
+  Statement runs(database, "INSERT OR REPLACE INTO runs VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
+  for (const RunInfo& run : update.runs) {
+    runs.bind(run.id.text()).bind(run.uuid.text()).bind(run.created.us).bind(run.updated.us);
+    runs.bind(static_cast<std::int64_t>(run.latest.value)).bind(static_cast<std::int64_t>(run.status));
+    runs.bind(static_cast<std::int64_t>(run.kind)).bind(static_cast<std::int64_t>(run.durability));
+    runs.bind(run.workflow).bind(run.workflow_hash).bind(run.session).bind(check_of(run));
+    if (runs.step() != SQLITE_DONE) return fail(sqlite_error(database, path));
+    runs.reset();
+  }
+  Statement saves(database, "INSERT OR REPLACE INTO saves VALUES(?,?,?,?,?,?,?,?)");
+  for (const CatalogueSave& save : update.saves) {
+    saves.bind(save.run).bind(save.caller_id).bind(static_cast<std::int64_t>(save.sequence.value)).bind(save.id.text());
+    saves.bind(save.checksum).bind(static_cast<std::int64_t>(save.kind)).bind(save.fingerprint).bind(check_of(save));
+    if (saves.step() != SQLITE_DONE) return fail(sqlite_error(database, path));
+    saves.reset();
+  }
+  return {};
+}
+
+}  // namespace
+
+Catalogue::Catalogue(std::string path) : path_(std::move(path)) {}
+
+bool Catalogue::usable() const {
+  const auto database = open_database(path_, SQLITE_OPEN_READONLY);
+  if (!database) return false;
+  // A catalogue gets its format number as the last act of being built.
+  Statement version(database->get(), "PRAGMA user_version");
+  if (version.step() != SQLITE_ROW || version.number(0) != kFormat) return false;
+  std::error_code problem;
+  if (std::filesystem::file_size(path_, problem) > kCheckedBytesMax || problem) return !problem;
+  return find_fault().empty();
+}
+
+std::string Catalogue::find_fault() const {
+  const auto database = open_database(path_, SQLITE_OPEN_READONLY);
+  if (!database) return database.error().message;
+  Statement check(database->get(), "PRAGMA integrity_check(1)");
+  if (check.step() != SQLITE_ROW) return "SQLite can't check it";
+  if (check.text(0) != "ok") return check.text(0);
+  Statement rows(database->get(), "SELECT * FROM runs");
+  int code = SQLITE_DONE;
+  while ((code = rows.step()) == SQLITE_ROW) {
+    if (const auto run = run_of(rows, path_); !run) return run.error().message;
+  }
+  if (code != SQLITE_DONE) return "its rows can't be read";
+  Statement saves(database->get(), "SELECT * FROM saves");
+  while ((code = saves.step()) == SQLITE_ROW) {
+    if (check_of(save_of(saves)) != saves.number(7)) return "a row of the catalogue does not have its checksum";
+  }
+  return code == SQLITE_DONE ? "" : "its rows can't be read";
+}
+
+Result<void> Catalogue::record(const CatalogueUpdate& update) {
+  PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READWRITE));
+  PAWL_TRY(execute(database.get(), "PRAGMA synchronous=FULL; BEGIN IMMEDIATE", path_));
+  PAWL_TRY(insert(database.get(), update, path_));
+  return execute(database.get(), "COMMIT", path_);
+}
+
+Result<std::vector<RunInfo>> Catalogue::newest(std::size_t limit) const {
+  PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READONLY));
+  Statement rows(database.get(), "SELECT * FROM runs ORDER BY updated DESC, run LIMIT ?");
+  rows.bind(static_cast<std::int64_t>(std::min<std::size_t>(limit, std::size_t{1} << 40)));
+  std::vector<RunInfo> found;
+  int code = SQLITE_DONE;
+  while ((code = rows.step()) == SQLITE_ROW) {
+    PAWL_TRY_ASSIGN(RunInfo run, run_of(rows, path_));
+    found.push_back(std::move(run));
+  }
+  if (code != SQLITE_DONE) return fail(sqlite_error(database.get(), path_));
+  return found;
+}
+
+Result<std::optional<CatalogueSave>> Catalogue::find_save(std::string_view run, std::string_view caller_id) const {
+  PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READONLY));
+  Statement rows(database.get(), "SELECT * FROM saves WHERE run=? AND caller=?");
+  rows.bind(run).bind(caller_id);
+  const int code = rows.step();
+  if (code == SQLITE_DONE) return std::optional<CatalogueSave>();
+  if (code != SQLITE_ROW) return fail(sqlite_error(database.get(), path_));
+  CatalogueSave save = save_of(rows);
+  if (check_of(save) != rows.number(7)) {
+    return fail(Error{Code::store_damaged, "a row of the catalogue does not have its checksum", path_,
+                      "delete catalogue.db; it is rebuilt from the runs' files", 0});
+  }
+  return std::optional(std::move(save));
+}
+
+Result<void> Catalogue::rebuild(
+    const std::function<Result<void>(const std::function<Result<void>(const CatalogueUpdate&)>& add)>& produce) {
+  const std::string temporary = path_ + ".tmp";
+  std::error_code ignored;
+  std::filesystem::remove(temporary, ignored);
+  std::filesystem::remove(temporary + "-journal", ignored);
+  {
+    PAWL_TRY_ASSIGN(const Database database, open_database(temporary, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+    PAWL_TRY(execute(database.get(), "PRAGMA synchronous=FULL; PRAGMA cache_size=-16384; BEGIN", path_));
+    PAWL_TRY(execute(database.get(), kSchema, path_));
+    PAWL_TRY(produce([&](const CatalogueUpdate& update) { return insert(database.get(), update, path_); }));
+    PAWL_TRY(execute(database.get(), fmt::format("PRAGMA user_version={}; COMMIT", kFormat).c_str(), path_));
+  }
+  // A journal of the old file must never be applied to the new one.
+  std::filesystem::remove(path_ + "-journal", ignored);
+  if (std::rename(temporary.c_str(), path_.c_str()) != 0) {
+    return fail(Code::rename_failed, "the rebuilt catalogue could not be put in place at {}", path_);
+  }
+  return {};
+}
+
+Result<std::uint64_t> Catalogue::count_runs() const {
+  PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READONLY));
+  Statement count(database.get(), "SELECT count(*) FROM runs");
+  if (count.step() != SQLITE_ROW) return fail(sqlite_error(database.get(), path_));
+  return static_cast<std::uint64_t>(count.number(0));
+}
+
+}  // namespace pawl

@@ -1,0 +1,29 @@
+#include "adapters/filesystem/failure_log.hpp"
+
+#include "adapters/filesystem/layout.hpp"
+#include "codec/sealed_text.hpp"
+#include "domain/json_text.hpp"
+
+namespace pawl {
+
+Result<void> set_aside(FileSystem& files, std::string_view path, std::string_view bytes) {
+  PAWL_TRY(files.make_folder(layout::kRecovery));
+  PAWL_TRY_ASSIGN(const auto file, files.open(path, OpenMode::create_empty));
+  PAWL_TRY(file->write_at(0, bytes));
+  PAWL_TRY(file->sync(SyncPoint::side_file));
+  return files.sync_folder(layout::kRecovery, SyncPoint::side_file);
+}
+
+Result<void> log_failure(FileSystem& files, const Environment& environment, const Finding& finding) {
+  PAWL_TRY(files.make_folder(layout::kRecovery));
+  PAWL_TRY_ASSIGN(const auto file, files.open(layout::kFailures, OpenMode::create));
+  PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
+  std::string line = fmt::format("{{\"at\":\"{}\",\"code\":\"{}\",\"file\":{},\"what\":{}", environment.clock->now().text(),
+                                 code_text(finding.code), escape_json(finding.file), escape_json(finding.what));
+  seal(line);
+  line += '\n';
+  PAWL_TRY(file->write_at(size, line));
+  return file->sync(SyncPoint::side_file);
+}
+
+}  // namespace pawl

@@ -1,0 +1,157 @@
+// FilesystemStore: queries over all runs, and the catalogue that makes them fast.
+#include <algorithm>
+
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/filesystem/layout.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::int64_t kLockWaitUs = 60'000'000;
+constexpr std::int64_t kLockStepUs = 1'000;
+constexpr std::size_t kRebuildStep = 1000;
+
+CatalogueSave save_of(const std::string& run, const CheckpointInfo& info, std::string fingerprint) {
+  return {run, info.caller_id, info.sequence, info.id, info.checksum, info.kind, std::move(fingerprint)};
+}
+
+std::string_view without_newline(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  return text;
+}
+
+/// Cheap: most saves have no caller's id.
+bool has_caller(const RecordView& record) { return record.metadata.find("\"caller\":") != std::string_view::npos; }
+
+}  // namespace
+
+Result<std::unique_ptr<File>> FilesystemStore::lock_catalogue() {
+  PAWL_TRY_ASSIGN(auto lock, files_.open(layout::kCatalogueLock, OpenMode::create));
+  for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
+    PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
+    if (locked) return lock;
+    if (waited_us >= kLockWaitUs) return fail(Code::store_busy, "another process is rebuilding the catalogue and does not finish");
+    environment_.clock->sleep_us(kLockStepUs);
+  }
+}
+
+/// Called after the files are synced and before the journal forgets: so the catalogue and the journal
+/// together always know everything.
+Result<void> FilesystemStore::update_catalogue(const RunBatches& batches) {
+  if (!has_catalogue()) return {};
+  PAWL_TRY_ASSIGN(const auto lock, lock_catalogue());
+  if (!catalogue_.usable()) return rebuild_catalogue_locked();
+  const auto nothing = std::make_shared<JournalSnapshot>();
+  CatalogueUpdate update;
+  for (const auto& [run, batch] : batches) {
+    RunReader reader(files_, run, nothing);
+    PAWL_TRY_ASSIGN(const RunRecord record, reader.run_record());
+    PAWL_TRY_ASSIGN(RunInfo info, reader.overview());
+    update.runs.push_back(std::move(info));
+    for (const JournalRecord& checkpoint : batch.checkpoints) {
+      PAWL_TRY_ASSIGN(const RecordView view, decode_checkpoint(without_newline(checkpoint.text), seal_seed(record.uuid)));
+      if (!has_caller(view)) continue;
+      PAWL_TRY_ASSIGN(const CheckpointInfo saved, decode_info(view));
+      update.saves.push_back(save_of(run, saved, decode_fingerprint(view)));
+    }
+  }
+  return catalogue_.record(update);
+}
+
+Result<void> FilesystemStore::rebuild_catalogue() {
+  if (!has_catalogue()) return {};
+  PAWL_TRY_ASSIGN(const auto lock, lock_catalogue());
+  return rebuild_catalogue_locked();
+}
+
+Result<void> FilesystemStore::rebuild_catalogue_locked() {
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
+  const auto nothing = std::make_shared<JournalSnapshot>();
+  auto rebuilt = catalogue_.rebuild([&](const auto& add) -> Result<void> {
+    CatalogueUpdate update;
+    for (const FolderEntry& entry : entries) {
+      RunReader reader(files_, entry.name, nothing);
+      // A run that is damaged, or not published yet, has no row: fsck names the one, the journal has the other.
+      auto info = reader.overview();
+      if (!info) continue;
+      update.runs.push_back(std::move(*info));
+      if (auto saves = reader.saves_with_caller_id()) {
+        for (const auto& [saved, fingerprint] : *saves) update.saves.push_back(save_of(entry.name, saved, fingerprint));
+      }
+      if (update.runs.size() < kRebuildStep) continue;
+      PAWL_TRY(add(update));
+      update = {};
+    }
+    return add(update);
+  });
+  if (!rebuilt) return rebuilt;
+  return files_.sync_folder("", SyncPoint::published_folder);
+}
+
+/// The save with this caller's id: in the journals, else in the catalogue, else (without one) in the files.
+Result<std::optional<CatalogueSave>> FilesystemStore::find_save(const std::string& run, const std::string& caller_id) {
+  PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+  RunReader reader(files_, run, snapshot);
+  PAWL_TRY_ASSIGN(const auto unsettled, reader.journal_saves_with_caller_id());
+  for (const auto& [saved, fingerprint] : unsettled) {
+    if (saved.caller_id == caller_id) return std::optional(save_of(run, saved, fingerprint));
+  }
+  if (has_catalogue()) {
+    if (!catalogue_.usable()) PAWL_TRY(rebuild_catalogue());
+    auto found = catalogue_.find_save(run, caller_id);
+    if (found || found.error().code != Code::store_damaged) return found;
+    PAWL_TRY(rebuild_catalogue());
+    return catalogue_.find_save(run, caller_id);
+  }
+  PAWL_TRY_ASSIGN(const auto settled, reader.saves_with_caller_id());
+  for (const auto& [saved, fingerprint] : settled) {
+    if (saved.caller_id == caller_id) return std::optional(save_of(run, saved, fingerprint));
+  }
+  return std::optional<CatalogueSave>();
+}
+
+Result<std::vector<RunInfo>> FilesystemStore::runs_from_files() {
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
+  const auto nothing = std::make_shared<JournalSnapshot>();
+  std::vector<RunInfo> runs;
+  for (const FolderEntry& entry : entries) {
+    if (auto info = RunReader(files_, entry.name, nothing).overview()) runs.push_back(std::move(*info));
+  }
+  return runs;
+}
+
+/// Settled runs from the catalogue, the others from the journals.
+Result<std::vector<RunInfo>> FilesystemStore::runs(std::size_t limit) {
+  PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+  if (snapshot->damage()) return std::unexpected(*snapshot->damage());
+  const std::size_t wanted = limit > SIZE_MAX - snapshot->runs().size() ? SIZE_MAX : limit + snapshot->runs().size();
+  Result<std::vector<RunInfo>> settled = std::vector<RunInfo>();
+  if (has_catalogue() && !catalogue_.usable()) {
+    // Where it can't be written (a read-only store), the files are read.
+    if (auto rebuilt = rebuild_catalogue(); !rebuilt) settled = runs_from_files();
+  }
+  if (!has_catalogue()) {
+    settled = runs_from_files();
+  } else if (settled->empty()) {
+    settled = catalogue_.newest(wanted);
+    if (!settled && settled.error().code == Code::store_damaged && rebuild_catalogue()) settled = catalogue_.newest(wanted);
+  }
+  if (!settled) return settled;
+  std::vector<RunInfo> merged;
+  for (RunInfo& run : *settled) {
+    const RunRecords* records = snapshot->find(run.id.text());
+    if (records == nullptr || records->checkpoints.empty()) merged.push_back(std::move(run));
+  }
+  for (const auto& [run, records] : snapshot->runs()) {
+    if (records.checkpoints.empty()) continue;
+    PAWL_TRY_ASSIGN(RunInfo info, RunReader(files_, run, snapshot).overview());
+    merged.push_back(std::move(info));
+  }
+  std::ranges::sort(merged, [](const RunInfo& a, const RunInfo& b) {
+    return std::tuple(b.updated, a.id) < std::tuple(a.updated, b.id);
+  });
+  if (merged.size() > limit) merged.erase(merged.begin() + static_cast<std::ptrdiff_t>(limit), merged.end());
+  return merged;
+}
+
+}  // namespace pawl

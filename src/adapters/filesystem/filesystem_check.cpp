@@ -1,0 +1,143 @@
+// FilesystemStore: fsck.
+#include <algorithm>
+
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/line_file.hpp"
+#include "adapters/filesystem/run_checker.hpp"
+#include "codec/sealed_text.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr int kAttempts = 20;
+
+using Severity = Finding::Severity;
+
+Result<void> check_store_file(FileSystem& files, CheckReport& report) {
+  const auto text = files.read_file(layout::kStoreFile, 1ULL << 20);
+  if (!text && text.error().code != Code::input_unreadable) return std::unexpected(text.error());
+  ++report.files;
+  const auto record = text ? decode_store(*text) : fail(Code::store_damaged, "the file is missing");
+  if (!record) {
+    report.findings.push_back({Severity::damage, record.error().code, std::string(layout::kStoreFile), {}, {},
+                               record.error().message, "restore the file from a backup"});
+  }
+  return {};
+}
+
+Result<void> check_journal(FileSystem& files, const JournalView& journal, CheckReport& report) {
+  if (journal.damage) {
+    report.findings.push_back({Severity::damage, journal.damage->code, journal.damage->where, {}, {}, journal.damage->message,
+                               "restore the file from a backup; published checkpoints can be restored by number"});
+  }
+  if (journal.torn) {
+    report.findings.push_back({Severity::note, Code::journal_corrupt, layout::journal(journal.number), {}, {},
+                               "the last batch is incomplete: it was being written when its writer stopped, and never acknowledged",
+                               "the next writer sets it aside"});
+  }
+  for (const auto& segment : journal.segments) {
+    ++report.files;
+    const std::string path = layout::segment(journal.number, segment->slot);
+    PAWL_TRY_ASSIGN(const std::string bytes, files.read_file(path));
+    if (!segment->scan.bad_batch && hidden_batch(bytes, segment->scan, segment->header.generation) && !journal.damage) {
+      report.findings.push_back({Severity::damage, Code::journal_corrupt, path, {}, {},
+                                 fmt::format("the batch at byte {} is damaged, and valid ones follow it", segment->scan.end),
+                                 "restore the file from a backup"});
+    }
+  }
+  return {};
+}
+
+Result<void> check_failure_log(FileSystem& files, CheckReport& report) {
+  const auto text = files.read_file(layout::kFailures);
+  if (!text) return {};
+  ++report.files;
+  std::uint64_t number = 0;
+  for_each_line(*text, [&](std::string_view line, bool complete) {
+    ++number;
+    if (!complete || !unseal(line)) {
+      report.findings.push_back({Severity::note, Code::checksum_mismatch, std::string(layout::kFailures), {}, {},
+                                 fmt::format("line {} is damaged", number), "it is a log for people: nothing depends on it"});
+    }
+    return true;
+  });
+  return {};
+}
+
+}  // namespace
+
+Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
+  for (int attempt = 1;; ++attempt) {
+    CheckReport report;
+    PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+    if (!scope.run) PAWL_TRY(check_store_file(files_, report));
+    // A damaged journal may hold the newest of any run.
+    for (const JournalView& journal : snapshot->journals()) PAWL_TRY(check_journal(files_, journal, report));
+    std::set<std::string> runs;
+    if (scope.run) {
+      runs.insert(scope.run->text());
+    } else {
+      PAWL_TRY(check_failure_log(files_, report));
+      PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
+      for (const FolderEntry& entry : entries) runs.insert(entry.name);
+      for (const auto& [run, records] : snapshot->runs()) runs.insert(run);
+    }
+    for (const std::string& run : runs) PAWL_TRY(RunChecker(files_, run, snapshot, report).check(scope.sequence));
+    PAWL_TRY_ASSIGN(const bool catalogue_exists, files_.exists(layout::kCatalogue));
+    if (!scope.run && has_catalogue() && catalogue_exists) {
+      ++report.files;
+      std::string fault = catalogue_.usable() ? catalogue_.find_fault() : "it is not readable, or not complete";
+      if (!fault.empty()) {
+        report.findings.push_back({Severity::mendable, Code::store_damaged, std::string(layout::kCatalogue), {}, {}, fault,
+                                   "'pawl fsck --repair', or delete it: it is rebuilt from the runs' files"});
+      }
+    }
+    PAWL_TRY_ASSIGN(const bool valid, snapshot->still_valid(files_));
+    // A checker beside a writer may see a file before the journal it has just been published from was read.
+    if ((valid && !report.damaged()) || attempt == kAttempts) return report;
+    PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, environment_.owner.boot_id));
+    if (valid && now->last_batches() == snapshot->last_batches()) return report;
+  }
+}
+
+/// What can be mended is mended by doing what a healthy store does anyway: taking over free journals,
+/// publishing what they hold, rebuilding the catalogue.
+Result<void> FilesystemStore::mend(const CheckReport& report) {
+  PAWL_TRY_ASSIGN(const auto numbers, list_journals(files_));
+  {
+    const Lock lock(open_mutex_);
+    PAWL_TRY(make_store());
+  }
+  for (const std::uint64_t number : numbers) {
+    if (journal_ && journal_->number() == number) continue;
+    const Lock lock(publish_mutex_);
+    if (auto drained = drain(number, 0); !drained && drained.error().code != Code::journal_corrupt) {
+      return std::unexpected(drained.error());
+    }
+  }
+  PAWL_TRY(settle_all());
+  for (const Finding& finding : report.findings) {
+    if (finding.file.ends_with(".tmp")) PAWL_TRY(files_.remove(finding.file));
+  }
+  return rebuild_catalogue();
+}
+
+Result<CheckReport> FilesystemStore::check(const CheckScope& scope, Repair repair) {
+  PAWL_TRY_ASSIGN(CheckReport report, find_faults(scope));
+  if (repair == Repair::no) return report;
+  PAWL_TRY(mend(report));
+  PAWL_TRY_ASSIGN(CheckReport after, find_faults(scope));
+  for (Finding& finding : report.findings) {
+    const auto same = [&](const Finding& other) {
+      return other.file == finding.file && other.sequence == finding.sequence && other.code == finding.code;
+    };
+    if (std::ranges::any_of(after.findings, same)) continue;
+    finding.severity = Severity::mended;
+    finding.advice.clear();
+    after.findings.insert(after.findings.begin(), std::move(finding));
+  }
+  return after;
+}
+
+}  // namespace pawl

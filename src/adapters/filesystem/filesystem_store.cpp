@@ -1,0 +1,260 @@
+#include "adapters/filesystem/filesystem_store.hpp"
+
+#include <algorithm>
+
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/run_writer.hpp"
+#include "base/assert.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr int kReadAttempts = 1000;
+constexpr std::int64_t kTakeoverWaitUs = 5'000'000;
+constexpr std::int64_t kTakeoverStepUs = 1'000;
+
+Error busy(std::string message) {
+  return Error{Code::store_busy, std::move(message), {}, "try again", 0};
+}
+
+}  // namespace
+
+FilesystemStore::FilesystemStore(FileSystem& files, const Environment& environment, const FilesystemOptions& options,
+                                 std::string catalogue_path)
+    : files_(files), environment_(environment), options_(options), catalogue_path_(std::move(catalogue_path)),
+      catalogue_(catalogue_path_), publisher_(files, environment, options) {}
+
+Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(FileSystem& files, const Environment& environment,
+                                                               const FilesystemOptions& options, std::string catalogue_path) {
+  std::unique_ptr<FilesystemStore> store(new FilesystemStore(files, environment, options, std::move(catalogue_path)));
+  auto text = files.read_file(layout::kStoreFile, 1ULL << 20);
+  if (!text && text.error().code == Code::input_unreadable) return store;
+  if (!text) return std::unexpected(text.error());
+  auto record = decode_store(*text);
+  if (!record) return fail(at(record.error(), std::string(layout::kStoreFile)));
+  const Lock lock(store->open_mutex_);
+  store->made_ = true;
+  store->store_id_ = record->id;
+  return store;
+}
+
+FilesystemStore::~FilesystemStore() {
+  if (background_.joinable()) {
+    {
+      const Lock lock(dirty_mutex_);
+      stopping_ = true;
+      wake_publisher_.notify_all();
+    }
+    background_.join();
+  }
+  if (!journal_) return;
+  // Everything acknowledged is durable already; what fails here is left to whoever opens the store next.
+  static_cast<void>(committer_->flush());
+  committer_.reset();
+  const Lock lock(publish_mutex_);
+  static_cast<void>(publish_dirty());
+  if (!journal_->full_segments().empty()) static_cast<void>(settle_full(*journal_, 0));
+  if (journal_->wants_next()) static_cast<void>(journal_->ensure_next());
+}
+
+JournalWriter::Place FilesystemStore::place() const { return {&files_, environment_, store_id_, options_}; }
+
+/// store.json is made once; a lock keeps two first writers from making two.
+Result<void> FilesystemStore::make_store() {
+  if (made_) return {};
+  PAWL_TRY_ASSIGN(const auto lock, files_.open("store.lock", OpenMode::create));
+  for (std::int64_t waited_us = 0;; waited_us += kTakeoverStepUs) {
+    PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
+    if (locked) break;
+    if (waited_us >= kTakeoverWaitUs) return fail(busy("another process is making the store and does not finish"));
+    environment_.clock->sleep_us(kTakeoverStepUs);
+  }
+  PAWL_TRY_ASSIGN(const bool exists, files_.exists(layout::kStoreFile));
+  StoreRecord record;
+  if (exists) {
+    PAWL_TRY_ASSIGN(const std::string text, files_.read_file(layout::kStoreFile, 1ULL << 20));
+    PAWL_TRY_ASSIGN(record, decode_store(text));
+  } else {
+    record.id = make_uuid(*environment_.random);
+    record.created = environment_.clock->now();
+    const std::string temporary = std::string(layout::kStoreFile) + ".tmp";
+    PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
+    PAWL_TRY(file->write_at(0, encode_store(record)));
+    PAWL_TRY(file->sync(SyncPoint::store_file));
+    PAWL_TRY(files_.rename(temporary, layout::kStoreFile));
+  }
+  PAWL_TRY(files_.sync_folder("", SyncPoint::store_folder));
+  PAWL_TRY(files_.make_folder(layout::kRuns));
+  made_ = true;
+  store_id_ = record.id;
+  return {};
+}
+
+/// A free journal that holds the run's last records is best: going on in it costs nothing. Then any free
+/// one, then a new one.
+Result<std::unique_ptr<JournalWriter>> FilesystemStore::acquire_journal(const RunId& run) {
+  PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+  std::vector<std::uint64_t> candidates;
+  if (const RunRecords* records = snapshot->find(run.text()); records != nullptr && !records->checkpoints.empty()) {
+    candidates.push_back(records->checkpoints.rbegin()->second.journal);
+  }
+  for (const JournalView& journal : snapshot->journals()) {
+    if (!journal.damage) candidates.push_back(journal.number);
+  }
+  for (const std::uint64_t number : candidates) {
+    PAWL_TRY_ASSIGN(auto journal, JournalWriter::take_over(place(), number));
+    if (journal) return journal;
+  }
+  return JournalWriter::create(place());
+}
+
+Result<void> FilesystemStore::ensure_journal(const RunId& run) {
+  if (journal_) return {};
+  PAWL_TRY_ASSIGN(journal_, acquire_journal(run));
+  committer_ = std::make_unique<Committer>(
+      [this](std::string_view body, std::uint32_t count) { return append(body, count); }, options_, *environment_.clock);
+  if (options_.background == Background::thread) start_background();
+  return {};
+}
+
+/// Journals in which batches of this run may still be in the page cache alone: their writer died. Whoever
+/// holds the run's lock must have them confirmed before it can say what the run's last checkpoint is.
+Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(const RunId& run) {
+  for (std::int64_t waited_us = 0;; waited_us += kTakeoverStepUs) {
+    PAWL_TRY_ASSIGN(auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+    bool unconfirmed = false;
+    for (const JournalView& view : snapshot->journals()) {
+      if (view.number == journal_->number() || !view.has_unconfirmed()) continue;
+      PAWL_TRY_ASSIGN(const bool mentioned, mentions_unconfirmed(view, run.text()));
+      if (!mentioned) continue;
+      unconfirmed = true;
+      // Taking it over confirms its tail; it is free again when this goes.
+      PAWL_TRY_ASSIGN(const auto taken, JournalWriter::take_over(place(), view.number));
+    }
+    if (!unconfirmed) return snapshot;
+    if (waited_us >= kTakeoverWaitUs) return fail(busy("another process is taking over a journal and does not finish"));
+    environment_.clock->sleep_us(kTakeoverStepUs);
+  }
+}
+
+Result<std::optional<RunHead>> FilesystemStore::load_head(const RunId& run) {
+  for (int attempt = 0; attempt < kReadAttempts; ++attempt) {
+    PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_writer(run));
+    RunReader reader(files_, run.text(), snapshot);
+    auto head = reader.head();
+    PAWL_TRY_ASSIGN(const bool valid, snapshot->still_valid(files_));
+    if (!valid) continue;
+    if (!head) return head;
+    bool elsewhere = false;
+    if (const RunRecords* records = snapshot->find(run.text())) {
+      for (const auto& [sequence, found] : records->checkpoints) elsewhere |= found.journal != journal_->number();
+    }
+    if (!elsewhere) {
+      const Lock lock(publish_mutex_);
+      clear_.insert(run.text());
+    }
+    return head;
+  }
+  return fail(busy("the store changes faster than it can be read"));
+}
+
+Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, const RunOptions& options) {
+  const Lock lock(open_mutex_);
+  PAWL_TRY(make_store());
+  PAWL_TRY(files_.make_folder(layout::run(run.text())));
+  PAWL_TRY_ASSIGN(auto run_lock, files_.open(layout::run_lock(run.text()), OpenMode::create));
+  PAWL_TRY_ASSIGN(const bool locked, run_lock->try_lock(layout::kWriterByte));
+  if (!locked) {
+    PAWL_TRY_ASSIGN(const std::string owner, run_lock->read_at(0, kWatermarkOffset));
+    return fail(Error{Code::run_busy, fmt::format("run '{}' is held by {}", run.text(), describe_owner(owner)),
+                      layout::run_lock(run.text()), "wait until it ends, or save to another run", 0});
+  }
+  PAWL_TRY(run_lock->write_at(0, encode_owner(environment_.owner)));
+  PAWL_TRY(ensure_journal(run));
+  PAWL_TRY_ASSIGN(auto head, load_head(run));
+  return FilesystemRunWriter::make(*this, run, options, std::move(run_lock), std::move(head));
+}
+
+// ---- The save path --------------------------------------------------------------------------------
+
+Result<void> FilesystemStore::append(std::string_view body, std::uint32_t record_count) {
+  auto appended = journal_->append(body, record_count);
+  if (!appended && appended.error().code == Code::store_busy) {
+    PAWL_TRY(wait_for_room());
+    appended = journal_->append(body, record_count);
+  }
+  if (options_.background == Background::thread && journal_->wants_care()) {
+    const Lock lock(dirty_mutex_);
+    wanted_ = true;
+    wake_publisher_.notify_one();
+  }
+  return appended;
+}
+
+/// All segments are full: the publisher is behind. Without a background thread, this is where it works.
+Result<void> FilesystemStore::wait_for_room() {
+  if (options_.background == Background::none) {
+    const Lock lock(publish_mutex_);
+    PAWL_TRY_ASSIGN(const bool settled, settle_full(*journal_, 0));
+    if (!settled) return fail(busy("the journal is full, and another process holds what must be published first"));
+    return {};
+  }
+  Lock lock(dirty_mutex_);
+  const std::uint64_t before = recycled_;
+  const std::int64_t deadline_us = environment_.clock->monotonic_us() + options_.backlog_wait_us;
+  while (recycled_ == before) {
+    wanted_ = true;
+    wake_publisher_.notify_one();
+    if (publish_error_) return std::unexpected(*publish_error_);
+    const std::int64_t left_us = deadline_us - environment_.clock->monotonic_us();
+    if (left_us <= 0) return fail(busy("the journal is full, and publishing does not get on"));
+    room_.wait_us(lock, std::min<std::int64_t>(left_us, 100'000));
+  }
+  return {};
+}
+
+void FilesystemStore::mark_dirty(const std::string& run) {
+  const Lock lock(dirty_mutex_);
+  dirty_.insert(run);
+}
+
+void FilesystemStore::keep_lock(std::unique_ptr<File> lock) {
+  const Lock guard(dirty_mutex_);
+  kept_locks_.push_back(std::move(lock));
+}
+
+// ---- Reading --------------------------------------------------------------------------------------
+
+template <class Read>
+auto FilesystemStore::read_consistently(Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>())) {
+  for (int attempt = 0; attempt < kReadAttempts; ++attempt) {
+    PAWL_TRY_ASSIGN(auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+    auto result = read(snapshot);
+    PAWL_TRY_ASSIGN(const bool valid, snapshot->still_valid(files_));
+    if (valid) return result;
+  }
+  return fail(busy("the store changes faster than it can be read"));
+}
+
+Result<Restored> FilesystemStore::restore(const RunId& run, const Which& which) {
+  return read_consistently([&](auto snapshot) { return RunReader(files_, run.text(), std::move(snapshot)).restore(which); });
+}
+
+Result<RunInfo> FilesystemStore::run(const RunId& run) {
+  return read_consistently([&](auto snapshot) { return RunReader(files_, run.text(), std::move(snapshot)).overview(); });
+}
+
+Result<CheckpointInfo> FilesystemStore::checkpoint(const RunId& run, const Which& which) {
+  return read_consistently([&](auto snapshot) { return RunReader(files_, run.text(), std::move(snapshot)).info(which); });
+}
+
+Result<std::vector<CheckpointInfo>> FilesystemStore::checkpoints(const RunId& run, Sequence after, std::size_t limit) {
+  return read_consistently([&](auto snapshot) { return RunReader(files_, run.text(), std::move(snapshot)).list(after, limit); });
+}
+
+Result<std::vector<Event>> FilesystemStore::events(const RunId& run, std::uint64_t after_number, std::size_t limit) {
+  return read_consistently(
+      [&](auto snapshot) { return RunReader(files_, run.text(), std::move(snapshot)).events(after_number, limit); });
+}
+
+}  // namespace pawl

@@ -1,0 +1,127 @@
+// The embedded default store: a folder with a journal in front of readable files (design section 5).
+//
+// Which call makes what durable:
+//   a save       the fdatasync of its journal batch (SyncPoint::journal_batch), and nothing else
+//   a large one  its blob is synced, named and its name synced before that batch is written
+//   the files    synced before their journal segment is recycled; until then the journal is the truth
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "adapters/filesystem/catalogue.hpp"
+#include "adapters/filesystem/committer.hpp"
+#include "adapters/filesystem/journal_writer.hpp"
+#include "adapters/filesystem/options.hpp"
+#include "adapters/filesystem/publisher.hpp"
+#include "adapters/filesystem/run_reader.hpp"
+#include "base/mutex.hpp"
+#include "ports/store.hpp"
+
+namespace pawl {
+
+class FilesystemStore final : public Store {
+ public:
+  /// Opens the store in `files`, which must outlive it. Only reads; the first open_run of a new store makes
+  /// its files. `catalogue_path`: where SQLite finds catalogue.db; empty: no catalogue, queries read files.
+  [[nodiscard]] static Result<std::unique_ptr<FilesystemStore>> open(FileSystem& files, const Environment& environment,
+                                                                     const FilesystemOptions& options,
+                                                                     std::string catalogue_path);
+  /// Commits and publishes what is left.
+  ~FilesystemStore() override;
+
+  Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override;
+  Result<Restored> restore(const RunId& run, const Which& which) override;
+  Result<RunInfo> run(const RunId& run) override;
+  Result<std::vector<RunInfo>> runs(std::size_t limit) override;
+  Result<CheckpointInfo> checkpoint(const RunId& run, const Which& which) override;
+  Result<std::vector<CheckpointInfo>> checkpoints(const RunId& run, Sequence after, std::size_t limit) override;
+  Result<std::vector<Event>> events(const RunId& run, std::uint64_t after_number, std::size_t limit) override;
+  Result<CheckReport> check(const CheckScope& scope, Repair repair) override;
+
+  /// Publishes and syncs everything this store's journal holds, and recycles it.
+  Result<void> settle_all();
+  /// Appends what was saved to the readable files, without syncing.
+  Result<void> publish_lazily();
+  /// The catalogue, made anew from the files. Linear in the size of the store.
+  Result<void> rebuild_catalogue();
+
+ private:
+  friend class FilesystemRunWriter;
+  FilesystemStore(FileSystem& files, const Environment& environment, const FilesystemOptions& options,
+                  std::string catalogue_path);
+
+  // Writing.
+  Result<void> make_store();
+  Result<void> ensure_journal(const RunId& run);
+  Result<std::unique_ptr<JournalWriter>> acquire_journal(const RunId& run);
+  Result<std::shared_ptr<JournalSnapshot>> snapshot_for_writer(const RunId& run);
+  Result<std::optional<RunHead>> load_head(const RunId& run);
+  Result<void> append(std::string_view body, std::uint32_t record_count);
+  Result<void> wait_for_room();
+  [[nodiscard]] JournalWriter::Place place() const;
+
+  // Publishing.
+  void start_background();
+  void run_background();
+  Result<bool> settle_full(JournalWriter& journal, int depth) PAWL_REQUIRES(publish_mutex_);
+  Result<void> settle_segment(JournalWriter& journal, const FullSegment& segment, const RunBatches& batches)
+      PAWL_REQUIRES(publish_mutex_);
+  Result<bool> blocked(const JournalWriter& journal, const RunBatches& batches, std::set<std::uint64_t>& blockers)
+      PAWL_REQUIRES(publish_mutex_);
+  Result<bool> drain(std::uint64_t journal_number, int depth) PAWL_REQUIRES(publish_mutex_);
+  Result<void> publish_dirty() PAWL_REQUIRES(publish_mutex_);
+  void mark_dirty(const std::string& run);
+  /// Keeps a run's lock until the store is closed: its last save's outcome is unknown, and nobody may go on
+  /// with the run before the journal was taken over.
+  void keep_lock(std::unique_ptr<File> lock);
+
+  // Checking.
+  Result<CheckReport> find_faults(const CheckScope& scope);
+  Result<void> mend(const CheckReport& report);
+
+  // Reading.
+  template <class Read>
+  auto read_consistently(Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>()));
+  Result<std::optional<CatalogueSave>> find_save(const std::string& run, const std::string& caller_id);
+  Result<std::vector<RunInfo>> runs_from_files();
+
+  // Catalogue.
+  Result<void> update_catalogue(const RunBatches& batches);
+  Result<std::unique_ptr<File>> lock_catalogue();
+  Result<void> rebuild_catalogue_locked();
+  [[nodiscard]] bool has_catalogue() const { return !catalogue_path_.empty(); }
+
+  FileSystem& files_;
+  const Environment environment_;
+  const FilesystemOptions options_;
+  const std::string catalogue_path_;
+  Catalogue catalogue_;
+
+  Mutex open_mutex_;  // taken before publish_mutex_
+  bool made_ PAWL_GUARDED_BY(open_mutex_) = false;
+  Uuid store_id_ PAWL_GUARDED_BY(open_mutex_);
+  // Set once under open_mutex_ before any run is open; used by run writers and the publisher afterwards.
+  std::unique_ptr<JournalWriter> journal_;
+  std::unique_ptr<Committer> committer_;
+
+  Mutex publish_mutex_;
+  Publisher publisher_ PAWL_GUARDED_BY(publish_mutex_);
+  std::set<std::string> clear_ PAWL_GUARDED_BY(publish_mutex_);  // runs with nothing earlier in other journals
+
+  Mutex dirty_mutex_;
+  std::set<std::string> dirty_ PAWL_GUARDED_BY(dirty_mutex_);  // runs with something not yet in their files
+  std::optional<Error> publish_error_ PAWL_GUARDED_BY(dirty_mutex_);
+  std::uint64_t recycled_ PAWL_GUARDED_BY(dirty_mutex_) = 0;
+  std::vector<std::unique_ptr<File>> kept_locks_ PAWL_GUARDED_BY(dirty_mutex_);
+  bool stopping_ PAWL_GUARDED_BY(dirty_mutex_) = false;
+  bool wanted_ PAWL_GUARDED_BY(dirty_mutex_) = false;
+  Condition wake_publisher_;
+  Condition room_;
+  std::thread background_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,227 @@
+#include "adapters/filesystem/journal_reader.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "adapters/filesystem/layout.hpp"
+
+namespace pawl {
+namespace {
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc{} || end != text.data() + text.size() || value == 0) return std::nullopt;
+  return value;
+}
+
+Error damage_at(Error error, std::string where) {
+  error = at(std::move(error), std::move(where));
+  return with_hint(std::move(error), "run 'pawl fsck' to see what is damaged and what can be done");
+}
+
+Result<std::unique_ptr<SegmentView>> read_segment(FileSystem& files, std::uint64_t journal, std::uint64_t slot) {
+  PAWL_TRY_ASSIGN(const auto file, files.open(layout::segment(journal, slot), OpenMode::read));
+  auto view = std::make_unique<SegmentView>();
+  view->slot = slot;
+  PAWL_TRY(read_batches(*file, *view));
+  return view;
+}
+
+Result<void> read_segments(FileSystem& files, JournalView& view) {
+  PAWL_TRY_ASSIGN(const auto entries, files.list(layout::journal(view.number)));
+  for (const FolderEntry& entry : entries) {
+    if (!entry.name.ends_with(".log")) continue;
+    const auto slot = number_of(std::string_view(entry.name).substr(0, entry.name.size() - 4));
+    if (!slot) continue;
+    auto segment = read_segment(files, view.number, *slot);
+    if (segment) {
+      view.segments.push_back(std::move(*segment));
+    } else if (segment.error().code == Code::journal_corrupt || segment.error().code == Code::unsupported_version) {
+      view.damage = damage_at(segment.error(), layout::segment(view.number, *slot));
+    } else {
+      return std::unexpected(segment.error());
+    }
+  }
+  std::ranges::sort(view.segments, {}, [](const auto& segment) { return segment->header.position; });
+  return {};
+}
+
+/// Batch numbers go up by one through all segments; a bad batch may only be the very last thing.
+void judge_order(JournalView& view) {
+  std::uint64_t expected = 0;
+  const SegmentView* bad = nullptr;
+  for (std::size_t i = 1; i < view.segments.size(); ++i) {
+    const std::uint64_t missing = view.segments[i - 1]->header.position + 1;
+    if (view.segments[i]->header.position != missing && !view.damage) {
+      view.damage = damage_at(Error{Code::journal_corrupt, fmt::format("the segment at position {} is missing", missing), {},
+                                    {}, 0}, layout::journal(view.number));
+    }
+  }
+  for (const auto& segment : view.segments) {
+    const std::string where = layout::segment(view.number, segment->slot);
+    for (const Batch& batch : segment->scan.batches) {
+      if (bad != nullptr && !view.damage) {
+        view.damage = damage_at(Error{Code::journal_corrupt, fmt::format("the batch behind batch {} is damaged", expected - 1),
+                                      {}, {}, 0}, layout::segment(view.number, bad->slot));
+      }
+      if (expected != 0 && batch.number != expected && !view.damage) {
+        view.damage = damage_at(Error{Code::journal_corrupt, fmt::format("batch {} is missing; batch {} follows", expected,
+                                      batch.number), {}, {}, 0}, where);
+      }
+      expected = batch.number + 1;
+      view.last_batch = std::max(view.last_batch, batch.number);
+    }
+    if (segment->scan.valid_after_bad && !view.damage) {
+      view.damage = damage_at(Error{Code::journal_corrupt, fmt::format("the batch at byte {} is damaged, and valid ones "
+                                    "follow it", segment->scan.end), {}, {}, 0}, where);
+    }
+    if (segment->scan.bad_batch) bad = segment.get();
+  }
+  view.torn = bad != nullptr && !view.damage;
+}
+
+void judge_watermark(JournalView& view) {
+  view.visible_batch = view.last_batch;
+  if (!view.watermark) return;
+  std::uint64_t settled = 0;
+  for (const auto& segment : view.segments) settled = std::max(settled, segment->header.settled_through);
+  if (view.watermark->batch_number > std::max(view.last_batch, settled) && !view.damage) {
+    view.damage = damage_at(Error{Code::journal_corrupt, fmt::format("batch {} was acknowledged and is damaged",
+                                  std::max(view.last_batch, settled) + 1), {}, {}, 0}, layout::journal(view.number));
+    view.torn = false;
+  }
+  view.visible_batch = std::min(view.last_batch, view.watermark->batch_number);
+}
+
+}  // namespace
+
+namespace {
+
+Result<JournalView> read_journal_once(FileSystem& files, std::uint64_t number, std::string_view boot_id) {
+  JournalView view;
+  view.number = number;
+  // The watermark first: what it confirms is in the segments that are read after it.
+  if (auto owner = files.open(layout::journal_owner(number), OpenMode::read)) {
+    PAWL_TRY_ASSIGN(const std::string bytes, (*owner)->read_at(kWatermarkOffset, kWatermarkBytes));
+    view.watermark = decode_watermark(bytes);
+    if (view.watermark && view.watermark->boot_id != boot_id) view.watermark.reset();
+  }
+  PAWL_TRY(read_segments(files, view));
+  judge_order(view);
+  judge_watermark(view);
+  return view;
+}
+
+}  // namespace
+
+Result<void> read_batches(File& file, SegmentView& view) {
+  // Most segments are mostly empty: what is behind the last batch is not read.
+  constexpr std::uint64_t kFirstLookBytes = 256ULL << 10;
+  PAWL_TRY_ASSIGN(const std::uint64_t size, file.size());
+  for (std::uint64_t look = kFirstLookBytes;; look *= 4) {
+    PAWL_TRY_ASSIGN(view.bytes, file.read_at(0, std::min(look, size)));
+    PAWL_TRY_ASSIGN(view.header, decode_segment_header(view.bytes));
+    view.scan = scan_segment(view.bytes, view.header.generation);
+    const bool end_is_seen = !view.scan.bad_batch && view.scan.end + kBatchHeaderBytes <= view.bytes.size();
+    if (end_is_seen || view.bytes.size() >= size) return {};
+  }
+}
+
+Result<JournalView> read_journal(FileSystem& files, std::uint64_t number, std::string_view boot_id) {
+  // A segment that is recycled while it is read looks damaged. Real damage is there every time.
+  constexpr int kAttempts = 5;
+  for (int attempt = 1;; ++attempt) {
+    PAWL_TRY_ASSIGN(JournalView view, read_journal_once(files, number, boot_id));
+    if (!view.damage || attempt == kAttempts) return view;
+  }
+}
+
+Result<bool> mentions_unconfirmed(const JournalView& journal, std::string_view run) {
+  for (const auto& segment : journal.segments) {
+    for (const Batch& batch : segment->scan.batches) {
+      if (batch.number <= journal.visible_batch) continue;
+      PAWL_TRY_ASSIGN(const auto records, decode_records(batch));
+      for (const JournalRecord& record : records) {
+        if (record.run == run) return true;
+      }
+    }
+  }
+  return false;
+}
+
+Result<std::vector<std::uint64_t>> list_journals(FileSystem& files) {
+  PAWL_TRY_ASSIGN(const auto entries, files.list(layout::kJournals));
+  std::vector<std::uint64_t> numbers;
+  for (const FolderEntry& entry : entries) {
+    const auto number = number_of(entry.name);
+    if (entry.is_folder && number) numbers.push_back(*number);
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+Result<std::shared_ptr<JournalSnapshot>> JournalSnapshot::take(FileSystem& files, std::string_view boot_id) {
+  auto snapshot = std::make_shared<JournalSnapshot>();
+  PAWL_TRY_ASSIGN(const auto numbers, list_journals(files));
+  for (const std::uint64_t number : numbers) {
+    PAWL_TRY_ASSIGN(JournalView view, read_journal(files, number, boot_id));
+    snapshot->journals_.push_back(std::move(view));
+  }
+  for (const JournalView& journal : snapshot->journals_) {
+    if (journal.damage && !snapshot->damage_) snapshot->damage_ = journal.damage;
+    if (auto indexed = snapshot->index(journal); !indexed && !snapshot->damage_) {
+      snapshot->damage_ = damage_at(indexed.error(), layout::journal(journal.number));
+    }
+  }
+  return snapshot;
+}
+
+Result<void> JournalSnapshot::index(const JournalView& journal) {
+  for (const auto& segment : journal.segments) {
+    for (const Batch& batch : segment->scan.batches) {
+      if (batch.number > journal.visible_batch) continue;
+      PAWL_TRY_ASSIGN(const auto records, decode_records(batch));
+      for (const JournalRecord& record : records) {
+        auto found = runs_.find(record.run);
+        if (found == runs_.end()) found = runs_.try_emplace(std::string(record.run)).first;
+        RunRecords& run = found->second;
+        switch (record.type) {
+          case RecordType::run: run.run = record; break;
+          case RecordType::checkpoint: run.checkpoints[record.sequence.value] = {record, journal.number}; break;
+          case RecordType::event: run.events[record.number] = record; break;
+          case RecordType::audit: run.audit[record.number] = record; break;
+          default:
+            return fail(Code::unsupported_version, "a journal holds a record of type {}, which this program does not know",
+                        static_cast<unsigned>(record.type));
+        }
+      }
+    }
+  }
+  return {};
+}
+
+const RunRecords* JournalSnapshot::find(std::string_view run) const {
+  const auto found = runs_.find(run);
+  return found == runs_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::uint64_t> JournalSnapshot::last_batches() const {
+  std::vector<std::uint64_t> numbers;
+  for (const JournalView& journal : journals_) numbers.push_back(journal.last_batch);
+  return numbers;
+}
+
+Result<bool> JournalSnapshot::still_valid(FileSystem& files) const {
+  for (const JournalView& journal : journals_) {
+    for (const auto& segment : journal.segments) {
+      PAWL_TRY_ASSIGN(const auto file, files.open(layout::segment(journal.number, segment->slot), OpenMode::read));
+      PAWL_TRY_ASSIGN(const std::string bytes, file->read_at(0, kSegmentHeaderUsed));
+      const auto header = decode_segment_header(bytes);
+      if (!header || *header != segment->header) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace pawl

@@ -1,0 +1,326 @@
+#include "adapters/filesystem/journal_writer.hpp"
+
+#include <algorithm>
+
+#include "adapters/filesystem/failure_log.hpp"
+#include "adapters/filesystem/layout.hpp"
+#include "base/assert.hpp"
+#include "base/hash.hpp"
+#include "codec/object_members.hpp"
+#include "domain/json_text.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t kOwnerTextBytes = kWatermarkOffset;
+constexpr std::uint64_t kZeroChunkBytes = 1ULL << 20;
+
+}  // namespace
+
+std::string encode_owner(const Owner& owner) {
+  std::string text = fmt::format("{{\"pid\":{},\"started\":{},\"boot\":{},\"host\":{},\"program\":{}}}\n", owner.pid,
+                                 owner.started, escape_json(owner.boot_id), escape_json(owner.host),
+                                 escape_json(owner.program));
+  text.resize(kOwnerTextBytes, ' ');
+  return text;
+}
+
+std::string describe_owner(std::string_view owner_text) {
+  const auto end = owner_text.find('\n');
+  if (end != std::string_view::npos && end > 2) {
+    if (const auto members = ObjectMembers::parse(owner_text.substr(1, end - 2))) {
+      return fmt::format("process {} ({}) on {}", members->number("pid"), members->text("program"), members->text("host"));
+    }
+  }
+  return "another process";
+}
+
+JournalWriter::JournalWriter(Place place, std::uint64_t number) : place_(std::move(place)), number_(number) {}
+
+Result<bool> JournalWriter::lock() {
+  PAWL_TRY_ASSIGN(owner_, place_.files->open(layout::journal_owner(number_), OpenMode::create));
+  return owner_->try_lock(layout::kWriterByte);
+}
+
+Result<std::unique_ptr<JournalWriter>> JournalWriter::take_over(const Place& place, std::uint64_t number) {
+  std::unique_ptr<JournalWriter> writer(new JournalWriter(place, number));
+  PAWL_TRY_ASSIGN(const bool locked, writer->lock());
+  if (!locked) return std::unique_ptr<JournalWriter>();
+  PAWL_TRY(writer->adopt());
+  return writer;
+}
+
+Result<std::unique_ptr<JournalWriter>> JournalWriter::create(const Place& place) {
+  PAWL_TRY(place.files->make_folder(layout::kJournals));
+  for (std::uint64_t number = 1;; ++number) {
+    PAWL_TRY_ASSIGN(const bool made, place.files->make_folder(layout::journal(number)));
+    if (made) {
+      PAWL_TRY(place.files->sync_folder(layout::kJournals, SyncPoint::journal_folder));
+      PAWL_TRY(place.files->sync_folder("", SyncPoint::journal_folder));
+    }
+    PAWL_TRY_ASSIGN(auto writer, take_over(place, number));
+    if (writer) return writer;
+  }
+}
+
+Result<void> JournalWriter::adopt() {
+  PAWL_TRY_ASSIGN(const JournalView view, read_journal(*place_.files, number_, place_.environment.owner.boot_id));
+  if (view.damage) return std::unexpected(*view.damage);
+  PAWL_TRY(open_segments(view));
+  PAWL_TRY(confirm_tail(view));
+  if (view.torn) PAWL_TRY(set_aside_torn(view));
+  PAWL_TRY(owner_->write_at(0, encode_owner(place_.environment.owner)));
+  const Lock guard(mutex_);
+  return write_watermark(next_batch_ - 1);
+}
+
+Result<void> JournalWriter::open_segments(const JournalView& view) {
+  const Lock guard(mutex_);
+  std::uint64_t settled = 0;
+  for (const auto& seen : view.segments) {
+    Segment segment;
+    segment.slot = seen->slot;
+    segment.header = seen->header;
+    PAWL_TRY_ASSIGN(segment.file, place_.files->open(layout::segment(number_, seen->slot), OpenMode::write));
+    settled = std::max(settled, seen->header.settled_through);
+    if (!seen->scan.batches.empty()) {
+      segment.last_batch = seen->scan.batches.back().number;
+      active_ = segments_.size();
+      end_ = active_end_ = seen->scan.end;
+    }
+    segments_.push_back(std::move(segment));
+  }
+  next_batch_ = std::max(view.last_batch, settled) + 1;
+  if (view.last_batch == 0) end_ = active_end_ = kSegmentHeaderBytes;
+  if (segments_.empty()) {
+    PAWL_TRY_ASSIGN(Segment first, create_segment(1, 1, 0));
+    segments_.push_back(std::move(first));
+    end_ = active_end_ = kSegmentHeaderBytes;
+  }
+  return {};
+}
+
+/// Batches behind the watermark may be in the page cache alone (their writer died, or its sync failed):
+/// written again, their pages are dirty again, and the sync is a real one. Without a watermark of this boot
+/// only the last batch can be in doubt.
+Result<void> JournalWriter::confirm_tail(const JournalView& view) {
+  if (view.last_batch == 0) return {};
+  const std::uint64_t confirmed = view.watermark ? view.watermark->batch_number : view.last_batch - 1;
+  const Lock guard(mutex_);
+  for (std::size_t i = 0; i < view.segments.size(); ++i) {
+    bool rewritten = false;
+    for (const Batch& batch : view.segments[i]->scan.batches) {
+      if (batch.number <= confirmed) continue;
+      const std::string_view bytes(view.segments[i]->bytes);
+      PAWL_TRY(segments_[i].file->write_at(batch.offset, bytes.substr(batch.offset, batch.end - batch.offset)));
+      rewritten = true;
+    }
+    if (rewritten) PAWL_TRY(segments_[i].file->sync(SyncPoint::journal_takeover));
+  }
+  return {};
+}
+
+Result<void> JournalWriter::set_aside_torn(const JournalView& view) {
+  for (const auto& seen : view.segments) {
+    if (!seen->scan.bad_batch) continue;
+    std::string_view torn = std::string_view(seen->bytes).substr(seen->scan.end);
+    torn = torn.substr(0, torn.find_last_not_of('\0') + 1);
+    const std::string name = fmt::format("recovery/torn-{}-{:016x}-{}.bin", number_, seen->header.generation, seen->scan.end);
+    PAWL_TRY(set_aside(*place_.files, name, torn));
+    PAWL_TRY(log_failure(*place_.files, place_.environment,
+                         Finding{Finding::Severity::note, Code::journal_corrupt, layout::segment(number_, seen->slot), {}, {},
+                                 fmt::format("a batch that was being written when its writer stopped is incomplete; it was "
+                                             "never acknowledged, and its {} bytes were set aside in {}", torn.size(), name),
+                                 {}}));
+    // Its header goes, so that it is reported once. Losing this write means reporting it again.
+    const Lock guard(mutex_);
+    for (Segment& segment : segments_) {
+      if (segment.slot == seen->slot) PAWL_TRY(segment.file->write_at(seen->scan.end, std::string(kBatchHeaderBytes, '\0')));
+    }
+  }
+  return {};
+}
+
+Result<void> JournalWriter::write_watermark(std::uint64_t batch_number) {
+  return owner_->write_at(kWatermarkOffset, encode_watermark({place_.environment.owner.boot_id, batch_number}));
+}
+
+SegmentHeader JournalWriter::fresh_header(std::uint64_t position, std::uint64_t settled_through) const {
+  return SegmentHeader{place_.store, number_, position, place_.environment.random->next() | 1U, settled_through};
+}
+
+Result<JournalWriter::Segment> JournalWriter::create_segment(std::uint64_t slot, std::uint64_t position,
+                                                             std::uint64_t settled_through) {
+  Segment segment;
+  segment.slot = slot;
+  segment.header = fresh_header(position, settled_through);
+  const std::string path = layout::segment(number_, slot);
+  const std::string temporary = path + ".tmp";
+  PAWL_TRY_ASSIGN(segment.file, place_.files->open(temporary, OpenMode::create_empty));
+  // Zeros first: overwriting written blocks needs no metadata, which a third of a sync's time goes into.
+  const std::string zeros(std::min(kZeroChunkBytes, place_.options.segment_bytes), '\0');
+  for (std::uint64_t offset = 0; offset < place_.options.segment_bytes; offset += zeros.size()) {
+    PAWL_TRY(segment.file->write_at(offset, std::string_view(zeros).substr(0, place_.options.segment_bytes - offset)));
+  }
+  PAWL_TRY(segment.file->write_at(0, encode_segment_header(segment.header)));
+  PAWL_TRY(segment.file->sync(SyncPoint::segment_created));
+  PAWL_TRY(place_.files->rename(temporary, path));
+  PAWL_TRY(place_.files->sync_folder(layout::journal(number_), SyncPoint::journal_folder));
+  return segment;
+}
+
+Result<void> JournalWriter::append(std::string_view body, std::uint32_t record_count) {
+  if (failed_) {
+    return fail(Error{Code::handle_failed, "an earlier sync of this journal failed, so nothing more is written through it",
+                      layout::journal(number_), "open the store again; saves with an id can be repeated safely", 0});
+  }
+  const std::uint64_t size = batch_size(body.size());
+  if (end_ + size > place_.options.segment_bytes) PAWL_TRY(rotate(size));
+  std::shared_ptr<File> file;
+  std::uint64_t generation = 0;
+  std::uint64_t batch_number = 0;
+  {
+    const Lock guard(mutex_);
+    file = segments_[active_].file;
+    generation = segments_[active_].header.generation;
+    batch_number = next_batch_;
+  }
+  PAWL_TRY(file->write_at(end_, encode_batch(generation, batch_number, record_count, body)));
+  if (auto synced = file->sync(SyncPoint::journal_batch); !synced) {
+    failed_ = true;
+    Error error = synced.error();
+    error.code = Code::outcome_unknown;
+    return fail(with_hint(std::move(error), "open the store again and repeat the save with the same id: it is answered, "
+                                            "not doubled"));
+  }
+  end_ += size;
+  const Lock guard(mutex_);
+  segments_[active_].last_batch = batch_number;
+  active_end_ = end_;
+  next_batch_ = batch_number + 1;
+  // Before anyone is told: a reader shows only what the watermark covers.
+  if (auto marked = write_watermark(batch_number); !marked) {
+    failed_ = true;
+    Error error = marked.error();
+    error.code = Code::outcome_unknown;
+    return fail(with_hint(std::move(error), "open the store again and repeat the save with the same id"));
+  }
+  return {};
+}
+
+/// The slot and position of a segment to be made; nothing where one is ready already.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> JournalWriter::next_to_create() const {
+  const Lock guard(mutex_);
+  if (active_ + 1 < segments_.size()) return std::nullopt;
+  std::uint64_t slot = 0;
+  for (const Segment& segment : segments_) slot = std::max(slot, segment.slot);
+  return std::pair(slot + 1, segments_.back().header.position + 1);
+}
+
+Result<void> JournalWriter::ensure_next() {
+  const Lock growing(grow_mutex_);
+  const auto next = next_to_create();
+  if (!next) return {};
+  if (next->first > place_.options.segments_max) {
+    return fail(Error{Code::store_busy, "the journal is full, and nothing of it could be published yet",
+                      layout::journal(number_), "free disk space or look at 'pawl fsck', then save again", 0});
+  }
+  PAWL_TRY_ASSIGN(Segment segment, create_segment(next->first, next->second, 0));
+  const Lock guard(mutex_);
+  segments_.push_back(std::move(segment));
+  return {};
+}
+
+Result<void> JournalWriter::rotate(std::uint64_t size) {
+  if (kSegmentHeaderBytes + size > place_.options.segment_bytes) {
+    return fail(Code::state_too_large, "a batch of {} bytes does not fit a journal segment", size);
+  }
+  PAWL_TRY(ensure_next());
+  const Lock guard(mutex_);
+  ++active_;
+  end_ = active_end_ = kSegmentHeaderBytes;
+  return {};
+}
+
+std::vector<FullSegment> JournalWriter::full_segments() const {
+  const Lock guard(mutex_);
+  std::vector<FullSegment> full;
+  for (std::size_t i = 0; i < active_; ++i) full.push_back({segments_[i].slot, segments_[i].header});
+  return full;
+}
+
+FullSegment JournalWriter::active() const {
+  const Lock guard(mutex_);
+  return {segments_[active_].slot, segments_[active_].header};
+}
+
+Result<std::unique_ptr<SegmentView>> JournalWriter::read(const FullSegment& segment) const {
+  auto view = std::make_unique<SegmentView>();
+  view->slot = segment.slot;
+  std::uint64_t last_batch = 0;
+  {
+    const Lock guard(mutex_);
+    for (const Segment& own : segments_) {
+      if (own.slot == segment.slot) last_batch = own.last_batch;
+    }
+  }
+  PAWL_TRY_ASSIGN(const auto file, place_.files->open(layout::segment(number_, segment.slot), OpenMode::read));
+  PAWL_TRY(read_batches(*file, *view));
+  while (!view->scan.batches.empty() && view->scan.batches.back().number > last_batch) view->scan.batches.pop_back();
+  if (last_batch != 0 && (view->scan.batches.empty() || view->scan.batches.back().number != last_batch)) {
+    return fail(Error{Code::journal_corrupt, "a batch that was written and synced can't be read back",
+                      layout::segment(number_, segment.slot), "run 'pawl fsck'", 0});
+  }
+  return view;
+}
+
+Result<void> JournalWriter::recycle(const FullSegment& segment) {
+  const Lock growing(grow_mutex_);
+  SegmentHeader header;
+  std::shared_ptr<File> file;
+  {
+    const Lock guard(mutex_);
+    PAWL_ASSERT(active_ > 0 && segments_.front().slot == segment.slot);
+    header = fresh_header(segments_.back().header.position + 1, segments_.front().last_batch);
+    file = segments_.front().file;
+  }
+  PAWL_TRY(file->write_at(0, encode_segment_header(header)));
+  PAWL_TRY(file->sync(SyncPoint::segment_recycled));
+  const Lock guard(mutex_);
+  Segment reborn = std::move(segments_.front());
+  segments_.erase(segments_.begin());
+  reborn.header = header;
+  reborn.last_batch = 0;
+  segments_.push_back(std::move(reborn));
+  --active_;
+  return {};
+}
+
+bool JournalWriter::wants_next() const {
+  const Lock guard(mutex_);
+  return active_ + 1 == segments_.size() && segments_.size() < place_.options.segments_max &&
+         active_end_ > place_.options.segment_bytes / 2;
+}
+
+bool JournalWriter::wants_care() const {
+  {
+    const Lock guard(mutex_);
+    if (active_ > 0) return true;
+  }
+  return wants_next();
+}
+
+Result<void> JournalWriter::retire_active() {
+  {
+    const Lock guard(mutex_);
+    if (segments_[active_].last_batch == 0) return {};
+  }
+  return rotate(0);
+}
+
+std::uint64_t JournalWriter::batches() const {
+  const Lock guard(mutex_);
+  return next_batch_ - 1;
+}
+
+}  // namespace pawl

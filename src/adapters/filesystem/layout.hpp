@@ -1,0 +1,66 @@
+// Where things are in a store's folder (design section 5).
+#pragma once
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <pawl/types.hpp>
+#include <string>
+
+#include "ports/file_system.hpp"
+
+namespace pawl::layout {
+
+constexpr std::string_view kStoreFile = "store.json";
+constexpr std::string_view kJournals = "journal";
+constexpr std::string_view kRuns = "runs";
+constexpr std::string_view kRecovery = "recovery";
+constexpr std::string_view kFailures = "recovery/failures.jsonl";
+constexpr std::string_view kCatalogue = "catalogue.db";
+constexpr std::string_view kCatalogueLock = "catalogue.lock";
+
+// Bytes of a lock file.
+constexpr std::uint64_t kWriterByte = 0;
+constexpr std::uint64_t kPublisherByte = 1;
+
+inline std::string journal(std::uint64_t number) { return fmt::format("journal/{}", number); }
+inline std::string journal_owner(std::uint64_t number) { return fmt::format("journal/{}/owner", number); }
+inline std::string segment(std::uint64_t number, std::uint64_t slot) { return fmt::format("journal/{}/{:08}.log", number, slot); }
+
+inline std::string run(std::string_view id) { return fmt::format("runs/{}", id); }
+inline std::string run_file(std::string_view id) { return fmt::format("runs/{}/run.json", id); }
+inline std::string run_lock(std::string_view id) { return fmt::format("runs/{}/lock", id); }
+inline std::string checkpoints(std::string_view id) { return fmt::format("runs/{}/checkpoints", id); }
+inline std::string full(std::string_view id, Sequence base) {
+  return fmt::format("runs/{}/checkpoints/checkpoint_{:05}.json", id, base.value);
+}
+inline std::string differences(std::string_view id, Sequence base) {
+  return fmt::format("runs/{}/checkpoints/checkpoint_{:05}.jsonl", id, base.value);
+}
+inline std::string audit_folder(std::string_view id) { return fmt::format("runs/{}/audit", id); }
+inline std::string audit(std::string_view id) { return fmt::format("runs/{}/audit/audit_trail.jsonl", id); }
+inline std::string events_folder(std::string_view id) { return fmt::format("runs/{}/events", id); }
+inline std::string events(std::string_view id, std::string_view day) {
+  return fmt::format("runs/{}/events/events_{}.jsonl", id, day);
+}
+inline std::string blobs(std::string_view id) { return fmt::format("runs/{}/blobs", id); }
+inline std::string blob(std::string_view id, std::string_view name) { return fmt::format("runs/{}/blobs/{}", id, name); }
+
+}  // namespace pawl::layout
+
+namespace pawl {
+
+/// The sequence in the name of a whole checkpoint's file; nothing where it is another kind of file.
+[[nodiscard]] inline std::optional<Sequence> base_in_file_name(std::string_view name) {
+  constexpr std::string_view kPrefix = "checkpoint_";
+  constexpr std::string_view kSuffix = ".json";
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  name = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
+  Sequence sequence;
+  const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), sequence.value);
+  if (problem != std::errc{} || end != name.data() + name.size() || !sequence) return std::nullopt;
+  return sequence;
+}
+
+}  // namespace pawl

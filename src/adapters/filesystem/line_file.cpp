@@ -1,0 +1,48 @@
+#include "adapters/filesystem/line_file.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t kFirstLookBytes = 16ULL << 10;
+
+/// Looks for the line in `tail`, which ends where the file ends. `complete`: it begins where the file begins.
+std::optional<FoundLine> find_in(std::string_view tail, std::uint64_t tail_offset, bool complete, std::uint64_t limit) {
+  std::size_t end = tail.rfind('\n');
+  while (end != std::string_view::npos) {
+    const std::size_t before = end == 0 ? std::string_view::npos : tail.rfind('\n', end - 1);
+    if (before == std::string_view::npos && !complete) return std::nullopt;
+    const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
+    const std::string_view line = tail.substr(begin, end - begin);
+    const auto number = line_number(line);
+    if (number && *number < limit) return FoundLine{std::string(line), *number, tail_offset + end + 1};
+    end = before;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> line_number(std::string_view line) {
+  const auto colon = line.find(':');
+  if (!line.starts_with("{\"") || colon == std::string_view::npos || colon > 8) return std::nullopt;
+  std::uint64_t number = 0;
+  const char* begin = line.data() + colon + 1;
+  const auto [end, problem] = std::from_chars(begin, line.data() + line.size(), number);
+  if (problem != std::errc{} || end == line.data() + line.size() || *end != ',') return std::nullopt;
+  return number;
+}
+
+Result<std::optional<FoundLine>> last_line_below(File& file, std::uint64_t limit) {
+  PAWL_TRY_ASSIGN(const std::uint64_t size, file.size());
+  for (std::uint64_t look = kFirstLookBytes;; look *= 4) {
+    const std::uint64_t bytes = std::min(look, size);
+    PAWL_TRY_ASSIGN(const std::string tail, file.read_at(size - bytes, bytes));
+    if (auto found = find_in(tail, size - bytes, bytes == size, limit)) return found;
+    if (bytes == size) return std::optional<FoundLine>();
+  }
+}
+
+}  // namespace pawl

@@ -1,0 +1,37 @@
+// Files of numbered lines (`{"seq":7,...}\n`): finding a line from the end, without reading the file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ports/file_system.hpp"
+
+namespace pawl {
+
+struct FoundLine {
+  std::string text;          // without its newline
+  std::uint64_t number = 0;  // the first member's value
+  std::uint64_t end = 0;     // offset behind its newline
+};
+
+/// The number a line begins with; nothing where it has another shape.
+[[nodiscard]] std::optional<std::uint64_t> line_number(std::string_view line);
+
+/// The last complete line whose number is below `limit`, reading backwards from the end.
+/// Time and memory grow with what stands behind it.
+[[nodiscard]] Result<std::optional<FoundLine>> last_line_below(File& file, std::uint64_t limit);
+
+/// Calls `visit(line)` for every line, complete or not, of text already read; stops where it says false.
+template <class Visit>
+void for_each_line(std::string_view text, Visit visit) {
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    if (!visit(line, end != std::string_view::npos)) return;
+    if (end == std::string_view::npos) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace pawl

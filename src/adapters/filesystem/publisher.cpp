@@ -1,0 +1,222 @@
+#include "adapters/filesystem/publisher.hpp"
+
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/line_file.hpp"
+#include "base/assert.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::int64_t kLockWaitUs = 5'000'000;
+constexpr std::int64_t kLockStepUs = 1'000;
+constexpr std::size_t kKnownMax = 4096;
+
+std::uint64_t number_of(const JournalRecord& record, bool by_sequence) {
+  return by_sequence ? record.sequence.value : record.number;
+}
+
+/// `2026-01-11` out of `{"n":1,"seq":1,"at":"2026-01-11T...`
+std::string_view day_of(std::string_view event_line) {
+  constexpr std::string_view kKey = "\"at\":\"";
+  const auto found = event_line.find(kKey);
+  return found == std::string_view::npos ? "unknown" : event_line.substr(found + kKey.size(), 10);
+}
+
+}  // namespace
+
+Result<void> collect(const SegmentView& segment, RunBatches& batches) {
+  for (const Batch& batch : segment.scan.batches) {
+    PAWL_TRY_ASSIGN(const auto records, decode_records(batch));
+    for (const JournalRecord& record : records) {
+      auto found = batches.find(record.run);
+      if (found == batches.end()) found = batches.try_emplace(std::string(record.run)).first;
+      RunBatch& run = found->second;
+      switch (record.type) {
+        case RecordType::run: run.run = record.text; break;
+        case RecordType::checkpoint: run.checkpoints.push_back(record); break;
+        case RecordType::event: run.events.push_back(record); break;
+        case RecordType::audit: run.audit.push_back(record); break;
+        default:
+          return fail(Code::unsupported_version, "a journal holds a record of type {}, which this program does not know",
+                      static_cast<unsigned>(record.type));
+      }
+    }
+  }
+  return {};
+}
+
+Publisher::Publisher(FileSystem& files, const Environment& environment, const FilesystemOptions& options)
+    : files_(files), environment_(environment), options_(options) {}
+
+Result<bool> Publisher::publish(std::string_view run, const RunBatch& batch, Publish mode) {
+  PAWL_TRY(make_folders(run, batch, mode));
+  PAWL_TRY_ASSIGN(const auto lock, files_.open(layout::run_lock(run), OpenMode::create));
+  for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
+    PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kPublisherByte));
+    if (locked) break;
+    if (mode == Publish::lazy) return false;
+    if (waited_us >= kLockWaitUs) {
+      return fail(Code::store_busy, "another process is publishing run '{}' and does not finish", run);
+    }
+    environment_.clock->sleep_us(kLockStepUs);
+  }
+  return publish_locked(run, batch, mode);
+}
+
+Result<bool> Publisher::publish_locked(std::string_view run, const RunBatch& batch, Publish mode) {
+  if (known_.size() > kKnownMax) known_.clear();
+  if (written_.size() > kKnownMax) written_.clear();
+  if (batch.run) PAWL_TRY(write_whole(layout::run_file(run), *batch.run, mode));
+  PAWL_TRY_ASSIGN(const bool checkpoints, publish_checkpoints(run, batch, mode));
+  if (!checkpoints) return false;
+  PAWL_TRY_ASSIGN(const bool events, publish_events(run, batch, mode));
+  if (!events) return false;
+  if (batch.audit.empty()) return true;
+  return append({run, layout::audit(run), 1}, batch.audit, false, mode);
+}
+
+Result<void> Publisher::make_folders(std::string_view run, const RunBatch& batch, Publish mode) {
+  PAWL_TRY(files_.make_folder(layout::kRuns));
+  std::vector<std::string> folders = {layout::run(run), layout::checkpoints(run), layout::audit_folder(run)};
+  if (!batch.events.empty()) folders.push_back(layout::events_folder(run));
+  for (const std::string& folder : folders) {
+    if (written_.contains(folder)) continue;
+    PAWL_TRY(files_.make_folder(folder));
+    // Whoever made it may not have synced its name.
+    if (mode == Publish::settled) {
+      folders_.insert(std::string(parent_folder(folder)));
+      folders_.insert("");
+      written_.insert(folder);
+    }
+  }
+  return {};
+}
+
+Result<void> Publisher::write_whole(const std::string& path, std::string_view text, Publish mode) {
+  if (written_.contains(path)) {
+    if (mode == Publish::lazy) return {};
+    PAWL_TRY_ASSIGN(std::shared_ptr<File> file, files_.open(path, OpenMode::write));
+    touch(path, std::move(file), mode);
+    return {};
+  }
+  const std::string temporary = path + ".tmp";
+  PAWL_TRY_ASSIGN(std::shared_ptr<File> file, files_.open(temporary, OpenMode::create_empty));
+  PAWL_TRY(file->write_at(0, text));
+  PAWL_TRY(files_.rename(temporary, path));
+  written_.insert(path);
+  touch(path, std::move(file), mode);
+  return {};
+}
+
+Result<bool> Publisher::publish_checkpoints(std::string_view run, const RunBatch& batch, Publish mode) {
+  std::vector<JournalRecord> lines;
+  const auto append_lines = [&]() -> Result<bool> {
+    if (lines.empty()) return true;
+    const Sequence base{lines.front().number};
+    auto done = append({run, layout::differences(run, base), base.value + 1}, lines, true, mode);
+    lines.clear();
+    return done;
+  };
+  for (const JournalRecord& record : batch.checkpoints) {
+    if (record.flags != RecordFlags::own_file && (lines.empty() || lines.front().number == record.number)) {
+      lines.push_back(record);
+      continue;
+    }
+    PAWL_TRY_ASSIGN(const bool done, append_lines());
+    if (!done) return false;
+    if (record.flags == RecordFlags::own_file) {
+      PAWL_TRY(write_whole(layout::full(run, record.sequence), record.text, mode));
+    } else {
+      lines.push_back(record);
+    }
+  }
+  return append_lines();
+}
+
+Result<bool> Publisher::publish_events(std::string_view run, const RunBatch& batch, Publish mode) {
+  std::size_t begin = 0;
+  while (begin < batch.events.size()) {
+    const std::string_view day = day_of(batch.events[begin].text);
+    std::size_t end = begin;
+    while (end < batch.events.size() && day_of(batch.events[end].text) == day) ++end;
+    const std::vector<JournalRecord> of_day(batch.events.begin() + static_cast<std::ptrdiff_t>(begin),
+                                            batch.events.begin() + static_cast<std::ptrdiff_t>(end));
+    PAWL_TRY_ASSIGN(const bool done, append({run, layout::events(run, day), 0}, of_day, false, mode));
+    if (!done) return false;
+    begin = end;
+  }
+  return true;
+}
+
+/// Where lines first..last go on: behind `last_number`, at `end`. Nothing: they can't be appended lazily.
+Result<std::optional<Publisher::Known>> Publisher::append_point(File& file, const Lines& lines, std::uint64_t first,
+                                                                std::uint64_t last, Publish mode) {
+  if (const auto found = known_.find(lines.path); found != known_.end() && found->second.last_number + 1 >= first) {
+    return std::optional(found->second);
+  }
+  // Lazily, what stands there is taken as it is; settling takes only what the journal no longer holds.
+  const std::uint64_t limit = mode == Publish::lazy ? last + 1 : first;
+  PAWL_TRY_ASSIGN(const auto line, last_line_below(file, limit));
+  const bool starts_here = lines.first_possible == 0 || lines.first_possible == first;
+  if (!line && starts_here) return std::optional(Known{first - 1, 0});
+  if (line && line->number + 1 >= first) return std::optional(Known{line->number, line->end});
+  if (mode == Publish::lazy) return std::optional<Known>();
+  return fail(Error{Code::chain_broken,
+                    fmt::format("line {} is to be appended, and the last line before it is {}", first, line ? line->number : 0),
+                    lines.path, "run 'pawl fsck' to see what is damaged", 0});
+}
+
+Result<bool> Publisher::append(const Lines& lines, const std::vector<JournalRecord>& records, bool by_sequence, Publish mode) {
+  const std::uint64_t first = number_of(records.front(), by_sequence);
+  const std::uint64_t last = number_of(records.back(), by_sequence);
+  PAWL_TRY_ASSIGN(std::shared_ptr<File> file, files_.open(lines.path, OpenMode::create));
+  PAWL_TRY_ASSIGN(const auto point, append_point(*file, lines, first, last, mode));
+  if (!point) return false;
+  Known known = *point;
+  std::string text;
+  std::uint64_t expected = known.last_number + 1;
+  for (const JournalRecord& record : records) {
+    const std::uint64_t number = number_of(record, by_sequence);
+    if (number < expected) continue;
+    if (number != expected) return fail(Code::chain_broken, "line {} of {} is missing in the journal", expected, lines.path);
+    text += record.text;
+    ++expected;
+  }
+  if (!text.empty()) {
+    PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
+    if (size > known.end) PAWL_TRY(file->resize(known.end));
+    PAWL_TRY(file->write_at(known.end, text));
+    known.end += text.size();
+    known.last_number = expected - 1;
+  }
+  // What was there before a lazy append is someone else's, perhaps unsynced: it is not known.
+  if (mode == Publish::settled || known_.contains(lines.path) || point->end == 0) known_[lines.path] = known;
+  touch(lines.path, std::move(file), mode);
+  return true;
+}
+
+void Publisher::touch(const std::string& path, std::shared_ptr<File> file, Publish mode) {
+  if (mode == Publish::lazy) return;
+  // Beyond the limit one syncfs does for all, so no file needs to be kept open.
+  if (touched_.size() <= options_.sync_all_from_files) touched_[path] = std::move(file);
+  folders_.insert(std::string(parent_folder(path)));
+}
+
+Result<void> Publisher::sync() {
+  const auto touched = std::exchange(touched_, {});
+  const auto folders = std::exchange(folders_, {});
+  const auto sync_each = [&]() -> Result<void> {
+    if (touched.size() + folders.size() > options_.sync_all_from_files) return files_.sync_all(SyncPoint::published_all);
+    for (const auto& [path, file] : touched) PAWL_TRY(file->sync(SyncPoint::published_file));
+    for (const std::string& folder : folders) PAWL_TRY(files_.sync_folder(folder, SyncPoint::published_folder));
+    return {};
+  };
+  auto synced = sync_each();
+  if (!synced) {
+    known_.clear();
+    written_.clear();
+  }
+  return synced;
+}
+
+}  // namespace pawl

@@ -1,0 +1,50 @@
+// fsck for one run: every file of it is read, every checksum computed, every state rebuilt.
+#pragma once
+
+#include <memory>
+#include <pawl/check.hpp>
+#include <set>
+
+#include "adapters/filesystem/journal_reader.hpp"
+#include "codec/record_text.hpp"
+
+namespace pawl {
+
+/// Linear in the size of the run. Fails only where the operating system can't read.
+class RunChecker {
+ public:
+  RunChecker(FileSystem& files, std::string run, std::shared_ptr<const JournalSnapshot> snapshot, CheckReport& report);
+  /// `only`: this checkpoint (and what it builds on); 0: all of them.
+  Result<void> check(Sequence only);
+
+ private:
+  Result<bool> check_run_file();
+  Result<void> check_checkpoints(Sequence only);
+  Result<void> check_base(Sequence base, Sequence end);
+  Result<void> check_lines(Sequence base, Sequence end);
+  void check_record(std::string_view text, Sequence expected, const std::string& path);
+  void apply(const RecordView& record, const std::string& path);
+  Result<void> check_audit();
+  Result<void> check_events();
+  Result<void> check_strays();
+  void check_journal_records(Sequence from);
+  void add(Finding::Severity severity, Code code, std::string file, Sequence sequence, std::string what);
+  /// Damage in a file whose content the journal still holds is mended by publishing it again.
+  [[nodiscard]] Finding::Severity severity_of(Sequence sequence) const;
+  [[nodiscard]] Sequence journal_from() const;
+
+  FileSystem& files_;
+  const std::string run_;
+  const std::shared_ptr<const JournalSnapshot> snapshot_;
+  const RunRecords* records_;
+  CheckReport& report_;
+  RunRecord run_record_;
+  std::uint32_t seed_ = 0;
+  std::map<std::uint64_t, std::string> sums_;  // of every checkpoint that was read
+  std::set<std::string> blobs_;                // referred to
+  std::string state_;                          // of the checkpoint read last
+  bool state_known_ = false;
+  Sequence last_;
+};
+
+}  // namespace pawl

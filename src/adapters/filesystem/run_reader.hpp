@@ -1,0 +1,82 @@
+// One run, read from a journal snapshot and the published files.
+//
+// What the journal holds is taken from there; files are trusted only for what it no longer holds. So a
+// reader never depends on a file that is just being written.
+#pragma once
+
+#include <memory>
+#include <pawl/save.hpp>
+#include <vector>
+
+#include "adapters/filesystem/journal_reader.hpp"
+#include "codec/record_text.hpp"
+
+namespace pawl {
+
+/// What a writer needs to go on with a run.
+struct RunHead {
+  RunRecord run;
+  CheckpointInfo latest;
+  std::string state;
+  Sequence base;                        // the whole one that the latest follows
+  std::uint64_t differences_bytes = 0;  // stored behind it
+  std::uint64_t differences = 0;
+  std::uint64_t audit_index = 0;
+  std::string audit_hash;
+  std::uint64_t event_number = 0;
+};
+
+/// Reads through `files` beside whoever writes. The snapshot must be taken before, and asked for
+/// `still_valid` after. Not thread-safe.
+class RunReader {
+ public:
+  RunReader(FileSystem& files, std::string run, std::shared_ptr<const JournalSnapshot> snapshot);
+
+  /// run_not_found where neither journal nor files know it.
+  Result<RunRecord> run_record();
+  Result<Restored> restore(const Which& which);
+  Result<CheckpointInfo> info(const Which& which);
+  Result<std::vector<CheckpointInfo>> list(Sequence after, std::size_t limit);
+  Result<std::vector<Event>> events(std::uint64_t after_number, std::size_t limit);
+  Result<RunInfo> overview();
+  /// Saves that carried a caller's id, with their fingerprints. Reads all of the run's files.
+  using IdentifiedSaves = std::vector<std::pair<CheckpointInfo, std::string>>;
+  Result<IdentifiedSaves> saves_with_caller_id();
+  /// The same for what is still in the journals.
+  Result<IdentifiedSaves> journal_saves_with_caller_id();
+  /// Nothing where the run has no checkpoint yet.
+  Result<std::optional<RunHead>> head();
+
+ private:
+  /// A base's checkpoints in order: the whole one, then its differences up to some sequence.
+  struct Chain {
+    Sequence base;
+    std::vector<RecordView> records;
+    std::vector<std::string> texts;  // what the records view into
+    std::optional<Error> damage;     // a bad line behind the last record
+  };
+  Result<std::uint32_t> seed();
+  Result<std::vector<Sequence>> bases();
+  Result<Sequence> base_of(Sequence sequence);
+  Result<Chain> chain(Sequence base, Sequence up_to);
+  Result<void> read_file_lines(Sequence base, Sequence up_to, Chain& chain);
+  Result<RecordView> decode(std::string_view text, const std::string& where);
+  Result<Sequence> latest();
+  Result<Sequence> resolve(const Which& which);
+  Result<Sequence> search(const Which& which);
+  Result<std::string> rebuild(const Chain& chain, Sequence sequence);
+  Result<std::string> payload_of(const RecordView& record);
+  Result<void> audit_head(RunHead& head);
+  Result<void> event_head(RunHead& head);
+  [[nodiscard]] Sequence journal_from() const;  // lowest sequence in the journals; highest possible where none
+  [[nodiscard]] Error not_found(Sequence sequence) const;
+
+  FileSystem& files_;
+  const std::string run_;
+  const std::shared_ptr<const JournalSnapshot> snapshot_;
+  const RunRecords* records_;  // null: nothing in the journals
+  std::optional<RunRecord> run_record_;
+  std::optional<std::vector<Sequence>> bases_;
+};
+
+}  // namespace pawl

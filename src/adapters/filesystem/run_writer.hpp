@@ -1,0 +1,53 @@
+// The one writer of a run in the filesystem store.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "adapters/filesystem/filesystem_store.hpp"
+
+namespace pawl {
+
+class FilesystemRunWriter final : public RunWriter {
+ public:
+  /// `lock` holds the run's kernel lock and goes with the writer.
+  [[nodiscard]] static Result<std::unique_ptr<RunWriter>> make(FilesystemStore& store, const RunId& run, const RunOptions& options,
+                                                               std::unique_ptr<File> lock, std::optional<RunHead> head);
+  ~FilesystemRunWriter() override;
+
+  Result<Saved> save(const SaveRequest& request) override;
+  Result<void> flush() override;
+  [[nodiscard]] RunInfo info() const override;
+
+ private:
+  struct Earlier {
+    CheckpointInfo info;
+    std::string fingerprint;
+  };
+  struct Draft {
+    CheckpointInfo info;
+    std::string text;
+    bool own_file = false;
+  };
+  FilesystemRunWriter(FilesystemStore& store, RunId run, std::unique_ptr<File> lock);
+  Result<std::optional<Earlier>> find_earlier(const std::string& caller_id) PAWL_REQUIRES(mutex_);
+  Result<Draft> draft_checkpoint(const SaveRequest& request, std::string_view state) PAWL_REQUIRES(mutex_);
+  Result<void> store_blob(std::string_view payload, std::string& name) PAWL_REQUIRES(mutex_);
+  std::string encode_records(const SaveRequest& request, const Draft& draft, std::uint32_t& count) PAWL_REQUIRES(mutex_);
+  void advance(const SaveRequest& request, std::string_view state, const Draft& draft) PAWL_REQUIRES(mutex_);
+  Result<Saved> answer(const Saved& saved);
+  Result<Saved> hand_over(Saved saved, std::string body, std::uint32_t count, Lock& lock) PAWL_REQUIRES(mutex_);
+
+  FilesystemStore& store_;
+  const RunId run_;
+  std::uint64_t epoch_ = 0;  // constant after construction
+
+  mutable Mutex mutex_;
+  std::unique_ptr<File> lock_ PAWL_GUARDED_BY(mutex_);
+  bool exists_ PAWL_GUARDED_BY(mutex_) = false;  // has a checkpoint, on its way at least
+  bool blob_folder_synced_ PAWL_GUARDED_BY(mutex_) = false;
+  RunHead head_ PAWL_GUARDED_BY(mutex_);
+  std::map<std::string, Earlier> earlier_ PAWL_GUARDED_BY(mutex_);  // by caller's id: what this writer saved or looked up
+};
+
+}  // namespace pawl

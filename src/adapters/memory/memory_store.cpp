@@ -1,0 +1,259 @@
+#include "adapters/memory/memory_store.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "base/hash.hpp"
+#include "domain/save_rules.hpp"
+
+namespace pawl {
+namespace {
+
+struct MemoryCheckpoint {
+  CheckpointInfo info;
+  std::string state;
+  std::uint64_t body_fingerprint = 0;
+};
+
+struct MemoryRun {
+  RunInfo info;
+  std::vector<MemoryCheckpoint> checkpoints;  // sequence n at n - 1
+  std::vector<Event> events;                  // number n at n - 1
+};
+
+}  // namespace
+
+struct MemoryDisk {
+  std::mutex mutex;
+  std::map<RunId, MemoryRun> runs;  // guarded by mutex; a run is here from its first save on
+  std::map<RunId, Owner> writers;   // guarded by mutex
+};
+
+std::shared_ptr<MemoryDisk> make_memory_disk() { return std::make_shared<MemoryDisk>(); }
+
+namespace {
+
+Result<MemoryRun*> find_run(MemoryDisk& disk, const RunId& run) {
+  const auto found = disk.runs.find(run);
+  if (found == disk.runs.end()) return fail(Code::run_not_found, "there is no run '{}'", run.text());
+  return &found->second;
+}
+
+bool fits(const CheckpointInfo& info, const Which& which) {
+  switch (which.by) {
+    case Which::By::latest: return true;
+    case Which::By::sequence: return info.sequence == which.sequence;
+    case Which::By::name: return info.name == which.label;
+    case Which::By::stage: return info.stage == which.label;
+    case Which::By::step: return info.step == which.label;
+    case Which::By::uuid: return info.id == which.uuid;
+  }
+  return false;
+}
+
+/// The newest that fits.
+Result<const MemoryCheckpoint*> find_checkpoint(const MemoryRun& run, const Which& which) {
+  for (auto checkpoint = run.checkpoints.rbegin(); checkpoint != run.checkpoints.rend(); ++checkpoint) {
+    if (fits(checkpoint->info, which)) return &*checkpoint;
+  }
+  return fail(Code::checkpoint_not_found, "run '{}' has no such checkpoint; its latest is {}", run.info.id.text(),
+              run.info.latest.value);
+}
+
+class MemoryWriter final : public RunWriter {
+ public:
+  MemoryWriter(Environment environment, std::shared_ptr<MemoryDisk> disk, RunInfo info)
+      : environment_(std::move(environment)), disk_(std::move(disk)), new_run_{std::move(info), {}, {}} {}
+  ~MemoryWriter() override {
+    const std::scoped_lock lock(disk_->mutex);
+    disk_->writers.erase(new_run_.info.id);
+  }
+
+  Result<Saved> save(const SaveRequest& request) override;
+  Result<void> flush() override { return {}; }
+  [[nodiscard]] RunInfo info() const override {
+    const std::scoped_lock lock(disk_->mutex);
+    return current().info;
+  }
+
+ private:
+  /// The run, or what it will be once it has a save.
+  [[nodiscard]] const MemoryRun& current() const {
+    const auto found = disk_->runs.find(new_run_.info.id);
+    return found == disk_->runs.end() ? new_run_ : found->second;
+  }
+  [[nodiscard]] Saved write(const SaveRequest& request, std::string state);
+
+  const Environment environment_;
+  const std::shared_ptr<MemoryDisk> disk_;
+  const MemoryRun new_run_;
+};
+
+Saved MemoryWriter::write(const SaveRequest& request, std::string state) {
+  MemoryRun& run = disk_->runs.try_emplace(new_run_.info.id, new_run_).first->second;
+  CheckpointInfo info;
+  info.sequence = run.info.latest.next();
+  info.parent = run.info.latest;
+  info.id = make_uuid(*environment_.random);
+  info.created = next_timestamp(run.info.updated, environment_.clock->now());
+  info.kind = request.kind;
+  info.status = request.status;
+  info.reason = request.reason;
+  info.name = request.name;
+  info.caller_id = request.caller_id;
+  info.stage = request.stage;
+  info.step = request.step;
+  info.metadata = request.metadata;
+  info.state_bytes = state.size();
+  info.stored_bytes = state.size();
+  info.checksum = "sha256:" + to_hex(sha256(state));
+  if (run.checkpoints.empty()) run.info.created = info.created;
+  run.info.updated = info.created;
+  run.info.latest = info.sequence;
+  run.info.kind = info.kind;
+  run.info.status = info.status;
+  for (const NewEvent& event : request.events) {
+    run.events.push_back(Event{run.events.size() + 1, info.sequence, info.created, event.type, event.data});
+  }
+  run.checkpoints.push_back(MemoryCheckpoint{info, std::move(state), body_fingerprint(request)});
+  return Saved{info.sequence, info.id, info.checksum, Saved::Outcome::written};
+}
+
+Result<Saved> MemoryWriter::save(const SaveRequest& request) {
+  const std::scoped_lock lock(disk_->mutex);
+  const MemoryRun& run = current();
+  SaveFacts facts{
+      .run = run.info.id, .head = nullptr, .head_state = {}, .earlier = nullptr, .earlier_has_same_body = false};
+  if (!run.checkpoints.empty()) {
+    facts.head = &run.checkpoints.back().info;
+    facts.head_state = run.checkpoints.back().state;
+  }
+  for (const MemoryCheckpoint& checkpoint : run.checkpoints) {
+    if (request.caller_id.empty() || checkpoint.info.caller_id != request.caller_id) continue;
+    facts.earlier = &checkpoint.info;
+    facts.earlier_has_same_body = checkpoint.body_fingerprint == body_fingerprint(request);
+  }
+  PAWL_TRY_ASSIGN(const SaveDecision decision, decide_save(request, facts));
+  if (const Saved* answered = std::get_if<Saved>(&decision)) return *answered;
+  return write(request, std::string(state_to_write(request, std::get<WriteState>(decision))));
+}
+
+std::unexpected<Error> busy(const RunId& run, const Owner& owner) {
+  return fail(Error{Code::run_busy,
+                    fmt::format("run '{}' is being written by {} (process {} on {})", run.text(), owner.program,
+                                owner.pid, owner.host),
+                    run.text(), "wait for it to end, or save to another run", 0});
+}
+
+RunInfo new_info(const RunId& run, const RunOptions& options, const Environment& environment) {
+  const Timestamp now = environment.clock->now();
+  return RunInfo{
+      .id = run,
+      .uuid = make_uuid(*environment.random),
+      .created = now,
+      .updated = now,
+      .latest = {},
+      .status = Status::active,
+      .kind = Kind::manual,
+      .durability = options.durability.value_or(Durability::sync),
+      .workflow = options.workflow,
+      .workflow_hash = options.workflow_hash,
+      .session = options.session,
+      .fork_of_run = {},
+      .fork_of_sequence = {},
+  };
+}
+
+/// Those of `all` from `begin` on, at most `limit`.
+template <class T>
+std::vector<T> page(const std::vector<T>& all, std::uint64_t begin, std::size_t limit) {
+  const std::size_t first = std::min<std::uint64_t>(begin, all.size());
+  const std::size_t count = std::min(limit, all.size() - first);
+  return {all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(first + count)};
+}
+
+}  // namespace
+
+MemoryStore::MemoryStore(Environment environment, std::shared_ptr<MemoryDisk> disk)
+    : environment_(std::move(environment)), disk_(std::move(disk)) {}
+
+Result<std::unique_ptr<RunWriter>> MemoryStore::open_run(const RunId& run, const RunOptions& options) {
+  const std::scoped_lock lock(disk_->mutex);
+  if (const auto writer = disk_->writers.find(run); writer != disk_->writers.end()) return busy(run, writer->second);
+  const auto found = disk_->runs.find(run);
+  if (found != disk_->runs.end() && options.durability && *options.durability != found->second.info.durability) {
+    return fail(Error{Code::durability_fixed,
+                      fmt::format("run '{}' was made with durability {}, not {}", run.text(),
+                                  to_text(found->second.info.durability), to_text(*options.durability)),
+                      run.text(), "leave the durability out, or save to a new run", 0});
+  }
+  auto writer = std::make_unique<MemoryWriter>(environment_, disk_, new_info(run, options, environment_));
+  disk_->writers.emplace(run, environment_.owner);
+  return writer;
+}
+
+Result<Restored> MemoryStore::restore(const RunId& run, const Which& which) {
+  const std::scoped_lock lock(disk_->mutex);
+  PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
+  PAWL_TRY_ASSIGN(const MemoryCheckpoint* const checkpoint, find_checkpoint(*found, which));
+  return Restored{checkpoint->info, checkpoint->state};
+}
+
+Result<RunInfo> MemoryStore::run(const RunId& run) {
+  const std::scoped_lock lock(disk_->mutex);
+  PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
+  return found->info;
+}
+
+Result<std::vector<RunInfo>> MemoryStore::runs(std::size_t limit) {
+  const std::scoped_lock lock(disk_->mutex);
+  std::vector<RunInfo> all;
+  for (const auto& [id, run] : disk_->runs) all.push_back(run.info);
+  std::ranges::sort(
+      all, [](const RunInfo& a, const RunInfo& b) { return std::tie(b.updated, a.id) < std::tie(a.updated, b.id); });
+  return page(all, 0, limit);
+}
+
+Result<CheckpointInfo> MemoryStore::checkpoint(const RunId& run, const Which& which) {
+  const std::scoped_lock lock(disk_->mutex);
+  PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
+  PAWL_TRY_ASSIGN(const MemoryCheckpoint* const checkpoint, find_checkpoint(*found, which));
+  return checkpoint->info;
+}
+
+Result<std::vector<CheckpointInfo>> MemoryStore::checkpoints(const RunId& run, Sequence after, std::size_t limit) {
+  const std::scoped_lock lock(disk_->mutex);
+  PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
+  std::vector<CheckpointInfo> all;
+  for (const MemoryCheckpoint& checkpoint : found->checkpoints) all.push_back(checkpoint.info);
+  return page(all, after.value, limit);
+}
+
+Result<std::vector<Event>> MemoryStore::events(const RunId& run, std::uint64_t after_number, std::size_t limit) {
+  const std::scoped_lock lock(disk_->mutex);
+  PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
+  return page(found->events, after_number, limit);
+}
+
+Result<CheckReport> MemoryStore::check(const CheckScope& scope, Repair /*repair*/) {
+  const std::scoped_lock lock(disk_->mutex);
+  CheckReport report;
+  if (!scope.run) {
+    report.runs = disk_->runs.size();
+    for (const auto& [id, run] : disk_->runs) report.checkpoints += run.checkpoints.size();
+    return report;
+  }
+  PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, *scope.run));
+  report.runs = 1;
+  report.checkpoints = found->checkpoints.size();
+  if (scope.sequence) {
+    PAWL_TRY(
+        find_checkpoint(*found, Which{.by = Which::By::sequence, .sequence = scope.sequence, .label = {}, .uuid = {}}));
+    report.checkpoints = 1;
+  }
+  return report;
+}
+
+}  // namespace pawl

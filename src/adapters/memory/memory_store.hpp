@@ -1,0 +1,37 @@
+// The reference store: keeps every state whole in memory, and is as simple as the contract allows.
+// Tests use it as the oracle for the other adapters.
+#pragma once
+
+#include "ports/environment.hpp"
+#include "ports/store.hpp"
+
+namespace pawl {
+
+/// The data of a memory store. Handles that share one see each other's saves, as processes that share a folder do.
+struct MemoryDisk;
+[[nodiscard]] std::shared_ptr<MemoryDisk> make_memory_disk();
+
+/// A handle on a MemoryDisk. Thread-safe: one lock per disk. Nothing survives the disk's last handle.
+class MemoryStore final : public Store {
+ public:
+  /// The environment's clock and random source must outlive the store.
+  explicit MemoryStore(Environment environment, std::shared_ptr<MemoryDisk> disk = make_memory_disk());
+
+  Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override;
+
+  Result<Restored> restore(const RunId& run, const Which& which) override;
+  Result<RunInfo> run(const RunId& run) override;
+  Result<std::vector<RunInfo>> runs(std::size_t limit) override;
+  Result<CheckpointInfo> checkpoint(const RunId& run, const Which& which) override;
+  Result<std::vector<CheckpointInfo>> checkpoints(const RunId& run, Sequence after, std::size_t limit) override;
+  Result<std::vector<Event>> events(const RunId& run, std::uint64_t after_number, std::size_t limit) override;
+
+  /// Memory is never damaged: this only counts, and knows what is not there.
+  Result<CheckReport> check(const CheckScope& scope, Repair repair) override;
+
+ private:
+  const Environment environment_;
+  const std::shared_ptr<MemoryDisk> disk_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,31 @@
+// Owns one file descriptor.
+#pragma once
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace pawl {
+
+class PosixFd {
+ public:
+  PosixFd() = default;
+  explicit PosixFd(int fd) : fd_(fd) {}
+  PosixFd(PosixFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  PosixFd& operator=(PosixFd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~PosixFd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool valid() const { return fd_ >= 0; }
+  /// Gives the descriptor away, for calls that close it themselves.
+  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace pawl

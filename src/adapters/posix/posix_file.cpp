@@ -1,0 +1,114 @@
+#include "adapters/posix/posix_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "adapters/posix/posix_error.hpp"
+
+namespace pawl {
+namespace {
+
+// Above this, a read asks for the file's size first instead of allocating what it may not need.
+constexpr std::uint64_t kTrustedReadBytes = 1ULL << 20;
+
+struct flock one_byte(short type, std::uint64_t byte) {
+  struct flock lock{};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(byte);
+  lock.l_len = 1;
+  return lock;  // l_pid must stay 0 for F_OFD_*
+}
+
+int fcntl_retrying(int fd, int command, struct flock& lock) {
+  int result = 0;
+  do {
+    result = ::fcntl(fd, command, &lock);
+  } while (result < 0 && errno == EINTR);
+  return result;
+}
+
+}  // namespace
+
+PosixFile::PosixFile(PosixFd fd, std::string where, std::shared_ptr<PosixSyncCounts> counts)
+    : fd_(std::move(fd)), where_(std::move(where)), counts_(std::move(counts)) {}
+
+Result<std::string> PosixFile::read_at(std::uint64_t offset, std::uint64_t size) {
+  if (size > kTrustedReadBytes) {
+    PAWL_TRY_ASSIGN(const std::uint64_t end, this->size());
+    size = std::min(size, end - std::min(end, offset));
+  }
+  std::string bytes(size, '\0');
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::pread(fd_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(posix_error(PosixCall::read, errno, where_));
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+Result<void> PosixFile::write_at(std::uint64_t offset, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    // A write of nothing has no errno and would loop for ever.
+    if (put <= 0) return fail(posix_error(PosixCall::write, put < 0 ? errno : EIO, where_));
+    offset += static_cast<std::uint64_t>(put);
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return {};
+}
+
+Result<void> PosixFile::sync(SyncPoint point) {
+  counts_->add(point);
+  int result = 0;
+  do {
+    result = ::fdatasync(fd_.get());
+  } while (result < 0 && errno == EINTR);
+  if (result < 0) return fail(posix_error(PosixCall::sync, errno, where_));
+  return {};
+}
+
+Result<void> PosixFile::resize(std::uint64_t size) {
+  int result = 0;
+  do {
+    result = ::ftruncate(fd_.get(), static_cast<off_t>(size));
+  } while (result < 0 && errno == EINTR);
+  if (result < 0) return fail(posix_error(PosixCall::resize, errno, where_));
+  return {};
+}
+
+Result<std::uint64_t> PosixFile::size() {
+  struct stat info{};
+  if (::fstat(fd_.get(), &info) < 0) return fail(posix_error(PosixCall::look_up, errno, where_));
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
+Result<bool> PosixFile::try_lock(std::uint64_t byte) {
+  struct flock lock = one_byte(F_WRLCK, byte);
+  if (fcntl_retrying(fd_.get(), F_OFD_SETLK, lock) == 0) return true;
+  if (errno == EAGAIN || errno == EACCES) return false;
+  return fail(posix_error(PosixCall::lock, errno, where_));
+}
+
+Result<void> PosixFile::unlock(std::uint64_t byte) {
+  struct flock lock = one_byte(F_UNLCK, byte);
+  if (fcntl_retrying(fd_.get(), F_OFD_SETLK, lock) < 0) return fail(posix_error(PosixCall::lock, errno, where_));
+  return {};
+}
+
+Result<bool> PosixFile::locked_elsewhere(std::uint64_t byte) {
+  struct flock lock = one_byte(F_WRLCK, byte);
+  if (fcntl_retrying(fd_.get(), F_OFD_GETLK, lock) < 0) return fail(posix_error(PosixCall::lock, errno, where_));
+  return lock.l_type != F_UNLCK;
+}
+
+}  // namespace pawl

@@ -1,0 +1,44 @@
+// A file on the real disk. Made by PosixFileSystem::open.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "adapters/posix/posix_fd.hpp"
+#include "ports/file_system.hpp"
+
+namespace pawl {
+
+/// How often each reason for a sync came up. Thread-safe.
+struct PosixSyncCounts {
+  std::array<std::atomic<std::uint64_t>, kSyncPointCount> of{};
+  void add(SyncPoint point) { of[static_cast<std::size_t>(point)].fetch_add(1, std::memory_order_relaxed); }
+};
+
+/// Locks are open-file-description locks (F_OFD_SETLK): they belong to this object, so two objects in
+/// one process exclude each other. A child that was forked without exec shares them until it ends.
+class PosixFile final : public File {
+ public:
+  /// `where` is the full path, for errors.
+  PosixFile(PosixFd fd, std::string where, std::shared_ptr<PosixSyncCounts> counts);
+
+  Result<std::string> read_at(std::uint64_t offset, std::uint64_t size) override;
+  Result<void> write_at(std::uint64_t offset, std::string_view bytes) override;
+  Result<void> sync(SyncPoint point) override;
+  Result<void> resize(std::uint64_t size) override;
+  Result<std::uint64_t> size() override;
+  /// Needs a file that was opened for writing.
+  Result<bool> try_lock(std::uint64_t byte) override;
+  Result<void> unlock(std::uint64_t byte) override;
+  /// Works on any open file.
+  Result<bool> locked_elsewhere(std::uint64_t byte) override;
+
+ private:
+  PosixFd fd_;
+  std::string where_;
+  std::shared_ptr<PosixSyncCounts> counts_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,193 @@
+#include "adapters/posix/posix_file_system.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "adapters/posix/posix_error.hpp"
+#include "base/assert.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+bool is_inside(std::string_view path) {
+  if (path.starts_with('/') || path.find('\0') != std::string_view::npos) return false;
+  const std::string framed = fmt::format("/{}/", path);
+  return framed.find("/../") == std::string::npos;
+}
+
+// The path as the *at() calls take it.
+std::string checked(std::string_view path) {
+  PAWL_ASSERT(is_inside(path));
+  return path.empty() ? std::string(".") : std::string(path);
+}
+
+PosixFd open_retrying(int folder, const char* path, int flags, mode_t mode = 0) {
+  int fd = -1;
+  do {
+    fd = ::openat(folder, path, flags, mode);
+  } while (fd < 0 && errno == EINTR);
+  return PosixFd(fd);
+}
+
+// O_NONBLOCK has no effect on files; it keeps a FIFO in a file's place from blocking us.
+int flags_of(OpenMode mode) {
+  constexpr int kCommon = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  switch (mode) {
+    case OpenMode::read: return kCommon | O_RDONLY;
+    case OpenMode::write: return kCommon | O_RDWR;
+    case OpenMode::create: return kCommon | O_RDWR | O_CREAT;
+    case OpenMode::create_empty: return kCommon | O_RDWR | O_CREAT | O_TRUNC;
+  }
+  return kCommon | O_RDONLY;
+}
+
+int fsync_retrying(int fd) {
+  int result = 0;
+  do {
+    result = ::fsync(fd);
+  } while (result < 0 && errno == EINTR);
+  return result;
+}
+
+std::string parent_of_root(std::string_view path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string_view::npos) return ".";
+  return slash == 0 ? "/" : std::string(path.substr(0, slash));
+}
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+bool entry_is_folder(int folder, const dirent& entry) {
+  if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
+  struct stat info{};
+  return ::fstatat(folder, entry.d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool is_dots(const char* name) { return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0; }
+
+}  // namespace
+
+Result<void> make_root(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  const std::string root(path);
+  const bool made = ::mkdir(root.c_str(), 0777) == 0;
+  if (!made && errno != EEXIST) return fail(posix_error(PosixCall::make_root, errno, root));
+  struct stat info{};
+  if (!made && ::stat(root.c_str(), &info) < 0) return fail(posix_error(PosixCall::make_root, errno, root));
+  if (!made && !S_ISDIR(info.st_mode)) return fail(posix_error(PosixCall::make_root, ENOTDIR, root));
+  const std::string parent = parent_of_root(root);
+  const PosixFd folder = open_retrying(AT_FDCWD, parent.c_str(), kFolderFlags);
+  if (!folder.valid() && !made) return {};
+  if (!folder.valid() || fsync_retrying(folder.get()) < 0) return fail(posix_error(PosixCall::sync, errno, parent));
+  return {};
+}
+
+PosixFileSystem::PosixFileSystem(PosixFd root, std::string root_path)
+    : root_(std::move(root)), root_path_(std::move(root_path)) {}
+
+Result<std::unique_ptr<PosixFileSystem>> PosixFileSystem::open(std::string root_path) {
+  PosixFd root = open_retrying(AT_FDCWD, root_path.c_str(), kFolderFlags);
+  if (!root.valid()) return fail(posix_error(PosixCall::open_root, errno, std::move(root_path)));
+  return std::unique_ptr<PosixFileSystem>(new PosixFileSystem(std::move(root), std::move(root_path)));
+}
+
+std::string PosixFileSystem::where(std::string_view path) const {
+  return path.empty() ? root_path_ : join_path(root_path_, path);
+}
+
+Result<std::unique_ptr<File>> PosixFileSystem::open(std::string_view path, OpenMode mode) {
+  const bool creates = mode == OpenMode::create || mode == OpenMode::create_empty;
+  const PosixCall call = creates ? PosixCall::open_created : PosixCall::open_existing;
+  PosixFd fd = open_retrying(root_.get(), checked(path).c_str(), flags_of(mode), 0666);
+  if (!fd.valid()) return fail(posix_error(call, errno, where(path)));
+  struct stat info{};
+  if (::fstat(fd.get(), &info) < 0) return fail(posix_error(call, errno, where(path)));
+  if (S_ISDIR(info.st_mode)) return fail(posix_error(call, EISDIR, where(path)));
+  if (!S_ISREG(info.st_mode)) return fail(posix_error(call, EINVAL, where(path)));
+  return std::make_unique<PosixFile>(std::move(fd), where(path), counts_);
+}
+
+Result<bool> PosixFileSystem::exists(std::string_view path) {
+  struct stat info{};
+  if (::fstatat(root_.get(), checked(path).c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return fail(posix_error(PosixCall::look_up, errno, where(path)));
+}
+
+Result<std::vector<FolderEntry>> PosixFileSystem::list(std::string_view folder) {
+  PosixFd fd = open_retrying(root_.get(), checked(folder).c_str(), kFolderFlags | O_NOFOLLOW);
+  if (!fd.valid() && errno == ENOENT) return std::vector<FolderEntry>{};
+  if (!fd.valid()) return fail(posix_error(PosixCall::list, errno, where(folder)));
+  const std::unique_ptr<DIR, CloseFolder> stream(::fdopendir(fd.get()));
+  if (stream == nullptr) return fail(posix_error(PosixCall::list, errno, where(folder)));
+  const int stream_fd = fd.release();  // the stream closes it from now on
+  std::vector<FolderEntry> entries;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(stream.get());
+    if (entry == nullptr && errno != 0) return fail(posix_error(PosixCall::list, errno, where(folder)));
+    if (entry == nullptr) return entries;
+    if (!is_dots(entry->d_name)) entries.push_back({entry->d_name, entry_is_folder(stream_fd, *entry)});
+  }
+}
+
+Result<bool> PosixFileSystem::is_folder(const std::string& path) const {
+  struct stat info{};
+  if (::fstatat(root_.get(), path.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0) {
+    return fail(posix_error(PosixCall::look_up, errno, where(path)));
+  }
+  return S_ISDIR(info.st_mode);
+}
+
+Result<bool> PosixFileSystem::make_folder(std::string_view path) {
+  const std::string relative = checked(path);
+  if (::mkdirat(root_.get(), relative.c_str(), 0777) == 0) return true;
+  if (errno != EEXIST) return fail(posix_error(PosixCall::make_folder, errno, where(path)));
+  PAWL_TRY_ASSIGN(const bool folder, is_folder(relative));
+  if (!folder) return fail(posix_error(PosixCall::make_folder, ENOTDIR, where(path)));
+  return false;
+}
+
+Result<void> PosixFileSystem::rename(std::string_view from, std::string_view to) {
+  if (::renameat(root_.get(), checked(from).c_str(), root_.get(), checked(to).c_str()) == 0) return {};
+  return fail(posix_error(PosixCall::rename, errno, fmt::format("{} -> {}", where(from), where(to))));
+}
+
+Result<void> PosixFileSystem::remove(std::string_view path) {
+  if (::unlinkat(root_.get(), checked(path).c_str(), 0) == 0 || errno == ENOENT) return {};
+  return fail(posix_error(PosixCall::remove, errno, where(path)));
+}
+
+Result<void> PosixFileSystem::sync_folder(std::string_view path, SyncPoint point) {
+  counts_->add(point);
+  const PosixFd folder = open_retrying(root_.get(), checked(path).c_str(), kFolderFlags | O_NOFOLLOW);
+  if (folder.valid() && fsync_retrying(folder.get()) == 0) return {};
+  return fail(posix_error(PosixCall::sync, errno, where(path)));
+}
+
+Result<void> PosixFileSystem::sync_all(SyncPoint point) {
+  counts_->add(point);
+  // On this long-lived descriptor syncfs also reports write-back errors since the last call (Linux 5.8).
+  if (::syncfs(root_.get()) < 0) return fail(posix_error(PosixCall::sync, errno, root_path_));
+  return {};
+}
+
+Result<FilesystemInfo> PosixFileSystem::filesystem_info() const { return filesystem_info_of(root_.get(), root_path_); }
+
+std::array<std::uint64_t, kSyncPointCount> PosixFileSystem::sync_counts() const {
+  std::array<std::uint64_t, kSyncPointCount> counts{};
+  for (std::size_t i = 0; i < kSyncPointCount; ++i) counts[i] = counts_->of[i].load(std::memory_order_relaxed);
+  return counts;
+}
+
+}  // namespace pawl

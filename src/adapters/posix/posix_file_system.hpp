@@ -1,0 +1,53 @@
+// The file system port on the real disk (Linux).
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "adapters/posix/posix_fd.hpp"
+#include "adapters/posix/posix_file.hpp"
+#include "adapters/posix/posix_filesystem_info.hpp"
+#include "ports/file_system.hpp"
+
+namespace pawl {
+
+/// Makes the folder `path` (its last part only: the parent must exist) and makes its name durable. An
+/// existing folder is fine; its name is made durable too, since whoever made it may have died before,
+/// unless its parent may not be opened. Fails with store_not_found where the parent is missing.
+[[nodiscard]] Result<void> make_root(std::string_view path);
+
+/// Everything below one folder, which stays the same folder even if it is renamed meanwhile. Symbolic
+/// links are not followed in the last part of a path. An absolute path or a ".." part is a defect of
+/// the caller. Thread-safe. Files may outlive it.
+class PosixFileSystem final : public FileSystem {
+ public:
+  /// Fails with store_not_found where there is no such folder.
+  [[nodiscard]] static Result<std::unique_ptr<PosixFileSystem>> open(std::string root_path);
+
+  Result<std::unique_ptr<File>> open(std::string_view path, OpenMode mode) override;
+  Result<bool> exists(std::string_view path) override;
+  Result<std::vector<FolderEntry>> list(std::string_view folder) override;
+  Result<bool> make_folder(std::string_view path) override;
+  Result<void> rename(std::string_view from, std::string_view to) override;
+  Result<void> remove(std::string_view path) override;
+  /// Every failure is outcome_unknown: the names were made, and are not known to be durable.
+  Result<void> sync_folder(std::string_view path, SyncPoint point) override;
+  Result<void> sync_all(SyncPoint point) override;
+
+  [[nodiscard]] Result<FilesystemInfo> filesystem_info() const;
+  /// Calls so far by reason, failed ones included.
+  [[nodiscard]] std::array<std::uint64_t, kSyncPointCount> sync_counts() const;
+
+ private:
+  PosixFileSystem(PosixFd root, std::string root_path);
+  [[nodiscard]] Result<bool> is_folder(const std::string& path) const;
+  [[nodiscard]] std::string where(std::string_view path) const;
+
+  const PosixFd root_;
+  const std::string root_path_;
+  const std::shared_ptr<PosixSyncCounts> counts_ = std::make_shared<PosixSyncCounts>();
+};
+
+}  // namespace pawl

@@ -1,0 +1,133 @@
+#include "app/compose.hpp"
+
+#include <filesystem>
+
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/memory/memory_store.hpp"
+#include "adapters/posix/posix_environment.hpp"
+#include "adapters/posix/posix_file_system.hpp"
+
+namespace pawl {
+namespace {
+
+/// A store together with what it stands on. Members are destroyed from the last to the first.
+class OwningStore final : public Store {
+ public:
+  explicit OwningStore(std::unique_ptr<PosixFileSystem> files) : files_(std::move(files)) {}
+  [[nodiscard]] Environment environment() { return Environment{&clock_, &random_, current_owner()}; }
+  [[nodiscard]] FileSystem& files() { return *files_; }
+  void own(std::unique_ptr<Store> store) { store_ = std::move(store); }
+
+  Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override {
+    return store_->open_run(run, options);
+  }
+  Result<Restored> restore(const RunId& run, const Which& which) override { return store_->restore(run, which); }
+  Result<RunInfo> run(const RunId& run) override { return store_->run(run); }
+  Result<std::vector<RunInfo>> runs(std::size_t limit) override { return store_->runs(limit); }
+  Result<CheckpointInfo> checkpoint(const RunId& run, const Which& which) override {
+    return store_->checkpoint(run, which);
+  }
+  Result<std::vector<CheckpointInfo>> checkpoints(const RunId& run, Sequence after, std::size_t limit) override {
+    return store_->checkpoints(run, after, limit);
+  }
+  Result<std::vector<Event>> events(const RunId& run, std::uint64_t after_number, std::size_t limit) override {
+    return store_->events(run, after_number, limit);
+  }
+  Result<CheckReport> check(const CheckScope& scope, Repair repair) override { return store_->check(scope, repair); }
+
+ private:
+  SystemClock clock_;
+  SystemRandom random_;
+  std::unique_ptr<PosixFileSystem> files_;
+  std::unique_ptr<Store> store_;
+};
+
+struct Place {
+  enum class Kind : std::uint8_t { memory, folder };
+  Kind kind = Kind::folder;
+  std::string folder;
+};
+
+Result<Place> parse_uri(std::string_view uri) {
+  if (uri == "memory:") return Place{Place::Kind::memory, {}};
+  for (const std::string_view prefix : {"file://", "file:"}) {
+    if (uri.starts_with(prefix)) {
+      uri.remove_prefix(prefix.size());
+      break;
+    }
+  }
+  if (uri.find("://") != std::string_view::npos) {
+    return fail(Error{
+        Code::usage, fmt::format("no kind of store is known for '{}'", uri), {}, "name a folder: --store ./.pawl", 0});
+  }
+  if (uri.empty())
+    return fail(Error{Code::usage, "the store's name is empty", {}, "name a folder: --store ./.pawl", 0});
+  return Place{Place::Kind::folder, std::string(uri)};
+}
+
+Result<void> refuse_network(const PosixFileSystem& files, const std::string& folder, NetworkFilesystem allowed) {
+  if (allowed == NetworkFilesystem::allow) return {};
+  PAWL_TRY_ASSIGN(const FilesystemInfo info, files.filesystem_info());
+  if (!info.is_network) return {};
+  return fail(Error{
+      Code::network_filesystem,
+      fmt::format("the store is on a network filesystem ({}), where locks and syncs can't be relied on", info.type),
+      folder, "put it on a local disk, or set PAWL_ALLOW_NETWORK_FS=1 if one machine alone uses it", 0});
+}
+
+/// A folder that holds none of a store's parts is no store. One that lost some of them is damaged, which
+/// the adapter finds.
+Result<void> refuse_other_folder(FileSystem& files, const std::string& folder) {
+  for (const std::string_view part : {layout::kStoreFile, layout::kJournals, layout::kRuns}) {
+    PAWL_TRY_ASSIGN(const bool exists, files.exists(part));
+    if (exists) return {};
+  }
+  return fail(Error{Code::store_not_found, "this folder holds no store", folder, {}, 0});
+}
+
+/// Where nothing is to be made, a missing folder is a missing store, whatever advice there is on making one.
+Result<std::unique_ptr<PosixFileSystem>> open_root(const std::string& folder, Missing missing) {
+  Result<std::unique_ptr<PosixFileSystem>> files = PosixFileSystem::open(folder);
+  if (!files && missing == Missing::refuse && files.error().code == Code::store_not_found) {
+    return fail(Error{Code::store_not_found, "there is no store here", folder, {}, files.error().os_error});
+  }
+  return files;
+}
+
+/// Absolute, because the program may change its folder while the store is open.
+std::string catalogue_path(const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(folder, error);
+  return join_path(error ? folder : absolute.string(), layout::kCatalogue);
+}
+
+Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const OpenOptions& options, Usage usage) {
+  if (options.missing == Missing::create) PAWL_TRY(make_root(folder));
+  PAWL_TRY_ASSIGN(std::unique_ptr<PosixFileSystem> files, open_root(folder, options.missing));
+  PAWL_TRY(refuse_network(*files, folder, options.network_filesystem));
+  if (options.missing == Missing::refuse) PAWL_TRY(refuse_other_folder(*files, folder));
+  auto owning = std::make_unique<OwningStore>(std::move(files));
+  FilesystemOptions settings;
+  settings.background = usage == Usage::service ? Background::thread : Background::none;
+  PAWL_TRY_ASSIGN(std::unique_ptr<FilesystemStore> store,
+                  FilesystemStore::open(owning->files(), owning->environment(), settings, catalogue_path(folder)));
+  owning->own(std::move(store));
+  return owning;
+}
+
+std::unique_ptr<Store> open_memory() {
+  auto owning = std::make_unique<OwningStore>(nullptr);
+  owning->own(std::make_unique<MemoryStore>(owning->environment()));
+  return owning;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, Usage usage) {
+  PAWL_TRY_ASSIGN(const Place place, parse_uri(uri));
+  if (place.kind == Place::Kind::memory) return open_memory();
+  return open_folder(place.folder, options, usage);
+}
+
+}  // namespace pawl

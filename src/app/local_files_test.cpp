@@ -1,0 +1,61 @@
+#include "app/local_files.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace pawl {
+namespace {
+
+class LocalFiles : public ::testing::Test {
+ protected:
+  LocalFiles() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "pawl-local-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~LocalFiles() override { std::filesystem::remove_all(folder_); }
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  [[nodiscard]] std::ptrdiff_t entries() const {
+    return std::distance(std::filesystem::directory_iterator(folder_), {});
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(LocalFiles, WhatIsWrittenIsReadBack) {
+  const std::string bytes(300'000, 'x');
+  ASSERT_TRUE(write_local_file(path("f"), bytes));
+  EXPECT_EQ(*read_local_file(path("f"), 300'000), bytes);
+  ASSERT_TRUE(write_local_file(path("f"), "short"));
+  EXPECT_EQ(*read_local_file(path("f"), 5), "short");
+  EXPECT_EQ(entries(), 1) << "a temporary file was left behind";
+}
+
+TEST_F(LocalFiles, AFileBeyondTheLimitIsTooLarge) {
+  ASSERT_TRUE(write_local_file(path("f"), "123456"));
+  EXPECT_EQ(read_local_file(path("f"), 5).error().code, Code::state_too_large);
+  EXPECT_EQ(read_local_file("/dev/zero", 1000).error().code, Code::state_too_large);
+}
+
+TEST_F(LocalFiles, WhatCannotBeReadIsNamed) {
+  EXPECT_EQ(read_local_file(path("missing"), 10).error().code, Code::input_unreadable);
+  EXPECT_EQ(read_local_file(path("missing"), 10).error().where, path("missing"));
+  EXPECT_EQ(read_local_file(folder_.string(), 10).error().code, Code::input_unreadable);
+}
+
+TEST_F(LocalFiles, AFailedWriteLeavesTheOldFile) {
+  EXPECT_EQ(write_local_file(path("no/such/folder/f"), "x").error().code, Code::write_failed);
+  std::filesystem::create_directory(path("d"));
+  EXPECT_FALSE(write_local_file(path("d"), "x"));
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(LocalFiles, WhatIsNoRegularFileIsWrittenDirectly) {
+  EXPECT_TRUE(write_local_file("/dev/null", "x"));
+  EXPECT_EQ(write_local_file("/dev/full", "x").error().code, Code::disk_full);
+}
+
+}  // namespace
+}  // namespace pawl

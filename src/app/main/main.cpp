@@ -1,0 +1,70 @@
+// The program: the command line on the real world.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+
+#include "adapters/posix/posix_environment.hpp"
+#include "app/compose.hpp"
+#include "app/local_files.hpp"
+#include "cli/cli.hpp"
+
+#ifndef PAWL_VERSION
+#define PAWL_VERSION "0.1.0"
+#endif
+
+namespace {
+
+std::optional<std::string> environment_variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+pawl::Result<std::unique_ptr<pawl::Store>> open_for_command(std::string_view uri, pawl::cli::StoreAccess access) {
+  pawl::OpenOptions options;
+  options.missing = access == pawl::cli::StoreAccess::write ? pawl::Missing::create : pawl::Missing::refuse;
+  if (environment_variable("PAWL_ALLOW_NETWORK_FS") == "1") options.network_filesystem = pawl::NetworkFilesystem::allow;
+  return pawl::open_store(uri, options, pawl::Usage::one_shot);
+}
+
+/// Takes the numbers of closed standard streams, so that no file of the store can get one and be printed
+/// into. They are opened the wrong way round: using them fails as it would have.
+void reserve_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+      static_cast<void>(::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+  }
+}
+
+pawl::cli::Output descriptor_output(std::string name, int fd) {
+  return {std::move(name), [fd](std::string_view bytes) { return pawl::write_fully(fd, bytes); }};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  reserve_standard_streams();
+  std::signal(SIGPIPE, SIG_IGN);     // a closed pipe is an error of the write, with a message and an exit status
+  std::ios::sync_with_stdio(false);  // lets std::cin tell a failed read from an end
+  pawl::cli::Output out = descriptor_output("standard output", STDOUT_FILENO);
+  pawl::cli::Output err = descriptor_output("standard error", STDERR_FILENO);
+  pawl::SystemClock clock;
+  pawl::cli::CliContext context{
+      .in = std::cin,
+      .out = out,
+      .err = err,
+      .clock = clock,
+      .open_store = open_for_command,
+      .read_file = pawl::read_local_file,
+      .write_file = pawl::write_local_file,
+      .environment = environment_variable,
+      .version = PAWL_VERSION,
+      .in_is_terminal = ::isatty(STDIN_FILENO) == 1,
+      .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
+      .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
+  };
+  return pawl::cli::run_cli(std::vector<std::string>(argv + 1, argv + argc), context);
+}

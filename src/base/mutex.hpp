@@ -1,0 +1,56 @@
+// A mutex, its lock and its condition variable, as clang's thread-safety analysis understands them.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#if defined(__clang__)
+#define PAWL_ATTRIBUTE(x) __attribute__((x))
+#else
+#define PAWL_ATTRIBUTE(x)
+#endif
+#define PAWL_GUARDED_BY(x) PAWL_ATTRIBUTE(guarded_by(x))
+#define PAWL_REQUIRES(x) PAWL_ATTRIBUTE(requires_capability(x))
+
+namespace pawl {
+
+class PAWL_ATTRIBUTE(capability("mutex")) Mutex {
+ public:
+  Mutex() = default;
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+ private:
+  friend class Lock;
+  std::mutex mutex_;
+};
+
+/// Holds a Mutex while it lives; can let go in between.
+class PAWL_ATTRIBUTE(scoped_lockable) Lock {
+ public:
+  explicit Lock(Mutex& mutex) PAWL_ATTRIBUTE(acquire_capability(mutex)) : lock_(mutex.mutex_) {}
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+  ~Lock() PAWL_ATTRIBUTE(release_capability()) {}
+
+  void unlock() PAWL_ATTRIBUTE(release_capability()) { lock_.unlock(); }
+  void lock() PAWL_ATTRIBUTE(acquire_capability()) { lock_.lock(); }
+
+ private:
+  friend class Condition;
+  std::unique_lock<std::mutex> lock_;
+};
+
+class Condition {
+ public:
+  void wait(Lock& lock) { condition_.wait(lock.lock_); }
+  void wait_us(Lock& lock, std::int64_t duration_us) { condition_.wait_for(lock.lock_, std::chrono::microseconds(duration_us)); }
+  void notify_one() { condition_.notify_one(); }
+  void notify_all() { condition_.notify_all(); }
+
+ private:
+  std::condition_variable condition_;
+};
+
+}  // namespace pawl

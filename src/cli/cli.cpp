@@ -1,0 +1,189 @@
+#include "cli/cli.hpp"
+
+#include <algorithm>
+
+#include "cli/command.hpp"
+#include "cli/json_out.hpp"
+#include "cli/suggest.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr const char* kDescription =
+    "Pawl keeps checkpoints of runs: every step that finished stays finished, whatever crashes.";
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  echo '{\"done\": 3}' | pawl save nightly   save a state; prints nightly@1 when it is durable\n"
+    "  pawl restore nightly                     print the newest state, byte for byte\n"
+    "  pawl list                                all runs, newest first\n"
+    "  pawl show nightly                        one run and its newest checkpoints\n"
+    "  pawl diff nightly@1 nightly@2            what changed between two checkpoints\n"
+    "  pawl fsck                                check the store for damage\n"
+    "  pawl explain PAWL-0201                   what an error means and what to do\n"
+    "\n"
+    "A checkpoint is RUN@SEQ, RUN@latest, RUN@name:X, RUN@stage:X, RUN@step:X or RUN@UUID.\n"
+    "Exit status: 0 done; 2 bad usage or input; 4 refused for integrity or safety; 5 storage trouble.";
+
+/// The parser, and what it fills. The commands' options refer to it, so it stays where it is.
+struct Parser {
+  explicit Parser(const std::string& version);
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  CLI::App app{kDescription, "pawl"};
+  Globals globals;
+  std::vector<Command> commands;
+};
+
+void add_globals(CLI::App& app, Globals& globals, const std::string& version) {
+  app.set_help_flag("-h,--help", "Show this help")->group("Options for all commands");
+  app.add_option("--store", globals.store, "The store: a folder ($PAWL_STORE, else ./.pawl)")
+      ->type_name("URI")
+      ->group("Options for all commands");
+  app.add_flag("--json", globals.json, "Print one JSON document")->group("Options for all commands");
+  app.set_version_flag("--version", "pawl " + version, "Show the version")->group("Options for all commands");
+}
+
+Parser::Parser(const std::string& version) {
+  add_globals(app, globals, version);
+  app.require_subcommand(0, 1);
+  app.footer(kExamples);
+  commands = {add_save(app), add_restore(app), add_list(app),   add_show(app),
+              add_diff(app), add_fsck(app),    add_explain(app)};
+  for (const Command& command : commands) add_globals(*command.app, globals, version);
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const Parser& parser) {
+  std::vector<std::string> names;
+  for (const Command& command : parser.commands) names.push_back(command.app->get_name());
+  return names;
+}
+
+const CLI::App& chosen_app(const Parser& parser) {
+  const std::vector<CLI::App*> chosen = parser.app.get_subcommands();
+  return chosen.empty() ? parser.app : *chosen.front();
+}
+
+std::string help_call(const Parser& parser) {
+  const CLI::App& app = chosen_app(parser);
+  return &app == &parser.app ? "pawl --help" : fmt::format("pawl {} --help", app.get_name());
+}
+
+/// What is said about the first argument that nothing took.
+Error unexpected_argument(const Parser& parser, const std::string& argument) {
+  const CLI::App& app = chosen_app(parser);
+  const bool is_option = argument.starts_with('-');
+  const bool is_command = !is_option && &app == &parser.app;
+  const std::string word = argument.substr(0, argument.find('='));
+  const std::string nearest = suggest(word, is_option    ? option_names(app)
+                                            : is_command ? command_names(parser)
+                                                         : std::vector<std::string>());
+  Error error{Code::usage,
+              fmt::format("unknown {} '{}'",
+                          is_option    ? "option"
+                          : is_command ? "command"
+                                       : "argument",
+                          word),
+              {},
+              {},
+              0};
+  if (!is_option && !is_command) error.message = fmt::format("'{}' is one argument too many", argument);
+  error.hint = nearest.empty() ? fmt::format("`{}` lists what there is", help_call(parser))
+                               : fmt::format("did you mean `{}`?", nearest);
+  return error;
+}
+
+Error usage_error(const Parser& parser, const CLI::ParseError& error) {
+  const std::vector<std::string> extras = parser.app.remaining(true);
+  if (!extras.empty()) return unexpected_argument(parser, extras.front());
+  std::string message = error.what();
+  while (message.ends_with('\n') || message.ends_with('.')) message.pop_back();
+  return Error{Code::usage, message, {}, fmt::format("`{}` shows how it is used", help_call(parser)), 0};
+}
+
+std::string default_hint(const Error& error) {
+  switch (error.code) {
+    case Code::run_not_found: return "`pawl list` shows the runs of this store";
+    case Code::checkpoint_not_found: return "`pawl show RUN --checkpoints` lists the checkpoints of a run";
+    case Code::store_not_found: return "`pawl save` makes a store; an existing one is named with --store or PAWL_STORE";
+    case Code::invalid_run_id: return "a run id is a letter or digit, then up to 127 letters, digits, '.', '_' or '-'";
+    case Code::invalid_address:
+      return "write RUN, RUN@SEQ, RUN@latest, RUN@name:X, RUN@stage:X, RUN@step:X or RUN@UUID";
+    default: return fmt::format("`pawl explain {}` says more", code_text(error.code));
+  }
+}
+
+int report(CliContext& context, Error error, bool json) {
+  error = with_hint(error, default_hint(error));
+  std::string text = fmt::format("pawl: {}: {}", code_text(error.code), printable(error.message));
+  if (!error.where.empty()) text += fmt::format(" ({})", printable(error.where));
+  text += fmt::format("\nhint: {}\n", printable(error.hint));
+  if (json) text += error_json(error) + "\n";
+  context.err.write(text);
+  return exit_status(error.code);
+}
+
+/// Sends what was printed, and gives the exit status: an earlier trouble counts, else that of printing.
+int finish(CliContext& context, int status, bool json) {
+  if (Result<void> sent = context.out.flush(); !sent && status == 0)
+    status = report(context, std::move(sent).error(), json);
+  static_cast<void>(context.err.flush());  // there is no third place to complain
+  return status;
+}
+
+int run_command(const Parser& parser, CliContext& context) {
+  const std::vector<CLI::App*> chosen = parser.app.get_subcommands();
+  if (chosen.empty()) {
+    return report(context, Error{Code::usage, "a command is missing", {}, "`pawl --help` lists the commands", 0},
+                  parser.globals.json);
+  }
+  const auto command = std::ranges::find(parser.commands, chosen.front(), &Command::app);
+  Result<void> result = command->run(Invocation(context, parser.globals));
+  return result ? 0 : report(context, std::move(result).error(), parser.globals.json);
+}
+
+/// Parsing can fail before --json is bound, and its errors have to know.
+bool asks_for_json(const std::vector<std::string>& args) {
+  return std::find(args.begin(), std::ranges::find(args, "--"), "--json") != std::ranges::find(args, "--");
+}
+
+int parse_and_run(std::vector<std::string> args, CliContext& context, bool json) {
+  Parser parser(context.version);
+  std::ranges::reverse(args);  // CLI11 takes them from the end
+  try {
+    parser.app.parse(std::move(args));
+  } catch (const CLI::CallForHelp&) {
+    context.out.write(parser.app.help());
+    return 0;
+  } catch (const CLI::CallForVersion& version) {
+    context.out.write(std::string(version.what()) + "\n");
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return report(context, usage_error(parser, error), json);
+  }
+  return run_command(parser, context);
+}
+
+}  // namespace
+
+int run_cli(std::vector<std::string> args, CliContext& context) {
+  const bool json = asks_for_json(args);
+  int status = 0;
+  try {
+    status = parse_and_run(std::move(args), context, json);
+  } catch (const std::bad_alloc&) {
+    status = report(context, Error{Code::read_failed, "there is not enough memory", {}, {}, 0}, json);
+  }
+  return finish(context, status, json);
+}
+
+}  // namespace pawl::cli

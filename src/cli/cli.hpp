@@ -1,0 +1,46 @@
+// The command line as a function: arguments and a context in, an exit status out.
+#pragma once
+
+#include <functional>
+#include <istream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/output.hpp"
+#include "ports/environment.hpp"
+#include "ports/store.hpp"
+
+namespace pawl::cli {
+
+enum class StoreAccess : std::uint8_t {
+  read,   // a store that is not there is refused with store_not_found
+  write,  // it is made
+};
+
+/// Everything that a command reaches of the world.
+struct CliContext {
+  std::istream& in;
+  Output& out;
+  Output& err;
+  Clock& clock;
+  std::function<Result<std::unique_ptr<Store>>(std::string_view uri, StoreAccess access)> open_store;
+  /// Reads a file of at most `bytes_max` bytes: input_unreadable, or state_too_large.
+  std::function<Result<std::string>(const std::string& path, std::uint64_t bytes_max)> read_file;
+  /// Puts a file in its place, whole or not at all.
+  std::function<Result<void>(const std::string& path, std::string_view bytes)> write_file;
+  std::function<std::optional<std::string>(const std::string& name)> environment;
+  std::string version;
+  bool in_is_terminal = false;
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+  std::uint64_t state_bytes_max = 100ULL << 20;
+};
+
+/// Runs `pawl` with `args` (without the program's name). Everything printed was flushed and checked
+/// when it returns. Nothing throws.
+[[nodiscard]] int run_cli(std::vector<std::string> args, CliContext& context);
+
+}  // namespace pawl::cli

@@ -1,0 +1,160 @@
+// What all commands share, fsck and explain.
+#include "cli/suggest.hpp"
+#include "cli/text.hpp"
+#include "testing/cli_fixture.hpp"
+
+namespace pawl::testing {
+namespace {
+
+class CommandLine : public CliTest {};
+
+TEST_F(CommandLine, HelpListsTheCommandsInGroupsWithExamples) {
+  const CliResult help = pawl({"--help"});
+  EXPECT_EQ(help.status, 0);
+  for (const char* word : {"save", "restore", "list", "show", "diff", "fsck", "explain", "Checkpoints", "Examples:"}) {
+    EXPECT_NE(help.out.find(word), std::string::npos) << word;
+  }
+  EXPECT_EQ(help.out.find("rollback"), std::string::npos) << "lists a command that does not exist";
+  const CliResult save = pawl({"save", "--help"});
+  EXPECT_EQ(save.status, 0);
+  EXPECT_NE(save.out.find("Examples:"), std::string::npos);
+  EXPECT_NE(save.out.find("--store"), std::string::npos);
+}
+
+TEST_F(CommandLine, VersionIsPrintedBeforeOrBehindACommand) {
+  EXPECT_EQ(pawl({"--version"}).out, "pawl 1.2.3\n");
+  EXPECT_EQ(pawl({"list", "--version"}).out, "pawl 1.2.3\n");
+}
+
+TEST_F(CommandLine, GlobalOptionsStandBeforeOrBehindTheCommand) {
+  store_exists_ = true;
+  EXPECT_EQ(pawl({"--json", "--store", "a", "list"}).out, "[]\n");
+  EXPECT_EQ(opened_uri_, "a");
+  EXPECT_EQ(pawl({"list", "--store=b", "--json"}).out, "[]\n");
+  EXPECT_EQ(opened_uri_, "b");
+}
+
+TEST_F(CommandLine, TheStoreComesFromTheOptionThenTheEnvironmentThenTheDefault) {
+  store_exists_ = true;
+  pawl({"list"});
+  EXPECT_EQ(opened_uri_, "./.pawl");
+  environment_["PAWL_STORE"] = "/srv/pawl";
+  pawl({"list"});
+  EXPECT_EQ(opened_uri_, "/srv/pawl");
+  pawl({"list", "--store", "here"});
+  EXPECT_EQ(opened_uri_, "here");
+}
+
+TEST_F(CommandLine, MisspeltCommandsAndOptionsAreSuggested) {
+  const CliResult command = pawl({"svae", "r", "--state", "x"});
+  EXPECT_EQ(command.status, 2);
+  EXPECT_EQ(command.err, "pawl: PAWL-0001: unknown command 'svae'\nhint: did you mean `save`?\n");
+  const CliResult option = pawl({"save", "r", "--stat", "x"});
+  EXPECT_EQ(option.status, 2);
+  EXPECT_NE(option.err.find("unknown option '--stat'"), std::string::npos) << option.err;
+  EXPECT_NE(option.err.find("did you mean `--state`?"), std::string::npos) << option.err;
+}
+
+TEST_F(CommandLine, BadUsageIsStatusTwoAndNeverTouchesAStore) {
+  const std::vector<std::vector<std::string>> calls = {
+      {}, {"save"}, {"restore"}, {"restore", "a", "b"}, {"diff", "a"}, {"list", "--limit"}, {"zzzzzz"}};
+  for (const std::vector<std::string>& call : calls) {
+    const CliResult result = pawl(call);
+    EXPECT_EQ(result.status, 2);
+    EXPECT_TRUE(result.err.starts_with("pawl: PAWL-0001: ")) << result.err;
+    EXPECT_NE(result.err.find("\nhint: "), std::string::npos) << result.err;
+    EXPECT_EQ(result.out, "");
+  }
+  EXPECT_EQ(opened_uri_, "");
+}
+
+TEST_F(CommandLine, ErrorsAsJsonAreOneDocumentOnStandardError) {
+  const nlohmann::json usage = pawl({"svae", "--json"}).error_json();
+  EXPECT_EQ(usage.at("code"), "PAWL-0001");
+  const nlohmann::json invalid = pawl({"restore", "a\xff/b", "--json"}).error_json();
+  EXPECT_EQ(invalid.at("code"), "PAWL-0002");
+  for (const char* key : {"message", "where", "hint"}) EXPECT_TRUE(invalid.contains(key)) << key;
+}
+
+TEST_F(CommandLine, FsckOfASoundStoreIsStatusZero) {
+  EXPECT_EQ(pawl({"fsck"}).status, 2) << "there is no store yet";
+  pawl({"save", "r"}, "1");
+  const CliResult all = pawl({"fsck"});
+  EXPECT_EQ(all.status, 0);
+  EXPECT_TRUE(all.out.starts_with("ok: 1 runs, 1 checkpoints")) << all.out;
+  EXPECT_EQ(pawl({"fsck", "r"}).status, 0);
+  EXPECT_EQ(pawl({"fsck", "r@latest"}).status, 0);
+  EXPECT_EQ(pawl({"fsck", "r@2"}).status, 2);
+  EXPECT_EQ(pawl({"fsck", "other"}).status, 2);
+  const nlohmann::json report = pawl({"fsck", "--json"}).json();
+  EXPECT_EQ(report.at("ok"), true);
+  EXPECT_EQ(report.at("findings"), nlohmann::json::array());
+}
+
+TEST_F(CommandLine, FsckNamesDamageAndIsStatusFour) {
+  store_exists_ = true;
+  report_ = CheckReport{};
+  report_->findings.push_back({Finding::Severity::damage, Code::checksum_mismatch, "runs/r/x.jsonl", "r", Sequence{7},
+                               "bytes differ", "restore r@6"});
+  const CliResult result = pawl({"fsck"});
+  EXPECT_EQ(result.status, 4);
+  EXPECT_NE(result.out.find("damage PAWL-0302: r@7: bytes differ (runs/r/x.jsonl)\n  restore r@6\n"), std::string::npos)
+      << result.out;
+  EXPECT_NE(result.out.find("\nDAMAGED: "), std::string::npos) << result.out;
+  EXPECT_NE(result.err.find("PAWL-0309"), std::string::npos);
+  const CliResult json = pawl({"fsck", "--json"});
+  EXPECT_EQ(json.json().at("ok"), false);
+  EXPECT_EQ(json.json().at("findings")[0].at("file"), "runs/r/x.jsonl");
+  EXPECT_EQ(json.json().at("findings")[0].at("sequence"), 7);
+  report_->findings[0].severity = Finding::Severity::mended;
+  EXPECT_EQ(pawl({"fsck", "--repair"}).status, 0);
+}
+
+TEST_F(CommandLine, ExplainTakesEveryWayToWriteACode) {
+  for (const char* code : {"PAWL-0301", "pawl-0301", "0301", "301"}) {
+    const CliResult result = pawl({"explain", code});
+    EXPECT_EQ(result.status, 0) << code;
+    EXPECT_NE(result.out.find("PAWL-0301"), std::string::npos) << result.out;
+  }
+  EXPECT_EQ(pawl({"explain", "PAWL-0201", "--json"}).json().at("exit_status"), 4);
+  EXPECT_EQ(pawl({"explain", "9999"}).status, 2);
+  EXPECT_EQ(pawl({"explain", "what"}).status, 2);
+}
+
+TEST_F(CommandLine, ExplainWithoutACodeListsAll) {
+  const CliResult all = pawl({"explain"});
+  for (const char* line : {"PAWL-0001", "PAWL-0506", "It is unknown whether the save is durable"}) {
+    EXPECT_NE(all.out.find(line), std::string::npos) << line;
+  }
+  EXPECT_GT(pawl({"explain", "--json"}).json().size(), 30U);
+}
+
+TEST(Text, PrintableShowsWhatCouldSteerATerminal) {
+  EXPECT_EQ(cli::printable("a\x1b[31mä\xff"), "a\\x1b[31mä\\xff");
+  EXPECT_EQ(cli::printable("\xc2\x9b"), "\\xc2\\x9b");
+}
+
+TEST(Text, AgesAndSizesAreShort) {
+  EXPECT_EQ(cli::age(Timestamp{0}, Timestamp{59'000'000}), "59 s ago");
+  EXPECT_EQ(cli::age(Timestamp{0}, Timestamp{7'200'000'000}), "2 h ago");
+  EXPECT_EQ(cli::age(Timestamp{9}, Timestamp{0}), "now");
+  EXPECT_EQ(cli::size_text(1023), "1023 B");
+  EXPECT_EQ(cli::size_text(1536), "1.5 KiB");
+}
+
+TEST(Text, TableAlignsAndLeavesNoSpaceAtTheEnd) {
+  cli::Table table({"A", "B", "C"});
+  table.add({"ää", "", ""});
+  table.add({"x", "", "z"});
+  EXPECT_EQ(table.text(cli::Style(false)), "A   B  C\nää\nx      z\n");
+}
+
+TEST(Suggest, FindsTheNearestWordOnly) {
+  EXPECT_EQ(cli::edit_distance("svae", "save"), 1U);
+  EXPECT_EQ(cli::edit_distance("", "abc"), 3U);
+  EXPECT_EQ(cli::suggest("lst", {"list", "show"}), "list");
+  EXPECT_EQ(cli::suggest("rollback", {"list", "show"}), "");
+}
+
+}  // namespace
+}  // namespace pawl::testing

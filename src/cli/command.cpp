@@ -1,0 +1,60 @@
+#include "cli/command.hpp"
+
+#include <charconv>
+
+#include "cli/suggest.hpp"
+
+namespace pawl::cli {
+namespace {
+
+std::optional<std::uint64_t> parse_number(std::string_view text, Bounds bounds) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (value < bounds.lowest || value > bounds.highest) return std::nullopt;
+  return value;
+}
+
+bool is_set(const std::optional<std::string>& variable) { return variable && !variable->empty(); }
+
+}  // namespace
+
+std::string Invocation::store_uri() const {
+  if (!globals_.store.empty()) return globals_.store;
+  const std::optional<std::string> variable = context_.environment("PAWL_STORE");
+  return is_set(variable) ? *variable : "./.pawl";
+}
+
+Result<std::unique_ptr<Store>> Invocation::open_store(StoreAccess access) const {
+  return context_.open_store(store_uri(), access);
+}
+
+Style Invocation::style() const {
+  const bool dumb = context_.environment("TERM") == "dumb";
+  return Style(context_.out_is_terminal && !globals_.json && !dumb && !is_set(context_.environment("NO_COLOR")));
+}
+
+void Invocation::note(std::string_view text) const {
+  if (!globals_.json) context_.err.write(fmt::format("pawl: {}\n", printable(text)));
+}
+
+CLI::Option* add_number(CLI::App& app, const std::string& names, std::optional<std::uint64_t>& target,
+                        const std::string& help, Bounds bounds) {
+  CLI::Option* option = app.add_option_function<std::string>(
+      names, [&target, bounds](const std::string& text) { target = parse_number(text, bounds); }, help);
+  option->check([bounds](const std::string& text) {
+    if (parse_number(text, bounds)) return std::string();
+    if (bounds.highest == UINT64_MAX) return fmt::format("'{}' is not a whole number from {}", text, bounds.lowest);
+    return fmt::format("'{}' is not a whole number from {} to {}", text, bounds.lowest, bounds.highest);
+  });
+  option->type_name("N");
+  return option;
+}
+
+std::string unknown_word(std::string_view word, const std::vector<std::string>& words) {
+  const std::string nearest = suggest(word, words);
+  return fmt::format("'{}' is not known{}; one of: {}", word,
+                     nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest), fmt::join(words, ", "));
+}
+
+}  // namespace pawl::cli

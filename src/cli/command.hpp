@@ -1,0 +1,92 @@
+// What a command consists of, and what it works with. One file per command.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "cli/cli.hpp"
+#include "cli/text.hpp"
+
+namespace pawl::cli {
+
+/// The options that every command takes, before or behind its name.
+struct Globals {
+  std::string store;  // empty: PAWL_STORE, else ./.pawl
+  bool json = false;
+};
+
+/// One call of one command.
+class Invocation {
+ public:
+  Invocation(CliContext& context, const Globals& globals) : context_(context), globals_(globals) {}
+
+  [[nodiscard]] CliContext& context() const { return context_; }
+  [[nodiscard]] bool json() const { return globals_.json; }
+  [[nodiscard]] std::string store_uri() const;
+  [[nodiscard]] Result<std::unique_ptr<Store>> open_store(StoreAccess access) const;
+  /// For what goes to standard output. Colours only on a terminal, without NO_COLOR, and not in JSON.
+  [[nodiscard]] Style style() const;
+
+  /// To standard output.
+  void print(std::string_view text) const { context_.out.write(text); }
+  /// To standard error, as a line of its own. Not with --json: the document says the same.
+  void note(std::string_view text) const;
+
+ private:
+  CliContext& context_;
+  const Globals& globals_;
+};
+
+/// Its error becomes the message and the exit status.
+using Action = std::function<Result<void>(const Invocation&)>;
+
+struct Command {
+  CLI::App* app = nullptr;
+  Action run;
+};
+
+// Each adds its command to `root`.
+[[nodiscard]] Command add_save(CLI::App& root);
+[[nodiscard]] Command add_restore(CLI::App& root);
+[[nodiscard]] Command add_list(CLI::App& root);
+[[nodiscard]] Command add_show(CLI::App& root);
+[[nodiscard]] Command add_diff(CLI::App& root);
+[[nodiscard]] Command add_fsck(CLI::App& root);
+[[nodiscard]] Command add_explain(CLI::App& root);
+
+inline constexpr const char* kCheckpointGroup = "Checkpoints";
+inline constexpr const char* kLookGroup = "Looking at runs";
+inline constexpr const char* kCareGroup = "Care and help";
+
+struct Bounds {
+  std::uint64_t lowest = 0;
+  std::uint64_t highest = UINT64_MAX;
+};
+
+/// A whole decimal number within the bounds; anything else is a usage error.
+CLI::Option* add_number(CLI::App& app, const std::string& names, std::optional<std::uint64_t>& target,
+                        const std::string& help, Bounds bounds = {});
+inline constexpr Bounds kLimitBounds{.lowest = 1, .highest = 1'000'000};
+
+/// One of an enumeration's words, with a suggestion for a misspelt one.
+template <class Enum>
+CLI::Option* add_word(CLI::App& app, const std::string& name, std::optional<Enum>& target, const std::string& help,
+                      Enum last, std::optional<Enum> (*parse)(std::string_view));
+
+/// "unknown word 'x'; did you mean 'y'? One of: ..."
+[[nodiscard]] std::string unknown_word(std::string_view word, const std::vector<std::string>& words);
+
+template <class Enum>
+CLI::Option* add_word(CLI::App& app, const std::string& name, std::optional<Enum>& target, const std::string& help,
+                      Enum last, std::optional<Enum> (*parse)(std::string_view)) {
+  std::vector<std::string> words;
+  for (int i = 0; i <= static_cast<int>(last); ++i) words.emplace_back(to_text(static_cast<Enum>(i)));
+  CLI::Option* option = app.add_option_function<std::string>(
+      name, [&target, parse](const std::string& word) { target = parse(word); }, help);
+  option->check(
+      [words, parse](const std::string& word) { return parse(word) ? std::string() : unknown_word(word, words); });
+  option->type_name("WORD");
+  return option;
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,61 @@
+#include "cli/command.hpp"
+#include "engine/compare.hpp"
+
+namespace pawl::cli {
+namespace {
+
+struct DiffArguments {
+  std::string before;
+  std::string after;
+};
+
+Colour colour_of(std::string_view line) {
+  if (line.starts_with('+')) return Colour::green;
+  if (line.starts_with('-')) return Colour::red;
+  return line.starts_with('~') ? Colour::yellow : Colour::none;
+}
+
+std::string coloured(std::string_view text, const Style& style) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    out += style(colour_of(line), line) + "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+Result<void> diff(const Invocation& invocation, const DiffArguments& arguments) {
+  PAWL_TRY_ASSIGN(const Address before, Address::parse(arguments.before));
+  PAWL_TRY_ASSIGN(const Address after, Address::parse(arguments.after));
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  const DiffStyle style = invocation.json() ? DiffStyle::json_patch : DiffStyle::readable;
+  PAWL_TRY_ASSIGN(const Comparison comparison, compare(*store, before, after, style));
+  invocation.print(coloured(comparison.text, invocation.style()));
+  if (comparison.same_bytes) {
+    invocation.note(fmt::format("{} and {} hold the same state", arguments.before, arguments.after));
+  } else if (comparison.same_values) {
+    invocation.note(
+        fmt::format("{} and {} hold the same values; they differ in white space, order of keys or spelling only",
+                    arguments.before, arguments.after));
+  }
+  return {};
+}
+
+}  // namespace
+
+Command add_diff(CLI::App& root) {
+  const auto arguments = std::make_shared<DiffArguments>();
+  CLI::App* app = root.add_subcommand("diff", "Show what changed between the states of two checkpoints");
+  app->group(kLookGroup);
+  app->add_option("BEFORE", arguments->before, "A checkpoint: RUN@SEQ")->required()->type_name("");
+  app->add_option("AFTER", arguments->after, "Another one, of the same run or not")->required()->type_name("");
+  app->footer(
+      "Examples:\n"
+      "  pawl diff nightly@3 nightly@7\n"
+      "  pawl diff nightly@3 nightly --json   as JSON Patch (RFC 6902)");
+  return {app, [arguments](const Invocation& invocation) { return diff(invocation, *arguments); }};
+}
+
+}  // namespace pawl::cli

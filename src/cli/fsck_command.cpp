@@ -1,0 +1,110 @@
+#include <algorithm>
+
+#include "cli/command.hpp"
+#include "cli/json_out.hpp"
+
+namespace pawl::cli {
+namespace {
+
+struct FsckArguments {
+  std::string address;
+  bool repair = false;
+};
+
+Result<CheckScope> scope_of(Store& store, const std::string& text) {
+  CheckScope scope;
+  if (text.empty()) return scope;
+  PAWL_TRY_ASSIGN(const Address address, Address::parse(text));
+  scope.run = address.run;
+  if (address.which.by == Which::By::sequence) {
+    scope.sequence = address.which.sequence;
+  } else if (text.find('@') != std::string::npos) {
+    PAWL_TRY_ASSIGN(const CheckpointInfo info, store.checkpoint(address.run, address.which));
+    scope.sequence = info.sequence;
+  }
+  return scope;
+}
+
+Colour colour_of(Finding::Severity severity) {
+  switch (severity) {
+    case Finding::Severity::note: return Colour::none;
+    case Finding::Severity::mended: return Colour::green;
+    case Finding::Severity::mendable: return Colour::yellow;
+    case Finding::Severity::damage: return Colour::red;
+  }
+  return Colour::none;
+}
+
+std::string finding_text(const Finding& finding, const Style& style) {
+  std::string text = style(colour_of(finding.severity), to_text(finding.severity));
+  if (finding.code != Code{}) text += " " + code_text(finding.code);
+  text += ":";
+  if (!finding.run.empty()) {
+    text += " " + printable(finding.run);
+    if (finding.sequence) text += fmt::format("@{}", finding.sequence.value);
+    text += ":";
+  }
+  text += fmt::format(" {}", printable(finding.what));
+  if (!finding.file.empty()) text += fmt::format(" ({})", printable(finding.file));
+  text += "\n";
+  if (!finding.advice.empty()) text += fmt::format("  {}\n", printable(finding.advice));
+  return text;
+}
+
+std::size_t count(const CheckReport& report, Finding::Severity severity) {
+  return static_cast<std::size_t>(std::ranges::count(report.findings, severity, &Finding::severity));
+}
+
+std::string summary(const CheckReport& report) {
+  std::string text = fmt::format("{}: {} runs, {} checkpoints, {} files checked", report.damaged() ? "DAMAGED" : "ok",
+                                 report.runs, report.checkpoints, report.files);
+  for (const Finding::Severity severity :
+       {Finding::Severity::damage, Finding::Severity::mendable, Finding::Severity::mended, Finding::Severity::note}) {
+    if (const std::size_t found = count(report, severity); found > 0)
+      text += fmt::format(", {} {}", found, to_text(severity));
+  }
+  return text + "\n";
+}
+
+Error left_over(const CheckReport& report) {
+  const std::size_t damage = count(report, Finding::Severity::damage);
+  const std::size_t mendable = count(report, Finding::Severity::mendable);
+  Error error{Code::findings, fmt::format("the check found {} damaged and {} mendable", damage, mendable), {}, {}, 0};
+  error.hint =
+      mendable > 0 ? "pawl fsck --repair mends what can be mended without a loss" : "each finding says what to do";
+  return error;
+}
+
+Result<void> fsck(const Invocation& invocation, const FsckArguments& arguments) {
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  PAWL_TRY_ASSIGN(const CheckScope scope, scope_of(*store, arguments.address));
+  PAWL_TRY_ASSIGN(const CheckReport report, store->check(scope, arguments.repair ? Repair::yes : Repair::no));
+  if (invocation.json()) {
+    invocation.print(report_json(report) + "\n");
+  } else {
+    for (const Finding& finding : report.findings) invocation.print(finding_text(finding, invocation.style()));
+    invocation.print(summary(report));
+  }
+  if (report.damaged()) return fail(left_over(report));
+  return {};
+}
+
+}  // namespace
+
+Command add_fsck(CLI::App& root) {
+  const auto arguments = std::make_shared<FsckArguments>();
+  CLI::App* app =
+      root.add_subcommand("fsck", "Check the store, a run or a checkpoint for damage; exit 4 where some is left");
+  app->group(kCareGroup);
+  app->add_option("RUN[@SEQ]", arguments->address, "Only this run, or this checkpoint; the whole store without it")
+      ->type_name("");
+  app->add_flag("--repair", arguments->repair, "Mend what can be mended without losing anything acknowledged");
+  app->footer(
+      "Examples:\n"
+      "  pawl fsck                    the whole store\n"
+      "  pawl fsck nightly@7          one checkpoint\n"
+      "  pawl fsck --repair --json");
+  return {app, [arguments](const Invocation& invocation) { return fsck(invocation, *arguments); }};
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,167 @@
+#include "cli/command.hpp"
+#include "cli/json_out.hpp"
+#include "engine/save.hpp"
+
+namespace pawl::cli {
+namespace {
+
+struct SaveArguments {
+  std::string run;
+  std::string state;  // empty or "-": standard input
+  std::optional<std::uint64_t> expected_parent;
+  std::optional<Kind> kind;
+  std::optional<Status> status;
+  std::optional<Reason> reason;
+  std::optional<Durability> durability;
+  std::string name, id, stage, step, metadata, session;
+  bool patch = false;
+  bool force = false;
+};
+
+Result<std::string> read_all(std::istream& in, std::uint64_t bytes_max) {
+  constexpr std::size_t kBlock = 64 * 1024;
+  std::string bytes;
+  while (in && bytes.size() <= bytes_max) {
+    const std::size_t size = bytes.size();
+    bytes.resize(size + kBlock);
+    in.read(bytes.data() + size, kBlock);
+    bytes.resize(size + static_cast<std::size_t>(in.gcount()));
+  }
+  if (in.bad())
+    return fail(
+        Error{Code::input_unreadable, "standard input can't be read", {}, "give the state with --state FILE", 0});
+  if (bytes.size() > bytes_max) return fail(Code::state_too_large, "the state has more than {} bytes", bytes_max);
+  return bytes;
+}
+
+Result<std::string> read_state(const Invocation& invocation, const SaveArguments& arguments) {
+  const CliContext& context = invocation.context();
+  if (!arguments.state.empty() && arguments.state != "-")
+    return context.read_file(arguments.state, context.state_bytes_max);
+  if (context.in_is_terminal) {
+    context.err.write("pawl: type the state as JSON and end it with Ctrl-D, or give it with --state FILE\n");
+    static_cast<void>(context.err.flush());  // the exit status does not depend on this note
+  }
+  PAWL_TRY_ASSIGN(std::string bytes, read_all(context.in, context.state_bytes_max));
+  if (bytes.empty()) {
+    return fail(Error{Code::invalid_json, "standard input is empty, and a state is JSON", "standard input",
+                      fmt::format("echo '{{\"done\": 3}}' | pawl save {}", arguments.run), 0});
+  }
+  return bytes;
+}
+
+SaveRequest request_of(const SaveArguments& arguments, std::string_view body) {
+  SaveRequest request;
+  request.body = body;
+  request.form = arguments.patch ? Form::patch : Form::state;
+  request.kind = arguments.kind.value_or(request.kind);
+  request.status = arguments.status.value_or(request.status);
+  request.reason = arguments.reason.value_or(request.reason);
+  request.name = arguments.name;
+  request.caller_id = arguments.id;
+  request.stage = arguments.stage;
+  request.step = arguments.step;
+  request.metadata = arguments.metadata;
+  if (arguments.expected_parent) request.expected_parent = Sequence{*arguments.expected_parent};
+  request.duplicates = arguments.force ? Duplicates::write : Duplicates::answer;
+  return request;
+}
+
+Result<Saved> save_durably(Store& store, const RunId& run, const RunOptions& options, const SaveRequest& request) {
+  PAWL_TRY_ASSIGN(const std::unique_ptr<RunWriter> writer, store.open_run(run, options));
+  PAWL_TRY_ASSIGN(const Saved saved, writer->save(request));
+  // What is printed is durable, so the levels that let a save return early are made to catch up here.
+  if (writer->info().durability != Durability::sync) PAWL_TRY(writer->flush());
+  return saved;
+}
+
+Result<void> print_saved(const Invocation& invocation, const SaveArguments& arguments, const Saved& saved) {
+  const std::string address = fmt::format("{}@{}", arguments.run, saved.sequence.value);
+  if (invocation.json()) {
+    invocation.print(JsonObject()
+                         .text("run", arguments.run)
+                         .number("sequence", saved.sequence.value)
+                         .text("id", saved.id.text())
+                         .text("checksum", saved.checksum)
+                         .text("outcome", to_text(saved.outcome))
+                         .done() +
+                     "\n");
+  } else {
+    invocation.print(address + "\n");
+  }
+  if (saved.outcome == Saved::Outcome::unchanged) {
+    invocation.note(fmt::format("nothing written: {} holds this state already (--force writes it again)", address));
+  } else if (saved.outcome == Saved::Outcome::repeated) {
+    invocation.note(fmt::format("nothing written: --id {} was saved before, as {}", arguments.id, address));
+  }
+  Result<void> flushed = invocation.context().out.flush();
+  if (!flushed)
+    return fail(with_hint(std::move(flushed).error(), fmt::format("the checkpoint is durable: {}", address)));
+  return {};
+}
+
+Result<void> save(const Invocation& invocation, const SaveArguments& arguments) {
+  PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
+  PAWL_TRY_ASSIGN(const std::string body, read_state(invocation, arguments));
+  const SaveRequest request = request_of(arguments, body);
+  RunOptions options;
+  options.durability = arguments.durability;
+  options.session = arguments.session;
+  PAWL_TRY(check_run_options(options));
+  // Checked before the store is opened: bad input makes no store.
+  PAWL_TRY(check_request(request, invocation.context().state_bytes_max));
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::write));
+  Result<Saved> saved = save_durably(*store, run, options, request);
+  if (!saved) return fail(at(std::move(saved).error(), run.text()));
+  return print_saved(invocation, arguments, *saved);
+}
+
+void add_labels(CLI::App& app, SaveArguments& arguments) {
+  app.add_option("--name", arguments.name, "A name to find it by: RUN@name:NAME")->type_name("NAME");
+  app.add_option("--stage", arguments.stage, "The stage it belongs to: RUN@stage:STAGE")->type_name("STAGE");
+  app.add_option("--step", arguments.step, "The step it belongs to: RUN@step:STEP")->type_name("STEP");
+  app.add_option("--metadata", arguments.metadata, "A JSON object kept beside the state")->type_name("JSON");
+  app.add_option("--session", arguments.session, "The session of a new run")->type_name("SESSION");
+  add_word(app, "--kind", arguments.kind, "What it marks (manual, step_complete, barrier, ...)",
+           Kind::workflow_complete, parse_kind);
+  add_word(app, "--status", arguments.status, "How the run stands (active, completed, failed, recovering)",
+           Status::recovering, parse_status);
+  add_word(app, "--reason", arguments.reason, "Why it is made (manual, after_step, signal, ...)",
+           Reason::workflow_completed, parse_reason);
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  echo '{\"done\": 3}' | pawl save nightly          save a state; prints nightly@1\n"
+    "  pawl save nightly --state state.json --name ok   from a file, with a name to find it by\n"
+    "  echo '{\"log\": {\"$append\": [\"x\"]}}' | pawl save nightly --patch\n"
+    "  pawl save nightly --state s.json --id job-17-3   safe to repeat: the same id is answered, not doubled\n"
+    "  pawl save nightly --state s.json --expect-parent 7";
+
+}  // namespace
+
+Command add_save(CLI::App& root) {
+  const auto arguments = std::make_shared<SaveArguments>();
+  CLI::App* app =
+      root.add_subcommand("save", "Save a state as the run's next checkpoint; prints RUN@SEQ when it is durable");
+  app->group(kCheckpointGroup);
+  app->add_option("RUN", arguments->run, "The run, made by its first save")->required()->type_name("");
+  app->add_option("--state", arguments->state,
+                  "The file that holds the state as JSON; standard input without it, or with -")
+      ->type_name("FILE");
+  app->add_flag("--patch", arguments->patch,
+                "The input is a JSON Merge Patch against the last state; {\"$append\": [...]} appends");
+  app->add_flag("--force", arguments->force, "Write it even if the state is the last one's");
+  app->add_option("--id", arguments->id, "Your id of this save: a repetition is answered with the first one")
+      ->type_name("ID");
+  add_number(*app, "--expect-parent", arguments->expected_parent,
+             "Fail unless the run's last checkpoint is this one (0: none yet)")
+      ->type_name("SEQ");
+  add_labels(*app, *arguments);
+  add_word(*app, "--durability", arguments->durability, "Of a new run: sync (default), async or exit", Durability::exit,
+           parse_durability);
+  app->footer(kExamples);
+  return {app, [arguments](const Invocation& invocation) { return save(invocation, *arguments); }};
+}
+
+}  // namespace pawl::cli

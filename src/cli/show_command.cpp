@@ -1,0 +1,155 @@
+#include "cli/command.hpp"
+#include "cli/json_out.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::uint64_t kLimitDefault = 100;
+constexpr std::size_t kNewestShown = 10;
+
+struct ShowArguments {
+  std::string address;
+  bool checkpoints = false;
+  std::optional<std::uint64_t> after;
+  std::optional<std::uint64_t> limit;
+};
+
+/// "Name:   value" lines; empty values are left out.
+class Lines {
+ public:
+  void add(std::string_view name, std::string_view value) {
+    if (!value.empty()) text_ += fmt::format("{:<13}{}\n", fmt::format("{}:", name), printable(value));
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::string time_text(const Invocation& invocation, Timestamp time) {
+  const CliContext& context = invocation.context();
+  return context.out_is_terminal ? fmt::format("{}  {}", time.text(), age(time, context.clock.now())) : time.text();
+}
+
+std::string table_text(const Invocation& invocation, const std::vector<CheckpointInfo>& checkpoints) {
+  Table table({"SEQ", "KIND", "STATUS", "NAME", "STAGE", "STEP", "SIZE", "CREATED"});
+  for (const CheckpointInfo& info : checkpoints) {
+    table.add({std::to_string(info.sequence.value), std::string(to_text(info.kind)), std::string(to_text(info.status)),
+               printable(info.name), printable(info.stage), printable(info.step), size_text(info.state_bytes),
+               time_text(invocation, info.created)});
+  }
+  return table.text(invocation.style());
+}
+
+Result<void> show_checkpoint(const Invocation& invocation, Store& store, const Address& address) {
+  PAWL_TRY_ASSIGN(const CheckpointInfo info, store.checkpoint(address.run, address.which));
+  if (invocation.json()) {
+    invocation.print(checkpoint_object(address.run.text(), info).done() + "\n");
+    return {};
+  }
+  Lines lines;
+  lines.add("Checkpoint", fmt::format("{}@{}", address.run.text(), info.sequence.value));
+  lines.add("Parent",
+            info.parent ? fmt::format("{}@{}", address.run.text(), info.parent.value) : "none, it is the first");
+  lines.add("UUID", info.id.text());
+  lines.add("Created", time_text(invocation, info.created));
+  lines.add("Kind", to_text(info.kind));
+  lines.add("Status", to_text(info.status));
+  lines.add("Reason", to_text(info.reason));
+  lines.add("Name", info.name);
+  lines.add("Caller's id", info.caller_id);
+  lines.add("Stage", info.stage);
+  lines.add("Step", info.step);
+  lines.add("Metadata", info.metadata);
+  lines.add("State", size_text(info.state_bytes));
+  lines.add("Stored", fmt::format("{}, {}", size_text(info.stored_bytes),
+                                  info.whole ? "whole" : "as a difference to its parent"));
+  lines.add("Checksum", info.checksum);
+  invocation.print(lines.text());
+  return {};
+}
+
+Result<void> show_checkpoints(const Invocation& invocation, Store& store, const RunId& run,
+                              const ShowArguments& arguments) {
+  const std::size_t limit = arguments.limit.value_or(kLimitDefault);
+  PAWL_TRY_ASSIGN(std::vector<CheckpointInfo> found,
+                  store.checkpoints(run, Sequence{arguments.after.value_or(0)}, limit + 1));
+  const bool more = found.size() > limit;
+  if (more) found.resize(limit);
+  if (invocation.json()) {
+    std::vector<std::string> rows;
+    for (const CheckpointInfo& info : found) rows.push_back(checkpoint_object(run.text(), info).done());
+    invocation.print(json_array(rows) + "\n");
+  } else if (found.empty()) {
+    invocation.note(fmt::format("no checkpoints of {} after {}", run.text(), arguments.after.value_or(0)));
+  } else {
+    invocation.print(table_text(invocation, found));
+  }
+  if (more) invocation.note(fmt::format("there are more: --after {}", found.back().sequence.value));
+  return {};
+}
+
+Result<void> show_run(const Invocation& invocation, Store& store, const RunId& run) {
+  PAWL_TRY_ASSIGN(const RunInfo info, store.run(run));
+  PAWL_TRY_ASSIGN(const CheckpointInfo latest, store.checkpoint(run, {}));
+  if (invocation.json()) {
+    invocation.print(run_object(info).raw("latest", checkpoint_object(run.text(), latest).done()).done() + "\n");
+    return {};
+  }
+  Lines lines;
+  lines.add("Run", run.text());
+  lines.add("UUID", info.uuid.text());
+  lines.add("Latest", fmt::format("{}@{}, {}, {}", run.text(), latest.sequence.value, to_text(latest.kind),
+                                  to_text(latest.status)));
+  lines.add("Created", time_text(invocation, info.created));
+  lines.add("Updated", time_text(invocation, info.updated));
+  lines.add("Durability", to_text(info.durability));
+  lines.add("Session", info.session);
+  lines.add("Workflow", info.workflow);
+  if (info.fork_of_run)
+    lines.add("Fork of", fmt::format("{}@{}", info.fork_of_run->text(), info.fork_of_sequence.value));
+  const std::uint64_t last = latest.sequence.value;
+  PAWL_TRY_ASSIGN(const std::vector<CheckpointInfo> newest,
+                  store.checkpoints(run, Sequence{last > kNewestShown ? last - kNewestShown : 0}, kNewestShown));
+  invocation.print(lines.text() + "\n" + table_text(invocation, newest));
+  if (last > kNewestShown)
+    invocation.note(fmt::format("these are the newest {}; --checkpoints shows all", kNewestShown));
+  return {};
+}
+
+Result<void> show(const Invocation& invocation, const ShowArguments& arguments) {
+  PAWL_TRY_ASSIGN(const Address address, Address::parse(arguments.address));
+  const bool one = arguments.address.find('@') != std::string::npos;
+  const bool listing = arguments.checkpoints || arguments.after || arguments.limit;
+  if (one && listing) {
+    return fail(Error{Code::usage,
+                      "--checkpoints, --after and --limit go with a run, not with one checkpoint",
+                      {},
+                      fmt::format("pawl show {} --checkpoints", address.run.text()),
+                      0});
+  }
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  if (one) return show_checkpoint(invocation, *store, address);
+  if (listing) return show_checkpoints(invocation, *store, address.run, arguments);
+  return show_run(invocation, *store, address.run);
+}
+
+}  // namespace
+
+Command add_show(CLI::App& root) {
+  const auto arguments = std::make_shared<ShowArguments>();
+  CLI::App* app = root.add_subcommand("show", "Show a run and its newest checkpoints, or one checkpoint");
+  app->group(kLookGroup);
+  app->add_option("RUN[@SEQ]", arguments->address, "The run, or one of its checkpoints")->required()->type_name("");
+  app->add_flag("--checkpoints", arguments->checkpoints, "List the run's checkpoints, oldest first");
+  add_number(*app, "--after", arguments->after, "Only those after this sequence")->type_name("SEQ");
+  add_number(*app, "--limit", arguments->limit, "At most so many (100)", kLimitBounds);
+  app->footer(
+      "Examples:\n"
+      "  pawl show nightly                             the run and its newest checkpoints\n"
+      "  pawl show nightly@7                           one checkpoint's details\n"
+      "  pawl show nightly --checkpoints --after 100   the next hundred");
+  return {app, [arguments](const Invocation& invocation) { return show(invocation, *arguments); }};
+}
+
+}  // namespace pawl::cli

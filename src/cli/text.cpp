@@ -1,0 +1,93 @@
+#include "cli/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "domain/utf8.hpp"
+
+namespace pawl::cli {
+namespace {
+
+bool is_control(std::uint32_t value) { return value < 0x20 || (value >= 0x7F && value < 0xA0); }
+
+std::size_t columns(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char byte) { return !is_utf8_continuation(byte); }));
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const CodePoint point = first_code_point(text);
+    const std::size_t size = std::max<std::size_t>(point.size, 1);
+    if (point.size == 0 || is_control(point.value)) {
+      for (const char byte : text.substr(0, size)) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    } else {
+      out += text.substr(0, size);
+    }
+    text.remove_prefix(size);
+  }
+  return out;
+}
+
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const CodePoint point = first_code_point(text);
+    if (point.size == 0) {
+      out += "\xEF\xBF\xBD";
+    } else {
+      out += text.substr(0, point.size);
+    }
+    text.remove_prefix(std::max<std::size_t>(point.size, 1));
+  }
+  return out;
+}
+
+std::string age(Timestamp then, Timestamp now) {
+  const std::int64_t seconds = (now.us - then.us) / 1'000'000;
+  if (seconds < 1) return "now";
+  if (seconds < 60) return fmt::format("{} s ago", seconds);
+  if (seconds < 60 * 60) return fmt::format("{} min ago", seconds / 60);
+  if (seconds < 48 * 60 * 60) return fmt::format("{} h ago", seconds / (60 * 60));
+  return fmt::format("{} d ago", seconds / (24 * 60 * 60));
+}
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string Style::operator()(Colour colour, std::string_view text) const {
+  constexpr const char* kStart[] = {"", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"};
+  if (!colours_ || colour == Colour::none) return std::string(text);
+  return fmt::format("{}{}\x1b[0m", kStart[static_cast<std::size_t>(colour)], text);
+}
+
+std::string Table::text(const Style& style) const {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));
+  }
+  std::string out;
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    std::string line;
+    std::size_t owed = 0;  // spaces that only a further cell makes necessary
+    for (std::size_t i = 0; i < rows_[r].size(); ++i) {
+      const std::string& cell = rows_[r][i];
+      if (!cell.empty()) line += std::string(owed, ' ') + cell;
+      owed = (cell.empty() ? owed : 0) + widths[i] - columns(cell) + 2;
+    }
+    out += style(r == 0 ? Colour::bold : Colour::none, line) + "\n";
+  }
+  return out;
+}
+
+}  // namespace pawl::cli

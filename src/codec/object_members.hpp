@@ -1,0 +1,29 @@
+// The members of one small JSON object: metadata, run.json, lines of events. Not for states.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace pawl {
+
+class ObjectMembers {
+ public:
+  /// `members` is the inside of an object, a trailing comma allowed. Fails with checkpoint_corrupt.
+  [[nodiscard]] static Result<ObjectMembers> parse(std::string_view members);
+
+  /// Empty where it is missing or not a string.
+  [[nodiscard]] std::string text(std::string_view key) const;
+  [[nodiscard]] std::string text_or(std::string_view key, std::string_view otherwise) const;
+  /// 0 where it is missing or not a number.
+  [[nodiscard]] std::uint64_t number(std::string_view key) const;
+  /// The value as compact JSON; empty where it is missing.
+  [[nodiscard]] std::string raw(std::string_view key) const;
+
+ private:
+  nlohmann::ordered_json object_;
+};
+
+}  // namespace pawl

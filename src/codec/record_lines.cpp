@@ -1,0 +1,171 @@
+// Runs, events, audit entries and the store itself: the small records of record_text.hpp.
+#include "codec/object_members.hpp"
+#include "codec/record_text.hpp"
+#include "codec/sealed_text.hpp"
+#include "domain/json_text.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint32_t kFormat = 1;
+constexpr std::string_view kHashKey = ",\"hash\":\"";
+
+void add(std::string& out, std::string_view key, std::string_view value) {
+  out += out.ends_with('{') ? "\"" : ",\"";
+  out += key;
+  out += "\":";
+  append_json_string(out, value);
+}
+
+Error damaged(std::string_view what) {
+  return Error{Code::store_damaged, fmt::format("{} is damaged", what), {}, "run 'pawl fsck' to see what is damaged", 0};
+}
+
+std::string_view without_newline(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+std::string encode_run(const RunRecord& run) {
+  std::string out = fmt::format("{{\"pawl\":{}", kFormat);
+  add(out, "run", run.run);
+  add(out, "uuid", run.uuid.text());
+  add(out, "created", run.created.text());
+  add(out, "durability", to_text(run.durability));
+  if (!run.workflow.empty()) add(out, "workflow", run.workflow);
+  if (!run.workflow_hash.empty()) add(out, "workflow_hash", run.workflow_hash);
+  if (!run.session.empty()) add(out, "session", run.session);
+  add(out, "salt", run.salt);
+  if (run.fork_of_run) {
+    add(out, "fork_of", run.fork_of_run->text());
+    out += fmt::format(",\"fork_at\":{}", run.fork_of_sequence.value);
+  }
+  out += ",\"key\":null";
+  seal(out);
+  out += '\n';
+  return out;
+}
+
+Result<RunRecord> decode_run(std::string_view text) {
+  const auto body = unseal(without_newline(text));
+  if (!body || !body->starts_with('{')) return fail(damaged("run.json"));
+  const auto members = ObjectMembers::parse(body->substr(1));
+  if (!members) return fail(damaged("run.json"));
+  if (members->number("pawl") > kFormat) {
+    return fail(Code::unsupported_version, "the run has format {}, and this program reads up to {}", members->number("pawl"),
+                kFormat);
+  }
+  RunRecord run;
+  run.run = members->text("run");
+  const auto uuid = Uuid::parse(members->text("uuid"));
+  const auto created = Timestamp::parse(members->text("created"));
+  const auto durability = parse_durability(members->text("durability"));
+  if (!uuid || !created || !durability) return fail(damaged("run.json"));
+  run.uuid = *uuid;
+  run.created = *created;
+  run.durability = *durability;
+  run.workflow = members->text("workflow");
+  run.workflow_hash = members->text("workflow_hash");
+  run.session = members->text("session");
+  run.salt = members->text("salt");
+  run.fork_of_run = Uuid::parse(members->text("fork_of"));
+  run.fork_of_sequence.value = members->number("fork_at");
+  return run;
+}
+
+std::string encode_event(const Event& event, std::uint32_t seed) {
+  std::string out = fmt::format("{{\"n\":{},\"seq\":{}", event.number, event.sequence.value);
+  add(out, "at", event.created.text());
+  add(out, "type", event.type);
+  // A line must stay one line; line breaks between JSON's tokens mean nothing.
+  out += ",\"data\":";
+  for (const char c : event.data) out += c == '\n' || c == '\r' ? ' ' : c;
+  seal(out, seed);
+  out += '\n';
+  return out;
+}
+
+Result<Event> decode_event(std::string_view line, std::uint32_t seed) {
+  const auto body = unseal(line, seed);
+  if (!body || !body->starts_with('{')) return fail(Code::checksum_mismatch, "an event has a wrong checksum");
+  PAWL_TRY_ASSIGN(const ObjectMembers members, ObjectMembers::parse(body->substr(1)));
+  const auto created = Timestamp::parse(members.text("at"));
+  if (!created) return fail(Code::checkpoint_corrupt, "an event has no time");
+  return Event{members.number("n"), Sequence{members.number("seq")}, *created, members.text("type"), members.raw("data")};
+}
+
+std::string_view first_previous_hash() {
+  return "0000000000000000000000000000000000000000000000000000000000000000";
+}
+
+std::string encode_audit(AuditEntry& entry) {
+  std::string out = fmt::format("{{\"i\":{}", entry.index);
+  add(out, "at", entry.at.text());
+  add(out, "type", entry.type);
+  if (entry.sequence) out += fmt::format(",\"seq\":{}", entry.sequence.value);
+  if (!entry.payload.empty()) add(out, "payload", entry.payload);
+  add(out, "prev", entry.previous);
+  entry.hash = to_hex(sha256(from_hex(entry.previous), out));
+  out += kHashKey;
+  out += entry.hash;
+  out += "\"}\n";
+  return out;
+}
+
+Result<AuditEntry> decode_audit(std::string_view line) {
+  const auto bad = [] { return fail(Code::checksum_mismatch, "an entry of the audit trail does not have its hash"); };
+  const std::size_t tail_bytes = kHashKey.size() + 64 + 2;
+  if (line.size() < tail_bytes || !line.starts_with('{') || !line.ends_with("\"}")) return bad();
+  const std::string_view body = line.substr(0, line.size() - tail_bytes);
+  const std::string_view tail = line.substr(body.size());
+  if (!tail.starts_with(kHashKey)) return bad();
+  const auto members = ObjectMembers::parse(body.substr(1));
+  if (!members) return bad();
+  AuditEntry entry;
+  const auto at_time = Timestamp::parse(members->text("at"));
+  if (!at_time) return bad();
+  entry.at = *at_time;
+  entry.index = members->number("i");
+  entry.type = members->text("type");
+  entry.sequence.value = members->number("seq");
+  entry.payload = members->text("payload");
+  entry.previous = members->text("prev");
+  entry.hash = tail.substr(kHashKey.size(), 64);
+  if (to_hex(sha256(from_hex(entry.previous), body)) != entry.hash) return bad();
+  return entry;
+}
+
+std::string encode_store(const StoreRecord& store) {
+  std::string out = fmt::format("{{\"pawl\":{}", store.format);
+  add(out, "id", store.id.text());
+  add(out, "created", store.created.text());
+  out += ",\"key\":null";
+  seal(out);
+  out += '\n';
+  return out;
+}
+
+Result<StoreRecord> decode_store(std::string_view text) {
+  text = without_newline(text);
+  // A newer program may seal differently: its version is read before anything else is judged.
+  std::uint64_t format = 0;
+  if (text.starts_with('{') && text.ends_with('}')) {
+    if (const auto members = ObjectMembers::parse(text.substr(1, text.size() - 2))) format = members->number("pawl");
+  }
+  const auto body = unseal(text);
+  if (format > kFormat) {
+    return fail(Error{Code::unsupported_version,
+                      fmt::format("the store has format {}, and this program reads up to {}", format, kFormat), {},
+                      "use the version of pawl that wrote it, or a newer one", 0});
+  }
+  if (!body || !body->starts_with('{')) return fail(damaged("store.json"));
+  const auto members = ObjectMembers::parse(body->substr(1));
+  const auto id = members ? Uuid::parse(members->text("id")) : std::nullopt;
+  const auto created = members ? Timestamp::parse(members->text("created")) : std::nullopt;
+  if (!id || !created || format == 0) return fail(damaged("store.json"));
+  return StoreRecord{static_cast<std::uint32_t>(format), *id, *created};
+}
+
+}  // namespace pawl

@@ -1,0 +1,44 @@
+// How the status of an execution changes, and whether a checkpoint can be recovered (design section 9).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <pawl/types.hpp>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace pawl {
+
+inline constexpr std::uint32_t kRetriesMaxDefault = 3;
+
+struct Lifecycle {
+  Status status = Status::active;
+  std::uint32_t retry_count = 0;  // failed recoveries
+  bool operator==(const Lifecycle&) const = default;
+};
+
+/// active -> completed | failed | recovering; failed -> recovering; recovering -> completed | failed, where
+/// the latter counts as a retry. Everything else fails with transition_refused; completed is final.
+[[nodiscard]] Result<Lifecycle> transition(Lifecycle from, Status to);
+
+enum class Owner : std::uint8_t { dead, alive };
+
+/// What recovery knows about a checkpoint.
+struct RecoveryFacts {
+  std::string address;                 // for messages: RUN@SEQ
+  std::optional<Lifecycle> lifecycle;  // none: there is no such checkpoint
+  Owner owner = Owner::dead;           // of the run: whether the writer that made it is still there
+  std::uint32_t retries_max = kRetriesMaxDefault;
+  Sequence missing_parent;  // the first one missing from its chain; 0: the chain is complete
+  std::string handler;      // that resumes it; empty: none is needed
+  bool handler_registered = true;
+};
+
+/// Each refusal has its code, looked at in this order: checkpoint_not_found, recover_completed,
+/// recovery_in_progress (recovering, by a live owner), run_busy (active, with a live owner),
+/// retries_exhausted, chain_broken, handler_not_registered. An active or recovering checkpoint whose owner
+/// is dead can be recovered: that is what a crash leaves behind.
+[[nodiscard]] Result<void> check_recoverable(const RecoveryFacts& facts);
+
+}  // namespace pawl

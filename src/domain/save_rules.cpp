@@ -1,0 +1,76 @@
+#include "domain/save_rules.hpp"
+
+#include "base/assert.hpp"
+#include "base/hash.hpp"
+#include "domain/state_patch.hpp"
+
+namespace pawl {
+namespace {
+
+Saved answer(const CheckpointInfo& checkpoint, Saved::Outcome outcome) {
+  return {checkpoint.sequence, checkpoint.id, checkpoint.checksum, outcome};
+}
+
+Result<void> check_caller_id(const SaveRequest& request, const SaveFacts& facts) {
+  const CheckpointInfo& earlier = *facts.earlier;
+  const bool same_kind = earlier.kind == request.kind;
+  if (facts.earlier_has_same_body && same_kind) return {};
+  const std::string& run = facts.run.text();
+  const std::string what = same_kind ? std::string("another body or form")
+                                     : fmt::format("kind {} (now {})", to_text(earlier.kind), to_text(request.kind));
+  return fail(Error{Code::caller_id_reused,
+                    fmt::format("the caller's id '{}' was saved before with {}", request.caller_id, what),
+                    fmt::format("{}@{}", run, earlier.sequence.value),
+                    fmt::format("Give each save an id of its own; to see the earlier one, type: pawl show {}@{}", run,
+                                earlier.sequence.value),
+                    0});
+}
+
+Result<void> check_parent(const SaveRequest& request, const SaveFacts& facts) {
+  const Sequence head = facts.head == nullptr ? Sequence{} : facts.head->sequence;
+  if (!request.expected_parent || *request.expected_parent == head) return {};
+  const std::string& run = facts.run.text();
+  const std::string is = head ? fmt::format("is {}", head.value) : std::string("does not exist yet");
+  const std::string expected =
+      *request.expected_parent ? fmt::format("{} was expected", request.expected_parent->value) : "none was expected";
+  return fail(Error{Code::parent_conflict, fmt::format("the last checkpoint of run '{}' {}, but {}", run, is, expected),
+                    head ? fmt::format("{}@{}", run, head.value) : run,
+                    head ? fmt::format("Someone else has saved in between. Type: pawl show {}, then save on top of {}",
+                                       run, head.value)
+                         : "Expect 0 for the first checkpoint of a run, or leave the expectation out",
+                    0});
+}
+
+bool is_unchanged(const SaveRequest& request, const CheckpointInfo& head) {
+  return request.events.empty() && request.caller_id.empty() && request.kind == head.kind && request.status == head.status &&
+         request.name == head.name && request.stage == head.stage && request.step == head.step &&
+         request.metadata == head.metadata;
+}
+
+}  // namespace
+
+Result<SaveDecision> decide_save(const SaveRequest& request, const SaveFacts& facts) {
+  PAWL_ASSERT(facts.earlier == nullptr || facts.earlier->caller_id == request.caller_id);
+  if (facts.earlier != nullptr && !request.caller_id.empty()) {
+    PAWL_TRY(check_caller_id(request, facts));
+    return answer(*facts.earlier, Saved::Outcome::repeated);
+  }
+  PAWL_TRY(check_parent(request, facts));
+
+  WriteState write;
+  if (request.form == Form::patch) {
+    PAWL_TRY_ASSIGN(write.patched, apply_patch(facts.head == nullptr ? "{}" : facts.head_state, request.body));
+  }
+  const bool may_answer = facts.head != nullptr && request.duplicates == Duplicates::answer;
+  if (may_answer && is_unchanged(request, *facts.head) && state_to_write(request, write) == facts.head_state) {
+    return answer(*facts.head, Saved::Outcome::unchanged);
+  }
+  return write;
+}
+
+std::uint64_t body_fingerprint(const SaveRequest& request) {
+  const std::uint64_t checksum = crc32c(request.body, static_cast<std::uint32_t>(request.form) + 1);
+  return (static_cast<std::uint64_t>(request.body.size()) << 32U) | checksum;
+}
+
+}  // namespace pawl

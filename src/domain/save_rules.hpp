@@ -1,0 +1,48 @@
+// What becomes of a save: the rules that every store shares (clauses S4 to S7 and S12 of ports/store.hpp).
+#pragma once
+
+#include <pawl/save.hpp>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/result.hpp"
+
+namespace pawl {
+
+/// What the store knows when a save comes in.
+struct SaveFacts {
+  const RunId& run;
+  const CheckpointInfo* head = nullptr;     // the last checkpoint; null: there is none yet
+  std::string_view head_state = {};         // its state
+  const CheckpointInfo* earlier = nullptr;  // the checkpoint that has the request's caller_id; null: none
+  bool earlier_has_same_body = false;       // its body_fingerprint is that of the request
+};
+
+/// The save is to be written, with the state that `state_to_write` gives.
+struct WriteState {
+  std::string patched;  // Form::patch: the patched state
+};
+
+/// Either to be written, or answered with an earlier checkpoint (`unchanged` or `repeated`) without writing.
+using SaveDecision = std::variant<WriteState, Saved>;
+
+/// Looks at the caller's id (S6) before the expected parent (S5), at the patch (S7) after these, and at
+/// an unchanged state (S4) last. Fails with caller_id_reused, parent_conflict or what apply_patch fails with.
+[[nodiscard]] Result<SaveDecision> decide_save(const SaveRequest& request, const SaveFacts& facts);
+
+/// A span of the request's body or of `write`.
+[[nodiscard]] inline std::string_view state_to_write(const SaveRequest& request, const WriteState& write) {
+  return request.form == Form::patch ? std::string_view(write.patched) : request.body;
+}
+
+/// Tells bodies apart that come with the same caller's id (S6): covers body and form. To be stored with
+/// a checkpoint that has a caller's id. Finds mistakes, not attacks.
+[[nodiscard]] std::uint64_t body_fingerprint(const SaveRequest& request);
+
+/// The time of the next checkpoint (S12): never before the previous one.
+[[nodiscard]] inline Timestamp next_timestamp(Timestamp previous, Timestamp now) {
+  return now < previous ? previous : now;
+}
+
+}  // namespace pawl

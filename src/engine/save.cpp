@@ -1,0 +1,78 @@
+#include "engine/save.hpp"
+
+#include "codec/json_check.hpp"
+#include "domain/json_text.hpp"
+#include "domain/utf8.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t kWorkflowBytesMax = 4096;
+
+bool is_control(std::uint32_t code_point) { return code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0); }
+
+Result<void> check_text(std::string_view what, std::string_view text, std::size_t bytes_max) {
+  if (text.size() > bytes_max) {
+    return fail(Code::invalid_label, "the {} has {} bytes, and may have {}", what, text.size(), bytes_max);
+  }
+  for (std::string_view rest = text; !rest.empty();) {
+    const CodePoint point = first_code_point(rest);
+    if (point.size == 0) return fail(Code::invalid_label, "the {} is not valid UTF-8", what);
+    if (is_control(point.value))
+      return fail(Code::invalid_label, "the {} has a control character (U+{:04X})", what, point.value);
+    rest.remove_prefix(point.size);
+  }
+  return {};
+}
+
+Result<void> check_document(std::string_view what, std::string_view json, std::uint64_t bytes_max) {
+  Result<void> checked = check_json(json, bytes_max);
+  if (!checked) return fail(at(std::move(checked).error(), std::string(what)));
+  return {};
+}
+
+Result<void> check_metadata(std::string_view metadata) {
+  if (metadata.empty()) return {};
+  PAWL_TRY(check_document("metadata", metadata, kMetadataBytesMax));
+  if (json_type(trim_json(metadata)) == JsonType::object) return {};
+  return fail(Error{Code::invalid_json, "the metadata is not a JSON object", "metadata",
+                    R"(give an object, such as {"key": "value"})", 0});
+}
+
+Result<void> check_events(const SaveRequest& request) {
+  for (const NewEvent& event : request.events) {
+    if (event.type.empty()) return fail(Code::invalid_label, "an event has no type");
+    PAWL_TRY(check_label("event type", event.type));
+    PAWL_TRY(check_document("event data", event.data, kMetadataBytesMax));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_label(std::string_view what, std::string_view label) {
+  return check_text(what, label, kLabelBytesMax);
+}
+
+Result<void> check_run_options(const RunOptions& options) {
+  PAWL_TRY(check_label("session", options.session));
+  PAWL_TRY(check_label("workflow hash", options.workflow_hash));
+  return check_text("workflow", options.workflow, kWorkflowBytesMax);
+}
+
+Result<void> check_request(const SaveRequest& request, std::uint64_t state_bytes_max) {
+  PAWL_TRY(check_label("name", request.name));
+  PAWL_TRY(check_label("caller's id", request.caller_id));
+  PAWL_TRY(check_label("stage", request.stage));
+  PAWL_TRY(check_label("step", request.step));
+  PAWL_TRY(check_metadata(request.metadata));
+  PAWL_TRY(check_events(request));
+  return check_document(request.form == Form::patch ? "patch" : "state", request.body, state_bytes_max);
+}
+
+Result<Saved> checked_save(RunWriter& writer, const SaveRequest& request, std::uint64_t state_bytes_max) {
+  PAWL_TRY(check_request(request, state_bytes_max));
+  return writer.save(request);
+}
+
+}  // namespace pawl

@@ -1,0 +1,137 @@
+// The command line on a memory store, with everything that it prints in strings.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "adapters/memory/memory_store.hpp"
+#include "cli/cli.hpp"
+#include "testing/manual_environment.hpp"
+
+namespace pawl::testing {
+
+/// What one call of `pawl` did.
+struct CliResult {
+  int status = 0;
+  std::string out;
+  std::string err;
+
+  [[nodiscard]] nlohmann::json json() const { return nlohmann::json::parse(out); }
+  /// The error document, which is the last line of standard error.
+  [[nodiscard]] nlohmann::json error_json() const {
+    const std::size_t begin = err.rfind('\n', err.size() - 2);
+    return nlohmann::json::parse(err.substr(begin == std::string::npos ? 0 : begin + 1)).at("error");
+  }
+};
+
+class CliTest : public ::testing::Test {
+ protected:
+  CliResult pawl(std::vector<std::string> args, std::string input = "") {
+    CliResult result;
+    std::istringstream in(std::move(input));
+    cli::Output out("standard output", [&](std::string_view bytes) {
+      if (out_error_ == 0) result.out += bytes;
+      return out_error_;
+    });
+    cli::Output err("standard error", [&](std::string_view bytes) {
+      result.err += bytes;
+      return 0;
+    });
+    cli::CliContext context{
+        .in = in,
+        .out = out,
+        .err = err,
+        .clock = clock_,
+        .open_store = [this](std::string_view uri, cli::StoreAccess access) { return open(uri, access); },
+        .read_file = [this](const std::string& path, std::uint64_t) { return read(path); },
+        .write_file =
+            [this](const std::string& path, std::string_view bytes) {
+              files_[path] = bytes;
+              return Result<void>();
+            },
+        .environment =
+            [this](const std::string& name) {
+              const auto found = environment_.find(name);
+              return found == environment_.end() ? std::nullopt : std::optional<std::string>(found->second);
+            },
+        .version = "1.2.3",
+        .in_is_terminal = terminal_,
+        .out_is_terminal = terminal_,
+        .err_is_terminal = terminal_,
+        .state_bytes_max = 1000,
+    };
+    result.status = cli::run_cli(std::move(args), context);
+    return result;
+  }
+
+  /// A handle of its own on the store that the commands use.
+  std::unique_ptr<Store> other_handle() {
+    return std::make_unique<MemoryStore>(Environment{&clock_, &random_, sim_owner("boot", 4711)}, disk_);
+  }
+
+  ManualClock clock_;
+  std::map<std::string, std::string> environment_;
+  std::map<std::string, std::string> files_;
+  std::string opened_uri_;
+  bool store_exists_ = false;
+  bool terminal_ = false;
+  int out_error_ = 0;
+  std::optional<CheckReport> report_;  // what fsck is to find, instead of the memory store's answer
+
+ private:
+  /// Answers `check` as the test wants it.
+  class ReportingStore;
+
+  Result<std::unique_ptr<Store>> open(std::string_view uri, cli::StoreAccess access);
+
+  Result<std::string> read(const std::string& path) {
+    const auto found = files_.find(path);
+    if (found == files_.end()) return fail(Error{Code::input_unreadable, "no such file", path, {}, ENOENT});
+    return found->second;
+  }
+
+  SeededRandom random_{1};
+  std::shared_ptr<MemoryDisk> disk_ = make_memory_disk();
+};
+
+class CliTest::ReportingStore final : public Store {
+ public:
+  ReportingStore(std::unique_ptr<Store> store, CheckReport report)
+      : store_(std::move(store)), report_(std::move(report)) {}
+  Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override {
+    return store_->open_run(run, options);
+  }
+  Result<Restored> restore(const RunId& run, const Which& which) override { return store_->restore(run, which); }
+  Result<RunInfo> run(const RunId& run) override { return store_->run(run); }
+  Result<std::vector<RunInfo>> runs(std::size_t limit) override { return store_->runs(limit); }
+  Result<CheckpointInfo> checkpoint(const RunId& run, const Which& which) override {
+    return store_->checkpoint(run, which);
+  }
+  Result<std::vector<CheckpointInfo>> checkpoints(const RunId& run, Sequence after, std::size_t limit) override {
+    return store_->checkpoints(run, after, limit);
+  }
+  Result<std::vector<Event>> events(const RunId& run, std::uint64_t after, std::size_t limit) override {
+    return store_->events(run, after, limit);
+  }
+  Result<CheckReport> check(const CheckScope&, Repair) override { return report_; }
+
+ private:
+  std::unique_ptr<Store> store_;
+  CheckReport report_;
+};
+
+inline Result<std::unique_ptr<Store>> CliTest::open(std::string_view uri, cli::StoreAccess access) {
+  opened_uri_ = uri;
+  if (access == cli::StoreAccess::read && !store_exists_) {
+    return fail(Error{Code::store_not_found, "there is no store here", std::string(uri), {}, 0});
+  }
+  store_exists_ = true;
+  if (report_) return std::make_unique<ReportingStore>(other_handle(), *report_);
+  return other_handle();
+}
+
+}  // namespace pawl::testing

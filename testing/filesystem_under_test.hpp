@@ -1,0 +1,72 @@
+// The filesystem store on a simulated disk or on a real folder, for the contract suite.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/posix/posix_file_system.hpp"
+#include "testing/sim_file_system.hpp"
+#include "testing/store_contract.hpp"
+
+namespace pawl::testing {
+
+/// A folder of its own, gone at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "pawl-test-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) std::abort();
+    path_ = pattern;
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// Segments so small that a few saves rotate and recycle them.
+[[nodiscard]] inline FilesystemOptions small_options() {
+  FilesystemOptions options;
+  options.segment_bytes = 16U << 10;
+  options.segments_max = 3;
+  options.inline_bytes_max = 2U << 10;
+  options.batch_bytes_max = 4U << 10;
+  options.differences_floor_bytes = 2U << 10;
+  options.differences_max = 10;
+  return options;
+}
+
+class FilesystemUnderTest final : public StoreUnderTest {
+ public:
+  explicit FilesystemUnderTest(const FilesystemOptions& options) : options_(options) {}
+
+  std::unique_ptr<Store> open() override {
+    auto files = PosixFileSystem::open(folder_.path());
+    if (!files) std::abort();
+    files_.push_back(std::move(*files));
+    Environment environment{&clock_, &random_, sim_owner("boot", writer_pid())};
+    auto store = FilesystemStore::open(*files_.back(), environment, options_, folder_.path() + "/catalogue.db");
+    if (!store) std::abort();
+    return std::move(*store);
+  }
+  ManualClock& clock() override { return clock_; }
+  [[nodiscard]] std::uint64_t writer_pid() const override { return 4711; }
+  [[nodiscard]] const std::string& path() const { return folder_.path(); }
+
+ private:
+  const FilesystemOptions options_;
+  TemporaryFolder folder_;
+  ManualClock clock_;
+  SeededRandom random_{7};
+  std::vector<std::unique_ptr<PosixFileSystem>> files_;
+};
+
+}  // namespace pawl::testing

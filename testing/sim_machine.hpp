@@ -1,0 +1,134 @@
+// Inside of the simulated file system: the machine, its processes, and what happens at every call.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "testing/sim_file_system.hpp"
+
+namespace pawl::testing {
+
+struct SimProcess {
+  std::uint64_t id = 0;
+  std::atomic<bool> dead = false;
+  std::atomic<std::uint64_t> calls = 0;
+  std::function<void(std::uint64_t)> hook;  // set before use
+  std::atomic<bool> in_hook = false;
+
+  // Guarded by SimMachine::mutex.
+  std::uint64_t ops = 0;
+  std::uint64_t fallible_calls = 0;
+  std::uint64_t faults_fired = 0;
+  std::uint64_t cut_op = 0;  // 0: none
+  bool cut_is_power = false;
+  std::vector<Fault> faults;
+  std::array<bool, kSyncPointCount> ignored{};
+  std::array<std::uint64_t, kSyncPointCount> postponed{};
+  struct Postponed {
+    std::uint64_t after_op = 0;
+    std::function<void()> sync;
+  };
+  std::vector<Postponed> later;
+};
+
+/// A path's meaning: its inode, if any, and the folder that holds or would hold it. Either may be null;
+/// `os_error` says why the folder is.
+struct SimPlace {
+  SimInodePtr folder;
+  std::string name;
+  SimInodePtr inode;
+  int os_error = 0;
+};
+
+/// Everything but `mutex` is guarded by it; the functions expect it to be held.
+struct SimMachine {
+  struct Holder {
+    std::uint64_t handle = 0;
+    std::uint64_t process = 0;
+  };
+  using LockPlace = std::pair<const SimInode*, std::uint64_t>;
+
+  explicit SimMachine(std::uint64_t seed) : random(seed) {}
+  [[nodiscard]] SimPlace look_up(std::string_view path) const;
+  void kill(SimProcess& process);
+  void kill_all();
+  /// Runs `sync` now, later or never, as the process's switches for this reason say.
+  void sync_as_told(SimProcess& process, SyncPoint point, std::function<void()> sync);
+
+  mutable std::mutex mutex;  // not pawl::Mutex: SimCall hands the lock around, which the analysis does not follow
+  SeededRandom random;
+  SimInodePtr root = std::make_shared<SimInode>(true);
+  std::uint64_t boot = 1;
+  bool power_is_off = false;
+  std::uint64_t last_id = 0;  // of processes, handles and name changes
+  std::map<LockPlace, Holder> locks;
+  std::vector<std::weak_ptr<SimProcess>> processes;
+};
+
+/// What a call does, as far as faults and cuts care.
+enum class SimCallKind : std::uint8_t { look, lock, write, grow, rename, remove, sync };
+
+/// The start of every call: runs the hook without the mutex, then takes it, counts, and decides.
+class SimCall {
+ public:
+  enum class Verdict : std::uint8_t { go, dead, cut, fault };
+
+  SimCall(SimMachine& machine, SimProcess& process, SimCallKind kind, std::string_view path);
+  [[nodiscard]] Verdict verdict() const { return verdict_; }
+  /// With Verdict::fault.
+  [[nodiscard]] Fault::What fault() const { return fault_; }
+  [[nodiscard]] Error fault_error() const;
+  /// With Verdict::cut: the process ends here, and all others where the power is cut.
+  void die();
+  [[nodiscard]] Error killed_error() const;
+
+  /// Runs `action` (returning a Result) as the verdict says.
+  template <class Action>
+  std::invoke_result_t<Action> run(Action action) {
+    return run_or(std::move(action), [] {});
+  }
+  /// The same; `on_fault` is what an injected fault does.
+  template <class Action, class OnFault>
+  std::invoke_result_t<Action> run_or(Action action, OnFault on_fault) {
+    if (verdict_ == Verdict::go) return action();
+    if (verdict_ == Verdict::fault) {
+      on_fault();
+      return fail(fault_error());
+    }
+    if (verdict_ == Verdict::cut) {
+      if (machine_.random.coin()) static_cast<void>(action());
+      die();
+    }
+    return fail(killed_error());
+  }
+
+ private:
+  void count_op();
+  void decide();
+  [[nodiscard]] bool take_fault();
+
+  SimMachine& machine_;
+  SimProcess& process_;
+  const SimCallKind kind_;
+  const std::string_view path_;
+  std::unique_lock<std::mutex> lock_;
+  Verdict verdict_ = Verdict::go;
+  Fault::What fault_ = Fault::eio;
+};
+
+[[nodiscard]] Error sim_error(Code code, int os_error, std::string_view path);
+
+/// Opens an inode for a process.
+[[nodiscard]] std::unique_ptr<File> make_sim_file(std::shared_ptr<SimMachine> machine,
+                                                  std::shared_ptr<SimProcess> process, SimInodePtr inode,
+                                                  std::string path, OpenMode mode);
+
+}  // namespace pawl::testing

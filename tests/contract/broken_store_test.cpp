@@ -1,0 +1,338 @@
+// Shows that the contract's tests can be red: stores that break one clause on purpose, over a memory
+// store that keeps all of them. At least one for each of the sixteen clauses.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "testing/memory_under_test.hpp"
+
+namespace pawl::testing {
+namespace {
+
+enum class Mutation : std::uint8_t {
+  none,
+  s01_restore_drops_trailing_white_space,
+  s01_other_handles_get_changed_bytes,
+  s02_a_sequence_is_given_twice,
+  s02_sequences_start_at_zero,
+  s03_earlier_checkpoints_give_the_latest_state,
+  s04_equal_states_are_written_again,
+  s04_force_is_ignored,
+  s05_expected_parent_is_ignored,
+  s05_a_conflicting_save_is_written_all_the_same,
+  s06_caller_ids_are_forgotten_after_another_save,
+  s06_a_reused_caller_id_is_answered,
+  s07_a_patch_replaces_the_state,
+  s07_an_inapplicable_patch_has_another_error,
+  s08_a_failed_save_uses_a_sequence,
+  s09_events_are_listed_backwards,
+  s09_events_count_from_zero,
+  s10_a_second_writer_is_let_in,
+  s10_the_first_writer_is_not_named,
+  s11_another_durability_is_accepted,
+  s12_timestamps_follow_the_clock_back,
+  s13_readers_wait_for_the_writer,
+  s13_the_newest_save_is_not_seen_by_others,
+  s13_a_missing_checkpoint_is_a_missing_run,
+  s14_checkpoints_are_listed_descending,
+  s14_after_is_ignored,
+  s14_the_limit_is_ignored,
+  s15_runs_are_listed_oldest_first,
+  s15_the_limit_is_ignored,
+  s16_a_name_finds_the_oldest,
+  s16_a_uuid_finds_nothing,
+};
+
+struct NamedMutation {
+  Mutation mutation;
+  std::string_view clause;  // that must be reported
+  std::string_view name;
+};
+
+constexpr NamedMutation kMutations[] = {
+    {Mutation::s01_restore_drops_trailing_white_space, "S01", "s01_restore_drops_trailing_white_space"},
+    {Mutation::s01_other_handles_get_changed_bytes, "S01", "s01_other_handles_get_changed_bytes"},
+    {Mutation::s02_a_sequence_is_given_twice, "S02", "s02_a_sequence_is_given_twice"},
+    {Mutation::s02_sequences_start_at_zero, "S02", "s02_sequences_start_at_zero"},
+    {Mutation::s03_earlier_checkpoints_give_the_latest_state, "S03", "s03_earlier_checkpoints_give_the_latest_state"},
+    {Mutation::s04_equal_states_are_written_again, "S04", "s04_equal_states_are_written_again"},
+    {Mutation::s04_force_is_ignored, "S04", "s04_force_is_ignored"},
+    {Mutation::s05_expected_parent_is_ignored, "S05", "s05_expected_parent_is_ignored"},
+    {Mutation::s05_a_conflicting_save_is_written_all_the_same, "S05", "s05_a_conflicting_save_is_written_all_the_same"},
+    {Mutation::s06_caller_ids_are_forgotten_after_another_save, "S06",
+     "s06_caller_ids_are_forgotten_after_another_save"},
+    {Mutation::s06_a_reused_caller_id_is_answered, "S06", "s06_a_reused_caller_id_is_answered"},
+    {Mutation::s07_a_patch_replaces_the_state, "S07", "s07_a_patch_replaces_the_state"},
+    {Mutation::s07_an_inapplicable_patch_has_another_error, "S07", "s07_an_inapplicable_patch_has_another_error"},
+    {Mutation::s08_a_failed_save_uses_a_sequence, "S08", "s08_a_failed_save_uses_a_sequence"},
+    {Mutation::s09_events_are_listed_backwards, "S09", "s09_events_are_listed_backwards"},
+    {Mutation::s09_events_count_from_zero, "S09", "s09_events_count_from_zero"},
+    {Mutation::s10_a_second_writer_is_let_in, "S10", "s10_a_second_writer_is_let_in"},
+    {Mutation::s10_the_first_writer_is_not_named, "S10", "s10_the_first_writer_is_not_named"},
+    {Mutation::s11_another_durability_is_accepted, "S11", "s11_another_durability_is_accepted"},
+    {Mutation::s12_timestamps_follow_the_clock_back, "S12", "s12_timestamps_follow_the_clock_back"},
+    {Mutation::s13_readers_wait_for_the_writer, "S13", "s13_readers_wait_for_the_writer"},
+    {Mutation::s13_the_newest_save_is_not_seen_by_others, "S13", "s13_the_newest_save_is_not_seen_by_others"},
+    {Mutation::s13_a_missing_checkpoint_is_a_missing_run, "S13", "s13_a_missing_checkpoint_is_a_missing_run"},
+    {Mutation::s14_checkpoints_are_listed_descending, "S14", "s14_checkpoints_are_listed_descending"},
+    {Mutation::s14_after_is_ignored, "S14", "s14_after_is_ignored"},
+    {Mutation::s14_the_limit_is_ignored, "S14", "s14_the_limit_is_ignored"},
+    {Mutation::s15_runs_are_listed_oldest_first, "S15", "s15_runs_are_listed_oldest_first"},
+    {Mutation::s15_the_limit_is_ignored, "S15", "s15_the_limit_is_ignored"},
+    {Mutation::s16_a_name_finds_the_oldest, "S16", "s16_a_name_finds_the_oldest"},
+    {Mutation::s16_a_uuid_finds_nothing, "S16", "s16_a_uuid_finds_nothing"},
+};
+
+/// What all handles of one broken store share.
+struct BrokenShared {
+  Mutation mutation = Mutation::none;
+  ManualClock* clock = nullptr;
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<RunWriter>> writers;               // guarded by mutex
+  std::map<std::pair<std::string, std::uint64_t>, Timestamp> raw_times;  // guarded by mutex
+  [[nodiscard]] bool is(Mutation asked) const { return mutation == asked; }
+};
+
+class BrokenWriter final : public RunWriter {
+ public:
+  BrokenWriter(std::shared_ptr<RunWriter> sound, std::shared_ptr<BrokenShared> shared)
+      : sound_(std::move(sound)), shared_(std::move(shared)) {}
+
+  Result<Saved> save(const SaveRequest& request) override {
+    const Timestamp now = shared_->clock->now();
+    Result<Saved> saved = broken_answer(request, sound_->save(broken_request(request)));
+    if (!saved) return saved;
+    const std::scoped_lock lock(shared_->mutex);
+    shared_->raw_times.try_emplace({info().id.text(), saved->sequence.value}, now);
+    last_caller_id_ = request.caller_id;
+    if (shared_->is(Mutation::s02_a_sequence_is_given_twice) && saved->sequence.value > 1) --saved->sequence.value;
+    if (shared_->is(Mutation::s02_sequences_start_at_zero)) --saved->sequence.value;
+    return saved;
+  }
+  Result<void> flush() override { return sound_->flush(); }
+  [[nodiscard]] RunInfo info() const override { return sound_->info(); }
+
+ private:
+  SaveRequest broken_request(SaveRequest request) {
+    const std::scoped_lock lock(shared_->mutex);
+    if (shared_->is(Mutation::s04_equal_states_are_written_again)) request.duplicates = Duplicates::write;
+    if (shared_->is(Mutation::s04_force_is_ignored)) request.duplicates = Duplicates::answer;
+    if (shared_->is(Mutation::s05_expected_parent_is_ignored)) request.expected_parent.reset();
+    if (shared_->is(Mutation::s07_a_patch_replaces_the_state)) request.form = Form::state;
+    if (shared_->is(Mutation::s06_caller_ids_are_forgotten_after_another_save) &&
+        request.caller_id != last_caller_id_) {
+      request.caller_id.clear();
+    }
+    return request;
+  }
+
+  Result<Saved> broken_answer(const SaveRequest& request, Result<Saved> sound) {
+    if (sound) return sound;
+    const Code code = sound.error().code;
+    SaveRequest again = request;
+    again.expected_parent.reset();
+    if (shared_->is(Mutation::s05_a_conflicting_save_is_written_all_the_same) && code == Code::parent_conflict) {
+      static_cast<void>(sound_->save(again));
+    }
+    if (shared_->is(Mutation::s06_a_reused_caller_id_is_answered) && code == Code::caller_id_reused) {
+      again.caller_id.clear();
+      return sound_->save(again);
+    }
+    if (shared_->is(Mutation::s07_an_inapplicable_patch_has_another_error) && code == Code::invalid_patch) {
+      return fail(Code::invalid_json, "the patch is no good");
+    }
+    if (shared_->is(Mutation::s08_a_failed_save_uses_a_sequence)) {
+      SaveRequest gap;
+      gap.body = "{}";
+      gap.duplicates = Duplicates::write;
+      static_cast<void>(sound_->save(gap));
+    }
+    return sound;
+  }
+
+  std::shared_ptr<RunWriter> sound_;
+  std::shared_ptr<BrokenShared> shared_;
+  std::string last_caller_id_;  // guarded by shared_->mutex
+};
+
+class BrokenStore final : public Store {
+ public:
+  BrokenStore(std::unique_ptr<Store> sound, std::shared_ptr<BrokenShared> shared)
+      : sound_(std::move(sound)), shared_(std::move(shared)) {}
+
+  Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override {
+    Result<std::unique_ptr<RunWriter>> opened = sound_->open_run(run, options);
+    if (!opened && shared_->is(Mutation::s11_another_durability_is_accepted) &&
+        opened.error().code == Code::durability_fixed) {
+      opened = sound_->open_run(run, {});
+    }
+    const std::scoped_lock lock(shared_->mutex);
+    std::shared_ptr<RunWriter> writer;
+    if (opened) {
+      writer = std::move(*opened);
+      shared_->writers[run.text()] = writer;
+    } else if (shared_->is(Mutation::s10_a_second_writer_is_let_in) && opened.error().code == Code::run_busy) {
+      writer = shared_->writers[run.text()].lock();
+    }
+    if (!writer) {
+      if (shared_->is(Mutation::s10_the_first_writer_is_not_named)) return fail(opened.error().code, "no");
+      return fail(std::move(opened).error());
+    }
+    writes_here_.insert(run.text());
+    return std::make_unique<BrokenWriter>(std::move(writer), shared_);
+  }
+
+  Result<Restored> restore(const RunId& run, const Which& which) override {
+    PAWL_TRY(readable(run));
+    PAWL_TRY_ASSIGN(Restored restored, named(sound_->restore(run, broken(run, which))));
+    if (shared_->is(Mutation::s01_restore_drops_trailing_white_space)) {
+      while (restored.state.ends_with('\n')) restored.state.pop_back();
+    }
+    if (shared_->is(Mutation::s01_other_handles_get_changed_bytes) && !wrote(run)) restored.state += " ";
+    if (shared_->is(Mutation::s03_earlier_checkpoints_give_the_latest_state)) {
+      PAWL_TRY_ASSIGN(const Restored latest, sound_->restore(run, {}));
+      restored.state = latest.state;
+    }
+    restored.info = broken(run, restored.info);
+    return restored;
+  }
+
+  Result<RunInfo> run(const RunId& run) override {
+    PAWL_TRY(readable(run));
+    return sound_->run(run);
+  }
+
+  Result<std::vector<RunInfo>> runs(std::size_t limit) override {
+    const bool unlimited = shared_->is(Mutation::s15_the_limit_is_ignored);
+    PAWL_TRY_ASSIGN(std::vector<RunInfo> all, sound_->runs(unlimited ? SIZE_MAX : limit));
+    if (shared_->is(Mutation::s15_runs_are_listed_oldest_first)) std::ranges::reverse(all);
+    return all;
+  }
+
+  Result<CheckpointInfo> checkpoint(const RunId& run, const Which& which) override {
+    PAWL_TRY(readable(run));
+    PAWL_TRY_ASSIGN(const CheckpointInfo info, named(sound_->checkpoint(run, broken(run, which))));
+    return broken(run, info);
+  }
+
+  Result<std::vector<CheckpointInfo>> checkpoints(const RunId& run, Sequence after, std::size_t limit) override {
+    PAWL_TRY(readable(run));
+    if (shared_->is(Mutation::s14_after_is_ignored)) after = {};
+    if (shared_->is(Mutation::s14_the_limit_is_ignored)) limit = SIZE_MAX;
+    PAWL_TRY_ASSIGN(std::vector<CheckpointInfo> all, sound_->checkpoints(run, after, limit));
+    for (CheckpointInfo& info : all) info = broken(run, info);
+    if (shared_->is(Mutation::s14_checkpoints_are_listed_descending)) std::ranges::reverse(all);
+    return all;
+  }
+
+  Result<std::vector<Event>> events(const RunId& run, std::uint64_t after_number, std::size_t limit) override {
+    PAWL_TRY(readable(run));
+    PAWL_TRY_ASSIGN(std::vector<Event> all, sound_->events(run, after_number, limit));
+    if (shared_->is(Mutation::s09_events_are_listed_backwards)) std::ranges::reverse(all);
+    for (Event& event : all) event.number -= shared_->is(Mutation::s09_events_count_from_zero) ? 1U : 0U;
+    return all;
+  }
+
+  Result<CheckReport> check(const CheckScope& scope, Repair repair) override { return sound_->check(scope, repair); }
+
+ private:
+  /// Whether this handle has been the run's writer.
+  bool wrote(const RunId& run) {
+    const std::scoped_lock lock(shared_->mutex);
+    return writes_here_.contains(run.text());
+  }
+
+  Result<void> readable(const RunId& run) {
+    if (!shared_->is(Mutation::s13_readers_wait_for_the_writer)) return {};
+    const std::scoped_lock lock(shared_->mutex);
+    if (!shared_->writers[run.text()].expired()) return fail(Code::store_busy, "the run is being written");
+    return {};
+  }
+
+  template <class T>
+  Result<T> named(Result<T> result) {
+    const bool confused = shared_->is(Mutation::s13_a_missing_checkpoint_is_a_missing_run);
+    if (confused && !result && result.error().code == Code::checkpoint_not_found)
+      return fail(Code::run_not_found, "no such run");
+    return result;
+  }
+
+  Which broken(const RunId& run, Which which) {
+    if (which.by == Which::By::latest && shared_->is(Mutation::s13_the_newest_save_is_not_seen_by_others) &&
+        !wrote(run)) {
+      const Result<RunInfo> info = sound_->run(run);
+      if (info && info->latest.value > 1)
+        which = {.by = Which::By::sequence, .sequence = {info->latest.value - 1}, .label = {}, .uuid = {}};
+    }
+    if (which.by == Which::By::uuid && shared_->is(Mutation::s16_a_uuid_finds_nothing)) which.uuid = Uuid{};
+    if (which.by == Which::By::name && shared_->is(Mutation::s16_a_name_finds_the_oldest)) {
+      const Result<std::vector<CheckpointInfo>> all = sound_->checkpoints(run, {}, SIZE_MAX);
+      if (!all) return which;
+      const auto oldest = std::ranges::find(*all, which.label, &CheckpointInfo::name);
+      if (oldest != all->end())
+        which = {.by = Which::By::sequence, .sequence = oldest->sequence, .label = {}, .uuid = {}};
+    }
+    return which;
+  }
+
+  CheckpointInfo broken(const RunId& run, CheckpointInfo info) {
+    if (!shared_->is(Mutation::s12_timestamps_follow_the_clock_back)) return info;
+    const std::scoped_lock lock(shared_->mutex);
+    info.created = shared_->raw_times[{run.text(), info.sequence.value}];
+    return info;
+  }
+
+  const std::unique_ptr<Store> sound_;
+  const std::shared_ptr<BrokenShared> shared_;
+  std::set<std::string> writes_here_;  // guarded by shared_->mutex
+};
+
+class BrokenUnderTest final : public StoreUnderTest {
+ public:
+  explicit BrokenUnderTest(Mutation mutation) {
+    shared_->mutation = mutation;
+    shared_->clock = &sound_.clock();
+  }
+  std::unique_ptr<Store> open() override { return std::make_unique<BrokenStore>(sound_.open(), shared_); }
+  ManualClock& clock() override { return sound_.clock(); }
+  [[nodiscard]] std::uint64_t writer_pid() const override { return sound_.writer_pid(); }
+
+ private:
+  MemoryUnderTest sound_;
+  std::shared_ptr<BrokenShared> shared_ = std::make_shared<BrokenShared>();
+};
+
+std::vector<std::string> violated_by(Mutation mutation) {
+  return violated_clauses([mutation] { return std::make_unique<BrokenUnderTest>(mutation); });
+}
+
+void PrintTo(const NamedMutation& mutation, std::ostream* out) { *out << mutation.name; }
+
+class BrokenStoreContract : public ::testing::TestWithParam<NamedMutation> {};
+
+TEST_P(BrokenStoreContract, IsReportedByItsClause) {
+  const std::vector<std::string> violated = violated_by(GetParam().mutation);
+  EXPECT_TRUE(std::ranges::find(violated, GetParam().clause) != violated.end()) << ::testing::PrintToString(violated);
+}
+
+INSTANTIATE_TEST_SUITE_P(Mutation, BrokenStoreContract, ::testing::ValuesIn(kMutations),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST(BrokenStore, WithoutAMutationViolatesNothing) {
+  EXPECT_EQ(violated_by(Mutation::none), std::vector<std::string>());
+}
+
+TEST(BrokenStore, MutationsAndTestsCoverAllSixteenClauses) {
+  std::set<std::string_view> broken;
+  for (const NamedMutation& mutation : kMutations) broken.insert(mutation.clause);
+  std::set<std::string_view> tested;
+  for (const ContractTest& test : contract_tests()) tested.insert(test.clause());
+  EXPECT_EQ(broken.size(), 16U);
+  EXPECT_EQ(broken, tested);
+}
+
+}  // namespace
+}  // namespace pawl::testing

@@ -1,0 +1,52 @@
+"""C++ source as text: without comments and strings, and where its functions begin and end. Heuristics."""
+import re
+from typing import Iterator
+
+_TOKEN = re.compile(
+    r"""//[^\n]*
+      | /\*.*?\*/
+      | R"(?P<delimiter>[^()\s\\]*)\(.*?\)(?P=delimiter)"
+      | "(?:\\.|[^"\\\n])*"
+      | (?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+'
+    """,
+    re.DOTALL | re.VERBOSE)
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
+_NOT_A_FUNCTION = re.compile(r"^\s*(?:\[\[\w+\]\]\s*)?(?:inline\s+)?(?:namespace|class|struct|union|enum|extern)\b")
+
+
+def _blank(match: re.Match) -> str:
+    text = match.group(0)
+    kept = '""' if text[0] in 'R"' else "' '" if text[0] == "'" else ""
+    return kept + re.sub(r"[^\n]", "", text)
+
+
+def code_only(text: str) -> str:
+    """The text with comments removed and literals emptied; every line keeps its number."""
+    return _TOKEN.sub(_blank, text)
+
+
+def functions(text: str) -> Iterator[tuple[int, int, str]]:
+    """(line, number of lines, head) of each function that stands in a namespace or class."""
+    code = _DIRECTIVE.sub(lambda m: re.sub(r"[^\n]", "", m.group(0)), code_only(text))
+    head_start, line = 0, 1
+    function_depth = 0  # braces inside the current function
+    function_line, function_head = 0, ""
+    for position, char in enumerate(code):
+        if char == "\n":
+            line += 1
+        elif char == "{":
+            head = code[head_start:position]
+            if function_depth:
+                function_depth += 1
+            elif ")" in head and not _NOT_A_FUNCTION.match(re.sub(r"^.*?template\s*<[^{]*>\s*", "", head)):
+                function_depth, function_head = 1, " ".join(head.split())
+                function_line = line - head.lstrip().count("\n")
+            head_start = position + 1
+        elif char == "}":
+            if function_depth:
+                function_depth -= 1
+                if not function_depth:
+                    yield function_line, line - function_line + 1, function_head
+            head_start = position + 1
+        elif char == ";" and not function_depth:
+            head_start = position + 1

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Checks the include graph of src/ and include/ against the folder graph.
+
+The allowed edges are the pawl_folder(PATH DEPENDS ...) lines of CMakeLists.txt and nothing else. A folder
+may include what it depends on, directly or through others. Exit status 1 with a line per finding.
+"""
+import argparse
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# Header prefixes of the libraries, and the target that must be among a folder's dependencies.
+LIBRARIES = {
+    "fmt/": "fmt::fmt",
+    "openssl/": "OpenSSL::Crypto",
+    "simdjson": "simdjson::simdjson",
+    "nlohmann/": "nlohmann_json::nlohmann_json",
+    "sqlite3": "SQLite::SQLite3",
+    "CLI/": "CLI11::CLI11",
+}
+C_HEADERS_OF_THE_STANDARD = {"stddef.h", "stdint.h"}
+FOLDER_LINE = re.compile(r"^\s*pawl_folder\(\s*([\w/]+)\s*(?:DEPENDS([^)]*))?\)", re.MULTILINE)
+INCLUDE_LINE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
+
+
+@dataclass
+class Graph:
+    """Folder -> what it may use: folders of src/, and targets of libraries."""
+
+    depends: dict[str, list[str]] = field(default_factory=dict)
+
+    @staticmethod
+    def parse(cmake: str) -> "Graph":
+        lines = "\n".join(line.split("#", 1)[0] for line in cmake.splitlines())
+        declared = {path: (targets or "").split() for path, targets in FOLDER_LINE.findall(lines)}
+        by_target = {"pawl_" + path.replace("/", "_"): path for path in declared}
+        return Graph({path: [by_target.get(t, t) for t in targets] for path, targets in declared.items()})
+
+    def reach(self, folder: str) -> set[str]:
+        seen: set[str] = set()
+        todo = [folder]
+        while todo:
+            for used in self.depends.get(todo.pop(), []):
+                if used not in seen:
+                    seen.add(used)
+                    todo.append(used)
+        return seen
+
+    def folder_of(self, path: str) -> str | None:
+        """The innermost declared folder that holds `path` (relative to src/)."""
+        holders = [f for f in self.depends if path.startswith(f + "/")]
+        return max(holders, key=len) if holders else None
+
+
+def find_cycle(edges: dict[str, list[str]]) -> list[str] | None:
+    done: set[str] = set()
+    for start in sorted(edges):
+        path: list[str] = []
+        stack = [(start, iter(edges.get(start, [])))] if start not in done else []
+        if stack:
+            path.append(start)
+        while stack:
+            node, rest = stack[-1]
+            following = next(rest, None)
+            if following is None:
+                done.add(node)
+                stack.pop()
+                path.pop()
+            elif following in path:
+                return path[path.index(following):] + [following]
+            elif following not in done:
+                stack.append((following, iter(edges.get(following, []))))
+                path.append(following)
+    return None
+
+
+def check_graph(graph: Graph) -> list[str]:
+    findings = []
+    for folder in graph.depends:
+        reach = graph.reach(folder)
+        for used in graph.depends[folder]:
+            if used.startswith("pawl_"):
+                findings.append(f"CMakeLists.txt: {folder} depends on {used}, which no pawl_folder line declares")
+        adapters = sorted(f for f in reach if f.startswith("adapters/") and f != folder)
+        if folder.startswith("adapters/") and adapters:
+            findings.append(f"CMakeLists.txt: {folder} depends on another adapter, {', '.join(adapters)}")
+        if folder.startswith("adapters/") and "engine" in reach:
+            findings.append(f"CMakeLists.txt: {folder} depends on the engine")
+        if not folder.startswith("adapters/") and folder != "app" and adapters:
+            findings.append(f"CMakeLists.txt: {folder} depends on {', '.join(adapters)}; only app names adapters")
+    cycle = find_cycle(graph.depends)
+    if cycle:
+        findings.append("CMakeLists.txt: the folders form a cycle: " + " -> ".join(cycle))
+    return findings
+
+
+def includes_of(text: str) -> list[tuple[int, str, bool]]:
+    """(line, header, in angle brackets)"""
+    return [(text.count("\n", 0, m.start()) + 1, m.group(1) or m.group(2), m.group(1) is not None)
+            for m in INCLUDE_LINE.finditer(text)]
+
+
+def check_public_header(path: str, text: str) -> list[str]:
+    findings = []
+    for line, header, angled in includes_of(text):
+        standard = re.fullmatch(r"[a-z0-9_]+", header) or header in C_HEADERS_OF_THE_STANDARD
+        if not angled or not (standard or header.startswith("pawl/")):
+            findings.append(f"{path}:{line}: a public header includes only the standard library and <pawl/...>, "
+                            f"not {header}")
+    return findings
+
+
+def check_source(graph: Graph, inside_src: str, text: str, sources: set[str]) -> tuple[list[str], list[str]]:
+    """Findings of one file of src/, and the files of src/ that it includes."""
+    place = "src/" + inside_src
+    folder = graph.folder_of(inside_src)
+    if folder is None:
+        return [f"{place}:1: no pawl_folder line of CMakeLists.txt holds this file"], []
+    allowed = graph.reach(folder) | {folder}
+    is_test = inside_src.endswith("_test.cpp")  # it may bring an oracle, such as another JSON library
+    findings, used_files = [], []
+    for line, header, angled in includes_of(text):
+        if angled:
+            library = next((t for prefix, t in LIBRARIES.items() if header.startswith(prefix)), None)
+            if library and library not in allowed and not is_test:
+                findings.append(f"{place}:{line}: {folder} does not depend on {library}, so not on <{header}>")
+            continue
+        if header.startswith("testing/"):
+            if not is_test:
+                findings.append(f"{place}:{line}: only tests include {header}")
+            continue
+        if header not in sources:
+            findings.append(f'{place}:{line}: "{header}" is no path below src/')
+            continue
+        used_files.append(header)
+        used = graph.folder_of(header)
+        if used not in allowed:
+            findings.append(f"{place}:{line}: {folder} may not include {header}: it does not depend on {used}")
+    return findings, used_files
+
+
+def check_tree(root: Path) -> list[str]:
+    graph = Graph.parse((root / "CMakeLists.txt").read_text())
+    findings = check_graph(graph)
+    if not graph.depends:
+        findings.append("CMakeLists.txt: there are no pawl_folder lines")
+    for header in sorted((root / "include").rglob("*.h*")):
+        findings += check_public_header(header.relative_to(root).as_posix(), header.read_text())
+    files = sorted(p for p in (root / "src").rglob("*") if p.suffix in {".hpp", ".h", ".cpp"})
+    sources = {p.relative_to(root / "src").as_posix() for p in files}
+    edges = {}
+    for file in files:
+        inside = file.relative_to(root / "src").as_posix()
+        found, edges[inside] = check_source(graph, inside, file.read_text(), sources)
+        findings += found
+    cycle = find_cycle(edges)
+    if cycle:
+        findings.append("src: files include each other in a cycle: " + " -> ".join(cycle))
+    return findings
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
+    findings = check_tree(parser.parse_args().root)
+    for finding in findings:
+        print(finding)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

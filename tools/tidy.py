@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""Habits that a compiler does not check: bans, sizes, links, error pages, tests that are not built.
+
+    tools/tidy.py [--compile-commands build/release/compile_commands.json]
+
+Looks at every file that git tracks or would track. Exit status 1 with a line per finding.
+Rules on one file are functions (File) -> findings in FILE_RULES; rules on the tree stand below them.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Callable, Iterable
+
+from cpp_text import code_only, functions
+
+FILE_LINES_MAX = 600
+FUNCTION_LINES_MAX = 90
+ERROR_PAGE_LINES = range(8, 26)
+
+# Where an exception may be thrown, and why. Everywhere else errors are values.
+THROW_ALLOWED: dict[str, str] = {}
+
+# Where time, randomness and the process's environment may be asked for directly.
+AMBIENT_ALLOWED = ("src/adapters/posix/", "src/app/")
+
+# Split so that this file does not hold what it looks for.
+OPEN_ENDS = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|X" r"XX)\b")
+SKIPPED_TESTS = re.compile(r"GTEST_" r"SKIP|DISABLED" r"_\w|\bunittest\.sk" r"ip|pytest\.mark\.sk" r"ip|\bDISABLED (?:TRUE|ON)\b")
+MACHINE_PATHS = re.compile(r"(?<![\w.~-])/(?:root|home|work)/")
+REGISTRIES = [
+    (("registry", "npm" "js", "org")), (("registry", "yarn" "pkg", "com")), (("py" "pi", "org")),
+    (("files", "python" "hosted", "org")), (("crates", "i" "o")), (("deb", "deb" "ian", "org")),
+    (("proxy", "go" "lang", "org")), (("repo1", "mav" "en", "org")), (("ghc" "r", "io")), (("docker", "i" "o")),
+]
+REGISTRY_HOSTS = re.compile("|".join(r"\b" + re.escape(".".join(parts)) + r"\b" for parts in REGISTRIES))
+AMBIENT = re.compile(r"\bstd::rand\b|\bsrand\s*\(|\btime\s*\(\s*(?:nullptr|NULL|0)\s*\)|system_clock::now|"
+                     r"steady_clock::now|\brandom_device\b|\bgetenv\s*\(")
+BOOL_PARAMETER = re.compile(r"[(,]\s*(?:const\s+)?bool\s*(?:\w+\s*)?(?:=[^,)]*)?[,)]")
+SUPPRESSION = re.compile(r"\bNOLINT(?:NEXTLINE|BEGIN)?(?!\w)(\([^)]*\))?(.*)")
+TEST_MACRO = re.compile(r"^[ \t]*(?:(?:TYPED_)?TEST(?:_F|_P)?|RC_GTEST_\w+)[ \t]*\(", re.MULTILINE)
+MARKDOWN_LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)|^[ \t]*\[[^\]]+\]:[ \t]*(\S+)", re.MULTILINE)
+CODE_LINE = re.compile(r'^PAWL_CODE\(\s*(\d+)\s*,\s*\w+\s*,\s*\d+\s*,\s*"([^"]*)"\s*\)', re.MULTILINE)
+
+
+@dataclass
+class File:
+    path: str  # relative to the root, with '/'
+    text: str
+
+    def under(self, *folders: str) -> bool:
+        return self.path.startswith(tuple(f.rstrip("/") + "/" for f in folders))
+
+    @property
+    def is_cpp(self) -> bool:
+        return self.path.endswith((".cpp", ".hpp", ".h", ".def"))
+
+    @property
+    def is_header(self) -> bool:
+        return self.path.endswith((".hpp", ".h"))
+
+    @cached_property
+    def code(self) -> str:
+        return code_only(self.text)
+
+    def at(self, position: int, message: str, text: str | None = None) -> str:
+        return f"{self.path}:{(self.text if text is None else text).count(chr(10), 0, position) + 1}: {message}"
+
+    def matches(self, pattern: re.Pattern, message: str, text: str | None = None) -> list[str]:
+        """A finding per match; {} in the message is the match."""
+        text = self.text if text is None else text
+        return [self.at(m.start(), message.format(m.group(0).strip()), text) for m in pattern.finditer(text)]
+
+
+def open_ends(file: File) -> list[str]:
+    if file.path.endswith(".md"):
+        return []
+    return file.matches(OPEN_ENDS, "'{}': do it, or open an issue")
+
+
+def skipped_tests(file: File) -> list[str]:
+    return file.matches(SKIPPED_TESTS, "'{}': a test runs, or it does not exist")
+
+
+def machine_paths(file: File) -> list[str]:
+    return file.matches(MACHINE_PATHS, "'{}': a path of one machine")
+
+
+def registry_hosts(file: File) -> list[str]:
+    return file.matches(REGISTRY_HOSTS, "'{}': the host of a package registry")
+
+
+def ambient(file: File) -> list[str]:
+    if not file.is_cpp or not file.under("src", "include", "fuzz") or file.under(*AMBIENT_ALLOWED) or \
+            file.path.endswith("_test.cpp"):
+        return []
+    return file.matches(AMBIENT, "'{}': time, randomness and environment come through a port", file.code)
+
+
+def throws(file: File) -> list[str]:
+    if not file.is_cpp or not file.under("src") or file.path in THROW_ALLOWED:
+        return []
+    return file.matches(re.compile(r"\bthrow\b"), "'{}': errors are values (or give a reason in THROW_ALLOWED)", file.code)
+
+
+def asserts(file: File) -> list[str]:
+    if not file.is_cpp:
+        return []
+    return file.matches(re.compile(r"(?<!\w)assert\s*\(|<cassert>|<assert\.h>"), "'{}': PAWL_ASSERT stays on in release", file.code)
+
+
+def using_std(file: File) -> list[str]:
+    return file.matches(re.compile(r"\busing\s+namespace\s+std\b"), "'{}'", file.code) if file.is_cpp else []
+
+
+def file_size(file: File) -> list[str]:
+    lines = file.text.count("\n")
+    if not file.under("src", "include", "testing", "tests") or not file.path.endswith((".cpp", ".hpp", ".h", ".py")):
+        return []
+    return [f"{file.path}:1: {lines} lines, more than {FILE_LINES_MAX}"] if lines > FILE_LINES_MAX else []
+
+
+def function_size(file: File) -> list[str]:
+    if not file.is_cpp or not file.under("src", "include", "testing", "tests"):
+        return []
+    return [f"{file.path}:{line}: a function of {length} lines, more than {FUNCTION_LINES_MAX}: {head[:60]}"
+            for line, length, head in functions(file.text) if length > FUNCTION_LINES_MAX]
+
+
+def suppressions(file: File) -> list[str]:
+    if not file.is_cpp:
+        return []
+    found = []
+    for match in SUPPRESSION.finditer(file.text):
+        if not match.group(1) or len(re.findall(r"\w", match.group(2))) < 8:
+            found.append(file.at(match.start(), "a suppression names its check and its reason: NOLINT(check): because"))
+    return found
+
+
+def pragma_once(file: File) -> list[str]:
+    if not file.is_header or re.search(r"^#pragma once$", file.text, re.MULTILINE):
+        return []
+    return [f"{file.path}:1: a header without #pragma once"]
+
+
+def bool_parameters(file: File) -> list[str]:
+    if not file.is_header or not file.under("src/ports", "include/pawl"):
+        return []
+    return file.matches(BOOL_PARAMETER, "'{}': a bool parameter can't be read at the call; use an enum", file.code)
+
+
+def whitespace(file: File) -> list[str]:
+    if not file.is_cpp:
+        return []
+    found = file.matches(re.compile(r"[ \t\r]+$", re.MULTILINE), "white space at the end of the line")
+    found += file.matches(re.compile(r"\t"), "a tab")
+    if file.text and not file.text.endswith("\n"):
+        found.append(file.at(len(file.text), "no line end at the end of the file"))
+    return found
+
+
+def tests_in_test_files(file: File) -> list[str]:
+    if not file.path.endswith(".cpp") or not file.under("src") or file.path.endswith("_test.cpp"):
+        return []
+    return file.matches(TEST_MACRO, "'{}': only *_test.cpp are built as tests", file.code)
+
+
+FILE_RULES: list[Callable[[File], list[str]]] = [
+    open_ends, skipped_tests, machine_paths, registry_hosts, ambient, throws, asserts, using_std, file_size,
+    function_size, suppressions, pragma_once, bool_parameters, whitespace, tests_in_test_files,
+]
+
+
+def markdown_links(files: list[File], exists: Callable[[str], bool]) -> list[str]:
+    """`exists` takes a path relative to the root."""
+    found = []
+    for file in (f for f in files if f.path.endswith(".md")):
+        # Code is not prose: links in it are samples. Line numbers stay.
+        prose = re.sub(r"^(```|~~~).*?^\1|`[^`\n]*`", lambda m: re.sub(r"[^\n]", "", m.group(0)), file.text,
+                       flags=re.DOTALL | re.MULTILINE)
+        for match in MARKDOWN_LINK.finditer(prose):
+            target = (match.group(1) or match.group(2)).split("#", 1)[0]
+            if not target or re.match(r"[a-z][a-z0-9+.-]*:", target):
+                continue
+            path = os.path.normpath(os.path.join(os.path.dirname(file.path), target))
+            if target.startswith("/") or path.startswith("..") or not exists(path):
+                found.append(file.at(match.start(), f"the link to {target} leads nowhere", prose))
+    return found
+
+
+def error_pages(files: list[File]) -> list[str]:
+    """Every code has its page and its line in the index, and every page its code."""
+    by_path = {f.path: f for f in files}
+    table = by_path.get("include/pawl/error_codes.def")
+    codes = {f"PAWL-{int(number):04}": title for number, title in CODE_LINE.findall(table.text if table else "")}
+    found = []
+    if not codes:
+        found.append("include/pawl/error_codes.def:1: no codes were found")
+    index = by_path.get("docs/errors/README.md")
+    for code, title in codes.items():
+        path = f"docs/errors/{code}.md"
+        if index is None or f"]({code}.md)" not in index.text:
+            found.append(f"docs/errors/README.md:1: {code} is not in the index")
+        if path not in by_path:
+            found.append(f"{path}:1: the code is in error_codes.def, its page is missing")
+            continue
+        lines = by_path[path].text.splitlines()
+        if lines[:1] != [f"# {code}: {title}"]:
+            found.append(f"{path}:1: the first line is to be '# {code}: {title}', as in error_codes.def")
+        if [line for line in lines if line.startswith("## ")] != ["## What happened", "## Why", "## What to do"]:
+            found.append(f"{path}:1: the sections are to be: What happened, Why, What to do")
+        if len(lines) not in ERROR_PAGE_LINES:
+            found.append(f"{path}:1: {len(lines)} lines; a page has {ERROR_PAGE_LINES[0]} to {ERROR_PAGE_LINES[-1]}")
+    for path in sorted(by_path):
+        match = re.fullmatch(r"docs/errors/(PAWL-\w+)\.md", path)
+        if match and match.group(1) not in codes:
+            found.append(f"{path}:1: a page without a code in error_codes.def")
+    return found
+
+
+def tests_not_built(files: list[File], compiled: set[str]) -> list[str]:
+    """`compiled`: the sources of the build, relative to the root."""
+    found = []
+    for file in files:
+        is_test = file.under("testing", "tests") and (file.path.endswith("_test.cpp") or TEST_MACRO.search(file.code))
+        if file.path.endswith(".cpp") and (is_test or file.under("src")) and file.path not in compiled:
+            found.append(f"{file.path}:1: no target of the build compiles this file")
+    return found
+
+
+def read_compiled(root: Path, commands: Path) -> set[str]:
+    compiled = set()
+    for command in json.loads(commands.read_text()):
+        path = os.path.normpath(os.path.join(command["directory"], command["file"]))
+        compiled.add(os.path.relpath(os.path.realpath(path), os.path.realpath(root)))
+    return compiled
+
+
+def list_paths(root: Path) -> Iterable[str]:
+    """What git tracks or would track; without git, everything but build folders."""
+    listing = subprocess.run(["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                             capture_output=True, check=False)
+    if listing.returncode == 0:
+        return sorted(set(filter(None, listing.stdout.decode().split("\0"))))
+    return sorted(p.relative_to(root).as_posix() for p in root.rglob("*")
+                  if not {".git", "build", ".pawl", "node_modules", "__pycache__"} & set(p.relative_to(root).parts))
+
+
+def read_files(root: Path) -> list[File]:
+    files = []
+    for path in list_paths(root):
+        if not (root / path).is_file():
+            continue
+        raw = (root / path).read_bytes()
+        if b"\0" not in raw:
+            files.append(File(path, raw.decode("utf-8", errors="replace")))
+    return files
+
+
+def check_tree(root: Path, commands: Path | None) -> list[str]:
+    files = read_files(root)
+    found = [finding for file in files for rule in FILE_RULES for finding in rule(file)]
+    found += markdown_links(files, lambda path: (root / path).exists())
+    found += error_pages(files)
+    if commands is not None:
+        found += tests_not_built(files, read_compiled(root, commands))
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
+    parser.add_argument("--compile-commands", type=Path, help="also find sources that this build leaves out")
+    arguments = parser.parse_args()
+    findings = check_tree(arguments.root, arguments.compile_commands)
+    for finding in findings:
+        print(finding)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
