@@ -29,8 +29,8 @@ Result<void> publish(FileSystem& fs, std::string_view bytes) {
     PAWL_TRY(file->sync(SyncPoint::published_file));
   }
   PAWL_TRY(fs.rename("f/tmp", "f/a"));
-  PAWL_TRY(fs.sync_folder("f", SyncPoint::published_folder));
-  PAWL_TRY(fs.sync_folder("", SyncPoint::store_folder));
+  PAWL_TRY(fs.sync_folder("f", SyncPoint::published_name));
+  PAWL_TRY(fs.sync_folder("", SyncPoint::store_name));
   PAWL_TRY(fs.remove("f/old"));
   return fs.sync_all(SyncPoint::published_all);
 }
@@ -288,7 +288,7 @@ TEST(SimLyingDisk, APostponedSyncIsMadeAfterThatManyOps) {
   SimDisk disk(1);
   SimFileSystem fs(disk);
   auto file = open(fs, "a");
-  ASSERT_TRUE(fs.sync_folder("", SyncPoint::journal_folder).has_value());
+  ASSERT_TRUE(fs.sync_folder("", SyncPoint::segment_name).has_value());
   fs.postpone_sync(kPoint, 2);
   ASSERT_TRUE(file->write_at(0, "x").has_value());
   ASSERT_TRUE(file->sync(kPoint).has_value());

@@ -103,7 +103,10 @@ std::string catalogue_path(const std::string& folder) {
 }
 
 Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const OpenOptions& options, Usage usage) {
-  if (options.missing == Missing::create) PAWL_TRY(make_root(folder));
+  // A store that is there needs no new folder, and no sync of its parent.
+  std::error_code unreadable;
+  const bool made = std::filesystem::exists(join_path(folder, layout::kStoreFile), unreadable);
+  if (options.missing == Missing::create && !made) PAWL_TRY(make_root(folder));
   PAWL_TRY_ASSIGN(std::unique_ptr<PosixFileSystem> files, open_root(folder, options.missing));
   PAWL_TRY(refuse_network(*files, folder, options.network_filesystem));
   if (options.missing == Missing::refuse) PAWL_TRY(refuse_other_folder(*files, folder));

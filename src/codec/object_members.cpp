@@ -33,10 +33,8 @@ Result<ObjectMembers> ObjectMembers::parse(std::string_view members) {
   if (members.ends_with(',')) members.remove_suffix(1);
   ObjectMembers result;
   if (depth_is_fine(members)) {
-    std::string text = "{";
-    text += members;
-    text += '}';
-    result.object_ = nlohmann::ordered_json::parse(text, nullptr, false);
+    result.text_ = fmt::format("{{{}}}", members);
+    result.object_ = nlohmann::ordered_json::parse(result.text_, nullptr, false);
   }
   if (!result.object_.is_object()) return fail(Code::checkpoint_corrupt, "a stored record is not a JSON object");
   return result;
@@ -57,9 +55,7 @@ std::uint64_t ObjectMembers::number(std::string_view key) const {
 }
 
 std::string ObjectMembers::raw(std::string_view key) const {
-  const auto found = object_.find(key);
-  if (found == object_.end()) return {};
-  return found->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return std::string(find_json_member(text_, key).value_or(std::string_view()));
 }
 
 }  // namespace pawl

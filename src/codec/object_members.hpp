@@ -19,10 +19,11 @@ class ObjectMembers {
   [[nodiscard]] std::string text_or(std::string_view key, std::string_view otherwise) const;
   /// 0 where it is missing or not a number.
   [[nodiscard]] std::uint64_t number(std::string_view key) const;
-  /// The value as compact JSON; empty where it is missing.
+  /// The value as it is written there; empty where it is missing.
   [[nodiscard]] std::string raw(std::string_view key) const;
 
  private:
+  std::string text_;
   nlohmann::ordered_json object_;
 };
 

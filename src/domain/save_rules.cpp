@@ -1,5 +1,7 @@
 #include "domain/save_rules.hpp"
 
+#include <algorithm>
+
 #include "base/assert.hpp"
 #include "base/hash.hpp"
 #include "domain/state_patch.hpp"
@@ -44,7 +46,7 @@ Result<void> check_parent(const SaveRequest& request, const SaveFacts& facts) {
 bool is_unchanged(const SaveRequest& request, const CheckpointInfo& head) {
   return request.events.empty() && request.caller_id.empty() && request.kind == head.kind && request.status == head.status &&
          request.name == head.name && request.stage == head.stage && request.step == head.step &&
-         request.metadata == head.metadata;
+         one_line(request.metadata) == one_line(head.metadata);
 }
 
 }  // namespace
@@ -66,6 +68,12 @@ Result<SaveDecision> decide_save(const SaveRequest& request, const SaveFacts& fa
     return answer(*facts.head, Saved::Outcome::unchanged);
   }
   return write;
+}
+
+std::string one_line(std::string_view json) {
+  std::string line(json);
+  std::ranges::replace_if(line, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return line;
 }
 
 std::uint64_t body_fingerprint(const SaveRequest& request) {

@@ -40,6 +40,9 @@ using SaveDecision = std::variant<WriteState, Saved>;
 /// a checkpoint that has a caller's id. Finds mistakes, not attacks.
 [[nodiscard]] std::uint64_t body_fingerprint(const SaveRequest& request);
 
+/// Metadata as it is kept: on one line. Line breaks between JSON's tokens mean nothing, and a JSON string has none.
+[[nodiscard]] std::string one_line(std::string_view json);
+
 /// The time of the next checkpoint (S12): never before the previous one.
 [[nodiscard]] inline Timestamp next_timestamp(Timestamp previous, Timestamp now) {
   return now < previous ? previous : now;

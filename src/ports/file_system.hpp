@@ -21,21 +21,25 @@ namespace pawl {
 /// Why something is made durable. Every sync names its reason, so that flushes can be counted by cause
 /// and each one's necessity be shown.
 enum class SyncPoint : std::uint8_t {
-  journal_batch,      // a batch of saves: the durability point of promise 1
-  journal_takeover,   // the unsynced tail of a dead writer, before it is shown
-  segment_created,    // a new journal segment's zeros and header
-  segment_recycled,   // a segment's new header, before it is written again
-  journal_folder,     // the names of new segments, and of a new journal folder
-  blob,               // a large payload, before the record that refers to it
-  blob_folder,        // its name
-  published_file,     // a readable file, before the journal forgets its records
-  published_folder,   // its name
-  published_all,      // the same for many files at once
-  store_file,         // store.json
-  store_folder,       // its name
-  side_file,          // something set aside for people: torn tails, the log of failures
+  journal_batch,     // a batch of saves: the durability point of promise 1
+  journal_takeover,  // the unsynced tail of a dead writer, before it is shown
+  segment_created,   // a new journal segment's zeros and header
+  segment_recycled,  // a segment's new header, before it is written again
+  segment_name,      // the name of a new segment
+  journal_name,      // the name of a new journal's folder
+  journals_name,     // the name of the folder of journals
+  blob,              // a large payload, before the record that refers to it
+  blob_name,         // its name
+  blob_folder_name,  // the names of the folders on the way to it
+  published_file,    // a readable file, before the journal forgets its records
+  published_name,    // its name, and those of the folders on the way to it
+  published_all,     // the same for many files at once
+  store_file,        // store.json
+  store_name,        // its name
+  side_file,         // something set aside for people: torn tails, the log of failures
+  side_name,         // its name
 };
-constexpr std::size_t kSyncPointCount = 13;
+constexpr std::size_t kSyncPointCount = 17;
 [[nodiscard]] std::string_view to_text(SyncPoint point);
 
 /// An open file. Not thread-safe, except that `sync` may run beside `write_at` and `read_at`.

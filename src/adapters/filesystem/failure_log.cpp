@@ -5,13 +5,21 @@
 #include "domain/json_text.hpp"
 
 namespace pawl {
+namespace {
+
+Result<void> sync_names(FileSystem& files) {
+  PAWL_TRY(files.sync_folder(layout::kRecovery, SyncPoint::side_name));
+  return files.sync_folder("", SyncPoint::side_name);
+}
+
+}  // namespace
 
 Result<void> set_aside(FileSystem& files, std::string_view path, std::string_view bytes) {
   PAWL_TRY(files.make_folder(layout::kRecovery));
   PAWL_TRY_ASSIGN(const auto file, files.open(path, OpenMode::create_empty));
   PAWL_TRY(file->write_at(0, bytes));
   PAWL_TRY(file->sync(SyncPoint::side_file));
-  return files.sync_folder(layout::kRecovery, SyncPoint::side_file);
+  return sync_names(files);
 }
 
 Result<void> log_failure(FileSystem& files, const Environment& environment, const Finding& finding) {
@@ -23,7 +31,8 @@ Result<void> log_failure(FileSystem& files, const Environment& environment, cons
   seal(line);
   line += '\n';
   PAWL_TRY(file->write_at(size, line));
-  return file->sync(SyncPoint::side_file);
+  PAWL_TRY(file->sync(SyncPoint::side_file));
+  return sync_names(files);
 }
 
 }  // namespace pawl

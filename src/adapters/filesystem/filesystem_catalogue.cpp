@@ -85,7 +85,7 @@ Result<void> FilesystemStore::rebuild_catalogue_locked() {
     return add(update);
   });
   if (!rebuilt) return rebuilt;
-  return files_.sync_folder("", SyncPoint::published_folder);
+  return files_.sync_folder("", SyncPoint::published_name);
 }
 
 /// The save with this caller's id: in the journals, else in the catalogue, else (without one) in the files.

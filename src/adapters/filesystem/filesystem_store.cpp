@@ -28,7 +28,14 @@ Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(FileSystem& files
                                                                const FilesystemOptions& options, std::string catalogue_path) {
   std::unique_ptr<FilesystemStore> store(new FilesystemStore(files, environment, options, std::move(catalogue_path)));
   auto text = files.read_file(layout::kStoreFile, 1ULL << 20);
-  if (!text && text.error().code == Code::input_unreadable) return store;
+  if (!text && text.error().code == Code::input_unreadable) {
+    // store.json is durable before anything else is made.
+    PAWL_TRY_ASSIGN(const bool journals, files.exists(layout::kJournals));
+    PAWL_TRY_ASSIGN(const bool runs, files.exists(layout::kRuns));
+    if (!journals && !runs) return store;
+    return fail(Error{Code::store_damaged, "store.json is missing in a store that has runs", std::string(layout::kStoreFile),
+                      "restore the file from a backup", 0});
+  }
   if (!text) return std::unexpected(text.error());
   auto record = decode_store(*text);
   if (!record) return fail(at(record.error(), std::string(layout::kStoreFile)));
@@ -83,7 +90,7 @@ Result<void> FilesystemStore::make_store() {
     PAWL_TRY(file->sync(SyncPoint::store_file));
     PAWL_TRY(files_.rename(temporary, layout::kStoreFile));
   }
-  PAWL_TRY(files_.sync_folder("", SyncPoint::store_folder));
+  PAWL_TRY(files_.sync_folder("", SyncPoint::store_name));
   PAWL_TRY(files_.make_folder(layout::kRuns));
   made_ = true;
   store_id_ = record.id;

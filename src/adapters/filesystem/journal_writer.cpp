@@ -55,8 +55,8 @@ Result<std::unique_ptr<JournalWriter>> JournalWriter::create(const Place& place)
   for (std::uint64_t number = 1;; ++number) {
     PAWL_TRY_ASSIGN(const bool made, place.files->make_folder(layout::journal(number)));
     if (made) {
-      PAWL_TRY(place.files->sync_folder(layout::kJournals, SyncPoint::journal_folder));
-      PAWL_TRY(place.files->sync_folder("", SyncPoint::journal_folder));
+      PAWL_TRY(place.files->sync_folder(layout::kJournals, SyncPoint::journal_name));
+      PAWL_TRY(place.files->sync_folder("", SyncPoint::journals_name));
     }
     PAWL_TRY_ASSIGN(auto writer, take_over(place, number));
     if (writer) return writer;
@@ -165,7 +165,7 @@ Result<JournalWriter::Segment> JournalWriter::create_segment(std::uint64_t slot,
   PAWL_TRY(segment.file->write_at(0, encode_segment_header(segment.header)));
   PAWL_TRY(segment.file->sync(SyncPoint::segment_created));
   PAWL_TRY(place_.files->rename(temporary, path));
-  PAWL_TRY(place_.files->sync_folder(layout::journal(number_), SyncPoint::journal_folder));
+  PAWL_TRY(place_.files->sync_folder(layout::journal(number_), SyncPoint::segment_name));
   return segment;
 }
 

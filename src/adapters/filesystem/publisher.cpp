@@ -208,7 +208,7 @@ Result<void> Publisher::sync() {
   const auto sync_each = [&]() -> Result<void> {
     if (touched.size() + folders.size() > options_.sync_all_from_files) return files_.sync_all(SyncPoint::published_all);
     for (const auto& [path, file] : touched) PAWL_TRY(file->sync(SyncPoint::published_file));
-    for (const std::string& folder : folders) PAWL_TRY(files_.sync_folder(folder, SyncPoint::published_folder));
+    for (const std::string& folder : folders) PAWL_TRY(files_.sync_folder(folder, SyncPoint::published_name));
     return {};
   };
   auto synced = sync_each();

@@ -152,9 +152,7 @@ Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const S
   info.caller_id = request.caller_id;
   info.stage = request.stage;
   info.step = request.step;
-  // Metadata stands inside a line.
-  info.metadata = request.metadata;
-  std::ranges::replace_if(info.metadata, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  info.metadata = one_line(request.metadata);
   info.state_bytes = state.size();
 
   std::string payload;
@@ -205,11 +203,11 @@ Result<void> FilesystemRunWriter::store_blob(std::string_view payload, std::stri
     PAWL_TRY(file->sync(SyncPoint::blob));
     PAWL_TRY(files.rename(temporary, path));
   }
-  PAWL_TRY(files.sync_folder(layout::blobs(run_.text()), SyncPoint::blob_folder));
+  PAWL_TRY(files.sync_folder(layout::blobs(run_.text()), SyncPoint::blob_name));
   if (blob_folder_synced_) return {};
-  PAWL_TRY(files.sync_folder(layout::run(run_.text()), SyncPoint::blob_folder));
-  PAWL_TRY(files.sync_folder(layout::kRuns, SyncPoint::blob_folder));
-  PAWL_TRY(files.sync_folder("", SyncPoint::blob_folder));
+  PAWL_TRY(files.sync_folder(layout::run(run_.text()), SyncPoint::blob_folder_name));
+  PAWL_TRY(files.sync_folder(layout::kRuns, SyncPoint::blob_folder_name));
+  PAWL_TRY(files.sync_folder("", SyncPoint::blob_folder_name));
   blob_folder_synced_ = true;
   return {};
 }

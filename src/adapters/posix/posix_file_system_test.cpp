@@ -213,7 +213,7 @@ TEST_F(PosixFileSystemTest, AFileSizeLimitIsAFailedWriteWithThePartThatFitted) {
 }
 
 TEST_F(PosixFileSystemTest, AFailingSyncIsOutcomeUnknown) {
-  const auto synced = fs_->sync_folder("nothing", SyncPoint::blob_folder);
+  const auto synced = fs_->sync_folder("nothing", SyncPoint::blob_name);
   ASSERT_FALSE(synced.has_value());
   EXPECT_EQ(synced.error().code, Code::outcome_unknown);
   // No disk fails on request, but the kernel refuses to sync a descriptor of this kind.
@@ -239,11 +239,11 @@ TEST_F(PosixFileSystemTest, SyncsAreCountedByReason) {
   auto file = open("a", OpenMode::create);
   ASSERT_TRUE(file->sync(SyncPoint::journal_batch).has_value());
   ASSERT_TRUE(file->sync(SyncPoint::journal_batch).has_value());
-  ASSERT_TRUE(fs_->sync_folder("", SyncPoint::store_folder).has_value());
+  ASSERT_TRUE(fs_->sync_folder("", SyncPoint::store_name).has_value());
   ASSERT_TRUE(fs_->sync_all(SyncPoint::published_all).has_value());
   auto counts = fs_->sync_counts();
   EXPECT_EQ(counts[static_cast<std::size_t>(SyncPoint::journal_batch)], 2U);
-  EXPECT_EQ(counts[static_cast<std::size_t>(SyncPoint::store_folder)], 1U);
+  EXPECT_EQ(counts[static_cast<std::size_t>(SyncPoint::store_name)], 1U);
   EXPECT_EQ(counts[static_cast<std::size_t>(SyncPoint::published_all)], 1U);
   EXPECT_EQ(counts[static_cast<std::size_t>(SyncPoint::blob)], 0U);
 }
