@@ -372,7 +372,7 @@ TEST(CheckingFileSystem, WritesDownOrderReasonsAndOutcomes) {
   EXPECT_EQ(lines,
             (std::vector<std::string>{"make_folder f", "write f/tmp [0, 3 bytes]", "resize f/tmp [0, 3 bytes]",
                                       "sync f/tmp (published_file)", "rename f/tmp -> f/a",
-                                      "sync_folder f (published_folder)", "sync_folder  (store_folder)", "remove f/old",
+                                      "sync_folder f (published_name)", "sync_folder  (store_name)", "remove f/old",
                                       "sync_all  (published_all)", "rename missing -> x failed"}));
   EXPECT_EQ(fs.log().size(), lines.size() + 1);
   EXPECT_EQ(fs.count(LoggedOp::What::open), 1U);

@@ -92,8 +92,9 @@ Result<Event> decode_event(std::string_view line, std::uint32_t seed) {
   if (!body || !body->starts_with('{')) return fail(Code::checksum_mismatch, "an event has a wrong checksum");
   PAWL_TRY_ASSIGN(const ObjectMembers members, ObjectMembers::parse(body->substr(1)));
   const auto created = Timestamp::parse(members.text("at"));
-  if (!created) return fail(Code::checkpoint_corrupt, "an event has no time");
-  return Event{members.number("n"), Sequence{members.number("seq")}, *created, members.text("type"), members.raw("data")};
+  std::string data = members.raw("data");
+  if (!created || data.empty()) return fail(Code::checkpoint_corrupt, "an event has no time or no data");
+  return Event{members.number("n"), Sequence{members.number("seq")}, *created, members.text("type"), std::move(data)};
 }
 
 std::string_view first_previous_hash() {

@@ -121,7 +121,11 @@ CatalogueSave save_of(const Statement& row) {
 }
 
 Result<void> insert(sqlite3* database, const CatalogueUpdate& update, const std::string& path) {
-  Statement runs(database, "INSERT OR REPLACE INTO runs VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
+  Statement runs(database, "INSERT INTO runs VALUES(?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(run) DO UPDATE SET uuid=excluded.uuid,"
+                           " created=excluded.created, updated=excluded.updated, latest=excluded.latest, status=excluded.status,"
+                           " kind=excluded.kind, durability=excluded.durability, workflow=excluded.workflow,"
+                           " workflow_hash=excluded.workflow_hash, session=excluded.session, row_check=excluded.row_check"
+                           " WHERE excluded.latest >= runs.latest");
   for (const RunInfo& run : update.runs) {
     runs.bind(run.id.text()).bind(run.uuid.text()).bind(run.created.us).bind(run.updated.us);
     runs.bind(static_cast<std::int64_t>(run.latest.value)).bind(static_cast<std::int64_t>(run.status));

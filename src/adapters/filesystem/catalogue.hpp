@@ -36,7 +36,7 @@ class Catalogue {
 
   /// False: missing, unreadable, of another format, or not finished. Small ones are checked as a whole.
   [[nodiscard]] bool usable() const;
-  /// Adds or replaces, in one transaction; durable when it returns.
+  /// Adds, or replaces what is older, in one transaction; durable when it returns.
   Result<void> record(const CatalogueUpdate& update);
   /// Newest first. Fails with store_damaged where a row does not fit its check.
   [[nodiscard]] Result<std::vector<RunInfo>> newest(std::size_t limit) const;

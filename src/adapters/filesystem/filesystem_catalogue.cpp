@@ -46,13 +46,16 @@ Result<void> FilesystemStore::update_catalogue(const RunBatches& batches) {
   for (const auto& [run, batch] : batches) {
     RunReader reader(files_, run, nothing);
     PAWL_TRY_ASSIGN(const RunRecord record, reader.run_record());
-    PAWL_TRY_ASSIGN(RunInfo info, reader.overview());
-    update.runs.push_back(std::move(info));
     for (const JournalRecord& checkpoint : batch.checkpoints) {
       PAWL_TRY_ASSIGN(const RecordView view, decode_checkpoint(without_newline(checkpoint.text), seal_seed(record.uuid)));
-      if (!has_caller(view)) continue;
+      const bool last = &checkpoint == &batch.checkpoints.back();
+      if (!last && !has_caller(view)) continue;
       PAWL_TRY_ASSIGN(const CheckpointInfo saved, decode_info(view));
-      update.saves.push_back(save_of(run, saved, decode_fingerprint(view)));
+      if (!saved.caller_id.empty()) update.saves.push_back(save_of(run, saved, decode_fingerprint(view)));
+      if (last) {
+        PAWL_TRY_ASSIGN(RunInfo info, run_info(run, record, saved));
+        update.runs.push_back(std::move(info));
+      }
     }
   }
   return catalogue_.record(update);

@@ -112,9 +112,10 @@ Result<void> FilesystemStore::mend(const CheckReport& report) {
   for (const std::uint64_t number : numbers) {
     if (journal_ && journal_->number() == number) continue;
     const Lock lock(publish_mutex_);
-    if (auto drained = drain(number, 0); !drained && drained.error().code != Code::journal_corrupt) {
-      return std::unexpected(drained.error());
-    }
+    const auto journal = JournalWriter::take_over(place(), number);
+    if (!journal && journal.error().code == Code::journal_corrupt) continue;
+    if (!journal) return std::unexpected(journal.error());
+    if (*journal) PAWL_TRY(settle_everything(**journal));
   }
   PAWL_TRY(settle_all());
   for (const Finding& finding : report.findings) {

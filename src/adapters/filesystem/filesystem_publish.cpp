@@ -7,7 +7,31 @@ namespace pawl {
 namespace {
 
 constexpr std::int64_t kIdlePublishUs = 1'000'000;
-constexpr int kDrainDepthMax = 8;
+
+/// A run's records up to the last one in `batch`, from all journals. A run's writer changes from process to
+/// process, and so the journal that its records are in; lines are written in their order all the same.
+struct Earlier {
+  RunBatch batch;
+  bool elsewhere = false;  // other journals hold records of this run
+};
+
+Earlier with_earlier(const JournalSnapshot& snapshot, std::uint64_t own_journal, const std::string& run, const RunBatch& batch) {
+  Earlier result;
+  const RunRecords* records = snapshot.find(run);
+  if (records == nullptr || batch.checkpoints.empty()) return {batch, false};
+  result.batch.run = records->run ? std::optional(records->run->text) : batch.run;
+  for (const auto& [sequence, found] : records->checkpoints) {
+    result.elsewhere |= found.journal != own_journal;
+    if (sequence <= batch.checkpoints.back().sequence.value) result.batch.checkpoints.push_back(found.record);
+  }
+  for (const auto& [number, record] : records->events) {
+    if (record.sequence <= batch.checkpoints.back().sequence) result.batch.events.push_back(record);
+  }
+  for (const auto& [number, record] : records->audit) {
+    if (record.sequence <= batch.checkpoints.back().sequence) result.batch.audit.push_back(record);
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -27,10 +51,7 @@ void FilesystemStore::run_background() {
     {
       const Lock publishing(publish_mutex_);
       if (journal_->wants_next()) done = journal_->ensure_next();
-      if (done) {
-        const auto settled = settle_full(*journal_, 0);
-        if (!settled) done = std::unexpected(settled.error());
-      }
+      if (done) done = settle_full(*journal_);
       if (done && idle) done = publish_dirty();
     }
     lock.lock();
@@ -40,80 +61,47 @@ void FilesystemStore::run_background() {
   }
 }
 
-/// Settles and recycles the full segments, oldest first. False: other journals hold earlier records of the
-/// same runs, and their owners are at work.
-Result<bool> FilesystemStore::settle_full(JournalWriter& journal, int depth) {
+/// Settles and recycles the full segments, oldest first.
+Result<void> FilesystemStore::settle_full(JournalWriter& journal) {
   for (const FullSegment& segment : journal.full_segments()) {
     PAWL_TRY_ASSIGN(const auto view, journal.read(segment));
     RunBatches batches;
     PAWL_TRY(collect(*view, batches));
-    std::set<std::uint64_t> blockers;
-    PAWL_TRY_ASSIGN(const bool waits, blocked(journal, batches, blockers));
-    if (waits) {
-      if (depth >= kDrainDepthMax) return false;
-      for (const std::uint64_t blocker : std::set(blockers)) PAWL_TRY(drain(blocker, depth + 1));
-      PAWL_TRY_ASSIGN(const bool still_waits, blocked(journal, batches, blockers));
-      if (still_waits) return false;
+    std::shared_ptr<JournalSnapshot> snapshot;
+    for (const auto& [run, batch] : batches) {
+      if (clear_.contains(run)) {
+        PAWL_TRY(publisher_.publish(run, batch, Publish::settled));
+        continue;
+      }
+      if (!snapshot) {
+        PAWL_TRY_ASSIGN(snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+      }
+      const Earlier earlier = with_earlier(*snapshot, journal.number(), run, batch);
+      PAWL_TRY(publisher_.publish(run, earlier.batch, Publish::settled));
+      if (!earlier.elsewhere) clear_.insert(run);
     }
-    PAWL_TRY(settle_segment(journal, segment, batches));
+    PAWL_TRY(publisher_.sync());
+    PAWL_TRY(update_catalogue(batches));
+    PAWL_TRY(journal.recycle(segment));
+    const Lock lock(dirty_mutex_);
+    ++recycled_;
+    room_.notify_all();
   }
-  return true;
-}
-
-Result<void> FilesystemStore::settle_segment(JournalWriter& journal, const FullSegment& segment, const RunBatches& batches) {
-  for (const auto& [run, batch] : batches) PAWL_TRY(publisher_.publish(run, batch, Publish::settled));
-  PAWL_TRY(publisher_.sync());
-  PAWL_TRY(update_catalogue(batches));
-  PAWL_TRY(journal.recycle(segment));
-  const Lock lock(dirty_mutex_);
-  ++recycled_;
-  room_.notify_all();
   return {};
 }
 
-/// Whether a run in `batches` has earlier records in another journal. `blockers`: which journals.
-Result<bool> FilesystemStore::blocked(const JournalWriter& journal, const RunBatches& batches, std::set<std::uint64_t>& blockers) {
-  blockers.clear();
-  const auto is_clear = [&](const auto& entry) { return clear_.contains(entry.first); };
-  if (std::ranges::all_of(batches, is_clear)) return false;
-  PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
-  for (const JournalView& view : snapshot->journals()) {
-    if (view.number == journal.number()) continue;
-    if (view.damage) return std::unexpected(*view.damage);
-    for (const auto& segment : view.segments) {
-      RunBatches others;
-      PAWL_TRY(collect(*segment, others));
-      for (const auto& [run, other] : others) {
-        const auto own = batches.find(run);
-        if (own == batches.end() || other.checkpoints.empty() || own->second.checkpoints.empty()) continue;
-        if (other.checkpoints.front().sequence < own->second.checkpoints.front().sequence) blockers.insert(view.number);
-      }
-    }
-  }
-  if (!blockers.empty()) return true;
-  PAWL_TRY_ASSIGN(const bool valid, snapshot->still_valid(files_));
-  if (valid) {
-    for (const auto& entry : batches) clear_.insert(entry.first);
-  }
-  return !valid;
-}
-
-/// Settles everything in a journal that nobody holds. False: someone does.
-Result<bool> FilesystemStore::drain(std::uint64_t journal_number, int depth) {
-  PAWL_TRY_ASSIGN(const auto journal, JournalWriter::take_over(place(), journal_number));
-  if (!journal) return false;
-  PAWL_TRY(journal->retire_active());
-  return settle_full(*journal, depth);
+Result<void> FilesystemStore::settle_everything(JournalWriter& journal) {
+  // The full ones first: they make room for the one that takes the active one's place.
+  PAWL_TRY(settle_full(journal));
+  PAWL_TRY(journal.retire_active());
+  return settle_full(journal);
 }
 
 Result<void> FilesystemStore::settle_all() {
   if (!journal_) return {};
   PAWL_TRY(committer_->flush());
   const Lock lock(publish_mutex_);
-  PAWL_TRY(journal_->retire_active());
-  PAWL_TRY_ASSIGN(const bool settled, settle_full(*journal_, 0));
-  if (!settled) return fail(Code::store_busy, "another process holds what must be published first");
-  return {};
+  return settle_everything(*journal_);
 }
 
 Result<void> FilesystemStore::publish_lazily() {

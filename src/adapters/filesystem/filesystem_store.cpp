@@ -60,7 +60,7 @@ FilesystemStore::~FilesystemStore() {
   committer_.reset();
   const Lock lock(publish_mutex_);
   static_cast<void>(publish_dirty());
-  if (!journal_->full_segments().empty()) static_cast<void>(settle_full(*journal_, 0));
+  if (!journal_->full_segments().empty()) static_cast<void>(settle_full(*journal_));
   if (journal_->wants_next()) static_cast<void>(journal_->ensure_next());
 }
 
@@ -91,7 +91,6 @@ Result<void> FilesystemStore::make_store() {
     PAWL_TRY(files_.rename(temporary, layout::kStoreFile));
   }
   PAWL_TRY(files_.sync_folder("", SyncPoint::store_name));
-  PAWL_TRY(files_.make_folder(layout::kRuns));
   made_ = true;
   store_id_ = record.id;
   return {};
@@ -151,13 +150,15 @@ Result<std::optional<RunHead>> FilesystemStore::load_head(const RunId& run) {
     auto head = reader.head();
     PAWL_TRY_ASSIGN(const bool valid, snapshot->still_valid(files_));
     if (!valid) continue;
-    if (!head) return head;
+    if (!head) return head;  // only this process writes to the run now: damage is damage
     bool elsewhere = false;
     if (const RunRecords* records = snapshot->find(run.text())) {
       for (const auto& [sequence, found] : records->checkpoints) elsewhere |= found.journal != journal_->number();
     }
-    if (!elsewhere) {
-      const Lock lock(publish_mutex_);
+    const Lock lock(publish_mutex_);
+    if (elsewhere) {
+      clear_.erase(run.text());
+    } else {
       clear_.insert(run.text());
     }
     return head;
@@ -168,6 +169,7 @@ Result<std::optional<RunHead>> FilesystemStore::load_head(const RunId& run) {
 Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, const RunOptions& options) {
   const Lock lock(open_mutex_);
   PAWL_TRY(make_store());
+  PAWL_TRY(files_.make_folder(layout::kRuns));
   PAWL_TRY(files_.make_folder(layout::run(run.text())));
   PAWL_TRY_ASSIGN(auto run_lock, files_.open(layout::run_lock(run.text()), OpenMode::create));
   PAWL_TRY_ASSIGN(const bool locked, run_lock->try_lock(layout::kWriterByte));
@@ -202,9 +204,7 @@ Result<void> FilesystemStore::append(std::string_view body, std::uint32_t record
 Result<void> FilesystemStore::wait_for_room() {
   if (options_.background == Background::none) {
     const Lock lock(publish_mutex_);
-    PAWL_TRY_ASSIGN(const bool settled, settle_full(*journal_, 0));
-    if (!settled) return fail(busy("the journal is full, and another process holds what must be published first"));
-    return {};
+    return settle_full(*journal_);
   }
   Lock lock(dirty_mutex_);
   const std::uint64_t before = recycled_;
@@ -238,7 +238,11 @@ auto FilesystemStore::read_consistently(Read read) -> decltype(read(std::shared_
     PAWL_TRY_ASSIGN(auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
     auto result = read(snapshot);
     PAWL_TRY_ASSIGN(const bool valid, snapshot->still_valid(files_));
-    if (valid) return result;
+    if (!valid) continue;
+    if (result || exit_status(result.error().code) != 4) return result;
+    // What looks damaged may be a line that is just being published, saved after the snapshot was taken.
+    PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, environment_.owner.boot_id));
+    if (now->last_batches() == snapshot->last_batches()) return result;
   }
   return fail(busy("the store changes faster than it can be read"));
 }

@@ -67,12 +67,8 @@ class FilesystemStore final : public Store {
   // Publishing.
   void start_background();
   void run_background();
-  Result<bool> settle_full(JournalWriter& journal, int depth) PAWL_REQUIRES(publish_mutex_);
-  Result<void> settle_segment(JournalWriter& journal, const FullSegment& segment, const RunBatches& batches)
-      PAWL_REQUIRES(publish_mutex_);
-  Result<bool> blocked(const JournalWriter& journal, const RunBatches& batches, std::set<std::uint64_t>& blockers)
-      PAWL_REQUIRES(publish_mutex_);
-  Result<bool> drain(std::uint64_t journal_number, int depth) PAWL_REQUIRES(publish_mutex_);
+  Result<void> settle_full(JournalWriter& journal) PAWL_REQUIRES(publish_mutex_);
+  Result<void> settle_everything(JournalWriter& journal) PAWL_REQUIRES(publish_mutex_);
   Result<void> publish_dirty() PAWL_REQUIRES(publish_mutex_);
   void mark_dirty(const std::string& run);
   /// Keeps a run's lock until the store is closed: its last save's outcome is unknown, and nobody may go on

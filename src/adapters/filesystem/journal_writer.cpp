@@ -53,11 +53,7 @@ Result<std::unique_ptr<JournalWriter>> JournalWriter::take_over(const Place& pla
 Result<std::unique_ptr<JournalWriter>> JournalWriter::create(const Place& place) {
   PAWL_TRY(place.files->make_folder(layout::kJournals));
   for (std::uint64_t number = 1;; ++number) {
-    PAWL_TRY_ASSIGN(const bool made, place.files->make_folder(layout::journal(number)));
-    if (made) {
-      PAWL_TRY(place.files->sync_folder(layout::kJournals, SyncPoint::journal_name));
-      PAWL_TRY(place.files->sync_folder("", SyncPoint::journals_name));
-    }
+    PAWL_TRY(place.files->make_folder(layout::journal(number)));
     PAWL_TRY_ASSIGN(auto writer, take_over(place, number));
     if (writer) return writer;
   }
@@ -93,6 +89,9 @@ Result<void> JournalWriter::open_segments(const JournalView& view) {
   next_batch_ = std::max(view.last_batch, settled) + 1;
   if (view.last_batch == 0) end_ = active_end_ = kSegmentHeaderBytes;
   if (segments_.empty()) {
+    // Whoever made the folders may have died before their names were synced.
+    PAWL_TRY(place_.files->sync_folder(layout::kJournals, SyncPoint::journal_name));
+    PAWL_TRY(place_.files->sync_folder("", SyncPoint::journals_name));
     PAWL_TRY_ASSIGN(Segment first, create_segment(1, 1, 0));
     segments_.push_back(std::move(first));
     end_ = active_end_ = kSegmentHeaderBytes;

@@ -1,8 +1,9 @@
 #include "adapters/filesystem/publisher.hpp"
 
+#include <algorithm>
+
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
-#include "base/assert.hpp"
 
 namespace pawl {
 namespace {
@@ -20,6 +21,17 @@ std::string_view day_of(std::string_view event_line) {
   constexpr std::string_view kKey = "\"at\":\"";
   const auto found = event_line.find(kKey);
   return found == std::string_view::npos ? "unknown" : event_line.substr(found + kKey.size(), 10);
+}
+
+/// Behind the lines just written there may be later ones of another journal, which stay, or remains of a
+/// crash, which go.
+Result<void> cut_garbage(File& file, std::uint64_t end, std::uint64_t next_number) {
+  constexpr std::uint64_t kLookBytes = 64;
+  PAWL_TRY_ASSIGN(const std::uint64_t size, file.size());
+  if (size == end) return {};
+  PAWL_TRY_ASSIGN(const std::string rest, file.read_at(end, std::min(kLookBytes, size - end)));
+  if (line_number(rest) == next_number) return {};
+  return file.resize(end);
 }
 
 }  // namespace
@@ -72,7 +84,7 @@ Result<bool> Publisher::publish_locked(std::string_view run, const RunBatch& bat
   PAWL_TRY_ASSIGN(const bool events, publish_events(run, batch, mode));
   if (!events) return false;
   if (batch.audit.empty()) return true;
-  return append({run, layout::audit(run), 1}, batch.audit, false, mode);
+  return append({run, layout::audit(run), 1}, batch.audit, mode);
 }
 
 Result<void> Publisher::make_folders(std::string_view run, const RunBatch& batch, Publish mode) {
@@ -113,7 +125,7 @@ Result<bool> Publisher::publish_checkpoints(std::string_view run, const RunBatch
   const auto append_lines = [&]() -> Result<bool> {
     if (lines.empty()) return true;
     const Sequence base{lines.front().number};
-    auto done = append({run, layout::differences(run, base), base.value + 1}, lines, true, mode);
+    auto done = append({run, layout::differences(run, base), base.value + 1, true}, lines, mode);
     lines.clear();
     return done;
   };
@@ -139,9 +151,8 @@ Result<bool> Publisher::publish_events(std::string_view run, const RunBatch& bat
     const std::string_view day = day_of(batch.events[begin].text);
     std::size_t end = begin;
     while (end < batch.events.size() && day_of(batch.events[end].text) == day) ++end;
-    const std::vector<JournalRecord> of_day(batch.events.begin() + static_cast<std::ptrdiff_t>(begin),
-                                            batch.events.begin() + static_cast<std::ptrdiff_t>(end));
-    PAWL_TRY_ASSIGN(const bool done, append({run, layout::events(run, day), 0}, of_day, false, mode));
+    const auto of_day = std::span(batch.events).subspan(begin, end - begin);
+    PAWL_TRY_ASSIGN(const bool done, append({run, layout::events(run, day), 0}, of_day, mode));
     if (!done) return false;
     begin = end;
   }
@@ -166,28 +177,36 @@ Result<std::optional<Publisher::Known>> Publisher::append_point(File& file, cons
                     lines.path, "run 'pawl fsck' to see what is damaged", 0});
 }
 
-Result<bool> Publisher::append(const Lines& lines, const std::vector<JournalRecord>& records, bool by_sequence, Publish mode) {
-  const std::uint64_t first = number_of(records.front(), by_sequence);
-  const std::uint64_t last = number_of(records.back(), by_sequence);
+/// Stretches without a gap, one after the other.
+Result<bool> Publisher::append(const Lines& lines, std::span<const JournalRecord> records, Publish mode) {
+  while (!records.empty()) {
+    std::size_t count = 1;
+    while (count < records.size() && number_of(records[count], lines.by_sequence) == number_of(records[count - 1], lines.by_sequence) + 1) {
+      ++count;
+    }
+    PAWL_TRY_ASSIGN(const bool done, append_unbroken(lines, records.first(count), mode));
+    if (!done) return false;
+    records = records.subspan(count);
+  }
+  return true;
+}
+
+Result<bool> Publisher::append_unbroken(const Lines& lines, std::span<const JournalRecord> records, Publish mode) {
+  const std::uint64_t first = number_of(records.front(), lines.by_sequence);
+  const std::uint64_t last = number_of(records.back(), lines.by_sequence);
   PAWL_TRY_ASSIGN(std::shared_ptr<File> file, files_.open(lines.path, OpenMode::create));
   PAWL_TRY_ASSIGN(const auto point, append_point(*file, lines, first, last, mode));
   if (!point) return false;
   Known known = *point;
   std::string text;
-  std::uint64_t expected = known.last_number + 1;
   for (const JournalRecord& record : records) {
-    const std::uint64_t number = number_of(record, by_sequence);
-    if (number < expected) continue;
-    if (number != expected) return fail(Code::chain_broken, "line {} of {} is missing in the journal", expected, lines.path);
-    text += record.text;
-    ++expected;
+    if (number_of(record, lines.by_sequence) > known.last_number) text += record.text;
   }
   if (!text.empty()) {
-    PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
-    if (size > known.end) PAWL_TRY(file->resize(known.end));
     PAWL_TRY(file->write_at(known.end, text));
     known.end += text.size();
-    known.last_number = expected - 1;
+    known.last_number = last;
+    PAWL_TRY(cut_garbage(*file, known.end, last + 1));
   }
   // What was there before a lazy append is someone else's, perhaps unsynced: it is not known.
   if (mode == Publish::settled || known_.contains(lines.path) || point->end == 0) known_[lines.path] = known;

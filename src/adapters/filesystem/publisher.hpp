@@ -6,12 +6,14 @@
 // written anew when it is settled, because a page that failed to reach the disk can look clean.
 //
 // A run's lines stand in the order of their numbers; every line is a copy of the journal's bytes, so that
-// writing it twice writes the same bytes to the same place.
+// writing it twice writes the same bytes to the same place. Several processes may publish the same run, one
+// after the other (a kernel lock per run): each writes its own records and those that come before them.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,7 +23,8 @@
 
 namespace pawl {
 
-/// What a journal holds of one run, in order. Views into the segments.
+/// What journals hold of one run, in order, perhaps with gaps (what is missing was published before).
+/// Views into the segments.
 struct RunBatch {
   std::optional<std::string_view> run;
   std::vector<JournalRecord> checkpoints;
@@ -30,7 +33,7 @@ struct RunBatch {
 };
 using RunBatches = std::map<std::string, RunBatch, std::less<>>;
 
-/// Adds a segment's records. Batches above `last_batch` are left out.
+/// Adds a segment's records.
 Result<void> collect(const SegmentView& segment, RunBatches& batches);
 
 enum class Publish : std::uint8_t { lazy, settled };
@@ -52,6 +55,7 @@ class Publisher {
     std::string_view run;
     std::string path;
     std::uint64_t first_possible = 1;  // the number that a file's first line has; 0: any
+    bool by_sequence = false;          // lines are numbered by the checkpoint's sequence, not by the record's number
   };
   struct Known {
     std::uint64_t last_number = 0;
@@ -62,7 +66,8 @@ class Publisher {
   Result<bool> publish_checkpoints(std::string_view run, const RunBatch& batch, Publish mode);
   Result<bool> publish_events(std::string_view run, const RunBatch& batch, Publish mode);
   Result<void> write_whole(const std::string& path, std::string_view text, Publish mode);
-  Result<bool> append(const Lines& lines, const std::vector<JournalRecord>& records, bool by_sequence, Publish mode);
+  Result<bool> append(const Lines& lines, std::span<const JournalRecord> records, Publish mode);
+  Result<bool> append_unbroken(const Lines& lines, std::span<const JournalRecord> records, Publish mode);
   Result<std::optional<Known>> append_point(File& file, const Lines& lines, std::uint64_t first, std::uint64_t last,
                                             Publish mode);
   void touch(const std::string& path, std::shared_ptr<File> file, Publish mode);

@@ -21,14 +21,6 @@ std::string_view without_newline(std::string_view text) {
 RunChecker::RunChecker(FileSystem& files, std::string run, std::shared_ptr<const JournalSnapshot> snapshot, CheckReport& report)
     : files_(files), run_(std::move(run)), snapshot_(std::move(snapshot)), records_(snapshot_->find(run_)), report_(report) {}
 
-Sequence RunChecker::journal_from() const {
-  return Sequence{records_ == nullptr || records_->checkpoints.empty() ? kHighest : records_->checkpoints.begin()->first};
-}
-
-Finding::Severity RunChecker::severity_of(Sequence sequence) const {
-  return sequence >= journal_from() ? Finding::Severity::mendable : Finding::Severity::damage;
-}
-
 void RunChecker::add(Finding::Severity severity, Code code, std::string file, Sequence sequence, std::string what) {
   std::string advice;
   if (severity == Finding::Severity::mendable) advice = "the journal still holds it: 'pawl fsck --repair' writes the file again";
@@ -79,90 +71,65 @@ Result<bool> RunChecker::check_run_file() {
 }
 
 Result<void> RunChecker::check_checkpoints(Sequence only) {
-  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::checkpoints(run_)));
-  std::vector<Sequence> bases;
-  for (const FolderEntry& entry : entries) {
-    if (const auto base = base_in_file_name(entry.name)) bases.push_back(*base);
-  }
-  std::ranges::sort(bases);
+  PAWL_TRY_ASSIGN(const auto bases, list_bases(files_, run_, records_));
   for (std::size_t i = 0; i < bases.size(); ++i) {
-    const Sequence end = i + 1 < bases.size() ? bases[i + 1] : Sequence{kHighest};
-    if (only && (only < bases[i] || only >= end)) continue;
-    if (!only && bases[i] < journal_from() && bases[i].value != last_.value + 1) {
-      add(Finding::Severity::damage, Code::chain_broken, layout::full(run_, bases[i]), last_.next(),
-          fmt::format("checkpoints {} to {} are missing", last_.value + 1, bases[i].value - 1));
-    }
-    PAWL_TRY(check_base(bases[i], end));
+    const Sequence end{i + 1 < bases.size() ? bases[i + 1].value - 1 : kHighest};
+    if (only && (only < bases[i] || only > end)) continue;
+    PAWL_TRY_ASSIGN(const Chain chain, read_chain(files_, run_, seed_, records_, bases[i], only ? only : end));
+    state_known_ = false;
+    check_chain(chain);
   }
-  check_journal_records(only);
   if (only && !sums_.contains(only.value)) {
     add(Finding::Severity::damage, Code::checkpoint_not_found, layout::checkpoints(run_), only, "there is no such checkpoint");
   }
+  if (only || sums_.empty()) return {};
+  // Every number from 1 to the highest that anything knows of.
+  for (std::uint64_t sequence = 1; sequence < sums_.rbegin()->first; ++sequence) {
+    if (sums_.contains(sequence)) continue;
+    add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), Sequence{sequence}, "the checkpoint is missing");
+  }
   return {};
 }
 
-Result<void> RunChecker::check_base(Sequence base, Sequence end) {
-  const std::string path = layout::full(run_, base);
-  PAWL_TRY_ASSIGN(const std::string text, files_.read_file(path));
-  ++report_.files;
-  state_known_ = false;
-  check_record(without_newline(text), base, path);
-  return check_lines(base, end);
+void RunChecker::check_chain(const Chain& chain) {
+  report_.files += chain.lines_text ? 2U : 1U;
+  const std::string whole = layout::full(run_, chain.base);
+  const std::string lines = layout::differences(run_, chain.base);
+  for (const ChainLink& link : chain.links) {
+    ++report_.checkpoints;
+    check_copy(link);
+    apply(link.record, link.record.sequence == chain.base ? whole : lines);
+  }
+  for (const Sequence bad : chain.bad_copies) {
+    add(Finding::Severity::mendable, Code::checkpoint_corrupt, bad == chain.base ? whole : lines, bad,
+        "the file's copy is damaged, or was cut short by a crash");
+  }
+  if (chain.damage) {
+    sums_[chain.damaged.value] = "";
+    add(Finding::Severity::damage, chain.damage->code, chain.damaged == chain.base ? whole : lines, chain.damaged, chain.damage->message);
+  } else if (chain.bad_line && chain.bad_copies.empty()) {
+    add(Finding::Severity::damage, chain.bad_line->code, lines, {}, "the file goes on behind its last checkpoint");
+  }
 }
 
-Result<void> RunChecker::check_lines(Sequence base, Sequence end) {
-  const std::string path = layout::differences(run_, base);
-  auto text = files_.read_file(path);
-  if (!text && text.error().code == Code::input_unreadable) return {};
-  if (!text) return std::unexpected(text.error());
-  ++report_.files;
-  Sequence expected = base.next();
-  for_each_line(*text, [&](std::string_view line, bool complete) {
-    if (expected >= end) {
-      add(severity_of(end), Code::chain_broken, path, expected, "the file goes on where another whole checkpoint begins");
-      return false;
-    }
-    if (!complete) {
-      add(severity_of(expected), Code::checkpoint_corrupt, path, expected, "the last line is not complete");
-      return false;
-    }
-    check_record(line, expected, path);
-    expected = expected.next();
-    return true;
-  });
-  return {};
-}
-
-void RunChecker::check_record(std::string_view text, Sequence expected, const std::string& path) {
-  const bool in_journal = records_ != nullptr && records_->checkpoints.contains(expected.value);
-  if (in_journal && text != without_newline(records_->checkpoints.at(expected.value).record.text)) {
-    add(Finding::Severity::mendable, Code::checkpoint_corrupt, path, expected, "the file differs from what the journal holds");
-  }
-  if (in_journal) return;  // its own record is checked with the journal's
-  ++report_.checkpoints;
-  last_ = expected;
-  auto record = decode_checkpoint(text, seed_);
-  if (record && record->sequence != expected) {
-    record = fail(Code::chain_broken, "checkpoint {} stands where {} should", record->sequence.value, expected.value);
-  }
-  if (!record) {
-    state_known_ = false;
-    sums_[expected.value] = "";
-    add(severity_of(expected), record.error().code, path, expected, record.error().message);
-    return;
-  }
-  apply(*record, path);
+/// A file's copy and the journal's are the same bytes.
+void RunChecker::check_copy(const ChainLink& link) {
+  if (!link.from_journal) return;
+  const auto found = records_->checkpoints.find(link.record.sequence.value);
+  if (without_newline(found->second.record.text) == link.record.text) return;
+  add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), link.record.sequence,
+      "the file and the journal hold different checkpoints of this number");
 }
 
 /// Checks the sum, and that the differences lead to a state of the recorded size.
 void RunChecker::apply(const RecordView& record, const std::string& path) {
   sums_[record.sequence.value] = std::string(record.sum);
   if (!sum_matches(record, run_record_.salt)) {
-    add(severity_of(record.sequence), Code::checksum_mismatch, path, record.sequence, "the record does not have its SHA-256");
+    add(Finding::Severity::damage, Code::checksum_mismatch, path, record.sequence, "the record does not have its SHA-256");
   }
   const auto info = decode_info(record);
   if (!info) {
-    add(severity_of(record.sequence), info.error().code, path, record.sequence, info.error().message);
+    add(Finding::Severity::damage, info.error().code, path, record.sequence, info.error().message);
     return;
   }
   std::string payload;
@@ -192,87 +159,49 @@ void RunChecker::apply(const RecordView& record, const std::string& path) {
   }
   if (!state_known_ || state_.size() != info->state_bytes) {
     state_known_ = false;
-    add(severity_of(record.sequence), Code::state_reconstruction_failed, path, record.sequence,
+    add(Finding::Severity::damage, Code::state_reconstruction_failed, path, record.sequence,
         "the recorded differences don't lead to the recorded size");
   }
 }
 
-void RunChecker::check_journal_records(Sequence only) {
-  if (records_ == nullptr) return;
-  for (const auto& [sequence, found] : records_->checkpoints) {
-    if (only && sequence > only.value) break;
-    const std::string path = layout::journal(found.journal);
-    const auto record = decode_checkpoint(without_newline(found.record.text), seed_);
-    ++report_.checkpoints;
-    if (!record) {
-      add(Finding::Severity::damage, record.error().code, path, Sequence{sequence}, record.error().message);
-      state_known_ = false;
-      continue;
-    }
-    if (last_ && !only && sequence != last_.value + 1) {
-      add(Finding::Severity::damage, Code::chain_broken, path, last_.next(),
-          fmt::format("checkpoints {} to {} are missing", last_.value + 1, sequence - 1));
-    }
-    last_.value = sequence;
-    if (record->parent.value != sequence - 1) state_known_ = false;
-    apply(*record, path);
-  }
-}
-
+/// The entries of the file and of the journals as one chain; each checkpoint has one.
 Result<void> RunChecker::check_audit() {
   const std::string path = layout::audit(run_);
   auto text = files_.read_file(path);
   if (!text && text.error().code != Code::input_unreadable) return std::unexpected(text.error());
   if (text) ++report_.files;
-  const std::uint64_t from = records_ == nullptr || records_->audit.empty() ? kHighest : records_->audit.begin()->first;
   std::string previous(first_previous_hash());
   std::uint64_t index = 0;
   std::set<std::uint64_t> audited;
-  const auto check_entry = [&](std::string_view line, const std::string& where) {
-    ++index;
+  std::optional<std::string> bad;
+  const auto take = [&](std::string_view line) {
     const auto entry = decode_audit(line);
-    const bool fits = entry && entry->index == index && entry->previous == previous;
-    if (!fits) {
-      add(Finding::Severity::damage, entry ? Code::chain_broken : Code::checksum_mismatch, where, {},
-          fmt::format("entry {} of the audit trail {}", index, entry ? "does not follow the one before it" : "does not have its hash"));
-      return false;
+    if (!entry) {
+      bad = fmt::format("entry {} does not have its hash", index + 1);
+    } else if (entry->index != index + 1 || entry->previous != previous) {
+      bad = fmt::format("entry {} does not follow the one before it", index + 1);
     }
+    if (bad) return false;
+    ++index;
     previous = entry->hash;
-    if (!entry->sequence) return true;
+    if (entry->sequence) check_audited(*entry);
     audited.insert(entry->sequence.value);
-    const auto sum = sums_.find(entry->sequence.value);
-    if (sum == sums_.end()) {
-      add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), entry->sequence,
-          "the audit trail has this checkpoint, and it is missing");
-    } else if (!sum->second.empty() && entry->payload != "sha256:" + sum->second) {
-      add(Finding::Severity::damage, Code::checksum_mismatch, layout::checkpoints(run_), entry->sequence,
-          "the checkpoint is not the one that the audit trail recorded");
-    }
     return true;
   };
-  bool intact = true;
   for_each_line(text.value_or(""), [&](std::string_view line, bool complete) {
-    const auto number = line_number(line);
-    if (index + 1 >= from) {
-      const auto found = records_->audit.find(index + 1);
-      const bool same = found != records_->audit.end() && complete && line == without_newline(found->second.text);
-      if (!same) add(Finding::Severity::mendable, Code::checksum_mismatch, path, {}, "the end of the audit trail differs from the journal");
-      return false;
-    }
-    if (!complete || !number) {
-      add(Finding::Severity::damage, Code::checksum_mismatch, path, {}, fmt::format("line {} of the audit trail is damaged", index + 1));
-      intact = false;
-      return false;
-    }
-    intact = check_entry(line, path);
-    return intact;
+    if (complete) return take(line);
+    bad = fmt::format("entry {} is not complete", index + 1);
+    return false;
   });
-  if (!intact) return {};
-  if (records_ != nullptr) {
-    for (const auto& [number, record] : records_->audit) {
-      if (number == index + 1 && !check_entry(without_newline(record.text), "journal")) return {};
-    }
+  const bool journal_goes_on = records_ != nullptr && records_->audit.contains(index + 1);
+  if (bad) {
+    add(journal_goes_on ? Finding::Severity::mendable : Finding::Severity::damage, Code::checksum_mismatch, path, {}, *bad);
+    if (!journal_goes_on) return {};
   }
+  bad.reset();
+  while (records_ != nullptr && records_->audit.contains(index + 1) && !bad) take(without_newline(records_->audit.at(index + 1).text));
+  if (bad) add(Finding::Severity::damage, Code::chain_broken, std::string(layout::kJournals), {}, *bad);
+  if (bad) return {};
   for (const auto& [sequence, sum] : sums_) {
     if (!audited.contains(sequence)) {
       add(Finding::Severity::damage, Code::chain_broken, path, Sequence{sequence}, "the audit trail does not have this checkpoint");
@@ -281,27 +210,39 @@ Result<void> RunChecker::check_audit() {
   return {};
 }
 
+void RunChecker::check_audited(const AuditEntry& entry) {
+  const auto sum = sums_.find(entry.sequence.value);
+  if (sum == sums_.end()) {
+    add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), entry.sequence,
+        "the audit trail has this checkpoint, and it is missing");
+  } else if (!sum->second.empty() && entry.payload != "sha256:" + sum->second) {
+    add(Finding::Severity::damage, Code::checksum_mismatch, layout::checkpoints(run_), entry.sequence,
+        "the checkpoint is not the one that the audit trail recorded");
+  }
+}
+
 Result<void> RunChecker::check_events() {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
   std::vector<std::string> names;
-  for (const FolderEntry& entry : entries) names.push_back(entry.name);
+  for (const FolderEntry& entry : entries) {
+    if (entry.name.ends_with(".jsonl")) names.push_back(entry.name);
+  }
   std::ranges::sort(names);
-  const std::uint64_t from = records_ == nullptr || records_->events.empty() ? kHighest : records_->events.begin()->first;
   std::uint64_t expected = 1;
   for (const std::string& name : names) {
     const std::string path = join_path(layout::events_folder(run_), name);
-    if (!name.ends_with(".jsonl")) continue;
     PAWL_TRY_ASSIGN(const std::string text, files_.read_file(path));
     ++report_.files;
     for_each_line(text, [&](std::string_view line, bool complete) {
       const auto event = decode_event(line, seed_);
-      const bool in_journal = expected >= from;
-      if (!complete || !event || event->number != expected) {
-        add(in_journal ? Finding::Severity::mendable : Finding::Severity::damage, Code::checksum_mismatch, path, {},
-            fmt::format("event {} is damaged or missing", expected));
+      if (complete && event && event->number == expected) {
+        ++expected;
+        return true;
       }
-      ++expected;
-      return true;
+      const bool in_journal = records_ != nullptr && records_->events.contains(expected);
+      add(in_journal ? Finding::Severity::mendable : Finding::Severity::damage, Code::checksum_mismatch, path, {},
+          fmt::format("event {} is damaged", expected));
+      return false;
     });
   }
   return {};
@@ -321,7 +262,11 @@ Result<void> RunChecker::check_strays() {
       const std::string whole = entry.name.substr(0, entry.name.size() - 1);
       const auto base = base_in_file_name(whole);
       PAWL_TRY_ASSIGN(const bool exists, files_.exists(join_path(folder, whole)));
-      if (base && !exists) add(severity_of(*base), Code::chain_broken, join_path(folder, whole), *base, "the whole checkpoint is missing");
+      const bool in_journal = base && records_ != nullptr && records_->checkpoints.contains(base->value);
+      if (base && !exists) {
+        add(in_journal ? Finding::Severity::mendable : Finding::Severity::damage, Code::chain_broken, join_path(folder, whole), *base,
+            "the whole checkpoint is missing");
+      }
     }
   }
   return {};

@@ -5,8 +5,7 @@
 #include <pawl/check.hpp>
 #include <set>
 
-#include "adapters/filesystem/journal_reader.hpp"
-#include "codec/record_text.hpp"
+#include "adapters/filesystem/chain_reader.hpp"
 
 namespace pawl {
 
@@ -20,18 +19,14 @@ class RunChecker {
  private:
   Result<bool> check_run_file();
   Result<void> check_checkpoints(Sequence only);
-  Result<void> check_base(Sequence base, Sequence end);
-  Result<void> check_lines(Sequence base, Sequence end);
-  void check_record(std::string_view text, Sequence expected, const std::string& path);
+  void check_chain(const Chain& chain);
+  void check_copy(const ChainLink& link);
   void apply(const RecordView& record, const std::string& path);
   Result<void> check_audit();
+  void check_audited(const AuditEntry& entry);
   Result<void> check_events();
   Result<void> check_strays();
-  void check_journal_records(Sequence from);
   void add(Finding::Severity severity, Code code, std::string file, Sequence sequence, std::string what);
-  /// Damage in a file whose content the journal still holds is mended by publishing it again.
-  [[nodiscard]] Finding::Severity severity_of(Sequence sequence) const;
-  [[nodiscard]] Sequence journal_from() const;
 
   FileSystem& files_;
   const std::string run_;
@@ -44,7 +39,6 @@ class RunChecker {
   std::set<std::string> blobs_;                // referred to
   std::string state_;                          // of the checkpoint read last
   bool state_known_ = false;
-  Sequence last_;
 };
 
 }  // namespace pawl

@@ -1,7 +1,6 @@
 #include "adapters/filesystem/run_reader.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "adapters/filesystem/layout.hpp"
@@ -30,12 +29,16 @@ bool fits(const CheckpointInfo& info, const Which& which) {
 
 }  // namespace
 
+Result<RunInfo> run_info(std::string_view run, const RunRecord& record, const CheckpointInfo& last) {
+  PAWL_TRY_ASSIGN(RunId id, RunId::parse(run));
+  return RunInfo{.id = std::move(id), .uuid = record.uuid, .created = record.created, .updated = last.created,
+                 .latest = last.sequence, .status = last.status, .kind = last.kind, .durability = record.durability,
+                 .workflow = record.workflow, .workflow_hash = record.workflow_hash, .session = record.session,
+                 .fork_of_run = record.fork_of_run, .fork_of_sequence = record.fork_of_sequence};
+}
+
 RunReader::RunReader(FileSystem& files, std::string run, std::shared_ptr<const JournalSnapshot> snapshot)
     : files_(files), run_(std::move(run)), snapshot_(std::move(snapshot)), records_(snapshot_->find(run_)) {}
-
-Sequence RunReader::journal_from() const {
-  return Sequence{records_ == nullptr || records_->checkpoints.empty() ? kHighest : records_->checkpoints.begin()->first};
-}
 
 Error RunReader::not_found(Sequence sequence) const {
   return Error{Code::checkpoint_not_found, fmt::format("run '{}' has no checkpoint {}", run_, sequence.value), {},
@@ -68,117 +71,55 @@ Result<std::uint32_t> RunReader::seed() {
   return seal_seed(record.uuid);
 }
 
-Result<RecordView> RunReader::decode(std::string_view text, const std::string& where) {
-  PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
-  auto record = decode_checkpoint(without_newline(text), run_seed);
-  if (!record) return fail(at(record.error(), where));
-  return record;
-}
-
-/// The whole checkpoints that files may be trusted for, ascending.
 Result<std::vector<Sequence>> RunReader::bases() {
   if (bases_) return *bases_;
-  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::checkpoints(run_)));
-  bases_.emplace();
-  for (const FolderEntry& entry : entries) {
-    const auto base = base_in_file_name(entry.name);
-    if (base && *base < journal_from()) bases_->push_back(*base);
-  }
-  std::ranges::sort(*bases_);
+  PAWL_TRY_ASSIGN(bases_, list_bases(files_, run_, records_));
   return *bases_;
 }
 
 Result<Sequence> RunReader::base_of(Sequence sequence) {
-  if (records_ != nullptr) {
-    if (const auto found = records_->checkpoints.find(sequence.value); found != records_->checkpoints.end()) {
-      return Sequence{found->second.record.number};
-    }
-  }
   PAWL_TRY_ASSIGN(const auto all, bases());
   const auto above = std::ranges::upper_bound(all, sequence);
   if (above == all.begin()) return fail(not_found(sequence));
   return *std::prev(above);
 }
 
-Result<void> RunReader::read_file_lines(Sequence base, Sequence up_to, Chain& chain) {
-  const std::string path = layout::differences(run_, base);
-  auto text = files_.read_file(path);
-  if (!text && text.error().code == Code::input_unreadable) return {};
-  if (!text) return std::unexpected(text.error());
-  chain.texts.push_back(std::move(*text));
-  Sequence expected = base.next();
+Result<Chain> RunReader::chain(Sequence base, Sequence up_to) {
   PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
-  for_each_line(chain.texts.back(), [&](std::string_view line, bool) {
-    if (expected > up_to || expected >= journal_from()) return false;
-    auto record = decode_checkpoint(line, run_seed);
-    if (record && record->sequence != expected) {
-      record = fail(Code::chain_broken, "checkpoint {} is missing; {} follows", expected.value, record->sequence.value);
-    }
-    if (!record) {
-      Error error = record.error();
-      error.message = fmt::format("checkpoint {} of run '{}': {}", expected.value, run_, error.message);
-      chain.damage = at(std::move(error), path);
-      return false;
-    }
-    chain.records.push_back(*record);
-    expected = expected.next();
-    return true;
-  });
-  return {};
+  return read_chain(files_, run_, run_seed, records_, base, up_to);
 }
 
-Result<RunReader::Chain> RunReader::chain(Sequence base, Sequence up_to) {
-  Chain chain;
-  chain.base = base;
-  chain.texts.reserve(2);  // records view into them
-  if (base < journal_from()) {
-    const std::string path = layout::full(run_, base);
-    auto text = files_.read_file(path);
-    if (!text && text.error().code == Code::input_unreadable) {
-      return fail(Error{Code::chain_broken, fmt::format("checkpoint {} of run '{}' builds on {}, which is missing", up_to.value,
-                        run_, base.value), path, "run 'pawl fsck' to see what is damaged", 0});
-    }
-    if (!text) return std::unexpected(text.error());
-    chain.texts.push_back(std::move(*text));
-    auto record = decode(chain.texts.back(), path);
-    if (record && record->sequence != base) record = fail(Code::checkpoint_corrupt, "the file holds another checkpoint");
-    if (!record) {
-      Error error = record.error();
-      error.message = fmt::format("checkpoint {} of run '{}': {}", base.value, run_, error.message);
-      return fail(at(std::move(error), path));
-    }
-    chain.records.push_back(*record);
-    PAWL_TRY(read_file_lines(base, up_to, chain));
-  }
-  if (records_ == nullptr || chain.damage) return chain;
-  for (auto found = records_->checkpoints.lower_bound(base.value);
-       found != records_->checkpoints.end() && found->first <= up_to.value && found->second.record.number == base.value; ++found) {
-    if (!chain.records.empty() && chain.records.back().sequence.value + 1 != found->first) break;
-    PAWL_TRY_ASSIGN(const RecordView record, decode(found->second.record.text, layout::journal(found->second.journal)));
-    chain.records.push_back(record);
-  }
-  return chain;
+Result<RecordView> RunReader::link(const Chain& links, Sequence sequence) const {
+  if (const RecordView* record = links.find(sequence)) return *record;
+  if (links.damage) return std::unexpected(*links.damage);
+  return fail(not_found(sequence));
 }
 
+/// The newest of what the journals and the files hold.
 Result<Sequence> RunReader::latest() {
   if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
-  if (records_ != nullptr && !records_->checkpoints.empty()) return Sequence{records_->checkpoints.rbegin()->first};
   PAWL_TRY(run_record());
+  Sequence newest;
+  if (records_ != nullptr && !records_->checkpoints.empty()) newest.value = records_->checkpoints.rbegin()->first;
   PAWL_TRY_ASSIGN(const auto all, bases());
   if (all.empty()) {
     return fail(Error{Code::no_valid_checkpoint, fmt::format("run '{}' has no checkpoint", run_), layout::checkpoints(run_),
                       "run 'pawl fsck' to see what is damaged", 0});
   }
-  const auto file = files_.open(layout::differences(run_, all.back()), OpenMode::read);
-  if (!file) return all.back();
+  newest = std::max(newest, all.back());
+  const std::string path = layout::differences(run_, all.back());
+  const auto file = files_.open(path, OpenMode::read);
+  if (!file) return file.error().code == Code::input_unreadable ? Result<Sequence>(newest) : std::unexpected(file.error());
   PAWL_TRY_ASSIGN(const std::uint64_t size, (*file)->size());
   PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
-  if (size == 0) return all.back();
-  if (!line || line->end != size) {
-    return fail(Error{Code::checkpoint_corrupt, fmt::format("the last checkpoint of run '{}' is damaged", run_),
-                      layout::differences(run_, all.back()), "run 'pawl fsck'; older checkpoints can be restored by number", 0});
+  const Sequence last{line ? line->number : all.back().value};
+  const bool ends_well = line ? line->end == size : size == 0;
+  const bool journal_goes_on = records_ != nullptr && records_->checkpoints.contains(last.value + 1);
+  if (!ends_well && !journal_goes_on) {
+    return fail(Error{Code::checkpoint_corrupt, fmt::format("checkpoint {} of run '{}' is damaged", last.value + 1, run_), path,
+                      "run 'pawl fsck'; older checkpoints can be restored by number", 0});
   }
-  return Sequence{line->number};
+  return std::max(newest, last);
 }
 
 Result<Sequence> RunReader::resolve(const Which& which) {
@@ -195,8 +136,8 @@ Result<Sequence> RunReader::search(const Which& which) {
     PAWL_TRY_ASSIGN(const Sequence base, base_of(up_to));
     PAWL_TRY_ASSIGN(const Chain links, chain(base, up_to));
     if (links.damage) return std::unexpected(*links.damage);
-    for (auto record = links.records.rbegin(); record != links.records.rend(); ++record) {
-      PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(*record));
+    for (auto found = links.links.rbegin(); found != links.links.rend(); ++found) {
+      PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(found->record));
       if (fits(info, which)) return info.sequence;
     }
     up_to.value = base.value - 1;
@@ -232,22 +173,19 @@ Result<std::string> RunReader::payload_of(const RecordView& record) {
 }
 
 Result<std::string> RunReader::rebuild(const Chain& links, Sequence sequence) {
-  const auto last = std::ranges::find(links.records, sequence, &RecordView::sequence);
-  if (last == links.records.end()) {
-    if (links.damage) return std::unexpected(*links.damage);
-    return fail(not_found(sequence));
-  }
-  auto first = last;
-  while (first != links.records.begin() && !first->whole()) --first;
-  if (!first->whole()) return fail(Code::chain_broken, "checkpoint {} has no whole one before it", sequence.value);
-  PAWL_TRY_ASSIGN(std::string state, payload_of(*first));
-  PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(*last));
+  PAWL_TRY_ASSIGN(const RecordView last, link(links, sequence));
+  Sequence first = sequence;
+  while (!links.find(first)->whole() && first > links.base) first.value -= 1;
+  if (!links.find(first)->whole()) return fail(Code::chain_broken, "checkpoint {} has no whole one before it", sequence.value);
+  PAWL_TRY_ASSIGN(std::string state, payload_of(*links.find(first)));
+  PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(last));
   if (info.state_bytes < (1ULL << 32)) state.reserve(info.state_bytes);
-  for (auto record = std::next(first); record <= last; ++record) {
-    if (record->payload_kind == Payload::diff) {
-      PAWL_TRY(apply_encoded_splices(state, record->payload));
+  for (Sequence next = first.next(); next <= sequence; next = next.next()) {
+    const RecordView& record = *links.find(next);
+    if (record.payload_kind == Payload::diff) {
+      PAWL_TRY(apply_encoded_splices(state, record.payload));
     } else {
-      PAWL_TRY_ASSIGN(const std::string payload, payload_of(*record));
+      PAWL_TRY_ASSIGN(const std::string payload, payload_of(record));
       PAWL_TRY(apply_encoded_splices(state, payload));
     }
   }
@@ -265,7 +203,7 @@ Result<Restored> RunReader::restore(const Which& which) {
   PAWL_TRY_ASSIGN(const Chain links, chain(base, sequence));
   Restored restored;
   PAWL_TRY_ASSIGN(restored.state, rebuild(links, sequence));
-  PAWL_TRY_ASSIGN(restored.info, decode_info(*std::ranges::find(links.records, sequence, &RecordView::sequence)));
+  PAWL_TRY_ASSIGN(restored.info, decode_info(*links.find(sequence)));
   return restored;
 }
 
@@ -273,76 +211,71 @@ Result<CheckpointInfo> RunReader::info(const Which& which) {
   PAWL_TRY_ASSIGN(const Sequence sequence, resolve(which));
   PAWL_TRY_ASSIGN(const Sequence base, base_of(sequence));
   PAWL_TRY_ASSIGN(const Chain links, chain(base, sequence));
-  const auto record = std::ranges::find(links.records, sequence, &RecordView::sequence);
-  if (record != links.records.end()) return decode_info(*record);
-  if (links.damage) return std::unexpected(*links.damage);
-  return fail(not_found(sequence));
+  PAWL_TRY_ASSIGN(const RecordView record, link(links, sequence));
+  return decode_info(record);
 }
 
 Result<std::vector<CheckpointInfo>> RunReader::list(Sequence after, std::size_t limit) {
   PAWL_TRY_ASSIGN(const Sequence last, latest());
-  PAWL_TRY(run_record());
   std::vector<CheckpointInfo> found;
   Sequence next = after.next();
   while (next <= last && found.size() < limit) {
     PAWL_TRY_ASSIGN(const Sequence base, base_of(next));
     PAWL_TRY_ASSIGN(const Chain links, chain(base, last));
-    if (links.damage) return std::unexpected(*links.damage);
-    const Sequence before = next;
-    for (const RecordView& record : links.records) {
-      if (record.sequence < next || found.size() >= limit) continue;
-      PAWL_TRY_ASSIGN(CheckpointInfo info, decode_info(record));
+    PAWL_TRY(link(links, next));
+    for (const ChainLink& entry : links.links) {
+      if (entry.record.sequence < next || found.size() >= limit) continue;
+      PAWL_TRY_ASSIGN(CheckpointInfo info, decode_info(entry.record));
       found.push_back(std::move(info));
-      next = record.sequence.next();
+      next = entry.record.sequence.next();
     }
-    if (next == before) return fail(not_found(next));
+    if (links.damage) return std::unexpected(*links.damage);
   }
   return found;
 }
 
 Result<std::vector<Event>> RunReader::events(std::uint64_t after_number, std::size_t limit) {
   PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
-  const std::uint64_t from_journal = records_ == nullptr || records_->events.empty() ? kHighest : records_->events.begin()->first;
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
   std::vector<std::string> names;
-  for (const FolderEntry& entry : entries) names.push_back(entry.name);
+  for (const FolderEntry& entry : entries) {
+    if (entry.name.ends_with(".jsonl")) names.push_back(entry.name);
+  }
   std::ranges::sort(names);
-  std::vector<Event> found;
+  std::map<std::uint64_t, Event> found;
   std::optional<Error> damage;
   for (const std::string& name : names) {
-    if (!name.ends_with(".jsonl")) continue;
     const std::string path = join_path(layout::events_folder(run_), name);
     PAWL_TRY_ASSIGN(const std::string text, files_.read_file(path));
     for_each_line(text, [&](std::string_view line, bool) {
-      const auto number = line_number(line);
-      if ((number && *number >= from_journal) || found.size() >= limit) return false;
-      if (number && *number <= after_number) return true;
       auto event = decode_event(line, run_seed);
-      if (!event && from_journal != kHighest) return false;  // unsettled remains; the journal has the rest
       if (!event) damage = at(event.error(), path);
-      if (event) found.push_back(std::move(*event));
-      return !damage;
+      if (event && event->number > after_number) found.emplace(event->number, std::move(*event));
+      return !damage && found.size() < limit;
     });
-    if (damage) return std::unexpected(*damage);
+    if (damage || found.size() >= limit) break;
   }
-  if (records_ == nullptr) return found;
-  for (const auto& [number, record] : records_->events) {
-    if (number <= after_number || found.size() >= limit) continue;
-    PAWL_TRY_ASSIGN(Event event, decode_event(without_newline(record.text), run_seed));
-    found.push_back(std::move(event));
+  const std::uint64_t next = found.empty() ? after_number + 1 : found.rbegin()->first + 1;
+  const bool journal_goes_on = records_ != nullptr && records_->events.contains(next);
+  if (damage && !journal_goes_on) return std::unexpected(*damage);
+  if (records_ != nullptr) {
+    for (const auto& [number, record] : records_->events) {
+      if (number <= after_number || found.contains(number)) continue;
+      PAWL_TRY_ASSIGN(Event event, decode_event(without_newline(record.text), run_seed));
+      found.emplace(number, std::move(event));
+    }
   }
-  return found;
+  std::vector<Event> listed;
+  for (auto& [number, event] : found) {
+    if (listed.size() < limit) listed.push_back(std::move(event));
+  }
+  return listed;
 }
 
 Result<RunInfo> RunReader::overview() {
   PAWL_TRY_ASSIGN(const RunRecord record, run_record());
   PAWL_TRY_ASSIGN(const CheckpointInfo last, info(Which{}));
-  PAWL_TRY_ASSIGN(RunId id, RunId::parse(run_));
-  RunInfo info{.id = std::move(id), .uuid = record.uuid, .created = record.created, .updated = last.created,
-               .latest = last.sequence, .status = last.status, .kind = last.kind, .durability = record.durability,
-               .workflow = record.workflow, .workflow_hash = record.workflow_hash, .session = record.session,
-               .fork_of_run = record.fork_of_run, .fork_of_sequence = record.fork_of_sequence};
-  return info;
+  return run_info(run_, record, last);
 }
 
 Result<std::optional<RunHead>> RunReader::head() {
@@ -355,9 +288,9 @@ Result<std::optional<RunHead>> RunReader::head() {
   PAWL_TRY_ASSIGN(head.base, base_of(last));
   PAWL_TRY_ASSIGN(const Chain links, chain(head.base, last));
   PAWL_TRY_ASSIGN(head.state, rebuild(links, last));
-  PAWL_TRY_ASSIGN(head.latest, decode_info(links.records.back()));
-  for (std::size_t i = 1; i < links.records.size(); ++i) head.differences_bytes += links.records[i].text.size() + 1;
-  head.differences = links.records.size() - 1;
+  PAWL_TRY_ASSIGN(head.latest, decode_info(links.links.back().record));
+  for (std::size_t i = 1; i < links.links.size(); ++i) head.differences_bytes += links.links[i].record.text.size() + 1;
+  head.differences = links.links.size() - 1;
   PAWL_TRY(audit_head(head));
   PAWL_TRY(event_head(head));
   return std::optional(std::move(head));
@@ -379,7 +312,7 @@ Result<RunReader::IdentifiedSaves> RunReader::saves_with_caller_id() {
   IdentifiedSaves saves;
   for (const Sequence base : all) {
     PAWL_TRY_ASSIGN(const Chain links, chain(base, Sequence{kHighest}));
-    for (const RecordView& record : links.records) PAWL_TRY(add_identified(record, saves));
+    for (const ChainLink& entry : links.links) PAWL_TRY(add_identified(entry.record, saves));
   }
   return saves;
 }
@@ -388,20 +321,24 @@ Result<RunReader::IdentifiedSaves> RunReader::journal_saves_with_caller_id() {
   IdentifiedSaves saves;
   if (records_ == nullptr) return saves;
   for (const auto& [sequence, found] : records_->checkpoints) {
-    PAWL_TRY_ASSIGN(const RecordView record, decode(found.record.text, layout::journal(found.journal)));
+    PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
+    PAWL_TRY_ASSIGN(const RecordView record, decode_checkpoint(without_newline(found.record.text), run_seed));
     PAWL_TRY(add_identified(record, saves));
   }
   return saves;
 }
 
+/// The last entry, in the file or in a journal.
 Result<void> RunReader::audit_head(RunHead& head) {
   std::string line;
+  std::uint64_t number = 0;
   if (records_ != nullptr && !records_->audit.empty()) {
+    number = records_->audit.rbegin()->first;
     line = without_newline(records_->audit.rbegin()->second.text);
-  } else {
-    PAWL_TRY_ASSIGN(const auto file, files_.open(layout::audit(run_), OpenMode::read));
-    PAWL_TRY_ASSIGN(const auto found, last_line_below(*file, kHighest));
-    if (found) line = found->text;
+  }
+  if (const auto file = files_.open(layout::audit(run_), OpenMode::read)) {
+    PAWL_TRY_ASSIGN(const auto found, last_line_below(**file, kHighest));
+    if (found && found->number > number) line = found->text;
   }
   auto entry = decode_audit(line);
   if (!entry) return fail(at(entry.error(), layout::audit(run_)));
@@ -411,10 +348,7 @@ Result<void> RunReader::audit_head(RunHead& head) {
 }
 
 Result<void> RunReader::event_head(RunHead& head) {
-  if (records_ != nullptr && !records_->events.empty()) {
-    head.event_number = records_->events.rbegin()->first;
-    return {};
-  }
+  if (records_ != nullptr && !records_->events.empty()) head.event_number = records_->events.rbegin()->first;
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
   std::string newest;
   for (const FolderEntry& entry : entries) {
@@ -423,7 +357,7 @@ Result<void> RunReader::event_head(RunHead& head) {
   if (newest.empty()) return {};
   PAWL_TRY_ASSIGN(const auto file, files_.open(join_path(layout::events_folder(run_), newest), OpenMode::read));
   PAWL_TRY_ASSIGN(const auto found, last_line_below(*file, kHighest));
-  if (found) head.event_number = found->number;
+  if (found) head.event_number = std::max(head.event_number, found->number);
   return {};
 }
 

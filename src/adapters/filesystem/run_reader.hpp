@@ -1,17 +1,18 @@
 // One run, read from a journal snapshot and the published files.
 //
-// What the journal holds is taken from there; files are trusted only for what it no longer holds. So a
-// reader never depends on a file that is just being written.
+// Beside whoever writes: what the journals don't hold any more was in the files before they forgot it.
 #pragma once
 
 #include <memory>
 #include <pawl/save.hpp>
 #include <vector>
 
-#include "adapters/filesystem/journal_reader.hpp"
-#include "codec/record_text.hpp"
+#include "adapters/filesystem/chain_reader.hpp"
 
 namespace pawl {
+
+/// What is shown of a run whose last checkpoint is `last`.
+[[nodiscard]] Result<RunInfo> run_info(std::string_view run, const RunRecord& record, const CheckpointInfo& last);
 
 /// What a writer needs to go on with a run.
 struct RunHead {
@@ -48,27 +49,18 @@ class RunReader {
   Result<std::optional<RunHead>> head();
 
  private:
-  /// A base's checkpoints in order: the whole one, then its differences up to some sequence.
-  struct Chain {
-    Sequence base;
-    std::vector<RecordView> records;
-    std::vector<std::string> texts;  // what the records view into
-    std::optional<Error> damage;     // a bad line behind the last record
-  };
   Result<std::uint32_t> seed();
   Result<std::vector<Sequence>> bases();
   Result<Sequence> base_of(Sequence sequence);
   Result<Chain> chain(Sequence base, Sequence up_to);
-  Result<void> read_file_lines(Sequence base, Sequence up_to, Chain& chain);
-  Result<RecordView> decode(std::string_view text, const std::string& where);
   Result<Sequence> latest();
   Result<Sequence> resolve(const Which& which);
   Result<Sequence> search(const Which& which);
-  Result<std::string> rebuild(const Chain& chain, Sequence sequence);
+  Result<std::string> rebuild(const Chain& links, Sequence sequence);
+  Result<RecordView> link(const Chain& links, Sequence sequence) const;
   Result<std::string> payload_of(const RecordView& record);
   Result<void> audit_head(RunHead& head);
   Result<void> event_head(RunHead& head);
-  [[nodiscard]] Sequence journal_from() const;  // lowest sequence in the journals; highest possible where none
   [[nodiscard]] Error not_found(Sequence sequence) const;
 
   FileSystem& files_;

@@ -1,0 +1,40 @@
+// Pawl as a contestant: the parts that pawl::Pawl::open puts together, with its flushes in sight.
+#pragma once
+
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/posix/posix_environment.hpp"
+#include "adapters/posix/posix_file_system.hpp"
+#include "bench/stores.hpp"
+
+namespace pawl::bench {
+
+/// The value, or the end of the program.
+template <class T>
+T must(Result<T> result) {
+  if (!result) give_up(fmt::format("pawl: {} ({})", result.error().message, result.error().where));
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+class PawlStore {
+ public:
+  explicit PawlStore(const Folder& folder, Background background = Background::thread);
+  [[nodiscard]] FilesystemStore& store() { return *store_; }
+  [[nodiscard]] std::unique_ptr<RunWriter> run(const std::string& id);
+  /// Flushes that a save waits for. Publishing has its own, in the background.
+  [[nodiscard]] std::uint64_t save_path_flushes() const;
+  [[nodiscard]] std::uint64_t all_flushes() const;
+
+ private:
+  SystemClock clock_;
+  SystemRandom random_;
+  std::unique_ptr<PosixFileSystem> files_;
+  std::unique_ptr<FilesystemStore> store_;
+};
+
+/// Checked as the library checks it.
+void save(RunWriter& run, std::string_view state);
+
+[[nodiscard]] std::unique_ptr<SingleWriter> make_pawl(const Folder& folder);
+[[nodiscard]] std::unique_ptr<SharedWriter> make_shared_pawl(const Folder& folder, std::size_t threads);
+
+}  // namespace pawl::bench

@@ -1,0 +1,50 @@
+// What was measured, as a table for people and as JSON for programs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pawl::bench {
+
+/// One contestant of one scenario. What was not measured is not shown.
+struct Row {
+  std::string name;
+  std::string flush_level;  // what stands behind an acknowledged save
+  std::optional<double> p50_us = {};
+  std::optional<double> p99_us = {};
+  std::optional<double> saves_per_s = {};
+  std::optional<double> to_raw = {};   // time against the raw append
+  std::optional<double> to_pawl = {};  // time (or saves/s) against Pawl
+  std::optional<double> flushes_per_save = {};
+};
+
+struct Figure {
+  std::string name;
+  double value = 0;
+  std::string unit;
+};
+
+struct Goal {
+  enum class Sense : std::uint8_t { at_most, at_least, exactly };
+  std::string what;
+  double measured = 0;
+  Sense sense = Sense::at_most;
+  double limit = 0;
+  std::string unit;
+  [[nodiscard]] bool met() const;
+};
+
+struct Scenario {
+  std::string name;
+  std::string title;
+  std::vector<Row> rows = {};
+  std::vector<Figure> figures = {};
+  std::vector<Goal> goals = {};
+};
+
+void print(const Scenario& scenario);
+[[nodiscard]] std::string to_json(const std::vector<Scenario>& scenarios);
+
+}  // namespace pawl::bench

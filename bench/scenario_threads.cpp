@@ -1,0 +1,94 @@
+// Many threads in one process, each with a run of its own.
+#include <atomic>
+#include <barrier>
+#include <thread>
+
+#include "bench/flush_count.hpp"
+#include "bench/measure.hpp"
+#include "bench/pawl_store.hpp"
+#include "bench/scenarios.hpp"
+#include "bench/states.hpp"
+
+namespace pawl::bench {
+namespace {
+
+constexpr std::size_t kThreads = 64;
+constexpr std::size_t kStateBytes = 2048;
+
+struct Contestant {
+  std::unique_ptr<SharedWriter> writer;
+  std::vector<double> saves_per_s = {};
+  std::vector<double> all_us = {};
+  std::uint64_t saves = 0;
+  std::uint64_t flushes = 0;
+};
+
+void take_turn(Contestant& contestant, double seconds, const std::vector<std::string>& pool) {
+  std::atomic<bool> stop{false};
+  std::barrier start(kThreads + 1);
+  std::vector<std::vector<double>> times_us(kThreads);
+  std::vector<std::thread> threads;
+  for (std::size_t thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      start.arrive_and_wait();
+      for (std::size_t i = thread; !stop.load(std::memory_order_relaxed); ++i) {
+        const Stopwatch one;
+        contestant.writer->save(thread, pool[i % pool.size()]);
+        times_us[thread].push_back(one.us());
+      }
+    });
+  }
+  const std::uint64_t flushes_before = contestant.writer->own_flushes().value_or(flush_count());
+  start.arrive_and_wait();
+  const Stopwatch whole;
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  stop.store(true);
+  for (std::thread& thread : threads) thread.join();
+  const double elapsed_s = whole.us() / 1e6;
+  contestant.flushes += contestant.writer->own_flushes().value_or(flush_count()) - flushes_before;
+  std::uint64_t saves = 0;
+  for (const auto& times : times_us) {
+    saves += times.size();
+    contestant.all_us.insert(contestant.all_us.end(), times.begin(), times.end());
+  }
+  contestant.saves += saves;
+  contestant.saves_per_s.push_back(static_cast<double>(saves) / elapsed_s);
+}
+
+}  // namespace
+
+Scenario measure_threads(const Settings& settings) {
+  std::vector<Contestant> contestants;
+  contestants.push_back({make_shared_pawl(subfolder(settings, "pawl"), kThreads)});
+  contestants.push_back({make_shared_rocksdb(subfolder(settings, "rocksdb"))});
+  contestants.push_back({make_shared_sqlite(subfolder(settings, "sqlite-plain"))});
+  contestants.push_back({make_batching_sqlite(subfolder(settings, "sqlite-batching"))});
+  const auto pool = state_pool(4, 509, kStateBytes);
+  const double seconds = settings.seconds_or(2, 1);
+  const std::size_t rounds = settings.quick() ? 3 : 7;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    for (Contestant& contestant : contestants) take_turn(contestant, seconds, pool);
+  }
+  Scenario scenario{"threads",
+                    fmt::format("{} threads, each its own run, 2 KiB states, turns of {:.0f} s", kThreads, seconds)};
+  for (const Contestant& contestant : contestants) {
+    scenario.rows.push_back(
+        Row{.name = contestant.writer->name(),
+            .flush_level = contestant.writer->flush_level(),
+            .p50_us = percentile(contestant.all_us, 0.5),
+            .p99_us = percentile(contestant.all_us, 0.99),
+            .saves_per_s = median(contestant.saves_per_s),
+            .to_pawl = ratio(contestant.saves_per_s, contestants.front().saves_per_s),
+            .flushes_per_save = static_cast<double>(contestant.flushes) / static_cast<double>(contestant.saves)});
+  }
+  const auto times = [&](std::size_t other) {
+    return ratio(contestants.front().saves_per_s, contestants[other].saves_per_s);
+  };
+  scenario.goals.push_back({"saves/s to RocksDB", times(1), Goal::Sense::at_least, 4, ""});
+  scenario.goals.push_back({"saves/s to plain SQLite", times(2), Goal::Sense::at_least, 25, ""});
+  scenario.goals.push_back({"saves/s to batching SQLite", times(3), Goal::Sense::at_least, 1.5, ""});
+  scenario.goals.push_back({"flushes per save", *scenario.rows[0].flushes_per_save, Goal::Sense::at_most, 0.04, ""});
+  return scenario;
+}
+
+}  // namespace pawl::bench

@@ -1,0 +1,58 @@
+// The contestants. Whatever fails ends the program: a benchmark of failing saves says nothing.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::bench {
+
+/// Prints the message and ends the program with status 1.
+[[noreturn]] void give_up(const std::string& message);
+
+/// Saves states one after the other; each is durable when `save` returns. For one thread.
+class SingleWriter {
+ public:
+  SingleWriter() = default;
+  SingleWriter(const SingleWriter&) = delete;
+  SingleWriter& operator=(const SingleWriter&) = delete;
+  virtual ~SingleWriter() = default;
+  virtual void save(std::string_view state) = 0;
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual std::string flush_level() const = 0;
+  /// Flushes on the save path so far, where the store can tell; else all of the process's are counted.
+  [[nodiscard]] virtual std::optional<std::uint64_t> own_flushes() const { return std::nullopt; }
+};
+
+/// The same for many threads, each of which saves to a run of its own.
+class SharedWriter {
+ public:
+  SharedWriter() = default;
+  SharedWriter(const SharedWriter&) = delete;
+  SharedWriter& operator=(const SharedWriter&) = delete;
+  virtual ~SharedWriter() = default;
+  virtual void save(std::size_t thread, std::string_view state) = 0;
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual std::string flush_level() const = 0;
+  [[nodiscard]] virtual std::optional<std::uint64_t> own_flushes() const { return std::nullopt; }
+};
+
+using Folder = std::filesystem::path;
+
+/// The floor: a file written with zeros before, overwritten front to back, fdatasync after each write.
+[[nodiscard]] std::unique_ptr<SingleWriter> make_raw(const Folder& folder, std::size_t record_bytes);
+/// One file per checkpoint: written, fsynced, renamed, the folder fsynced.
+[[nodiscard]] std::unique_ptr<SingleWriter> make_file_per_checkpoint(const Folder& folder);
+[[nodiscard]] std::unique_ptr<SingleWriter> make_sqlite(const Folder& folder);
+[[nodiscard]] std::unique_ptr<SingleWriter> make_rocksdb(const Folder& folder);
+
+/// One connection behind a mutex, one commit per save.
+[[nodiscard]] std::unique_ptr<SharedWriter> make_shared_sqlite(const Folder& folder);
+/// One thread takes all rows that wait and commits them together.
+[[nodiscard]] std::unique_ptr<SharedWriter> make_batching_sqlite(const Folder& folder);
+[[nodiscard]] std::unique_ptr<SharedWriter> make_shared_rocksdb(const Folder& folder);
+
+}  // namespace pawl::bench

@@ -1,0 +1,22 @@
+# Script: calls PROGRAM on a fresh STORE until it is done, and checks that each call resumes the one before.
+cmake_minimum_required(VERSION 3.25)
+file(REMOVE_RECURSE "${STORE}")
+
+function(expect output part)
+  string(FIND "${output}" "${part}" position)
+  if(position EQUAL -1)
+    message(FATAL_ERROR "'${part}' is not in:\n${output}")
+  endif()
+endfunction()
+
+foreach(call RANGE 1 4)
+  execute_process(COMMAND "${PROGRAM}" "${STORE}" OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
+  set(output_${call} "${output}")
+endforeach()
+expect("${output_1}" "unit 1 is done (example@1)\n")
+expect("${output_1}" "interrupted")
+expect("${output_2}" "resuming after unit 4 (example@4)\nunit 5 is done (example@5)\n")
+expect("${output_3}" "resuming after unit 8 (example@8)\nunit 9 is done (example@9)\n")
+expect("${output_3}" "all is done")
+expect("${output_4}" "resuming after unit 10 (example@10)\nall is done\n")
+file(REMOVE_RECURSE "${STORE}")

@@ -1,0 +1,145 @@
+#include "adapters/filesystem/chain_reader.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/line_file.hpp"
+
+namespace pawl {
+namespace {
+
+std::string_view without_newline(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  return text;
+}
+
+const JournalRecord* in_journal(const RunRecords* records, Sequence sequence) {
+  if (records == nullptr) return nullptr;
+  const auto found = records->checkpoints.find(sequence.value);
+  return found == records->checkpoints.end() ? nullptr : &found->second.record;
+}
+
+Result<std::optional<std::string>> read_if_there(FileSystem& files, const std::string& path) {
+  auto text = files.read_file(path);
+  if (text) return std::optional(std::move(*text));
+  if (text.error().code == Code::input_unreadable) return std::optional<std::string>();
+  return std::unexpected(text.error());
+}
+
+Error in_run(Error error, std::string_view run, Sequence sequence, const std::string& path) {
+  error.message = fmt::format("checkpoint {} of run '{}': {}", sequence.value, run, error.message);
+  return with_hint(at(std::move(error), path), "run 'pawl fsck' to see what is damaged");
+}
+
+/// One text that should be checkpoint `expected`.
+Result<RecordView> decode_as(std::string_view text, std::uint32_t seed, Sequence expected) {
+  PAWL_TRY_ASSIGN(const RecordView record, decode_checkpoint(without_newline(text), seed));
+  if (record.sequence != expected) {
+    return fail(Code::chain_broken, "another checkpoint, {}, stands in its place", record.sequence.value);
+  }
+  return record;
+}
+
+/// The records of a base in its file, up to the first that does not fit.
+struct FileLines {
+  std::vector<RecordView> records;
+  std::optional<Error> bad;
+};
+
+FileLines decode_lines(std::string_view text, std::uint32_t seed, Sequence base) {
+  FileLines lines;
+  Sequence expected = base.next();
+  for_each_line(text, [&](std::string_view line, bool complete) {
+    auto record = decode_as(line, seed, expected);
+    if (record && !complete) record = fail(Code::checkpoint_corrupt, "its line is not complete");
+    if (!record) {
+      lines.bad = record.error();
+      return false;
+    }
+    lines.records.push_back(*record);
+    expected = expected.next();
+    return true;
+  });
+  return lines;
+}
+
+Result<void> read_whole(FileSystem& files, std::string_view run, std::uint32_t seed, const RunRecords* records, Chain& chain) {
+  const std::string path = layout::full(run, chain.base);
+  const JournalRecord* copy = in_journal(records, chain.base);
+  PAWL_TRY_ASSIGN(auto text, read_if_there(files, path));
+  Result<RecordView> record = fail(Code::chain_broken, "the file is missing");
+  if (text) {
+    chain.whole_text = std::make_unique<std::string>(std::move(*text));
+    record = decode_as(*chain.whole_text, seed, chain.base);
+  }
+  if (!record && text && copy != nullptr) chain.bad_copies.push_back(chain.base);
+  if (copy != nullptr) record = decode_as(copy->text, seed, chain.base);
+  if (record) {
+    chain.links.push_back({*record, copy != nullptr});
+  } else {
+    chain.damage = in_run(record.error(), run, chain.base, path);
+    chain.damaged = chain.base;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Sequence>> list_bases(FileSystem& files, std::string_view run, const RunRecords* records) {
+  std::set<Sequence> bases;
+  PAWL_TRY_ASSIGN(const auto entries, files.list(layout::checkpoints(run)));
+  for (const FolderEntry& entry : entries) {
+    if (const auto base = base_in_file_name(entry.name)) bases.insert(*base);
+  }
+  if (records != nullptr) {
+    for (const auto& [sequence, found] : records->checkpoints) {
+      if (found.record.flags == RecordFlags::own_file) bases.insert(Sequence{sequence});
+    }
+  }
+  return std::vector<Sequence>(bases.begin(), bases.end());
+}
+
+Result<Chain> read_chain(FileSystem& files, std::string_view run, std::uint32_t seed, const RunRecords* records, Sequence base,
+                         Sequence up_to) {
+  Chain chain;
+  chain.base = base;
+  PAWL_TRY(read_whole(files, run, seed, records, chain));
+  if (chain.damage || up_to <= base) return chain;
+  const std::string path = layout::differences(run, base);
+  PAWL_TRY_ASSIGN(auto text, read_if_there(files, path));
+  FileLines lines;
+  if (text) {
+    chain.lines_text = std::make_unique<std::string>(std::move(*text));
+    lines = decode_lines(*chain.lines_text, seed, base);
+    chain.bad_line = lines.bad;
+  }
+  for (Sequence next = base.next(); next <= up_to; next = next.next()) {
+    const std::size_t line = next.value - base.value - 1;
+    const JournalRecord* copy = in_journal(records, next);
+    if (copy != nullptr && copy->number != base.value) break;  // a new base begins
+    if (line < lines.records.size()) {
+      chain.links.push_back({lines.records[line], copy != nullptr});
+      continue;
+    }
+    const bool bad_line = lines.bad && line == lines.records.size();
+    if (copy == nullptr) {
+      if (bad_line) {
+        chain.damage = in_run(*lines.bad, run, next, path);
+        chain.damaged = next;
+      }
+      break;
+    }
+    if (bad_line) chain.bad_copies.push_back(next);
+    auto record = decode_as(copy->text, seed, next);
+    if (!record) {
+      chain.damage = in_run(record.error(), run, next, std::string(layout::kJournals));
+      chain.damaged = next;
+      break;
+    }
+    chain.links.push_back({*record, true});
+  }
+  return chain;
+}
+
+}  // namespace pawl

@@ -1,0 +1,46 @@
+// A whole checkpoint and the differences behind it, put together from journals and files.
+//
+// Any line in a file that has its checksum is a copy of a record that was durable, so it is as good as the
+// journal's. A line without it is either a copy that a crash cut short, and then a journal still holds the
+// record, or it is damage.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "adapters/filesystem/journal_reader.hpp"
+#include "codec/record_text.hpp"
+
+namespace pawl {
+
+struct ChainLink {
+  RecordView record;
+  bool from_journal = false;
+};
+
+/// Movable; its views stay valid as long as the snapshot lives.
+struct Chain {
+  Sequence base;
+  std::vector<ChainLink> links;      // base, base + 1, ... without a gap
+  std::optional<Error> damage;       // why it ends before it should
+  Sequence damaged;                  // which one that is
+  std::vector<Sequence> bad_copies;  // lines of the file that are damaged, and that the journal holds
+  std::optional<Error> bad_line;     // the file of differences ends in something that is no line of it
+  std::unique_ptr<std::string> whole_text;  // what views of the files point into
+  std::unique_ptr<std::string> lines_text;
+
+  [[nodiscard]] const RecordView* find(Sequence sequence) const {
+    if (sequence < base || sequence.value - base.value >= links.size()) return nullptr;
+    return &links[sequence.value - base.value].record;
+  }
+};
+
+/// Where a run's whole checkpoints are: in files, and in journals. Ascending.
+[[nodiscard]] Result<std::vector<Sequence>> list_bases(FileSystem& files, std::string_view run, const RunRecords* records);
+
+/// The chain of `base` up to `up_to`, or as far as it goes. Fails only where the operating system can't read.
+[[nodiscard]] Result<Chain> read_chain(FileSystem& files, std::string_view run, std::uint32_t seed, const RunRecords* records,
+                                       Sequence base, Sequence up_to);
+
+}  // namespace pawl

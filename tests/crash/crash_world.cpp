@@ -1,0 +1,308 @@
+#include "tests/crash/crash_world.hpp"
+
+#include <fmt/format.h>
+
+#include "testing/filesystem_under_test.hpp"
+
+namespace pawl::testing {
+namespace {
+
+constexpr std::size_t kProcesses = 3;
+constexpr std::size_t kRuns = 3;
+constexpr std::size_t kSteps = 36;
+
+std::string run_name(std::size_t index) { return fmt::format("run-{}", index); }
+
+RunId run_id(const std::string& name) { return *RunId::parse(name); }
+
+}  // namespace
+
+CrashWorld::CrashWorld(std::uint64_t seed, const Mutation& mutation)
+    : random_(seed), mutation_(mutation), options_(small_options()), disk_(std::make_unique<SimDisk>(seed * 31 + 7)) {
+  options_.segment_bytes = 8U << 10;
+  options_.inline_bytes_max = 1U << 10;
+  options_.differences_floor_bytes = 1U << 10;
+  options_.differences_max = 1 + random_.below(8);
+  options_.sync_all_from_files = random_.coin() ? 4 : 64;
+  processes_.resize(kProcesses);
+}
+
+CrashWorld::~CrashWorld() {
+  for (std::size_t i = 0; i < processes_.size(); ++i) drop(i);
+}
+
+void CrashWorld::broken(std::string what) {
+  if (!violation_) violation_ = std::move(what);
+}
+
+CrashWorld::Process* CrashWorld::process(std::size_t index) {
+  if (!processes_[index]) {
+    auto fresh = std::make_unique<Process>();
+    fresh->files = std::make_unique<SimFileSystem>(*disk_);
+    if (mutation_.ignored) fresh->files->ignore_sync(*mutation_.ignored);
+    if (mutation_.postponed) fresh->files->postpone_sync(*mutation_.postponed, mutation_.postponed_ops);
+    const Environment environment{&clock_, &random_, sim_owner(disk_->boot_id(), ++pids_)};
+    auto store = FilesystemStore::open(*fresh->files, environment, options_, "");
+    if (!store) {
+      broken(fmt::format("the store can't be opened: {}", describe(store.error())));
+      return nullptr;
+    }
+    fresh->store = std::move(*store);
+    processes_[index] = std::move(fresh);
+  }
+  return processes_[index].get();
+}
+
+void CrashWorld::drop(std::size_t index) {
+  if (!processes_[index]) return;
+  processes_[index]->writers.clear();
+  processes_[index]->store.reset();
+  processes_[index].reset();
+}
+
+/// Ends what has died, and brings the machine back where its power went.
+void CrashWorld::bury() {
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    if (processes_[i] && processes_[i]->files->died()) {
+      ++counts_.kills;
+      drop(i);
+    }
+  }
+  if (!disk_->power_is_off()) return;
+  for (std::size_t i = 0; i < processes_.size(); ++i) drop(i);
+  ++counts_.power_losses;
+  const std::uint64_t dice = random_.below(6);
+  disk_->power_loss(dice == 0 ? Loss::drop_all : dice == 1 ? Loss::keep_all : Loss::random);
+}
+
+std::string CrashWorld::next_state(const std::string& run) {
+  const std::string& last = last_state_[run];
+  switch (random_.below(6)) {
+    case 0: return fmt::format("{{\"n\":{},\"big\":\"{}\"}}", random_.next(), std::string(900 + random_.below(1800), 'x'));
+    case 1: return fmt::format("{{\n \"n\": {}\n}}\n", random_.next());
+    case 2: return fmt::format("[{}]", random_.next());
+    default:
+      if (last.size() < 3 || last.size() > 4000 || !last.ends_with(']')) return fmt::format("[\"{:x}\"]", random_.next());
+      return fmt::format("{},\"{:x}\"]", last.substr(0, last.size() - 1), random_.next());
+  }
+}
+
+/// With some probability the next action of this process ends in a cut, or is interleaved with others.
+void CrashWorld::arm(Process& victim) {
+  const std::uint64_t dice = random_.below(10);
+  if (dice < 2) victim.files->kill_at(victim.files->ops() + 1 + random_.below(14));
+  if (dice == 2) victim.files->power_cut_at(victim.files->ops() + 1 + random_.below(14));
+  if (dice < 7 || nesting_) return;
+  const std::uint64_t at = victim.files->calls() + 1 + random_.below(60);
+  victim.files->before_each_op([this, at](std::uint64_t call) {
+    if (call != at || nesting_ || disk_->power_is_off()) return;
+    nesting_ = true;
+    ++counts_.nested;
+    if (random_.coin()) read_beside();
+    if (random_.coin()) act(random_.below(kProcesses));
+    nesting_ = false;
+  });
+}
+
+void CrashWorld::save(std::size_t index) {
+  Process* at_work = process(index);
+  if (at_work == nullptr) return;
+  const std::string run = run_name(random_.below(kRuns));
+  auto& writer = at_work->writers[run];
+  if (!writer) {
+    auto opened = at_work->store->open_run(run_id(run), {});
+    if (!opened) {
+      // In the middle of another's call a lock may be held by who can't go on.
+      const bool waits = nesting_ && opened.error().code == Code::store_busy;
+      const bool expected = waits || opened.error().code == Code::run_busy || at_work->files->died() || disk_->power_is_off();
+      if (!expected) broken(fmt::format("run {} can't be opened: {}", run, describe(opened.error())));
+      at_work->writers.erase(run);
+      return;
+    }
+    writer = std::move(*opened);
+  }
+  const std::string state = next_state(run);
+  const std::uint64_t expected = writer->info().latest.value + 1;
+  SaveRequest request;
+  request.body = state;
+  request.duplicates = Duplicates::write;
+  if (random_.below(4) == 0) request.events.push_back({"note", "{\"k\":1}"});
+  runs_[run][expected].attempted.insert(state);
+  ++counts_.saves;
+  const auto saved = writer->save(request);
+  if (!saved) {
+    const bool waits = nesting_ && saved.error().code == Code::store_busy;
+    const bool dead = at_work->files->died() || disk_->power_is_off();
+    if (waits) at_work->writers.erase(run);
+    if (!dead && !waits) broken(fmt::format("a save of {} fails: {}", run, describe(saved.error())));
+    return;
+  }
+  ++counts_.acknowledged;
+  Slot& slot = runs_[run][saved->sequence.value];
+  if (saved->sequence.value != expected) broken(fmt::format("{}@{} was given, not {}", run, saved->sequence.value, expected));
+  if (slot.promised && *slot.promised != state) broken(fmt::format("{}@{} was used twice", run, expected));
+  slot.promised = state;
+  last_state_[run] = state;
+}
+
+void CrashWorld::act(std::size_t index) {
+  // A process in the middle of a call can't start another one.
+  if (nesting_ && processes_[index] && !processes_[index]->files->died() && index == steps_ % kProcesses) return;
+  Process* at_work = process(index);
+  if (at_work == nullptr || at_work->files->died()) return;
+  switch (random_.below(12)) {
+    case 0: at_work->writers.clear(); break;
+    case 1:
+      ++counts_.settles;
+      static_cast<void>(at_work->store->settle_all());
+      break;
+    case 2: static_cast<void>(at_work->store->publish_lazily()); break;
+    case 3: drop(index); break;
+    case 4:
+      if (!nesting_) at_work->files->kill();
+      break;
+    default: save(index); break;
+  }
+}
+
+void CrashWorld::read_beside() {
+  ++counts_.reads;
+  verify("beside the writers");
+}
+
+void CrashWorld::step() {
+  const std::size_t index = random_.below(kProcesses);
+  steps_ = index;
+  clock_.jump(static_cast<std::int64_t>(random_.below(2'000'000)) - 500'000);
+  if (Process* at_work = process(index)) arm(*at_work);
+  act(index);
+  if (processes_[index]) processes_[index]->files->before_each_op({});
+  const bool crashed = disk_->power_is_off() || (processes_[index] && processes_[index]->files->died());
+  bury();
+  remember_side_files();
+  if (violation_) return;
+  if (crashed) verify("after a crash");
+  if (random_.below(8) == 0) read_beside();
+  if (random_.below(16) == 0) {
+    for (std::size_t i = 0; i < processes_.size(); ++i) {
+      if (processes_[i]) processes_[i]->files->kill();
+    }
+    bury();
+    ++counts_.power_losses;
+    disk_->power_loss();
+    verify("after power loss");
+  }
+}
+
+std::optional<std::string> CrashWorld::run() {
+  for (std::size_t i = 0; i < kSteps && !violation_; ++i) step();
+  if (violation_) return violation_;
+  // The end: everything stops, the power goes, and what was promised is there. Then a writer settles it all.
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    if (random_.coin() && processes_[i]) processes_[i]->files->kill();
+  }
+  for (std::size_t i = 0; i < processes_.size(); ++i) drop(i);
+  disk_->power_loss();
+  verify("at the end");
+  if (violation_) return violation_;
+  for (std::size_t i = 0; i < kRuns && !violation_; ++i) save(0);
+  Process* last = process(0);
+  if (last != nullptr && !violation_) {
+    const auto settled = last->store->settle_all();
+    if (!settled) broken(fmt::format("the store can't be settled: {}", describe(settled.error())));
+    const auto damage = last->store->check({}, Repair::no);
+    for (const Finding& finding : damage ? damage->findings : std::vector<Finding>()) {
+      if (finding.severity != Finding::Severity::damage) continue;
+      broken(fmt::format("the check finds damage: {} in {} at {}@{}", finding.what, finding.file, finding.run, finding.sequence.value));
+    }
+    // Copies that a crash cut short may be left where a dead process's journal holds the records.
+    const auto report = last->store->check({}, Repair::yes);
+    if (!report) broken(fmt::format("the check fails: {}", describe(report.error())));
+    for (const Finding& finding : report ? report->findings : std::vector<Finding>()) {
+      if (finding.severity != Finding::Severity::damage && finding.severity != Finding::Severity::mendable) continue;
+      broken(fmt::format("after a repair the check finds: {} in {} at {}@{}", finding.what, finding.file, finding.run, finding.sequence.value));
+    }
+  }
+  drop(0);
+  disk_->power_loss(Loss::drop_all);
+  verify("after settling and power loss");
+  return violation_;
+}
+
+void CrashWorld::verify(std::string_view when) {
+  if (violation_ || disk_->power_is_off()) return;
+  verify_side_files();
+  SimFileSystem files(*disk_);
+  const Environment environment{&clock_, &random_, sim_owner(disk_->boot_id(), ++pids_)};
+  auto reader = FilesystemStore::open(files, environment, options_, "");
+  if (!reader) return broken(fmt::format("{}: the store can't be opened: {}", when, describe(reader.error())));
+  for (const auto& entry : runs_) verify_run(**reader, entry.first, when);
+}
+
+void CrashWorld::verify_run(Store& reader, const std::string& run, std::string_view when) {
+  Slots& slots = runs_[run];
+  std::uint64_t promised = 0;
+  for (const auto& [sequence, slot] : slots) {
+    if (slot.promised) promised = sequence;
+  }
+  const auto info = reader.run(run_id(run));
+  if (!info) {
+    if (promised != 0 || info.error().code != Code::run_not_found) {
+      broken(fmt::format("{}: {} has {} promised checkpoints: {}", when, run, promised, describe(info.error())));
+      if (getenv("DBG")) {
+        SimFileSystem files(*disk_);
+        auto snap = JournalSnapshot::take(files, disk_->boot_id());
+        for (const auto& j : (*snap)->journals()) {
+          fprintf(stderr, "journal %lu last %lu visible %lu wm %ld torn %d\n", j.number, j.last_batch, j.visible_batch, j.watermark ? (long)j.watermark->batch_number : -1, (int)j.torn);
+          for (const auto& sg : j.segments) fprintf(stderr, "  slot %lu pos %lu settled %lu batches %zu first %lu\n", sg->slot, sg->header.position, sg->header.settled_through, sg->scan.batches.size(), sg->scan.batches.empty() ? 0 : sg->scan.batches.front().number);
+        }
+        for (const char* f : {"", "runs", "runs/run-2", "runs/run-2/checkpoints"}) { auto l = files.list(f); for (auto& e : *l) fprintf(stderr, "%s/%s\n", f, e.name.c_str()); }
+      }
+    }
+    return;
+  }
+  const std::uint64_t latest = info->latest.value;
+  if (latest < promised) return broken(fmt::format("{}: {}@{} was promised, the latest is {}", when, run, promised, latest));
+  const auto listed = reader.checkpoints(run_id(run), {}, SIZE_MAX);
+  if (!listed) return broken(fmt::format("{}: {} can't be listed: {}", when, run, describe(listed.error())));
+  if (listed->size() < latest) return broken(fmt::format("{}: {} has {} of {} checkpoints", when, run, listed->size(), latest));
+  for (std::uint64_t sequence = 1; sequence <= latest; ++sequence) {
+    // Every one at the end and the newest ones on the way: older ones were looked at before.
+    if (sequence + 4 < latest && random_.below(8) != 0) continue;
+    Which which;
+    which.by = Which::By::sequence;
+    which.sequence.value = sequence;
+    const auto restored = reader.restore(run_id(run), which);
+    if (!restored) return broken(fmt::format("{}: {}@{}: {}", when, run, sequence, describe(restored.error())));
+    Slot& slot = slots[sequence];
+    if (slot.promised && *slot.promised != restored->state) return broken(fmt::format("{}: {}@{} has changed", when, run, sequence));
+    if (!slot.attempted.contains(restored->state)) return broken(fmt::format("{}: {}@{} was never saved", when, run, sequence));
+    slot.promised = restored->state;  // seen: it stays
+  }
+}
+
+/// What was set aside for people once stays.
+void CrashWorld::remember_side_files() {
+  if (disk_->power_is_off()) return;
+  SimFileSystem files(*disk_);
+  const auto entries = files.list("recovery");
+  if (!entries) return;
+  for (const FolderEntry& entry : *entries) {
+    const std::string path = "recovery/" + entry.name;
+    // A process that is dead may not have come to its sync.
+    if (const auto content = files.read_file(path); content && !content->empty() && !side_files_.contains(path)) {
+      bool complete = false;
+      for (const auto& living : processes_) complete |= living && !living->files->died();
+      if (complete && entry.name.ends_with(".bin")) side_files_[path] = *content;
+    }
+  }
+}
+
+void CrashWorld::verify_side_files() {
+  for (const auto& [path, content] : side_files_) {
+    const auto now = disk_->cached_file(path);
+    if (!now || *now != content) broken(fmt::format("{} was set aside, and is gone", path));
+  }
+}
+
+}  // namespace pawl::testing

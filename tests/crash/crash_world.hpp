@@ -1,0 +1,89 @@
+// A simulated machine with several processes that use one store, and an account of what the store has
+// promised: everything acknowledged, everything seen, everything attempted.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "testing/manual_environment.hpp"
+#include "testing/sim_file_system.hpp"
+
+namespace pawl::testing {
+
+/// How a world's processes treat their syncs, to show that each is needed.
+struct Mutation {
+  std::optional<SyncPoint> ignored = {};
+  std::optional<SyncPoint> postponed = {};
+  std::uint64_t postponed_ops = 0;
+};
+
+class CrashWorld {
+ public:
+  CrashWorld(std::uint64_t seed, const Mutation& mutation);
+  ~CrashWorld();
+
+  /// Runs one random schedule. The first broken promise, or nothing.
+  std::optional<std::string> run();
+
+  struct Counts {
+    std::uint64_t saves = 0;
+    std::uint64_t acknowledged = 0;
+    std::uint64_t kills = 0;
+    std::uint64_t power_losses = 0;
+    std::uint64_t takeovers = 0;
+    std::uint64_t reads = 0;
+    std::uint64_t nested = 0;
+    std::uint64_t settles = 0;
+  };
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+ private:
+  struct Process {
+    std::unique_ptr<SimFileSystem> files;
+    std::unique_ptr<FilesystemStore> store;
+    std::map<std::string, std::unique_ptr<RunWriter>> writers;
+  };
+  /// What may stand, or must stand, at one sequence of a run.
+  struct Slot {
+    std::optional<std::string> promised;  // acknowledged or seen
+    std::set<std::string> attempted;
+  };
+  using Slots = std::map<std::uint64_t, Slot>;
+
+  Process* process(std::size_t index);
+  void drop(std::size_t index);
+  void bury();
+  void step();
+  void act(std::size_t index);
+  void save(std::size_t index);
+  void read_beside();
+  void verify(std::string_view when);
+  void verify_run(Store& reader, const std::string& run, std::string_view when);
+  void verify_side_files();
+  void remember_side_files();
+  void arm(Process& victim);
+  std::string next_state(const std::string& run);
+  void broken(std::string what);
+
+  SeededRandom random_;
+  ManualClock clock_;
+  const Mutation mutation_;
+  FilesystemOptions options_;
+  std::unique_ptr<SimDisk> disk_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::map<std::string, Slots> runs_;
+  std::map<std::string, std::string> last_state_;
+  std::map<std::string, std::string> side_files_;
+  std::optional<std::string> violation_;
+  Counts counts_;
+  std::uint64_t pids_ = 100;
+  bool nesting_ = false;
+  std::size_t steps_ = 0;
+};
+
+}  // namespace pawl::testing

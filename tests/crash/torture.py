@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+"""Kills real writers with SIGKILL, again and again, and checks what they were promised.
+
+    tests/crash/torture.py [--minutes 5 | --seconds N] [--seed N] [--programs build/release]
+
+A round: several processes of `torture_writer` (each some runs of its own, two threads a run) and loops of
+one-shot `pawl save` work in one store, and `pawl list`, `restore` and `show` read beside them. At random
+moments one of them is killed and started anew; at the end of the round, all. Then
+
+  - every save that was acknowledged since the last check restores with the hash it was given with,
+    and so does a sample of the older ones (all of them before a store is left and at the very end),
+  - no sequence number was given to two states, and no checkpoint that was seen has become another one,
+  - a save that was cut off and repeated with its --id is there once,
+  - `pawl fsck` exits with 0.
+
+Exit status 1, a report and the store kept in its folder where one of these does not hold.
+"""
+import argparse
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+WRITERS = 3
+RUNS_PER_WRITER = 3
+SAVES_PER_STORE = 20_000
+SAMPLE = 200
+CALL_TIMEOUT_S = 120
+
+
+class Violation(Exception):
+    """A promise was broken, or a program failed that should not have."""
+
+
+def sha256(state: bytes) -> str:
+    return hashlib.sha256(state).hexdigest()
+
+
+class World:
+    """One store, what was acknowledged in it, and what was seen of it."""
+
+    def __init__(self, programs: Path, folder: Path):
+        self.pawl = str(programs / "pawl")
+        self.writer = str(programs / "torture_writer")
+        self.folder = folder
+        self.store = str(folder / "store")
+        self.acknowledged: dict[str, str] = {}  # RUN@SEQ -> SHA-256
+        self.seen: dict[str, str] = {}          # RUN@SEQ -> UUID
+        self.unchecked: list[str] = []
+        self.offsets: dict[Path, int] = {}
+        self.lock = threading.Lock()
+
+    def acknowledge(self, address: str, digest: str) -> None:
+        with self.lock:
+            before = self.acknowledged.setdefault(address, digest)
+            if before != digest:
+                raise Violation(f"{address} was acknowledged for two states: {before} and {digest}")
+            self.unchecked.append(address)
+
+    def see(self, run: str, checkpoint: dict) -> None:
+        address = f"{run}@{checkpoint['sequence']}"
+        with self.lock:
+            before = self.seen.setdefault(address, checkpoint["id"])
+        if before != checkpoint["id"]:
+            raise Violation(f"{address} was seen as {before}, and is now {checkpoint['id']}")
+
+    def collect(self) -> None:
+        """Takes over the lines that the writers logged since the last time."""
+        for log in sorted(self.folder.glob("acknowledged-*.log")):
+            with log.open("rb") as file:
+                file.seek(self.offsets.get(log, 0))
+                text = file.read()
+            whole = text[:text.rfind(b"\n") + 1]
+            self.offsets[log] = self.offsets.get(log, 0) + len(whole)
+            for line in whole.decode().splitlines():
+                self.acknowledge(*line.split())
+
+    def call(self, *args: str, stdin: bytes = b"", allowed: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess:
+        done = subprocess.run([self.pawl, *args, "--store", self.store], input=stdin, capture_output=True,
+                              timeout=CALL_TIMEOUT_S, check=False)
+        if done.returncode not in allowed:
+            raise Violation(f"`pawl {' '.join(args)}` exited with {done.returncode}:\n"
+                            f"{done.stdout[-2000:].decode(errors='replace')}{done.stderr.decode(errors='replace')}")
+        return done
+
+    def verify(self, addresses: list[str]) -> None:
+        listing = self.folder / "verify.log"
+        listing.write_text("".join(f"{address} {self.acknowledged[address]}\n" for address in addresses))
+        done = subprocess.run([self.writer, "verify", self.store, str(listing)], capture_output=True, check=False)
+        if done.returncode != 0:
+            raise Violation(f"{len(addresses)} acknowledged saves were checked:\n{done.stderr.decode()[:4000]}")
+
+
+class Actor(threading.Thread):
+    """Something that goes on until it is stopped. Its violation is raised where it is joined."""
+
+    def __init__(self, world: World, stop: threading.Event, seed: int):
+        super().__init__(daemon=True)
+        self.world = world
+        self.stop = stop
+        self.random = random.Random(seed)
+        self.kills = 0
+        self.failure: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            while not self.stop.is_set():
+                self.act()
+        except BaseException as failure:  # raised again by finish()
+            self.failure = failure
+            self.stop.set()
+        self.end()
+
+    def act(self) -> None:
+        raise NotImplementedError
+
+    def end(self) -> None:
+        pass
+
+    def finish(self) -> int:
+        self.join()
+        if self.failure is not None:
+            raise self.failure
+        return self.kills
+
+
+class ServiceWriter(Actor):
+    """A `torture_writer` that is killed after a random while, and started anew."""
+
+    def __init__(self, world: World, stop: threading.Event, seed: int, number: int):
+        super().__init__(world, stop, seed)
+        self.log = world.folder / f"acknowledged-{number}.log"
+        self.runs = [f"service-{number}-{i}" for i in range(RUNS_PER_WRITER)]
+
+    def act(self) -> None:
+        # At times so short that opening itself, with the recovery in it, is cut off.
+        lifetime = self.random.choice([0.003, 0.02, 0.1, 0.4, 1.5]) * (0.2 + self.random.random())
+        process = subprocess.Popen([self.world.writer, "write", self.world.store, str(self.log),
+                                    str(self.random.getrandbits(48)), *self.runs],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            _, err = process.communicate(timeout=lifetime)
+            raise Violation(f"torture_writer ended by itself with {process.returncode}:\n{err.decode()}")
+        except subprocess.TimeoutExpired:
+            self.kills += 1
+        finally:
+            process.kill()
+            process.communicate()
+
+
+class OneShots(Actor):
+    """`pawl save` after `pawl save`, some of them killed. `known` lives on from round to round."""
+
+    def __init__(self, world: World, stop: threading.Event, seed: int, known: dict):
+        super().__init__(world, stop, seed)
+        self.known = known  # run, number of the save that is next
+
+    def body(self) -> bytes:
+        return json.dumps({"n": self.known["next"], "log": ["x" * (i % 97) for i in range(self.known["next"] % 300)]}).encode()
+
+    def act(self) -> None:
+        run, number, state = self.known["run"], self.known["next"], self.body()
+        process = subprocess.Popen([self.world.pawl, "save", run, "--id", f"save-{number}", "--store", self.world.store],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        killed = self.random.random() < 0.5
+        if killed:
+            # Killed by its own end of the clock: from before it reads its input to after it has printed.
+            threading.Timer(self.random.random() * 0.012, process.kill).start()
+        out, err = process.communicate(state)
+        if process.returncode not in ((0, -9) if killed else (0,)):
+            raise Violation(f"`pawl save {run}` exited with {process.returncode}:\n{err.decode()}")
+        self.kills += process.returncode == -9
+        if out.endswith(b"\n"):
+            self.world.acknowledge(out.decode().strip(), sha256(state))
+            self.known["next"] += 1  # else the same save is repeated with the same id
+
+
+class Patches(OneShots):
+    """The same with patches and an expected parent, so that nothing can be applied twice."""
+
+    def act(self) -> None:
+        run, number = self.known["run"], self.known["next"]
+        state = f'{{"done": {number}}}'.encode()
+        process = subprocess.Popen([self.world.pawl, "save", run, "--patch", "--expect-parent", str(number - 1),
+                                    "--store", self.world.store],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if self.random.random() < 0.3:
+            threading.Timer(self.random.random() * 0.012, process.kill).start()
+        out, err = process.communicate(state)
+        self.kills += process.returncode == -9
+        if out.endswith(b"\n"):
+            self.world.acknowledge(out.decode().strip(), sha256(state))
+        elif process.returncode == 4 and b"PAWL-0202" in err:
+            pass  # the one before got through without being able to say so
+        elif process.returncode == -9:
+            return
+        else:
+            raise Violation(f"`pawl save {run} --patch` exited with {process.returncode}:\n{err.decode()}")
+        self.known["next"] += 1
+
+
+class Reader(Actor):
+    """Reads beside the writers. Nothing that it reads may be damaged, whatever is being killed."""
+
+    def act(self) -> None:
+        world = self.world
+        rows = world.call("list", "--json", "--limit", "100", allowed=(0, 2))
+        if rows.returncode == 2:
+            if b"PAWL-0103" not in rows.stderr:
+                raise Violation(f"`pawl list` exited with 2: {rows.stderr.decode()}")
+            return
+        runs = [row["run"] for row in json.loads(rows.stdout)]
+        if not runs:
+            return
+        run = self.random.choice(runs)
+        latest = json.loads(world.call("show", run, "--json").stdout)["latest"]
+        world.see(run, latest)
+        json.loads(world.call("restore", f"{run}@{latest['sequence']}").stdout)
+        json.loads(world.call("restore", run).stdout)
+        after = str(self.random.randint(0, max(0, latest["sequence"] - 20)))
+        for checkpoint in json.loads(world.call("show", run, "--checkpoints", "--after", after, "--limit", "20",
+                                                "--json").stdout):
+            world.see(run, checkpoint)
+
+
+def check_ids(world: World, known: dict) -> None:
+    """Every caller's id is there once, in order: a repeated save was answered and not doubled."""
+    after, ids = 0, []
+    while True:
+        page = json.loads(world.call("show", known["run"], "--checkpoints", "--after", str(after), "--limit", "1000",
+                                     "--json", allowed=(0, 2)).stdout or "[]")
+        if not page:
+            break
+        ids += [row["caller_id"] for row in page]
+        after = page[-1]["sequence"]
+    # One more may be there than was acknowledged.
+    expected = [f"save-{i}" for i in range(1, known["next"] + 1)]
+    if ids not in (expected, expected[:-1]):
+        raise Violation(f"{known['run']} has these ids: {ids[-5:]}, {len(ids)} of them; acknowledged were {known['next'] - 1}")
+
+
+class Torture:
+    def __init__(self, programs: Path, folder: Path, seed: int):
+        self.programs = programs
+        self.folder = folder
+        self.random = random.Random(seed)
+        self.kills = 0
+        self.acknowledged = 0
+        self.rounds = 0
+        self.stores = 0
+        self.world: World | None = None
+        self.known: list[dict] = []
+
+    def begin_store(self) -> None:
+        self.stores += 1
+        place = self.folder / str(self.stores)
+        place.mkdir()
+        self.world = World(self.programs, place)
+        self.known = [{"run": name, "next": 1} for name in ("one-shot-a", "one-shot-b", "patches")]
+
+    def leave_store(self) -> None:
+        """Everything that was ever acknowledged in it, then it is removed."""
+        world = self.world
+        world.verify(sorted(world.acknowledged))
+        self.acknowledged += len(world.acknowledged)
+        for address, uuid in self.random.sample(sorted(world.seen.items()), min(100, len(world.seen))):
+            run = address.split("@")[0]
+            checkpoint = json.loads(world.call("show", address, "--json").stdout)
+            if checkpoint["id"] != uuid:
+                raise Violation(f"{address} was seen as {uuid}, and is now {checkpoint['id']} ({run})")
+        shutil.rmtree(world.folder)
+        self.world = None
+
+    def round(self, seconds: float) -> None:
+        world, stop = self.world, threading.Event()
+        seed = self.random.getrandbits
+        actors: list[Actor] = [ServiceWriter(world, stop, seed(48), i) for i in range(WRITERS)]
+        actors += [OneShots(world, stop, seed(48), self.known[0]), OneShots(world, stop, seed(48), self.known[1]),
+                   Patches(world, stop, seed(48), self.known[2]), Reader(world, stop, seed(48))]
+        for actor in actors:
+            actor.start()
+        stop.wait(seconds)
+        stop.set()
+        for actor in actors:
+            self.kills += actor.finish()
+        self.check()
+
+    def check(self) -> None:
+        world = self.world
+        world.collect()
+        fresh, world.unchecked = world.unchecked, []
+        older = self.random.sample(sorted(world.acknowledged), min(SAMPLE, len(world.acknowledged)))
+        world.verify(sorted(set(fresh) | set(older)))
+        # What the library says, the program says as well.
+        for address in self.random.sample(sorted(world.acknowledged), min(10, len(world.acknowledged))):
+            if sha256(world.call("restore", address).stdout) != world.acknowledged[address]:
+                raise Violation(f"`pawl restore {address}` does not print the state that was acknowledged")
+        check_ids(world, self.known[0])
+        check_ids(world, self.known[1])
+        world.call("fsck")
+
+    def run(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        self.begin_store()
+        while True:
+            left = end - time.monotonic()
+            if left <= 0:
+                break
+            self.rounds += 1
+            self.round(min(left, self.random.uniform(0.5, 5.0)))
+            print(f"  round {self.rounds}: {self.kills} kills, {self.acknowledged + len(self.world.acknowledged)} "
+                  "acknowledged saves, all there", flush=True)
+            if len(self.world.acknowledged) > SAVES_PER_STORE:
+                self.leave_store()
+                self.begin_store()
+        self.leave_store()
+
+
+def parse() -> argparse.Namespace:
+    root = Path(__file__).resolve().parent.parent.parent
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=5)
+    parser.add_argument("--seconds", type=float, help="instead of --minutes")
+    parser.add_argument("--seed", type=int, help="of the moments and the states; a new one each time")
+    parser.add_argument("--programs", type=Path, default=root / "build/release", help="where pawl and torture_writer are")
+    return parser.parse_args()
+
+
+def main() -> int:
+    arguments = parse()
+    for name in ("pawl", "torture_writer"):
+        if not os.access(arguments.programs / name, os.X_OK):
+            print(f"torture: there is no {arguments.programs / name}; build it first", file=sys.stderr)
+            return 2
+    seconds = arguments.minutes * 60 if arguments.seconds is None else arguments.seconds
+    seed = arguments.seed if arguments.seed is not None else random.SystemRandom().getrandbits(32)
+    folder = Path(tempfile.mkdtemp(prefix="pawl-torture-"))
+    print(f"torture: {seconds:g} s, seed {seed}, in {folder}", flush=True)
+    torture = Torture(arguments.programs, folder, seed)
+    try:
+        torture.run(seconds)
+    except Violation as violation:
+        print(f"\nVIOLATION in round {torture.rounds}, seed {seed}\n{violation}\nThe store is kept in {torture.world.store}, "
+              f"the logs beside it.\n{torture.kills} kills", file=sys.stderr)
+        return 1
+    shutil.rmtree(folder)
+    print(f"{torture.kills} kills, {torture.acknowledged} acknowledged saves, 0 lost "
+          f"({torture.rounds} rounds, {torture.stores} stores)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
