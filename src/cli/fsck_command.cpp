@@ -11,15 +11,20 @@ struct FsckArguments {
   bool repair = false;
 };
 
-Result<CheckScope> scope_of(Store& store, const std::string& text) {
+Result<std::optional<Address>> address_of(const std::string& text) {
+  if (text.empty()) return std::optional<Address>();
+  PAWL_TRY_ASSIGN(Address address, Address::parse(text));
+  return std::optional<Address>(std::move(address));
+}
+
+Result<CheckScope> scope_of(Store& store, const std::optional<Address>& address, bool one_checkpoint) {
   CheckScope scope;
-  if (text.empty()) return scope;
-  PAWL_TRY_ASSIGN(const Address address, Address::parse(text));
-  scope.run = address.run;
-  if (address.which.by == Which::By::sequence) {
-    scope.sequence = address.which.sequence;
-  } else if (text.find('@') != std::string::npos) {
-    PAWL_TRY_ASSIGN(const CheckpointInfo info, store.checkpoint(address.run, address.which));
+  if (!address) return scope;
+  scope.run = address->run;
+  if (address->which.by == Which::By::sequence) {
+    scope.sequence = address->which.sequence;
+  } else if (one_checkpoint) {
+    PAWL_TRY_ASSIGN(const CheckpointInfo info, store.checkpoint(address->run, address->which));
     scope.sequence = info.sequence;
   }
   return scope;
@@ -76,8 +81,10 @@ Error left_over(const CheckReport& report) {
 }
 
 Result<void> fsck(const Invocation& invocation, const FsckArguments& arguments) {
+  PAWL_TRY_ASSIGN(const std::optional<Address> address, address_of(arguments.address));
+  const bool one_checkpoint = arguments.address.find('@') != std::string::npos;
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
-  PAWL_TRY_ASSIGN(const CheckScope scope, scope_of(*store, arguments.address));
+  PAWL_TRY_ASSIGN(const CheckScope scope, scope_of(*store, address, one_checkpoint));
   PAWL_TRY_ASSIGN(const CheckReport report, store->check(scope, arguments.repair ? Repair::yes : Repair::no));
   if (invocation.json()) {
     invocation.print(report_json(report) + "\n");

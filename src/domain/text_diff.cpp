@@ -79,18 +79,25 @@ enum class Search : std::uint8_t { go_on, stop };
 /// The blocks of a text (at multiples of kBlock) by their hash. Filled as far as asked, so that a change
 /// near the front of a large text does not cost hashing all of it. Blocks with the same bucket are chained
 /// in ascending order; those before `from` are dropped for good, because `from` never goes back.
+/// In front of the buckets stands a sparse bit map: where nothing is alike, which is most bytes of most
+/// texts, one well predicted bit test per byte is all that is done.
 class BlockIndex {
  public:
   explicit BlockIndex(std::string_view text) : text_(text), next_(text.size() / kBlock, kNone) {
     buckets_.resize(std::bit_ceil(std::max<std::size_t>(next_.size() * 2, 16)));
     shift_ = 64 - static_cast<unsigned>(std::countr_zero(buckets_.size()));
+    filter_.resize(buckets_.size() * kFilterBits / 64);
+    filter_shift_ = shift_ - static_cast<unsigned>(std::countr_zero(kFilterBits));
   }
 
   /// Fills in the blocks from `from` up to `until`.
   void cover(std::size_t from, std::size_t until) {
+    if (until <= covered_) return;
     filled_ = std::max(filled_, from / kBlock);
     while (filled_ < next_.size() && filled_ * kBlock < until) {
-      Bucket& bucket = buckets_[bucket_of(hash_block(text_, filled_ * kBlock))];
+      const std::uint64_t mixed = hash_block(text_, filled_ * kBlock) * kFactor;
+      filter_[(mixed >> filter_shift_) / 64] |= std::uint64_t{1} << ((mixed >> filter_shift_) % 64);
+      Bucket& bucket = buckets_[static_cast<std::size_t>(mixed >> shift_)];
       const auto block = static_cast<std::uint32_t>(filled_++);
       if (bucket.first == kNone) {
         bucket.first = block;
@@ -99,12 +106,15 @@ class BlockIndex {
       }
       bucket.last = block;
     }
+    covered_ = filled_ < next_.size() ? filled_ * kBlock : SIZE_MAX;
   }
 
   /// Calls `visit` with the first few blocks at or behind `from` that hold `wanted`, until it says stop.
   template <class Visit>
   void find(std::uint64_t hash, const char* wanted, std::size_t from, Visit visit) {
-    Bucket& bucket = buckets_[bucket_of(hash)];
+    const std::uint64_t mixed = hash * kFactor;
+    if ((filter_[(mixed >> filter_shift_) / 64] >> ((mixed >> filter_shift_) % 64) & 1U) == 0) return;
+    Bucket& bucket = buckets_[static_cast<std::size_t>(mixed >> shift_)];
     while (bucket.first != kNone && std::size_t{bucket.first} * kBlock < from) bucket.first = next_[bucket.first];
     std::uint32_t block = bucket.first;
     for (int tries = 0; block != kNone && tries < kTriesMax; ++tries, block = next_[block]) {
@@ -116,19 +126,20 @@ class BlockIndex {
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
   static constexpr int kTriesMax = 8;
+  static constexpr std::size_t kFilterBits = 32;  // for each bucket
   struct Bucket {
     std::uint32_t first = kNone;
     std::uint32_t last = kNone;
   };
-  [[nodiscard]] std::size_t bucket_of(std::uint64_t hash) const {
-    return static_cast<std::size_t>((hash * kFactor) >> shift_);
-  }
 
   std::string_view text_;
   std::vector<std::uint32_t> next_;
   std::vector<Bucket> buckets_;
+  std::vector<std::uint64_t> filter_;
   std::size_t filled_ = 0;
+  std::size_t covered_ = 0;  // in bytes; what is below it needs no filling in
   unsigned shift_ = 0;
+  unsigned filter_shift_ = 0;
 };
 
 /// What the middles have in common from `before_at` and `after_at` on.

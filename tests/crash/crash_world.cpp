@@ -174,12 +174,13 @@ void CrashWorld::step() {
   const std::size_t index = random_.below(kProcesses);
   steps_ = index;
   clock_.jump(static_cast<std::int64_t>(random_.below(2'000'000)) - 500'000);
+  const std::uint64_t nested = counts_.nested;
   if (Process* at_work = process(index)) arm(*at_work);
   act(index);
   if (processes_[index]) processes_[index]->files->before_each_op({});
   const bool crashed = disk_->power_is_off() || (processes_[index] && processes_[index]->files->died());
   bury();
-  remember_side_files();
+  remember_side_files(crashed || counts_.nested != nested);
   if (violation_) return;
   if (crashed) verify("after a crash");
   if (random_.below(8) == 0) read_beside();
@@ -249,15 +250,6 @@ void CrashWorld::verify_run(Store& reader, const std::string& run, std::string_v
   if (!info) {
     if (promised != 0 || info.error().code != Code::run_not_found) {
       broken(fmt::format("{}: {} has {} promised checkpoints: {}", when, run, promised, describe(info.error())));
-      if (getenv("DBG")) {
-        SimFileSystem files(*disk_);
-        auto snap = JournalSnapshot::take(files, disk_->boot_id());
-        for (const auto& j : (*snap)->journals()) {
-          fprintf(stderr, "journal %lu last %lu visible %lu wm %ld torn %d\n", j.number, j.last_batch, j.visible_batch, j.watermark ? (long)j.watermark->batch_number : -1, (int)j.torn);
-          for (const auto& sg : j.segments) fprintf(stderr, "  slot %lu pos %lu settled %lu batches %zu first %lu\n", sg->slot, sg->header.position, sg->header.settled_through, sg->scan.batches.size(), sg->scan.batches.empty() ? 0 : sg->scan.batches.front().number);
-        }
-        for (const char* f : {"", "runs", "runs/run-2", "runs/run-2/checkpoints"}) { auto l = files.list(f); for (auto& e : *l) fprintf(stderr, "%s/%s\n", f, e.name.c_str()); }
-      }
     }
     return;
   }
@@ -281,26 +273,24 @@ void CrashWorld::verify_run(Store& reader, const std::string& run, std::string_v
   }
 }
 
-/// What was set aside for people once stays.
-void CrashWorld::remember_side_files() {
+/// What was set aside for people stays, once the call that did it has returned.
+void CrashWorld::remember_side_files(bool interrupted) {
   if (disk_->power_is_off()) return;
   SimFileSystem files(*disk_);
   const auto entries = files.list("recovery");
   if (!entries) return;
   for (const FolderEntry& entry : *entries) {
     const std::string path = "recovery/" + entry.name;
-    // A process that is dead may not have come to its sync.
-    if (const auto content = files.read_file(path); content && !content->empty() && !side_files_.contains(path)) {
-      bool complete = false;
-      for (const auto& living : processes_) complete |= living && !living->files->died();
-      if (complete && entry.name.ends_with(".bin")) side_files_[path] = *content;
-    }
+    if (!entry.name.ends_with(".bin") || side_files_.contains(path)) continue;
+    const auto content = files.read_file(path);
+    side_files_[path] = interrupted || !content ? std::nullopt : std::optional(*content);
   }
 }
 
 void CrashWorld::verify_side_files() {
   for (const auto& [path, content] : side_files_) {
     const auto now = disk_->cached_file(path);
+    if (!content) continue;
     if (!now || *now != content) broken(fmt::format("{} was set aside, and is gone", path));
   }
 }

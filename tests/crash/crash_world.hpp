@@ -65,7 +65,7 @@ class CrashWorld {
   void verify(std::string_view when);
   void verify_run(Store& reader, const std::string& run, std::string_view when);
   void verify_side_files();
-  void remember_side_files();
+  void remember_side_files(bool interrupted);
   void arm(Process& victim);
   std::string next_state(const std::string& run);
   void broken(std::string what);
@@ -78,7 +78,7 @@ class CrashWorld {
   std::vector<std::unique_ptr<Process>> processes_;
   std::map<std::string, Slots> runs_;
   std::map<std::string, std::string> last_state_;
-  std::map<std::string, std::string> side_files_;
+  std::map<std::string, std::optional<std::string>> side_files_;  // none: its writer may have died before the sync
   std::optional<std::string> violation_;
   Counts counts_;
   std::uint64_t pids_ = 100;

@@ -7,8 +7,9 @@ A round: several processes of `torture_writer` (each some runs of its own, two t
 one-shot `pawl save` work in one store, and `pawl list`, `restore` and `show` read beside them. At random
 moments one of them is killed and started anew; at the end of the round, all. Then
 
-  - every save that was acknowledged since the last check restores with the hash it was given with,
-    and so does a sample of the older ones (all of them before a store is left and at the very end),
+  - what was acknowledged restores with the hash it was given with: after each round the last saves of every
+    run and a sample, from the journals as the dead left them; after every other round, and before a store
+    is left, all of them, from the files that `pawl fsck --repair` brought up to date,
   - no sequence number was given to two states, and no checkpoint that was seen has become another one,
   - a save that was cut off and repeated with its --id is there once,
   - `pawl fsck` exits with 0.
@@ -31,7 +32,8 @@ from pathlib import Path
 WRITERS = 3
 RUNS_PER_WRITER = 3
 SAVES_PER_STORE = 20_000
-SAMPLE = 200
+TAIL = 10
+SAMPLE = 50
 CALL_TIMEOUT_S = 120
 
 
@@ -53,7 +55,6 @@ class World:
         self.store = str(folder / "store")
         self.acknowledged: dict[str, str] = {}  # RUN@SEQ -> SHA-256
         self.seen: dict[str, str] = {}          # RUN@SEQ -> UUID
-        self.unchecked: list[str] = []
         self.offsets: dict[Path, int] = {}
         self.lock = threading.Lock()
 
@@ -62,7 +63,6 @@ class World:
             before = self.acknowledged.setdefault(address, digest)
             if before != digest:
                 raise Violation(f"{address} was acknowledged for two states: {before} and {digest}")
-            self.unchecked.append(address)
 
     def see(self, run: str, checkpoint: dict) -> None:
         address = f"{run}@{checkpoint['sequence']}"
@@ -89,6 +89,14 @@ class World:
             raise Violation(f"`pawl {' '.join(args)}` exited with {done.returncode}:\n"
                             f"{done.stdout[-2000:].decode(errors='replace')}{done.stderr.decode(errors='replace')}")
         return done
+
+    def tails(self) -> list[str]:
+        """The last saves of every run: what a crash could take first."""
+        runs: dict[str, list[int]] = {}
+        for address in self.acknowledged:
+            run, sequence = address.split("@")
+            runs.setdefault(run, []).append(int(sequence))
+        return [f"{run}@{sequence}" for run, sequences in runs.items() for sequence in sorted(sequences)[-TAIL:]]
 
     def verify(self, addresses: list[str]) -> None:
         listing = self.folder / "verify.log"
@@ -187,7 +195,7 @@ class Patches(OneShots):
 
     def act(self) -> None:
         run, number = self.known["run"], self.known["next"]
-        state = f'{{"done": {number}}}'.encode()
+        state = f'{{"done":{number}}}'.encode()
         process = subprocess.Popen([self.world.pawl, "save", run, "--patch", "--expect-parent", str(number - 1),
                                     "--store", self.world.store],
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -268,7 +276,7 @@ class Torture:
     def leave_store(self) -> None:
         """Everything that was ever acknowledged in it, then it is removed."""
         world = self.world
-        world.verify(sorted(world.acknowledged))
+        self.check_all()
         self.acknowledged += len(world.acknowledged)
         for address, uuid in self.random.sample(sorted(world.seen.items()), min(100, len(world.seen))):
             run = address.split("@")[0]
@@ -295,16 +303,22 @@ class Torture:
     def check(self) -> None:
         world = self.world
         world.collect()
-        fresh, world.unchecked = world.unchecked, []
-        older = self.random.sample(sorted(world.acknowledged), min(SAMPLE, len(world.acknowledged)))
-        world.verify(sorted(set(fresh) | set(older)))
+        sample = self.random.sample(sorted(world.acknowledged), min(SAMPLE, len(world.acknowledged)))
+        world.verify(world.tails() + sample)
         # What the library says, the program says as well.
-        for address in self.random.sample(sorted(world.acknowledged), min(10, len(world.acknowledged))):
+        for address in sample[:10]:
             if sha256(world.call("restore", address).stdout) != world.acknowledged[address]:
                 raise Violation(f"`pawl restore {address}` does not print the state that was acknowledged")
         check_ids(world, self.known[0])
         check_ids(world, self.known[1])
         world.call("fsck")
+        if self.rounds % 2 == 0:
+            self.check_all()
+
+    def check_all(self) -> None:
+        self.world.call("fsck", "--repair")
+        self.world.verify(sorted(self.world.acknowledged))
+        self.world.call("fsck")
 
     def run(self, seconds: float) -> None:
         end = time.monotonic() + seconds

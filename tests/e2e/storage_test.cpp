@@ -176,9 +176,10 @@ TEST_F(FullDisk, SavesFailAsStorageTroubleAndNothingIsLost) {
     for (int i = 1; i <= saved; ++i) {
       ASSERT_TRUE(on_disk({"restore", "r@" + std::to_string(i)}).out == state(i)) << i;
     }
-    EXPECT_EQ(on_disk({"fsck"}).status, 0) << on_disk({"fsck"}).out;
   };
   everything_is_there();
+  // A readable file may have been cut short, while the journal still holds what belongs there.
+  EXPECT_FALSE(contains(on_disk({"fsck", "--json"}).out, R"("severity":"damage")"));
   EXPECT_EQ(on_disk({"restore", "r"}).out, state(saved)) << "what failed is not there";
   EXPECT_EQ(on_disk({"list"}).status, 0);
 
@@ -186,6 +187,8 @@ TEST_F(FullDisk, SavesFailAsStorageTroubleAndNothingIsLost) {
   EXPECT_EQ(on_disk({"save", "r"}, "\"there is space again\"").out, "r@" + std::to_string(saved + 1) + "\n");
   EXPECT_EQ(on_disk({"restore", "r"}).out, "\"there is space again\"");
   everything_is_there();
+  EXPECT_EQ(on_disk({"fsck", "--repair"}).status, 0);
+  EXPECT_EQ(on_disk({"fsck"}).status, 0) << on_disk({"fsck"}).out;
 }
 
 TEST_F(FullDisk, AStoreThatCannotBeMadeIsStorageTrouble) {

@@ -189,6 +189,7 @@ std::string encode_watermark(const Watermark& mark) {
   std::string out = mark.boot_id;
   out.resize(kBootIdBytes, '\0');
   put_int(out, mark.batch_number);
+  put_int(out, mark.segments_named);
   out.resize(kWatermarkBytes - 4, '\0');
   put_int(out, crc32c(out));
   return out;
@@ -203,6 +204,7 @@ std::optional<Watermark> decode_watermark(std::string_view bytes) {
   mark.boot_id = std::string(bytes.substr(0, kBootIdBytes));
   mark.boot_id.resize(std::strlen(mark.boot_id.c_str()));
   mark.batch_number = load_int<std::uint64_t>(bytes.data() + kBootIdBytes);
+  mark.segments_named = load_int<std::uint32_t>(bytes.data() + kBootIdBytes + 8);
   return mark;
 }
 

@@ -111,6 +111,7 @@ struct SegmentScan {
 struct Watermark {
   std::string boot_id;
   std::uint64_t batch_number = 0;
+  std::uint32_t segments_named = 0;  // how many segments' names are known to be durable
   bool operator==(const Watermark&) const = default;
 };
 constexpr std::uint64_t kWatermarkOffset = 512;  // in the owner file, behind its text

@@ -62,6 +62,12 @@ Result<std::unique_ptr<JournalWriter>> JournalWriter::create(const Place& place)
 Result<void> JournalWriter::adopt() {
   PAWL_TRY_ASSIGN(const JournalView view, read_journal(*place_.files, number_, place_.environment.owner.boot_id));
   if (view.damage) return std::unexpected(*view.damage);
+  if (!view.watermark || view.watermark->segments_named != view.segments.size()) {
+    // Whoever made them may have died before their names were synced.
+    PAWL_TRY(place_.files->sync_folder(layout::journal(number_), SyncPoint::segment_name));
+    PAWL_TRY(place_.files->sync_folder(layout::kJournals, SyncPoint::journal_name));
+    PAWL_TRY(place_.files->sync_folder("", SyncPoint::journals_name));
+  }
   PAWL_TRY(open_segments(view));
   PAWL_TRY(confirm_tail(view));
   if (view.torn) PAWL_TRY(set_aside_torn(view));
@@ -89,9 +95,6 @@ Result<void> JournalWriter::open_segments(const JournalView& view) {
   next_batch_ = std::max(view.last_batch, settled) + 1;
   if (view.last_batch == 0) end_ = active_end_ = kSegmentHeaderBytes;
   if (segments_.empty()) {
-    // Whoever made the folders may have died before their names were synced.
-    PAWL_TRY(place_.files->sync_folder(layout::kJournals, SyncPoint::journal_name));
-    PAWL_TRY(place_.files->sync_folder("", SyncPoint::journals_name));
     PAWL_TRY_ASSIGN(Segment first, create_segment(1, 1, 0));
     segments_.push_back(std::move(first));
     end_ = active_end_ = kSegmentHeaderBytes;
@@ -141,7 +144,8 @@ Result<void> JournalWriter::set_aside_torn(const JournalView& view) {
 }
 
 Result<void> JournalWriter::write_watermark(std::uint64_t batch_number) {
-  return owner_->write_at(kWatermarkOffset, encode_watermark({place_.environment.owner.boot_id, batch_number}));
+  const auto named = static_cast<std::uint32_t>(segments_.size());
+  return owner_->write_at(kWatermarkOffset, encode_watermark({place_.environment.owner.boot_id, batch_number, named}));
 }
 
 SegmentHeader JournalWriter::fresh_header(std::uint64_t position, std::uint64_t settled_through) const {

@@ -1,6 +1,7 @@
 #include "adapters/filesystem/publisher.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
@@ -145,6 +146,20 @@ Result<bool> Publisher::publish_checkpoints(std::string_view run, const RunBatch
   return append_lines();
 }
 
+/// A day's file begins behind the last event of the days before.
+Result<std::uint64_t> Publisher::first_event_after_earlier_days(std::string_view run, std::string_view day) {
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run)));
+  const std::string today = fmt::format("events_{}.jsonl", day);
+  std::string newest;
+  for (const FolderEntry& entry : entries) {
+    if (entry.name.ends_with(".jsonl") && entry.name < today) newest = std::max(newest, entry.name);
+  }
+  if (newest.empty()) return 1;
+  PAWL_TRY_ASSIGN(const auto file, files_.open(join_path(layout::events_folder(run), newest), OpenMode::read));
+  PAWL_TRY_ASSIGN(const auto line, last_line_below(*file, std::numeric_limits<std::uint64_t>::max()));
+  return line ? line->number + 1 : 1;
+}
+
 Result<bool> Publisher::publish_events(std::string_view run, const RunBatch& batch, Publish mode) {
   std::size_t begin = 0;
   while (begin < batch.events.size()) {
@@ -152,7 +167,8 @@ Result<bool> Publisher::publish_events(std::string_view run, const RunBatch& bat
     std::size_t end = begin;
     while (end < batch.events.size() && day_of(batch.events[end].text) == day) ++end;
     const auto of_day = std::span(batch.events).subspan(begin, end - begin);
-    PAWL_TRY_ASSIGN(const bool done, append({run, layout::events(run, day), 0}, of_day, mode));
+    PAWL_TRY_ASSIGN(const std::uint64_t first_of_day, first_event_after_earlier_days(run, day));
+    PAWL_TRY_ASSIGN(const bool done, append({run, layout::events(run, day), first_of_day}, of_day, mode));
     if (!done) return false;
     begin = end;
   }
@@ -168,7 +184,7 @@ Result<std::optional<Publisher::Known>> Publisher::append_point(File& file, cons
   // Lazily, what stands there is taken as it is; settling takes only what the journal no longer holds.
   const std::uint64_t limit = mode == Publish::lazy ? last + 1 : first;
   PAWL_TRY_ASSIGN(const auto line, last_line_below(file, limit));
-  const bool starts_here = lines.first_possible == 0 || lines.first_possible == first;
+  const bool starts_here = lines.first_possible == first;
   if (!line && starts_here) return std::optional(Known{first - 1, 0});
   if (line && line->number + 1 >= first) return std::optional(Known{line->number, line->end});
   if (mode == Publish::lazy) return std::optional<Known>();

@@ -54,7 +54,7 @@ class Publisher {
   struct Lines {
     std::string_view run;
     std::string path;
-    std::uint64_t first_possible = 1;  // the number that a file's first line has; 0: any
+    std::uint64_t first_possible = 1;  // the number that a file's first line has
     bool by_sequence = false;          // lines are numbered by the checkpoint's sequence, not by the record's number
   };
   struct Known {
@@ -64,6 +64,7 @@ class Publisher {
   Result<bool> publish_locked(std::string_view run, const RunBatch& batch, Publish mode);
   Result<void> make_folders(std::string_view run, const RunBatch& batch, Publish mode);
   Result<bool> publish_checkpoints(std::string_view run, const RunBatch& batch, Publish mode);
+  Result<std::uint64_t> first_event_after_earlier_days(std::string_view run, std::string_view day);
   Result<bool> publish_events(std::string_view run, const RunBatch& batch, Publish mode);
   Result<void> write_whole(const std::string& path, std::string_view text, Publish mode);
   Result<bool> append(const Lines& lines, std::span<const JournalRecord> records, Publish mode);
