@@ -47,8 +47,10 @@ sanitize: ## Run the tests under the address, undefined behaviour and thread san
 	@tools/install-deps build test clang
 	$(foreach preset,asan ubsan tsan,$(call compile,$(preset)); $(call ctest,$(preset),--preset $(preset));)
 
-torture: build ## Kill writers at random for MINUTES (5) and check what they were promised
-	@tests/crash/torture.py --minutes $(MINUTES)
+torture: ## Kill writers at random for MINUTES (5) and check what they were promised
+	@tools/install-deps build test
+	$(call compile,release,-DPAWL_TESTS=ON,--target pawl torture_writer)
+	tests/crash/torture.py --minutes $(MINUTES)
 
 mutants: ## Break the code on purpose, one place at a time, and see that a test fails
 	@tools/install-deps build test

@@ -202,9 +202,9 @@ TEST_P(FileSystemContract, RemovingIsFineWithWhatIsMissingAndKeepsOpenFiles) {
 TEST_P(FileSystemContract, SyncsSucceed) {
   auto file = open("a", OpenMode::create);
   EXPECT_TRUE(file->sync(SyncPoint::store_file).has_value());
-  EXPECT_TRUE(fs().sync_folder("", SyncPoint::store_name).has_value());
+  EXPECT_TRUE(fs().sync_folder("", SyncPoint::side_name).has_value());
   EXPECT_TRUE(fs().sync_all(SyncPoint::published_all).has_value());
-  EXPECT_EQ(code(fs().sync_folder("missing", SyncPoint::store_name)), Code::outcome_unknown);
+  EXPECT_EQ(code(fs().sync_folder("missing", SyncPoint::side_name)), Code::outcome_unknown);
 }
 
 TEST_P(FileSystemContract, ALockExcludesOtherOpenFilesByteByByte) {

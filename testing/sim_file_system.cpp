@@ -141,9 +141,7 @@ Result<void> SimFileSystem::sync_folder(std::string_view path, SyncPoint point) 
         machine_->sync_as_told(*process_, point, [folder] { sync_names(*folder); });
         return {};
       },
-      [&] {
-        if (folder != nullptr) folder->names.pending.clear();
-      });
+      [] {});
 }
 
 Result<void> SimFileSystem::sync_all(SyncPoint point) {

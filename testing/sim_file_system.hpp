@@ -17,6 +17,8 @@
 //   I/O error   The call fails. A part of a write may have been made.
 //   Failed sync As on Linux: what was unsynced is not written any more by later syncs, which succeed, unless
 //               it is written again; reads go on showing it. Whether the file's size goes the same way is random.
+//               Names are metadata, which file systems journal: where that fails they stop, rather than lose single
+//               names. So after a failed sync of a folder its names are as unsynced as before, and a later one counts.
 //   Lying disk  A sync of a chosen reason succeeds and does nothing, or takes effect later.
 // Not modelled: bit rot, misdirected writes, hard links, renaming a folder into another one.
 //

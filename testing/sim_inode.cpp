@@ -137,10 +137,7 @@ void sync_tree(SimInode& root) {
 }
 
 void fail_sync_tree(SimInode& root, SeededRandom& random) {
-  visit_all(root, [&](SimInode& inode) {
-    inode.content.fail_sync(random);
-    inode.names.pending.clear();
-  });
+  visit_all(root, [&](SimInode& inode) { inode.content.fail_sync(random); });
 }
 
 void lose_tree(const SimInodePtr& root, Loss loss, SeededRandom& random) {

@@ -26,16 +26,16 @@ enum class SyncPoint : std::uint8_t {
   segment_created,   // a new journal segment's zeros and header
   segment_recycled,  // a segment's new header, before it is written again
   segment_name,      // the name of a new segment
-  journal_name,      // the name of a new journal's folder
-  journals_name,     // the name of the folder of journals
+  takeover_name,     // the names of segments that a dead writer made
+  journal_name,      // the name of a journal's folder
+  journals_name,     // the names in the store's folder: that of the journals, and store.json's
   blob,              // a large payload, before the record that refers to it
   blob_name,         // its name
   blob_folder_name,  // the names of the folders on the way to it
   published_file,    // a readable file, before the journal forgets its records
   published_name,    // its name, and those of the folders on the way to it
   published_all,     // the same for many files at once
-  store_file,        // store.json
-  store_name,        // its name
+  store_file,        // store.json, before its name can be durable
   side_file,         // something set aside for people: torn tails, the log of failures
   side_name,         // its name
 };

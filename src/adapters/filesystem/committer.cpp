@@ -7,8 +7,10 @@
 namespace pawl {
 namespace {
 
-/// How long the batching thread lets the savers of the last batch come back before it writes again.
-constexpr std::int64_t kGatherUs = 40;
+/// The batching thread lets the savers of the last batch come back before it writes again: as long as some
+/// more come within a step, and at most for the whole window.
+constexpr std::int64_t kGatherStepUs = 40;
+constexpr std::int64_t kGatherWindowUs = 200;
 
 std::unexpected<Error> earlier_failure() {
   return fail(Error{Code::handle_failed, "an earlier save through this handle failed, and this one builds on it", {},
@@ -54,13 +56,13 @@ void Committer::submit(Commit& commit) {
     return;
   }
   commit.result = earlier_failure();
-  commit.finished.store(1);
+  commit.finished = true;
 }
 
 Result<void> Committer::wait(Commit& commit) {
   Lock lock(mutex_);
   if (!thread_.joinable()) {
-    while (commit.finished.load() == 0) {
+    while (!commit.finished) {
       if (writing_) {
         idle_.wait(lock);
       } else {
@@ -70,12 +72,13 @@ Result<void> Committer::wait(Commit& commit) {
     return commit.result;
   }
   // Alone: write it here. In a crowd the batching thread does better, because it takes all of them.
-  while (commit.finished.load() == 0 && !writing_ && awaited_ == 1 && crowd_ <= 1) write_some(lock);
-  if (commit.finished.load() == 0) {
-    if (!writing_ && (awaited_ == 1 || awaited_ >= crowd_)) work_.notify_one();
-    lock.unlock();
-    commit.finished.wait(0);
-  }
+  while (!commit.finished && !writing_ && awaited_ == 1 && crowd_ <= 1) write_some(lock);
+  if (commit.finished) return commit.result;
+  Wakeup wakeup;
+  commit.parked = &wakeup;
+  if (!writing_ && (awaited_ == 1 || awaited_ >= crowd_)) work_.notify_one();
+  lock.unlock();
+  wakeup.sleep();
   return commit.result;
 }
 
@@ -135,7 +138,8 @@ void Committer::write_some(Lock& lock) {
   const Result<void> result = append_all(taken);
   lock.lock();
   writing_ = false;
-  finish(taken, result);
+  Sleepers sleepers;
+  finish(taken, result, sleepers);
   if (!result) {
     // What was queued meanwhile may build on what has just failed.
     ++epoch_;
@@ -143,13 +147,20 @@ void Committer::write_some(Lock& lock) {
     queued_bytes_ = 0;
     awaited_ = 0;
     deadline_us_ = 0;
-    finish(rest, earlier_failure());
+    finish(rest, earlier_failure(), sleepers);
   }
   idle_.notify_all();
   if (thread_.joinable() && !queue_.empty()) work_.notify_one();
+  if (sleepers.empty()) return;
+  // Not under the mutex: those who wake up first want it for their next save.
+  lock.unlock();
+  for (Wakeup* sleeper : sleepers) sleeper->ring();
+  lock.lock();
 }
 
-void Committer::finish(const Queue& taken, const Result<void>& result) {
+/// From here on a commit that somebody waits for may be gone, unless its saver sleeps: then it is there until
+/// the saver is woken.
+void Committer::finish(const Queue& taken, const Result<void>& result, Sleepers& sleepers) {
   for (Commit* commit : taken) {
     if (!commit->awaited) {
       if (!result) unawaited_failure_ = result;
@@ -157,10 +168,8 @@ void Committer::finish(const Queue& taken, const Result<void>& result) {
       continue;
     }
     commit->result = result;
-    // After the store the waiter may be gone: nothing of it may be touched but the notification's address.
-    std::atomic<std::uint32_t>& finished = commit->finished;
-    finished.store(1);
-    finished.notify_one();
+    commit->finished = true;
+    if (commit->parked != nullptr) sleepers.push_back(commit->parked);
   }
 }
 
@@ -181,6 +190,15 @@ Result<void> Committer::append_all(const Queue& taken) {
   return record_count == 0 ? Result<void>() : append_(body, record_count);
 }
 
+void Committer::gather(Lock& lock) {
+  const std::int64_t until_us = clock_.monotonic_us() + kGatherWindowUs;
+  for (std::size_t seen = 0; awaited_ < crowd_ && awaited_ > seen && !writing_ && !stopping_;) {
+    seen = awaited_;
+    work_.wait_us(lock, kGatherStepUs);
+    if (clock_.monotonic_us() >= until_us) return;
+  }
+}
+
 void Committer::run_thread() {
   Lock lock(mutex_);
   while (!stopping_) {
@@ -192,11 +210,8 @@ void Committer::run_thread() {
       }
       continue;
     }
-    if (awaited_ < crowd_) {
-      work_.wait_us(lock, kGatherUs);
-      if (writing_) continue;
-    }
-    write_some(lock);
+    gather(lock);
+    if (!writing_) write_some(lock);
   }
 }
 

@@ -5,7 +5,8 @@
 // threads cost about two syncs for 64 saves. Without the thread the next saver in line writes for all.
 #pragma once
 
-#include <atomic>
+#include <semaphore.h>
+
 #include <functional>
 #include <memory>
 #include <thread>
@@ -18,16 +19,36 @@
 
 namespace pawl {
 
+/// Lets one thread sleep until another one rings, once. Not std::atomic::wait, which calls sched_yield before it
+/// sleeps: with 64 savers that alone was two needless context switches per save.
+class Wakeup {
+ public:
+  Wakeup() { ::sem_init(&semaphore_, 0, 0); }
+  Wakeup(const Wakeup&) = delete;
+  Wakeup& operator=(const Wakeup&) = delete;
+  ~Wakeup() { ::sem_destroy(&semaphore_); }
+  void sleep() {
+    while (::sem_wait(&semaphore_) != 0) {
+    }  // a signal came first
+  }
+  /// The sleeper may be gone, and this object with it, before the call returns: POSIX allows that.
+  void ring() { ::sem_post(&semaphore_); }
+
+ private:
+  sem_t semaphore_;
+};
+
 /// The records of one save, on their way.
 struct Commit {
   std::string body;
   std::uint32_t record_count = 0;
   std::uint64_t epoch = 0;  // Committer::epoch() when the state that this save builds on was read
 
-  // The committer's.
+  // The committer's, under its mutex.
   Result<void> result;
   bool awaited = true;  // false: nobody waits, it is deleted when it is finished
-  std::atomic<std::uint32_t> finished{0};
+  bool finished = false;
+  Wakeup* parked = nullptr;  // where its saver sleeps; whoever finishes it rings there
 };
 
 class Committer {
@@ -55,13 +76,15 @@ class Committer {
 
  private:
   using Queue = std::vector<Commit*>;
+  using Sleepers = std::vector<Wakeup*>;
 
   void push(Commit& commit) PAWL_REQUIRES(mutex_);
   void write_some(Lock& lock) PAWL_REQUIRES(mutex_);
   Queue take_some() PAWL_REQUIRES(mutex_);
-  void finish(const Queue& taken, const Result<void>& result) PAWL_REQUIRES(mutex_);
+  void finish(const Queue& taken, const Result<void>& result, Sleepers& sleepers) PAWL_REQUIRES(mutex_);
   Result<void> append_all(const Queue& taken);
   [[nodiscard]] bool unawaited_due() const PAWL_REQUIRES(mutex_);
+  void gather(Lock& lock) PAWL_REQUIRES(mutex_);
   void run_thread();
 
   const Append append_;

@@ -31,14 +31,17 @@ Result<void> check_journal(FileSystem& files, const JournalView& journal, CheckR
     report.findings.push_back({Severity::damage, journal.damage->code, journal.damage->where, {}, {}, journal.damage->message,
                                "restore the file from a backup; published checkpoints can be restored by number"});
   }
-  if (journal.torn) {
-    report.findings.push_back({Severity::note, Code::journal_corrupt, layout::journal(journal.number), {}, {},
-                               "the last batch is incomplete: it was being written when its writer stopped, and never acknowledged",
-                               "the next writer sets it aside"});
-  }
   for (const auto& segment : journal.segments) {
     ++report.files;
     const std::string path = layout::segment(journal.number, segment->slot);
+    if (segment->scan.bad_batch && journal.torn) {
+      report.findings.push_back({Severity::note, Code::journal_corrupt, path, {}, {},
+                                 "the last batch is incomplete: it was being written when its writer stopped, and never acknowledged",
+                                 "the next writer sets it aside"});
+    } else if (segment->scan.bad_batch && journal.damage->where != path) {
+      report.findings.push_back({Severity::damage, Code::journal_corrupt, path, {}, {},
+                                 fmt::format("the batch at byte {} is damaged", segment->scan.end), "restore the file from a backup"});
+    }
     PAWL_TRY_ASSIGN(const std::string bytes, files.read_file(path));
     if (!segment->scan.bad_batch && hidden_batch(bytes, segment->scan, segment->header.generation) && !journal.damage) {
       report.findings.push_back({Severity::damage, Code::journal_corrupt, path, {}, {},

@@ -17,6 +17,17 @@ Error busy(std::string message) {
   return Error{Code::store_busy, std::move(message), {}, "try again", 0};
 }
 
+Result<bool> has_segments(FileSystem& files) {
+  PAWL_TRY_ASSIGN(const auto numbers, list_journals(files));
+  for (const std::uint64_t number : numbers) {
+    PAWL_TRY_ASSIGN(const auto entries, files.list(layout::journal(number)));
+    for (const FolderEntry& entry : entries) {
+      if (entry.name.ends_with(".log")) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 FilesystemStore::FilesystemStore(FileSystem& files, const Environment& environment, const FilesystemOptions& options,
@@ -29,11 +40,10 @@ Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(FileSystem& files
   std::unique_ptr<FilesystemStore> store(new FilesystemStore(files, environment, options, std::move(catalogue_path)));
   auto text = files.read_file(layout::kStoreFile, 1ULL << 20);
   if (!text && text.error().code == Code::input_unreadable) {
-    // store.json is durable before anything else is made.
-    PAWL_TRY_ASSIGN(const bool journals, files.exists(layout::kJournals));
-    PAWL_TRY_ASSIGN(const bool runs, files.exists(layout::kRuns));
-    if (!journals && !runs) return store;
-    return fail(Error{Code::store_damaged, "store.json is missing in a store that has runs", std::string(layout::kStoreFile),
+    // store.json and its name are durable before the first journal segment is made.
+    PAWL_TRY_ASSIGN(const bool journals, has_segments(files));
+    if (!journals) return store;
+    return fail(Error{Code::store_damaged, "store.json is missing in a store that has journals", std::string(layout::kStoreFile),
                       "restore the file from a backup", 0});
   }
   if (!text) return std::unexpected(text.error());
@@ -90,7 +100,7 @@ Result<void> FilesystemStore::make_store() {
     PAWL_TRY(file->sync(SyncPoint::store_file));
     PAWL_TRY(files_.rename(temporary, layout::kStoreFile));
   }
-  PAWL_TRY(files_.sync_folder("", SyncPoint::store_name));
+  // Its name is synced with that of the journals, before the first segment is made.
   made_ = true;
   store_id_ = record.id;
   return {};

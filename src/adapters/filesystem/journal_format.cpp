@@ -101,6 +101,19 @@ Result<SegmentHeader> decode_segment_header(std::string_view bytes) {
   return header;
 }
 
+Result<SegmentHeader> choose_segment_header(std::string_view bytes, std::uint64_t& offset, bool& other_is_damaged) {
+  if (bytes.size() < kSegmentHeaderBytes) return fail(Code::journal_corrupt, "a journal segment is too short");
+  constexpr std::uint64_t kSecond = kSegmentHeaderBytes / 2;
+  auto first = decode_segment_header(bytes);
+  auto second = decode_segment_header(bytes.substr(kSecond));
+  if (!first && !second) return first;
+  const bool take_second = !first || (second && second->position > first->position);
+  offset = take_second ? kSecond : 0;
+  const std::string_view other = bytes.substr(take_second ? 0 : kSecond, kSegmentHeaderUsed);
+  other_is_damaged = !(take_second ? first : second) && other.find_first_not_of('\0') != std::string_view::npos;
+  return take_second ? second : first;
+}
+
 void append_record(std::string& body, const JournalRecord& record) {
   put_int(body, static_cast<std::uint8_t>(record.type));
   put_int(body, static_cast<std::uint8_t>(record.flags));

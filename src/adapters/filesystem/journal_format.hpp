@@ -1,6 +1,6 @@
 // The bytes of a journal segment: docs/formats/journal.md.
 //
-//   segment = header (4096 bytes, the first 512 used) , batch , batch , ... , anything
+//   segment = header copy (512 of 2048 bytes used) , header copy (likewise) , batch , batch , ... , anything
 //   batch   = header (64 bytes) , body , zeros to the next multiple of 8
 //   body    = record , record , ...
 //
@@ -42,6 +42,10 @@ struct SegmentHeader {
 };
 
 [[nodiscard]] std::string encode_segment_header(const SegmentHeader& header);
+/// The header in force: of the two copies the valid one with the higher position. A recycling writes the
+/// other copy, so that one that is cut short leaves the old header. `offset` receives where it stands,
+/// `other_is_damaged` whether the other copy is neither valid nor empty.
+[[nodiscard]] Result<SegmentHeader> choose_segment_header(std::string_view bytes, std::uint64_t& offset, bool& other_is_damaged);
 /// journal_corrupt where magic or checksum are wrong, unsupported_version where the format is newer.
 [[nodiscard]] Result<SegmentHeader> decode_segment_header(std::string_view bytes);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 
 #include "adapters/filesystem/layout.hpp"
 
@@ -43,7 +44,11 @@ Result<void> read_segments(FileSystem& files, JournalView& view) {
       return std::unexpected(segment.error());
     }
   }
-  std::ranges::sort(view.segments, {}, [](const auto& segment) { return segment->header.position; });
+  // A segment whose making failed at the last step may have another one's position; it is empty then.
+  std::ranges::sort(view.segments, {}, [](const auto& segment) {
+    const std::vector<Batch>& batches = segment->scan.batches;
+    return std::tuple(segment->header.position, batches.empty(), batches.empty() ? segment->slot : batches.front().number);
+  });
   return {};
 }
 
@@ -51,13 +56,6 @@ Result<void> read_segments(FileSystem& files, JournalView& view) {
 void judge_order(JournalView& view) {
   std::uint64_t expected = 0;
   const SegmentView* bad = nullptr;
-  for (std::size_t i = 1; i < view.segments.size(); ++i) {
-    const std::uint64_t missing = view.segments[i - 1]->header.position + 1;
-    if (view.segments[i]->header.position != missing && !view.damage) {
-      view.damage = damage_at(Error{Code::journal_corrupt, fmt::format("the segment at position {} is missing", missing), {},
-                                    {}, 0}, layout::journal(view.number));
-    }
-  }
   for (const auto& segment : view.segments) {
     const std::string where = layout::segment(view.number, segment->slot);
     for (const Batch& batch : segment->scan.batches) {
@@ -121,8 +119,12 @@ Result<void> read_batches(File& file, SegmentView& view) {
   PAWL_TRY_ASSIGN(const std::uint64_t size, file.size());
   for (std::uint64_t look = kFirstLookBytes;; look *= 4) {
     PAWL_TRY_ASSIGN(view.bytes, file.read_at(0, std::min(look, size)));
-    PAWL_TRY_ASSIGN(view.header, decode_segment_header(view.bytes));
+    bool other_is_damaged = false;
+    PAWL_TRY_ASSIGN(view.header, choose_segment_header(view.bytes, view.header_offset, other_is_damaged));
     view.scan = scan_segment(view.bytes, view.header.generation);
+    // A recycling that was cut short leaves a full segment under its old header. With nothing under this
+    // header, the damaged one was the newer, and what it covers can't be read.
+    if (other_is_damaged && view.scan.batches.empty()) return fail(Code::journal_corrupt, "a journal segment's header is damaged");
     const bool end_is_seen = !view.scan.bad_batch && view.scan.end + kBatchHeaderBytes <= view.bytes.size();
     if (end_is_seen || view.bytes.size() >= size) return {};
   }
@@ -216,8 +218,10 @@ Result<bool> JournalSnapshot::still_valid(FileSystem& files) const {
   for (const JournalView& journal : journals_) {
     for (const auto& segment : journal.segments) {
       PAWL_TRY_ASSIGN(const auto file, files.open(layout::segment(journal.number, segment->slot), OpenMode::read));
-      PAWL_TRY_ASSIGN(const std::string bytes, file->read_at(0, kSegmentHeaderUsed));
-      const auto header = decode_segment_header(bytes);
+      PAWL_TRY_ASSIGN(const std::string bytes, file->read_at(0, kSegmentHeaderBytes));
+      std::uint64_t offset = 0;
+      bool other_is_damaged = false;
+      const auto header = choose_segment_header(bytes, offset, other_is_damaged);
       if (!header || *header != segment->header) return false;
     }
   }

@@ -16,6 +16,7 @@ namespace pawl {
 struct SegmentView {
   std::uint64_t slot = 0;  // number in the file's name
   SegmentHeader header;
+  std::uint64_t header_offset = 0;  // which copy it is
   std::string bytes;  // up to the last valid batch, or all of it where something is bad
   SegmentScan scan;   // views into `bytes`
 };

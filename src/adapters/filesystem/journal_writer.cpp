@@ -64,7 +64,7 @@ Result<void> JournalWriter::adopt() {
   if (view.damage) return std::unexpected(*view.damage);
   if (!view.watermark || view.watermark->segments_named != view.segments.size()) {
     // Whoever made them may have died before their names were synced.
-    PAWL_TRY(place_.files->sync_folder(layout::journal(number_), SyncPoint::segment_name));
+    PAWL_TRY(place_.files->sync_folder(layout::journal(number_), SyncPoint::takeover_name));
     PAWL_TRY(place_.files->sync_folder(layout::kJournals, SyncPoint::journal_name));
     PAWL_TRY(place_.files->sync_folder("", SyncPoint::journals_name));
   }
@@ -83,6 +83,7 @@ Result<void> JournalWriter::open_segments(const JournalView& view) {
     Segment segment;
     segment.slot = seen->slot;
     segment.header = seen->header;
+    segment.header_offset = seen->header_offset;
     PAWL_TRY_ASSIGN(segment.file, place_.files->open(layout::segment(number_, seen->slot), OpenMode::write));
     settled = std::max(settled, seen->header.settled_through);
     if (!seen->scan.batches.empty()) {
@@ -281,18 +282,23 @@ Result<void> JournalWriter::recycle(const FullSegment& segment) {
   const Lock growing(grow_mutex_);
   SegmentHeader header;
   std::shared_ptr<File> file;
+  std::uint64_t header_offset = 0;
   {
     const Lock guard(mutex_);
     PAWL_ASSERT(active_ > 0 && segments_.front().slot == segment.slot);
     header = fresh_header(segments_.back().header.position + 1, segments_.front().last_batch);
     file = segments_.front().file;
+    header_offset = segments_.front().header_offset;
   }
-  PAWL_TRY(file->write_at(0, encode_segment_header(header)));
+  // Into the other copy: if this write is cut short, the old header stands, and what it covers is settled.
+  const std::uint64_t other = kSegmentHeaderBytes / 2 - header_offset;
+  PAWL_TRY(file->write_at(other, encode_segment_header(header)));
   PAWL_TRY(file->sync(SyncPoint::segment_recycled));
   const Lock guard(mutex_);
   Segment reborn = std::move(segments_.front());
   segments_.erase(segments_.begin());
   reborn.header = header;
+  reborn.header_offset = other;
   reborn.last_batch = 0;
   segments_.push_back(std::move(reborn));
   --active_;

@@ -61,6 +61,7 @@ class JournalWriter {
   struct Segment {
     std::uint64_t slot = 0;
     SegmentHeader header;
+    std::uint64_t header_offset = 0;
     std::shared_ptr<File> file;
     std::uint64_t last_batch = 0;
   };

@@ -239,11 +239,11 @@ TEST_F(PosixFileSystemTest, SyncsAreCountedByReason) {
   auto file = open("a", OpenMode::create);
   ASSERT_TRUE(file->sync(SyncPoint::journal_batch).has_value());
   ASSERT_TRUE(file->sync(SyncPoint::journal_batch).has_value());
-  ASSERT_TRUE(fs_->sync_folder("", SyncPoint::store_name).has_value());
+  ASSERT_TRUE(fs_->sync_folder("", SyncPoint::side_name).has_value());
   ASSERT_TRUE(fs_->sync_all(SyncPoint::published_all).has_value());
   auto counts = fs_->sync_counts();
   EXPECT_EQ(counts[static_cast<std::size_t>(SyncPoint::journal_batch)], 2U);
-  EXPECT_EQ(counts[static_cast<std::size_t>(SyncPoint::store_name)], 1U);
+  EXPECT_EQ(counts[static_cast<std::size_t>(SyncPoint::side_name)], 1U);
   EXPECT_EQ(counts[static_cast<std::size_t>(SyncPoint::published_all)], 1U);
   EXPECT_EQ(counts[static_cast<std::size_t>(SyncPoint::blob)], 0U);
 }

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# A worker that survives being killed: worker.sh PAWL RUN UNITS DONE
+#
+# Does UNITS units of work one after the other. After each it saves its whole state with `pawl save`, and
+# only then, when RUN@SEQ came back, notes the unit in the file DONE. Started again, it asks `pawl restore`
+# where it was. PAWL_STORE names the store.
+set -euo pipefail
+pawl=$1 run=$2 units=$3 done_file=$4
+
+state=$("$pawl" restore "$run" 2>/dev/null) || state='{"unit": 0, "total": 0}'
+unit=$(sed -E 's/.*"unit": ([0-9]+).*/\1/' <<<"$state")
+total=$(sed -E 's/.*"total": ([0-9]+).*/\1/' <<<"$state")
+
+while [ "$unit" -lt "$units" ]; do
+  unit=$((unit + 1))
+  total=$((total + unit * unit)) # the work
+  address=$("$pawl" save "$run" <<<"{\"unit\": $unit, \"total\": $total}")
+  printf '%s %s\n' "$unit" "$address" >>"$done_file"
+done

@@ -1,0 +1,233 @@
+// Fail the Nth call: every call of every operation fails once, and from then on, in every way it can.
+// Never a false acknowledgement, never a lost one, and whoever opens the store next sees only what is on the disk.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "testing/filesystem_under_test.hpp"
+#include "testing/manual_environment.hpp"
+#include "testing/sim_file_system.hpp"
+
+namespace pawl::testing {
+namespace {
+
+RunId run_id(std::string_view name) { return *RunId::parse(name); }
+
+std::string big(char letter) { return "\"" + std::string(3000, letter) + "\""; }
+
+/// A machine with a store on it that holds two saves, one of them in a dead process's journal.
+class Machine {
+ public:
+  explicit Machine(std::uint64_t seed) : disk_(seed), random_(seed) {}
+
+  std::unique_ptr<FilesystemStore> open(SimFileSystem& files) {
+    auto store = FilesystemStore::open(files, {&clock_, &random_, sim_owner(disk_.boot_id(), ++pids_)}, small_options(), "");
+    return store ? std::move(*store) : nullptr;
+  }
+  void prepare() {
+    SimFileSystem files(disk_);
+    const auto store = open(files);
+    const auto writer = store->open_run(run_id("old"), {});
+    acknowledge("old", (*writer)->save({.body = "[1]"}), "[1]");
+    acknowledge("old", (*writer)->save({.body = big('a')}), big('a'));
+    files.kill();
+  }
+  void acknowledge(const std::string& run, const Result<Saved>& saved, const std::string& state) {
+    attempted_.insert({run, state});
+    if (saved) promised_[{run, saved->sequence.value}] = state;
+  }
+  /// Everything promised is there, and nothing that was never saved. "" where that holds.
+  std::string verify() {
+    SimFileSystem files(disk_);
+    const auto reader = open(files);
+    if (!reader) return "the store can't be opened";
+    for (const auto& [key, state] : promised_) {
+      Which which{.by = Which::By::sequence, .sequence = {key.second}};
+      const auto restored = reader->restore(run_id(key.first), which);
+      if (!restored) return fmt::format("{}@{} is lost: {}", key.first, key.second, describe(restored.error()));
+      if (restored->state != state) return fmt::format("{}@{} has changed", key.first, key.second);
+    }
+    for (const std::string run : {"old", "new"}) {
+      const auto latest = reader->restore(run_id(run), {});
+      if (!latest && latest.error().code != Code::run_not_found) return describe(latest.error());
+      if (latest && !attempted_.contains({run, latest->state})) return fmt::format("{} holds what was never saved", run);
+      if (latest) promised_[{run, latest->info.sequence.value}] = latest->state;
+    }
+    return {};
+  }
+  /// A healthy process goes on, and what it is told is true even after a power loss.
+  std::string go_on() {
+    {
+      SimFileSystem files(disk_);
+      const auto store = open(files);
+      if (!store) return "the store can't be opened afterwards";
+      for (const std::string run : {"old", "new"}) {
+        const auto writer = store->open_run(run_id(run), {});
+        if (!writer) return fmt::format("{} can't be opened afterwards: {}", run, describe(writer.error()));
+        const std::string state = fmt::format("[\"after\",\"{}\"]", run);
+        const auto saved = (*writer)->save({.body = state, .duplicates = Duplicates::write});
+        if (!saved) return fmt::format("{} can't be saved afterwards: {}", run, describe(saved.error()));
+        acknowledge(run, saved, state);
+      }
+      if (const auto settled = store->settle_all(); !settled) return describe(settled.error());
+    }
+    disk_.power_loss(Loss::drop_all);
+    return verify();
+  }
+
+  SimDisk disk_;
+  ManualClock clock_;
+  SeededRandom random_;
+
+ private:
+  std::map<std::pair<std::string, std::uint64_t>, std::string> promised_;
+  std::set<std::pair<std::string, std::string>> attempted_;
+  std::uint64_t pids_ = 10;
+};
+
+/// What the process under fault does. Its results may all be errors; what it is told must be true.
+using Scenario = std::function<void(Machine&, SimFileSystem&)>;
+
+void save_some(Machine& machine, SimFileSystem& files) {
+  const auto store = machine.open(files);
+  if (!store) return;
+  for (const std::string run : {"new", "old"}) {
+    const auto writer = store->open_run(run_id(run), {});
+    if (!writer) continue;
+    for (const std::string& state : {std::string("[1,2]"), std::string("[1,2,3]"), big('b'), std::string("{\n}")}) {
+      const auto saved = (*writer)->save({.body = state, .duplicates = Duplicates::write, .events = {{"note", "{}"}}});
+      machine.acknowledge(run, saved, state);
+    }
+  }
+}
+
+void save_and_settle(Machine& machine, SimFileSystem& files) {
+  const auto store = machine.open(files);
+  if (!store) return;
+  {
+    const auto writer = store->open_run(run_id("old"), {});
+    if (writer) machine.acknowledge("old", (*writer)->save({.body = "[7]"}), "[7]");
+  }
+  static_cast<void>(store->publish_lazily());
+  static_cast<void>(store->settle_all());
+  const auto writer = store->open_run(run_id("new"), {});
+  if (writer) machine.acknowledge("new", (*writer)->save({.body = "[8]"}), "[8]");
+}
+
+void rotate_often(Machine& machine, SimFileSystem& files) {
+  const auto store = machine.open(files);
+  if (!store) return;
+  const auto writer = store->open_run(run_id("new"), {});
+  if (!writer) return;
+  for (int i = 0; i < 40; ++i) {
+    const std::string state = fmt::format("[{},\"{}\"]", i, std::string(1500, static_cast<char>('a' + i % 26)));
+    machine.acknowledge("new", (*writer)->save({.body = state}), state);
+  }
+}
+
+void read_and_repair(Machine& machine, SimFileSystem& files) {
+  const auto store = machine.open(files);
+  if (!store) return;
+  static_cast<void>(store->restore(run_id("old"), {}));
+  static_cast<void>(store->runs(10));
+  static_cast<void>(store->checkpoints(run_id("old"), {}, 10));
+  static_cast<void>(store->check({}, Repair::yes));
+}
+
+std::uint64_t fail_each_call(const Scenario& scenario, Fault::What what, bool persistent) {
+  std::uint64_t fired = 0;
+  for (std::uint64_t nth = 1;; ++nth) {
+    Machine machine(nth);
+    machine.prepare();
+    bool fires = false;
+    {
+      SimFileSystem files(machine.disk_);
+      files.inject({what, nth, persistent});
+      scenario(machine, files);
+      fires = files.faults_fired() > 0;
+      // Half of the time the process is killed, half of the time it has ended in order.
+      if (nth % 2 == 0) files.kill();
+    }
+    const std::string where = fmt::format("call {} ({}, {})", nth, static_cast<int>(what), persistent ? "persistent" : "transient");
+    EXPECT_EQ(machine.verify(), "") << where << ", same boot";
+    machine.disk_.power_loss(nth % 3 == 0 ? Loss::drop_all : Loss::random);
+    EXPECT_EQ(machine.verify(), "") << where << ", after power loss";
+    EXPECT_EQ(machine.go_on(), "") << where << ", going on";
+    if (!fires || ::testing::Test::HasFailure()) return fired;
+    ++fired;
+  }
+}
+
+struct Trouble {
+  const char* name;
+  Scenario scenario;
+};
+
+class FailNth : public ::testing::TestWithParam<std::tuple<Trouble, Fault::What, bool>> {};
+
+TEST_P(FailNth, NeverAcknowledgesFalselyAndLosesNothing) {
+  const auto& [trouble, what, persistent] = GetParam();
+  const std::uint64_t fired = fail_each_call(trouble.scenario, what, persistent);
+  EXPECT_GT(fired, 3U) << "the fault hardly ever fired";
+}
+
+std::string name_of(const ::testing::TestParamInfo<FailNth::ParamType>& info) {
+  static constexpr const char* kWhat[] = {"enospc", "eio", "short_write", "sync_fails"};
+  return fmt::format("{}_{}_{}", std::get<0>(info.param).name, kWhat[std::get<1>(info.param)], std::get<2>(info.param) ? "persistent" : "transient");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Call, FailNth,
+    ::testing::Combine(::testing::Values(Trouble{"save", save_some}, Trouble{"settle", save_and_settle}, Trouble{"rotate", rotate_often},
+                                         Trouble{"repair", read_and_repair}),
+                       ::testing::Values(Fault::enospc, Fault::eio, Fault::short_write_then_enospc, Fault::sync_fails), ::testing::Bool()),
+    name_of);
+
+TEST(FailedSync, MakesTheHandleRefuseWithOutcomeUnknownThenHandleFailed) {
+  Machine machine(5);
+  machine.prepare();
+  SimFileSystem files(machine.disk_);
+  const auto store = machine.open(files);
+  const auto writer = store->open_run(run_id("new"), {});
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE((*writer)->save({.body = "[1]"}));
+  files.inject({Fault::sync_fails, files.fallible_calls() + 1, false});
+  const auto unknown = (*writer)->save({.body = "[2]", .caller_id = "two"});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, Code::outcome_unknown);
+  const auto refused = (*writer)->save({.body = "[3]"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::handle_failed);
+  const auto other = store->open_run(run_id("other"), {});
+  const auto refused_too = other ? (*other)->save({.body = "[4]"}) : Result<Saved>(std::unexpected(other.error()));
+  ASSERT_FALSE(refused_too);
+  EXPECT_EQ(refused_too.error().code, Code::handle_failed);
+}
+
+TEST(FailedSync, RepeatingTheSaveWithItsIdThroughANewHandleDoesNotDoubleIt) {
+  Machine machine(6);
+  machine.prepare();
+  {
+    SimFileSystem files(machine.disk_);
+    const auto store = machine.open(files);
+    const auto writer = store->open_run(run_id("new"), {});
+    ASSERT_TRUE((*writer)->save({.body = "[1]"}));
+    files.inject({Fault::sync_fails, files.fallible_calls() + 1, false});
+    ASSERT_FALSE((*writer)->save({.body = "[2]", .caller_id = "two"}));
+  }
+  SimFileSystem files(machine.disk_);
+  const auto store = machine.open(files);
+  const auto writer = store->open_run(run_id("new"), {});
+  ASSERT_TRUE(writer);
+  const auto again = (*writer)->save({.body = "[2]", .caller_id = "two"});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->sequence.value, 2U);
+  EXPECT_EQ((*writer)->info().latest.value, 2U);
+  machine.disk_.power_loss(Loss::drop_all);
+  SimFileSystem after(machine.disk_);
+  const auto reader = machine.open(after);
+  EXPECT_EQ(reader->restore(run_id("new"), {})->state, "[2]");
+}
+
+}  // namespace
+}  // namespace pawl::testing
