@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> only;
   Settings settings;
   bool quick = false;
-  app.add_option("--dir", folder, "where to measure; emptied before and removed after (build/bench-data)");
+  app.add_option("--dir", folder, "where to measure, in a folder of its own that is removed after (build/bench-data)");
   app.add_option("--json", json, "also write the results to this file");
   app.add_option("--seconds-per", settings.seconds_per, "seconds of a turn (threads), or in all (sustained)");
   app.add_option("--only", only, "only these: " + names())->delimiter(',');

@@ -65,6 +65,14 @@ Scenario measure_cpu(const Settings&) {
     states.push_back(parted.text());
   }
   measure_parts(scenario, "100 KB, 1 KB new", states);
+  Conversation talk(11);
+  for (int i = 0; i < 1000; ++i) talk.grow(500);
+  states.clear();
+  for (int i = 0; i < 10; ++i) {
+    talk.grow(500);
+    states.push_back(talk.text());
+  }
+  measure_parts(scenario, "500 KB, 500 B new", states);
   return scenario;
 }
 

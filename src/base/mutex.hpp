@@ -12,6 +12,8 @@
 #endif
 #define PAWL_GUARDED_BY(x) PAWL_ATTRIBUTE(guarded_by(x))
 #define PAWL_REQUIRES(x) PAWL_ATTRIBUTE(requires_capability(x))
+// For a function that lets go of its caller's Lock for a while: the analysis can't see which mutex it is.
+#define PAWL_LETS_GO PAWL_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace pawl {
 

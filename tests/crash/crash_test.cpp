@@ -4,28 +4,36 @@
 // PAWL_CRASH_SEEDS sets how many schedules are run; PAWL_CRASH_SEED runs one of them.
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <cstdlib>
+#include <iostream>
 
 #include "tests/crash/crash_world.hpp"
 
 namespace pawl::testing {
 namespace {
 
+constexpr std::uint64_t kQuarters = 4;
+constexpr std::uint64_t kPostponedOps = 24;
+constexpr std::uint64_t kMutantSeedsMax = 5'000;
+
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   const char* text = std::getenv(variable);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-TEST(CrashTest, NothingAcknowledgedIsLostInTwentyThousandSchedules) {
+/// The schedules in quarters, which ctest runs side by side.
+class CrashTest : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(CrashTest, NothingAcknowledgedIsLost) {
   const std::uint64_t only = number_from("PAWL_CRASH_SEED", 0);
-  const std::uint64_t first = only != 0 ? only : 1;
-  const std::uint64_t last = only != 0 ? only : number_from("PAWL_CRASH_SEEDS", 20'000);
+  const std::uint64_t seeds = number_from("PAWL_CRASH_SEEDS", 20'000) / kQuarters;
+  const std::uint64_t first = only != 0 ? only : GetParam() * seeds + 1;
+  const std::uint64_t last = only != 0 ? only : first + seeds - 1;
   CrashWorld::Counts sum;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     CrashWorld world(seed, {});
     const auto violation = world.run();
-    ASSERT_FALSE(violation) << "seed " << seed << ": " << *violation;
+    ASSERT_FALSE(violation) << "PAWL_CRASH_SEED=" << seed << ": " << *violation;
     sum.acknowledged += world.counts().acknowledged;
     sum.kills += world.counts().kills;
     sum.power_losses += world.counts().power_losses;
@@ -33,18 +41,17 @@ TEST(CrashTest, NothingAcknowledgedIsLostInTwentyThousandSchedules) {
     sum.nested += world.counts().nested;
     sum.settles += world.counts().settles;
   }
-  std::printf("%llu schedules: %llu acknowledged saves, %llu kills, %llu power losses, %llu reads beside writers, %llu nested "
-              "actions, %llu settles\n",
-              static_cast<unsigned long long>(last - first + 1), static_cast<unsigned long long>(sum.acknowledged),
-              static_cast<unsigned long long>(sum.kills), static_cast<unsigned long long>(sum.power_losses),
-              static_cast<unsigned long long>(sum.reads), static_cast<unsigned long long>(sum.nested),
-              static_cast<unsigned long long>(sum.settles));
+  std::cout << fmt::format("{} schedules: {} acknowledged saves, {} kills, {} power losses, {} reads beside writers, {} nested "
+                           "actions, {} settles\n",
+                           last - first + 1, sum.acknowledged, sum.kills, sum.power_losses, sum.reads, sum.nested, sum.settles);
   // Each kind of trouble really occurred.
   EXPECT_GT(sum.acknowledged, 0U);
   EXPECT_GT(sum.kills, 0U);
   EXPECT_GT(sum.power_losses, 0U);
   EXPECT_GT(sum.nested, 0U);
 }
+
+INSTANTIATE_TEST_SUITE_P(Quarter, CrashTest, ::testing::Range(std::uint64_t{0}, kQuarters));
 
 /// How many schedules it takes until the suite notices; 0: it does not.
 std::uint64_t schedules_until_noticed(const Mutation& mutation, std::uint64_t seeds_max) {
@@ -59,16 +66,16 @@ class EverySync : public ::testing::TestWithParam<int> {};
 
 TEST_P(EverySync, IsNeeded) {
   const auto point = static_cast<SyncPoint>(GetParam());
-  const std::uint64_t seeds = schedules_until_noticed({.ignored = point}, 20'000);
+  const std::uint64_t seeds = schedules_until_noticed({.ignored = point}, kMutantSeedsMax);
   EXPECT_NE(seeds, 0U) << "without the sync '" << to_text(point) << "' nothing is lost";
-  std::printf("without %s: noticed in schedule %llu\n", std::string(to_text(point)).c_str(), static_cast<unsigned long long>(seeds));
+  std::cout << fmt::format("without {}: noticed in schedule {}\n", to_text(point), seeds);
 }
 
 TEST_P(EverySync, MustComeBeforeWhatFollowsIt) {
   const auto point = static_cast<SyncPoint>(GetParam());
-  const std::uint64_t seeds = schedules_until_noticed({.postponed = point, .postponed_ops = 2}, 20'000);
+  const std::uint64_t seeds = schedules_until_noticed({.postponed = point, .postponed_ops = kPostponedOps}, kMutantSeedsMax);
   EXPECT_NE(seeds, 0U) << "with the sync '" << to_text(point) << "' postponed nothing is lost";
-  std::printf("%s postponed: noticed in schedule %llu\n", std::string(to_text(point)).c_str(), static_cast<unsigned long long>(seeds));
+  std::cout << fmt::format("{} postponed: noticed in schedule {}\n", to_text(point), seeds);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sync, EverySync, ::testing::Range(0, static_cast<int>(kSyncPointCount)),

@@ -32,8 +32,8 @@ from pathlib import Path
 WRITERS = 3
 RUNS_PER_WRITER = 3
 SAVES_PER_STORE = 20_000
-TAIL = 10
-SAMPLE = 50
+TAIL = 5
+SAMPLE = 30
 CALL_TIMEOUT_S = 120
 
 
@@ -322,19 +322,17 @@ class Torture:
 
     def run(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        self.begin_store()
-        while True:
-            left = end - time.monotonic()
-            if left <= 0:
-                break
+        while (left := end - time.monotonic()) > 0:
+            if self.world is None:
+                self.begin_store()
             self.rounds += 1
-            self.round(min(left, self.random.uniform(0.5, 5.0)))
+            self.round(min(left, self.random.uniform(0.5, 8.0)))
             print(f"  round {self.rounds}: {self.kills} kills, {self.acknowledged + len(self.world.acknowledged)} "
                   "acknowledged saves, all there", flush=True)
             if len(self.world.acknowledged) > SAVES_PER_STORE:
                 self.leave_store()
-                self.begin_store()
-        self.leave_store()
+        if self.world is not None:
+            self.leave_store()
 
 
 def parse() -> argparse.Namespace:

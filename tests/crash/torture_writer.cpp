@@ -84,8 +84,11 @@ class Log {
   }
 }
 
+constexpr unsigned kLifetimeMaxS = 60;
+
 int write(const std::string& store_path, const char* log_path, std::uint64_t seed,
           const std::vector<std::string>& names) {
+  ::alarm(kLifetimeMaxS);  // should nobody be left to kill it
   pawl::Result<pawl::Pawl> store = pawl::Pawl::open(store_path);
   if (!store) return fail("opening the store", store.error());
   const Log log(log_path);

@@ -66,6 +66,15 @@ class Statement {
     return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
   }
   [[nodiscard]] std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
+  /// A letter per column: 't' for text, 'i' for an integer. One damaged bit makes a blob of a text, with the same
+  /// bytes, and then no query finds it.
+  [[nodiscard]] bool has_types(std::string_view letters) const {
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+      const int expected = letters[i] == 't' ? SQLITE_TEXT : SQLITE_INTEGER;
+      if (sqlite3_column_type(statement_, static_cast<int>(i)) != expected) return false;
+    }
+    return true;
+  }
 
  private:
   sqlite3_stmt* statement_ = nullptr;
@@ -78,6 +87,13 @@ Result<Database> open_database(const std::string& path, int flags) {
   Database database(raw);
   if (code != SQLITE_OK) return fail(sqlite_error(database.get(), path));
   sqlite3_busy_timeout(database.get(), kBusyTimeoutMs);
+  return database;
+}
+
+/// For reading. Writable where that is possible: only so can SQLite undo a change that a crash cut short.
+Result<Database> open_for_reading(const std::string& path) {
+  auto database = open_database(path, SQLITE_OPEN_READWRITE);
+  if (!database) return open_database(path, SQLITE_OPEN_READONLY);
   return database;
 }
 
@@ -103,6 +119,7 @@ Result<RunInfo> run_of(const Statement& row, const std::string& path) {
     return fail(Error{Code::store_damaged, "a row of the catalogue does not have its checksum", path,
                       "delete catalogue.db; it is rebuilt from the runs' files", 0});
   };
+  if (!row.has_types("ttiiiiiittti")) return damaged();
   const auto id = RunId::parse(row.text(0));
   const auto uuid = Uuid::parse(row.text(1));
   if (!id || !uuid) return damaged();
@@ -115,9 +132,13 @@ Result<RunInfo> run_of(const Statement& row, const std::string& path) {
   return run;
 }
 
-CatalogueSave save_of(const Statement& row) {
-  return {row.text(0), row.text(1), {static_cast<std::uint64_t>(row.number(2))}, Uuid::parse(row.text(3)).value_or(Uuid{}),
-          row.text(4), static_cast<Kind>(row.number(5)), row.text(6)};
+Result<CatalogueSave> save_of(const Statement& row, const std::string& path) {
+  const bool typed = row.has_types("ttittiti");
+  CatalogueSave save{row.text(0), row.text(1), {static_cast<std::uint64_t>(row.number(2))},
+                     Uuid::parse(row.text(3)).value_or(Uuid{}), row.text(4), static_cast<Kind>(row.number(5)), row.text(6)};
+  if (typed && check_of(save) == row.number(7)) return save;
+  return fail(Error{Code::store_damaged, "a row of the catalogue does not have its checksum", path,
+                    "delete catalogue.db; it is rebuilt from the runs' files", 0});
 }
 
 Result<void> insert(sqlite3* database, const CatalogueUpdate& update, const std::string& path) {
@@ -149,7 +170,7 @@ Result<void> insert(sqlite3* database, const CatalogueUpdate& update, const std:
 Catalogue::Catalogue(std::string path) : path_(std::move(path)) {}
 
 bool Catalogue::usable() const {
-  const auto database = open_database(path_, SQLITE_OPEN_READONLY);
+  const auto database = open_for_reading(path_);
   if (!database) return false;
   // A catalogue gets its format number as the last act of being built.
   Statement version(database->get(), "PRAGMA user_version");
@@ -160,7 +181,7 @@ bool Catalogue::usable() const {
 }
 
 std::string Catalogue::find_fault() const {
-  const auto database = open_database(path_, SQLITE_OPEN_READONLY);
+  const auto database = open_for_reading(path_);
   if (!database) return database.error().message;
   Statement check(database->get(), "PRAGMA integrity_check(1)");
   if (check.step() != SQLITE_ROW) return "SQLite can't check it";
@@ -173,7 +194,7 @@ std::string Catalogue::find_fault() const {
   if (code != SQLITE_DONE) return "its rows can't be read";
   Statement saves(database->get(), "SELECT * FROM saves");
   while ((code = saves.step()) == SQLITE_ROW) {
-    if (check_of(save_of(saves)) != saves.number(7)) return "a row of the catalogue does not have its checksum";
+    if (const auto save = save_of(saves, path_); !save) return save.error().message;
   }
   return code == SQLITE_DONE ? "" : "its rows can't be read";
 }
@@ -186,7 +207,7 @@ Result<void> Catalogue::record(const CatalogueUpdate& update) {
 }
 
 Result<std::vector<RunInfo>> Catalogue::newest(std::size_t limit) const {
-  PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READONLY));
+  PAWL_TRY_ASSIGN(const Database database, open_for_reading(path_));
   Statement rows(database.get(), "SELECT * FROM runs ORDER BY updated DESC, run LIMIT ?");
   rows.bind(static_cast<std::int64_t>(std::min<std::size_t>(limit, std::size_t{1} << 40)));
   std::vector<RunInfo> found;
@@ -200,17 +221,13 @@ Result<std::vector<RunInfo>> Catalogue::newest(std::size_t limit) const {
 }
 
 Result<std::optional<CatalogueSave>> Catalogue::find_save(std::string_view run, std::string_view caller_id) const {
-  PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READONLY));
+  PAWL_TRY_ASSIGN(const Database database, open_for_reading(path_));
   Statement rows(database.get(), "SELECT * FROM saves WHERE run=? AND caller=?");
   rows.bind(run).bind(caller_id);
   const int code = rows.step();
   if (code == SQLITE_DONE) return std::optional<CatalogueSave>();
   if (code != SQLITE_ROW) return fail(sqlite_error(database.get(), path_));
-  CatalogueSave save = save_of(rows);
-  if (check_of(save) != rows.number(7)) {
-    return fail(Error{Code::store_damaged, "a row of the catalogue does not have its checksum", path_,
-                      "delete catalogue.db; it is rebuilt from the runs' files", 0});
-  }
+  PAWL_TRY_ASSIGN(CatalogueSave save, save_of(rows, path_));
   return std::optional(std::move(save));
 }
 
@@ -236,7 +253,7 @@ Result<void> Catalogue::rebuild(
 }
 
 Result<std::uint64_t> Catalogue::count_runs() const {
-  PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READONLY));
+  PAWL_TRY_ASSIGN(const Database database, open_for_reading(path_));
   Statement count(database.get(), "SELECT count(*) FROM runs");
   if (count.step() != SQLITE_ROW) return fail(sqlite_error(database.get(), path_));
   return static_cast<std::uint64_t>(count.number(0));

@@ -45,7 +45,10 @@ Result<RecordView> decode_as(std::string_view text, std::uint32_t seed, Sequence
 struct FileLines {
   std::vector<RecordView> records;
   std::optional<Error> bad;
+  std::string_view rest;  // from the bad one on
 };
+
+bool is_cut_short(std::string_view copy, std::string_view whole) { return copy.size() < whole.size() && whole.starts_with(copy); }
 
 FileLines decode_lines(std::string_view text, std::uint32_t seed, Sequence base) {
   FileLines lines;
@@ -55,6 +58,7 @@ FileLines decode_lines(std::string_view text, std::uint32_t seed, Sequence base)
     if (record && !complete) record = fail(Code::checkpoint_corrupt, "its line is not complete");
     if (!record) {
       lines.bad = record.error();
+      lines.rest = text.substr(static_cast<std::size_t>(line.data() - text.data()));
       return false;
     }
     lines.records.push_back(*record);
@@ -73,7 +77,7 @@ Result<void> read_whole(FileSystem& files, std::string_view run, std::uint32_t s
     chain.whole_text = std::make_unique<std::string>(std::move(*text));
     record = decode_as(*chain.whole_text, seed, chain.base);
   }
-  if (!record && text && copy != nullptr) chain.bad_copies.push_back(chain.base);
+  if (!record && text && copy != nullptr) chain.bad_copies.push_back({chain.base, is_cut_short(*chain.whole_text, copy->text)});
   if (copy != nullptr) record = decode_as(copy->text, seed, chain.base);
   if (record) {
     chain.links.push_back({*record, copy != nullptr});
@@ -130,7 +134,7 @@ Result<Chain> read_chain(FileSystem& files, std::string_view run, std::uint32_t 
       }
       break;
     }
-    if (bad_line) chain.bad_copies.push_back(next);
+    if (bad_line) chain.bad_copies.push_back({next, is_cut_short(lines.rest, copy->text)});
     auto record = decode_as(copy->text, seed, next);
     if (!record) {
       chain.damage = in_run(record.error(), run, next, std::string(layout::kJournals));

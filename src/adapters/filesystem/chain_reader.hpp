@@ -14,6 +14,12 @@
 
 namespace pawl {
 
+/// A copy in a file that does not fit, of a record that a journal holds.
+struct BadCopy {
+  Sequence sequence;
+  bool cut_short = false;  // its beginning is right: whoever wrote it did not come to the end
+};
+
 struct ChainLink {
   RecordView record;
   bool from_journal = false;
@@ -25,7 +31,7 @@ struct Chain {
   std::vector<ChainLink> links;      // base, base + 1, ... without a gap
   std::optional<Error> damage;       // why it ends before it should
   Sequence damaged;                  // which one that is
-  std::vector<Sequence> bad_copies;  // lines of the file that are damaged, and that the journal holds
+  std::vector<BadCopy> bad_copies;
   std::optional<Error> bad_line;     // the file of differences ends in something that is no line of it
   std::unique_ptr<std::string> whole_text;  // what views of the files point into
   std::unique_ptr<std::string> lines_text;

@@ -79,7 +79,7 @@ class Committer {
   using Sleepers = std::vector<Wakeup*>;
 
   void push(Commit& commit) PAWL_REQUIRES(mutex_);
-  void write_some(Lock& lock) PAWL_REQUIRES(mutex_);
+  void write_some(Lock& lock) PAWL_REQUIRES(mutex_) PAWL_LETS_GO;
   Queue take_some() PAWL_REQUIRES(mutex_);
   void finish(const Queue& taken, const Result<void>& result, Sleepers& sleepers) PAWL_REQUIRES(mutex_);
   Result<void> append_all(const Queue& taken);

@@ -93,7 +93,11 @@ Result<void> FilesystemStore::rebuild_catalogue_locked() {
 
 /// The save with this caller's id: in the journals, else in the catalogue, else (without one) in the files.
 Result<std::optional<CatalogueSave>> FilesystemStore::find_save(const std::string& run, const std::string& caller_id) {
-  PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+  return read_consistently([&](const auto& snapshot) { return find_save_in(snapshot, run, caller_id); });
+}
+
+Result<std::optional<CatalogueSave>> FilesystemStore::find_save_in(const std::shared_ptr<JournalSnapshot>& snapshot,
+                                                                   const std::string& run, const std::string& caller_id) {
   RunReader reader(files_, run, snapshot);
   PAWL_TRY_ASSIGN(const auto unsettled, reader.journal_saves_with_caller_id());
   for (const auto& [saved, fingerprint] : unsettled) {
@@ -123,27 +127,29 @@ Result<std::vector<RunInfo>> FilesystemStore::runs_from_files() {
   return runs;
 }
 
-/// Settled runs from the catalogue, the others from the journals.
 Result<std::vector<RunInfo>> FilesystemStore::runs(std::size_t limit) {
-  PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+  return read_consistently([&](const auto& snapshot) { return list_runs(snapshot, limit); });
+}
+
+/// Settled runs, newest first: from the catalogue, which is made where it is missing or damaged. Where it
+/// can't be written (a read-only store), from the files.
+Result<std::vector<RunInfo>> FilesystemStore::settled_runs(std::size_t limit) {
+  if (!has_catalogue()) return runs_from_files();
+  if (!catalogue_.usable() && !rebuild_catalogue()) return runs_from_files();
+  auto runs = catalogue_.newest(limit);
+  if (!runs && runs.error().code == Code::store_damaged && rebuild_catalogue()) runs = catalogue_.newest(limit);
+  return runs;
+}
+
+/// The journals know better about what they still hold.
+Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<JournalSnapshot>& snapshot, std::size_t limit) {
   if (snapshot->damage()) return std::unexpected(*snapshot->damage());
-  const std::size_t wanted = limit > SIZE_MAX - snapshot->runs().size() ? SIZE_MAX : limit + snapshot->runs().size();
-  Result<std::vector<RunInfo>> settled = std::vector<RunInfo>();
-  if (has_catalogue() && !catalogue_.usable()) {
-    // Where it can't be written (a read-only store), the files are read.
-    if (auto rebuilt = rebuild_catalogue(); !rebuilt) settled = runs_from_files();
-  }
-  if (!has_catalogue()) {
-    settled = runs_from_files();
-  } else if (settled->empty()) {
-    settled = catalogue_.newest(wanted);
-    if (!settled && settled.error().code == Code::store_damaged && rebuild_catalogue()) settled = catalogue_.newest(wanted);
-  }
-  if (!settled) return settled;
+  const std::size_t unsettled = snapshot->runs().size();
+  PAWL_TRY_ASSIGN(const auto settled, settled_runs(limit > SIZE_MAX - unsettled ? SIZE_MAX : limit + unsettled));
   std::vector<RunInfo> merged;
-  for (RunInfo& run : *settled) {
+  for (const RunInfo& run : settled) {
     const RunRecords* records = snapshot->find(run.id.text());
-    if (records == nullptr || records->checkpoints.empty()) merged.push_back(std::move(run));
+    if (records == nullptr || records->checkpoints.empty()) merged.push_back(run);
   }
   for (const auto& [run, records] : snapshot->runs()) {
     if (records.checkpoints.empty()) continue;

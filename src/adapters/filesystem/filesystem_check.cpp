@@ -108,10 +108,8 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
 /// publishing what they hold, rebuilding the catalogue.
 Result<void> FilesystemStore::mend(const CheckReport& report) {
   PAWL_TRY_ASSIGN(const auto numbers, list_journals(files_));
-  {
-    const Lock lock(open_mutex_);
-    PAWL_TRY(make_store());
-  }
+  const Lock opening(open_mutex_);
+  PAWL_TRY(make_store());
   for (const std::uint64_t number : numbers) {
     if (journal_ && journal_->number() == number) continue;
     const Lock lock(publish_mutex_);

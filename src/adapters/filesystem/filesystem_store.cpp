@@ -9,7 +9,6 @@
 namespace pawl {
 namespace {
 
-constexpr int kReadAttempts = 1000;
 constexpr std::int64_t kTakeoverWaitUs = 5'000'000;
 constexpr std::int64_t kTakeoverStepUs = 1'000;
 
@@ -154,7 +153,7 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(co
 }
 
 Result<std::optional<RunHead>> FilesystemStore::load_head(const RunId& run) {
-  for (int attempt = 0; attempt < kReadAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kReadAttemptsMax; ++attempt) {
     PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_writer(run));
     RunReader reader(files_, run.text(), snapshot);
     auto head = reader.head();
@@ -241,21 +240,6 @@ void FilesystemStore::keep_lock(std::unique_ptr<File> lock) {
 }
 
 // ---- Reading --------------------------------------------------------------------------------------
-
-template <class Read>
-auto FilesystemStore::read_consistently(Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>())) {
-  for (int attempt = 0; attempt < kReadAttempts; ++attempt) {
-    PAWL_TRY_ASSIGN(auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
-    auto result = read(snapshot);
-    PAWL_TRY_ASSIGN(const bool valid, snapshot->still_valid(files_));
-    if (!valid) continue;
-    if (result || exit_status(result.error().code) != 4) return result;
-    // What looks damaged may be a line that is just being published, saved after the snapshot was taken.
-    PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, environment_.owner.boot_id));
-    if (now->last_batches() == snapshot->last_batches()) return result;
-  }
-  return fail(busy("the store changes faster than it can be read"));
-}
 
 Result<Restored> FilesystemStore::restore(const RunId& run, const Which& which) {
   return read_consistently([&](auto snapshot) { return RunReader(files_, run.text(), std::move(snapshot)).restore(which); });

@@ -55,14 +55,14 @@ class FilesystemStore final : public Store {
                   std::string catalogue_path);
 
   // Writing.
-  Result<void> make_store();
-  Result<void> ensure_journal(const RunId& run);
-  Result<std::unique_ptr<JournalWriter>> acquire_journal(const RunId& run);
-  Result<std::shared_ptr<JournalSnapshot>> snapshot_for_writer(const RunId& run);
-  Result<std::optional<RunHead>> load_head(const RunId& run);
+  Result<void> make_store() PAWL_REQUIRES(open_mutex_);
+  Result<void> ensure_journal(const RunId& run) PAWL_REQUIRES(open_mutex_);
+  Result<std::unique_ptr<JournalWriter>> acquire_journal(const RunId& run) PAWL_REQUIRES(open_mutex_);
+  Result<std::shared_ptr<JournalSnapshot>> snapshot_for_writer(const RunId& run) PAWL_REQUIRES(open_mutex_);
+  Result<std::optional<RunHead>> load_head(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<void> append(std::string_view body, std::uint32_t record_count);
   Result<void> wait_for_room();
-  [[nodiscard]] JournalWriter::Place place() const;
+  [[nodiscard]] JournalWriter::Place place() const PAWL_REQUIRES(open_mutex_);
 
   // Publishing.
   void start_background();
@@ -80,9 +80,14 @@ class FilesystemStore final : public Store {
   Result<void> mend(const CheckReport& report);
 
   // Reading.
+  /// Reads beside writers: again, where a segment was recycled meanwhile.
   template <class Read>
   auto read_consistently(Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>()));
   Result<std::optional<CatalogueSave>> find_save(const std::string& run, const std::string& caller_id);
+  Result<std::optional<CatalogueSave>> find_save_in(const std::shared_ptr<JournalSnapshot>& snapshot, const std::string& run,
+                                                    const std::string& caller_id);
+  Result<std::vector<RunInfo>> list_runs(const std::shared_ptr<JournalSnapshot>& snapshot, std::size_t limit);
+  Result<std::vector<RunInfo>> settled_runs(std::size_t limit);
   Result<std::vector<RunInfo>> runs_from_files();
 
   // Catalogue.
@@ -119,5 +124,22 @@ class FilesystemStore final : public Store {
   Condition room_;
   std::thread background_;
 };
+
+constexpr int kReadAttemptsMax = 1000;
+
+template <class Read>
+auto FilesystemStore::read_consistently(Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>())) {
+  for (int attempt = 0; attempt < kReadAttemptsMax; ++attempt) {
+    PAWL_TRY_ASSIGN(auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+    auto result = read(snapshot);
+    PAWL_TRY_ASSIGN(const bool valid, snapshot->still_valid(files_));
+    if (!valid) continue;
+    if (result || exit_status(result.error().code) != 4) return result;
+    // What looks damaged may be a line that is just being published, saved after the snapshot was taken.
+    PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, environment_.owner.boot_id));
+    if (now->last_batches() == snapshot->last_batches()) return result;
+  }
+  return fail(Code::store_busy, "the store changes faster than it can be read");
+}
 
 }  // namespace pawl

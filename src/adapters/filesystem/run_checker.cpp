@@ -9,6 +9,8 @@
 namespace pawl {
 namespace {
 
+constexpr const char* kCutShort = "the copy in the file was cut short by a crash; the journal holds it whole, and it will be written again";
+
 constexpr std::uint64_t kHighest = std::numeric_limits<std::uint64_t>::max();
 
 std::string_view without_newline(std::string_view text) {
@@ -100,9 +102,13 @@ void RunChecker::check_chain(const Chain& chain) {
     check_copy(link);
     apply(link.record, link.record.sequence == chain.base ? whole : lines);
   }
-  for (const Sequence bad : chain.bad_copies) {
-    add(Finding::Severity::mendable, Code::checkpoint_corrupt, bad == chain.base ? whole : lines, bad,
-        "the file's copy is damaged, or was cut short by a crash");
+  for (const BadCopy& bad : chain.bad_copies) {
+    const std::string& path = bad.sequence == chain.base ? whole : lines;
+    if (bad.cut_short) {
+      add(Finding::Severity::note, Code::checkpoint_corrupt, path, bad.sequence, kCutShort);
+    } else {
+      add(Finding::Severity::mendable, Code::checkpoint_corrupt, path, bad.sequence, "the file's copy is damaged");
+    }
   }
   if (chain.damage) {
     sums_[chain.damaged.value] = "";
@@ -188,13 +194,17 @@ Result<void> RunChecker::check_audit() {
     audited.insert(entry->sequence.value);
     return true;
   };
-  for_each_line(text.value_or(""), [&](std::string_view line, bool complete) {
+  std::string_view incomplete;
+  for_each_line(text ? std::string_view(*text) : std::string_view(), [&](std::string_view line, bool complete) {
     if (complete) return take(line);
     bad = fmt::format("entry {} is not complete", index + 1);
+    incomplete = line;
     return false;
   });
   const bool journal_goes_on = records_ != nullptr && records_->audit.contains(index + 1);
-  if (bad) {
+  if (bad && journal_goes_on && !incomplete.empty() && records_->audit.at(index + 1).text.starts_with(incomplete)) {
+    add(Finding::Severity::note, Code::checksum_mismatch, path, {}, kCutShort);
+  } else if (bad) {
     add(journal_goes_on ? Finding::Severity::mendable : Finding::Severity::damage, Code::checksum_mismatch, path, {}, *bad);
     if (!journal_goes_on) return {};
   }
@@ -240,6 +250,10 @@ Result<void> RunChecker::check_events() {
         return true;
       }
       const bool in_journal = records_ != nullptr && records_->events.contains(expected);
+      if (in_journal && !complete && records_->events.at(expected).text.starts_with(line)) {
+        add(Finding::Severity::note, Code::checksum_mismatch, path, {}, kCutShort);
+        return false;
+      }
       add(in_journal ? Finding::Severity::mendable : Finding::Severity::damage, Code::checksum_mismatch, path, {},
           fmt::format("event {} is damaged", expected));
       return false;

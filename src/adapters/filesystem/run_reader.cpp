@@ -40,7 +40,12 @@ Result<RunInfo> run_info(std::string_view run, const RunRecord& record, const Ch
 RunReader::RunReader(FileSystem& files, std::string run, std::shared_ptr<const JournalSnapshot> snapshot)
     : files_(files), run_(std::move(run)), snapshot_(std::move(snapshot)), records_(snapshot_->find(run_)) {}
 
-Error RunReader::not_found(Sequence sequence) const {
+/// A number above the last one was never used. One below it was, and what is missing is damage.
+Error RunReader::not_found(Sequence sequence) {
+  if (const auto last = latest(); last && sequence && sequence <= *last) {
+    return Error{Code::chain_broken, fmt::format("checkpoint {} of run '{}' is missing", sequence.value, run_),
+                 layout::checkpoints(run_), "run 'pawl fsck' to see what is damaged", 0};
+  }
   return Error{Code::checkpoint_not_found, fmt::format("run '{}' has no checkpoint {}", run_, sequence.value), {},
                fmt::format("'pawl show {} --checkpoints' lists those it has", run_), 0};
 }
@@ -89,7 +94,7 @@ Result<Chain> RunReader::chain(Sequence base, Sequence up_to) {
   return read_chain(files_, run_, run_seed, records_, base, up_to);
 }
 
-Result<RecordView> RunReader::link(const Chain& links, Sequence sequence) const {
+Result<RecordView> RunReader::link(const Chain& links, Sequence sequence) {
   if (const RecordView* record = links.find(sequence)) return *record;
   if (links.damage) return std::unexpected(*links.damage);
   return fail(not_found(sequence));

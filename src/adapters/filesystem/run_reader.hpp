@@ -57,11 +57,11 @@ class RunReader {
   Result<Sequence> resolve(const Which& which);
   Result<Sequence> search(const Which& which);
   Result<std::string> rebuild(const Chain& links, Sequence sequence);
-  Result<RecordView> link(const Chain& links, Sequence sequence) const;
+  Result<RecordView> link(const Chain& links, Sequence sequence);
   Result<std::string> payload_of(const RecordView& record);
   Result<void> audit_head(RunHead& head);
   Result<void> event_head(RunHead& head);
-  [[nodiscard]] Error not_found(Sequence sequence) const;
+  [[nodiscard]] Error not_found(Sequence sequence);
 
   FileSystem& files_;
   const std::string run_;

@@ -36,7 +36,8 @@ class FilesystemRunWriter final : public RunWriter {
   std::string encode_records(const SaveRequest& request, const Draft& draft, std::uint32_t& count) PAWL_REQUIRES(mutex_);
   void advance(const SaveRequest& request, std::string_view state, const Draft& draft) PAWL_REQUIRES(mutex_);
   Result<Saved> answer(const Saved& saved);
-  Result<Saved> hand_over(Saved saved, std::string body, std::uint32_t count, Lock& lock) PAWL_REQUIRES(mutex_);
+  Result<Saved> hand_over(Saved saved, std::string body, std::uint32_t count, Lock& lock)
+      PAWL_REQUIRES(mutex_) PAWL_LETS_GO;
 
   FilesystemStore& store_;
   const RunId run_;
