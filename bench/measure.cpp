@@ -13,6 +13,7 @@ constexpr std::size_t kWarmUpSaves = 20;
 void take_turn(Track& track, std::size_t index, const Turn& turn, const NextState& next_state) {
   std::vector<double> round_us;
   const std::uint64_t flushes_before = track.writer->own_flushes().value_or(flush_count());
+  const std::uint64_t all_before = flush_count();
   const Stopwatch whole;
   while (round_us.size() < turn.saves_max && whole.us() < turn.seconds_max * 1e6) {
     const std::string_view state = next_state(index);
@@ -21,6 +22,7 @@ void take_turn(Track& track, std::size_t index, const Turn& turn, const NextStat
     round_us.push_back(one.us());
   }
   track.flushes += track.writer->own_flushes().value_or(flush_count()) - flushes_before;
+  track.all_flushes += flush_count() - all_before;
   track.saves += round_us.size();
   track.round_p50_us.push_back(median(round_us));
   track.all_us.insert(track.all_us.end(), round_us.begin(), round_us.end());
@@ -63,6 +65,7 @@ std::vector<Row> rows_of(const std::vector<Track>& tracks, std::size_t pawl_inde
     row.to_raw = ratio(track.round_p50_us, tracks.front().round_p50_us);
     row.to_pawl = ratio(track.round_p50_us, tracks[pawl_index].round_p50_us);
     row.flushes_per_save = static_cast<double>(track.flushes) / static_cast<double>(track.saves);
+    row.all_flushes_per_save = static_cast<double>(track.all_flushes) / static_cast<double>(track.saves);
     rows.push_back(std::move(row));
   }
   return rows;

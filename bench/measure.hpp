@@ -32,7 +32,8 @@ struct Track {
   std::vector<double> all_us = {};
   std::vector<double> round_p50_us = {};
   std::uint64_t saves = 0;
-  std::uint64_t flushes = 0;
+  std::uint64_t flushes = 0;      // on the save path, where the store can tell
+  std::uint64_t all_flushes = 0;  // of the process during its turns
 };
 
 /// When a turn is over.

@@ -32,6 +32,7 @@ nlohmann::ordered_json json_of(const Row& row) {
   put(object, "ratio_to_raw", row.to_raw);
   put(object, "ratio_to_pawl", row.to_pawl);
   put(object, "flushes_per_save", row.flushes_per_save);
+  put(object, "all_flushes_per_save", row.all_flushes_per_save);
   return object;
 }
 
@@ -49,13 +50,13 @@ bool Goal::met() const {
 void print(const Scenario& scenario) {
   fmt::print("\n{}: {}\n", scenario.name, scenario.title);
   if (!scenario.rows.empty()) {
-    fmt::print("  {:<22} {:>9} {:>9} {:>10} {:>7} {:>8} {:>12}  {}\n", "", "p50 us", "p99 us", "saves/s", "x raw",
-               "x pawl", "flushes/save", "what a save waits for");
+    fmt::print("  {:<22} {:>9} {:>9} {:>10} {:>7} {:>8} {:>12} {:>8}  {}\n", "", "p50 us", "p99 us", "saves/s", "x raw",
+               "x pawl", "flushes/save", "all", "what a save waits for");
   }
   for (const Row& row : scenario.rows) {
-    fmt::print("  {:<22} {:>9} {:>9} {:>10} {:>7} {:>8} {:>12}  {}\n", row.name, shown(row.p50_us, 0),
+    fmt::print("  {:<22} {:>9} {:>9} {:>10} {:>7} {:>8} {:>12} {:>8}  {}\n", row.name, shown(row.p50_us, 0),
                shown(row.p99_us, 0), shown(row.saves_per_s, 0), shown(row.to_raw, 2), shown(row.to_pawl, 2),
-               shown(row.flushes_per_save, 3), row.flush_level);
+               shown(row.flushes_per_save, 3), shown(row.all_flushes_per_save, 3), row.flush_level);
   }
   for (const Figure& figure : scenario.figures) {
     fmt::print("  {:<58} {:>12.2f} {}\n", figure.name, figure.value, figure.unit);

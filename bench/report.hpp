@@ -15,9 +15,10 @@ struct Row {
   std::optional<double> p50_us = {};
   std::optional<double> p99_us = {};
   std::optional<double> saves_per_s = {};
-  std::optional<double> to_raw = {};   // time against the raw append
-  std::optional<double> to_pawl = {};  // time (or saves/s) against Pawl
-  std::optional<double> flushes_per_save = {};
+  std::optional<double> to_raw = {};                // time against the raw append
+  std::optional<double> to_pawl = {};               // time (or saves/s) against Pawl
+  std::optional<double> flushes_per_save = {};      // that a save waits for, where the store can tell
+  std::optional<double> all_flushes_per_save = {};  // of the whole process meanwhile, background work included
 };
 
 struct Figure {

@@ -21,6 +21,7 @@ struct Contestant {
   std::vector<double> all_us = {};
   std::uint64_t saves = 0;
   std::uint64_t flushes = 0;
+  std::uint64_t all_flushes = 0;
 };
 
 void take_turn(Contestant& contestant, double seconds, const std::vector<std::string>& pool) {
@@ -39,6 +40,7 @@ void take_turn(Contestant& contestant, double seconds, const std::vector<std::st
     });
   }
   const std::uint64_t flushes_before = contestant.writer->own_flushes().value_or(flush_count());
+  const std::uint64_t all_before = flush_count();
   start.arrive_and_wait();
   const Stopwatch whole;
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
@@ -46,6 +48,7 @@ void take_turn(Contestant& contestant, double seconds, const std::vector<std::st
   for (std::thread& thread : threads) thread.join();
   const double elapsed_s = whole.us() / 1e6;
   contestant.flushes += contestant.writer->own_flushes().value_or(flush_count()) - flushes_before;
+  contestant.all_flushes += flush_count() - all_before;
   std::uint64_t saves = 0;
   for (const auto& times : times_us) {
     saves += times.size();
@@ -72,14 +75,15 @@ Scenario measure_threads(const Settings& settings) {
   Scenario scenario{"threads",
                     fmt::format("{} threads, each its own run, 2 KiB states, turns of {:.0f} s", kThreads, seconds)};
   for (const Contestant& contestant : contestants) {
-    scenario.rows.push_back(
-        Row{.name = contestant.writer->name(),
-            .flush_level = contestant.writer->flush_level(),
-            .p50_us = percentile(contestant.all_us, 0.5),
-            .p99_us = percentile(contestant.all_us, 0.99),
-            .saves_per_s = median(contestant.saves_per_s),
-            .to_pawl = ratio(contestant.saves_per_s, contestants.front().saves_per_s),
-            .flushes_per_save = static_cast<double>(contestant.flushes) / static_cast<double>(contestant.saves)});
+    scenario.rows.push_back(Row{
+        .name = contestant.writer->name(),
+        .flush_level = contestant.writer->flush_level(),
+        .p50_us = percentile(contestant.all_us, 0.5),
+        .p99_us = percentile(contestant.all_us, 0.99),
+        .saves_per_s = median(contestant.saves_per_s),
+        .to_pawl = ratio(contestant.saves_per_s, contestants.front().saves_per_s),
+        .flushes_per_save = static_cast<double>(contestant.flushes) / static_cast<double>(contestant.saves),
+        .all_flushes_per_save = static_cast<double>(contestant.all_flushes) / static_cast<double>(contestant.saves)});
   }
   const auto times = [&](std::size_t other) {
     return ratio(contestants.front().saves_per_s, contestants[other].saves_per_s);

@@ -246,27 +246,30 @@ Which at_sequence(std::uint64_t sequence) {
   return {.by = Which::By::sequence, .sequence = Sequence{sequence}, .label = {}, .uuid = {}};
 }
 
-void ask_run(Store& store, const std::string& run, std::uint64_t sequences, Questions questions, Answers& answers) {
+void ask_run(Store& store, const std::string& run, Answers& answers) {
   const RunId id = id_of(run);
   put(answers, store.restore(id, {}));
   put(answers, store.checkpoints(id, {}, 100));
   put(answers, store.events(id, 0, 100));
-  for (std::uint64_t sequence = 1; sequence <= sequences; ++sequence) {
-    if (questions == Questions::few) {
-      answers.emplace_back();
-    } else {
-      put(answers, store.restore(id, at_sequence(sequence)));
-    }
-  }
 }
 
-/// `only`: this run and the list of runs; empty: all of them.
-Answers ask(Store& store, const std::string& only, Questions questions) {
+/// All questions, or those about one run's last state, list and events: `only`, or the one whose turn it is.
+Answers ask(Store& store, const std::string& only, Questions questions, std::uint64_t turn) {
   Answers answers;
+  const bool all = questions == Questions::all;
+  std::uint64_t index = 0;
   for (const auto& [run, sequences] : kRuns) {
-    if (only.empty() || run == only) ask_run(store, run, sequences, questions, answers);
+    if (!only.empty() && run != only) continue;
+    if (all || !only.empty() || index++ == turn % kRuns.size()) {
+      ask_run(store, run, answers);
+    } else {
+      answers.resize(answers.size() + 3);
+    }
+    for (std::uint64_t sequence = 1; all && sequence <= sequences; ++sequence) put(answers, store.restore(id_of(run), at_sequence(sequence)));
+    if (!all) answers.resize(answers.size() + sequences);
   }
-  put(answers, store.runs(100));
+  if (all) put(answers, store.runs(100));
+  if (!all) answers.emplace_back();
   return answers;
 }
 
@@ -289,8 +292,8 @@ class Flipper {
  public:
   Flipper(const Image& image, std::string_view boot) : image_(image), files_(image_), boot_(boot) {
     const auto store = must_open(files_, around_.environment(boot_), "");
-    original_[""] = ask(*store, "", Questions::all);
-    for (const auto& [run, sequences] : kRuns) original_[run] = ask(*store, run, Questions::all);
+    original_[""] = ask(*store, "", Questions::all, 0);
+    for (const auto& [run, sequences] : kRuns) original_[run] = ask(*store, run, Questions::all, 0);
     const auto report = store->check({}, Repair::no);
     EXPECT_TRUE(report && report->findings.empty()) << (report ? report->findings[0].file + report->findings[0].what : "");
   }
@@ -310,7 +313,7 @@ class Flipper {
     // Every state is restored where a bit is one of a state's, and for one bit of each byte elsewhere.
     const bool of_state = path.find("/checkpoints/") != std::string::npos || path.find("/blobs/") != std::string::npos;
     const bool closely = of_state || bit % 8 == (bit / 8) % 8;
-    const Outcome outcome = look(path, closely ? Questions::all : Questions::few);
+    const Outcome outcome = look(path, closely ? Questions::all : Questions::few, bit);
     byte = before;
     return outcome;
   }
@@ -321,7 +324,7 @@ class Flipper {
   void accept(const Flipper& earlier) { earlier_ = &earlier; }
 
  private:
-  Outcome look(const std::string& path, Questions questions) {
+  Outcome look(const std::string& path, Questions questions, std::uint64_t turn) {
     Outcome outcome;
     auto store = FilesystemStore::open(files_, around_.environment(boot_), flip_options(), "");
     if (!store) {
@@ -330,7 +333,7 @@ class Flipper {
       return outcome;
     }
     const std::string only = run_of(path);
-    const Answers now = ask(**store, only, questions);
+    const Answers now = ask(**store, only, questions, turn);
     CheckScope scope;
     if (!only.empty()) scope.run = id_of(only);
     const auto report = (*store)->check(scope, Repair::no);
@@ -469,11 +472,15 @@ class FileOnDisk {
     file_.open(path_, std::ios::binary | std::ios::in | std::ios::out);
   }
 
-  /// SQLite may leave something beside a file that looks odd to it.
+  /// SQLite may write where its header looks as if it should.
   void flip(std::uint64_t bit) { put(bit / 8, static_cast<char>(bytes_[bit / 8] ^ (1 << (bit % 8)))); }
   void flip_back(std::uint64_t bit) {
-    for (const char* beside : {"-journal", "-wal", "-shm"}) std::remove((path_ + beside).c_str());
+    constexpr std::uint64_t kHeaderBytes = 100;
     put(bit / 8, bytes_[bit / 8]);
+    if (bit / 8 >= kHeaderBytes) return;
+    for (const char* beside : {"-journal", "-wal", "-shm"}) std::remove((path_ + beside).c_str());
+    file_.seekp(0);
+    file_.write(bytes_.data(), static_cast<std::streamsize>(bytes_.size())).flush();
   }
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
   [[nodiscard]] const std::string& path() const { return path_; }

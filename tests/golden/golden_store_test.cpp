@@ -2,7 +2,7 @@
 // here fails, the format has changed: that needs a new format number and a golden store of its own.
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <cstdlib>
 #include <map>
 
 #include "base/hash.hpp"
@@ -114,6 +114,10 @@ TEST(GoldenStore, OfFormat1GoesOn) {
 TEST(GoldenStore, IsMadeAnewFromTheSameSaves) {
   const TemporaryFolder folder;
   ASSERT_TRUE(testing::make_golden_store(folder.path()));
+  // For a new format: PAWL_GOLDEN_OUT=tests/golden/format_2 build/release/golden_test
+  if (const char* out = std::getenv("PAWL_GOLDEN_OUT")) {
+    std::filesystem::copy(folder.path(), out, std::filesystem::copy_options::recursive);
+  }
   testing::ManualClock clock;
   testing::SeededRandom random{1};
   const auto files = PosixFileSystem::open(folder.path());

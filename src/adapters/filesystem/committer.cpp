@@ -7,10 +7,8 @@
 namespace pawl {
 namespace {
 
-/// The batching thread lets the savers of the last batch come back before it writes again: as long as some
-/// more come within a step, and at most for the whole window.
-constexpr std::int64_t kGatherStepUs = 40;
-constexpr std::int64_t kGatherWindowUs = 200;
+/// How long the batching thread lets the savers of the last batch come back before it writes again.
+constexpr std::int64_t kGatherUs = 40;
 
 std::unexpected<Error> earlier_failure() {
   return fail(Error{Code::handle_failed, "an earlier save through this handle failed, and this one builds on it", {},
@@ -138,8 +136,7 @@ void Committer::write_some(Lock& lock) {
   const Result<void> result = append_all(taken);
   lock.lock();
   writing_ = false;
-  Sleepers sleepers;
-  finish(taken, result, sleepers);
+  finish(taken, result);
   if (!result) {
     // What was queued meanwhile may build on what has just failed.
     ++epoch_;
@@ -147,20 +144,14 @@ void Committer::write_some(Lock& lock) {
     queued_bytes_ = 0;
     awaited_ = 0;
     deadline_us_ = 0;
-    finish(rest, earlier_failure(), sleepers);
+    finish(rest, earlier_failure());
   }
   idle_.notify_all();
   if (thread_.joinable() && !queue_.empty()) work_.notify_one();
-  if (sleepers.empty()) return;
-  // Not under the mutex: those who wake up first want it for their next save.
-  lock.unlock();
-  for (Wakeup* sleeper : sleepers) sleeper->ring();
-  lock.lock();
 }
 
-/// From here on a commit that somebody waits for may be gone, unless its saver sleeps: then it is there until
-/// the saver is woken.
-void Committer::finish(const Queue& taken, const Result<void>& result, Sleepers& sleepers) {
+/// A commit is gone as soon as its saver is woken, or has seen under the mutex that it is finished.
+void Committer::finish(const Queue& taken, const Result<void>& result) {
   for (Commit* commit : taken) {
     if (!commit->awaited) {
       if (!result) unawaited_failure_ = result;
@@ -169,7 +160,7 @@ void Committer::finish(const Queue& taken, const Result<void>& result, Sleepers&
     }
     commit->result = result;
     commit->finished = true;
-    if (commit->parked != nullptr) sleepers.push_back(commit->parked);
+    if (commit->parked != nullptr) commit->parked->ring();
   }
 }
 
@@ -190,15 +181,6 @@ Result<void> Committer::append_all(const Queue& taken) {
   return record_count == 0 ? Result<void>() : append_(body, record_count);
 }
 
-void Committer::gather(Lock& lock) {
-  const std::int64_t until_us = clock_.monotonic_us() + kGatherWindowUs;
-  for (std::size_t seen = 0; awaited_ < crowd_ && awaited_ > seen && !writing_ && !stopping_;) {
-    seen = awaited_;
-    work_.wait_us(lock, kGatherStepUs);
-    if (clock_.monotonic_us() >= until_us) return;
-  }
-}
-
 void Committer::run_thread() {
   Lock lock(mutex_);
   while (!stopping_) {
@@ -210,8 +192,11 @@ void Committer::run_thread() {
       }
       continue;
     }
-    gather(lock);
-    if (!writing_) write_some(lock);
+    if (awaited_ < crowd_) {
+      work_.wait_us(lock, kGatherUs);
+      if (writing_) continue;
+    }
+    write_some(lock);
   }
 }
 

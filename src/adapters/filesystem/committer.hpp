@@ -20,7 +20,7 @@
 namespace pawl {
 
 /// Lets one thread sleep until another one rings, once. Not std::atomic::wait, which calls sched_yield before it
-/// sleeps: with 64 savers that alone was two needless context switches per save.
+/// sleeps: with 64 savers that was more than two involuntary context switches per save (docs/benchmarks.md).
 class Wakeup {
  public:
   Wakeup() { ::sem_init(&semaphore_, 0, 0); }
@@ -76,15 +76,13 @@ class Committer {
 
  private:
   using Queue = std::vector<Commit*>;
-  using Sleepers = std::vector<Wakeup*>;
 
   void push(Commit& commit) PAWL_REQUIRES(mutex_);
   void write_some(Lock& lock) PAWL_REQUIRES(mutex_) PAWL_LETS_GO;
   Queue take_some() PAWL_REQUIRES(mutex_);
-  void finish(const Queue& taken, const Result<void>& result, Sleepers& sleepers) PAWL_REQUIRES(mutex_);
+  void finish(const Queue& taken, const Result<void>& result) PAWL_REQUIRES(mutex_);
   Result<void> append_all(const Queue& taken);
   [[nodiscard]] bool unawaited_due() const PAWL_REQUIRES(mutex_);
-  void gather(Lock& lock) PAWL_REQUIRES(mutex_);
   void run_thread();
 
   const Append append_;

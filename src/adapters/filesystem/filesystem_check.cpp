@@ -34,10 +34,10 @@ Result<void> check_journal(FileSystem& files, const JournalView& journal, CheckR
   for (const auto& segment : journal.segments) {
     ++report.files;
     const std::string path = layout::segment(journal.number, segment->slot);
-    if (segment->scan.bad_batch && journal.torn) {
+    if (segment->scan.bad_batch && !journal.damage) {
       report.findings.push_back({Severity::note, Code::journal_corrupt, path, {}, {},
-                                 "the last batch is incomplete: it was being written when its writer stopped, and never acknowledged",
-                                 "the next writer sets it aside"});
+                                 "a batch is incomplete: it was being written when its writer stopped, and never acknowledged",
+                                 journal.torn ? "the next writer sets it aside" : ""});
     } else if (segment->scan.bad_batch && journal.damage->where != path) {
       report.findings.push_back({Severity::damage, Code::journal_corrupt, path, {}, {},
                                  fmt::format("the batch at byte {} is damaged", segment->scan.end), "restore the file from a backup"});

@@ -14,6 +14,10 @@ constexpr std::size_t kHeaderCrcAt = kSegmentHeaderUsed - 4;
 constexpr std::size_t kBatchHeaderCrcAt = kBatchHeaderBytes - 4;
 constexpr std::size_t kRecordFixedBytes = 1 + 1 + 2 + 16 + 8 + 8 + 8 + 4 + 12 + 4 + 4;
 constexpr std::size_t kBootIdBytes = 36;
+static_assert(kHeaderCrcAt == 508 && kBatchHeaderCrcAt == 60 && kRecordFixedBytes == 68, "docs/formats/journal.md says so");
+static_assert(kWatermarkOffset + kWatermarkBytes == 576 && kBootIdBytes + 8 + 4 <= kWatermarkBytes - 4);
+static_assert(kSegmentHeaderBytes % kBatchAlignment == 0 && kBatchHeaderBytes % kBatchAlignment == 0);
+static_assert(kSegmentHeaderUsed <= kSegmentHeaderBytes / 2, "there are two copies");
 
 std::uint32_t salt_of(std::uint64_t generation) {
   std::string bytes;

@@ -52,31 +52,28 @@ Result<void> read_segments(FileSystem& files, JournalView& view) {
   return {};
 }
 
-/// Batch numbers go up by one through all segments; a bad batch may only be the very last thing.
+/// Batch numbers go up by one through all segments. A bad batch at the end of a segment was never acknowledged
+/// if the next segment goes on with its number; one at the very end was torn.
 void judge_order(JournalView& view) {
   std::uint64_t expected = 0;
-  const SegmentView* bad = nullptr;
   for (const auto& segment : view.segments) {
     const std::string where = layout::segment(view.number, segment->slot);
     for (const Batch& batch : segment->scan.batches) {
-      if (bad != nullptr && !view.damage) {
-        view.damage = damage_at(Error{Code::journal_corrupt, fmt::format("the batch behind batch {} is damaged", expected - 1),
-                                      {}, {}, 0}, layout::segment(view.number, bad->slot));
-      }
       if (expected != 0 && batch.number != expected && !view.damage) {
-        view.damage = damage_at(Error{Code::journal_corrupt, fmt::format("batch {} is missing; batch {} follows", expected,
+        view.damage = damage_at(Error{Code::journal_corrupt, fmt::format("batch {} is damaged or missing; batch {} follows", expected,
                                       batch.number), {}, {}, 0}, where);
       }
       expected = batch.number + 1;
       view.last_batch = std::max(view.last_batch, batch.number);
+      view.torn = false;
     }
     if (segment->scan.valid_after_bad && !view.damage) {
       view.damage = damage_at(Error{Code::journal_corrupt, fmt::format("the batch at byte {} is damaged, and valid ones "
                                     "follow it", segment->scan.end), {}, {}, 0}, where);
     }
-    if (segment->scan.bad_batch) bad = segment.get();
+    if (segment->scan.bad_batch) view.torn = true;
   }
-  view.torn = bad != nullptr && !view.damage;
+  if (view.damage) view.torn = false;
 }
 
 void judge_watermark(JournalView& view) {

@@ -240,6 +240,7 @@ Result<std::vector<CheckpointInfo>> RunReader::list(Sequence after, std::size_t 
 }
 
 Result<std::vector<Event>> RunReader::events(std::uint64_t after_number, std::size_t limit) {
+  if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
   PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
   std::vector<std::string> names;

@@ -1,0 +1,148 @@
+#include "adapters/filesystem/catalogue.hpp"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace pawl {
+namespace {
+
+class CatalogueTest : public ::testing::Test {
+ protected:
+  CatalogueTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "pawl-catalogue-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+    path_ = folder_ + "/catalogue.db";
+    EXPECT_TRUE(build({}));
+  }
+  ~CatalogueTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  Result<void> build(const CatalogueUpdate& content) {
+    return catalogue().rebuild([&](const auto& add) { return add(content); });
+  }
+  [[nodiscard]] Catalogue catalogue() const { return Catalogue(path_); }
+  void execute(const std::string& sql) const {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
+    sqlite3_close(database);
+  }
+
+  std::string folder_;
+  std::string path_;
+};
+
+RunInfo run(std::string_view id, std::int64_t updated_us, std::uint64_t latest) {
+  RunInfo info{.id = *RunId::parse(id)};
+  info.uuid = *Uuid::parse("f204a1d5-8a93-4062-89ff-98071e9ca6ca");
+  info.created.us = 1;
+  info.updated.us = updated_us;
+  info.latest.value = latest;
+  info.status = Status::completed;
+  info.kind = Kind::barrier;
+  info.durability = Durability::async;
+  info.workflow = "w'orkflow|.yaml";
+  info.session = "s";
+  return info;
+}
+
+CatalogueSave save(std::string run, std::string caller, std::uint64_t sequence) {
+  return {std::move(run), std::move(caller), Sequence{sequence}, *Uuid::parse("4247e814-fd78-453a-ade3-a3b3d6a8cb55"), "sha256:00",
+          Kind::error, "0123"};
+}
+
+std::vector<std::string> ids(const Result<std::vector<RunInfo>>& runs) {
+  std::vector<std::string> found;
+  if (runs) {
+    for (const RunInfo& info : *runs) found.push_back(info.id.text());
+  }
+  return found;
+}
+
+TEST_F(CatalogueTest, ListsRunsNewestFirst) {
+  ASSERT_TRUE(catalogue().record({{run("a", 10, 1), run("c", 30, 1), run("b", 20, 1), run("a2", 10, 1)}, {}}));
+  EXPECT_EQ(ids(catalogue().newest(10)), (std::vector<std::string>{"c", "b", "a", "a2"}));
+  EXPECT_EQ(ids(catalogue().newest(2)), (std::vector<std::string>{"c", "b"}));
+  EXPECT_EQ(*catalogue().count_runs(), 4U);
+}
+
+TEST_F(CatalogueTest, GivesBackWhatWasRecorded) {
+  ASSERT_TRUE(catalogue().record({{run("a", 10, 7)}, {save("a", "call'1", 3)}}));
+  const RunInfo back = catalogue().newest(1)->at(0);
+  const RunInfo put = run("a", 10, 7);
+  EXPECT_TRUE(back.uuid == put.uuid && back.created == put.created && back.updated == put.updated && back.latest == put.latest);
+  EXPECT_TRUE(back.status == put.status && back.kind == put.kind && back.durability == put.durability);
+  EXPECT_TRUE(back.workflow == put.workflow && back.workflow_hash.empty() && back.session == put.session);
+  const auto found = catalogue().find_save("a", "call'1");
+  ASSERT_TRUE(found && *found);
+  EXPECT_TRUE((*found)->sequence.value == 3 && (*found)->kind == Kind::error && (*found)->checksum == "sha256:00");
+  EXPECT_EQ((*found)->fingerprint, "0123");
+  EXPECT_FALSE(*catalogue().find_save("a", "call"));
+  EXPECT_FALSE(*catalogue().find_save("b", "call'1"));
+}
+
+TEST_F(CatalogueTest, KeepsTheNewerOfTwoRows) {
+  ASSERT_TRUE(catalogue().record({{run("a", 20, 2)}, {}}));
+  ASSERT_TRUE(catalogue().record({{run("a", 10, 1)}, {}}));
+  EXPECT_EQ(catalogue().newest(1)->at(0).latest.value, 2U);
+  ASSERT_TRUE(catalogue().record({{run("a", 30, 3)}, {}}));
+  EXPECT_EQ(catalogue().newest(1)->at(0).latest.value, 3U);
+}
+
+TEST_F(CatalogueTest, IsReplacedByARebuild) {
+  ASSERT_TRUE(catalogue().record({{run("a", 10, 1)}, {save("a", "c", 1)}}));
+  ASSERT_TRUE(build({{run("b", 20, 1)}, {}}));
+  EXPECT_EQ(ids(catalogue().newest(10)), std::vector<std::string>{"b"});
+  EXPECT_FALSE(*catalogue().find_save("a", "c"));
+}
+
+TEST_F(CatalogueTest, ARebuildThatFailsLeavesTheOldOne) {
+  ASSERT_TRUE(catalogue().record({{run("a", 10, 1)}, {}}));
+  EXPECT_FALSE(catalogue().rebuild([](const auto&) { return Result<void>(fail(Code::read_failed, "no")); }));
+  EXPECT_TRUE(catalogue().usable());
+  EXPECT_EQ(ids(catalogue().newest(10)), std::vector<std::string>{"a"});
+}
+
+TEST_F(CatalogueTest, IsNotUsableWhereItIsMissingEmptyOrOfAnotherFormat) {
+  EXPECT_TRUE(catalogue().usable());
+  execute("PRAGMA user_version=2");
+  EXPECT_FALSE(catalogue().usable());
+  std::ofstream(path_, std::ios::trunc) << "not a database, but long enough to be taken for one by its size";
+  EXPECT_FALSE(catalogue().usable());
+  std::ofstream(path_, std::ios::trunc).flush();
+  EXPECT_FALSE(catalogue().usable());
+  std::filesystem::remove(path_);
+  EXPECT_FALSE(catalogue().usable());
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(CatalogueTest, NoticesAChangedRow) {
+  ASSERT_TRUE(catalogue().record({{run("a", 10, 1)}, {save("a", "c", 1)}}));
+  EXPECT_EQ(catalogue().find_fault(), "");
+  execute("UPDATE runs SET latest=2");
+  EXPECT_NE(catalogue().find_fault(), "");
+  EXPECT_EQ(catalogue().newest(10).error().code, Code::store_damaged);
+  ASSERT_TRUE(build({{run("a", 10, 1)}, {save("a", "c", 1)}}));
+  execute("UPDATE saves SET seq=2");
+  EXPECT_NE(catalogue().find_fault(), "");
+  EXPECT_EQ(catalogue().find_save("a", "c").error().code, Code::store_damaged);
+}
+
+/// One flipped bit makes a blob of a text: the bytes and the row's check stay right, and queries miss it.
+TEST_F(CatalogueTest, NoticesAKeyOfTheWrongType) {
+  ASSERT_TRUE(catalogue().record({{run("a", 10, 1)}, {save("a", "c", 1)}}));
+  execute("UPDATE saves SET caller=CAST(caller AS BLOB)");
+  EXPECT_NE(catalogue().find_fault(), "");
+  EXPECT_FALSE(catalogue().usable());
+  ASSERT_TRUE(build({{run("a", 10, 1)}, {save("a", "c", 1)}}));
+  execute("UPDATE runs SET run=CAST(run AS BLOB)");
+  EXPECT_FALSE(catalogue().usable());
+}
+
+}  // namespace
+}  // namespace pawl
