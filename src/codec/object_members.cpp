@@ -3,36 +3,12 @@
 #include "domain/json_text.hpp"
 
 namespace pawl {
-namespace {
-
-constexpr int kDepthMax = 512;
-
-/// nlohmann has no limit of its own, and deep values end in a stack overflow when they are printed.
-bool depth_is_fine(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kDepthMax) return false;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return true;
-}
-
-}  // namespace
 
 Result<ObjectMembers> ObjectMembers::parse(std::string_view members) {
   if (members.ends_with(',')) members.remove_suffix(1);
   ObjectMembers result;
-  if (depth_is_fine(members)) {
+  // nlohmann has no limit of its own, and deep values end in a stack overflow when they are printed.
+  if (json_depth(members) <= kJsonDepthMax) {
     result.text_ = fmt::format("{{{}}}", members);
     result.object_ = nlohmann::ordered_json::parse(result.text_, nullptr, false);
   }

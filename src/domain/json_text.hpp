@@ -30,6 +30,9 @@ enum class JsonType : std::uint8_t { object, array, string, number, boolean, nul
 /// The text's only value, without the white space around it.
 [[nodiscard]] std::string_view trim_json(std::string_view json);
 
+/// How deep the text is nested; also of text that is not known to be valid.
+[[nodiscard]] std::size_t json_depth(std::string_view json);
+
 /// A member of an object; both are spans of the text. `key` is with its quotes and escapes.
 struct JsonMember {
   std::string_view key;

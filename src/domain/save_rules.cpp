@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "base/hash.hpp"
+#include "domain/json_text.hpp"
 #include "domain/state_patch.hpp"
 
 namespace pawl {
@@ -43,6 +44,15 @@ Result<void> check_parent(const SaveRequest& request, const SaveFacts& facts) {
                     0});
 }
 
+/// State and patch were checked one by one; together they may be too much.
+Result<void> check_patched(std::string_view state, std::uint64_t bytes_max) {
+  if (state.size() > bytes_max) {
+    return fail(Code::state_too_large, "the patched state would have {} bytes, and may have {}", state.size(), bytes_max);
+  }
+  if (json_depth(state) > kJsonDepthMax) return fail(Code::json_too_deep, "the patched state would be nested too deeply");
+  return {};
+}
+
 bool is_unchanged(const SaveRequest& request, const CheckpointInfo& head) {
   return request.events.empty() && request.caller_id.empty() && request.kind == head.kind && request.status == head.status &&
          request.name == head.name && request.stage == head.stage && request.step == head.step &&
@@ -62,6 +72,7 @@ Result<SaveDecision> decide_save(const SaveRequest& request, const SaveFacts& fa
   WriteState write;
   if (request.form == Form::patch) {
     PAWL_TRY_ASSIGN(write.patched, apply_patch(facts.head == nullptr ? "{}" : facts.head_state, request.body));
+    PAWL_TRY(check_patched(write.patched, facts.state_bytes_max));
   }
   const bool may_answer = facts.head != nullptr && request.duplicates == Duplicates::answer;
   if (may_answer && is_unchanged(request, *facts.head) && state_to_write(request, write) == facts.head_state) {

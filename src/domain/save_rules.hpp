@@ -17,6 +17,7 @@ struct SaveFacts {
   std::string_view head_state = {};         // its state
   const CheckpointInfo* earlier = nullptr;  // the checkpoint that has the request's caller_id; null: none
   bool earlier_has_same_body = false;       // its body_fingerprint is that of the request
+  std::uint64_t state_bytes_max = 100ULL << 20;  // for what a patch makes of the state
 };
 
 /// The save is to be written, with the state that `state_to_write` gives.

@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-// g++ 12 warns about members that a designated initializer leaves at their default, which is its point.
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-
 namespace pawl {
 namespace {
 
@@ -115,6 +112,24 @@ TEST_F(SaveRules, TellBodiesAndFormsApart) {
 TEST_F(SaveRules, NeverTurnTimeBack) {
   EXPECT_EQ(next_timestamp({5}, {9}), Timestamp{9});
   EXPECT_EQ(next_timestamp({9}, {5}), Timestamp{9});
+}
+
+TEST_F(SaveRules, RefuseAPatchThatMakesTheStateTooLargeOrTooDeep) {
+  SaveFacts facts = with_head();
+  facts.state_bytes_max = 20;
+  const auto large = decide_save({.body = R"({"more": "0123456789"})", .form = Form::patch}, facts);
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().code, Code::state_too_large);
+
+  state_ = R"({"deep":)" + std::string(500, '[') + std::string(500, ']') + "}";
+  const std::string patch = R"({"deep":{"$append":[)" + std::string(600, '[') + std::string(600, ']') + "]}}";
+  const auto deep = decide_save({.body = patch, .form = Form::patch}, with_head());
+  ASSERT_FALSE(deep);
+  EXPECT_EQ(deep.error().code, Code::json_too_deep);
+}
+
+TEST_F(SaveRules, WriteAnUnchangedStateThatCarriesACallersId) {
+  EXPECT_TRUE(writes(decide_save({.body = state_, .caller_id = "new"}, with_head())));
 }
 
 }  // namespace

@@ -241,6 +241,22 @@ void FilesystemStore::keep_lock(std::unique_ptr<File> lock) {
 
 // ---- Reading --------------------------------------------------------------------------------------
 
+Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_reader() {
+  std::shared_ptr<JournalSnapshot> last;
+  {
+    const Lock lock(snapshot_mutex_);
+    last = last_snapshot_;
+  }
+  if (last) {
+    PAWL_TRY_ASSIGN(const bool current, last->is_current(files_, environment_.owner.boot_id));
+    if (current) return last;
+  }
+  PAWL_TRY_ASSIGN(auto fresh, JournalSnapshot::take(files_, environment_.owner.boot_id));
+  const Lock lock(snapshot_mutex_);
+  last_snapshot_ = fresh;
+  return fresh;
+}
+
 Result<Restored> FilesystemStore::restore(const RunId& run, const Which& which) {
   return read_consistently([&](auto snapshot) { return RunReader(files_, run.text(), std::move(snapshot)).restore(which); });
 }

@@ -83,6 +83,8 @@ class FilesystemStore final : public Store {
   /// Reads beside writers: again, where a segment was recycled meanwhile.
   template <class Read>
   auto read_consistently(Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>()));
+  /// The last one again, where nothing has changed.
+  Result<std::shared_ptr<JournalSnapshot>> snapshot_for_reader();
   Result<std::optional<CatalogueSave>> find_save(const std::string& run, const std::string& caller_id);
   Result<std::optional<CatalogueSave>> find_save_in(const std::shared_ptr<JournalSnapshot>& snapshot, const std::string& run,
                                                     const std::string& caller_id);
@@ -109,6 +111,9 @@ class FilesystemStore final : public Store {
   std::unique_ptr<JournalWriter> journal_;
   std::unique_ptr<Committer> committer_;
 
+  Mutex snapshot_mutex_;
+  std::shared_ptr<JournalSnapshot> last_snapshot_ PAWL_GUARDED_BY(snapshot_mutex_);
+
   Mutex publish_mutex_;
   Publisher publisher_ PAWL_GUARDED_BY(publish_mutex_);
   std::set<std::string> clear_ PAWL_GUARDED_BY(publish_mutex_);  // runs with nothing earlier in other journals
@@ -130,7 +135,7 @@ constexpr int kReadAttemptsMax = 1000;
 template <class Read>
 auto FilesystemStore::read_consistently(Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>())) {
   for (int attempt = 0; attempt < kReadAttemptsMax; ++attempt) {
-    PAWL_TRY_ASSIGN(auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+    PAWL_TRY_ASSIGN(auto snapshot, snapshot_for_reader());
     auto result = read(snapshot);
     PAWL_TRY_ASSIGN(const bool valid, snapshot->still_valid(files_));
     if (!valid) continue;

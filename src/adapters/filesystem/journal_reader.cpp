@@ -97,11 +97,7 @@ Result<JournalView> read_journal_once(FileSystem& files, std::uint64_t number, s
   JournalView view;
   view.number = number;
   // The watermark first: what it confirms is in the segments that are read after it.
-  if (auto owner = files.open(layout::journal_owner(number), OpenMode::read)) {
-    PAWL_TRY_ASSIGN(const std::string bytes, (*owner)->read_at(kWatermarkOffset, kWatermarkBytes));
-    view.watermark = decode_watermark(bytes);
-    if (view.watermark && view.watermark->boot_id != boot_id) view.watermark.reset();
-  }
+  PAWL_TRY_ASSIGN(view.watermark, read_watermark(files, number, boot_id));
   PAWL_TRY(read_segments(files, view));
   judge_order(view);
   judge_watermark(view);
@@ -109,6 +105,15 @@ Result<JournalView> read_journal_once(FileSystem& files, std::uint64_t number, s
 }
 
 }  // namespace
+
+Result<std::optional<Watermark>> read_watermark(FileSystem& files, std::uint64_t number, std::string_view boot_id) {
+  const auto owner = files.open(layout::journal_owner(number), OpenMode::read);
+  if (!owner) return std::optional<Watermark>();
+  PAWL_TRY_ASSIGN(const std::string bytes, (*owner)->read_at(kWatermarkOffset, kWatermarkBytes));
+  auto watermark = decode_watermark(bytes);
+  if (watermark && watermark->boot_id != boot_id) watermark.reset();
+  return watermark;
+}
 
 Result<void> read_batches(File& file, SegmentView& view) {
   // Most segments are mostly empty: what is behind the last batch is not read.
@@ -209,6 +214,18 @@ std::vector<std::uint64_t> JournalSnapshot::last_batches() const {
   std::vector<std::uint64_t> numbers;
   for (const JournalView& journal : journals_) numbers.push_back(journal.last_batch);
   return numbers;
+}
+
+Result<bool> JournalSnapshot::is_current(FileSystem& files, std::string_view boot_id) const {
+  if (damage_) return false;
+  PAWL_TRY_ASSIGN(const auto numbers, list_journals(files));
+  if (numbers.size() != journals_.size()) return false;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (journals_[i].number != numbers[i] || !journals_[i].watermark) return false;
+    PAWL_TRY_ASSIGN(const auto watermark, read_watermark(files, numbers[i], boot_id));
+    if (watermark != journals_[i].watermark) return false;
+  }
+  return still_valid(files);
 }
 
 Result<bool> JournalSnapshot::still_valid(FileSystem& files) const {

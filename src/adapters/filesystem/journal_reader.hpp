@@ -21,6 +21,9 @@ struct SegmentView {
   SegmentScan scan;   // views into `bytes`
 };
 
+/// How far the journal is durable, if its writer said so on this boot.
+[[nodiscard]] Result<std::optional<Watermark>> read_watermark(FileSystem& files, std::uint64_t number, std::string_view boot_id);
+
 /// Reads a segment's header and batches into `view`, as far as there are any.
 Result<void> read_batches(File& file, SegmentView& view);
 
@@ -73,6 +76,9 @@ class JournalSnapshot {
   [[nodiscard]] std::vector<std::uint64_t> last_batches() const;
   /// Damage that makes "the latest" uncertain, and what was torn.
   [[nodiscard]] const std::optional<Error>& damage() const { return damage_; }
+  /// Whether taking it again would give the same: no batch was added and no segment recycled since. Cheap.
+  /// Only journals with a watermark of this boot can say so.
+  [[nodiscard]] Result<bool> is_current(FileSystem& files, std::string_view boot_id) const;
   /// False: a segment was recycled since, so what files held may have been read too early. Read again.
   [[nodiscard]] Result<bool> still_valid(FileSystem& files) const;
 

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Breaks the store's source in one place at a time and expects the crash suite to notice.
+
+Each mutant is an exact replacement in one file. The source is restored at the end, whatever happens.
+"""
+import argparse
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STORE = ROOT / "src" / "adapters" / "filesystem"
+SUITE = "Quarter/CrashTest*/0:Call/FailNth*:FailedSync*"
+
+MUTANTS = [
+    ("the watermark is written before the sync", "journal_writer.cpp",
+     "  if (auto synced = file->sync(SyncPoint::journal_batch); !synced) {",
+     "  {\n    const Lock early(mutex_);\n    PAWL_TRY(write_watermark(batch_number));\n  }\n"
+     "  if (auto synced = file->sync(SyncPoint::journal_batch); !synced) {"),
+    ("readers ignore the watermark", "journal_reader.cpp",
+     "  view.visible_batch = std::min(view.last_batch, view.watermark->batch_number);", ""),
+    ("a successor does not confirm the tail", "journal_writer.cpp",
+     "  PAWL_TRY(confirm_tail(view));\n", ""),
+    ("a segment is recycled before its files are synced", "filesystem_publish.cpp",
+     "    PAWL_TRY(publisher_.sync());\n    PAWL_TRY(update_catalogue(batches));\n    PAWL_TRY(journal.recycle(segment));",
+     "    PAWL_TRY(journal.recycle(segment));\n    PAWL_TRY(publisher_.sync());\n    PAWL_TRY(update_catalogue(batches));"),
+    ("a segment is recycled before it is published", "filesystem_publish.cpp",
+     "    RunBatches batches;\n    PAWL_TRY(collect(*view, batches));\n    std::shared_ptr",
+     "    RunBatches batches;\n    PAWL_TRY(collect(*view, batches));\n    PAWL_TRY(journal.recycle(segment));\n    continue;\n"
+     "    std::shared_ptr"),
+    ("other journals' earlier records are not published", "filesystem_publish.cpp",
+     "      if (clear_.contains(run)) {", "      if (true) {"),
+    ("readers do not ask the journals again after the files", "filesystem_store.hpp",
+     "    if (!valid) continue;\n    if (result ||", "    if (result ||"),
+    ("the run's writer does not wait for unconfirmed tails", "filesystem_store.cpp",
+     "    if (!unconfirmed) return snapshot;", "    return snapshot;"),
+    ("a recycled segment keeps its generation", "journal_writer.cpp",
+     "    file = segments_.front().file;\n    header_offset",
+     "    header.generation = segments_.front().header.generation;\n    file = segments_.front().file;\n    header_offset"),
+    ("a blob is written after its record's batch", "run_writer.cpp",
+     "    PAWL_TRY(file->sync(SyncPoint::blob));\n    PAWL_TRY(files.rename(temporary, path));",
+     "    PAWL_TRY(files.rename(temporary, path));"),
+    ("a failed sync does not stop the handle", "journal_writer.cpp",
+     "    failed_ = true;\n    Error error = synced.error();", "    Error error = synced.error();"),
+    ("saves that build on a failed one go on", "committer.cpp", "    ++epoch_;\n", ""),
+    ("a new segment gets its name before it is whole", "journal_writer.cpp",
+     "  PAWL_TRY(segment.file->sync(SyncPoint::segment_created));\n  PAWL_TRY(place_.files->rename(temporary, path));",
+     "  PAWL_TRY(place_.files->rename(temporary, path));\n  PAWL_TRY(segment.file->sync(SyncPoint::segment_created));"),
+]
+
+
+def run(command, **options):
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+
+
+def try_mutant(name, file_name, old, new, build):
+    path = STORE / file_name
+    original = path.read_text()
+    if original.count(old) != 1:
+        return f"the text to replace stands {original.count(old)} times in {file_name}"
+    try:
+        path.write_text(original.replace(old, new))
+        built = run(["ninja", "-C", build, "crash_test"])
+        if built.returncode != 0:
+            return "does not compile:\n" + built.stdout[-2000:]
+        try:
+            tested = run([str(ROOT / build / "crash_test"), f"--gtest_filter={SUITE}", "--gtest_fail_fast"], timeout=900)
+        except subprocess.TimeoutExpired:
+            return ""
+        return "" if tested.returncode != 0 else "the suite does not notice"
+    finally:
+        path.write_text(original)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", default="build/release", help="a configured build folder with tests")
+    parser.add_argument("--only", default="", help="run mutants whose name contains this")
+    options = parser.parse_args()
+    chosen = [mutant for mutant in MUTANTS if options.only in mutant[0]]
+    survivors = 0
+    for number, mutant in enumerate(chosen, 1):
+        print(f"{number}/{len(chosen)} {mutant[0]} ... ", end="", flush=True)
+        problem = try_mutant(*mutant, options.build)
+        survivors += problem != ""
+        print(problem or "noticed", flush=True)
+    run(["ninja", "-C", options.build, "crash_test"])
+    print(f"{len(chosen) - survivors} passed, {survivors} failed")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
