@@ -49,7 +49,9 @@ SegmentScan scan(std::string_view segment, std::uint64_t generation) {
 
 /// A segment file as it is.
 void scan_raw(std::string_view bytes) {
-  if (const auto header = decode_segment_header(bytes)) scan(bytes, header->generation);
+  std::uint64_t offset = 0;
+  bool other_is_damaged = false;
+  if (const auto header = choose_segment_header(bytes, offset, other_is_damaged)) scan(bytes, header->generation);
   scan(bytes, kGeneration);
   scan(segment_of(bytes), kGeneration);
 }
@@ -86,6 +88,33 @@ void records_with_checksum(std::string_view body) {
       PAWL_ASSERT(a.run == b.run && a.text == b.text);
     }
   }
+}
+
+/// Two copies of a header, each with its checksum or as it is: the one in force is a valid one, and no valid one has
+/// a higher position.
+void header_copies(FuzzedDataProvider& data) {
+  std::string segment;
+  for (int copy = 0; copy < 2; ++copy) {
+    std::string bytes = "PAWLJRN1" + data.ConsumeRandomLengthString(kSegmentHeaderUsed);
+    bytes.resize(kSegmentHeaderUsed, '\0');
+    if (data.ConsumeBool()) {
+      store_int(bytes.data() + kSegmentHeaderUsed - 4, crc32c(std::string_view(bytes).substr(0, kSegmentHeaderUsed - 4)));
+    }
+    segment += bytes;
+    segment.resize(kSegmentHeaderBytes / 2 * static_cast<std::size_t>(copy + 1), '\0');
+  }
+  std::uint64_t offset = 0;
+  bool other_is_damaged = false;
+  const auto chosen = choose_segment_header(segment, offset, other_is_damaged);
+  const auto first = decode_segment_header(segment);
+  const auto second = decode_segment_header(std::string_view(segment).substr(kSegmentHeaderBytes / 2));
+  PAWL_ASSERT(chosen.has_value() == (first.has_value() || second.has_value()));
+  if (!chosen) return;
+  PAWL_ASSERT(offset == 0 || offset == kSegmentHeaderBytes / 2);
+  PAWL_ASSERT(*chosen == (offset == 0 ? *first : *second));
+  PAWL_ASSERT((!first || first->position <= chosen->position) && (!second || second->position <= chosen->position));
+  PAWL_ASSERT(other_is_damaged == !(offset == 0 ? second : first) || !other_is_damaged);
+  scan(segment, chosen->generation);
 }
 
 /// Batches, some of them damaged, then anything: the scan shows exactly those before the first damaged one,
@@ -133,7 +162,7 @@ void watermark(std::string bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view rest(reinterpret_cast<const char*>(bytes) + 1, size - 1);
-  switch (bytes[0] % 5) {
+  switch (bytes[0] % 6) {
     case 0: scan_raw(rest); break;
     case 1: header_with_checksum(std::string(rest)); break;
     case 2: records_with_checksum(rest); break;
@@ -142,7 +171,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       damaged_batches(data);
       break;
     }
-    default: watermark(std::string(rest)); break;
+    case 4: watermark(std::string(rest)); break;
+    default: {
+      FuzzedDataProvider data(bytes + 1, size - 1);
+      header_copies(data);
+      break;
+    }
   }
   return 0;
 }

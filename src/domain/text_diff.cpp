@@ -12,7 +12,8 @@ namespace pawl {
 namespace {
 
 constexpr std::size_t kBlock = 32;              // bytes that are looked for
-constexpr std::size_t kBlocksWorthwhile = 256;  // a smaller middle is one splice
+constexpr std::size_t kBlocksWorthwhile = 4096;  // a smaller middle is one splice: looking costs more than it saves
+constexpr std::size_t kShortSkip = 256;          // a match this close by need not be long
 constexpr std::size_t kMiddleMax = std::size_t{4} << 20U;
 constexpr std::size_t kLookAhead = 4096;  // in `before`, beyond what is matched
 constexpr std::size_t kLongMatch = 256;   // good enough not to look for a longer one
@@ -209,7 +210,7 @@ class Matcher {
   /// A short match far ahead gives up everything before it: it is likely to be boilerplate.
   [[nodiscard]] bool worthwhile(const Match& match) const {
     const std::size_t skipped = match.before_at - done_.before_at;
-    return match.size >= kBlock / 2 && (skipped <= kBlocksWorthwhile || match.size >= skipped / 16);
+    return match.size >= kBlock / 2 && (skipped <= kShortSkip || match.size >= skipped / 16);
   }
 
   std::string_view before_;
@@ -249,6 +250,14 @@ std::vector<Splice> diff_text(std::string_view before, std::string_view after) {
     splices.push_back({prefix + old_at, old_middle.size() - old_at, new_middle.substr(new_at)});
   }
   return splices;
+}
+
+std::optional<Splice> single_insertion(std::string_view before, std::string_view after) {
+  if (after.size() <= before.size()) return std::nullopt;
+  const std::size_t prefix = common_prefix(before, after);
+  const std::size_t suffix = common_suffix(before.substr(prefix), after.substr(prefix));
+  if (prefix + suffix != before.size()) return std::nullopt;
+  return Splice{prefix, 0, after.substr(prefix, after.size() - before.size())};
 }
 
 std::optional<std::string> apply_splices(std::string_view before, const std::vector<Splice>& splices) {

@@ -23,6 +23,9 @@ struct Splice {
 /// are found again in the first 4 MB. Not necessarily the shortest difference.
 [[nodiscard]] std::vector<Splice> diff_text(std::string_view before, std::string_view after);
 
+/// The one splice that makes `after` of `before`, where it removes nothing.
+[[nodiscard]] std::optional<Splice> single_insertion(std::string_view before, std::string_view after);
+
 /// Nothing where a splice lies outside of `before` or before the end of the one before it. Splices may
 /// come from damaged or hostile files.
 [[nodiscard]] std::optional<std::string> apply_splices(std::string_view before, const std::vector<Splice>& splices);

@@ -38,6 +38,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "domain/appended.hpp"
 
 namespace pawl {
 
@@ -56,6 +57,12 @@ class RunWriter {
   /// Makes everything saved so far durable, at any level.
   virtual Result<void> flush() = 0;
   [[nodiscard]] virtual RunInfo info() const = 0;
+  /// What `body` appends to an array of the last state, where that is all that it changes: then only this
+  /// needs to be checked. A store may always say nothing.
+  [[nodiscard]] virtual std::optional<Appended> appended(std::string_view body) const {
+    static_cast<void>(body);
+    return std::nullopt;
+  }
 };
 
 /// Thread-safe. No exception leaves it. Writers must be destroyed before their store.

@@ -13,6 +13,13 @@ std::string fingerprint_of(const SaveRequest& request) {
   return request.caller_id.empty() ? std::string() : fmt::format("{:016x}", body_fingerprint(request));
 }
 
+/// At least this much, encoded.
+std::uint64_t size_of(const std::vector<Splice>& splices) {
+  std::uint64_t size = 2;
+  for (const Splice& splice : splices) size += splice.inserted.size() + 8;
+  return size;
+}
+
 std::string random_salt(Random& random) {
   std::string salt;
   for (int i = 0; i < 2; ++i) salt += fmt::format("{:016x}", random.next());
@@ -68,6 +75,11 @@ RunInfo FilesystemRunWriter::info() const {
                  .latest = head_.latest.sequence, .status = head_.latest.status, .kind = head_.latest.kind,
                  .durability = run.durability, .workflow = run.workflow, .workflow_hash = run.workflow_hash,
                  .session = run.session, .fork_of_run = run.fork_of_run, .fork_of_sequence = run.fork_of_sequence};
+}
+
+std::optional<Appended> FilesystemRunWriter::appended(std::string_view body) const {
+  const Lock guard(mutex_);
+  return exists_ ? appended_elements(head_.state, body) : std::nullopt;
 }
 
 Result<void> FilesystemRunWriter::flush() { return store_.committer_->flush(); }
@@ -160,9 +172,11 @@ Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const S
   const FilesystemOptions& options = store_.options_;
   const std::uint64_t room = std::max<std::uint64_t>(state.size(), options.differences_floor_bytes);
   if (exists_ && head_.differences < options.differences_max) {
-    payload = encode_splices(diff_text(head_.state, state));
+    const std::vector<Splice> splices = diff_text(head_.state, state);
+    const bool pays = size_of(splices) < state.size();
+    if (pays) payload = encode_splices(splices);
     kind = Payload::diff;
-    if (payload.size() >= state.size()) {
+    if (!pays || payload.size() >= state.size()) {
       const bool one_line = state.find_first_of("\n\r") == std::string_view::npos;
       kind = one_line ? Payload::state : Payload::text;
       payload = one_line ? std::string(state) : escape_json(state);
