@@ -74,7 +74,8 @@ Result<void> Committer::wait(Commit& commit) {
   if (commit.finished) return commit.result;
   Wakeup wakeup;
   commit.parked = &wakeup;
-  if (!writing_ && (awaited_ == 1 || awaited_ >= crowd_)) work_.notify_one();
+  // Not "the first in the queue calls it": several may have submitted before any of them comes here.
+  if (!writing_ && (resting_ || awaited_ >= crowd_)) work_.notify_one();
   lock.unlock();
   wakeup.sleep();
   return commit.result;
@@ -185,11 +186,13 @@ void Committer::run_thread() {
   Lock lock(mutex_);
   while (!stopping_) {
     if (writing_ || (awaited_ == 0 && !unawaited_due())) {
+      resting_ = true;
       if (deadline_us_ != 0 && !writing_) {
         work_.wait_us(lock, std::max<std::int64_t>(1, deadline_us_ - clock_.monotonic_us()));
       } else {
         work_.wait(lock);
       }
+      resting_ = false;
       continue;
     }
     if (awaited_ < crowd_) {

@@ -99,6 +99,7 @@ class Committer {
   std::size_t crowd_ PAWL_GUARDED_BY(mutex_) = 0;         // how many waiters were served last
   std::uint64_t epoch_ PAWL_GUARDED_BY(mutex_) = 0;
   bool writing_ PAWL_GUARDED_BY(mutex_) = false;
+  bool resting_ PAWL_GUARDED_BY(mutex_) = false;  // the batching thread sleeps until it is called
   bool stopping_ PAWL_GUARDED_BY(mutex_) = false;
   Result<void> unawaited_failure_ PAWL_GUARDED_BY(mutex_);
   std::thread thread_;
