@@ -64,7 +64,7 @@ fuzz: ## Run each fuzz target for SECONDS_EACH (600); inputs are kept in build/f
 	  name=$$(basename "$$target")
 	  mkdir -p "build/fuzz/corpus/$$name" build/fuzz/findings
 	  $(quietly) "build/$$name.log" "fuzzing $$name" "$$target" -max_total_time=$(SECONDS_EACH) -timeout=10 \
-	    -rss_limit_mb=1024 -artifact_prefix="build/fuzz/findings/$$name-" "build/fuzz/corpus/$$name"
+	    -rss_limit_mb=1024 -artifact_prefix="build/fuzz/findings/$$name-" "build/fuzz/corpus/$$name" "fuzz/corpus/$$name"
 	done
 
 bench: ## Measure, beside other stores

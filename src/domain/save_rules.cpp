@@ -38,7 +38,7 @@ Result<void> check_parent(const SaveRequest& request, const SaveFacts& facts) {
       *request.expected_parent ? fmt::format("{} was expected", request.expected_parent->value) : "none was expected";
   return fail(Error{Code::parent_conflict, fmt::format("the last checkpoint of run '{}' {}, but {}", run, is, expected),
                     head ? fmt::format("{}@{}", run, head.value) : run,
-                    head ? fmt::format("Someone else has saved in between. Type: pawl show {}, then save on top of {}",
+                    head ? fmt::format("The run has moved on, or the number is not its last one. Type: pawl show {}, then save on top of {}",
                                        run, head.value)
                          : "Expect 0 for the first checkpoint of a run, or leave the expectation out",
                     0});

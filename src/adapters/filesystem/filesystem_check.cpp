@@ -87,6 +87,11 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
       for (const auto& [run, records] : snapshot->runs()) runs.insert(run);
     }
     for (const std::string& run : runs) PAWL_TRY(RunChecker(files_, run, snapshot, report).check(scope.sequence));
+    if (!scope.run && snapshot->journals().empty() && report.runs > 0) {
+      report.findings.push_back({Severity::damage, Code::journal_corrupt, std::string(layout::kJournals), {}, {},
+                                 "the journals are missing: what they alone held is lost", "restore the folder from a backup"});
+    }
+    if (!scope.run) find_missing_runs(runs, report);
     PAWL_TRY_ASSIGN(const bool catalogue_exists, files_.exists(layout::kCatalogue));
     if (!scope.run && has_catalogue() && catalogue_exists) {
       ++report.files;
@@ -102,6 +107,29 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
     PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, environment_.owner.boot_id));
     if (valid && now->last_batches() == snapshot->last_batches()) return report;
   }
+}
+
+/// The catalogue is no authority, but it remembers runs whose folders are gone.
+void FilesystemStore::find_missing_runs(const std::set<std::string>& runs, CheckReport& report) {
+  if (!has_catalogue()) return;
+  const auto known = catalogue_.newest(SIZE_MAX);
+  if (!known) return;
+  for (const RunInfo& run : *known) {
+    if (runs.contains(run.id.text())) continue;
+    report.findings.push_back({Severity::damage, Code::run_not_found, layout::run(run.id.text()), run.id.text(), run.latest,
+                               "the catalogue has this run, and its folder is missing",
+                               "restore the folder from a backup; if it was removed on purpose, delete catalogue.db"});
+  }
+}
+
+/// A mistyped run or number is no damage.
+Result<void> FilesystemStore::check_scope(const CheckScope& scope) {
+  if (!scope.run) return {};
+  const auto info = run(*scope.run);
+  if (!info && info.error().code == Code::run_not_found) return std::unexpected(info.error());
+  if (!info || scope.sequence <= info->latest) return {};
+  return fail(Error{Code::checkpoint_not_found, fmt::format("run '{}' has no checkpoint {}", scope.run->text(), scope.sequence.value), {},
+                    fmt::format("'pawl show {} --checkpoints' lists those it has", scope.run->text()), 0});
 }
 
 /// What can be mended is mended by doing what a healthy store does anyway: taking over free journals,
@@ -126,6 +154,8 @@ Result<void> FilesystemStore::mend(const CheckReport& report) {
 }
 
 Result<CheckReport> FilesystemStore::check(const CheckScope& scope, Repair repair) {
+  PAWL_TRY(check_scope(scope));
+  PAWL_TRY(snapshot_for_reader());  // confirms what a killed writer left
   PAWL_TRY_ASSIGN(CheckReport report, find_faults(scope));
   if (repair == Repair::no) return report;
   PAWL_TRY(mend(report));

@@ -241,6 +241,21 @@ void FilesystemStore::keep_lock(std::unique_ptr<File> lock) {
 
 // ---- Reading --------------------------------------------------------------------------------------
 
+/// A writer that was killed between its write and its acknowledgement may have left a whole batch. The next
+/// save will build on it, so who reads before that should see it: it is confirmed, which is the one thing that
+/// a reader writes. Where that can't be done, it stays unseen. True: there was one.
+bool FilesystemStore::confirm_tails_of_the_dead(const JournalSnapshot& snapshot) {
+  bool confirmed = false;
+  for (const JournalView& journal : snapshot.journals()) {
+    if (!journal.has_unconfirmed() || journal.damage) continue;
+    const Lock lock(open_mutex_);
+    if (!made_ || (journal_ && journal_->number() == journal.number)) continue;
+    const auto taken = JournalWriter::take_over(place(), journal.number);
+    confirmed |= taken && *taken;
+  }
+  return confirmed;
+}
+
 Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_reader() {
   std::shared_ptr<JournalSnapshot> last;
   {
@@ -252,6 +267,9 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_reader() 
     if (current) return last;
   }
   PAWL_TRY_ASSIGN(auto fresh, JournalSnapshot::take(files_, environment_.owner.boot_id));
+  if (confirm_tails_of_the_dead(*fresh)) {
+    PAWL_TRY_ASSIGN(fresh, JournalSnapshot::take(files_, environment_.owner.boot_id));
+  }
   const Lock lock(snapshot_mutex_);
   last_snapshot_ = fresh;
   return fresh;

@@ -76,13 +76,16 @@ class FilesystemStore final : public Store {
   void keep_lock(std::unique_ptr<File> lock);
 
   // Checking.
+  Result<void> check_scope(const CheckScope& scope);
   Result<CheckReport> find_faults(const CheckScope& scope);
+  void find_missing_runs(const std::set<std::string>& runs, CheckReport& report);
   Result<void> mend(const CheckReport& report);
 
   // Reading.
   /// Reads beside writers: again, where a segment was recycled meanwhile.
   template <class Read>
   auto read_consistently(Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>()));
+  bool confirm_tails_of_the_dead(const JournalSnapshot& snapshot);
   /// The last one again, where nothing has changed.
   Result<std::shared_ptr<JournalSnapshot>> snapshot_for_reader();
   Result<std::optional<CatalogueSave>> find_save(const std::string& run, const std::string& caller_id);

@@ -15,6 +15,18 @@ std::string_view without_newline(std::string_view text) {
   return text;
 }
 
+std::string describe_which(const Which& which) {
+  switch (which.by) {
+    case Which::By::name: return fmt::format("with the name '{}'", which.label);
+    case Which::By::stage: return fmt::format("of the stage '{}'", which.label);
+    case Which::By::step: return fmt::format("of the step '{}'", which.label);
+    case Which::By::uuid: return fmt::format("with the UUID {}", which.uuid.text());
+    case Which::By::latest: return "at all";
+    case Which::By::sequence: return std::to_string(which.sequence.value);
+  }
+  return {};
+}
+
 bool fits(const CheckpointInfo& info, const Which& which) {
   switch (which.by) {
     case Which::By::name: return info.name == which.label;
@@ -60,6 +72,11 @@ Result<RunRecord> RunReader::run_record() {
   auto text = files_.read_file(path, 1ULL << 20);
   if (!text && text.error().code == Code::input_unreadable) {
     if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
+    PAWL_TRY_ASSIGN(const auto checkpoints, files_.list(layout::checkpoints(run_)));
+    if (!checkpoints.empty() || records_ != nullptr) {
+      return fail(Error{Code::store_damaged, fmt::format("run.json of run '{}' is missing, and the run has checkpoints", run_), path,
+                        "restore the file from a backup; 'pawl fsck' shows what else is damaged", 0});
+    }
     return fail(Error{Code::run_not_found, fmt::format("there is no run '{}' in this store", run_), {},
                       "'pawl list' shows the runs; is --store or PAWL_STORE the right one?", 0});
   }
@@ -112,19 +129,40 @@ Result<Sequence> RunReader::latest() {
                       "run 'pawl fsck' to see what is damaged", 0});
   }
   newest = std::max(newest, all.back());
-  const std::string path = layout::differences(run_, all.back());
+  PAWL_TRY_ASSIGN(const Sequence in_file, last_difference(all.back()));
+  newest = std::max(newest, in_file);
+  // A file that is gone leaves no trace but in the audit trail, which has every checkpoint.
+  PAWL_TRY_ASSIGN(const Sequence audited, last_audited());
+  if (audited > newest) {
+    return fail(Error{Code::chain_broken, fmt::format("checkpoints {} to {} of run '{}' are missing", newest.value + 1, audited.value, run_),
+                      layout::differences(run_, all.back()), "run 'pawl fsck'; older checkpoints can be restored by number", 0});
+  }
+  return newest;
+}
+
+Result<Sequence> RunReader::last_audited() {
+  const auto file = files_.open(layout::audit(run_), OpenMode::read);
+  if (!file) return Sequence();
+  PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
+  const auto entry = line ? decode_audit(line->text) : fail(Code::checksum_mismatch, "there is none");
+  return entry ? entry->sequence : Sequence();
+}
+
+/// The last checkpoint in the file of differences behind `base`; `base` itself where there is none.
+Result<Sequence> RunReader::last_difference(Sequence base) {
+  const std::string path = layout::differences(run_, base);
   const auto file = files_.open(path, OpenMode::read);
-  if (!file) return file.error().code == Code::input_unreadable ? Result<Sequence>(newest) : std::unexpected(file.error());
+  if (!file) return file.error().code == Code::input_unreadable ? Result<Sequence>(base) : std::unexpected(file.error());
   PAWL_TRY_ASSIGN(const std::uint64_t size, (*file)->size());
   PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
-  const Sequence last{line ? line->number : all.back().value};
+  const Sequence last{line ? line->number : base.value};
   const bool ends_well = line ? line->end == size : size == 0;
   const bool journal_goes_on = records_ != nullptr && records_->checkpoints.contains(last.value + 1);
   if (!ends_well && !journal_goes_on) {
     return fail(Error{Code::checkpoint_corrupt, fmt::format("checkpoint {} of run '{}' is damaged", last.value + 1, run_), path,
                       "run 'pawl fsck'; older checkpoints can be restored by number", 0});
   }
-  return std::max(newest, last);
+  return last;
 }
 
 Result<Sequence> RunReader::resolve(const Which& which) {
@@ -147,7 +185,7 @@ Result<Sequence> RunReader::search(const Which& which) {
     }
     up_to.value = base.value - 1;
   }
-  return fail(Error{Code::checkpoint_not_found, fmt::format("run '{}' has no checkpoint that fits", run_), {},
+  return fail(Error{Code::checkpoint_not_found, fmt::format("run '{}' has no checkpoint {}", run_, describe_which(which)), {},
                     fmt::format("'pawl show {} --checkpoints' lists those it has", run_), 0});
 }
 
@@ -345,6 +383,10 @@ Result<void> RunReader::audit_head(RunHead& head) {
   if (const auto file = files_.open(layout::audit(run_), OpenMode::read)) {
     PAWL_TRY_ASSIGN(const auto found, last_line_below(**file, kHighest));
     if (found && found->number > number) line = found->text;
+  }
+  if (line.empty()) {
+    return fail(Error{Code::chain_broken, fmt::format("the audit trail of run '{}' is missing", run_), layout::audit(run_),
+                      "restore the file from a backup; reading needs it not", 0});
   }
   auto entry = decode_audit(line);
   if (!entry) return fail(at(entry.error(), layout::audit(run_)));

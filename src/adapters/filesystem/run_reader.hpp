@@ -54,6 +54,8 @@ class RunReader {
   Result<Sequence> base_of(Sequence sequence);
   Result<Chain> chain(Sequence base, Sequence up_to);
   Result<Sequence> latest();
+  Result<Sequence> last_difference(Sequence base);
+  Result<Sequence> last_audited();
   Result<Sequence> resolve(const Which& which);
   Result<Sequence> search(const Which& which);
   Result<std::string> rebuild(const Chain& links, Sequence sequence);
