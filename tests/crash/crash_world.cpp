@@ -35,12 +35,16 @@ void CrashWorld::broken(std::string what) {
   if (!violation_) violation_ = std::move(what);
 }
 
+void CrashWorld::mutate(SimFileSystem& files) const {
+  if (mutation_.ignored) files.ignore_sync(*mutation_.ignored);
+  if (mutation_.postponed) files.postpone_sync(*mutation_.postponed, mutation_.postponed_ops);
+}
+
 CrashWorld::Process* CrashWorld::process(std::size_t index) {
   if (!processes_[index]) {
     auto fresh = std::make_unique<Process>();
     fresh->files = std::make_unique<SimFileSystem>(*disk_);
-    if (mutation_.ignored) fresh->files->ignore_sync(*mutation_.ignored);
-    if (mutation_.postponed) fresh->files->postpone_sync(*mutation_.postponed, mutation_.postponed_ops);
+    mutate(*fresh->files);
     const Environment environment{&clock_, &random_, sim_owner(disk_->boot_id(), ++pids_)};
     auto store = FilesystemStore::open(*fresh->files, environment, options_, "");
     if (!store) {
@@ -234,6 +238,7 @@ void CrashWorld::verify(std::string_view when) {
   if (violation_ || disk_->power_is_off()) return;
   verify_side_files();
   SimFileSystem files(*disk_);
+  mutate(files);  // readers confirm what a killed writer left
   const Environment environment{&clock_, &random_, sim_owner(disk_->boot_id(), ++pids_)};
   auto reader = FilesystemStore::open(files, environment, options_, "");
   if (!reader) return broken(fmt::format("{}: the store can't be opened: {}", when, describe(reader.error())));

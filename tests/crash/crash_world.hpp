@@ -56,6 +56,7 @@ class CrashWorld {
   using Slots = std::map<std::uint64_t, Slot>;
 
   Process* process(std::size_t index);
+  void mutate(SimFileSystem& files) const;
   void drop(std::size_t index);
   void bury();
   void step();

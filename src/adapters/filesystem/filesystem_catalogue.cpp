@@ -20,6 +20,26 @@ std::string_view without_newline(std::string_view text) {
   return text;
 }
 
+/// The runs in the journals that were saved last: by the time in their records, before anything is parsed.
+std::vector<std::string> newest_in_journals(const JournalSnapshot& snapshot, std::size_t limit) {
+  constexpr std::string_view kTimeKey = "\"at\":\"";
+  constexpr std::size_t kTimeBytes = 27;
+  std::vector<std::pair<std::string_view, const std::string*>> found;
+  for (const auto& [run, records] : snapshot.runs()) {
+    if (records.checkpoints.empty()) continue;
+    const std::string_view text = records.checkpoints.rbegin()->second.record.text;
+    const auto key = text.find(kTimeKey);
+    found.emplace_back(key == std::string_view::npos ? text.substr(0, 0) : text.substr(key + kTimeKey.size(), kTimeBytes), &run);
+  }
+  const std::size_t count = std::min(limit, found.size());
+  std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(count), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : *a.second < *b.second;
+  });
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < count; ++i) runs.push_back(*found[i].second);
+  return runs;
+}
+
 /// Cheap: most saves have no caller's id.
 bool has_caller(const RecordView& record) { return record.metadata.find("\"caller\":") != std::string_view::npos; }
 
@@ -151,8 +171,7 @@ Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<Jo
     const RunRecords* records = snapshot->find(run.id.text());
     if (records == nullptr || records->checkpoints.empty()) merged.push_back(run);
   }
-  for (const auto& [run, records] : snapshot->runs()) {
-    if (records.checkpoints.empty()) continue;
+  for (const std::string& run : newest_in_journals(*snapshot, limit)) {
     PAWL_TRY_ASSIGN(RunInfo info, RunReader(files_, run, snapshot).overview());
     merged.push_back(std::move(info));
   }
