@@ -177,7 +177,7 @@ Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const S
     if (pays) payload = encode_splices(splices);
     kind = Payload::diff;
     if (!pays || payload.size() >= state.size()) {
-      const bool one_line = state.find_first_of("\n\r") == std::string_view::npos;
+      const bool one_line = state.find('\n') == std::string_view::npos && state.find('\r') == std::string_view::npos;
       kind = one_line ? Payload::state : Payload::text;
       payload = one_line ? std::string(state) : escape_json(state);
     }
