@@ -97,6 +97,22 @@ TEST_P(CommitterOf, ManyThreadsLoseNothing) {
   EXPECT_EQ(log_.text(), std::string(kThreads * kCommits, 'x'));
 }
 
+TEST_P(CommitterOf, SeveralMaySubmitBeforeAnyOfThemWaits) {
+  Committer committer(log_.append(), options_with(GetParam()), clock_);
+  // After a batch of four, the batching thread waits a little for as many; two must not wait for ever.
+  for (const std::size_t count : {4U, 2U}) {
+    std::vector<std::unique_ptr<Commit>> commits;
+    for (std::size_t i = 0; i < count; ++i) {
+      commits.push_back(std::make_unique<Commit>());
+      commits.back()->body.assign(1, 'y');
+      commits.back()->record_count = 1;
+      committer.submit(*commits.back());
+    }
+    for (const auto& one : commits) EXPECT_TRUE(committer.wait(*one));
+  }
+  EXPECT_EQ(log_.text(), "yyyyyy");
+}
+
 TEST_P(CommitterOf, ABatchIsBoundedByItsSize) {
   {
     Committer committer(log_.append(), options_with(GetParam()), clock_);

@@ -1,0 +1,105 @@
+// What is missing is damage, and named; what a killed writer left is seen by who reads next.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "testing/filesystem_under_test.hpp"
+
+namespace pawl::testing {
+namespace {
+
+RunId run_id(std::string_view name) { return *RunId::parse(name); }
+
+/// A store with ten settled checkpoints of one run: nothing of it is in a journal any more.
+class MissingFiles : public ::testing::Test {
+ protected:
+  MissingFiles() {
+    const auto store = place_.open();
+    {
+      const auto writer = store->open_run(run_id("r"), {});
+      for (int i = 1; i <= 10; ++i) EXPECT_TRUE((*writer)->save({.body = fmt::format("[{}]", i)}));
+    }
+    EXPECT_TRUE(dynamic_cast<FilesystemStore&>(*store).settle_all());
+  }
+  void remove(std::string_view path) const { std::filesystem::remove_all(place_.path() + "/" + std::string(path)); }
+  Code code_of_restore() { return place_.open()->restore(run_id("r"), {}).error().code; }
+  Code code_of_open() { return place_.open()->open_run(run_id("r"), {}).error().code; }
+  bool check_names(std::string_view part) {
+    const auto report = place_.open()->check({}, Repair::no);
+    return std::ranges::any_of(report->findings, [&](const Finding& finding) {
+      return finding.severity == Finding::Severity::damage && (finding.file + finding.what).find(part) != std::string::npos;
+    });
+  }
+  FilesystemOptions roomy() {
+    FilesystemOptions options = small_options();
+    options.differences_floor_bytes = 1U << 20;
+    options.differences_max = 100;
+    return options;
+  }
+  FilesystemUnderTest place_{roomy()};
+};
+
+TEST_F(MissingFiles, RunJsonIsDamageAndTheRunIsNotBegunAgain) {
+  remove("runs/r/run.json");
+  EXPECT_EQ(code_of_restore(), Code::store_damaged);
+  EXPECT_EQ(code_of_open(), Code::store_damaged);
+  EXPECT_TRUE(check_names("run.json"));
+}
+
+TEST_F(MissingFiles, DifferencesAreDamageAndTheRunDoesNotSlipBack) {
+  remove("runs/r/checkpoints/checkpoint_00001.jsonl");
+  EXPECT_EQ(code_of_restore(), Code::chain_broken);
+  EXPECT_EQ(code_of_open(), Code::chain_broken);
+  EXPECT_TRUE(check_names("missing"));
+}
+
+TEST_F(MissingFiles, TheAuditTrailIsDamageForWritersAndNotForReaders) {
+  remove("runs/r/audit/audit_trail.jsonl");
+  EXPECT_EQ(place_.open()->restore(run_id("r"), {})->state, "[10]");
+  EXPECT_EQ(code_of_open(), Code::chain_broken);
+}
+
+TEST_F(MissingFiles, ARunThatTheCatalogueKnowsIsMissed) {
+  remove("runs/r");
+  EXPECT_TRUE(check_names("runs/r"));
+}
+
+TEST_F(MissingFiles, TheJournalsAreMissed) {
+  remove("journal");
+  EXPECT_TRUE(check_names("journal"));
+}
+
+TEST_F(MissingFiles, AMistypedAddressIsNoDamage) {
+  EXPECT_EQ(place_.open()->check({.run = run_id("nope")}, Repair::no).error().code, Code::run_not_found);
+  EXPECT_EQ(place_.open()->check({.run = run_id("r"), .sequence = {99}}, Repair::no).error().code, Code::checkpoint_not_found);
+}
+
+TEST(KilledSave, IsSeenByReadersAsTheNextSaveWillSeeIt) {
+  for (std::uint64_t op = 1; op < 60; ++op) {
+    SimDisk disk(op);
+    ManualClock clock;
+    SeededRandom random(op);
+    const auto open = [&](SimFileSystem& files, std::uint64_t pid) {
+      return std::move(*FilesystemStore::open(files, {&clock, &random, sim_owner(disk.boot_id(), pid)}, small_options(), ""));
+    };
+    {
+      SimFileSystem files(disk);
+      const auto store = open(files, 1);
+      const auto writer = store->open_run(run_id("r"), {});
+      ASSERT_TRUE((*writer)->save({.body = "[1]"}));
+      files.kill_at(files.ops() + op);
+      static_cast<void>((*writer)->save({.body = "[2]"}));
+    }
+    SimFileSystem reading(disk);
+    const auto seen = open(reading, 2)->restore(run_id("r"), {});
+    ASSERT_TRUE(seen);
+    SimFileSystem writing(disk);
+    const auto store = open(writing, 3);
+    const auto writer = store->open_run(run_id("r"), {});
+    ASSERT_TRUE(writer);
+    EXPECT_EQ((*writer)->info().latest, seen->info.sequence) << "killed at op " << op;
+  }
+}
+
+}  // namespace
+}  // namespace pawl::testing
