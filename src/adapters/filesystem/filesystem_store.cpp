@@ -153,26 +153,21 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(co
 }
 
 Result<std::optional<RunHead>> FilesystemStore::load_head(const RunId& run) {
-  for (int attempt = 0; attempt < kReadAttemptsMax; ++attempt) {
-    PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_writer(run));
-    RunReader reader(files_, run.text(), snapshot);
-    auto head = reader.head();
-    PAWL_TRY_ASSIGN(const bool valid, snapshot->still_valid(files_));
-    if (!valid) continue;
-    if (!head) return head;  // only this process writes to the run now: damage is damage
-    bool elsewhere = false;
-    if (const RunRecords* records = snapshot->find(run.text())) {
-      for (const auto& [sequence, found] : records->checkpoints) elsewhere |= found.journal != journal_->number();
-    }
-    const Lock lock(publish_mutex_);
-    if (elsewhere) {
-      clear_.erase(run.text());
-    } else {
-      clear_.insert(run.text());
-    }
-    return head;
+  PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_writer(run));
+  RunReader reader(files_, run.text(), snapshot);
+  // Only this process writes to the run now: what looks damaged is damaged.
+  PAWL_TRY_ASSIGN(auto head, reader.head());
+  bool elsewhere = false;
+  if (const RunRecords* records = snapshot->find(run.text())) {
+    for (const auto& [sequence, found] : records->checkpoints) elsewhere |= found.journal != journal_->number();
   }
-  return fail(busy("the store changes faster than it can be read"));
+  const Lock lock(publish_mutex_);
+  if (elsewhere) {
+    clear_.erase(run.text());
+  } else {
+    clear_.insert(run.text());
+  }
+  return head;
 }
 
 Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, const RunOptions& options) {

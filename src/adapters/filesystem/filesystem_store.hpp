@@ -82,7 +82,7 @@ class FilesystemStore final : public Store {
   Result<void> mend(const CheckReport& report);
 
   // Reading.
-  /// Reads beside writers: again, where a segment was recycled meanwhile.
+  /// Reads beside writers: again, where what looks damaged may only be on its way.
   template <class Read>
   auto read_consistently(Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>()));
   bool confirm_tails_of_the_dead(const JournalSnapshot& snapshot);
@@ -140,8 +140,6 @@ auto FilesystemStore::read_consistently(Read read) -> decltype(read(std::shared_
   for (int attempt = 0; attempt < kReadAttemptsMax; ++attempt) {
     PAWL_TRY_ASSIGN(auto snapshot, snapshot_for_reader());
     auto result = read(snapshot);
-    PAWL_TRY_ASSIGN(const bool valid, snapshot->still_valid(files_));
-    if (!valid) continue;
     if (result || exit_status(result.error().code) != 4) return result;
     // What looks damaged may be a line that is just being published, saved after the snapshot was taken.
     PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, environment_.owner.boot_id));
