@@ -63,7 +63,7 @@ struct RunRecords {
 };
 
 /// All journals at one moment. What it shows stays readable however the writers go on; what it does not
-/// show was published before, so files are read after it, and `still_valid` is asked after the files.
+/// show was published before, so files are read after it.
 class JournalSnapshot {
  public:
   [[nodiscard]] static Result<std::shared_ptr<JournalSnapshot>> take(FileSystem& files, std::string_view boot_id);

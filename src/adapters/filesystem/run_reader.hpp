@@ -27,8 +27,7 @@ struct RunHead {
   std::uint64_t event_number = 0;
 };
 
-/// Reads through `files` beside whoever writes. The snapshot must be taken before, and asked for
-/// `still_valid` after. Not thread-safe.
+/// Reads through `files` beside whoever writes. The snapshot must be taken before. Not thread-safe.
 class RunReader {
  public:
   RunReader(FileSystem& files, std::string run, std::shared_ptr<const JournalSnapshot> snapshot);
