@@ -35,7 +35,6 @@ class CrashWorld {
     std::uint64_t acknowledged = 0;
     std::uint64_t kills = 0;
     std::uint64_t power_losses = 0;
-    std::uint64_t takeovers = 0;
     std::uint64_t reads = 0;
     std::uint64_t nested = 0;
     std::uint64_t settles = 0;

@@ -327,9 +327,4 @@ Result<void> JournalWriter::retire_active() {
   return rotate(0);
 }
 
-std::uint64_t JournalWriter::batches() const {
-  const Lock guard(mutex_);
-  return next_batch_ - 1;
-}
-
 }  // namespace pawl

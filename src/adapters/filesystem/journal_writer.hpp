@@ -55,7 +55,6 @@ class JournalWriter {
   [[nodiscard]] bool wants_care() const;
   /// Starts a new segment, so that the active one becomes a full one. Nothing where it is empty.
   Result<void> retire_active();
-  [[nodiscard]] std::uint64_t batches() const;
 
  private:
   struct Segment {
