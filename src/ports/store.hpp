@@ -1,4 +1,4 @@
-// The store as a port. The clauses (S1..S16) are the contract: `testing/store_contract.hpp` tests each
+// The store as a port. The clauses (S1..S18) are the contract: `testing/store_contract.hpp` tests each
 // one by its number on every adapter.
 //
 // Saving
@@ -28,6 +28,11 @@
 //      checkpoint checkpoint_not_found. A run exists from its first save on.
 //  S14 Checkpoints are listed in ascending order after a given sequence, at most `limit`.
 //  S15 Runs are listed by the time of their last save, newest first, at most `limit`.
+// The inbox
+//  S17 A posted message is durable when `post` returns, whoever holds the run, and is listed until it is taken
+//      away, oldest first. Taking a message away that is not there is fine. A message for a missing run is
+//      refused with run_not_found.
+//  S18 `owner` says who holds the run's lock, and nothing where nobody does.
 //  S16 `latest`, sequence, name, stage, step and UUID address a checkpoint; where several fit, the newest.
 #pragma once
 
@@ -65,6 +70,13 @@ class RunWriter {
   }
 };
 
+/// What someone other than the owner has to say to a run: an approval, a signal, a wish to cancel.
+struct Message {
+  std::string id = {};  // given by post: sorts by time, unique in the run
+  Timestamp at = {};
+  std::string body = {};  // JSON
+};
+
 /// Thread-safe. No exception leaves it. Writers must be destroyed before their store.
 class Store {
  public:
@@ -81,6 +93,18 @@ class Store {
   virtual Result<CheckpointInfo> checkpoint(const RunId& run, const Which& which) = 0;
   virtual Result<std::vector<CheckpointInfo>> checkpoints(const RunId& run, Sequence after, std::size_t limit) = 0;
   virtual Result<std::vector<Event>> events(const RunId& run, std::uint64_t after_number, std::size_t limit) = 0;
+
+  /// Durable when it returns. `body` is JSON on one line. Gives the message's id.
+  virtual Result<std::string> post(const RunId& run, std::string_view body) = 0;
+  /// Oldest first. A message that is damaged is an error that names it: nothing is skipped.
+  virtual Result<std::vector<Message>> inbox(const RunId& run) = 0;
+  /// Takes a message away, for good. Only the run's owner does, after what it made of it is durable.
+  virtual Result<void> take(const RunId& run, std::string_view message_id) = 0;
+  /// Who holds the run's lock, for people; nothing where nobody does.
+  virtual Result<std::optional<std::string>> owner(const RunId& run) = 0;
+  /// An absolute path of a local folder for the files of this run's execution (logs, inputs of steps), made
+  /// if missing. Nothing in it is needed to resume.
+  virtual Result<std::string> local_folder(const RunId& run) = 0;
 
   /// Looks at everything in `scope` and names what is damaged; with repair, mends what can be mended
   /// without losing anything that was acknowledged.
