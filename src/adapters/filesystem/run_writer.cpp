@@ -28,35 +28,45 @@ std::string random_salt(Random& random) {
 
 }  // namespace
 
-FilesystemRunWriter::FilesystemRunWriter(FilesystemStore& store, RunId run, std::unique_ptr<File> lock)
-    : store_(store), run_(std::move(run)), epoch_(store.committer_->epoch()), lock_(std::move(lock)) {}
+FilesystemRunWriter::FilesystemRunWriter(FilesystemStore& store, RunId run, std::unique_ptr<File> lock, RunHead head,
+                                         Known known)
+    : store_(store),
+      run_(std::move(run)),
+      epoch_(store.committer_->epoch()),
+      lock_(std::move(lock)),
+      exists_(known == Known::yes),
+      head_(std::move(head)) {}
 
-Result<std::unique_ptr<RunWriter>> FilesystemRunWriter::make(FilesystemStore& store, const RunId& run, const RunOptions& options,
-                                                             std::unique_ptr<File> lock, std::optional<RunHead> head) {
-  std::unique_ptr<FilesystemRunWriter> writer(new FilesystemRunWriter(store, run, std::move(lock)));
-  const Lock guard(writer->mutex_);
-  if (head) {
-    if (options.durability && *options.durability != head->run.durability) {
-      return fail(Error{Code::durability_fixed,
-                        fmt::format("run '{}' was created with durability '{}', not '{}'", run.text(),
-                                    to_text(head->run.durability), to_text(*options.durability)), {},
-                        "leave out --durability, or use another run", 0});
-    }
-    writer->exists_ = true;
-    writer->head_ = std::move(*head);
-    return writer;
-  }
-  RunRecord& record = writer->head_.run;
+namespace {
+
+RunHead first_head(const RunId& run, const RunOptions& options, const Environment& environment) {
+  RunHead head;
+  RunRecord& record = head.run;
   record.run = run.text();
-  record.uuid = make_uuid(*store.environment_.random);
-  record.created = store.environment_.clock->now();
+  record.uuid = make_uuid(*environment.random);
+  record.created = environment.clock->now();
   record.durability = options.durability.value_or(Durability::sync);
   record.workflow = options.workflow;
   record.workflow_hash = options.workflow_hash;
   record.session = options.session;
-  record.salt = random_salt(*store.environment_.random);
-  writer->head_.audit_hash = first_previous_hash();
-  return writer;
+  record.salt = random_salt(*environment.random);
+  head.audit_hash = first_previous_hash();
+  return head;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RunWriter>> FilesystemRunWriter::make(FilesystemStore& store, const RunId& run, const RunOptions& options,
+                                                             std::unique_ptr<File> lock, std::optional<RunHead> head) {
+  if (head && options.durability && *options.durability != head->run.durability) {
+    return fail(Error{Code::durability_fixed,
+                      fmt::format("run '{}' was created with durability '{}', not '{}'", run.text(),
+                                  to_text(head->run.durability), to_text(*options.durability)), {},
+                      "leave out --durability, or use another run", 0});
+  }
+  const Known known = head ? Known::yes : Known::no;
+  if (!head) head = first_head(run, options, store.environment_);
+  return std::unique_ptr<RunWriter>(new FilesystemRunWriter(store, run, std::move(lock), std::move(*head), known));
 }
 
 FilesystemRunWriter::~FilesystemRunWriter() {

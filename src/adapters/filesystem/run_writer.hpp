@@ -30,7 +30,8 @@ class FilesystemRunWriter final : public RunWriter {
     std::string text;
     bool own_file = false;
   };
-  FilesystemRunWriter(FilesystemStore& store, RunId run, std::unique_ptr<File> lock);
+  enum class Known : std::uint8_t { no, yes };  // whether the run has a checkpoint already
+  FilesystemRunWriter(FilesystemStore& store, RunId run, std::unique_ptr<File> lock, RunHead head, Known known);
   Result<std::optional<Earlier>> find_earlier(const std::string& caller_id) PAWL_REQUIRES(mutex_);
   Result<Draft> draft_checkpoint(const SaveRequest& request, std::string_view state) PAWL_REQUIRES(mutex_);
   Result<void> store_blob(std::string_view payload, std::string& name) PAWL_REQUIRES(mutex_);

@@ -1,0 +1,244 @@
+#include "domain/run_state.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace pawl {
+namespace {
+
+constexpr std::array<std::string_view, 8> kStepStatuses{"pending", "running", "waiting",     "completed",
+                                                        "failed",  "skipped", "interrupted", "cancelled"};
+constexpr std::array<std::string_view, 6> kRunStatuses{"running", "waiting",     "completed",
+                                                       "failed",  "interrupted", "cancelled"};
+
+template <class Enum, std::size_t n>
+std::optional<Enum> parse_word(std::string_view text, const std::array<std::string_view, n>& words) {
+  const auto found = std::ranges::find(words, text);
+  if (found == words.end()) return std::nullopt;
+  return static_cast<Enum>(found - words.begin());
+}
+
+// Members that have their default are left out, so that a thousand steps stay small.
+void put(Json& out, const char* key, const std::string& value) {
+  if (!value.empty()) out[key] = value;
+}
+void put(Json& out, const char* key, std::uint64_t value) {
+  if (value != 0) out[key] = value;
+}
+void put(Json& out, const char* key, Timestamp value) {
+  if (value.us != 0) out[key] = value.text();
+}
+
+std::string text_at(const Json& value, const char* key) {
+  const auto found = value.find(key);
+  return found != value.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+std::uint64_t number_at(const Json& value, const char* key) {
+  const auto found = value.find(key);
+  return found != value.end() && found->is_number_integer() ? found->get<std::uint64_t>() : 0;
+}
+double real_at(const Json& value, const char* key) {
+  const auto found = value.find(key);
+  return found != value.end() && found->is_number() ? found->get<double>() : 0.0;
+}
+Timestamp time_at(const Json& value, const char* key) {
+  return Timestamp::parse(text_at(value, key)).value_or(Timestamp{});
+}
+Json value_at(const Json& value, const char* key) {
+  const auto found = value.find(key);
+  return found != value.end() ? *found : Json();
+}
+
+Json usage_json(const Usage& usage) {
+  Json out = Json::object();
+  put(out, "tokens", usage.tokens);
+  if (usage.usd != 0.0) out["usd"] = usage.usd;
+  put(out, "api_calls", usage.api_calls);
+  return out;
+}
+
+Usage usage_from(const Json& value) {
+  if (!value.is_object()) return {};
+  return Usage{number_at(value, "tokens"), real_at(value, "usd"), number_at(value, "api_calls")};
+}
+
+Result<MapProgress> map_from(const Json& value) {
+  MapProgress map{.total = number_at(value, "total"), .items_hash = text_at(value, "items_hash"), .done = {}, .failed = {}, .trips = 0};
+  const auto done = IndexRanges::parse(text_at(value, "done"));
+  const auto failed = IndexRanges::parse(text_at(value, "failed"));
+  if (!done || !failed) return fail(Code::state_reconstruction_failed, "the progress of a map can't be read");
+  map.done = *done;
+  map.failed = *failed;
+  map.trips = static_cast<std::uint32_t>(number_at(value, "trips"));
+  return map;
+}
+
+Json map_json(const MapProgress& map) {
+  Json out = {{"total", map.total}, {"items_hash", map.items_hash}, {"done", map.done.text()}};
+  put(out, "failed", map.failed.text());
+  put(out, "trips", map.trips);
+  return out;
+}
+
+}  // namespace
+
+std::string_view to_text(StepStatus status) { return kStepStatuses[static_cast<std::size_t>(status)]; }
+std::optional<StepStatus> parse_step_status(std::string_view text) { return parse_word<StepStatus>(text, kStepStatuses); }
+std::string_view to_text(RunStatus status) { return kRunStatuses[static_cast<std::size_t>(status)]; }
+std::optional<RunStatus> parse_run_status(std::string_view text) { return parse_word<RunStatus>(text, kRunStatuses); }
+
+void Usage::add(const Usage& other) {
+  tokens = other.tokens > UINT64_MAX - tokens ? UINT64_MAX : tokens + other.tokens;
+  api_calls = other.api_calls > UINT64_MAX - api_calls ? UINT64_MAX : api_calls + other.api_calls;
+  usd += other.usd;
+}
+
+Json StepRecord::to_json() const {
+  Json out = {{"status", to_text(status)}};
+  put(out, "attempts", attempts);
+  if (starts != attempts) out["starts"] = starts;
+  if (spent != attempts) out["spent"] = spent;
+  if (!output.is_null()) out["output"] = output;
+  put(out, "output_event", output_event);
+  put(out, "error", error);
+  if (exit_code != 0) out["exit_code"] = exit_code;
+  if (!retryable) out["retryable"] = false;
+  put(out, "started", started);
+  put(out, "ended", ended);
+  put(out, "ms", duration_ms);
+  if (confidence) out["confidence"] = *confidence;
+  put(out, "reason", reason);
+  put(out, "definition", definition);
+  put(out, "due", due);
+  put(out, "binding", binding);
+  if (!partial.is_null()) out["partial"] = partial;
+  put(out, "iteration", iteration);
+  if (map) out["map"] = map_json(*map);
+  put(out, "child", child_run);
+  if (usage != Usage{}) out["usage"] = usage_json(usage);
+  return out;
+}
+
+Result<StepRecord> StepRecord::from_json(const Json& value) {
+  const auto parsed = value.is_object() ? parse_step_status(text_at(value, "status")) : std::nullopt;
+  if (!parsed) return fail(Code::state_reconstruction_failed, "a step's record can't be read");
+  StepRecord record;
+  record.status = *parsed;
+  record.attempts = static_cast<std::uint32_t>(number_at(value, "attempts"));
+  record.starts = value.contains("starts") ? static_cast<std::uint32_t>(number_at(value, "starts")) : record.attempts;
+  record.spent = value.contains("spent") ? static_cast<std::uint32_t>(number_at(value, "spent")) : record.attempts;
+  record.output = value_at(value, "output");
+  record.output_event = number_at(value, "output_event");
+  record.error = text_at(value, "error");
+  if (const auto code = value.find("exit_code"); code != value.end() && code->is_number_integer())
+    record.exit_code = code->get<int>();
+  record.retryable = value_at(value, "retryable") != Json(false);
+  record.started = time_at(value, "started");
+  record.ended = time_at(value, "ended");
+  record.duration_ms = number_at(value, "ms");
+  if (const auto found = value.find("confidence"); found != value.end() && found->is_number())
+    record.confidence = found->get<double>();
+  record.reason = text_at(value, "reason");
+  record.definition = text_at(value, "definition");
+  record.due = time_at(value, "due");
+  record.binding = text_at(value, "binding");
+  record.partial = value_at(value, "partial");
+  record.iteration = static_cast<std::uint32_t>(number_at(value, "iteration"));
+  if (const auto found = value.find("map"); found != value.end()) {
+    PAWL_TRY_ASSIGN(record.map, map_from(*found));
+  }
+  record.child_run = text_at(value, "child");
+  record.usage = usage_from(value_at(value, "usage"));
+  return record;
+}
+
+const StepRecord* RunState::find(std::string_view path) const {
+  const auto found = std::ranges::find(steps, path, [](const auto& entry) { return std::string_view(entry.first); });
+  return found == steps.end() ? nullptr : &found->second;
+}
+
+Json RunState::to_json() const {
+  Json out = {{"pawl", "run/1"},
+              {"status", to_text(status)},
+              {"position", position_text(*this)},
+              {"workflow", {{"name", workflow_name}, {"file", workflow_file}, {"hash", workflow_hash}}},
+              {"working_dir", working_dir},
+              {"vars", vars}};
+  if (!folder.is_null()) out["folder"] = folder;
+  put(out, "error", error);
+  if (!parent_run.empty()) out["parent"] = {{"run", parent_run}, {"step", parent_step}};
+  if (usage != Usage{}) out["usage"] = usage_json(usage);
+  put(out, "spent_ms", spent_ms);
+  put(out, "completed_steps", completed_steps);
+  if (confidence) out["confidence"] = *confidence;
+  put(out, "resumes", resumes);
+  put(out, "automatic_resumes", automatic_resumes);
+  if (!consumed.empty()) out["consumed"] = consumed;
+  if (!signals.empty()) out["signals"] = signals;
+  for (const AddedSteps& entry : added) out["added"].push_back({{"after", entry.after}, {"steps", entry.steps}});
+  if (!budget.is_null()) out["budget"] = budget;
+  Json& records = out["steps"] = Json::object();
+  for (const auto& [path, record] : steps) records[path] = record.to_json();
+  return out;
+}
+
+Result<RunState> RunState::from_json(const Json& value) {
+  if (!value.is_object() || value_at(value, "pawl") != Json("run/1"))
+    return fail(Code::not_a_workflow_run, "this run's state was not made by a workflow");
+  RunState state;
+  const Json workflow = value_at(value, "workflow");
+  const auto status = parse_run_status(text_at(value, "status"));
+  const Json records = value_at(value, "steps");
+  if (!status || !workflow.is_object() || !records.is_object())
+    return fail(Code::state_reconstruction_failed, "the state of the run can't be read");
+  state.status = *status;
+  state.workflow_name = text_at(workflow, "name");
+  state.workflow_file = text_at(workflow, "file");
+  state.workflow_hash = text_at(workflow, "hash");
+  state.working_dir = text_at(value, "working_dir");
+  state.folder = value_at(value, "folder");
+  state.vars = value.value("vars", Json::object());
+  state.error = text_at(value, "error");
+  if (const Json parent = value_at(value, "parent"); parent.is_object()) {
+    state.parent_run = text_at(parent, "run");
+    state.parent_step = text_at(parent, "step");
+  }
+  state.usage = usage_from(value_at(value, "usage"));
+  state.spent_ms = number_at(value, "spent_ms");
+  state.completed_steps = number_at(value, "completed_steps");
+  if (const auto found = value.find("confidence"); found != value.end() && found->is_number())
+    state.confidence = found->get<double>();
+  state.resumes = static_cast<std::uint32_t>(number_at(value, "resumes"));
+  state.automatic_resumes = static_cast<std::uint32_t>(number_at(value, "automatic_resumes"));
+  for (const Json& entry : value.value("consumed", Json::array())) {
+    if (entry.is_string()) state.consumed.push_back(entry.get<std::string>());
+  }
+  for (const Json& entry : value.value("signals", Json::array())) {
+    if (entry.is_string()) state.signals.push_back(entry.get<std::string>());
+  }
+  for (const Json& entry : value.value("added", Json::array())) {
+    if (entry.is_object()) state.added.push_back({text_at(entry, "after"), value_at(entry, "steps")});
+  }
+  state.budget = value_at(value, "budget");
+  for (const auto& [path, record] : records.items()) {
+    PAWL_TRY_ASSIGN(StepRecord parsed, StepRecord::from_json(record));
+    state.steps.emplace_back(path, std::move(parsed));
+  }
+  return state;
+}
+
+std::string_view position_text(const RunState& state) {
+  switch (state.status) {
+    case RunStatus::waiting: return "waiting";
+    case RunStatus::failed: return "failed";
+    case RunStatus::interrupted:
+    case RunStatus::cancelled: return "interrupted";
+    case RunStatus::completed: return "completed";
+    case RunStatus::running: break;
+  }
+  const bool running = std::ranges::any_of(
+      state.steps, [](const auto& entry) { return entry.second.status == StepStatus::running; });
+  return running ? "before_step" : "completed";
+}
+
+}  // namespace pawl

@@ -1,0 +1,129 @@
+// What a workflow's checkpoint holds: how far the run is. The state of each of its checkpoints is this, as JSON.
+//
+// Only what is confirmed stands in it: steps that began, not steps to come. Outputs above kOutputInline and
+// the results of a map's items stand in events, to which the state refers, so that it stays small.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <pawl/types.hpp>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "base/result.hpp"
+#include "domain/index_ranges.hpp"
+
+namespace pawl {
+
+inline constexpr std::size_t kOutputInline = 4096;  // bytes of JSON
+
+enum class StepStatus : std::uint8_t {
+  pending,
+  running,
+  waiting,  // for a person, a signal, a timer or a budget
+  completed,
+  failed,
+  skipped,
+  interrupted,
+  cancelled,
+};
+[[nodiscard]] std::string_view to_text(StepStatus status);
+[[nodiscard]] std::optional<StepStatus> parse_step_status(std::string_view text);
+/// Nothing more will happen to the step in this execution.
+[[nodiscard]] constexpr bool is_settled(StepStatus status) {
+  return status == StepStatus::completed || status == StepStatus::failed || status == StepStatus::skipped ||
+         status == StepStatus::cancelled;
+}
+
+enum class RunStatus : std::uint8_t { running, waiting, completed, failed, interrupted, cancelled };
+[[nodiscard]] std::string_view to_text(RunStatus status);
+[[nodiscard]] std::optional<RunStatus> parse_run_status(std::string_view text);
+
+/// What was used, summed.
+struct Usage {
+  std::uint64_t tokens = 0;
+  double usd = 0.0;
+  std::uint64_t api_calls = 0;
+  void add(const Usage& other);
+  bool operator==(const Usage&) const = default;
+};
+
+/// The progress of a map.
+struct MapProgress {
+  std::uint64_t total = 0;
+  std::string items_hash;  // of all items, in order
+  IndexRanges done;        // items with a final result, failed ones included
+  IndexRanges failed;      // those of them that failed: the dead-letter queue
+  std::uint32_t trips = 0; // of the circuit breaker
+  bool operator==(const MapProgress&) const = default;
+};
+
+struct StepRecord {
+  StepStatus status = StepStatus::pending;
+  std::uint32_t attempts = 0;  // that ended by themselves; interrupted ones don't count
+  std::uint32_t starts = 0;    // all of them
+  std::uint32_t spent = 0;     // of `attempts`, those of the present budget of attempts
+  Json output;                 // null, or the value where it is small
+  std::uint64_t output_event = 0;  // else the event that has it
+  std::string error;
+  int exit_code = 0;
+  bool retryable = true;
+  Timestamp started;
+  Timestamp ended;
+  std::uint64_t duration_ms = 0;  // of its attempts, without backoff
+  std::optional<double> confidence;
+  std::string reason;      // why it was skipped, what it waits for
+  std::string definition;  // the step's definition_hash when it settled
+  Timestamp due;           // a sleep's or wait's end
+  std::string binding;     // of a gate: what a decision must be bound to
+  Json partial;            // what an unfinished attempt reported for the next one
+  std::uint32_t iteration = 0;  // of a loop, from 1
+  std::optional<MapProgress> map;
+  std::string child_run;
+  Usage usage;
+
+  [[nodiscard]] Json to_json() const;
+  [[nodiscard]] static Result<StepRecord> from_json(const Json& value);
+  bool operator==(const StepRecord&) const = default;
+};
+
+struct AddedSteps {
+  std::string after;  // path of the step that added them
+  Json steps;
+};
+
+struct RunState {
+  std::string workflow_name;
+  std::string workflow_file;
+  std::string workflow_hash;
+  std::string working_dir;
+  Json folder;  // what was recorded of the working folder
+  Json vars = Json::object();
+  RunStatus status = RunStatus::running;
+  std::string error;               // of a failed run
+  std::string parent_run;          // of a child workflow
+  std::string parent_step;
+  std::vector<std::pair<std::string, StepRecord>> steps;  // by path, in the order in which they began
+  Usage usage;
+  std::uint64_t spent_ms = 0;      // in attempts of steps, over all executions
+  std::uint64_t completed_steps = 0;  // steps and items that were completed, over all executions
+  std::optional<double> confidence;
+  std::uint32_t resumes = 0;
+  std::uint32_t automatic_resumes = 0;  // in a row, without progress by hand
+  std::vector<std::string> consumed;  // messages of the inbox whose effect is in here already
+  std::vector<std::string> signals;   // early ones, kept until a step waits for them: compact JSON
+  std::vector<AddedSteps> added;
+  Json budget;                        // raised at a resume; null: the workflow's
+
+  [[nodiscard]] const StepRecord* find(std::string_view path) const;
+  [[nodiscard]] Json to_json() const;
+  /// Fails with not_a_workflow_run where it is some other JSON, with state_reconstruction_failed where a part is wrong.
+  [[nodiscard]] static Result<RunState> from_json(const Json& value);
+};
+
+/// How the run's position is called in checkpoints (design section 6): before_step, completed, failed,
+/// interrupted or waiting.
+[[nodiscard]] std::string_view position_text(const RunState& state);
+
+}  // namespace pawl
