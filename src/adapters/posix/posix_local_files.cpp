@@ -1,0 +1,185 @@
+#include "adapters/posix/posix_local_files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "adapters/posix/posix_error.hpp"
+#include "adapters/posix/posix_fd.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t kBlock = 64U << 10;
+
+Result<PosixFd> open_file(const std::string& path, int flags, PosixCall call) {
+  PosixFd fd(::open(path.c_str(), flags | O_CLOEXEC, 0644));
+  if (!fd.valid()) return fail(posix_error(call, errno, path));
+  return fd;
+}
+
+/// Reads up to `size` bytes at `offset`; fewer only at the end.
+Result<std::string> read_range(int fd, std::uint64_t offset, std::uint64_t size, const std::string& path) {
+  std::string bytes(size, '\0');
+  std::size_t got = 0;
+  while (got < bytes.size()) {
+    const ssize_t n = ::pread(fd, bytes.data() + got, bytes.size() - got, static_cast<off_t>(offset + got));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail(posix_error(PosixCall::read, errno, path));
+    if (n == 0) break;
+    got += static_cast<std::size_t>(n);
+  }
+  bytes.resize(got);
+  return bytes;
+}
+
+Result<void> write_all(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail(posix_error(PosixCall::write, errno, path));
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+class FileLines final : public LineSource {
+ public:
+  FileLines(PosixFd fd, std::string path, std::uint64_t bytes_max)
+      : fd_(std::move(fd)), path_(std::move(path)), bytes_max_(bytes_max) {}
+
+  Result<std::optional<std::string>> next() override {
+    for (std::size_t searched = at_;;) {
+      const std::size_t end = buffer_.find('\n', searched);
+      if (end != std::string::npos) return take(end, end + 1);
+      if (ended_) {
+        if (at_ == buffer_.size()) return std::nullopt;
+        return take(buffer_.size(), buffer_.size());
+      }
+      if (buffer_.size() - at_ > bytes_max_) return too_long();
+      buffer_.erase(0, at_);
+      at_ = 0;
+      searched = buffer_.size();
+      PAWL_TRY_ASSIGN(const std::string block, read_range(fd_.get(), offset_, kBlock, path_));
+      offset_ += block.size();
+      ended_ = block.empty();
+      buffer_ += block;
+    }
+  }
+
+ private:
+  Result<std::optional<std::string>> take(std::size_t end, std::size_t next) {
+    if (end - at_ > bytes_max_) return too_long();
+    std::string line = buffer_.substr(at_, end - at_);
+    at_ = next;
+    return line;
+  }
+  [[nodiscard]] std::unexpected<Error> too_long() const {
+    return fail(Error{Code::value_too_large, fmt::format("a line has more than {} bytes", bytes_max_), path_, {}, 0});
+  }
+
+  PosixFd fd_;
+  std::string path_;
+  std::uint64_t bytes_max_;
+  std::string buffer_;
+  std::size_t at_ = 0;
+  std::uint64_t offset_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+bool PosixLocalFiles::exists(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0;
+}
+
+bool PosixLocalFiles::is_folder(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+std::uint64_t PosixLocalFiles::size(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+}
+
+Result<std::string> PosixLocalFiles::read(const std::string& path, std::uint64_t bytes_max) {
+  PAWL_TRY_ASSIGN(const PosixFd fd, open_file(path, O_RDONLY, PosixCall::open_existing));
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return fail(posix_error(PosixCall::read, errno, path));
+  if (S_ISDIR(info.st_mode)) return fail(posix_error(PosixCall::read, EISDIR, path));
+  // A pipe or /proc file has no size: read until the end, or one byte too many.
+  std::string bytes;
+  while (bytes.size() <= bytes_max) {
+    const std::uint64_t wanted = std::min<std::uint64_t>(
+        bytes_max + 1 - bytes.size(), std::max<std::uint64_t>(kBlock, static_cast<std::uint64_t>(info.st_size) + 1));
+    PAWL_TRY_ASSIGN(const std::string block, read_range(fd.get(), bytes.size(), wanted, path));
+    bytes += block;
+    if (block.size() < wanted) return bytes;
+  }
+  return fail(Error{Code::value_too_large, fmt::format("the file has more than {} bytes", bytes_max), path, {}, 0});
+}
+
+Result<std::string> PosixLocalFiles::read_tail(const std::string& path, std::uint64_t bytes_max) {
+  PAWL_TRY_ASSIGN(const PosixFd fd, open_file(path, O_RDONLY, PosixCall::open_existing));
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return fail(posix_error(PosixCall::read, errno, path));
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  const std::uint64_t wanted = std::min(size, bytes_max);
+  return read_range(fd.get(), size - wanted, wanted, path);
+}
+
+Result<std::unique_ptr<LineSource>> PosixLocalFiles::lines(const std::string& path, std::uint64_t bytes_max) {
+  PAWL_TRY_ASSIGN(PosixFd fd, open_file(path, O_RDONLY, PosixCall::open_existing));
+  return std::make_unique<FileLines>(std::move(fd), path, bytes_max);
+}
+
+Result<void> PosixLocalFiles::write(const std::string& path, std::string_view bytes) {
+  PAWL_TRY_ASSIGN(const PosixFd fd, open_file(path, O_WRONLY | O_CREAT | O_TRUNC, PosixCall::open_created));
+  return write_all(fd.get(), bytes, path);
+}
+
+Result<void> PosixLocalFiles::append(const std::string& path, std::string_view bytes) {
+  PAWL_TRY_ASSIGN(const PosixFd fd, open_file(path, O_WRONLY | O_CREAT | O_APPEND, PosixCall::open_created));
+  return write_all(fd.get(), bytes, path);
+}
+
+Result<void> PosixLocalFiles::make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return fail(posix_error(PosixCall::make_folder, error.value(), path));
+  return {};
+}
+
+std::vector<std::string> PosixLocalFiles::list(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+void PosixLocalFiles::remove(const std::string& path) { ::unlink(path.c_str()); }
+
+void PosixLocalFiles::remove_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+}
+
+std::string PosixLocalFiles::absolute(const std::string& path, const std::string& base) {
+  const std::filesystem::path joined = std::filesystem::path(base) / path;
+  std::error_code error;
+  const std::filesystem::path full = std::filesystem::absolute(joined, error);
+  std::string text = (error ? joined : full).lexically_normal().string();
+  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+}  // namespace pawl

@@ -1,0 +1,145 @@
+#include "engine/loop.hpp"
+
+#include <algorithm>
+
+namespace pawl {
+namespace {
+
+constexpr std::int64_t kWallCheck_us = 1'000'000;  // how soon a jump of the wall clock is seen
+constexpr std::int64_t kWaitMax_us = 1'000'000;
+
+}  // namespace
+
+Loop::Loop(Clock& clock, ProcessRunner* processes) : clock_(clock), processes_(processes) {
+  if (processes_ == nullptr) return;
+  processes_->on_ended([this](ProcessRunner::Number number, const ProcessEnd& end) {
+    post([this, number, end] {
+      const auto found = processes_running_.find(number);
+      if (found == processes_running_.end()) return;
+      const Ended ended = std::move(found->second);
+      processes_running_.erase(found);
+      --running_;
+      ended(end);
+    });
+  });
+}
+
+Loop::~Loop() {
+  if (processes_ != nullptr) processes_->on_ended([](ProcessRunner::Number, const ProcessEnd&) {});
+  {
+    const Lock lock(mutex_);
+    stopping_ = true;
+    work_.clear();
+  }
+  more_work_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void Loop::post(Task task) {
+  {
+    const Lock lock(mutex_);
+    tasks_.push_back(std::move(task));
+    if (tasks_.size() > 1) return;  // it is awake, or about to be
+  }
+  wake_.notify_one();
+}
+
+Loop::TimerId Loop::after(std::int64_t delay_us, Task task) {
+  const TimerId id = next_timer_++;
+  const std::int64_t due = clock_.monotonic_us() + std::max<std::int64_t>(delay_us, 0);
+  timers_[id] = Timer{due, {}, std::move(task)};
+  by_monotonic_.emplace(due, id);
+  return id;
+}
+
+Loop::TimerId Loop::at(Timestamp due, Task task) {
+  const TimerId id = next_timer_++;
+  timers_[id] = Timer{0, due, std::move(task)};
+  by_wall_.emplace(due, id);
+  return id;
+}
+
+void Loop::cancel(TimerId timer) { timers_.erase(timer); }  // its key is dropped when it is due
+
+ProcessRunner::Number Loop::start_process(const ProcessSpec& spec, Ended ended) {
+  const ProcessRunner::Number number = next_process_++;
+  processes_running_[number] = std::move(ended);
+  ++running_;
+  processes_->start(number, spec);
+  return number;
+}
+
+void Loop::signal_process(ProcessRunner::Number number, int signal) { processes_->signal(number, signal); }
+
+void Loop::start_work(std::function<Task()> work) {
+  ++running_;
+  bool more_threads = false;
+  {
+    const Lock lock(mutex_);
+    work_.push_back(std::move(work));
+    more_threads = idle_workers_ < work_.size() && workers_.size() < workers_max_;
+  }
+  if (more_threads) workers_.emplace_back([this] { this->work(); });
+  more_work_.notify_one();
+}
+
+void Loop::work() {
+  Lock lock(mutex_);
+  while (true) {
+    ++idle_workers_;
+    while (work_.empty() && !stopping_) more_work_.wait(lock);
+    --idle_workers_;
+    if (work_.empty()) return;
+    const std::function<Task()> next = std::move(work_.front());
+    work_.pop_front();
+    lock.unlock();
+    Task then = next();
+    post([this, then = std::move(then)] {
+      --running_;
+      then();
+    });
+    lock.lock();
+  }
+}
+
+std::vector<Loop::Task> Loop::wait(std::int64_t wait_us) {
+  Lock lock(mutex_);
+  if (tasks_.empty() && wait_us > 0) wake_.wait_us(lock, wait_us);
+  return std::exchange(tasks_, {});
+}
+
+std::int64_t Loop::next_wait_us() {
+  std::int64_t wait_us = kWaitMax_us;
+  if (!by_monotonic_.empty()) wait_us = std::min(wait_us, by_monotonic_.begin()->first - clock_.monotonic_us());
+  if (!by_wall_.empty()) {
+    wait_us = std::min({wait_us, kWallCheck_us, by_wall_.begin()->first.us - clock_.now().us});
+  }
+  return wait_us;
+}
+
+void Loop::run_due() {
+  const auto run_first = [this](auto& by) {
+    const TimerId id = by.begin()->second;
+    by.erase(by.begin());
+    const auto found = timers_.find(id);
+    if (found == timers_.end()) return;
+    const Task task = std::move(found->second.task);
+    timers_.erase(found);
+    task();
+  };
+  const std::int64_t now_us = clock_.monotonic_us();
+  while (!by_monotonic_.empty() && by_monotonic_.begin()->first <= now_us) run_first(by_monotonic_);
+  const Timestamp now = clock_.now();
+  while (!by_wall_.empty() && by_wall_.begin()->first <= now) run_first(by_wall_);
+}
+
+void Loop::run(const std::function<bool()>& done, const std::function<void()>& idle) {
+  idle();
+  while (!done()) {
+    for (const Task& task : wait(next_wait_us())) task();
+    run_due();
+    idle();
+  }
+}
+
+}  // namespace pawl

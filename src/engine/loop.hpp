@@ -1,0 +1,89 @@
+// The event loop of an execution: one thread that owns all of its state, and what wakes it up.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mutex.hpp"
+#include "ports/environment.hpp"
+#include "ports/process_runner.hpp"
+
+namespace pawl {
+
+class Loop {
+ public:
+  using Task = std::function<void()>;
+  using TimerId = std::uint64_t;
+
+  /// `processes` may be null where no command is ever started.
+  Loop(Clock& clock, ProcessRunner* processes);
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+  /// Waits for handlers that are still running.
+  ~Loop();
+
+  /// From any thread: the task is run by the loop's thread.
+  void post(Task task);
+
+  /// Everything below is for the loop's thread only.
+  TimerId after(std::int64_t delay_us, Task task);
+  /// At a wall time: late where the machine slept, never early. Jumps of the clock are seen within a second.
+  TimerId at(Timestamp due, Task task);
+  void cancel(TimerId timer);
+
+  using Ended = std::function<void(const ProcessEnd&)>;
+  ProcessRunner::Number start_process(const ProcessSpec& spec, Ended ended);
+  void signal_process(ProcessRunner::Number number, int signal);
+  /// Runs `work` on a thread of the pool; what it returns is run by the loop's thread.
+  void start_work(std::function<Task()> work);
+
+  /// Runs tasks until `done` says so; it is asked after each round. `idle` is called at the end of each round.
+  void run(const std::function<bool()>& done, const std::function<void()>& idle);
+
+  /// How many threads run handlers at most. Before the first start_work.
+  void set_workers(std::size_t count) { workers_max_ = count; }
+  [[nodiscard]] std::size_t running() const { return running_; }  // processes and handlers
+  [[nodiscard]] Clock& clock() { return clock_; }
+  [[nodiscard]] ProcessRunner* processes() { return processes_; }
+
+ private:
+  struct Timer {
+    std::int64_t monotonic_us = 0;  // or
+    Timestamp wall;
+    Task task;
+  };
+  std::vector<Task> wait(std::int64_t wait_us);
+  void run_due();
+  [[nodiscard]] std::int64_t next_wait_us();
+  void work();
+
+  Clock& clock_;
+  ProcessRunner* const processes_;
+
+  Mutex mutex_;
+  Condition wake_;
+  std::vector<Task> tasks_ PAWL_GUARDED_BY(mutex_);
+  Condition more_work_;
+  std::deque<std::function<Task()>> work_ PAWL_GUARDED_BY(mutex_);
+  bool stopping_ PAWL_GUARDED_BY(mutex_) = false;
+  std::size_t idle_workers_ PAWL_GUARDED_BY(mutex_) = 0;
+
+  // The loop's thread.
+  std::vector<std::thread> workers_;
+  std::size_t workers_max_ = 4;
+  std::size_t running_ = 0;
+  std::uint64_t next_timer_ = 1;
+  std::map<TimerId, Timer> timers_;
+  std::multimap<std::int64_t, TimerId> by_monotonic_;
+  std::multimap<Timestamp, TimerId> by_wall_;
+  std::uint64_t next_process_ = 1;
+  std::unordered_map<ProcessRunner::Number, Ended> processes_running_;
+};
+
+}  // namespace pawl

@@ -1,0 +1,48 @@
+// Saves of an execution, one at a time, on a thread of their own: steps go on while a save is on its way to
+// the disk, and what happens meanwhile shares the next one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/mutex.hpp"
+#include "ports/store.hpp"
+
+namespace pawl {
+
+/// A SaveRequest that owns its state.
+struct SaveDraft {
+  std::string state;
+  SaveRequest request;  // `body` is set by the saver
+};
+
+class Saver {
+ public:
+  /// `done` is called from the saver's thread, once for each begin.
+  using Done = std::function<void(Result<Saved> result)>;
+  Saver(RunWriter& writer, std::uint64_t state_bytes_max, Done done);
+  Saver(const Saver&) = delete;
+  Saver& operator=(const Saver&) = delete;
+  /// Finishes the save that is on its way.
+  ~Saver();
+
+  /// Only after the last one's `done`.
+  void begin(SaveDraft draft);
+
+ private:
+  void run();
+
+  RunWriter& writer_;
+  const std::uint64_t state_bytes_max_;
+  const Done done_;
+  Mutex mutex_;
+  Condition wake_;
+  std::optional<SaveDraft> next_ PAWL_GUARDED_BY(mutex_);
+  bool stopping_ PAWL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace pawl
