@@ -23,7 +23,7 @@ Result<PosixFd> open_file(const std::string& path, int flags, PosixCall call) {
 }
 
 /// Reads up to `size` bytes at `offset`; fewer only at the end.
-Result<std::string> read_range(int fd, std::uint64_t offset, std::uint64_t size, const std::string& path) {
+Result<std::string> read_at(int fd, std::uint64_t offset, std::uint64_t size, const std::string& path) {
   std::string bytes(size, '\0');
   std::size_t got = 0;
   while (got < bytes.size()) {
@@ -64,7 +64,7 @@ class FileLines final : public LineSource {
       buffer_.erase(0, at_);
       at_ = 0;
       searched = buffer_.size();
-      PAWL_TRY_ASSIGN(const std::string block, read_range(fd_.get(), offset_, kBlock, path_));
+      PAWL_TRY_ASSIGN(const std::string block, read_at(fd_.get(), offset_, kBlock, path_));
       offset_ += block.size();
       ended_ = block.empty();
       buffer_ += block;
@@ -118,7 +118,7 @@ Result<std::string> PosixLocalFiles::read(const std::string& path, std::uint64_t
   while (bytes.size() <= bytes_max) {
     const std::uint64_t wanted = std::min<std::uint64_t>(
         bytes_max + 1 - bytes.size(), std::max<std::uint64_t>(kBlock, static_cast<std::uint64_t>(info.st_size) + 1));
-    PAWL_TRY_ASSIGN(const std::string block, read_range(fd.get(), bytes.size(), wanted, path));
+    PAWL_TRY_ASSIGN(const std::string block, read_at(fd.get(), bytes.size(), wanted, path));
     bytes += block;
     if (block.size() < wanted) return bytes;
   }
@@ -131,7 +131,12 @@ Result<std::string> PosixLocalFiles::read_tail(const std::string& path, std::uin
   if (::fstat(fd.get(), &info) != 0) return fail(posix_error(PosixCall::read, errno, path));
   const auto size = static_cast<std::uint64_t>(info.st_size);
   const std::uint64_t wanted = std::min(size, bytes_max);
-  return read_range(fd.get(), size - wanted, wanted, path);
+  return read_at(fd.get(), size - wanted, wanted, path);
+}
+
+Result<std::string> PosixLocalFiles::read_range(const std::string& path, std::uint64_t offset, std::uint64_t size) {
+  PAWL_TRY_ASSIGN(const PosixFd fd, open_file(path, O_RDONLY, PosixCall::open_existing));
+  return read_at(fd.get(), offset, size, path);
 }
 
 Result<std::unique_ptr<LineSource>> PosixLocalFiles::lines(const std::string& path, std::uint64_t bytes_max) {

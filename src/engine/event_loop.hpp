@@ -16,17 +16,17 @@
 
 namespace pawl {
 
-class Loop {
+class EventLoop {
  public:
   using Task = std::function<void()>;
   using TimerId = std::uint64_t;
 
   /// `processes` may be null where no command is ever started.
-  Loop(Clock& clock, ProcessRunner* processes);
-  Loop(const Loop&) = delete;
-  Loop& operator=(const Loop&) = delete;
+  EventLoop(Clock& clock, ProcessRunner* processes);
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
   /// Waits for handlers that are still running.
-  ~Loop();
+  ~EventLoop();
 
   /// From any thread: the task is run by the loop's thread.
   void post(Task task);

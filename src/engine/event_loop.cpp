@@ -1,4 +1,4 @@
-#include "engine/loop.hpp"
+#include "engine/event_loop.hpp"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ constexpr std::int64_t kWaitMax_us = 1'000'000;
 
 }  // namespace
 
-Loop::Loop(Clock& clock, ProcessRunner* processes) : clock_(clock), processes_(processes) {
+EventLoop::EventLoop(Clock& clock, ProcessRunner* processes) : clock_(clock), processes_(processes) {
   if (processes_ == nullptr) return;
   processes_->on_ended([this](ProcessRunner::Number number, const ProcessEnd& end) {
     post([this, number, end] {
@@ -24,7 +24,7 @@ Loop::Loop(Clock& clock, ProcessRunner* processes) : clock_(clock), processes_(p
   });
 }
 
-Loop::~Loop() {
+EventLoop::~EventLoop() {
   if (processes_ != nullptr) processes_->on_ended([](ProcessRunner::Number, const ProcessEnd&) {});
   {
     const Lock lock(mutex_);
@@ -35,7 +35,7 @@ Loop::~Loop() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-void Loop::post(Task task) {
+void EventLoop::post(Task task) {
   {
     const Lock lock(mutex_);
     tasks_.push_back(std::move(task));
@@ -44,7 +44,7 @@ void Loop::post(Task task) {
   wake_.notify_one();
 }
 
-Loop::TimerId Loop::after(std::int64_t delay_us, Task task) {
+EventLoop::TimerId EventLoop::after(std::int64_t delay_us, Task task) {
   const TimerId id = next_timer_++;
   const std::int64_t due = clock_.monotonic_us() + std::max<std::int64_t>(delay_us, 0);
   timers_[id] = Timer{due, {}, std::move(task)};
@@ -52,16 +52,16 @@ Loop::TimerId Loop::after(std::int64_t delay_us, Task task) {
   return id;
 }
 
-Loop::TimerId Loop::at(Timestamp due, Task task) {
+EventLoop::TimerId EventLoop::at(Timestamp due, Task task) {
   const TimerId id = next_timer_++;
   timers_[id] = Timer{0, due, std::move(task)};
   by_wall_.emplace(due, id);
   return id;
 }
 
-void Loop::cancel(TimerId timer) { timers_.erase(timer); }  // its key is dropped when it is due
+void EventLoop::cancel(TimerId timer) { timers_.erase(timer); }  // its key is dropped when it is due
 
-ProcessRunner::Number Loop::start_process(const ProcessSpec& spec, Ended ended) {
+ProcessRunner::Number EventLoop::start_process(const ProcessSpec& spec, Ended ended) {
   const ProcessRunner::Number number = next_process_++;
   processes_running_[number] = std::move(ended);
   ++running_;
@@ -69,9 +69,9 @@ ProcessRunner::Number Loop::start_process(const ProcessSpec& spec, Ended ended) 
   return number;
 }
 
-void Loop::signal_process(ProcessRunner::Number number, int signal) { processes_->signal(number, signal); }
+void EventLoop::signal_process(ProcessRunner::Number number, int signal) { processes_->signal(number, signal); }
 
-void Loop::start_work(std::function<Task()> work) {
+void EventLoop::start_work(std::function<Task()> work) {
   ++running_;
   bool more_threads = false;
   {
@@ -83,7 +83,7 @@ void Loop::start_work(std::function<Task()> work) {
   more_work_.notify_one();
 }
 
-void Loop::work() {
+void EventLoop::work() {
   Lock lock(mutex_);
   while (true) {
     ++idle_workers_;
@@ -102,13 +102,13 @@ void Loop::work() {
   }
 }
 
-std::vector<Loop::Task> Loop::wait(std::int64_t wait_us) {
+std::vector<EventLoop::Task> EventLoop::wait(std::int64_t wait_us) {
   Lock lock(mutex_);
   if (tasks_.empty() && wait_us > 0) wake_.wait_us(lock, wait_us);
   return std::exchange(tasks_, {});
 }
 
-std::int64_t Loop::next_wait_us() {
+std::int64_t EventLoop::next_wait_us() {
   std::int64_t wait_us = kWaitMax_us;
   if (!by_monotonic_.empty()) wait_us = std::min(wait_us, by_monotonic_.begin()->first - clock_.monotonic_us());
   if (!by_wall_.empty()) {
@@ -117,7 +117,7 @@ std::int64_t Loop::next_wait_us() {
   return wait_us;
 }
 
-void Loop::run_due() {
+void EventLoop::run_due() {
   const auto run_first = [this](auto& by) {
     const TimerId id = by.begin()->second;
     by.erase(by.begin());
@@ -133,7 +133,7 @@ void Loop::run_due() {
   while (!by_wall_.empty() && by_wall_.begin()->first <= now) run_first(by_wall_);
 }
 
-void Loop::run(const std::function<bool()>& done, const std::function<void()>& idle) {
+void EventLoop::run(const std::function<bool()>& done, const std::function<void()>& idle) {
   idle();
   while (!done()) {
     for (const Task& task : wait(next_wait_us())) task();

@@ -1,0 +1,52 @@
+#include "engine/environment_entries.hpp"
+
+#include <algorithm>
+
+namespace pawl {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+}  // namespace
+
+const std::string* find_entry(const std::vector<std::string>& environment, std::string_view name) {
+  const auto found = std::ranges::find_if(environment, [&](const std::string& entry) {
+    return entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name);
+  });
+  return found == environment.end() ? nullptr : &*found;
+}
+
+std::string_view entry_value(const std::string& entry) { return std::string_view(entry).substr(entry.find('=') + 1); }
+
+void set_entry(std::vector<std::string>& environment, std::string entry) {
+  const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
+  const std::string* known = find_entry(environment, name);
+  if (known == nullptr) {
+    environment.push_back(std::move(entry));
+  } else {
+    environment[static_cast<std::size_t>(known - environment.data())] = std::move(entry);
+  }
+}
+
+std::vector<std::string> parse_env_file(std::string_view text) {
+  std::vector<std::string> entries;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = trimmed(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    if (line.starts_with("export ")) line = trimmed(line.substr(7));
+    const std::size_t equals = line.find('=');
+    if (line.empty() || line.front() == '#' || equals == std::string_view::npos || equals == 0) continue;
+    std::string_view value = trimmed(line.substr(equals + 1));
+    const bool quoted = value.size() >= 2 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front();
+    if (quoted) value = value.substr(1, value.size() - 2);
+    entries.push_back(std::string(trimmed(line.substr(0, equals))) + "=" + std::string(value));
+  }
+  return entries;
+}
+
+}  // namespace pawl

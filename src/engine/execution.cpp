@@ -1,0 +1,470 @@
+// Saving, pausing and ending of an execution.
+#include "engine/execution.hpp"
+
+#include <algorithm>
+
+#include "base/hash.hpp"
+#include "domain/retry_policy.hpp"
+#include "engine/environment_entries.hpp"
+#include "engine/execution_parts.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint32_t kSaveTriesMax = 6;
+constexpr std::size_t kPendingEventsMax = 50'000;
+constexpr std::int64_t kMemoryCheck_us = 500'000;
+
+/// Where several things share a checkpoint, the one that says most gives it its kind.
+int weight(Kind kind) {
+  switch (kind) {
+    case Kind::manual: return 0;
+    case Kind::step_start: return 1;
+    case Kind::step_complete: return 2;
+    case Kind::stage_start: return 3;
+    case Kind::stage_complete: return 4;
+    case Kind::barrier: return 5;
+    case Kind::error: return 6;
+    case Kind::workflow_start: return 7;
+    case Kind::waiting: return 8;
+    case Kind::interrupted: return 9;
+    case Kind::workflow_complete: return 10;
+  }
+  return 0;
+}
+
+Status checkpoint_status(RunStatus status) {
+  switch (status) {
+    case RunStatus::completed: return Status::completed;
+    case RunStatus::failed:
+    case RunStatus::cancelled: return Status::failed;
+    default: return Status::active;
+  }
+}
+
+}  // namespace
+
+Execution::Execution(const ExecutionServices& services, EventLoop& loop, OpenedRun run)
+    : services_(services),
+      loop_(loop),
+      id_(run.id),
+      workflow_(std::move(run.workflow)),
+      state_(std::move(run.state)),
+      writer_(std::move(run.writer)),
+      logs_(std::move(run.logs)),
+      uuid_(writer_->info().uuid),
+      pending_(std::move(run.first_events)),
+      events_(run.events + pending_.size()),
+      kind_(run.first_kind),
+      reason_(run.first_reason) {
+  for (auto& [path, record] : state_.steps) loaded_.emplace(path, std::move(record));
+  state_.steps.clear();
+  for (const NewEvent& event : pending_) {
+    pending_told_.push_back({id_.text(), event.type, {}, now(), Json::parse(event.data, nullptr, false)});
+  }
+  const auto post = [this, alive = alive_](Result<Saved> result) {
+    loop_.post([this, alive, result = std::move(result)]() mutable {
+      if (*alive) saved(std::move(result));
+    });
+  };
+  saver_ = std::make_unique<Saver>(*writer_, services_.state_bytes_max, post);
+}
+
+Execution::~Execution() {
+  saver_.reset();  // waits for the save that is on its way
+  *alive_ = false;
+}
+
+void Execution::tell(std::string_view type, const Node* node, Json data) {
+  if (!data.is_object()) data = Json::object();
+  Json stored = Json::object();
+  if (node != nullptr) stored["step"] = node->path;
+  stored.update(data);
+  pending_.push_back({std::string(type), compact(stored)});
+  ++events_;
+  if (services_.observer != nullptr) {
+    pending_told_.push_back({id_.text(), std::string(type), node == nullptr ? "" : node->path, now(), std::move(data)});
+  }
+}
+
+void Execution::whisper(std::string_view type, const Node* node, Json data) {
+  if (services_.observer == nullptr) return;
+  services_.observer->on_event(
+      {id_.text(), std::string(type), node == nullptr ? "" : node->path, now(), std::move(data)});
+}
+
+void Execution::touch(Node& node) {
+  node.text.clear();
+  ++change_;
+}
+
+void Execution::persist(Kind kind, Reason reason, const Node* node) {
+  ++change_;
+  if (weight(kind) < weight(kind_)) return;
+  kind_ = kind;
+  reason_ = reason;
+  label_step_ = node == nullptr ? "" : node->path;
+  label_stage_ = node == nullptr ? "" : node->step->stage;
+}
+
+void Execution::collect(const Scope& scope, std::vector<std::pair<std::string, const Node*>>& out) const {
+  for (const auto& node : scope.nodes) {
+    // An item that has only been started leaves no trace: it will be started again, with the same key.
+    const bool trace = !scope.is_item || node->record.attempts > 0 || node->settled || !node->record.partial.is_null() ||
+                       node->record.status == StepStatus::waiting || node->record.iteration > 0 || node->record.map ||
+                       !node->record.child_run.empty();
+    if (node->record.status != StepStatus::pending && trace) out.emplace_back(node->path, node.get());
+    if (node->inner) collect(*node->inner, out);
+    if (node->map) {
+      for (const auto& [index, item] : node->map->running) collect(*item, out);
+    }
+  }
+}
+
+std::string Execution::state_text() const {
+  Json head = state_.to_json();
+  head["events"] = events_;
+  // The records stand last, each made once for as long as it does not change.
+  head.erase("steps");
+  std::string text = compact(head);
+  text.pop_back();
+  text += ",\"steps\":{";
+  std::vector<std::pair<std::string, const Node*>> nodes;
+  if (top_) collect(*top_, nodes);
+  if (after_failure_) collect(*after_failure_, nodes);
+  std::string comma;
+  for (const auto& [path, node] : nodes) {
+    if (node->text.empty()) node->text = compact(node->record.to_json());
+    text += comma + compact(Json(path)) + ":" + node->text;
+    comma.assign(1, ',');
+  }
+  // What no step has taken up yet stays what it was.
+  for (const auto& [path, record] : loaded_) {
+    text += comma + compact(Json(path)) + ":" + compact(record.to_json());
+    comma.assign(1, ',');
+  }
+  return text + "}}";
+}
+
+std::vector<std::pair<std::string, StepRecord>> Execution::records() const {
+  std::vector<std::pair<std::string, const Node*>> nodes;
+  if (top_) collect(*top_, nodes);
+  if (after_failure_) collect(*after_failure_, nodes);
+  std::vector<std::pair<std::string, StepRecord>> out;
+  for (const auto& [path, node] : nodes) out.emplace_back(path, node->record);
+  return out;
+}
+
+void Execution::save_if_needed() {
+  if (saving_ != 0 || save_waits_ || over_ || memory_only_) return;
+  if (change_ == durable_ && pending_.empty() && !force_save_) return;
+  SaveDraft draft;
+  draft.state = state_text();
+  SaveRequest& request = draft.request;
+  request.kind = kind_;
+  request.reason = reason_;
+  request.status = checkpoint_status(state_.status);
+  request.step = label_step_.substr(0, 256);
+  request.stage = label_stage_;
+  request.duplicates = force_save_ ? Duplicates::write : Duplicates::answer;
+  request.events = std::exchange(pending_, {});
+  saving_told_ = std::exchange(pending_told_, {});
+  saving_ = std::max<std::uint64_t>(change_, 1);
+  change_ = saving_;
+  kind_ = Kind::manual;
+  reason_ = Reason::manual;
+  force_save_ = false;
+  unsaved_ = draft;
+  saver_->begin(std::move(draft));
+}
+
+void Execution::saved(Result<Saved> result) {
+  if (!result) return save_failed(std::move(result).error());
+  if (save_failures_ > 0) whisper("storage_recovered", nullptr, {{"sequence", result->sequence.value}});
+  save_failures_ = 0;
+  durable_ = std::exchange(saving_, 0);
+  unsaved_ = {};
+  last_save_us_ = services_.clock.monotonic_us();
+  if (hold_ == Hold::storage) {
+    hold_ = Hold::none;
+    if (top_) consider_all(*top_);
+  }
+  if (services_.observer != nullptr) {
+    for (const RunEvent& event : saving_told_) services_.observer->on_event(event);
+  }
+  saving_told_.clear();
+  if (top_) {
+    std::vector<Node*> maps;  // starting items changes what is walked over
+    for_each_node(*top_, [&](Node& node) {
+      if (node.map && node.active) maps.push_back(&node);
+    });
+    for (Node* node : maps) {
+      node->map->unsaved = 0;
+      start_items(*node);
+    }
+  }
+  while (!launches_.empty() && launches_.front().first <= durable_) {
+    const std::function<void()> task = std::move(launches_.front().second);
+    launches_.pop_front();
+    task();
+  }
+}
+
+void Execution::save_failed(Error error) {
+  ++save_failures_;
+  whisper("storage_trouble", nullptr,
+          {{"error", describe(error)}, {"try", save_failures_}, {"mode", workflow_->checkpoint.on_storage_failure == OnStorageFailure::pause ? "pause" : "continue"}});
+  if (hold_ == Hold::none) hold_ = Hold::storage;
+  // A handle that saw a failed sync takes no more: the run is opened again, and what really is on the
+  // disk is looked at.
+  const bool dead_handle = error.code == Code::outcome_unknown || error.code == Code::handle_failed;
+  const bool hopeless = !dead_handle && !is_retryable(error.code);
+  if (hopeless || save_failures_ >= kSaveTriesMax) {
+    if (workflow_->checkpoint.on_storage_failure == OnStorageFailure::go_on && !hopeless) {
+      memory_only_ = true;
+      hold_ = Hold::none;
+      saving_ = 0;
+      durable_ = UINT64_MAX;
+      whisper("storage_trouble", nullptr, {{"error", describe(error)}, {"mode", "memory only"}});
+      storage_error_ = std::move(error);
+      if (top_) consider_all(*top_);
+      for (auto& [change, task] : std::exchange(launches_, {})) task();
+      return;
+    }
+    storage_error_ = std::move(error);
+    hold_ = Hold::storage;
+    return finish_interrupted();
+  }
+  save_waits_ = true;
+  const RetryPolicy policy{.attempts = kSaveTriesMax, .base_delay_ms = 100, .max_delay_ms = 3'000, .factor = 2.0, .jitter = 0.0};
+  loop_.after(static_cast<std::int64_t>(policy.delay_ms(save_failures_, 0.0)) * 1000, [this, alive = alive_, dead_handle] {
+    if (!*alive) return;
+    save_waits_ = false;
+    if (!dead_handle) return retry_save();
+    const Sequence before = writer_->info().latest;
+    saver_.reset();
+    writer_.reset();
+    Result<std::unique_ptr<RunWriter>> again = services_.store.open_run(id_, {});
+    if (!again) return save_failed(std::move(again).error());
+    writer_ = std::move(*again);
+    saver_ = std::make_unique<Saver>(*writer_, services_.state_bytes_max, [this, alive](Result<Saved> result) {
+      loop_.post([this, alive, result = std::move(result)]() mutable {
+        if (*alive) saved(std::move(result));
+      });
+    });
+    // This execution is the run's only writer, so a newer checkpoint can only be the one in doubt.
+    if (writer_->info().latest > before) return saved(Saved{.sequence = writer_->info().latest, .id = {}, .checksum = {}, .outcome = Saved::Outcome::written});
+    retry_save();
+  });
+}
+
+void Execution::retry_save() { saver_->begin(unsaved_); }
+
+void Execution::when_durable(std::function<void()> task) {
+  if (durable_ >= change_) return task();
+  launches_.emplace_back(change_, std::move(task));
+}
+
+bool Execution::held() const { return hold_ != Hold::none || finishing_; }
+
+bool Execution::busy() const {
+  if (attempts_running_ > 0 || timers_ > 0 || !launches_.empty() || !ready_.empty()) return true;
+  bool child_busy = false;
+  if (top_) {
+    const_cast<Execution*>(this)->for_each_node(*top_, [&](const Node& node) {
+      if (node.child && !node.child->ended()) child_busy = true;
+    });
+  }
+  return child_busy;
+}
+
+void Execution::start() {
+  for (const AddedSteps& added : state_.added) {
+    if (!services_.parse_added) break;
+    Steps siblings = added_steps_.empty() ? workflow_->steps : added_steps_.back();
+    const auto after = std::ranges::find(siblings, added.after, &Step::id);
+    if (after == siblings.end()) continue;
+    const auto index = static_cast<std::size_t>(after - siblings.begin());
+    Result<Steps> steps = services_.parse_added(added.steps, *workflow_, siblings, index);
+    if (!steps) continue;  // it was checked when it was added
+    added_steps_.push_back(std::move(*steps));
+  }
+  top_ = make_scope(nullptr, nullptr, added_steps_.empty() ? workflow_->steps : added_steps_.back(), "");
+  top_->when_ended = [this] { top_ended(*top_); };
+  persist(kind_, reason_, nullptr);
+  if (const Result<void> made = make_environment(); made) {
+    enter(*top_);
+  } else {
+    finish(RunStatus::failed, describe(made.error()));
+  }
+  schedule_poll();
+  run_interval();
+  watch_memory();
+  save_if_needed();
+}
+
+/// The process's, then the env files', then the workflow's own.
+Result<void> Execution::make_environment() {
+  std::vector<std::string> entries = services_.environment;
+  for (const std::string& file : workflow_->env_files) {
+    PAWL_TRY_ASSIGN(const std::string text, services_.files.read(services_.files.absolute(file, state_.working_dir), 1U << 20));
+    for (std::string& entry : parse_env_file(text)) set_entry(entries, std::move(entry));
+  }
+  const NodeNames names(*this, *top_, nullptr);
+  for (const auto& [name, value] : workflow_->env) {
+    PAWL_TRY_ASSIGN(const std::string text, value.render(names));
+    set_entry(entries, name + "=" + text);
+  }
+  base_environment_ = std::move(entries);
+  return {};
+}
+
+void Execution::run_interval() {
+  if (!workflow_->checkpoint.interval) return;
+  const std::int64_t interval_us = std::chrono::microseconds(*workflow_->checkpoint.interval).count();
+  loop_.after(std::max<std::int64_t>(interval_us, 10'000), [this, alive = alive_] {
+    if (!*alive || over_ || finishing_) return;
+    checkpoint_now(Reason::time_interval);
+    run_interval();
+  });
+}
+
+void Execution::watch_memory() {
+  if (!workflow_->checkpoint.memory_limit_bytes || !services_.resident_bytes) return;
+  loop_.after(kMemoryCheck_us, [this, alive = alive_] {
+    if (!*alive || over_) return;
+    const std::uint64_t resident = services_.resident_bytes();
+    if (resident > *workflow_->checkpoint.memory_limit_bytes) {
+      tell("memory_pressure", nullptr, {{"resident_bytes", resident}});
+      checkpoint_now(Reason::memory_pressure);
+    }
+    watch_memory();
+  });
+}
+
+/// What running steps have reported so far goes into it.
+void Execution::checkpoint_now(Reason reason) {
+  for_each_node(*top_, [this](Node& node) {
+    if (!node.process) return;
+    const Result<std::string> text = services_.files.read(file_stem(node) + ".result", 8ULL << 20);
+    if (!text) return;
+    const StepReport report = parse_report(*text, LastLine::may_be_cut);
+    if (!report.progress || *report.progress == node.record.partial) return;
+    node.record.partial = *report.progress;
+    touch(node);
+  });
+  force_save_ = true;
+  ++change_;
+  if (kind_ == Kind::manual) reason_ = reason;
+  save_if_needed();
+}
+
+void Execution::round() {
+  if (over_) return;
+  if (top_) {
+    for_each_node(*top_, [](Node& node) {
+      if (node.child) node.child->round();
+    });
+  }
+  if (pending_.size() > kPendingEventsMax) save_if_needed();
+  finish_if_idle();
+  save_if_needed();
+  buried_.clear();
+  if (finishing_ && saving_ == 0 && !save_waits_ && (change_ == durable_ || memory_only_ || storage_error_)) {
+    over_ = true;
+    if (when_ended_) when_ended_();
+  }
+}
+
+void Execution::finish_if_idle() {
+  if (finishing_ || !top_) return;
+  if (hold_ == Hold::interrupt || hold_ == Hold::cancel) {
+    if (attempts_running_ == 0 && !busy()) finish_interrupted();
+    return;
+  }
+  if (busy() || save_waits_ || hold_ == Hold::storage) return;
+  const bool waits = budget_reached_ || !waiting_for().empty();
+  if (!waits) return;
+  if (saving_ != 0 || change_ != durable_ || !pending_.empty()) return;  // first what is known is saved
+  if (budget_reached_) return finish(RunStatus::waiting, "");
+  if (services_.ask && !asked_ && !gates().empty()) return answer_gates();
+  if (services_.waiting == Waiting::leave || asked_) finish(RunStatus::waiting, "");
+}
+
+void Execution::finish_interrupted() {
+  if (finishing_) return;
+  const bool cancelled = hold_ == Hold::cancel;
+  for_each_node(*top_, [&](Node& node) {
+    if (node.settled || node.record.status != StepStatus::running) return;
+    node.record.status = cancelled ? StepStatus::cancelled : StepStatus::interrupted;
+    touch(node);
+  });
+  finish(cancelled ? RunStatus::cancelled : RunStatus::interrupted, hold_why_);
+}
+
+void Execution::finish(RunStatus status, const std::string& error) {
+  finishing_ = true;
+  state_.status = status;
+  state_.error = error;
+  Json data = Json::object();
+  if (!error.empty()) data["error"] = error;
+  if (status == RunStatus::waiting) {
+    data["for"] = waiting_for();
+    if (budget_reached_) data["for"].push_back("a larger budget");
+  }
+  data["usage"] = {{"tokens", state_.usage.tokens}, {"usd", state_.usage.usd}};
+  tell(fmt::format("run_{}", to_text(status)), nullptr, std::move(data));
+  switch (status) {
+    case RunStatus::completed: return persist(Kind::workflow_complete, Reason::workflow_completed, nullptr);
+    case RunStatus::failed: return persist(Kind::error, Reason::step_failed, nullptr);
+    case RunStatus::waiting: return persist(Kind::waiting, Reason::manual, nullptr);
+    default: return persist(Kind::interrupted, Reason::signal, nullptr);
+  }
+}
+
+void Execution::interrupt(const std::string& why) {
+  if (finishing_ || hold_ == Hold::interrupt || hold_ == Hold::cancel) return;
+  hold_ = Hold::interrupt;
+  hold_why_ = why;
+  tell("interrupting", nullptr, {{"why", why}});
+  ++change_;
+  stop_running(*top_, why);
+}
+
+void Execution::cancel(const std::string& why) {
+  if (finishing_ || hold_ == Hold::cancel) return;
+  hold_ = Hold::cancel;
+  hold_why_ = why;
+  tell("cancelling", nullptr, {{"why", why}});
+  ++change_;
+  stop_running(*top_, why);
+}
+
+std::vector<Gate> Execution::gates() const {
+  std::vector<Gate> gates;
+  if (!top_) return gates;
+  const_cast<Execution*>(this)->for_each_node(*top_, [&](const Node& node) {
+    if (node.record.status != StepStatus::waiting || node.settled) return;
+    if (std::holds_alternative<Approve>(node.step->work))
+      gates.push_back({id_.text(), node.path, node.record.reason, node.record.binding});
+    if (node.child) {
+      for (Gate& gate : node.child->gates()) gates.push_back(std::move(gate));
+    }
+  });
+  return gates;
+}
+
+std::vector<std::string> Execution::waiting_for() const {
+  std::vector<std::string> out;
+  if (!top_) return out;
+  const_cast<Execution*>(this)->for_each_node(*top_, [&](const Node& node) {
+    if (node.settled || node.record.status != StepStatus::waiting) return;
+    if (std::holds_alternative<Approve>(node.step->work)) out.push_back(fmt::format("approval of {}", node.path));
+    if (const auto* wait = std::get_if<WaitFor>(&node.step->work))
+      out.push_back(fmt::format("signal '{}' for {}", wait->signal, node.path));
+    if (!node.record.child_run.empty()) out.push_back(fmt::format("run {}", node.record.child_run));
+  });
+  return out;
+}
+
+}  // namespace pawl

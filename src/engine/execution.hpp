@@ -1,0 +1,285 @@
+// One execution of a run: from its start or a resume until it has ended, waits or was interrupted.
+//
+// All of it belongs to the thread of its EventLoop. The rules:
+//   - What happened is told as events and stands in the state; both go into the next save. At most one save is
+//     on its way; what happens meanwhile shares the next one.
+//   - A step that depends on others starts only when their completion is durable, and its own start with it.
+//     Items of a map depend on nothing but the map, so they start at once.
+//   - Observers hear of an event when it is durable.
+#pragma once
+
+#include <pawl/handlers.hpp>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "domain/run_state.hpp"
+#include "domain/workflow.hpp"
+#include "engine/event_loop.hpp"
+#include "engine/run_events.hpp"
+#include "engine/saver.hpp"
+#include "engine/step_report.hpp"
+#include "ports/environment.hpp"
+#include "ports/local_files.hpp"
+#include "ports/store.hpp"
+
+namespace pawl {
+
+/// A gate that waits for a person.
+struct Gate {
+  std::string run;
+  std::string step;
+  std::string prompt;
+  std::string binding;
+};
+enum class GateAnswer : std::uint8_t { approve, reject, later };
+
+/// What an execution does when nothing is left but to wait for a person or a signal.
+enum class Waiting : std::uint8_t { leave, stay };
+
+/// What executions reach of the world. Outlives them.
+struct ExecutionServices {
+  Store& store;
+  Clock& clock;
+  Random& random;
+  LocalFiles& files;
+  const HandlerRegistry& handlers;
+  RunObserver* observer = nullptr;               // may be null
+  std::vector<std::string> environment = {};     // NAME=value, of this process
+  std::string store_uri = {};                    // for $PAWL_STORE of steps
+  std::function<Result<Workflow>(const std::string& file)> load_workflow = {};  // absolute path
+  std::function<GateAnswer(const Gate& gate)> ask = {};                         // may be empty
+  /// Checks and parses steps that a step adds.
+  std::function<Result<Steps>(const Json& steps, const Workflow& workflow, const Steps& siblings, std::size_t after)>
+      parse_added = {};
+  std::function<std::uint64_t()> resident_bytes = {};  // of this process; may be empty
+  Waiting waiting = Waiting::leave;
+  std::uint64_t state_bytes_max = 100ULL << 20;
+  std::uint32_t parallel_max = 1024;  // attempts at once
+};
+
+/// A run that is open for execution.
+struct OpenedRun {
+  RunId id;
+  std::shared_ptr<const Workflow> workflow;
+  RunState state;
+  std::unique_ptr<RunWriter> writer;
+  std::string logs;                  // folder of this run's logs, absolute
+  std::uint64_t events = 0;          // how many it has
+  std::vector<NewEvent> first_events = {};  // for the first save of this execution
+  Kind first_kind = Kind::workflow_start;
+  Reason first_reason = Reason::workflow_started;
+};
+
+class Execution {
+ public:
+  Execution(const ExecutionServices& services, EventLoop& loop, OpenedRun run);
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+  ~Execution();
+
+  /// Begins; the rest happens in the loop.
+  void start();
+  /// It is over, and all of it is saved (or can't be).
+  [[nodiscard]] bool ended() const { return over_; }
+  void when_ended(std::function<void()> task) { when_ended_ = std::move(task); }
+  /// To be called at the end of each round of the loop.
+  void round();
+
+  /// Running steps get their grace time, then the run is `interrupted`.
+  void interrupt(const std::string& why);
+  void cancel(const std::string& why);
+  void checkpoint_now(Reason reason);
+
+  [[nodiscard]] const RunState& state() const { return state_; }
+  [[nodiscard]] const RunId& id() const { return id_; }
+  /// Why storage made it end, where it did.
+  [[nodiscard]] const std::optional<Error>& storage_error() const { return storage_error_; }
+  [[nodiscard]] const std::optional<Error>& refusal() const { return refusal_; }
+  /// What it waits for, for people.
+  [[nodiscard]] std::vector<std::string> waiting_for() const;
+  [[nodiscard]] std::vector<Gate> gates() const;
+  [[nodiscard]] Json outputs() const { return outputs_; }
+  /// The records of all steps that have begun, outer before inner.
+  [[nodiscard]] std::vector<std::pair<std::string, StepRecord>> records() const;
+
+ private:
+  struct Node;
+  struct Scope;
+  struct MapRun;
+  struct Outcome;
+  class NodeNames;
+  friend class NodeNames;
+
+  // Saving (execution.cpp).
+  void tell(std::string_view type, const Node* node, Json data);
+  void whisper(std::string_view type, const Node* node, Json data);
+  void persist(Kind kind, Reason reason, const Node* node);
+  void touch(Node& node);
+  void save_if_needed();
+  void saved(Result<Saved> result);
+  void save_failed(Error error);
+  void retry_save();
+  [[nodiscard]] std::string state_text() const;
+  void collect(const Scope& scope, std::vector<std::pair<std::string, const Node*>>& out) const;
+  void when_durable(std::function<void()> task);
+  void finish(RunStatus status, const std::string& error);
+  void finish_if_idle();
+  void finish_interrupted();
+  [[nodiscard]] bool held() const;
+  [[nodiscard]] bool busy() const;
+  [[nodiscard]] Result<void> make_environment();
+  [[nodiscard]] const std::vector<std::string>& environment() const {
+    return base_environment_.empty() ? services_.environment : base_environment_;
+  }
+  [[nodiscard]] Timestamp now() const { return services_.clock.now(); }
+  void run_interval();
+  void watch_memory();
+
+  // Scheduling (execution_schedule.cpp).
+  std::unique_ptr<Scope> make_scope(Scope* outer, Node* owner, const Steps& steps, std::string prefix);
+  void enter(Scope& scope);
+  void consider(Node& node);
+  void consider_all(Scope& scope);
+  [[nodiscard]] std::optional<std::string> reason_to_skip(Node& node, bool& runs);
+  void begin(Node& node);
+  void go_on(Node& node);
+  void settle(Node& node, StepStatus status);
+  void settle_failed(Node& node, std::string error, bool retryable);
+  void note_layers(const Node& node);
+  void check_scope(Scope& scope);
+  void top_ended(Scope& scope);
+  void bury(std::unique_ptr<Scope> scope);
+  void begin_loop(Node& node);
+  void run_iteration(Node& node);
+  void iteration_ended(Node& node);
+  void begin_child(Node& node);
+  void child_ended(Node& node);
+  void run_aside(Node& node, const Steps& steps, std::string_view name, std::function<void(bool failed)> then);
+  void add_steps(Node& node, const Json& steps);
+  [[nodiscard]] bool over_budget() const;
+  void stop_running(Scope& scope, std::string_view why);
+  template <class Visit>
+  void for_each_node(Scope& scope, const Visit& visit);
+  [[nodiscard]] Node* find_node(std::string_view path);
+
+  // Attempts (execution_attempt.cpp).
+  void start_attempt(Node& node);
+  void launch(Node& node);
+  void launch_command(Node& node);
+  void launch_handler(Node& node);
+  [[nodiscard]] Result<ProcessSpec> command_spec(Node& node);
+  [[nodiscard]] Result<std::vector<std::string>> step_environment(const Node& node, const NodeNames& names);
+  [[nodiscard]] Result<void> write_input(const Node& node, const NodeNames& names, const Json& arguments);
+  void arm_timeouts(Node& node);
+  void time_out(Node& node, std::string_view what);
+  void kill_node(Node& node, std::string_view why);
+  void process_ended(Node& node, const ProcessEnd& end);
+  [[nodiscard]] Outcome outcome_of(Node& node, const ProcessEnd& end);
+  [[nodiscard]] Result<Json> captured(const Node& node);
+  void attempt_ended(Node& node, Outcome outcome);
+  void attempt_succeeded(Node& node, Outcome& outcome);
+  void attempt_failed(Node& node, Outcome& outcome);
+  void complete(Node& node);
+  void give_up(Node& node);
+  void use_report(Node& node, const StepReport& report);
+  void note_confidence(Node& node, double value);
+  void harvest(Node& node);
+  void drop_files(const Node& node);
+  void set_output(Node& node, Json output);
+  [[nodiscard]] Result<Json> output_of(const Node& node) const;
+  [[nodiscard]] std::string file_stem(const Node& node) const;
+  [[nodiscard]] std::string idempotency_key(const Node& node) const;
+  [[nodiscard]] RetrySettings retry_of(const Node& node) const;
+
+  // Waiting (execution_wait.cpp).
+  void begin_gate(Node& node);
+  [[nodiscard]] Result<std::string> gate_binding(Node& node, std::string& prompt);
+  void begin_sleep(Node& node);
+  void sleep_over(Node& node);
+  void begin_wait(Node& node);
+  void poll_inbox();
+  void schedule_poll();
+  void consume(const Message& message);
+  void decide_gate(const Json& body);
+  void refuse(std::string_view what, const Json& body);
+  void deliver_signal(const Json& body);
+  [[nodiscard]] bool take_signal(Node& node);
+  void answer_gates();
+
+  // Maps (execution_map.cpp).
+  void begin_map(Node& node);
+  [[nodiscard]] Result<void> open_items(Node& node);
+  [[nodiscard]] Result<void> read_items(MapRun& map, const std::string& path);
+  void start_items(Node& node);
+  [[nodiscard]] Result<std::optional<Json>> next_item(Node& node, std::uint64_t& index);
+  void start_item(Node& node, std::uint64_t index, Json item);
+  void item_ended(Node& node, std::uint64_t index);
+  void item_failed(Node& node);
+  void trip(Node& node);
+  void check_map(Node& node);
+  void map_items_done(Node& node);
+  void begin_reduce(Node& node);
+  [[nodiscard]] Result<void> write_items_file(Node& node, const std::string& path);
+  [[nodiscard]] Result<Json> map_output(const Node& node) const;
+  [[nodiscard]] Result<void> for_each_result(const Node& node, const std::function<Result<void>(Json)>& use) const;
+
+  const ExecutionServices& services_;
+  EventLoop& loop_;
+  const RunId id_;
+  const std::shared_ptr<const Workflow> workflow_;
+  RunState state_;
+  std::unique_ptr<RunWriter> writer_;
+  const std::string logs_;
+  const Uuid uuid_;
+  std::vector<std::string> base_environment_;  // process, env files and workflow
+  std::unordered_map<std::string, StepRecord> loaded_;  // from the state, until their node takes them
+  std::unique_ptr<Scope> top_;
+  std::unique_ptr<Scope> after_failure_;  // the workflow's on_failure
+  std::vector<std::unique_ptr<Scope>> buried_;
+  std::deque<Steps> added_steps_;  // what steps have added; nodes point into it
+  Json outputs_;
+
+  // What is to be saved.
+  std::unique_ptr<Saver> saver_;
+  std::uint64_t change_ = 0;   // counts changes
+  std::uint64_t saving_ = 0;   // the last change of the save that is on its way; 0: none is
+  std::uint64_t durable_ = 0;  // the last change that is durable
+  std::vector<NewEvent> pending_;
+  std::vector<RunEvent> pending_told_;
+  std::vector<RunEvent> saving_told_;
+  std::uint64_t events_ = 0;  // saved and pending
+  SaveDraft unsaved_;         // the draft on its way, kept until it is durable
+  Kind kind_ = Kind::manual;
+  Reason reason_ = Reason::manual;
+  std::string label_step_;
+  std::string label_stage_;
+  bool force_save_ = false;
+  std::deque<std::pair<std::uint64_t, std::function<void()>>> launches_;  // by the change they wait for
+  std::uint32_t save_failures_ = 0;
+  bool save_waits_ = false;  // for its next try
+  bool memory_only_ = false; // the workflow chose to go on without storage
+  std::optional<Error> storage_error_;
+  std::optional<Error> refusal_;  // why it must not go on, where that has a code of its own
+
+  std::size_t attempts_running_ = 0;
+  std::size_t timers_ = 0;  // backoffs and sleeps: reasons to stay
+  std::deque<Node*> ready_; // wait for a free place
+  enum class Hold : std::uint8_t { none, interrupt, cancel, storage };
+  Hold hold_ = Hold::none;
+  std::string hold_why_;
+  bool budget_reached_ = false;
+  bool finishing_ = false;  // its end is decided
+  bool over_ = false;
+  bool asked_ = false;
+  std::int64_t last_save_us_ = 0;
+  std::function<void()> when_ended_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace pawl

@@ -1,0 +1,567 @@
+// Attempts at steps: starting commands and handlers, and what becomes of their ends.
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+#include "codec/json_check.hpp"
+#include "domain/confidence.hpp"
+#include "domain/retry_policy.hpp"
+#include "domain/utf8.hpp"
+#include "engine/environment_entries.hpp"
+#include "engine/execution_parts.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t kCaptureBytesMax = 1'000'000;
+constexpr std::uint64_t kResultBytesMax = 64ULL << 20;
+constexpr std::uint64_t kTailBytes = 2'000;
+constexpr std::size_t kVariableBytesMax = 128U << 10;  // of one string in an environment (the kernel's MAX_ARG_STRLEN)
+constexpr double kFailureConfidence = 0.8;             // what a failed step leaves of the run's confidence
+
+bool is_valid_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const CodePoint point = first_code_point(text);
+    if (point.size == 0) return false;
+    text.remove_prefix(point.size);
+  }
+  return true;
+}
+
+/// The end of a log for people: valid UTF-8, whole lines where it was cut.
+std::string readable_tail(std::string text) {
+  if (text.size() >= kTailBytes) {
+    const std::size_t line = text.find('\n');
+    if (line != std::string::npos && line + 1 < text.size()) text.erase(0, line + 1);
+  }
+  std::string out;
+  for (std::string_view rest = text; !rest.empty();) {
+    const CodePoint point = first_code_point(rest);
+    if (point.size == 0) {
+      out += "\xEF\xBF\xBD";
+      rest.remove_prefix(1);
+    } else {
+      out += rest.substr(0, point.size);
+      rest.remove_prefix(point.size);
+    }
+  }
+  while (out.ends_with('\n')) out.pop_back();
+  return out;
+}
+
+RetryPolicy policy_of(const RetrySettings& settings) {
+  RetryPolicy policy;
+  policy.attempts = settings.attempts.value_or(1);
+  policy.base_delay_ms = static_cast<std::uint64_t>(settings.backoff.value_or(Milliseconds(1000)).count());
+  policy.max_delay_ms = static_cast<std::uint64_t>(settings.max_backoff.value_or(Milliseconds(60'000)).count());
+  policy.factor = settings.factor.value_or(2.0);
+  policy.jitter = settings.jitter.value_or(false) ? 0.5 : 0.0;
+  return policy;
+}
+
+}  // namespace
+
+std::string Execution::idempotency_key(const Node& node) const { return uuid_.text() + "/" + node.path; }
+
+RetrySettings Execution::retry_of(const Node& node) const { return node.step->retry; }
+
+/// Items have a folder of their own, so that a large map does not crowd the others' logs out.
+std::string Execution::file_stem(const Node& node) const {
+  std::string name = node.path;
+  const std::size_t bracket = name.find('[');
+  if (bracket != std::string::npos) {
+    name = fmt::format("{}/{}", name.substr(0, bracket), name.substr(bracket));
+  }
+  return fmt::format("{}/{}.{}", logs_, name, node.record.starts);
+}
+
+void Execution::start_attempt(Node& node) {
+  if (held()) return;
+  if (attempts_running_ >= (workflow_->parallel > 0 ? std::min(workflow_->parallel, services_.parallel_max) : services_.parallel_max)) {
+    if (!node.launching) {
+      node.launching = true;
+      ready_.push_back(&node);
+    }
+    return;
+  }
+  node.launching = true;
+  ++attempts_running_;
+  ++node.record.starts;
+  touch(node);
+  const bool free = node.scope->is_item && node.index == 0 && node.record.attempts == 0;
+  if (free) return launch(node);
+  when_durable([this, &node] { launch(node); });
+}
+
+void Execution::launch(Node& node) {
+  node.launching = false;
+  if (held() || node.settled) {
+    --attempts_running_;
+    --node.record.starts;
+    return;
+  }
+  node.killed.clear();
+  node.attempt_began_us = services_.clock.monotonic_us();
+  whisper("attempt_started", &node, {{"attempt", node.record.attempts + 1}});
+  if (std::holds_alternative<CallHandler>(node.step->work)) return launch_handler(node);
+  launch_command(node);
+}
+
+Result<std::vector<std::string>> Execution::step_environment(const Node& node, const NodeNames& names) {
+  std::vector<std::string> entries = environment();
+  for (const std::string& file : node.step->env_files) {
+    PAWL_TRY_ASSIGN(const std::string text, services_.files.read(services_.files.absolute(file, state_.working_dir), 1 << 20));
+    for (std::string& entry : parse_env_file(text)) set_entry(entries, std::move(entry));
+  }
+  for (const auto& [name, value] : node.step->env) {
+    PAWL_TRY_ASSIGN(const std::string text, value.render(names));
+    set_entry(entries, name + "=" + text);
+  }
+  return entries;
+}
+
+Result<void> Execution::write_input(const Node& node, const NodeNames& names, const Json& arguments) {
+  Json input = {{"run", id_.text()}, {"step", node.path}, {"vars", state_.vars}, {"arguments", arguments}};
+  for (const char* name : {"item", "index", "loop", "map"}) {
+    const Result<Json> value = names.find(std::vector<PathPart>{PathPart(std::string(name))});
+    if (value) input[name] = *value;
+  }
+  Json& steps = input["steps"] = Json::object();
+  for (const std::size_t before : node.step->after) {
+    const Node& other = *node.scope->nodes[before];
+    PAWL_TRY_ASSIGN(Json output, output_of(other));
+    steps[other.step->id] = {{"status", to_text(other.record.status)}, {"output", std::move(output)}};
+  }
+  return services_.files.write(file_stem(node) + ".input.json", compact(input));
+}
+
+Result<ProcessSpec> Execution::command_spec(Node& node) {
+  const auto& command = std::get<RunCommand>(node.step->work);
+  const NodeNames names(*this, *node.scope, &node);
+  const std::string stem = file_stem(node);
+  PAWL_TRY(services_.files.make_folder(services_.files.absolute("..", stem)));
+  PAWL_TRY_ASSIGN(std::vector<std::string> entries, step_environment(node, names));
+  Json arguments = Json::array();
+  for (std::size_t i = 0; i < command.command.arguments.size(); ++i) {
+    PAWL_TRY_ASSIGN(Json value, command.command.arguments[i].evaluate(names));
+    std::string text = text_of(value);
+    if (text.find('\0') != std::string::npos)
+      return fail(Code::invalid_command, "the value of ${{{}}} has a NUL character, which no environment can hold", command.command.arguments[i].text());
+    set_entry(entries, fmt::format("PAWL_ARG_{}={}", i + 1, text));
+    arguments.push_back(std::move(value));
+  }
+  set_entry(entries, "PAWL_RUN=" + id_.text());
+  set_entry(entries, "PAWL_RUN_UUID=" + uuid_.text());
+  set_entry(entries, "PAWL_STEP=" + node.path);
+  set_entry(entries, fmt::format("PAWL_ATTEMPT={}", node.record.attempts + 1));
+  set_entry(entries, fmt::format("PAWL_ATTEMPT_ID={}#{}", idempotency_key(node), node.record.starts));
+  set_entry(entries, "PAWL_IDEMPOTENCY_KEY=" + idempotency_key(node));
+  set_entry(entries, "PAWL_RESULT=" + stem + ".result");
+  set_entry(entries, "PAWL_INPUT=" + stem + ".input.json");
+  set_entry(entries, "PAWL_STORE=" + services_.store_uri);
+  set_entry(entries, "PAWL_PREVIOUS=" + (node.record.partial.is_null() ? std::string() : compact(node.record.partial)));
+  if (node.scope->is_reduce) set_entry(entries, "PAWL_ITEMS=" + logs_ + "/" + node.scope->owner->path + ".items.jsonl");
+  for (const std::string& entry : entries) {
+    if (entry.size() < kVariableBytesMax) continue;
+    return fail(Error{Code::value_too_large,
+                      fmt::format("'{}' has {} bytes, and one environment variable can't hold more than {}",
+                                  entry.substr(0, entry.find('=')), entry.size(), kVariableBytesMax - 1), {},
+                      "read it from the JSON file $PAWL_INPUT instead", 0});
+  }
+  PAWL_TRY(write_input(node, names, arguments));
+  ProcessSpec spec;
+  spec.environment = std::move(entries);
+  spec.working_dir = state_.working_dir;
+  if (node.step->working_dir) {
+    PAWL_TRY_ASSIGN(const std::string folder, node.step->working_dir->render(names));
+    spec.working_dir = services_.files.absolute(folder, state_.working_dir);
+  }
+  if (command.shell == Shell::bash) {
+    spec.argv = {"bash", "-eo", "pipefail", "-c", command.command.script};
+  } else {
+    spec.argv = {"sh", "-e", "-c", command.command.script};
+  }
+  spec.stderr_path = stem + ".log";
+  spec.stdout_path = node.step->capture.format == CaptureFormat::none ? stem + ".log" : stem + ".out";
+  return spec;
+}
+
+void Execution::launch_command(Node& node) {
+  Result<ProcessSpec> spec = command_spec(node);
+  if (!spec) {
+    Outcome outcome;
+    outcome.error = spec.error().message + (spec.error().hint.empty() ? "" : "; " + spec.error().hint);
+    outcome.retryable = false;
+    --attempts_running_;
+    return attempt_ended(node, std::move(outcome));
+  }
+  node.process = loop_.start_process(*spec, [this, alive = alive_, &node](const ProcessEnd& end) {
+    if (*alive) process_ended(node, end);
+  });
+  arm_timeouts(node);
+}
+
+void Execution::launch_handler(Node& node) {
+  const auto& call = std::get<CallHandler>(node.step->work);
+  const NodeNames names(*this, *node.scope, &node);
+  Result<Handler> handler = services_.handlers.get(call.name);
+  Result<Json> with = call.with.evaluate(names);
+  if (!handler || !with) {
+    Outcome outcome;
+    outcome.error = !handler ? handler.error().message : with.error().message;
+    outcome.retryable = false;
+    --attempts_running_;
+    return attempt_ended(node, std::move(outcome));
+  }
+  HandlerCall given{.run = id_.text(), .step = node.path, .idempotency_key = idempotency_key(node),
+                    .attempt = node.record.attempts + 1, .input = compact(*with)};
+  if (node.scope->is_item) {
+    given.item = compact(node.scope->item);
+    given.index = node.scope->item_index;
+  }
+  given.previous = compact(node.record.partial);
+  node.in_handler = true;
+  arm_timeouts(node);
+  loop_.start_work([this, alive = alive_, &node, handler = std::move(*handler), given = std::move(given)]() -> EventLoop::Task {
+    Outcome outcome;
+    try {
+      Result<HandlerResult> result = handler(given);
+      outcome.ok = result.has_value();
+      if (!result) {
+        outcome.error = describe(result.error());
+        const int status = exit_status(result.error().code);
+        outcome.retryable = status != 2 && status != 4;
+      } else if (const Result<void> checked = check_json(result->output, 8ULL << 20); !checked) {
+        outcome.ok = false;
+        outcome.error = fmt::format("the handler's output is not JSON: {}", checked.error().message);
+      } else {
+        outcome.output = Json::parse(result->output, nullptr, false);
+        std::string lines;
+        for (const std::string& line : result->report) lines += line + "\n";
+        if (!lines.empty()) outcome.report = parse_report(lines, LastLine::finished);
+      }
+    } catch (const std::exception& error) {
+      outcome.error = fmt::format("the handler threw: {}", error.what());
+    } catch (...) {
+      outcome.error = "the handler threw something";
+    }
+    return [this, alive, &node, outcome = std::make_shared<Outcome>(std::move(outcome))] {
+      if (!*alive) return;
+      node.in_handler = false;
+      --attempts_running_;
+      loop_.cancel(node.timeout);
+      if (!node.killed.empty() && hold_ == Hold::none && outcome->ok) {
+        outcome->ok = false;
+        outcome->error = node.killed;
+      }
+      attempt_ended(node, std::move(*outcome));
+    };
+  });
+}
+
+void Execution::arm_timeouts(Node& node) {
+  if (node.step->timeout) {
+    node.timeout = loop_.after(std::chrono::microseconds(*node.step->timeout).count(), [this, alive = alive_, &node] {
+      if (*alive) time_out(node, fmt::format("timed out after {}", duration_text(*node.step->timeout)));
+    });
+  }
+  if (node.step->total_timeout && node.total_timeout == 0) {
+    const Timestamp due{node.record.started.us + std::chrono::microseconds(*node.step->total_timeout).count()};
+    node.total_timeout = loop_.at(due, [this, alive = alive_, &node] {
+      if (!*alive || node.settled) return;
+      node.record.retryable = false;
+      time_out(node, fmt::format("all attempts together timed out after {}", duration_text(*node.step->total_timeout)));
+    });
+  }
+}
+
+void Execution::time_out(Node& node, std::string_view what) {
+  if (node.settled || !node.active) return;
+  if (node.pausing) {  // between two attempts
+    loop_.cancel(node.pause);
+    node.pausing = false;
+    --timers_;
+    return settle_failed(node, std::string(what), false);
+  }
+  kill_node(node, what);
+}
+
+void Execution::kill_node(Node& node, std::string_view why) {
+  if (node.pausing) {
+    loop_.cancel(node.pause);
+    node.pausing = false;
+    --timers_;
+    return;
+  }
+  if (!node.process && !node.in_handler) return;
+  if (node.killed.empty()) node.killed = why;
+  if (!node.process) return;
+  const ProcessRunner::Number number = *node.process;
+  loop_.signal_process(number, SIGTERM);
+  loop_.signal_process(number, SIGCONT);
+  const std::int64_t grace_us = std::chrono::microseconds(workflow_->grace).count();
+  node.grace = loop_.after(grace_us, [this, alive = alive_, &node, number] {
+    if (*alive && node.process == number) loop_.signal_process(number, SIGKILL);
+  });
+}
+
+void Execution::process_ended(Node& node, const ProcessEnd& end) {
+  node.process.reset();
+  --attempts_running_;
+  loop_.cancel(node.timeout);
+  loop_.cancel(node.grace);
+  // What it has sent into sessions of its own must not go on beside the next attempt.
+  if (!node.killed.empty() && loop_.processes() != nullptr) {
+    static_cast<void>(loop_.processes()->end_all(
+        fmt::format("PAWL_ATTEMPT_ID={}#{}", idempotency_key(node), node.record.starts), 2'000));
+  }
+  attempt_ended(node, outcome_of(node, end));
+}
+
+Result<Json> Execution::captured(const Node& node) {
+  const std::string path = file_stem(node) + ".out";
+  const std::uint64_t size = services_.files.size(path);
+  if (size > kCaptureBytesMax)
+    return fail(Code::step_failed, "it printed {} bytes, and at most {} can be captured", size, kCaptureBytesMax);
+  PAWL_TRY_ASSIGN(std::string text, services_.files.read(path, kCaptureBytesMax));
+  if (!is_valid_utf8(text)) return fail(Code::step_failed, "its output is not valid UTF-8, so it can't be captured");
+  if (node.step->capture.format == CaptureFormat::json) {
+    const Result<void> checked = check_json(text, kCaptureBytesMax);
+    if (!checked) return fail(Code::step_failed, "its output is not the JSON that `capture` asks for: {}", describe(checked.error()));
+    return Json::parse(text, nullptr, false);
+  }
+  if (text.ends_with('\n')) text.pop_back();
+  if (node.step->capture.format == CaptureFormat::text) return Json(std::move(text));
+  Json lines = Json::array();
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    lines.push_back(text.substr(0, end));
+    text.erase(0, end == std::string::npos ? text.size() : end + 1);
+  }
+  return lines;
+}
+
+Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
+  Outcome outcome;
+  const std::string stem = file_stem(node);
+  outcome.memory_peak_bytes = end.memory_peak_bytes;
+  if (services_.files.exists(stem + ".result")) {
+    const Result<std::string> text = services_.files.read(stem + ".result", kResultBytesMax);
+    if (text) {
+      outcome.report = parse_report(*text, end.how == ProcessEnd::How::exited ? LastLine::finished : LastLine::may_be_cut);
+    } else {
+      outcome.report.faults.push_back(text.error().message);
+    }
+  }
+  const RetrySettings retry = retry_of(node);
+  switch (end.how) {
+    case ProcessEnd::How::not_started:
+      outcome.error = end.error;
+      outcome.exit_code = 127;
+      outcome.retryable = false;
+      return outcome;
+    case ProcessEnd::How::killed:
+      outcome.error = node.killed.empty() ? fmt::format("ended by signal {} ({})", end.signal, strsignal(end.signal)) : node.killed;
+      outcome.exit_code = 128 + end.signal;
+      return outcome;
+    case ProcessEnd::How::exited: break;
+  }
+  outcome.exit_code = end.exit_code;
+  if (end.exit_code != 0) {
+    outcome.error = node.killed.empty() ? fmt::format("exit status {}", end.exit_code) : node.killed;
+    const std::vector<int> codes = retry.no_retry_codes.value_or(std::vector<int>());
+    outcome.retryable = end.exit_code != 126 && end.exit_code != 127 && std::ranges::find(codes, end.exit_code) == codes.end();
+    return outcome;
+  }
+  if (!node.killed.empty() && hold_ == Hold::none) {  // it caught the signal and left in peace: its time was over all the same
+    outcome.error = node.killed;
+    return outcome;
+  }
+  outcome.ok = true;
+  if (node.step->capture.format != CaptureFormat::none && !outcome.report.output) {
+    Result<Json> output = captured(node);
+    if (!output) {
+      outcome.ok = false;
+      outcome.error = output.error().message;
+      return outcome;
+    }
+    outcome.output = std::move(*output);
+  }
+  return outcome;
+}
+
+void Execution::attempt_ended(Node& node, Outcome outcome) {
+  const std::int64_t took_us = services_.clock.monotonic_us() - node.attempt_began_us;
+  const auto took_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(took_us, 0)) / 1000;
+  node.record.duration_ms += took_ms;
+  state_.spent_ms += took_ms;
+  use_report(node, outcome.report);
+  const bool stopped = hold_ == Hold::interrupt || hold_ == Hold::cancel;
+  if (!outcome.ok && (stopped || finishing_)) {
+    // Interrupted, not failed: it does not count as an attempt.
+    if (outcome.report.progress) node.record.partial = *outcome.report.progress;
+    tell("attempt_interrupted", &node, {{"error", outcome.error}});
+    touch(node);
+  } else {
+    ++node.record.attempts;
+    ++node.record.spent;
+    node.record.exit_code = outcome.exit_code;
+    if (outcome.ok) {
+      attempt_succeeded(node, outcome);
+    } else {
+      attempt_failed(node, outcome);
+    }
+  }
+  while (!ready_.empty() && !held()) {
+    Node* next = ready_.front();
+    const std::size_t waiting = ready_.size();
+    ready_.pop_front();
+    next->launching = false;
+    start_attempt(*next);
+    if (ready_.size() >= waiting) break;
+  }
+}
+
+void Execution::attempt_succeeded(Node& node, Outcome& outcome) {
+  node.record.error.clear();
+  set_output(node, outcome.report.output ? std::move(*outcome.report.output) : outcome.output ? std::move(*outcome.output) : Json());
+  drop_files(node);
+  if (outcome.report.add_steps) add_steps(node, *outcome.report.add_steps);
+  const Step& step = *node.step;
+  if (step.confidence && node.record.confidence && *node.record.confidence < step.confidence->below && step.confidence->then) {
+    tell("low_confidence", &node, {{"confidence", *node.record.confidence}, {"below", step.confidence->below}});
+    return run_aside(node, *step.confidence->then, "then", [this, &node](bool failed) {
+      if (!failed) return complete(node);
+      settle_failed(node, "what was to be done about its low confidence failed", false);
+    });
+  }
+  complete(node);
+}
+
+void Execution::complete(Node& node) { settle(node, StepStatus::completed); }
+
+void Execution::attempt_failed(Node& node, Outcome& outcome) {
+  StepRecord& record = node.record;
+  if (!record.retryable) outcome.retryable = false;  // all attempts together took too long
+  record.error = outcome.error;
+  if (outcome.report.progress) record.partial = *outcome.report.progress;
+  const RetryPolicy policy = policy_of(retry_of(node));
+  const bool again = outcome.retryable && policy.allows_after(record.spent) && !node.scope->failed;
+  Json data = {{"attempt", record.attempts}, {"error", outcome.error}, {"retryable", outcome.retryable}};
+  const std::string log = file_stem(node) + ".log";
+  if (const Result<std::string> tail = services_.files.read_tail(log, kTailBytes); tail && !tail->empty())
+    data["log"] = readable_tail(*tail);
+  if (outcome.memory_peak_bytes > 0) data["memory_peak_bytes"] = outcome.memory_peak_bytes;
+  if (!again) {
+    tell("attempt_failed", &node, std::move(data));
+    record.retryable = outcome.retryable;
+    return give_up(node);
+  }
+  const double chance = static_cast<double>(services_.random.next() >> 11U) * 0x1.0p-53;
+  const std::uint64_t delay_ms = policy.delay_ms(record.spent, chance);
+  data["again_in_ms"] = delay_ms;
+  tell("attempt_failed", &node, std::move(data));
+  touch(node);
+  persist(Kind::error, Reason::step_failed, &node);
+  ++timers_;
+  node.pausing = true;
+  node.pause = loop_.after(static_cast<std::int64_t>(delay_ms) * 1000, [this, alive = alive_, &node] {
+    if (!*alive || !node.pausing) return;
+    node.pausing = false;
+    --timers_;
+    start_attempt(node);
+  });
+}
+
+/// The last attempt has failed.
+void Execution::give_up(Node& node) {
+  if (state_.confidence) {
+    state_.confidence = *state_.confidence * kFailureConfidence;
+    tell("confidence_adjusted", &node, {{"confidence", *state_.confidence}});
+  }
+  const Step& step = *node.step;
+  if (!step.on_failure || held()) return settle(node, StepStatus::failed);
+  run_aside(node, *step.on_failure, "on_failure", [this, &node](bool failed) {
+    const bool rescued = node.step->rescue && !failed;
+    if (rescued) tell("rescued", &node, {{"error", node.record.error}});
+    settle(node, rescued ? StepStatus::completed : StepStatus::failed);
+  });
+}
+
+void Execution::use_report(Node& node, const StepReport& report) {
+  if (report.usage != Usage{}) {
+    node.record.usage.add(report.usage);
+    state_.usage.add(report.usage);
+    touch(node);
+  }
+  for (const Json& decision : report.decisions) tell("decision", &node, decision);
+  for (const std::string& blocker : report.blockers) tell("blocker", &node, {{"description", blocker}});
+  for (const std::string& message : report.messages) tell("message", &node, {{"text", message}});
+  for (const std::string& fault : report.faults) tell("report_fault", &node, {{"error", fault}});
+  if (report.context_usage) tell("context_usage", &node, {{"share", *report.context_usage}});
+  for (const Json& evaluation : report.evaluations) {
+    tell("evaluation", &node, {{"evaluation", evaluation}});
+    persist(Kind::step_complete, Reason::evaluation_completed, &node);
+  }
+  if (report.confidence) note_confidence(node, *report.confidence);
+}
+
+void Execution::note_confidence(Node& node, double value) {
+  const double threshold = node.step->confidence ? node.step->confidence->below : 0.75;
+  const Crossing crossed = crossing(node.record.confidence.value_or(threshold), value, threshold);
+  node.record.confidence = value;
+  state_.confidence = value;
+  touch(node);
+  tell("confidence", &node, {{"value", value}, {"crossed", crossed != Crossing::none}});
+  if (crossed != Crossing::none) persist(Kind::step_complete, Reason::confidence_crossed, &node);
+}
+
+/// What an attempt reported that was cut off together with the program.
+void Execution::harvest(Node& node) {
+  const std::string path = file_stem(node) + ".result";
+  if (node.record.starts == 0 || !services_.files.exists(path)) return;
+  const Result<std::string> text = services_.files.read(path, kResultBytesMax);
+  if (!text) return;
+  const StepReport report = parse_report(*text, LastLine::may_be_cut);
+  use_report(node, report);
+  if (report.progress) node.record.partial = *report.progress;
+  touch(node);
+}
+
+/// What stands in the checkpoint now need not lie about.
+void Execution::drop_files(const Node& node) {
+  const std::string stem = file_stem(node);
+  if (std::holds_alternative<CallHandler>(node.step->work)) return;
+  services_.files.remove(stem + ".input.json");
+  services_.files.remove(stem + ".result");
+  for (const char* ending : {".out", ".log"}) {
+    if (services_.files.size(stem + ending) == 0) services_.files.remove(stem + ending);
+  }
+}
+
+void Execution::set_output(Node& node, Json output) {
+  node.record.output = Json();
+  node.record.output_event = 0;
+  node.large_output.reset();
+  if (output.is_null()) return;
+  if (compact(output).size() <= kOutputInline) {
+    node.record.output = std::move(output);
+  } else {
+    node.large_output = std::move(output);
+  }
+  touch(node);
+}
+
+Result<Json> Execution::output_of(const Node& node) const {
+  if (node.record.map && std::holds_alternative<Map>(node.step->work) && !std::get<Map>(node.step->work).reduce) return map_output(node);
+  if (node.large_output) return *node.large_output;
+  if (node.record.output_event == 0) return node.record.output;
+  PAWL_TRY_ASSIGN(const std::vector<Event> events, services_.store.events(id_, node.record.output_event - 1, 1));
+  if (events.empty()) return fail(Code::event_replay_failed, "event {} with the output of '{}' is missing", node.record.output_event, node.path);
+  const Json data = Json::parse(events.front().data, nullptr, false);
+  if (!data.is_object() || !data.contains("output"))
+    return fail(Code::event_replay_failed, "event {} does not hold the output of '{}'", node.record.output_event, node.path);
+  return data["output"];
+}
+
+}  // namespace pawl

@@ -1,0 +1,123 @@
+// The parts of an Execution: nodes (steps within a scope), scopes, and running maps. For its own files only.
+#pragma once
+
+#include "engine/execution.hpp"
+
+namespace pawl {
+
+/// How an attempt ended.
+struct Execution::Outcome {
+  bool ok = false;
+  bool retryable = true;
+  std::string error;
+  int exit_code = 0;
+  std::optional<Json> output;
+  StepReport report;
+  std::uint64_t memory_peak_bytes = 0;
+};
+
+/// One step within one scope.
+struct Execution::Node {
+  const Step* step = nullptr;
+  Scope* scope = nullptr;
+  std::size_t index = 0;
+  std::string path;
+  StepRecord record;
+  std::size_t blockers = 0;              // steps before it that are not settled
+  std::vector<std::size_t> dependents;   // siblings that come after it
+  bool active = false;                   // it has begun in this execution and is not settled
+  bool settled = false;
+  bool seen_on_failure = false;          // its always() or failed() was looked at after a failure
+
+  std::optional<ProcessRunner::Number> process;
+  bool in_handler = false;
+  bool launching = false;                // waits for its start to be durable, or for a place
+  std::int64_t attempt_began_us = 0;
+  std::string killed;                    // why it is being ended; empty: it is not
+  EventLoop::TimerId timeout = 0;
+  EventLoop::TimerId total_timeout = 0;
+  EventLoop::TimerId grace = 0;
+  EventLoop::TimerId pause = 0;               // backoff, sleep or the end of a wait
+  bool pausing = false;
+
+  std::unique_ptr<Scope> inner;          // an iteration, what runs aside, or a reduce
+  std::unique_ptr<MapRun> map;
+  std::unique_ptr<Execution> child;
+  std::optional<Json> large_output;      // an output that the state only refers to
+  mutable std::string text;              // its record as JSON; empty: to be made
+};
+
+struct Execution::Scope {
+  Scope* outer = nullptr;
+  Node* owner = nullptr;
+  const Steps* steps = nullptr;
+  std::string prefix;
+  std::vector<std::unique_ptr<Node>> nodes;
+  std::size_t unsettled = 0;
+  std::size_t active = 0;
+  bool failed = false;
+  std::string error;      // of the first failure
+  bool is_item = false;
+  bool is_reduce = false;
+  bool is_aside = false;  // on_failure or confidence.then
+  bool ended = false;
+  std::uint64_t item_index = 0;
+  Json item;
+  std::string item_hash;
+  std::uint32_t iteration = 0;  // of a loop; 0: it is none
+  std::uint32_t iteration_max = 0;
+  std::function<void()> when_ended;
+};
+
+/// A map that runs.
+struct Execution::MapRun {
+  const Map* map = nullptr;
+  Json items;                          // an array; or
+  std::string path;                    // a JSON Lines file
+  std::unique_ptr<LineSource> lines;
+  std::uint64_t total = 0;
+  std::string hash;
+  std::unique_ptr<Steps> reduce_steps; // one step, as a scope wants it
+  std::uint64_t next = 0;              // the index that comes next
+  std::uint64_t line = 0;              // the index of the line that `lines` gives next
+  std::unordered_map<std::uint64_t, std::unique_ptr<Scope>> running;
+  std::uint64_t unsaved = 0;           // results that are not durable
+  std::uint32_t failures_in_a_row = 0;
+  bool stopped = false;                // too many failures
+  bool open = false;                   // the circuit breaker: nothing starts
+  bool probing = false;                // one item is tried
+  bool reducing = false;
+  std::string error;
+};
+
+/// Where the names of expressions get their values.
+class Execution::NodeNames final : public Names {
+ public:
+  NodeNames(const Execution& execution, const Scope& scope, const Node* node)
+      : execution_(execution), scope_(scope), node_(node) {}
+  [[nodiscard]] Result<Json> find(std::span<const PathPart> path) const override;
+  [[nodiscard]] bool failed() const override;
+
+ private:
+  [[nodiscard]] Result<Json> find_step(std::string_view id) const;
+  [[nodiscard]] const Node* find_node(std::string_view id) const;
+  [[nodiscard]] std::optional<Result<Json>> find_alias(std::string_view name) const;
+  [[nodiscard]] Result<Json> step_value(const Node& node) const;
+  [[nodiscard]] Result<Json> special(std::string_view name) const;
+  const Execution& execution_;
+  const Scope& scope_;
+  const Node* node_;
+};
+
+template <class Visit>
+void Execution::for_each_node(Scope& scope, const Visit& visit) {
+  for (const auto& node : scope.nodes) {
+    visit(*node);
+    if (node->inner) for_each_node(*node->inner, visit);
+    if (node->map) {
+      for (const auto& [index, item] : node->map->running) for_each_node(*item, visit);
+    }
+  }
+}
+
+}  // namespace pawl

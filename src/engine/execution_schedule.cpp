@@ -1,0 +1,456 @@
+// Which step comes next: scopes, needs, conditions, loops, children.
+#include <algorithm>
+#include <csignal>
+
+#include "engine/execution_parts.hpp"
+#include "engine/open_run.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t kStepsMax = 10'000;      // in one scope, added ones included
+constexpr std::size_t kDepthMax = 32;          // of child workflows
+
+std::string joined(std::string_view prefix, std::string_view id) {
+  return prefix.empty() ? std::string(id) : fmt::format("{}.{}", prefix, id);
+}
+
+}  // namespace
+
+std::unique_ptr<Execution::Scope> Execution::make_scope(Scope* outer, Node* owner, const Steps& steps, std::string prefix) {
+  auto scope = std::make_unique<Scope>();
+  scope->outer = outer;
+  scope->owner = owner;
+  scope->steps = &steps;
+  scope->prefix = std::move(prefix);
+  scope->unsettled = steps.size();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    auto node = std::make_unique<Node>();
+    node->step = &steps[i];
+    node->scope = scope.get();
+    node->index = i;
+    node->path = joined(scope->prefix, steps[i].id);
+    node->blockers = steps[i].after.size();
+    if (const auto found = loaded_.find(node->path); found != loaded_.end()) {
+      node->record = std::move(found->second);
+      loaded_.erase(found);
+    }
+    scope->nodes.push_back(std::move(node));
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const std::size_t before : steps[i].after) scope->nodes[before]->dependents.push_back(i);
+  }
+  return scope;
+}
+
+/// Takes over what is settled already, and begins with the rest.
+void Execution::enter(Scope& scope) {
+  for (const auto& node : scope.nodes) {
+    const StepStatus status = node->record.status;
+    const bool kept = status == StepStatus::completed || status == StepStatus::skipped ||
+                      (status == StepStatus::failed && node->step->continue_on_error);
+    if (!kept) continue;
+    node->settled = true;
+    --scope.unsettled;
+    for (const std::size_t dependent : node->dependents) --scope.nodes[dependent]->blockers;
+  }
+  consider_all(scope);
+  check_scope(scope);
+}
+
+void Execution::consider_all(Scope& scope) {
+  for (const auto& node : scope.nodes) {
+    if (!node->settled && !node->active && node->blockers == 0) consider(*node);
+    if (node->active && node->inner) consider_all(*node->inner);
+    if (node->active && node->map && hold_ == Hold::none) start_items(*node);
+  }
+}
+
+/// Sets `runs` where always() or failed() says so, whatever came before.
+std::optional<std::string> Execution::reason_to_skip(Node& node, bool& runs) {
+  const Step& step = *node.step;
+  const bool overrides = step.when && step.when->overrides_skipping();
+  if (!overrides) {
+    for (const std::size_t need : step.needed) {
+      if (node.scope->nodes[need]->record.status == StepStatus::skipped)
+        return fmt::format("it needs '{}', which was skipped", (*node.scope->steps)[need].id);
+    }
+  }
+  if (!step.when) return std::nullopt;
+  const Result<bool> wanted = step.when->test(NodeNames(*this, *node.scope, &node));
+  if (!wanted) {
+    node.active = true;
+    ++node.scope->active;
+    settle_failed(node, fmt::format("`when: {}` can't be evaluated: {}", step.when->text(), wanted.error().message), false);
+    runs = false;
+    return std::nullopt;
+  }
+  if (!*wanted) return fmt::format("`when: {}` is false", step.when->text());
+  return std::nullopt;
+}
+
+void Execution::consider(Node& node) {
+  if (node.settled || node.active || held()) return;
+  const bool overrides = node.step->when && node.step->when->overrides_skipping();
+  if (node.scope->failed && !overrides) return;
+  if (!node.scope->is_item && over_budget()) {
+    if (!budget_reached_) {
+      budget_reached_ = true;
+      tell("budget_reached", &node, {{"tokens", state_.usage.tokens}, {"usd", state_.usage.usd}});
+      ++change_;
+    }
+    return;
+  }
+  bool runs = true;
+  const std::optional<std::string> skip = reason_to_skip(node, runs);
+  if (!runs) return;
+  if (!skip) return begin(node);
+  node.active = true;
+  ++node.scope->active;
+  node.record.reason = *skip;
+  settle(node, StepStatus::skipped);
+}
+
+bool Execution::over_budget() const {
+  const auto limit = [&](const char* key) -> std::optional<double> {
+    if (state_.budget.is_object() && state_.budget.contains(key)) return state_.budget[key].get<double>();
+    return std::nullopt;
+  };
+  std::optional<double> usd = limit("usd");
+  std::optional<double> tokens = limit("tokens");
+  if (!usd) usd = workflow_->budget.usd;
+  if (!tokens && workflow_->budget.tokens) tokens = static_cast<double>(*workflow_->budget.tokens);
+  return (usd && state_.usage.usd >= *usd) || (tokens && static_cast<double>(state_.usage.tokens) >= *tokens);
+}
+
+void Execution::begin(Node& node) {
+  node.active = true;
+  ++node.scope->active;
+  const StepStatus before = node.record.status;
+  const bool again = before != StepStatus::pending;
+  if (node.record.started.us == 0) node.record.started = now();
+  if (before == StepStatus::failed || before == StepStatus::interrupted || before == StepStatus::cancelled) {
+    node.record.error.clear();
+    node.record.reason = node.record.reason == "rejected" ? node.record.reason : "";
+    node.record.retryable = true;
+  }
+  if (before == StepStatus::running || before == StepStatus::interrupted) harvest(node);
+  const bool waits = before == StepStatus::waiting;
+  if (!waits) node.record.status = StepStatus::running;
+  touch(node);
+  const bool quiet = node.scope->is_item;  // thousands of them: only what they leave behind is kept
+  if (!quiet && !waits) {
+    Json data = {{"again", again}};
+    if (!node.step->stage.empty()) data["stage"] = node.step->stage;
+    tell("step_started", &node, data);
+    persist(Kind::step_start, node.step->risky ? Reason::before_risky_step : node.step->breakpoint == Breakpoint::before ? Reason::breakpoint : Reason::before_step, &node);
+  }
+  go_on(node);
+}
+
+void Execution::go_on(Node& node) {
+  const Work& work = node.step->work;
+  if (std::holds_alternative<RunCommand>(work) || std::holds_alternative<CallHandler>(work)) return start_attempt(node);
+  if (std::holds_alternative<Approve>(work)) return begin_gate(node);
+  if (std::holds_alternative<Sleep>(work)) return begin_sleep(node);
+  if (std::holds_alternative<WaitFor>(work)) return begin_wait(node);
+  if (std::holds_alternative<Loop>(work)) return begin_loop(node);
+  if (std::holds_alternative<Map>(work)) return begin_map(node);
+  if (std::holds_alternative<CallWorkflow>(work)) return begin_child(node);
+  complete(node);
+}
+
+void Execution::settle_failed(Node& node, std::string error, bool retryable) {
+  node.record.error = std::move(error);
+  node.record.retryable = retryable;
+  give_up(node);
+}
+
+void Execution::settle(Node& node, StepStatus status) {
+  Scope& scope = *node.scope;
+  StepRecord& record = node.record;
+  record.status = status;
+  record.ended = now();
+  record.definition = node.step->definition_hash.substr(0, 16);
+  if (status == StepStatus::completed) record.partial = Json();
+  node.settled = true;
+  node.active = false;
+  --scope.active;
+  --scope.unsettled;
+  touch(node);
+  loop_.cancel(node.total_timeout);
+  Json data = {{"status", to_text(status)}, {"attempts", record.attempts}, {"ms", record.duration_ms}};
+  if (!record.error.empty()) data["error"] = record.error;
+  if (!record.reason.empty() && status == StepStatus::skipped) data["reason"] = record.reason;
+  if (node.large_output) {
+    record.output_event = events_ + 1;  // the one that is told below
+    data["output"] = *node.large_output;
+  }
+  const bool fails = status == StepStatus::failed;
+  if (!scope.is_item || node.large_output) {
+    tell(status == StepStatus::skipped ? "step_skipped" : fails ? "step_failed" : "step_completed", &node, std::move(data));
+  }
+  if (status == StepStatus::completed && !scope.is_item) ++state_.completed_steps;
+  if (!scope.is_item) {
+    persist(fails ? Kind::error : Kind::step_complete,
+            fails ? Reason::step_failed : node.step->breakpoint == Breakpoint::after ? Reason::breakpoint : Reason::after_step, &node);
+  } else {
+    ++change_;
+  }
+  if (fails && !node.step->continue_on_error) {
+    if (!scope.failed) scope.error = fmt::format("{}: {}", node.path, record.error);
+    scope.failed = true;
+    if (workflow_->fail_fast) stop_running(scope, "another step failed and fail_fast is set");
+  }
+  if (&scope == top_.get()) note_layers(node);
+  for (const std::size_t dependent : node.dependents) {
+    if (--scope.nodes[dependent]->blockers == 0) consider(*scope.nodes[dependent]);
+  }
+  check_scope(scope);
+}
+
+/// A stage or layer that is complete gets a checkpoint of its own kind.
+void Execution::note_layers(const Node& node) {
+  const auto all_settled = [&](const auto& belongs) {
+    return std::ranges::all_of(top_->nodes, [&](const auto& other) { return !belongs(*other) || other->settled; });
+  };
+  const std::string& stage = node.step->stage;
+  if (!stage.empty() && all_settled([&](const Node& other) { return other.step->stage == stage; })) {
+    const auto found = std::ranges::find(workflow_->stages, stage, &Stage::id);
+    const bool barrier = found != workflow_->stages.end() && found->type == Stage::Type::barrier;
+    tell("stage_completed", nullptr, {{"stage", stage}});
+    persist(barrier ? Kind::barrier : Kind::stage_complete, barrier ? Reason::barrier : Reason::stage_completed, &node);
+  }
+  const std::size_t layer = node.step->layer;
+  if (workflow_->stages.empty() && all_settled([&](const Node& other) { return other.step->layer == layer; })) {
+    tell("layer_completed", nullptr, {{"layer", layer}});
+    if (std::ranges::count_if(top_->nodes, [&](const auto& other) { return other->step->layer == layer; }) > 1)
+      persist(Kind::stage_complete, Reason::stage_completed, &node);
+  }
+}
+
+/// Whether the scope has come to its end.
+void Execution::check_scope(Scope& scope) {
+  if (scope.ended || scope.active > 0) return;
+  if (scope.unsettled > 0) {
+    if (!scope.failed) return;  // something holds the rest back
+    for (const auto& node : scope.nodes) {
+      const bool overrides = node->step->when && node->step->when->overrides_skipping();
+      if (node->settled || node->seen_on_failure || !overrides || held()) continue;
+      node->seen_on_failure = true;
+      consider(*node);
+      if (scope.active > 0 || scope.ended) return;
+    }
+    if (held()) return;
+  }
+  scope.ended = true;
+  if (scope.when_ended) scope.when_ended();
+}
+
+void Execution::bury(std::unique_ptr<Scope> scope) {
+  if (scope) buried_.push_back(std::move(scope));
+}
+
+void Execution::top_ended(Scope& scope) {
+  if (hold_ == Hold::interrupt || hold_ == Hold::cancel) return;  // finish_if_idle says how it ends
+  if (scope.failed && workflow_->on_failure && !after_failure_) {
+    after_failure_ = make_scope(&scope, nullptr, *workflow_->on_failure, "on_failure");
+    after_failure_->is_aside = true;
+    after_failure_->when_ended = [this] { finish(RunStatus::failed, top_->error); };
+    return enter(*after_failure_);
+  }
+  if (scope.failed) return finish(RunStatus::failed, scope.error);
+  Json outputs = Json::object();
+  for (const auto& [name, value] : workflow_->outputs) {
+    Result<Json> evaluated = value.evaluate(NodeNames(*this, scope, nullptr));
+    if (!evaluated)
+      return finish(RunStatus::failed, fmt::format("output '{}' can't be evaluated: {}", name, evaluated.error().message));
+    outputs[name] = std::move(*evaluated);
+  }
+  outputs_ = std::move(outputs);
+  if (!outputs_.empty()) tell("outputs", nullptr, {{"outputs", outputs_}});
+  finish(RunStatus::completed, "");
+}
+
+void Execution::begin_loop(Node& node) {
+  if (node.record.iteration == 0) node.record.iteration = 1;
+  run_iteration(node);
+}
+
+void Execution::run_iteration(Node& node) {
+  const auto& loop = std::get<Loop>(node.step->work);
+  touch(node);
+  bury(std::move(node.inner));
+  node.inner = make_scope(node.scope, &node, *loop.steps, fmt::format("{}[{}]", node.path, node.record.iteration));
+  node.inner->iteration = node.record.iteration;
+  node.inner->iteration_max = loop.max;
+  node.inner->when_ended = [this, &node] { iteration_ended(node); };
+  tell("iteration_started", &node, {{"iteration", node.record.iteration}, {"max", loop.max}});
+  enter(*node.inner);
+}
+
+void Execution::iteration_ended(Node& node) {
+  if (held() && node.inner->unsettled > 0) return;
+  const auto& loop = std::get<Loop>(node.step->work);
+  Scope& scope = *node.inner;
+  if (scope.failed) return settle_failed(node, scope.error, false);
+  Result<Json> output = scope.nodes.empty() ? Result<Json>(Json()) : output_of(*scope.nodes.back());
+  if (!output) return settle_failed(node, output.error().message, false);
+  bool satisfied = false;
+  if (loop.until) {
+    const Result<bool> until = loop.until->test(NodeNames(*this, scope, nullptr));
+    if (!until)
+      return settle_failed(node, fmt::format("`until: {}` can't be evaluated: {}", loop.until->text(), until.error().message), false);
+    satisfied = *until;
+  }
+  tell("iteration_completed", &node, {{"iteration", node.record.iteration}, {"satisfied", satisfied}});
+  persist(Kind::step_complete, Reason::after_step, &node);
+  if (satisfied || node.record.iteration >= loop.max) {
+    set_output(node, std::move(*output));
+    if (!satisfied && loop.until && loop.on_max == Loop::OnMax::fail) {
+      return settle_failed(node, fmt::format("`until: {}` is not met after {} iterations", loop.until->text(), loop.max), false);
+    }
+    bury(std::move(node.inner));
+    return complete(node);
+  }
+  ++node.record.iteration;
+  run_iteration(node);
+}
+
+void Execution::run_aside(Node& node, const Steps& steps, std::string_view name, std::function<void(bool failed)> then) {
+  bury(std::move(node.inner));
+  node.inner = make_scope(node.scope, &node, steps, fmt::format("{}.{}", node.path, name));
+  node.inner->is_aside = true;
+  // The node stays active, so the scope around it does not end meanwhile.
+  node.inner->when_ended = [this, &node, then = std::move(then)] {
+    if (held() && node.inner->unsettled > 0) return;
+    const bool failed = node.inner->failed;
+    bury(std::move(node.inner));
+    then(failed);
+  };
+  enter(*node.inner);
+}
+
+void Execution::begin_child(Node& node) {
+  const auto& call = std::get<CallWorkflow>(node.step->work);
+  const std::string file = services_.files.absolute(call.file, services_.files.absolute("..", workflow_->file));
+  if (static_cast<std::size_t>(std::ranges::count(id_.text(), '.')) > kDepthMax)
+    return settle_failed(node, "workflows call each other too deeply", false);
+  Result<Json> with = call.with.evaluate(NodeNames(*this, *node.scope, &node));
+  if (!with) return settle_failed(node, with.error().message, false);
+  Result<OpenedRun> opened = open_child(services_, {id_.text(), node.path, node.record.child_run}, file, *with);
+  if (!opened) return settle_failed(node, describe(opened.error()), opened.error().code == Code::run_busy);
+  node.record.child_run = opened->id.text();
+  node.record.status = StepStatus::running;
+  touch(node);
+  tell("child_started", &node, {{"run", node.record.child_run}});
+  persist(Kind::step_start, Reason::before_step, &node);
+  const auto shared = std::make_shared<OpenedRun>(std::move(*opened));
+  when_durable([this, &node, shared] {
+    if (node.settled || held()) return;
+    node.child = std::make_unique<Execution>(services_, loop_, std::move(*shared));
+    node.child->when_ended([this, alive = alive_, &node] {
+      loop_.post([this, alive, &node] {
+        if (*alive) child_ended(node);
+      });
+    });
+    node.child->start();
+  });
+}
+
+void Execution::child_ended(Node& node) {
+  const RunState& child = node.child->state();
+  state_.usage.add(child.usage);
+  const std::string error = child.error.empty() ? fmt::format("run {} ended as {}", node.record.child_run, to_text(child.status)) : child.error;
+  switch (child.status) {
+    case RunStatus::completed: {
+      set_output(node, node.child->outputs());
+      node.child.reset();
+      return complete(node);
+    }
+    case RunStatus::waiting:
+      node.record.status = StepStatus::waiting;
+      node.record.reason = fmt::format("run {} waits", node.record.child_run);
+      node.child.reset();
+      return touch(node);
+    case RunStatus::interrupted:
+      node.child.reset();
+      return touch(node);
+    default: node.child.reset(); return settle_failed(node, error, false);
+  }
+}
+
+void Execution::stop_running(Scope& scope, std::string_view why) {
+  for_each_node(scope, [&](Node& node) {
+    if (node.process || node.in_handler || node.pausing) kill_node(node, why);
+    if (node.child && !node.child->ended()) {
+      if (hold_ == Hold::cancel) {
+        node.child->cancel(std::string(why));
+      } else {
+        node.child->interrupt(std::string(why));
+      }
+    }
+  });
+}
+
+Execution::Node* Execution::find_node(std::string_view path) {
+  Node* found = nullptr;
+  for_each_node(*top_, [&](Node& node) {
+    if (node.path == path) found = &node;
+  });
+  return found;
+}
+
+/// New steps come after the one that adds them; what came after it waits for them as well.
+void Execution::add_steps(Node& node, const Json& steps) {
+  if (node.scope != top_.get() || !services_.parse_added) {
+    tell("steps_refused", &node, {{"error", "only a step of the workflow's own list can add steps"}});
+    return;
+  }
+  if (top_->nodes.size() + steps.size() > kStepsMax) {
+    tell("steps_refused", &node, {{"error", fmt::format("a run may have {} steps", kStepsMax)}});
+    return;
+  }
+  Result<Steps> grown = services_.parse_added(steps, *workflow_, *top_->steps, node.index);
+  if (!grown) {
+    tell("steps_refused", &node, {{"error", describe(grown.error())}});
+    return;
+  }
+  state_.added.push_back({node.step->id, steps});
+  added_steps_.push_back(std::move(*grown));
+  const Steps& all = added_steps_.back();
+  // Steps keep their order; the new ones stand somewhere between them.
+  std::vector<std::unique_ptr<Node>> old = std::move(top_->nodes);
+  top_->nodes.clear();
+  top_->nodes.resize(all.size());
+  for (auto& known : old) {
+    const auto place = std::ranges::find(all, known->step->id, &Step::id);
+    const auto index = static_cast<std::size_t>(place - all.begin());
+    known->step = &all[index];
+    known->index = index;
+    known->dependents.clear();
+    known->blockers = 0;
+    top_->nodes[index] = std::move(known);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (top_->nodes[i]) continue;
+    auto fresh = std::make_unique<Node>();
+    fresh->step = &all[i];
+    fresh->scope = top_.get();
+    fresh->index = i;
+    fresh->path = all[i].id;
+    top_->nodes[i] = std::move(fresh);
+    ++top_->unsettled;
+  }
+  top_->steps = &all;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const std::size_t before : all[i].after) {
+      top_->nodes[before]->dependents.push_back(i);
+      if (!top_->nodes[before]->settled) ++top_->nodes[i]->blockers;
+    }
+  }
+  tell("steps_added", &node, {{"steps", steps}});
+  persist(Kind::step_complete, Reason::after_step, &node);
+}
+
+}  // namespace pawl

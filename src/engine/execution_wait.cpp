@@ -1,0 +1,215 @@
+// Gates, timers, signals and the inbox.
+#include <algorithm>
+
+#include "base/hash.hpp"
+#include "engine/execution_parts.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::int64_t kPoll_us = 150'000;
+constexpr std::size_t kConsumedMax = 1'000;
+
+std::string text_in(const Json& body, const char* key) {
+  const auto found = body.find(key);
+  return found != body.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+}  // namespace
+
+/// What a decision is bound to: this run, this gate, what it shows and what it stands on, this workflow.
+/// Nothing that moves while the gate waits, so that other branches and checkpoints don't void it.
+Result<std::string> Execution::gate_binding(Node& node, std::string& prompt) {
+  PAWL_TRY_ASSIGN(prompt, std::get<Approve>(node.step->work).prompt.render(NodeNames(*this, *node.scope, &node)));
+  Json inputs = Json::object();
+  for (const std::size_t before : node.step->after) {
+    const Node& other = *node.scope->nodes[before];
+    PAWL_TRY_ASSIGN(inputs[other.step->id], output_of(other));
+  }
+  const Json shown = {{"run", uuid_.text()}, {"gate", node.path}, {"prompt", prompt}, {"inputs", inputs},
+                      {"vars", state_.vars}, {"workflow", workflow_->hash}};
+  return "sha256:" + to_hex(sha256(compact(shown)));
+}
+
+void Execution::begin_gate(Node& node) {
+  StepRecord& record = node.record;
+  std::string prompt;
+  const Result<std::string> binding = gate_binding(node, prompt);
+  if (!binding) return settle_failed(node, binding.error().message, false);
+  if (record.reason == "rejected") return settle_failed(node, "rejected", false);
+  const bool fresh = record.status != StepStatus::waiting || record.binding != *binding;
+  record.status = StepStatus::waiting;
+  record.binding = *binding;
+  record.reason = prompt;
+  touch(node);
+  if (!fresh) return;
+  tell("approval_requested", &node, {{"prompt", prompt}, {"binding", record.binding}});
+  persist(Kind::waiting, Reason::before_step, &node);
+}
+
+void Execution::begin_sleep(Node& node) {
+  StepRecord& record = node.record;
+  if (record.due.us == 0) {
+    const Result<Json> value = std::get<Sleep>(node.step->work).duration.evaluate(NodeNames(*this, *node.scope, &node));
+    if (!value) return settle_failed(node, value.error().message, false);
+    std::optional<Milliseconds> duration;
+    if (value->is_string()) duration = parse_duration(value->get<std::string>());
+    if (value->is_number() && value->get<double>() >= 0 && value->get<double>() < 1e10)
+      duration = Milliseconds(static_cast<std::int64_t>(value->get<double>() * 1000));
+    if (!duration) return settle_failed(node, fmt::format("'{}' is no duration", text_of(*value)), false);
+    record.due = Timestamp{now().us + std::chrono::microseconds(*duration).count()};
+    tell("timer_set", &node, {{"due", record.due.text()}});
+  }
+  record.status = StepStatus::waiting;
+  touch(node);
+  persist(Kind::waiting, Reason::before_step, &node);
+  ++timers_;
+  node.pausing = true;
+  node.pause = loop_.at(record.due, [this, alive = alive_, &node] {
+    if (*alive) sleep_over(node);
+  });
+}
+
+void Execution::sleep_over(Node& node) {
+  if (!node.pausing) return;
+  node.pausing = false;
+  --timers_;
+  complete(node);
+}
+
+void Execution::begin_wait(Node& node) {
+  const auto& wait = std::get<WaitFor>(node.step->work);
+  StepRecord& record = node.record;
+  const bool fresh = record.status != StepStatus::waiting;
+  if (wait.timeout && record.due.us == 0) record.due = Timestamp{now().us + std::chrono::microseconds(*wait.timeout).count()};
+  record.status = StepStatus::waiting;
+  record.reason = fmt::format("signal '{}'", wait.signal);
+  touch(node);
+  if (take_signal(node)) return;
+  if (fresh) {
+    Json data = {{"signal", wait.signal}};
+    if (record.due.us != 0) data["due"] = record.due.text();
+    tell("waiting_for_signal", &node, std::move(data));
+    persist(Kind::waiting, Reason::before_step, &node);
+  }
+  if (record.due.us == 0) return;
+  // Does not keep the program running: the time is looked at again by the next resume.
+  node.pause = loop_.at(record.due, [this, alive = alive_, &node] {
+    if (!*alive || node.settled || held()) return;
+    settle_failed(node, fmt::format("no signal '{}' came in time", std::get<WaitFor>(node.step->work).signal), false);
+  });
+}
+
+/// Consumes an early signal, once.
+bool Execution::take_signal(Node& node) {
+  const std::string& wanted = std::get<WaitFor>(node.step->work).signal;
+  for (auto signal = state_.signals.begin(); signal != state_.signals.end(); ++signal) {
+    const Json body = Json::parse(*signal, nullptr, false);
+    if (!body.is_object() || text_in(body, "signal") != wanted) continue;
+    state_.signals.erase(signal);
+    loop_.cancel(node.pause);
+    tell("signal_consumed", &node, {{"signal", wanted}});
+    set_output(node, body.value("payload", Json()));
+    complete(node);
+    return true;
+  }
+  return false;
+}
+
+void Execution::schedule_poll() {
+  poll_inbox();
+  loop_.after(kPoll_us, [this, alive = alive_] {
+    if (!*alive || over_) return;
+    if (services_.observer != nullptr) services_.observer->on_tick();
+    schedule_poll();
+  });
+}
+
+void Execution::poll_inbox() {
+  if (finishing_ || memory_only_) return;
+  const Result<std::vector<Message>> messages = services_.store.inbox(id_);
+  if (!messages) {
+    if (messages.error().code != Code::run_not_found) whisper("inbox_trouble", nullptr, {{"error", describe(messages.error())}});
+    return;
+  }
+  for (const Message& message : *messages) {
+    if (std::ranges::find(state_.consumed, message.id) == state_.consumed.end()) consume(message);
+    if (finishing_) break;
+  }
+}
+
+void Execution::consume(const Message& message) {
+  state_.consumed.push_back(message.id);
+  if (state_.consumed.size() > kConsumedMax) state_.consumed.erase(state_.consumed.begin());
+  ++change_;
+  // Taken away only when what it led to is durable.
+  const std::string id = message.id;
+  launches_.emplace_back(change_, [this, id] { static_cast<void>(services_.store.take(id_, id)); });
+  const Json body = Json::parse(message.body, nullptr, false);
+  const std::string type = body.is_object() ? text_in(body, "type") : std::string();
+  if (type == "approve" || type == "reject") return decide_gate(body);
+  if (type == "signal") return deliver_signal(body);
+  if (type == "cancel") return cancel(text_in(body, "reason").empty() ? "cancelled by request" : text_in(body, "reason"));
+  if (type == "checkpoint") return checkpoint_now(Reason::manual);
+  refuse("a message of an unknown type", body);
+}
+
+void Execution::refuse(std::string_view what, const Json& body) {
+  tell("message_refused", nullptr, {{"error", what}, {"message", body}});
+  ++change_;
+}
+
+void Execution::decide_gate(const Json& body) {
+  const std::string path = text_in(body, "step");
+  Node* node = find_node(path);
+  const bool approves = text_in(body, "type") == "approve";
+  if (node == nullptr || node->settled || node->record.status != StepStatus::waiting || !std::holds_alternative<Approve>(node->step->work))
+    return refuse(fmt::format("a decision on '{}', which is no gate that waits", path), body);
+  // The binding is made anew: what stands in the state could have been written by anyone.
+  std::string prompt;
+  const Result<std::string> binding = gate_binding(*node, prompt);
+  if (!binding || text_in(body, "binding") != *binding)
+    return refuse(fmt::format("a decision on '{}' that was made about something else", path), body);
+  Json data = {{"by", text_in(body, "by")}, {"binding", *binding}, {"prompt", prompt}};
+  if (!text_in(body, "comment").empty()) data["comment"] = text_in(body, "comment");
+  if (approves) {
+    tell("approved", node, data);
+    set_output(*node, {{"approved", true}, {"by", text_in(body, "by")}, {"comment", text_in(body, "comment")}});
+    return complete(*node);
+  }
+  tell("rejected", node, data);
+  node->record.reason = "rejected";
+  const std::string comment = text_in(body, "comment");
+  settle_failed(*node, comment.empty() ? "rejected" : "rejected: " + comment, false);
+}
+
+void Execution::deliver_signal(const Json& body) {
+  state_.signals.push_back(compact({{"signal", text_in(body, "signal")}, {"payload", body.value("payload", Json())}}));
+  tell("signal_received", nullptr, {{"signal", text_in(body, "signal")}});
+  ++change_;
+  Node* waiting = nullptr;
+  for_each_node(*top_, [&](Node& node) {
+    const auto* wait = std::get_if<WaitFor>(&node.step->work);
+    if (waiting == nullptr && wait != nullptr && !node.settled && node.record.status == StepStatus::waiting &&
+        wait->signal == text_in(body, "signal"))
+      waiting = &node;
+  });
+  if (waiting != nullptr) static_cast<void>(take_signal(*waiting));
+}
+
+void Execution::answer_gates() {
+  for (const Gate& gate : gates()) {
+    const GateAnswer answer = services_.ask(gate);
+    if (answer == GateAnswer::later) {
+      asked_ = true;
+      continue;
+    }
+    decide_gate({{"type", answer == GateAnswer::approve ? "approve" : "reject"},
+                 {"step", gate.step},
+                 {"binding", gate.binding},
+                 {"by", "terminal"}});
+    return;  // what came of it is looked at first
+  }
+}
+
+}  // namespace pawl

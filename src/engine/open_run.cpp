@@ -1,0 +1,262 @@
+#include "engine/open_run.hpp"
+
+#include <algorithm>
+
+#include "base/hash.hpp"
+#include "engine/resume_facts.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t kIdMax = 128;
+
+Json text_event(const Workflow& workflow) {
+  return {{"name", workflow.name}, {"file", workflow.file}, {"hash", workflow.hash}, {"text", workflow.text}};
+}
+
+std::string working_folder(const ExecutionServices& services, const Workflow& workflow) {
+  const std::string beside = workflow.file.empty() ? services.files.absolute(".", "") : services.files.absolute("..", workflow.file);
+  if (!workflow.working_dir) return beside;
+  return services.files.absolute(workflow.working_dir->source(), beside);
+}
+
+/// What is known of the working folder: the git commit it stands on, and the files that the workflow names.
+Json folder_facts(const ExecutionServices& services, const Workflow& workflow, const std::string& folder) {
+  Json facts = Json::object();
+  if (const auto head = git_head(services.files, folder)) facts["git"] = *head;
+  Json& files = facts["files"] = Json::object();
+  for (const std::string& name : named_files(workflow)) {
+    const std::string path = services.files.absolute(name, folder);
+    if (services.files.is_folder(path)) continue;
+    const Result<std::string> text = services.files.read(path, 8ULL << 20);
+    if (text) files[name] = to_hex(sha256(*text)).substr(0, 16);
+  }
+  return facts;
+}
+
+Result<RunOptions> options_of(const Workflow& workflow, const std::string& session) {
+  RunOptions options;
+  options.workflow = workflow.file.empty() ? workflow.name : workflow.file;
+  options.workflow_hash = workflow.hash;
+  options.session = session;
+  return options;
+}
+
+}  // namespace
+
+Result<Json> resolve_vars(const Workflow& workflow, const Json& given) {
+  for (const auto& [name, value] : given.items()) {
+    if (std::ranges::find(workflow.vars, name, &Variable::name) != workflow.vars.end()) continue;
+    std::string names;
+    for (const Variable& variable : workflow.vars) names += (names.empty() ? "" : ", ") + variable.name;
+    return fail(Error{Code::invalid_variable, fmt::format("the workflow declares no variable '{}'", name), {},
+                      names.empty() ? std::string("it declares none: add it under `vars:`") : fmt::format("declared are: {}", names), 0});
+  }
+  Json vars = Json::object();
+  for (const Variable& variable : workflow.vars) {
+    if (given.contains(variable.name)) {
+      vars[variable.name] = given[variable.name];
+    } else if (variable.required) {
+      return fail(Error{Code::invalid_variable, fmt::format("the variable '{}' must be given", variable.name), {},
+                        fmt::format("add --var {}=VALUE", variable.name), 0});
+    } else {
+      vars[variable.name] = variable.value;
+    }
+  }
+  return vars;
+}
+
+Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run) {
+  const Workflow& workflow = *run.workflow;
+  PAWL_TRY_ASSIGN(Json vars, resolve_vars(workflow, run.vars));
+  const Result<RunInfo> known = services.store.run(run.id);
+  if (known) {
+    return fail(Error{Code::run_exists, fmt::format("run '{}' exists already", run.id.text()), {},
+                      fmt::format("`pawl resume {}` goes on with it; `pawl run` without --run-id takes a new id", run.id.text()), 0});
+  }
+  if (known.error().code != Code::run_not_found && known.error().code != Code::store_not_found) return fail(known.error());
+  const std::string folder = working_folder(services, workflow);
+  if (!services.files.is_folder(folder))
+    return fail(Error{Code::folder_changed, "the working folder does not exist", folder, {}, 0});
+  PAWL_TRY_ASSIGN(const RunOptions options, options_of(workflow, run.session));
+  PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, services.store.open_run(run.id, options));
+  if (writer->info().latest) return fail(Error{Code::run_exists, fmt::format("run '{}' exists already", run.id.text()), {}, {}, 0});
+  RunState state;
+  state.workflow_name = workflow.name;
+  state.workflow_file = workflow.file;
+  state.workflow_hash = workflow.hash;
+  state.working_dir = folder;
+  state.folder = folder_facts(services, workflow, folder);
+  state.vars = std::move(vars);
+  state.parent_run = run.parent_run;
+  state.parent_step = run.parent_step;
+  PAWL_TRY_ASSIGN(std::string logs, services.store.local_folder(run.id));
+  OpenedRun opened{.id = run.id, .workflow = run.workflow, .state = std::move(state), .writer = std::move(writer), .logs = std::move(logs)};
+  opened.first_events.push_back({"run_started", compact({{"workflow", text_event(workflow)}, {"vars", opened.state.vars}})});
+  return opened;
+}
+
+Result<RunState> load_state(Store& store, const RunId& id) {
+  PAWL_TRY_ASSIGN(const Restored restored, store.restore(id, {}));
+  const Json value = Json::parse(restored.state, nullptr, false);
+  Result<RunState> state = RunState::from_json(value);
+  if (!state) {
+    return fail(with_hint(at(state.error(), id.text()),
+                          state.error().code == Code::not_a_workflow_run
+                              ? fmt::format("`pawl restore {}` prints its state; only `pawl run` makes runs that can be resumed", id.text())
+                              : ""));
+  }
+  return state;
+}
+
+namespace {
+
+Result<void> refuse_ended(const RunState& state, const RunId& id) {
+  if (state.status == RunStatus::completed)
+    return fail(Error{Code::run_ended, fmt::format("run '{}' is completed", id.text()), {}, fmt::format("`pawl show {}` tells what it did", id.text()), 0});
+  if (state.status == RunStatus::cancelled)
+    return fail(Error{Code::run_ended, fmt::format("run '{}' was cancelled", id.text()), {}, "start a new run", 0});
+  return {};
+}
+
+Result<void> check_folder(const ExecutionServices& services, const Workflow& workflow, RunState& state, Resumption& resumption) {
+  if (!services.files.is_folder(state.working_dir)) {
+    return fail(Error{Code::folder_changed, "the working folder of the run is gone", state.working_dir,
+                      "bring it back where it was, then resume again", 0});
+  }
+  const Json now = folder_facts(services, workflow, state.working_dir);
+  const std::vector<std::string> changes = folder_changes(state.folder, now);
+  if (changes.empty()) return {};
+  if (workflow.checkpoint.folder == FolderCheck::refuse) {
+    return fail(Error{Code::folder_changed, fmt::format("the working folder is not as it was: {}", joined_list(changes)), state.working_dir,
+                      "put it back, or resume with --accept-changes", 0});
+  }
+  for (const std::string& change : changes) resumption.notes.push_back(change);
+  resumption.run.first_events.push_back({"folder_changed", compact({{"changes", changes}})});
+  state.folder = now;
+  return {};
+}
+
+/// Whether a gate of the recorded workflow would be passed by, because the new one lacks it.
+Result<void> check_gates(const RunState& state, const Workflow& workflow) {
+  for (const auto& [path, record] : state.steps) {
+    if (record.binding.empty()) continue;
+    const Step* step = find_step(workflow, path);
+    if (step != nullptr && std::holds_alternative<Approve>(step->work)) continue;
+    return fail(Error{Code::gate_in_the_way, fmt::format("the changed workflow has no gate '{}' any more, and this run has come to it", path), {},
+                      "put the gate back, or start a new run", 0});
+  }
+  return {};
+}
+
+/// Keeps what is unchanged; gives the paths of completed steps that will run again or are gone.
+std::vector<std::string> apply_changes(RunState& state, const Workflow& workflow) {
+  std::vector<std::string> dropped;
+  std::vector<std::pair<std::string, StepRecord>> kept;
+  for (auto& [path, record] : state.steps) {
+    const Step* step = find_step(workflow, path);
+    const bool same = step != nullptr && (record.definition.empty() || step->definition_hash.starts_with(record.definition));
+    if (same && record.binding.empty()) {
+      kept.emplace_back(path, std::move(record));
+      continue;
+    }
+    // A decision was made about the workflow as it was then: it has to be made again.
+    if (record.status == StepStatus::completed) dropped.push_back(path);
+  }
+  state.steps = std::move(kept);
+  return dropped;
+}
+
+Result<void> check_workflow(const ExecutionServices& services, const ResumeRequest& request, const Workflow& workflow, RunState& state,
+                            Resumption& resumption) {
+  if (workflow.hash == state.workflow_hash) return {};
+  PAWL_TRY(check_gates(state, workflow));
+  const std::string before = recorded_text(services.store, request.id);
+  const std::string difference = text_difference(before, workflow.text);
+  RunState changed = state;
+  const std::vector<std::string> dropped = apply_changes(changed, workflow);
+  if (request.changes == Changes::refuse) {
+    std::string message = fmt::format("the workflow has changed since the run was started:\n{}", difference);
+    if (!dropped.empty()) message += fmt::format("\ncompleted steps that would run again or are gone: {}", joined_list(dropped));
+    return fail(Error{Code::workflow_changed, message, workflow.file,
+                      fmt::format("put it back, or `pawl resume {} --accept-changes`", request.id.text()), 0});
+  }
+  state = std::move(changed);
+  resumption.run.first_events.push_back(
+      {"workflow_changed", compact({{"before", state.workflow_hash}, {"workflow", text_event(workflow)}, {"dropped", dropped}})});
+  for (const std::string& path : dropped) resumption.notes.push_back(fmt::format("step {} changed and will run again", path));
+  state.workflow_hash = workflow.hash;
+  state.workflow_file = workflow.file;
+  return {};
+}
+
+}  // namespace
+
+Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRequest& request) {
+  // Looked at before the lock is taken, for the clearer message; and again with it.
+  PAWL_TRY_ASSIGN(RunState state, load_state(services.store, request.id));
+  PAWL_TRY(refuse_ended(state, request.id));
+  PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, services.store.open_run(request.id, {}));
+  PAWL_TRY_ASSIGN(const Restored restored, services.store.restore(request.id, {}));
+  const Json value = Json::parse(restored.state, nullptr, false);
+  PAWL_TRY_ASSIGN(state, RunState::from_json(value));
+  PAWL_TRY(refuse_ended(state, request.id));
+  const std::string file = request.workflow_file.empty() ? state.workflow_file : request.workflow_file;
+  Result<Workflow> loaded = services.load_workflow(file);
+  if (!loaded) return fail(with_hint(loaded.error(), fmt::format("name the workflow's file: `pawl resume {} --workflow FILE`", request.id.text())));
+  const auto workflow = std::make_shared<const Workflow>(std::move(*loaded));
+  PAWL_TRY_ASSIGN(std::string logs, services.store.local_folder(request.id));
+  Resumption resumption{.run = {.id = request.id, .workflow = workflow, .state = {}, .writer = std::move(writer), .logs = std::move(logs)},
+                        .kept_steps = 0, .kept_ms = 0, .kept_usage = {}, .notes = {}};
+  resumption.run.first_kind = Kind::step_start;
+  resumption.run.first_reason = Reason::before_step;
+  resumption.run.events = value.value("events", std::uint64_t{0});
+  PAWL_TRY(check_workflow(services, request, *workflow, state, resumption));
+  PAWL_TRY(check_folder(services, *workflow, state, resumption));
+  ++state.resumes;
+  state.automatic_resumes = request.by == ResumedBy::automatic ? state.automatic_resumes + 1 : 0;
+  if (!request.budget.is_null()) state.budget = request.budget;
+  for (auto& [path, record] : state.steps) {
+    if (request.by == ResumedBy::person) record.spent = 0;  // a fresh budget of attempts
+  }
+  resumption.kept_steps = state.completed_steps;
+  resumption.kept_ms = state.spent_ms;
+  resumption.kept_usage = state.usage;
+  const RunStatus before = state.status;
+  state.status = RunStatus::running;
+  state.error.clear();
+  resumption.run.first_events.push_back(
+      {"run_resumed", compact({{"was", to_text(before)}, {"resume", state.resumes}, {"automatic", request.by == ResumedBy::automatic}})});
+  resumption.run.state = std::move(state);
+  return resumption;
+}
+
+Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& of, const std::string& file, const Json& with) {
+  if (!of.child_run.empty()) {
+    PAWL_TRY_ASSIGN(const RunId known, RunId::parse(of.child_run));
+    ResumeRequest request{.id = known};
+    Result<Resumption> resumed = open_resume(services, request);
+    if (resumed) return std::move(resumed->run);
+    if (resumed.error().code != Code::run_not_found) return fail(resumed.error());
+  }
+  std::string name = of.parent_run + "." + of.parent_step;
+  for (char& c : name) {
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    if (!fine) c = '-';
+  }
+  if (name.size() > kIdMax) name = name.substr(0, 90) + "-" + to_hex(sha256(name)).substr(0, 16);
+  PAWL_TRY_ASSIGN(const RunId id, RunId::parse(name));
+  PAWL_TRY_ASSIGN(Workflow workflow, services.load_workflow(file));
+  NewRun run{.id = id, .workflow = std::make_shared<const Workflow>(std::move(workflow)), .vars = with.is_object() ? with : Json::object()};
+  run.parent_run = of.parent_run;
+  run.parent_step = of.parent_step;
+  Result<OpenedRun> opened = open_new(services, run);
+  if (!opened && opened.error().code == Code::run_exists) {
+    // Its parent died before it could note the child.
+    PAWL_TRY_ASSIGN(Resumption resumed, open_resume(services, ResumeRequest{.id = id}));
+    return std::move(resumed.run);
+  }
+  return opened;
+}
+
+}  // namespace pawl

@@ -1,0 +1,58 @@
+// Opening runs for execution: a new one, one to go on with, the child of another.
+#pragma once
+
+#include "engine/execution.hpp"
+
+namespace pawl {
+
+struct NewRun {
+  RunId id;
+  std::shared_ptr<const Workflow> workflow;
+  Json vars = Json::object();  // given values by name; the rest are defaults
+  std::string session = {};
+  std::string parent_run = {};
+  std::string parent_step = {};
+};
+
+/// Values for all declared variables: invalid_variable where one is required and missing, or not declared.
+[[nodiscard]] Result<Json> resolve_vars(const Workflow& workflow, const Json& given);
+
+/// `run_exists` where it does.
+[[nodiscard]] Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run);
+
+enum class Changes : std::uint8_t { refuse, accept };
+enum class ResumedBy : std::uint8_t { person, automatic };
+
+struct ResumeRequest {
+  RunId id;
+  std::string workflow_file = {};  // empty: the recorded one
+  Changes changes = Changes::refuse;
+  ResumedBy by = ResumedBy::person;
+  Json budget = {};  // {"usd": n, "tokens": n}, or null
+};
+
+/// What a resume will do, known before it does anything.
+struct Resumption {
+  OpenedRun run;
+  std::uint64_t kept_steps = 0;  // and items: completed, not done again
+  std::uint64_t kept_ms = 0;
+  Usage kept_usage;
+  std::vector<std::string> notes;  // for people
+};
+
+/// Refuses with run_ended, workflow_changed, items_changed (later), folder_changed, gate_in_the_way, run_busy,
+/// not_a_workflow_run.
+[[nodiscard]] Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRequest& request);
+
+struct ChildOf {
+  std::string parent_run;
+  std::string parent_step;
+  std::string child_run;  // empty: it is new
+};
+[[nodiscard]] Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& of, const std::string& file,
+                                           const Json& with);
+
+/// The newest state of a run, of whatever program wrote it: not_a_workflow_run where it has none.
+[[nodiscard]] Result<RunState> load_state(Store& store, const RunId& id);
+
+}  // namespace pawl
