@@ -30,6 +30,7 @@ constexpr std::uint64_t kSegmentHeaderBytes = 4096;
 constexpr std::uint64_t kSegmentHeaderUsed = 512;
 constexpr std::uint64_t kBatchHeaderBytes = 64;
 constexpr std::uint64_t kBatchAlignment = 8;
+constexpr std::uint64_t kBatchBytesMax = 64ULL << 20;
 constexpr std::uint32_t kJournalFormat = 1;
 
 struct SegmentHeader {
