@@ -56,7 +56,7 @@ enum class RecordType : std::uint8_t {
   event = 3,       // text: the event's line; number: the event's
   audit = 4,       // text: the entry's line; number: the entry's
   tombstone = 5,   // a later issue's: what was pruned or erased
-  inbox = 6,       // a later issue's: a message to the run's owner
+  inbox = 6,       // not used: messages are files of their own
   side_write = 7,  // a later issue's: keyed (checkpoint, task, index)
 };
 
