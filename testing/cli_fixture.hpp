@@ -117,6 +117,11 @@ class CliTest::ReportingStore final : public Store {
   Result<std::vector<Event>> events(const RunId& run, std::uint64_t after, std::size_t limit) override {
     return store_->events(run, after, limit);
   }
+  Result<std::string> post(const RunId& run, std::string_view body) override { return store_->post(run, body); }
+  Result<std::vector<Message>> inbox(const RunId& run) override { return store_->inbox(run); }
+  Result<void> take(const RunId& run, std::string_view message_id) override { return store_->take(run, message_id); }
+  Result<std::optional<std::string>> owner(const RunId& run) override { return store_->owner(run); }
+  Result<std::string> local_folder(const RunId& run) override { return store_->local_folder(run); }
   Result<CheckReport> check(const CheckScope&, Repair) override { return report_; }
 
  private:

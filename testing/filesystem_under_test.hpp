@@ -46,7 +46,7 @@ class TemporaryFolder {
 
 class FilesystemUnderTest final : public StoreUnderTest {
  public:
-  explicit FilesystemUnderTest(const FilesystemOptions& options) : options_(options) {}
+  explicit FilesystemUnderTest(const FilesystemOptions& options) : options_(options) { options_.root = folder_.path(); }
 
   std::unique_ptr<Store> open() override {
     auto files = PosixFileSystem::open(folder_.path());
@@ -62,8 +62,8 @@ class FilesystemUnderTest final : public StoreUnderTest {
   [[nodiscard]] const std::string& path() const { return folder_.path(); }
 
  private:
-  const FilesystemOptions options_;
   TemporaryFolder folder_;
+  FilesystemOptions options_;
   ManualClock clock_;
   SeededRandom random_{7};
   std::vector<std::unique_ptr<PosixFileSystem>> files_;

@@ -43,6 +43,7 @@ std::span<const ContractTest> contract_tests() {
     std::vector<ContractTest> tests = contract::saving_tests();
     std::ranges::copy(contract::run_tests(), std::back_inserter(tests));
     std::ranges::copy(contract::reading_tests(), std::back_inserter(tests));
+    std::ranges::copy(contract::inbox_tests(), std::back_inserter(tests));
     return tests;
   }();
   return all;

@@ -70,9 +70,10 @@ inline std::unique_ptr<RunWriter> writer(Store& store, std::string_view run, con
 /// Everything that can be seen of a run, as text: two equal pictures mean that nothing changed.
 std::string picture(Store& store, std::string_view run);
 
-// One list of tests per half of the contract; `contract_tests()` joins them.
+// One list of tests per part of the contract; `contract_tests()` joins them.
 [[nodiscard]] std::vector<ContractTest> saving_tests();
 [[nodiscard]] std::vector<ContractTest> run_tests();
 [[nodiscard]] std::vector<ContractTest> reading_tests();
+[[nodiscard]] std::vector<ContractTest> inbox_tests();
 
 }  // namespace pawl::testing::contract

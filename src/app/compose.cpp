@@ -34,6 +34,11 @@ class OwningStore final : public Store {
   Result<std::vector<Event>> events(const RunId& run, std::uint64_t after_number, std::size_t limit) override {
     return store_->events(run, after_number, limit);
   }
+  Result<std::string> post(const RunId& run, std::string_view body) override { return store_->post(run, body); }
+  Result<std::vector<Message>> inbox(const RunId& run) override { return store_->inbox(run); }
+  Result<void> take(const RunId& run, std::string_view message_id) override { return store_->take(run, message_id); }
+  Result<std::optional<std::string>> owner(const RunId& run) override { return store_->owner(run); }
+  Result<std::string> local_folder(const RunId& run) override { return store_->local_folder(run); }
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override { return store_->check(scope, repair); }
 
  private:
@@ -96,10 +101,10 @@ Result<std::unique_ptr<PosixFileSystem>> open_root(const std::string& folder, Mi
 }
 
 /// Absolute, because the program may change its folder while the store is open.
-std::string catalogue_path(const std::string& folder) {
+std::string absolute_path(const std::string& folder) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(folder, error);
-  return join_path(error ? folder : absolute.string(), layout::kCatalogue);
+  return error ? folder : absolute.lexically_normal().string();
 }
 
 Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const OpenOptions& options, Usage usage) {
@@ -112,9 +117,10 @@ Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const Open
   if (options.missing == Missing::refuse) PAWL_TRY(refuse_other_folder(*files, folder));
   auto owning = std::make_unique<OwningStore>(std::move(files));
   FilesystemOptions settings;
+  settings.root = absolute_path(folder);
   settings.background = usage == Usage::service ? Background::thread : Background::none;
   PAWL_TRY_ASSIGN(std::unique_ptr<FilesystemStore> store,
-                  FilesystemStore::open(owning->files(), owning->environment(), settings, catalogue_path(folder)));
+                  FilesystemStore::open(owning->files(), owning->environment(), settings, join_path(settings.root, layout::kCatalogue)));
   owning->own(std::move(store));
   return owning;
 }

@@ -55,6 +55,46 @@ TEST_F(Compose, WhatIsNoStoreIsRefused) {
   EXPECT_EQ(code_of(path("no/parent"), Missing::create), Code::store_not_found);
 }
 
+TEST_F(Compose, EveryStoreHasALocalFolderPerRun) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  ASSERT_TRUE(save("s", "1"));
+  for (const std::string uri : {"s", "memory:"}) {
+    std::string made;
+    {
+      const auto store = open_store(uri, {}, Usage::one_shot);
+      for (const char* run : {"r", "unsaved"}) {
+        const auto folder = (*store)->local_folder(*RunId::parse(run));
+        ASSERT_TRUE(folder) << describe(folder.error());
+        EXPECT_TRUE(std::filesystem::path(*folder).is_absolute()) << *folder;
+        EXPECT_TRUE(std::filesystem::is_directory(*folder)) << *folder;
+        EXPECT_TRUE(std::filesystem::is_empty(*folder)) << *folder;
+        EXPECT_EQ((*store)->local_folder(*RunId::parse(run)), *folder);
+        EXPECT_NE(*folder, made);
+        made = *folder;
+      }
+      const auto report = (*store)->check({}, Repair::no);
+      EXPECT_TRUE(report && report->findings.empty());
+    }
+    EXPECT_EQ(std::filesystem::exists(made), uri == "s") << made;
+  }
+  EXPECT_TRUE(std::filesystem::equivalent(folder_ / "s/runs/r/logs", "s/runs/r/logs"));
+  std::filesystem::current_path(before);
+}
+
+TEST_F(Compose, MessagesAndOwnersPassThrough) {
+  const auto store = open_store(path("s"), {}, Usage::one_shot);
+  const RunId run = *RunId::parse("r");
+  const auto writer = (*store)->open_run(run, {});
+  ASSERT_TRUE((*writer)->save({.body = "1"}));
+  const auto id = (*store)->post(run, "{}");
+  ASSERT_TRUE(id);
+  EXPECT_EQ((*store)->inbox(run)->size(), 1U);
+  EXPECT_TRUE((*store)->owner(run)->has_value());
+  ASSERT_TRUE((*store)->take(run, *id));
+  EXPECT_TRUE((*store)->inbox(run)->empty());
+}
+
 TEST_F(Compose, AMemoryStoreIsEmptyEachTime) {
   EXPECT_EQ(save("memory:", "1")->sequence, Sequence{1});
   EXPECT_EQ(save("memory:", "1")->sequence, Sequence{1});

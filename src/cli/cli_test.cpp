@@ -156,5 +156,18 @@ TEST(Suggest, FindsTheNearestWordOnly) {
   EXPECT_EQ(cli::suggest("rollback", {"list", "show"}), "");
 }
 
+TEST_F(CliTest, AnEmptyNameOfAStoreIsAUsageError) {
+  store_exists_ = true;
+  environment_["PAWL_STORE"] = "elsewhere";
+  for (const std::vector<std::string>& call : {std::vector<std::string>{"list", "--store", ""}, {"--store", "", "list"}}) {
+    const CliResult result = pawl(call);
+    EXPECT_EQ(result.status, 2) << result.err;
+    EXPECT_NE(result.err.find("name is empty"), std::string::npos) << result.err;
+  }
+  EXPECT_EQ(opened_uri_, "");
+  environment_["PAWL_STORE"] = "";
+  EXPECT_EQ(pawl({"list"}).status, 0) << "a variable that is empty is one that is not set";
+}
+
 }  // namespace
 }  // namespace pawl::testing

@@ -20,13 +20,15 @@ bool is_set(const std::optional<std::string>& variable) { return variable && !va
 }  // namespace
 
 std::string Invocation::store_uri() const {
-  if (!globals_.store.empty()) return globals_.store;
+  if (globals_.store) return *globals_.store;
   const std::optional<std::string> variable = context_.environment("PAWL_STORE");
   return is_set(variable) ? *variable : "./.pawl";
 }
 
 Result<std::unique_ptr<Store>> Invocation::open_store(StoreAccess access) const {
-  return context_.open_store(store_uri(), access);
+  const std::string uri = store_uri();
+  if (uri.empty()) return fail(Error{Code::usage, "the store's name is empty", {}, "name a folder: --store ./.pawl", 0});
+  return context_.open_store(uri, access);
 }
 
 Style Invocation::style() const {

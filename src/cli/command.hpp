@@ -11,7 +11,7 @@ namespace pawl::cli {
 
 /// The options that every command takes, before or behind its name.
 struct Globals {
-  std::string store;  // empty: PAWL_STORE, else ./.pawl
+  std::optional<std::string> store;  // none: PAWL_STORE, else ./.pawl
   bool json = false;
 };
 

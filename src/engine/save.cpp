@@ -2,6 +2,7 @@
 
 #include "codec/json_check.hpp"
 #include "domain/json_text.hpp"
+#include "domain/save_rules.hpp"
 #include "domain/utf8.hpp"
 
 namespace pawl {
@@ -41,10 +42,16 @@ Result<void> check_metadata(std::string_view metadata) {
 }
 
 Result<void> check_events(const SaveRequest& request) {
+  std::uint64_t bytes = 0;
   for (const NewEvent& event : request.events) {
     if (event.type.empty()) return fail(Code::invalid_label, "an event has no type");
     PAWL_TRY(check_label("event type", event.type));
-    PAWL_TRY(check_document("event data", event.data, kMetadataBytesMax));
+    PAWL_TRY(check_document("event data", event.data, kEventBytesMax));
+    bytes += event.data.size();
+  }
+  if (bytes > kEventsBytesMax) {
+    return fail(Error{Code::state_too_large, fmt::format("the events of one save have {} bytes, and may have {}", bytes, kEventsBytesMax),
+                      "event data", "save them in several steps", 0});
   }
   return {};
 }
@@ -95,6 +102,11 @@ Result<Saved> checked_save(RunWriter& writer, const SaveRequest& request, std::u
     PAWL_TRY(check_request(request, state_bytes_max));
   }
   return writer.save(request);
+}
+
+Result<std::string> checked_post(Store& store, const RunId& run, std::string_view body) {
+  PAWL_TRY(check_document("message", body, kMessageBytesMax));
+  return store.post(run, one_line(trim_json(body)));
 }
 
 }  // namespace pawl

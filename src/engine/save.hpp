@@ -7,6 +7,9 @@ namespace pawl {
 
 inline constexpr std::size_t kLabelBytesMax = 256;
 inline constexpr std::uint64_t kMetadataBytesMax = 1ULL << 20;
+inline constexpr std::uint64_t kEventBytesMax = 8ULL << 20;    // of one event's data
+inline constexpr std::uint64_t kEventsBytesMax = 32ULL << 20;  // of those of one save
+inline constexpr std::uint64_t kMessageBytesMax = 1ULL << 20;
 
 /// A name, stage, step, session, caller's id or event type: at most kLabelBytesMax bytes of valid UTF-8
 /// without control characters; empty is fine. Else invalid_label, naming `what`.
@@ -21,5 +24,9 @@ inline constexpr std::uint64_t kMetadataBytesMax = 1ULL << 20;
 
 /// check_request, then the save. A failed check writes nothing and leaves the writer usable.
 [[nodiscard]] Result<Saved> checked_save(RunWriter& writer, const SaveRequest& request, std::uint64_t state_bytes_max);
+
+/// Posts a message whose body is JSON (codec/json_check) of at most kMessageBytesMax bytes; line breaks
+/// between its tokens become spaces. Gives the message's id. A failed check writes nothing.
+[[nodiscard]] Result<std::string> checked_post(Store& store, const RunId& run, std::string_view body);
 
 }  // namespace pawl

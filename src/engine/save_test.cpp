@@ -83,5 +83,25 @@ TEST(RunOptionsCheck, SessionIsALabelAndAWorkflowMayBeAPath) {
   EXPECT_EQ(check_run_options(options).error().code, Code::invalid_label);
 }
 
+TEST_F(CheckedSave, EventsHaveLimitsOfTheirOwn) {
+  SaveRequest request = state("{}");
+  request.events = {{.type = "t", .data = "\"" + std::string(kEventBytesMax - 2, 'x') + "\""}};
+  EXPECT_EQ(code_of(request), Code{});
+  request.events.front().data += " ";
+  EXPECT_EQ(code_of(request), Code::state_too_large);
+}
+
+TEST_F(CheckedSave, MessagesAreOneLineOfJson) {
+  const RunId run = *RunId::parse("r");
+  EXPECT_EQ(checked_post(*store_, run, "{}").error().code, Code::run_not_found);
+  ASSERT_TRUE(save(state("{}")));
+  EXPECT_EQ(checked_post(*store_, run, "{").error().code, Code::invalid_json);
+  EXPECT_EQ(checked_post(*store_, run, "").error().code, Code::invalid_json);
+  EXPECT_EQ(checked_post(*store_, run, "\"" + std::string(kMessageBytesMax, 'x') + "\"").error().code, Code::state_too_large);
+  EXPECT_TRUE(store_->inbox(run)->empty());
+  ASSERT_TRUE(checked_post(*store_, run, "{\n \"a\": \"b\\n\"\r\n}\n"));
+  EXPECT_EQ(store_->inbox(run)->front().body, "{  \"a\": \"b\\n\"  }");
+}
+
 }  // namespace
 }  // namespace pawl::testing

@@ -8,7 +8,8 @@ std::string_view to_text(SyncPoint point) {
   static constexpr std::array<std::string_view, kSyncPointCount> kNames = {
       "journal_batch", "journal_takeover", "segment_created",  "segment_recycled", "segment_name",   "takeover_name",
       "journal_name",  "journals_name",    "blob",             "blob_name",        "blob_folder_name", "published_file",
-      "published_name", "published_all",   "store_file",       "side_file",        "side_name"};
+      "published_name", "published_all",   "store_file",       "side_file",        "side_name",
+      "inbox_message", "inbox_name"};
   return kNames[static_cast<std::size_t>(point)];
 }
 

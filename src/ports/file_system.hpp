@@ -38,8 +38,10 @@ enum class SyncPoint : std::uint8_t {
   store_file,        // store.json, before its name can be durable
   side_file,         // something set aside for people: torn tails, the log of failures
   side_name,         // its name
+  inbox_message,     // a message to a run, before it gets its name
+  inbox_name,        // its name, and those of the folders on the way to it
 };
-constexpr std::size_t kSyncPointCount = 17;
+constexpr std::size_t kSyncPointCount = 19;
 [[nodiscard]] std::string_view to_text(SyncPoint point);
 
 /// An open file. Not thread-safe, except that `sync` may run beside `write_at` and `read_at`.

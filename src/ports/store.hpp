@@ -28,12 +28,12 @@
 //      checkpoint checkpoint_not_found. A run exists from its first save on.
 //  S14 Checkpoints are listed in ascending order after a given sequence, at most `limit`.
 //  S15 Runs are listed by the time of their last save, newest first, at most `limit`.
+//  S16 `latest`, sequence, name, stage, step and UUID address a checkpoint; where several fit, the newest.
 // The inbox
 //  S17 A posted message is durable when `post` returns, whoever holds the run, and is listed until it is taken
 //      away, oldest first. Taking a message away that is not there is fine. A message for a missing run is
 //      refused with run_not_found.
 //  S18 `owner` says who holds the run's lock, and nothing where nobody does.
-//  S16 `latest`, sequence, name, stage, step and UUID address a checkpoint; where several fit, the newest.
 #pragma once
 
 #include <functional>

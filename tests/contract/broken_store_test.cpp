@@ -1,5 +1,5 @@
 // Shows that the contract's tests can be red: stores that break one clause on purpose, over a memory
-// store that keeps all of them. At least one for each of the sixteen clauses.
+// store that keeps all of them. At least one for each of the eighteen clauses.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,6 +44,14 @@ enum class Mutation : std::uint8_t {
   s15_the_limit_is_ignored,
   s16_a_name_finds_the_oldest,
   s16_a_uuid_finds_nothing,
+  s17_a_message_is_listed_once,
+  s17_messages_are_listed_newest_first,
+  s17_a_message_is_refused_while_the_run_is_held,
+  s17_a_message_for_a_missing_run_is_accepted,
+  s17_taking_a_missing_message_fails,
+  s17_taking_a_message_leaves_it,
+  s18_a_closed_run_keeps_its_owner,
+  s18_other_handles_see_no_owner,
 };
 
 struct NamedMutation {
@@ -84,6 +92,14 @@ constexpr NamedMutation kMutations[] = {
     {Mutation::s15_the_limit_is_ignored, "S15", "s15_the_limit_is_ignored"},
     {Mutation::s16_a_name_finds_the_oldest, "S16", "s16_a_name_finds_the_oldest"},
     {Mutation::s16_a_uuid_finds_nothing, "S16", "s16_a_uuid_finds_nothing"},
+    {Mutation::s17_a_message_is_listed_once, "S17", "s17_a_message_is_listed_once"},
+    {Mutation::s17_messages_are_listed_newest_first, "S17", "s17_messages_are_listed_newest_first"},
+    {Mutation::s17_a_message_is_refused_while_the_run_is_held, "S17", "s17_a_message_is_refused_while_the_run_is_held"},
+    {Mutation::s17_a_message_for_a_missing_run_is_accepted, "S17", "s17_a_message_for_a_missing_run_is_accepted"},
+    {Mutation::s17_taking_a_missing_message_fails, "S17", "s17_taking_a_missing_message_fails"},
+    {Mutation::s17_taking_a_message_leaves_it, "S17", "s17_taking_a_message_leaves_it"},
+    {Mutation::s18_a_closed_run_keeps_its_owner, "S18", "s18_a_closed_run_keeps_its_owner"},
+    {Mutation::s18_other_handles_see_no_owner, "S18", "s18_other_handles_see_no_owner"},
 };
 
 /// What all handles of one broken store share.
@@ -236,6 +252,42 @@ class BrokenStore final : public Store {
     return all;
   }
 
+  Result<std::string> post(const RunId& run, std::string_view body) override {
+    if (shared_->is(Mutation::s17_a_message_is_refused_while_the_run_is_held) && held(run)) {
+      return fail(Code::run_busy, "the run is being written");
+    }
+    Result<std::string> posted = sound_->post(run, body);
+    if (!posted && shared_->is(Mutation::s17_a_message_for_a_missing_run_is_accepted)) return std::string("0");
+    return posted;
+  }
+
+  Result<std::vector<Message>> inbox(const RunId& run) override {
+    PAWL_TRY_ASSIGN(std::vector<Message> all, sound_->inbox(run));
+    if (shared_->is(Mutation::s17_messages_are_listed_newest_first)) std::ranges::reverse(all);
+    if (shared_->is(Mutation::s17_a_message_is_listed_once)) {
+      for (const Message& message : all) PAWL_TRY(sound_->take(run, message.id));
+    }
+    return all;
+  }
+
+  Result<void> take(const RunId& run, std::string_view message_id) override {
+    if (shared_->is(Mutation::s17_taking_a_message_leaves_it)) return {};
+    if (shared_->is(Mutation::s17_taking_a_missing_message_fails)) {
+      PAWL_TRY_ASSIGN(const std::vector<Message> all, sound_->inbox(run));
+      if (std::ranges::find(all, message_id, &Message::id) == all.end()) return fail(Code::input_unreadable, "no such message");
+    }
+    return sound_->take(run, message_id);
+  }
+
+  Result<std::optional<std::string>> owner(const RunId& run) override {
+    PAWL_TRY_ASSIGN(std::optional<std::string> owner, sound_->owner(run));
+    if (shared_->is(Mutation::s18_other_handles_see_no_owner) && !wrote(run)) owner.reset();
+    if (shared_->is(Mutation::s18_a_closed_run_keeps_its_owner) && wrote(run)) owner = "process 4711";
+    return owner;
+  }
+
+  Result<std::string> local_folder(const RunId& run) override { return sound_->local_folder(run); }
+
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override { return sound_->check(scope, repair); }
 
  private:
@@ -245,11 +297,14 @@ class BrokenStore final : public Store {
     return writes_here_.contains(run.text());
   }
 
-  Result<void> readable(const RunId& run) {
-    if (!shared_->is(Mutation::s13_readers_wait_for_the_writer)) return {};
+  bool held(const RunId& run) {
     const std::scoped_lock lock(shared_->mutex);
-    if (!shared_->writers[run.text()].expired()) return fail(Code::store_busy, "the run is being written");
-    return {};
+    return !shared_->writers[run.text()].expired();
+  }
+
+  Result<void> readable(const RunId& run) {
+    if (!shared_->is(Mutation::s13_readers_wait_for_the_writer) || !held(run)) return {};
+    return fail(Code::store_busy, "the run is being written");
   }
 
   template <class T>
@@ -325,12 +380,12 @@ TEST(BrokenStore, WithoutAMutationViolatesNothing) {
   EXPECT_EQ(violated_by(Mutation::none), std::vector<std::string>());
 }
 
-TEST(BrokenStore, MutationsAndTestsCoverAllSixteenClauses) {
+TEST(BrokenStore, MutationsAndTestsCoverAllEighteenClauses) {
   std::set<std::string_view> broken;
   for (const NamedMutation& mutation : kMutations) broken.insert(mutation.clause);
   std::set<std::string_view> tested;
   for (const ContractTest& test : contract_tests()) tested.insert(test.clause());
-  EXPECT_EQ(broken.size(), 16U);
+  EXPECT_EQ(broken.size(), 18U);
   EXPECT_EQ(broken, tested);
 }
 

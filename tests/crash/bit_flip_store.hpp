@@ -103,7 +103,7 @@ inline void must_save(FilesystemStore& store, std::string_view run, SaveRequest 
   ASSERT_TRUE(saved) << describe(saved.error());
 }
 
-/// Settled: several bases, a text with line breaks, a blob, events and callers' ids.
+/// Settled: several bases, a text with line breaks, a blob, events, callers' ids and messages.
 inline void save_settled(FilesystemStore& store) {
   SaveRequest plain;
   SaveRequest named = plain;
@@ -124,6 +124,8 @@ inline void save_settled(FilesystemStore& store) {
   must_save(store, "beta", called, "[1,2]");
   must_save(store, "delta", called, "17");
   ASSERT_TRUE(store.settle_all());
+  ASSERT_TRUE(store.post(id_of("alpha"), R"({"approve":"deploy"})"));
+  ASSERT_TRUE(store.post(id_of("alpha"), "[1]"));
 }
 
 /// Then some that are in the journal and, unsettled, in the files.
@@ -140,6 +142,7 @@ inline void save_in_journal(FilesystemStore& store) {
   must_save(store, "beta", request, "[1,2,3]");
   request.caller_id = "call-3";
   must_save(store, "gamma", request, R"({"new":"run"})");
+  ASSERT_TRUE(store.post(id_of("gamma"), "true"));
 }
 
 inline void save_last(FilesystemStore& store) {

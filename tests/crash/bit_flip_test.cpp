@@ -51,6 +51,7 @@ std::string text_of(const Restored& restored) { return text_of(restored.info) + 
 std::string text_of(const Event& event) {
   return fmt::format("{} {} {} {} {}\n", event.number, event.sequence.value, event.created.us, event.type, event.data);
 }
+std::string text_of(const Message& message) { return fmt::format("{} {} {}\n", message.id, message.at.us, message.body); }
 
 template <class T>
 std::string text_of(const std::vector<T>& list) {
@@ -73,9 +74,10 @@ void ask_run(Store& store, const std::string& run, Answers& answers) {
   put(answers, store.restore(id, {}));
   put(answers, store.checkpoints(id, {}, 100));
   put(answers, store.events(id, 0, 100));
+  put(answers, store.inbox(id));
 }
 
-/// All questions, or those about one run's last state, list and events: `only`, or the one whose turn it is.
+/// All questions, or those about one run's last state, list, events and messages: `only`, or the one whose turn it is.
 Answers ask(Store& store, const std::string& only, Questions questions, std::uint64_t turn) {
   Answers answers;
   const bool all = questions == Questions::all;
@@ -85,7 +87,7 @@ Answers ask(Store& store, const std::string& only, Questions questions, std::uin
     if (all || !only.empty() || index++ == turn % kRuns.size()) {
       ask_run(store, run, answers);
     } else {
-      answers.resize(answers.size() + 3);
+      answers.resize(answers.size() + 4);
     }
     for (std::uint64_t sequence = 1; all && sequence <= sequences; ++sequence) put(answers, store.restore(id_of(run), at_sequence(sequence)));
     if (!all) answers.resize(answers.size() + sequences);

@@ -40,15 +40,18 @@ TEST_P(CrashTest, NothingAcknowledgedIsLost) {
     sum.reads += world.counts().reads;
     sum.nested += world.counts().nested;
     sum.settles += world.counts().settles;
+    sum.posted += world.counts().posted;
   }
   std::cout << fmt::format("{} schedules: {} acknowledged saves, {} kills, {} power losses, {} reads beside writers, {} nested "
-                           "actions, {} settles\n",
-                           last - first + 1, sum.acknowledged, sum.kills, sum.power_losses, sum.reads, sum.nested, sum.settles);
+                           "actions, {} settles, {} messages\n",
+                           last - first + 1, sum.acknowledged, sum.kills, sum.power_losses, sum.reads, sum.nested, sum.settles,
+                           sum.posted);
   // Each kind of trouble really occurred.
   EXPECT_GT(sum.acknowledged, 0U);
   EXPECT_GT(sum.kills, 0U);
   EXPECT_GT(sum.power_losses, 0U);
   EXPECT_GT(sum.nested, 0U);
+  EXPECT_GT(sum.posted, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Quarter, CrashTest, ::testing::Range(std::uint64_t{0}, kQuarters));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "testing/filesystem_under_test.hpp"
 
 // Several simulated processes take turns in one thread, one within a call of another, so the order in which
@@ -136,6 +138,8 @@ void CrashWorld::save(std::size_t index) {
   request.body = state;
   request.duplicates = Duplicates::write;
   if (random_.below(4) == 0) request.events.push_back({"note", "{\"k\":1}"});
+  // More than a journal segment holds.
+  if (random_.below(24) == 0) request.events.push_back({"large", fmt::format("\"{}\"", std::string(8000 + random_.below(3000), 'e'))});
   runs_[run][expected].attempted.insert(state);
   ++counts_.saves;
   const auto saved = writer->save(request);
@@ -154,12 +158,46 @@ void CrashWorld::save(std::size_t index) {
   last_state_[run] = state;
 }
 
+void CrashWorld::post(std::size_t index) {
+  Process* at_work = process(index);
+  if (at_work == nullptr) return;
+  const std::string run = run_name(random_.below(kRuns));
+  const std::string body = fmt::format("{{\"message\":\"{}\"}}", std::string(random_.below(1500), 'm') + std::to_string(random_.next()));
+  const bool promised = std::ranges::any_of(runs_[run], [](const auto& slot) { return slot.second.promised.has_value(); });
+  messages_[run].attempted.insert(body);
+  const auto id = at_work->store->post(run_id(run), body);
+  if (id) {
+    ++counts_.posted;
+    messages_[run].promised[*id] = body;
+    return;
+  }
+  const bool no_run = !promised && id.error().code == Code::run_not_found;
+  if (!no_run && !at_work->files->died() && !disk_->power_is_off()) {
+    broken(fmt::format("a message to {} can't be posted: {}", run, describe(id.error())));
+  }
+}
+
+/// A message that was taken may come back: taking is not synced.
+void CrashWorld::take(std::size_t index) {
+  Process* at_work = process(index);
+  const auto owner = messages_.find(run_name(random_.below(kRuns)));
+  if (at_work == nullptr || owner == messages_.end() || owner->second.promised.empty()) return;
+  const std::string id = owner->second.promised.begin()->first;
+  owner->second.promised.erase(id);
+  const auto taken = at_work->store->take(run_id(owner->first), id);
+  if (!taken && !at_work->files->died() && !disk_->power_is_off()) {
+    broken(fmt::format("a message of {} can't be taken: {}", owner->first, describe(taken.error())));
+  }
+}
+
 void CrashWorld::act(std::size_t index) {
   // A process in the middle of a call can't start another one.
   if (nesting_ && processes_[index] && !processes_[index]->files->died() && index == steps_ % kProcesses) return;
   Process* at_work = process(index);
   if (at_work == nullptr || at_work->files->died()) return;
-  switch (random_.below(12)) {
+  switch (random_.below(14)) {
+    case 12: post(index); break;
+    case 13: take(index); break;
     case 0: at_work->writers.clear(); break;
     case 1:
       ++counts_.settles;
@@ -280,6 +318,25 @@ void CrashWorld::verify_run(Store& reader, const std::string& run, std::string_v
     if (slot.promised && *slot.promised != restored->state) return broken(fmt::format("{}: {}@{} has changed", when, run, sequence));
     if (!slot.attempted.contains(restored->state)) return broken(fmt::format("{}: {}@{} was never saved", when, run, sequence));
     slot.promised = restored->state;  // seen: it stays
+  }
+  verify_inbox(reader, run, when);
+}
+
+/// What was posted is there, whole and in order, and nothing that nobody posted.
+void CrashWorld::verify_inbox(Store& reader, const std::string& run, std::string_view when) {
+  const Messages& messages = messages_[run];
+  const auto listed = reader.inbox(run_id(run));
+  if (!listed) return broken(fmt::format("{}: the messages of {} can't be listed: {}", when, run, describe(listed.error())));
+  std::size_t found = 0;
+  for (const Message& message : *listed) {
+    if (!messages.attempted.contains(message.body)) return broken(fmt::format("{}: {} has a message that nobody posted", when, run));
+    const auto promised = messages.promised.find(message.id);
+    if (promised == messages.promised.end()) continue;
+    ++found;
+    if (promised->second != message.body) return broken(fmt::format("{}: a message of {} has changed", when, run));
+  }
+  if (found != messages.promised.size()) {
+    broken(fmt::format("{}: {} has {} of {} messages", when, run, found, messages.promised.size()));
   }
 }
 

@@ -38,6 +38,7 @@ class CrashWorld {
     std::uint64_t reads = 0;
     std::uint64_t nested = 0;
     std::uint64_t settles = 0;
+    std::uint64_t posted = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
@@ -53,6 +54,10 @@ class CrashWorld {
     std::set<std::string> attempted;
   };
   using Slots = std::map<std::uint64_t, Slot>;
+  struct Messages {
+    std::map<std::string, std::string> promised;  // id and body: posted and not taken
+    std::set<std::string> attempted;              // bodies
+  };
 
   Process* process(std::size_t index);
   void mutate(SimFileSystem& files) const;
@@ -61,9 +66,12 @@ class CrashWorld {
   void step();
   void act(std::size_t index);
   void save(std::size_t index);
+  void post(std::size_t index);
+  void take(std::size_t index);
   void read_beside();
   void verify(std::string_view when);
   void verify_run(Store& reader, const std::string& run, std::string_view when);
+  void verify_inbox(Store& reader, const std::string& run, std::string_view when);
   void verify_side_files();
   void remember_side_files(bool interrupted);
   void arm(Process& victim);
@@ -77,6 +85,7 @@ class CrashWorld {
   std::unique_ptr<SimDisk> disk_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::map<std::string, Slots> runs_;
+  std::map<std::string, Messages> messages_;
   std::map<std::string, std::string> last_state_;
   std::map<std::string, std::optional<std::string>> side_files_;  // none: its writer may have died before the sync
   std::optional<std::string> violation_;

@@ -2,6 +2,7 @@
 // Never a false acknowledgement, never a lost one, and whoever opens the store next sees only what is on the disk.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "testing/filesystem_under_test.hpp"
@@ -36,6 +37,9 @@ class Machine {
     attempted_.insert({run, state});
     if (saved) promised_[{run, saved->sequence.value}] = state;
   }
+  void acknowledge(const Result<std::string>& posted, const std::string& body) {
+    if (posted) messages_[*posted] = body;
+  }
   /// Everything promised is there, and nothing that was never saved. "" where that holds.
   std::string verify() {
     SimFileSystem files(disk_);
@@ -46,6 +50,14 @@ class Machine {
       const auto restored = reader->restore(run_id(key.first), which);
       if (!restored) return fmt::format("{}@{} is lost: {}", key.first, key.second, describe(restored.error()));
       if (restored->state != state) return fmt::format("{}@{} has changed", key.first, key.second);
+    }
+    if (!messages_.empty()) {
+      const auto listed = reader->inbox(run_id("old"));
+      if (!listed) return fmt::format("the messages can't be listed: {}", describe(listed.error()));
+      for (const auto& [id, body] : messages_) {
+        const auto found = std::ranges::find(*listed, id, &Message::id);
+        if (found == listed->end() || found->body != body) return fmt::format("message {} is lost", body);
+      }
     }
     for (const std::string run : {"old", "new"}) {
       const auto latest = reader->restore(run_id(run), {});
@@ -82,6 +94,7 @@ class Machine {
  private:
   std::map<std::pair<std::string, std::uint64_t>, std::string> promised_;
   std::set<std::pair<std::string, std::string>> attempted_;
+  std::map<std::string, std::string> messages_;  // to the old run
   std::uint64_t pids_ = 10;
 };
 
@@ -134,6 +147,15 @@ void read_and_repair(Machine& machine, SimFileSystem& files) {
   static_cast<void>(store->check({}, Repair::yes));
 }
 
+void post_and_take(Machine& machine, SimFileSystem& files) {
+  const auto store = machine.open(files);
+  if (!store) return;
+  for (const char* body : {"1", "[2]", "{}"}) machine.acknowledge(store->post(run_id("old"), body), body);
+  if (const auto taken = store->post(run_id("old"), "\"to be taken\"")) static_cast<void>(store->take(run_id("old"), *taken));
+  static_cast<void>(store->inbox(run_id("old")));
+  static_cast<void>(store->owner(run_id("old")));
+}
+
 std::uint64_t fail_each_call(const Scenario& scenario, Fault::What what, bool persistent) {
   std::uint64_t fired = 0;
   for (std::uint64_t nth = 1;; ++nth) {
@@ -179,7 +201,7 @@ std::string name_of(const ::testing::TestParamInfo<FailNth::ParamType>& info) {
 INSTANTIATE_TEST_SUITE_P(
     Call, FailNth,
     ::testing::Combine(::testing::Values(Trouble{"save", save_some}, Trouble{"settle", save_and_settle}, Trouble{"rotate", rotate_often},
-                                         Trouble{"repair", read_and_repair}),
+                                         Trouble{"repair", read_and_repair}, Trouble{"post", post_and_take}),
                        ::testing::Values(Fault::enospc, Fault::eio, Fault::short_write_then_enospc, Fault::sync_fails), ::testing::Bool()),
     name_of);
 

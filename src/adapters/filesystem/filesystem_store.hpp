@@ -3,6 +3,7 @@
 // Which call makes what durable:
 //   a save       the fdatasync of its journal batch (SyncPoint::journal_batch), and nothing else
 //   a large one  its blob is synced, named and its name synced before that batch is written
+//   a message    its file is synced, then its name; the journal has no part in it
 //   the files    synced before their journal segment is recycled; until then the journal is the truth
 #pragma once
 
@@ -40,6 +41,11 @@ class FilesystemStore final : public Store {
   Result<CheckpointInfo> checkpoint(const RunId& run, const Which& which) override;
   Result<std::vector<CheckpointInfo>> checkpoints(const RunId& run, Sequence after, std::size_t limit) override;
   Result<std::vector<Event>> events(const RunId& run, std::uint64_t after_number, std::size_t limit) override;
+  Result<std::string> post(const RunId& run, std::string_view body) override;
+  Result<std::vector<Message>> inbox(const RunId& run) override;
+  Result<void> take(const RunId& run, std::string_view message_id) override;
+  Result<std::optional<std::string>> owner(const RunId& run) override;
+  Result<std::string> local_folder(const RunId& run) override;
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override;
 
   /// Publishes and syncs everything this store's journal holds, and recycles it.
@@ -94,6 +100,8 @@ class FilesystemStore final : public Store {
   Result<std::vector<RunInfo>> list_runs(const std::shared_ptr<JournalSnapshot>& snapshot, std::size_t limit);
   Result<std::vector<RunInfo>> settled_runs(std::size_t limit);
   Result<std::vector<RunInfo>> runs_from_files();
+  /// Of the run's seals. run_not_found where there is no such run.
+  Result<std::uint32_t> seed_of(const RunId& run);
 
   // Catalogue.
   Result<void> update_catalogue(const RunBatches& batches);
@@ -116,6 +124,9 @@ class FilesystemStore final : public Store {
 
   Mutex snapshot_mutex_;
   std::shared_ptr<JournalSnapshot> last_snapshot_ PAWL_GUARDED_BY(snapshot_mutex_);
+
+  Mutex inbox_mutex_;
+  std::set<std::string> named_inboxes_ PAWL_GUARDED_BY(inbox_mutex_);  // runs whose folders' names were synced
 
   Mutex publish_mutex_;
   Publisher publisher_ PAWL_GUARDED_BY(publish_mutex_);

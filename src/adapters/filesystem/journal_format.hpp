@@ -30,6 +30,7 @@ constexpr std::uint64_t kSegmentHeaderBytes = 4096;
 constexpr std::uint64_t kSegmentHeaderUsed = 512;
 constexpr std::uint64_t kBatchHeaderBytes = 64;
 constexpr std::uint64_t kBatchAlignment = 8;
+constexpr std::uint64_t kBatchBytesMax = 64ULL << 20;
 constexpr std::uint32_t kJournalFormat = 1;
 
 struct SegmentHeader {
@@ -55,7 +56,7 @@ enum class RecordType : std::uint8_t {
   event = 3,       // text: the event's line; number: the event's
   audit = 4,       // text: the entry's line; number: the entry's
   tombstone = 5,   // a later issue's: what was pruned or erased
-  inbox = 6,       // a later issue's: a message to the run's owner
+  inbox = 6,       // not used: messages are files of their own
   side_write = 7,  // a later issue's: keyed (checkpoint, task, index)
 };
 

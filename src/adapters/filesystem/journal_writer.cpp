@@ -179,7 +179,11 @@ Result<void> JournalWriter::append(std::string_view body, std::uint32_t record_c
                       layout::journal(number_), "open the store again; saves with an id can be repeated safely", 0});
   }
   const std::uint64_t size = batch_size(body.size());
-  if (end_ + size > place_.options.segment_bytes) PAWL_TRY(rotate(size));
+  if (size > kBatchBytesMax) {
+    return fail(Code::state_too_large, "a batch of {} bytes is more than a journal takes ({})", size, kBatchBytesMax);
+  }
+  // A batch that is larger than a segment stands alone in one, which grows to hold it.
+  if (end_ + size > place_.options.segment_bytes && end_ > kSegmentHeaderBytes) PAWL_TRY(rotate());
   std::shared_ptr<File> file;
   std::uint64_t generation = 0;
   std::uint64_t batch_number = 0;
@@ -235,10 +239,7 @@ Result<void> JournalWriter::ensure_next() {
   return {};
 }
 
-Result<void> JournalWriter::rotate(std::uint64_t size) {
-  if (kSegmentHeaderBytes + size > place_.options.segment_bytes) {
-    return fail(Code::state_too_large, "a batch of {} bytes does not fit a journal segment", size);
-  }
+Result<void> JournalWriter::rotate() {
   PAWL_TRY(ensure_next());
   const Lock guard(mutex_);
   ++active_;
@@ -324,7 +325,7 @@ Result<void> JournalWriter::retire_active() {
     const Lock guard(mutex_);
     if (segments_[active_].last_batch == 0) return {};
   }
-  return rotate(0);
+  return rotate();
 }
 
 }  // namespace pawl

@@ -72,7 +72,7 @@ class JournalWriter {
   Result<void> open_segments(const JournalView& view);
   Result<void> write_watermark(std::uint64_t batch_number) PAWL_REQUIRES(mutex_);
   Result<Segment> create_segment(std::uint64_t slot, std::uint64_t position, std::uint64_t settled_through);
-  Result<void> rotate(std::uint64_t size);
+  Result<void> rotate();
   [[nodiscard]] std::optional<std::pair<std::uint64_t, std::uint64_t>> next_to_create() const;
   [[nodiscard]] SegmentHeader fresh_header(std::uint64_t position, std::uint64_t settled_through) const;
 

@@ -47,6 +47,12 @@ inline std::string events(std::string_view id, std::string_view day) {
 inline std::string blobs(std::string_view id) { return fmt::format("runs/{}/blobs", id); }
 inline std::string blob(std::string_view id, std::string_view name) { return fmt::format("runs/{}/blobs/{}", id, name); }
 
+inline std::string inbox(std::string_view id) { return fmt::format("runs/{}/inbox", id); }
+inline std::string message(std::string_view id, std::string_view message_id) {
+  return fmt::format("runs/{}/inbox/{}.json", id, message_id);
+}
+inline std::string logs(std::string_view id) { return fmt::format("runs/{}/logs", id); }
+
 }  // namespace pawl::layout
 
 namespace pawl {

@@ -1,7 +1,8 @@
-// The sizes and bounds of the filesystem store. The defaults are what docs/formats say; tests shrink them.
+// The place, sizes and bounds of the filesystem store. The defaults are what docs/formats say; tests shrink them.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace pawl {
 
@@ -11,6 +12,7 @@ enum class Background : std::uint8_t {
 };
 
 struct FilesystemOptions {
+  std::string root = {};  // absolute path of the store's folder; empty: it is on no disk that others can see
   Background background = Background::none;
   std::uint64_t segment_bytes = 4ULL << 20;
   std::uint64_t segments_max = 4;              // so a journal has at most 16 MB

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "adapters/filesystem/inbox.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
 
@@ -40,6 +41,7 @@ Result<void> RunChecker::check(Sequence only) {
   if (only) return {};
   PAWL_TRY(check_audit());
   PAWL_TRY(check_events());
+  PAWL_TRY(check_inbox());
   return check_strays();
 }
 
@@ -262,8 +264,25 @@ Result<void> RunChecker::check_events() {
   return {};
 }
 
+Result<void> RunChecker::check_inbox() {
+  Inbox inbox(files_, run_, seed_);
+  PAWL_TRY_ASSIGN(const auto ids, inbox.ids());
+  for (const std::string& id : ids) {
+    const auto message = inbox.read(id);
+    if (message && !*message) continue;  // taken away meanwhile
+    ++report_.files;
+    if (message) continue;
+    if (message.error().code != Code::store_damaged) return std::unexpected(message.error());
+    report_.findings.push_back({Finding::Severity::damage, message.error().code, layout::message(run_, id), run_, {},
+                                message.error().message, message.error().hint});
+  }
+  return {};
+}
+
 Result<void> RunChecker::check_strays() {
-  for (const std::string& folder : {layout::run(run_), layout::checkpoints(run_), layout::blobs(run_), layout::audit_folder(run_)}) {
+  const std::string folders[] = {layout::run(run_), layout::checkpoints(run_), layout::blobs(run_), layout::audit_folder(run_),
+                                 layout::inbox(run_)};
+  for (const std::string& folder : folders) {
     PAWL_TRY_ASSIGN(const auto entries, files_.list(folder));
     for (const FolderEntry& entry : entries) {
       const std::string path = join_path(folder, entry.name);

@@ -25,6 +25,7 @@ class RunChecker {
   Result<void> check_audit();
   void check_audited(const AuditEntry& entry);
   Result<void> check_events();
+  Result<void> check_inbox();
   Result<void> check_strays();
   void add(Finding::Severity severity, Code code, std::string file, Sequence sequence, std::string what);
 

@@ -1,6 +1,7 @@
 #include "adapters/memory/memory_store.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -21,12 +22,22 @@ struct MemoryRun {
   RunInfo info;
   std::vector<MemoryCheckpoint> checkpoints;  // sequence n at n - 1
   std::vector<Event> events;                  // number n at n - 1
+  std::vector<Message> messages;              // oldest first
 };
 
 }  // namespace
 
 struct MemoryDisk {
+  MemoryDisk() = default;
+  MemoryDisk(const MemoryDisk&) = delete;
+  MemoryDisk& operator=(const MemoryDisk&) = delete;
+  ~MemoryDisk() {
+    std::error_code ignored;  // what is left is in a folder that the system cleans
+    if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
+  }
+
   std::mutex mutex;
+  std::filesystem::path folder;     // guarded by mutex; for files of executions; empty: none was asked for
   std::map<RunId, MemoryRun> runs;  // guarded by mutex; a run is here from its first save on
   std::map<RunId, Owner> writers;   // guarded by mutex
 };
@@ -65,7 +76,7 @@ Result<const MemoryCheckpoint*> find_checkpoint(const MemoryRun& run, const Whic
 class MemoryWriter final : public RunWriter {
  public:
   MemoryWriter(Environment environment, std::shared_ptr<MemoryDisk> disk, RunInfo info)
-      : environment_(std::move(environment)), disk_(std::move(disk)), new_run_{std::move(info), {}, {}} {}
+      : environment_(std::move(environment)), disk_(std::move(disk)), new_run_{std::move(info), {}, {}, {}} {}
   ~MemoryWriter() override {
     const std::scoped_lock lock(disk_->mutex);
     disk_->writers.erase(new_run_.info.id);
@@ -140,10 +151,12 @@ Result<Saved> MemoryWriter::save(const SaveRequest& request) {
   return write(request, std::string(state_to_write(request, std::get<WriteState>(decision))));
 }
 
+std::string describe_owner(const Owner& owner) {
+  return fmt::format("process {} ({}) on {}", owner.pid, owner.program, owner.host);
+}
+
 std::unexpected<Error> busy(const RunId& run, const Owner& owner) {
-  return fail(Error{Code::run_busy,
-                    fmt::format("run '{}' is being written by {} (process {} on {})", run.text(), owner.program,
-                                owner.pid, owner.host),
+  return fail(Error{Code::run_busy, fmt::format("run '{}' is held by {}", run.text(), describe_owner(owner)),
                     run.text(), "wait for it to end, or save to another run", 0});
 }
 
@@ -235,6 +248,56 @@ Result<std::vector<Event>> MemoryStore::events(const RunId& run, std::uint64_t a
   const std::scoped_lock lock(disk_->mutex);
   PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
   return page(found->events, after_number, limit);
+}
+
+Result<std::string> MemoryStore::post(const RunId& run, std::string_view body) {
+  const std::scoped_lock lock(disk_->mutex);
+  PAWL_TRY_ASSIGN(MemoryRun* const found, find_run(*disk_, run));
+  Message message{.id = {}, .at = environment_.clock->now(), .body = std::string(body)};
+  if (!found->messages.empty()) message.at.us = std::max(message.at.us, found->messages.back().at.us + 1);
+  message.id = fmt::format("{:020}-{:016x}", message.at.us, environment_.random->next());
+  found->messages.push_back(message);
+  return message.id;
+}
+
+Result<std::vector<Message>> MemoryStore::inbox(const RunId& run) {
+  const std::scoped_lock lock(disk_->mutex);
+  PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
+  return found->messages;
+}
+
+Result<void> MemoryStore::take(const RunId& run, std::string_view message_id) {
+  const std::scoped_lock lock(disk_->mutex);
+  if (const auto found = find_run(*disk_, run)) {
+    std::erase_if((*found)->messages, [&](const Message& message) { return message.id == message_id; });
+  }
+  return {};
+}
+
+Result<std::optional<std::string>> MemoryStore::owner(const RunId& run) {
+  const std::scoped_lock lock(disk_->mutex);
+  const auto writer = disk_->writers.find(run);
+  if (writer == disk_->writers.end()) return std::optional<std::string>();
+  return std::optional(describe_owner(writer->second));
+}
+
+Result<std::string> MemoryStore::local_folder(const RunId& run) {
+  const std::scoped_lock lock(disk_->mutex);
+  std::error_code problem;
+  if (disk_->folder.empty()) {
+    const std::filesystem::path place = std::filesystem::temp_directory_path(problem);
+    std::filesystem::path folder = place / fmt::format("pawl-{}", make_uuid(*environment_.random).text());
+    // Another one's folder is never taken: only a new one is ours to remove.
+    if (problem || !std::filesystem::create_directory(folder, problem)) {
+      return fail(Error{Code::write_failed, "a folder for temporary files can't be made", folder.string(), {}, problem.value()});
+    }
+    disk_->folder = std::move(folder);
+    std::filesystem::permissions(disk_->folder, std::filesystem::perms::owner_all, problem);
+  }
+  const std::filesystem::path folder = disk_->folder / run.text();
+  if (!problem) std::filesystem::create_directory(folder, problem);
+  if (problem) return fail(Error{Code::write_failed, "a folder can't be made", folder.string(), {}, problem.value()});
+  return folder.string();
 }
 
 Result<CheckReport> MemoryStore::check(const CheckScope& scope, Repair /*repair*/) {

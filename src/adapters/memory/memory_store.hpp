@@ -26,6 +26,13 @@ class MemoryStore final : public Store {
   Result<std::vector<CheckpointInfo>> checkpoints(const RunId& run, Sequence after, std::size_t limit) override;
   Result<std::vector<Event>> events(const RunId& run, std::uint64_t after_number, std::size_t limit) override;
 
+  Result<std::string> post(const RunId& run, std::string_view body) override;
+  Result<std::vector<Message>> inbox(const RunId& run) override;
+  Result<void> take(const RunId& run, std::string_view message_id) override;
+  Result<std::optional<std::string>> owner(const RunId& run) override;
+  /// Under the system's folder for temporary files; gone with the disk's last handle.
+  Result<std::string> local_folder(const RunId& run) override;
+
   /// Memory is never damaged: this only counts, and knows what is not there.
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override;
 

@@ -1,0 +1,59 @@
+// FilesystemStore: messages, owners and local folders.
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/filesystem/inbox.hpp"
+#include "adapters/filesystem/layout.hpp"
+
+namespace pawl {
+
+Result<std::uint32_t> FilesystemStore::seed_of(const RunId& run) {
+  PAWL_TRY_ASSIGN(const RunRecord record, read_consistently([&](auto snapshot) {
+    return RunReader(files_, run.text(), std::move(snapshot)).run_record();
+  }));
+  return seal_seed(record.uuid);
+}
+
+Result<std::string> FilesystemStore::post(const RunId& run, std::string_view body) {
+  PAWL_TRY_ASSIGN(const std::uint32_t seed, seed_of(run));
+  bool named = false;
+  {
+    const Lock lock(inbox_mutex_);
+    named = named_inboxes_.contains(run.text());
+  }
+  Inbox inbox(files_, run.text(), seed);
+  PAWL_TRY_ASSIGN(std::string id, inbox.post(environment_, body, named ? Inbox::Names::durable : Inbox::Names::unsynced));
+  const Lock lock(inbox_mutex_);
+  named_inboxes_.insert(run.text());
+  return id;
+}
+
+Result<std::vector<Message>> FilesystemStore::inbox(const RunId& run) {
+  PAWL_TRY_ASSIGN(const std::uint32_t seed, seed_of(run));
+  return Inbox(files_, run.text(), seed).list();
+}
+
+/// Not synced: a message that power loss brings back was recorded as taken by the run's owner.
+Result<void> FilesystemStore::take(const RunId& run, std::string_view message_id) {
+  if (!is_message_id(message_id)) return {};
+  return files_.remove(layout::message(run.text(), message_id));
+}
+
+Result<std::optional<std::string>> FilesystemStore::owner(const RunId& run) {
+  const auto lock = files_.open(layout::run_lock(run.text()), OpenMode::read);
+  if (!lock && lock.error().code == Code::input_unreadable) return std::optional<std::string>();
+  if (!lock) return std::unexpected(lock.error());
+  PAWL_TRY_ASSIGN(const bool held, (*lock)->locked_elsewhere(layout::kWriterByte));
+  if (!held) return std::optional<std::string>();
+  PAWL_TRY_ASSIGN(const std::string text, (*lock)->read_at(0, kWatermarkOffset));
+  return std::optional(describe_owner(text));
+}
+
+Result<std::string> FilesystemStore::local_folder(const RunId& run) {
+  const std::string folder = layout::logs(run.text());
+  if (options_.root.empty()) return fail(Error{Code::write_failed, "there is no local folder here", folder, {}, 0});
+  PAWL_TRY(files_.make_folder(layout::kRuns));
+  PAWL_TRY(files_.make_folder(layout::run(run.text())));
+  PAWL_TRY(files_.make_folder(folder));
+  return join_path(options_.root, folder);
+}
+
+}  // namespace pawl
