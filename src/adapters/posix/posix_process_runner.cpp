@@ -1,0 +1,355 @@
+#include "adapters/posix/posix_process_runner.hpp"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "adapters/posix/end_processes.hpp"
+#include "adapters/posix/posix_error.hpp"
+#include "adapters/posix/reaper.hpp"
+
+namespace pawl {
+namespace {
+
+const char* os_text(int os_error) {
+  const char* description = ::strerrordesc_np(os_error);
+  return description != nullptr ? description : "unknown error";
+}
+
+Error process_error(std::string_view what, int os_error) {
+  Error error{Code::process_failed, fmt::format("{}: {}", what, os_text(os_error)), {}, {}, os_error};
+  if (os_error == EAGAIN) error.hint = "too many processes are running: end some, or raise the limit with ulimit -u";
+  return error;
+}
+
+/// Blocks all signals of this thread while it lives: what it starts meanwhile begins with them blocked.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+/// -1 where it can't be made.
+pid_t fork_reaper(const ReaperSetup& setup) {
+  const SignalsBlocked blocked;
+  // Like fork, but without a signal at its end: it is no child that the program knows of. Handlers of
+  // pthread_atfork are not run, since the reaper uses nothing that they could prepare.
+  const long pid = ::syscall(SYS_clone, 0L, nullptr, nullptr, nullptr, nullptr);
+  if (pid == 0) reaper_main(setup);
+  return static_cast<pid_t>(pid);
+}
+
+void await_end(pid_t reaper) {
+  while (::waitpid(reaper, nullptr, __WALL) < 0 && errno == EINTR) {
+  }
+}
+
+/// False at the end of the stream.
+bool read_exactly(int fd, void* to, std::size_t size) {
+  auto* place = static_cast<char*>(to);
+  while (size > 0) {
+    const ssize_t got = ::recv(fd, place, size, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    place += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+Result<void> check_ready(const ReaperReady& ready, const std::string& lock_path) {
+  switch (ready.outcome) {
+    case ReaperReady::Outcome::ready: return {};
+    case ReaperReady::Outcome::lock_failed:
+      return fail(posix_error(PosixCall::open_created, ready.os_error, lock_path));
+    case ReaperReady::Outcome::setup_failed:
+      return fail(process_error("the reaper process could not be set up", ready.os_error));
+    case ReaperReady::Outcome::lock_held: break;
+  }
+  Error error{Code::processes_left, "an earlier execution is still ending its commands", lock_path,
+              "wait a little, then try again", 0};
+  if (ready.holder > 0) {
+    error.message = fmt::format("process {} is still ending the commands of an earlier execution", ready.holder);
+    error.hint = fmt::format("see what is left with ps -o pid,stat,args --ppid {}, then try again", ready.holder);
+  }
+  return fail(std::move(error));
+}
+
+void add_text(std::string& message, std::string_view text) {
+  message += text;
+  message += '\0';
+}
+
+/// Why this can't be sent to the reaper, if it can't.
+StartStep refusal_of(const ProcessSpec& spec) {
+  if (spec.argv.empty() || spec.argv.front().empty()) return StartStep::text;
+  std::size_t size = sizeof(ReaperRequest);
+  StartStep refusal = StartStep::none;
+  const auto check = [&](const std::string& text) {
+    if (text.find('\0') != std::string::npos) refusal = StartStep::text;
+    size += text.size() + 1;
+  };
+  check(spec.working_dir);
+  check(spec.stdout_path);
+  check(spec.stderr_path);
+  for (const std::string& text : spec.argv) check(text);
+  for (const std::string& text : spec.environment) check(text);
+  return refusal == StartStep::none && size > kRequestBytesMax ? StartStep::size : refusal;
+}
+
+std::string encode_start(ProcessRunner::Number number, const ProcessSpec& spec) {
+  ReaperRequest request;
+  request.kind = RequestKind::start;
+  request.number = number;
+  request.refused = refusal_of(spec);
+  std::string message(sizeof(request), '\0');
+  if (request.refused == StartStep::none) {
+    request.arguments = static_cast<std::uint32_t>(spec.argv.size());
+    request.variables = static_cast<std::uint32_t>(spec.environment.size());
+    add_text(message, spec.working_dir);
+    add_text(message, spec.stdout_path);
+    add_text(message, spec.stderr_path);
+    for (const std::string& text : spec.argv) add_text(message, text);
+    for (const std::string& text : spec.environment) add_text(message, text);
+  }
+  request.size = static_cast<std::uint32_t>(message.size());
+  std::memcpy(message.data(), &request, sizeof(request));
+  return message;
+}
+
+std::string program_text(std::string_view name, int os_error) {
+  const bool has_slash = name.find('/') != std::string_view::npos;
+  switch (os_error) {
+    case ENOENT:
+      if (!has_slash) return fmt::format("there is no program '{}' in PATH", name);
+      return fmt::format("there is no program '{}', or not the interpreter that its first line names", name);
+    case E2BIG:
+      return "the command's arguments and environment are too large for the operating system (128 KiB for each, and "
+             "2 MiB together unless ulimit -s says otherwise)";
+    case ENOEXEC: return fmt::format("'{}' is not a program: it has no #! line and is no binary of this machine", name);
+    default: return fmt::format("the program '{}' can't be run: {}", name, os_text(os_error));
+  }
+}
+
+std::string start_failure_text(StartStep step, std::string_view detail, int os_error) {
+  switch (step) {
+    case StartStep::text: return "the command has no program, or a NUL byte in it";
+    case StartStep::size: return "the command's arguments and environment are larger than 64 MiB";
+    case StartStep::count: return "too many commands are running at once";
+    case StartStep::input: return fmt::format("/dev/null can't be opened: {}", os_text(os_error));
+    case StartStep::output_file:
+    case StartStep::error_file:
+      return fmt::format("the output file '{}' can't be opened: {}", detail, os_text(os_error));
+    case StartStep::folder:
+      return fmt::format("the working folder '{}' can't be entered: {}", detail, os_text(os_error));
+    case StartStep::program: return program_text(detail, os_error);
+    case StartStep::none:
+    case StartStep::process: break;
+  }
+  return fmt::format("no process could be made: {}", os_text(os_error));
+}
+
+ProcessEnd end_of(const ReaperReport& report, std::string_view detail) {
+  ProcessEnd end;
+  if (report.failed != StartStep::none) {
+    end.how = ProcessEnd::How::not_started;
+    end.error = start_failure_text(report.failed, detail, report.os_error);
+    return end;
+  }
+  end.memory_peak_bytes = report.memory_peak_bytes;
+  end.cpu_us = report.cpu_us;
+  if (WIFSIGNALED(report.status)) {
+    end.how = ProcessEnd::How::killed;
+    end.signal = WTERMSIG(report.status);
+  } else {
+    end.exit_code = WEXITSTATUS(report.status);
+  }
+  return end;
+}
+
+ProcessEnd lost_end(ProcessEnd::How how) {
+  ProcessEnd end;
+  end.how = how;
+  end.signal = how == ProcessEnd::How::killed ? SIGKILL : 0;
+  end.error = "the reaper process, which starts and ends commands, is gone";
+  return end;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PosixProcessRunner>> PosixProcessRunner::start_reaper(std::string lock_path,
+                                                                             std::uint64_t lock_wait_ms) {
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return fail(process_error("no channel to a reaper process could be made", errno));
+  }
+  PosixFd ours(ends[0]);
+  pid_t reaper = -1;
+  {
+    const PosixFd theirs(ends[1]);
+    reaper = fork_reaper({theirs.get(), lock_path.c_str(), lock_wait_ms, ::getpid()});
+    if (reaper < 0) return fail(process_error("no reaper process could be made", errno));
+  }
+  ReaperReady ready{ReaperReady::Outcome::setup_failed, ECHILD, 0};
+  static_cast<void>(read_exactly(ours.get(), &ready, sizeof(ready)));
+  if (auto checked = check_ready(ready, lock_path); !checked) {
+    await_end(reaper);
+    return fail(std::move(checked).error());
+  }
+  std::unique_ptr<PosixProcessRunner> runner(new PosixProcessRunner(std::move(ours), reaper));
+  PAWL_TRY(runner->start_reader());
+  return runner;
+}
+
+PosixProcessRunner::PosixProcessRunner(PosixFd socket, pid_t reaper) : socket_(std::move(socket)), reaper_(reaper) {}
+
+Result<void> PosixProcessRunner::start_reader() {
+  const SignalsBlocked blocked;  // the program's handlers run in its own threads
+  try {
+    reader_ = std::thread([this] { read_reports(); });
+  } catch (const std::system_error& error) {
+    return fail(process_error("no thread could be started", error.code().value()));
+  }
+  return {};
+}
+
+PosixProcessRunner::~PosixProcessRunner() {
+  {
+    const Lock lock(mutex_);
+    closing_ = true;
+    changed_.notify_all();
+  }
+  // A process that this program forked may hold a copy of the socket, so closing it would not do.
+  ::shutdown(socket_.get(), SHUT_WR);
+  if (reader_.joinable()) reader_.join();
+  await_end(reaper_);
+}
+
+void PosixProcessRunner::on_ended(Ended ended) {
+  auto shared = std::make_shared<const Ended>(std::move(ended));
+  const Lock lock(mutex_);
+  ended_ = std::move(shared);
+}
+
+void PosixProcessRunner::start(Number number, const ProcessSpec& spec) {
+  {
+    const Lock lock(mutex_);
+    if (reaper_gone_) return refuse(number);
+    running_.insert(number);
+  }
+  if (send(encode_start(number, spec))) return;
+  const Lock lock(mutex_);
+  if (running_.erase(number) > 0) refuse(number);  // otherwise it was reported as lost meanwhile
+}
+
+void PosixProcessRunner::refuse(Number number) {
+  refused_.push_back(number);
+  changed_.notify_all();
+}
+
+void PosixProcessRunner::signal(Number number, int signal) {
+  ReaperRequest request;
+  request.kind = RequestKind::signal;
+  request.size = sizeof(request);
+  request.number = number;
+  request.signal = signal;
+  std::string message(sizeof(request), '\0');
+  std::memcpy(message.data(), &request, sizeof(request));
+  static_cast<void>(send(message));  // without the reaper its commands are gone, too
+}
+
+/// False where the reaper is gone.
+bool PosixProcessRunner::send(std::string_view message) {
+  const Lock lock(send_mutex_);
+  while (!message.empty()) {
+    const ssize_t sent = ::send(socket_.get(), message.data(), message.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return false;
+    message.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+std::vector<LeftProcess> PosixProcessRunner::end_all(const std::string& entry, std::uint64_t wait_ms) {
+  return end_processes_with(entry, wait_ms, reaper_);
+}
+
+void PosixProcessRunner::read_reports() {
+  constexpr std::size_t kStep = 65536;
+  std::string bytes;
+  std::size_t used = 0;
+  for (;;) {
+    bytes.resize(used + kStep);
+    const ssize_t got = ::recv(socket_.get(), bytes.data() + used, kStep, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return outlive_reaper();
+    used += static_cast<std::size_t>(got);
+    std::size_t taken = 0;
+    for (;;) {
+      std::uint32_t size = 0;
+      if (used - taken < sizeof(ReaperReport)) break;
+      std::memcpy(&size, bytes.data() + taken, sizeof(size));
+      if (used - taken < size) break;
+      take_report(std::string_view(bytes).substr(taken, size));
+      taken += size;
+    }
+    bytes.erase(0, taken);
+    used -= taken;
+  }
+}
+
+void PosixProcessRunner::take_report(std::string_view message) {
+  ReaperReport report;
+  std::memcpy(&report, message.data(), sizeof(report));
+  {
+    const Lock lock(mutex_);
+    if (running_.erase(report.number) == 0) return;
+  }
+  tell(report.number, end_of(report, message.substr(sizeof(report))));
+}
+
+void PosixProcessRunner::tell(Number number, const ProcessEnd& end) {
+  std::shared_ptr<const Ended> ended;
+  {
+    const Lock lock(mutex_);
+    ended = ended_;
+  }
+  if (ended != nullptr && *ended) (*ended)(number, end);
+}
+
+/// The reaper has closed its end. Reports what it can't report any more, until the runner is closed.
+void PosixProcessRunner::outlive_reaper() {
+  std::unordered_set<Number> lost;
+  {
+    const Lock lock(mutex_);
+    reaper_gone_ = true;
+    lost.swap(running_);
+  }
+  for (const Number number : lost) tell(number, lost_end(ProcessEnd::How::killed));
+  for (;;) {
+    std::vector<Number> refused;
+    {
+      Lock lock(mutex_);
+      while (refused_.empty() && !closing_) changed_.wait(lock);
+      if (refused_.empty()) return;
+      refused.swap(refused_);
+    }
+    for (const Number number : refused) tell(number, lost_end(ProcessEnd::How::not_started));
+  }
+}
+
+}  // namespace pawl

@@ -1,0 +1,478 @@
+#include "adapters/posix/posix_process_runner.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "adapters/posix/end_processes.hpp"
+#include "base/mutex.hpp"
+
+namespace pawl {
+namespace {
+
+namespace stdfs = std::filesystem;
+using How = ProcessEnd::How;
+using Number = ProcessRunner::Number;
+
+constexpr int kPatienceSeconds = 60;  // never waited for where things work
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// Looks again and again until `holds`; false if it does not in time.
+bool eventually(const std::function<bool()>& holds) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(kPatienceSeconds);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+/// False for a zombie, too.
+bool is_alive(pid_t pid) {
+  const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t bracket = stat.rfind(')');
+  return bracket != std::string::npos && stat.substr(bracket, 3) != ") Z" && stat.substr(bracket, 3) != ") X";
+}
+
+/// Whether this process could take the lock; it is let go at once.
+bool lock_is_free(const std::string& path) {
+  const PosixFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  struct flock range{};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_len = 1;
+  return ::fcntl(fd.get(), F_OFD_SETLK, &range) == 0;
+}
+
+/// The ends that were reported, by number.
+class Ends {
+ public:
+  void add(Number number, const ProcessEnd& end) {
+    const Lock lock(mutex_);
+    EXPECT_TRUE(ends_.emplace(number, end).second) << "reported twice: " << number;
+    order_.push_back(number);
+    changed_.notify_all();
+  }
+  ProcessEnd wait(Number number) {
+    Lock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(kPatienceSeconds);
+    while (!ends_.contains(number)) {
+      if (std::chrono::steady_clock::now() > deadline) {
+        ADD_FAILURE() << "no end of " << number;
+        return {};
+      }
+      changed_.wait_us(lock, 1'000'000);
+    }
+    return ends_.at(number);
+  }
+  std::size_t count() {
+    const Lock lock(mutex_);
+    return ends_.size();
+  }
+  std::vector<Number> order() {
+    const Lock lock(mutex_);
+    return order_;
+  }
+
+ private:
+  Mutex mutex_;
+  Condition changed_;
+  std::map<Number, ProcessEnd> ends_ PAWL_GUARDED_BY(mutex_);
+  std::vector<Number> order_ PAWL_GUARDED_BY(mutex_);
+};
+
+class PosixProcessRunnerTest : public ::testing::Test {
+ protected:
+  PosixProcessRunnerTest() {
+    std::string path = (stdfs::temp_directory_path() / "pawl_runner_XXXXXX").string();
+    EXPECT_NE(::mkdtemp(path.data()), nullptr);
+    root_ = stdfs::canonical(path).string();
+    lock_ = root_ + "/lock";
+  }
+  ~PosixProcessRunnerTest() override {
+    runner_.reset();
+    static_cast<void>(end_processes_with("PAWL_TEST=" + root_, 10'000));  // of a test that failed
+    stdfs::remove_all(root_);
+  }
+
+  void open() {
+    auto opened = PosixProcessRunner::start_reaper(lock_);
+    ASSERT_TRUE(opened.has_value()) << describe(opened.error());
+    runner_ = std::move(*opened);
+    runner_->on_ended([this](Number number, const ProcessEnd& end) { ends_.add(number, end); });
+  }
+  [[nodiscard]] ProcessSpec spec(std::vector<std::string> argv) const {
+    return {std::move(argv), {"PATH=/usr/bin:/bin", "PAWL_TEST=" + root_}, root_, root_ + "/out", root_ + "/err"};
+  }
+  [[nodiscard]] ProcessSpec shell(const std::string& script) const { return spec({"/bin/sh", "-c", script}); }
+  ProcessEnd run(const ProcessSpec& command) {
+    runner_->start(++last_, command);
+    return ends_.wait(last_);
+  }
+  [[nodiscard]] std::string out() const { return read_text(root_ + "/out"); }
+  /// The process id that a command has written (whole, by a rename) to this file.
+  pid_t pid_in(const std::string& name) {
+    EXPECT_TRUE(eventually([&] { return !read_text(root_ + "/" + name).empty(); })) << name;
+    return static_cast<pid_t>(std::atol(read_text(root_ + "/" + name).c_str()));
+  }
+  /// A script that leaves behind a process in a session of its own, of an unknown parent, deaf to requests
+  /// to end; its process id is in the file "daemon".
+  [[nodiscard]] static std::string daemon_script() {
+    return "setsid sh -c '(trap \"\" TERM HUP INT; sh -c \"echo \\$PPID\" > daemon.new; mv daemon.new daemon;"
+           " while :; do sleep 1; done) &' ; ";
+  }
+
+  std::string root_;
+  std::string lock_;
+  Ends ends_;
+  std::unique_ptr<PosixProcessRunner> runner_;
+  Number last_ = 1'000'000;  // tests give lower numbers themselves
+};
+
+TEST_F(PosixProcessRunnerTest, AnExitCodeIsReported) {
+  open();
+  for (const int code : {0, 1, 7, 127, 255}) {
+    const ProcessEnd end = run(shell("exit " + std::to_string(code)));
+    EXPECT_EQ(end.how, How::exited);
+    EXPECT_EQ(end.exit_code, code);
+    EXPECT_EQ(end.error, "");
+  }
+}
+
+TEST_F(PosixProcessRunnerTest, ASignalThatEndsACommandIsReported) {
+  open();
+  const ProcessEnd end = run(shell("kill -USR1 $$"));
+  EXPECT_EQ(end.how, How::killed);
+  EXPECT_EQ(end.signal, SIGUSR1);
+}
+
+TEST_F(PosixProcessRunnerTest, WhatStopsACommandFromStartingIsItsEnd) {
+  open();
+  const auto fails_with = [&](const ProcessSpec& command, const std::string& text) {
+    const ProcessEnd end = run(command);
+    EXPECT_EQ(end.how, How::not_started) << text;
+    EXPECT_NE(end.error.find(text), std::string::npos) << end.error;
+  };
+  fails_with(spec({"no-such-program-here"}), "there is no program 'no-such-program-here' in PATH");
+  fails_with(spec({"/no/such/program"}), "there is no program '/no/such/program'");
+  fails_with(spec({"/"}), "the program '/' can't be run: Permission denied");
+  fails_with(spec({}), "the command has no program");
+  fails_with(spec({"echo", std::string("a\0b", 3)}), "NUL byte");
+
+  ProcessSpec no_folder = spec({"true"});
+  no_folder.working_dir = root_ + "/missing";
+  fails_with(no_folder, "the working folder '" + root_ + "/missing' can't be entered: No such file or directory");
+  ProcessSpec no_output = spec({"true"});
+  no_output.stdout_path = root_ + "/missing/out";
+  fails_with(no_output, "the output file '" + root_ + "/missing/out' can't be opened");
+  ProcessSpec no_errors = spec({"true"});
+  no_errors.stderr_path = root_;
+  fails_with(no_errors, "the output file '" + root_ + "' can't be opened: Is a directory");
+
+  ProcessSpec large = spec({"true"});
+  large.environment.push_back("LARGE=" + std::string(200'000, 'x'));
+  fails_with(large, "too large for the operating system");
+  large.environment.back() = "HUGE=" + std::string(65U << 20U, 'x');
+  fails_with(large, "larger than 64 MiB");
+  std::ofstream(root_ + "/text") << "exit 0\n";
+  stdfs::permissions(root_ + "/text", stdfs::perms::owner_all);
+  fails_with(spec({root_ + "/text"}), "is not a program");
+
+  EXPECT_EQ(run(spec({"true"})).how, How::exited) << "all is well after that";
+}
+
+TEST_F(PosixProcessRunnerTest, OutputIsAppendedToItsFiles) {
+  open();
+  run(shell("echo one; echo wrong >&2"));
+  run(shell("echo two"));
+  EXPECT_EQ(out(), "one\ntwo\n");
+  EXPECT_EQ(read_text(root_ + "/err"), "wrong\n");
+}
+
+TEST_F(PosixProcessRunnerTest, OneFileMayTakeBothStreamsInOrder) {
+  open();
+  ProcessSpec both = shell("for i in 1 2 3; do echo out $i; echo err $i >&2; done");
+  both.stderr_path = both.stdout_path;
+  run(both);
+  EXPECT_EQ(out(), "out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n");
+}
+
+TEST_F(PosixProcessRunnerTest, TheEnvironmentIsExactlyTheGivenOne) {
+  ::setenv("PAWL_NOT_HANDED_ON", "1", 1);
+  open();
+  ProcessSpec command = spec({"/usr/bin/env"});
+  command.environment = {"B=2", "A=with space=and more", "EMPTY="};
+  run(command);
+  EXPECT_EQ(out(), "B=2\nA=with space=and more\nEMPTY=\n");
+}
+
+TEST_F(PosixProcessRunnerTest, AProgramIsLookedUpInTheCommandsOwnPath) {
+  open();
+  stdfs::create_directories(root_ + "/first");
+  stdfs::create_directories(root_ + "/second");
+  std::ofstream(root_ + "/first/tool") << "not executable";
+  std::ofstream(root_ + "/second/tool") << "#!/bin/sh\necho found \"$@\"\n";
+  stdfs::permissions(root_ + "/second/tool", stdfs::perms::owner_all);
+
+  ProcessSpec command = spec({"tool", "x"});
+  command.environment = {"PATH=/nowhere:" + root_ + "/first:" + root_ + "/second"};
+  EXPECT_EQ(run(command).how, How::exited);
+  command.environment = {"PATH=/nowhere::"};  // an empty part: the working folder
+  command.working_dir = root_ + "/second";
+  EXPECT_EQ(run(command).how, How::exited);
+  command.argv[0] = "./tool";
+  EXPECT_EQ(run(command).how, How::exited);
+  EXPECT_EQ(out(), "found x\nfound x\nfound x\n");
+
+  command.argv[0] = "tool";
+  command.environment = {"PATH=" + root_ + "/first"};
+  const ProcessEnd denied = run(command);
+  EXPECT_EQ(denied.error, "the program 'tool' can't be run: Permission denied");
+  command.argv[0] = "true";
+  command.environment = {};
+  EXPECT_EQ(run(command).how, How::exited) << "without PATH: /bin and /usr/bin";
+}
+
+TEST_F(PosixProcessRunnerTest, ACommandGetsNothingOfTheProgramButItsThreeStreams) {
+  const PosixFd leaky(::open(root_.c_str(), O_RDONLY));  // without O_CLOEXEC
+  ASSERT_TRUE(leaky.valid());
+  ::signal(SIGUSR2, SIG_IGN);
+  open();
+  const ProcessEnd end = run(shell("cat; ls /proc/self/fd; pwd; grep -E 'Sig(Blk|Ign)' /proc/self/status"));
+  ::signal(SIGUSR2, SIG_DFL);
+  EXPECT_EQ(end.exit_code, 0);
+  // 3 is the folder that ls reads. Standard input is at its end, or cat would not have ended.
+  EXPECT_EQ(out(), "0\n1\n2\n3\n" + root_ + "\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+}
+
+TEST_F(PosixProcessRunnerTest, ASignalReachesTheWholeGroup) {
+  open();
+  runner_->start(1, shell("sleep 1000 & sleep 1000 & echo $! > inner.new; mv inner.new inner; wait"));
+  const pid_t inner = pid_in("inner");
+  runner_->signal(1, SIGTERM);
+  const ProcessEnd end = ends_.wait(1);
+  EXPECT_EQ(end.how, How::killed);
+  EXPECT_EQ(end.signal, SIGTERM);
+  EXPECT_TRUE(eventually([&] { return !is_alive(inner); }));
+  runner_->signal(1, SIGKILL);   // has ended
+  runner_->signal(99, SIGKILL);  // never was
+  EXPECT_EQ(run(spec({"true"})).how, How::exited);
+}
+
+TEST_F(PosixProcessRunnerTest, MemoryAndTimeAreMeasured) {
+  open();
+  const ProcessEnd end = run(shell("x=$(head -c 30000000 /dev/zero | tr '\\0' x); echo ${#x}"));
+  EXPECT_EQ(out(), "30000000\n");
+  EXPECT_GT(end.memory_peak_bytes, 30'000'000U);
+  EXPECT_GT(end.cpu_us, 0U);
+}
+
+TEST_F(PosixProcessRunnerTest, ManyCommandsRunAtOnce) {
+  open();
+  for (Number number = 1; number <= 500; ++number) runner_->start(number, spec({"true"}));
+  for (Number number = 1; number <= 500; ++number) {
+    const ProcessEnd end = ends_.wait(number);
+    EXPECT_EQ(end.how, How::exited) << end.error;
+    EXPECT_EQ(end.exit_code, 0);
+  }
+}
+
+TEST_F(PosixProcessRunnerTest, ManyCommandsRunOneAfterAnotherStartedByTheCallback) {
+  open();
+  std::atomic<Number> next = 1;
+  runner_->on_ended([&](Number number, const ProcessEnd& end) {
+    ends_.add(number, end);
+    if (number < 2000) runner_->start(++next, spec({"true"}));
+  });
+  runner_->start(1, spec({"true"}));
+  EXPECT_EQ(ends_.wait(2000).how, How::exited);
+  EXPECT_EQ(ends_.count(), 2000U);
+}
+
+TEST_F(PosixProcessRunnerTest, LargeRequestsAndASlowCallbackDoNotBlockEachOther) {
+  open();
+  std::atomic<bool> go_on = false;
+  runner_->on_ended([&](Number number, const ProcessEnd& end) {
+    while (!go_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ends_.add(number, end);
+  });
+  ProcessSpec large = spec({std::string(100'000, 'p')});  // fails, and its report is as large
+  for (Number number = 1; number <= 200; ++number) runner_->start(number, large);
+  go_on = true;
+  for (Number number = 1; number <= 200; ++number) EXPECT_EQ(ends_.wait(number).how, How::not_started);
+}
+
+TEST_F(PosixProcessRunnerTest, EndsAreReportedInTheirOrder) {
+  open();
+  ASSERT_EQ(::mkfifo((root_ + "/gate").c_str(), 0600), 0);
+  runner_->start(1, shell("read line < gate"));
+  runner_->start(2, spec({"true"}));
+  ends_.wait(2);
+  runner_->start(3, shell("echo go > gate"));
+  ends_.wait(1);
+  ends_.wait(3);
+  EXPECT_EQ(ends_.order().front(), 2U);
+}
+
+TEST_F(PosixProcessRunnerTest, TheProgramDoesNotSeeTheReaperAmongItsChildren) {
+  open();
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+  const pid_t reaper = runner_->reaper_pid();
+  EXPECT_EQ(read_text("/proc/" + std::to_string(reaper) + "/comm"), "pawl-reaper\n");
+  EXPECT_EQ(read_text(lock_), std::to_string(reaper) + "\n");
+  runner_.reset();
+  EXPECT_FALSE(stdfs::exists("/proc/" + std::to_string(reaper)));
+}
+
+TEST_F(PosixProcessRunnerTest, ItsEndIsTheEndOfEverythingThatWasStarted) {
+  open();
+  runner_->start(1, shell(daemon_script() + "sleep 1000"));
+  runner_->start(2, shell("trap '' TERM; kill -STOP $$"));
+  const pid_t daemon = pid_in("daemon");
+  EXPECT_TRUE(is_alive(daemon));
+  EXPECT_FALSE(lock_is_free(lock_));
+  runner_.reset();
+  EXPECT_FALSE(is_alive(daemon));
+  EXPECT_TRUE(lock_is_free(lock_));
+  EXPECT_EQ(ends_.wait(1).signal, SIGKILL);
+  EXPECT_EQ(ends_.wait(2).signal, SIGKILL);
+}
+
+TEST_F(PosixProcessRunnerTest, ASecondReaperWaitsForTheLockAndNamesItsHolder) {
+  open();
+  auto second = PosixProcessRunner::start_reaper(lock_, 50);
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().code, Code::processes_left);
+  EXPECT_NE(second.error().message.find(std::to_string(runner_->reaper_pid())), std::string::npos);
+
+  std::thread later([&] { runner_.reset(); });
+  auto third = PosixProcessRunner::start_reaper(lock_, kPatienceSeconds * 1000);
+  later.join();
+  EXPECT_TRUE(third.has_value());
+}
+
+TEST_F(PosixProcessRunnerTest, ALockFileThatCantBeMadeIsAnError) {
+  auto runner = PosixProcessRunner::start_reaper(root_ + "/missing/lock");
+  ASSERT_FALSE(runner.has_value());
+  EXPECT_EQ(runner.error().code, Code::write_failed);
+  EXPECT_EQ(runner.error().where, root_ + "/missing/lock");
+}
+
+TEST_F(PosixProcessRunnerTest, ALockOfTheProgramIsNotKeptByTheReaper) {
+  const std::string mine = root_ + "/mine";
+  {
+    const PosixFd fd(::open(mine.c_str(), O_RDWR | O_CREAT, 0644));
+    struct flock range{};
+    range.l_type = F_WRLCK;
+    range.l_whence = SEEK_SET;
+    range.l_len = 1;
+    ASSERT_EQ(::fcntl(fd.get(), F_OFD_SETLK, &range), 0);
+    open();
+    EXPECT_FALSE(lock_is_free(mine));
+  }
+  EXPECT_TRUE(lock_is_free(mine));
+}
+
+/// A process that makes a runner, starts `command` and then only waits.
+pid_t fork_program(const std::string& lock, const ProcessSpec& command) {
+  const pid_t program = ::fork();
+  if (program != 0) return program;
+  auto runner = PosixProcessRunner::start_reaper(lock);
+  if (!runner) ::_exit(1);
+  (*runner)->start(1, command);
+  for (;;) ::pause();
+}
+
+TEST_F(PosixProcessRunnerTest, WhenTheProgramIsKilledTheReaperEndsEverythingAndThenFreesTheLock) {
+  const pid_t program = fork_program(lock_, shell(daemon_script() + "sleep 1000"));
+  const pid_t daemon = pid_in("daemon");
+  ASSERT_TRUE(is_alive(daemon));
+  EXPECT_FALSE(lock_is_free(lock_));
+  ::kill(program, SIGKILL);
+  ::waitpid(program, nullptr, 0);
+  ASSERT_TRUE(eventually([&] { return lock_is_free(lock_); }));
+  EXPECT_FALSE(is_alive(daemon));
+  EXPECT_TRUE(end_processes_with("PAWL_TEST=" + root_, 0).empty());
+}
+
+TEST_F(PosixProcessRunnerTest, TheEndOfTheProgramIsSeenAlsoIfAForkedProcessHoldsItsSocket) {
+  int channel[2];
+  ASSERT_EQ(::pipe(channel), 0);
+  const pid_t program = ::fork();
+  if (program == 0) {
+    auto runner = PosixProcessRunner::start_reaper(lock_);
+    if (!runner) ::_exit(1);
+    (*runner)->start(1, shell(daemon_script()));
+    const pid_t holder = ::fork();
+    if (holder == 0) {
+      char byte = 0;
+      ::close(channel[1]);
+      static_cast<void>(!::read(channel[0], &byte, 1));
+      ::_exit(0);
+    }
+    for (;;) ::pause();
+  }
+  ::close(channel[0]);
+  const pid_t daemon = pid_in("daemon");
+  ::kill(program, SIGKILL);
+  ::waitpid(program, nullptr, 0);
+  EXPECT_TRUE(eventually([&] { return lock_is_free(lock_); }));
+  EXPECT_FALSE(is_alive(daemon));
+  ::close(channel[1]);  // the holder ends
+}
+
+TEST_F(PosixProcessRunnerTest, WhenTheReaperIsKilledCommandsDieAndTheRestIsFoundByItsEnvironment) {
+  open();
+  runner_->start(1, shell(daemon_script() + "echo $$ > direct.new; mv direct.new direct; sleep 1000; :"));
+  const pid_t daemon = pid_in("daemon");
+  const pid_t direct = pid_in("direct");
+  ::kill(runner_->reaper_pid(), SIGKILL);
+  const ProcessEnd end = ends_.wait(1);
+  EXPECT_EQ(end.how, How::killed);
+  EXPECT_NE(end.error.find("reaper"), std::string::npos);
+  EXPECT_TRUE(eventually([&] { return !is_alive(direct); }));
+  EXPECT_TRUE(is_alive(daemon));
+
+  EXPECT_EQ(run(spec({"true"})).how, How::not_started);
+
+  EXPECT_TRUE(end_processes_with("PAWL_TEST=" + root_ + "x", 1000).empty());
+  EXPECT_TRUE(end_processes_with("PAWL_TEST=", 1000).empty());
+  EXPECT_TRUE(is_alive(daemon)) << "only the exact entry counts";
+  EXPECT_TRUE(runner_->end_all("PAWL_TEST=" + root_, kPatienceSeconds * 1000).empty());
+  EXPECT_FALSE(is_alive(daemon));
+}
+
+TEST_F(PosixProcessRunnerTest, EndAllSparesCommandsWithoutTheEntry) {
+  open();
+  ProcessSpec other = shell("sleep 1000");
+  other.environment = {"PATH=/usr/bin:/bin", "PAWL_TEST=another"};
+  runner_->start(1, other);
+  runner_->start(2, shell(daemon_script() + "sleep 1000"));
+  const pid_t daemon = pid_in("daemon");
+  EXPECT_TRUE(runner_->end_all("PAWL_TEST=" + root_, kPatienceSeconds * 1000).empty());
+  EXPECT_FALSE(is_alive(daemon));
+  EXPECT_EQ(ends_.wait(2).signal, SIGKILL);
+  EXPECT_EQ(ends_.count(), 1U);
+}
+
+}  // namespace
+}  // namespace pawl

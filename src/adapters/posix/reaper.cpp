@@ -1,0 +1,435 @@
+#include "adapters/posix/reaper.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "adapters/posix/reaper_raw.hpp"
+#include "adapters/posix/reaper_start.hpp"
+#include "adapters/posix/reaper_wire.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr int kSocket = 3;
+constexpr std::uint64_t kLockRetryMs = 10;
+constexpr std::uint64_t kKillAgainMs = 20;
+constexpr std::uint64_t kKillGiveUpMs = 60'000;  // a process in an uninterruptible wait does not die
+constexpr std::size_t kReadBytes = 65536;
+constexpr std::size_t kKeptBytes = 1U << 20U;  // of memory for requests, between requests
+
+struct Running {
+  std::uint64_t number;
+  pid_t pid;
+};
+
+constexpr std::uint64_t mask_of(int signal) noexcept { return std::uint64_t{1} << static_cast<unsigned>(signal - 1); }
+
+/// Waits for one of `watched`; a negative time is for ever.
+void wait_for(pollfd* watched, std::size_t count, std::int64_t timeout_ms) noexcept {
+  const timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1000000};
+  raw::call(SYS_ppoll, watched, static_cast<long>(count), timeout_ms < 0 ? nullptr : &timeout, nullptr, 8L);
+}
+
+class Reaper {
+ public:
+  explicit Reaper(const ReaperSetup& setup) noexcept : setup_(setup) {}
+  [[noreturn]] void run() noexcept;
+
+ private:
+  [[nodiscard]] long set_up() noexcept;
+  [[nodiscard]] long set_up_descriptors() noexcept;
+  [[nodiscard]] ReaperReady take_lock() noexcept;
+  void name_in_lock() noexcept;
+  [[nodiscard]] bool program_gone() noexcept;
+
+  void serve() noexcept;
+  [[nodiscard]] bool receive() noexcept;
+  [[nodiscard]] bool has_request() const noexcept;
+  void handle_request() noexcept;
+  void start(const ReaperRequest& request, char* strings) noexcept;
+  void send_signal(const ReaperRequest& request) noexcept;
+  [[nodiscard]] bool reap() noexcept;
+  void report(const ReaperReport& head, const char* detail) noexcept;
+  [[nodiscard]] bool flush(int flags) noexcept;
+
+  void end_everything() noexcept;
+  void kill_children() noexcept;
+  [[nodiscard]] pid_t parent_of(const char* pid_text) noexcept;
+  void kill_child(pid_t pid) noexcept;
+  void name_those_left() noexcept;
+
+  const ReaperSetup& setup_;
+  pid_t self_ = 0;
+  int signals_ = -1;
+  int program_ = -1;
+  int lock_ = -1;
+  StartMemory start_memory_;
+  raw::Queue in_;
+  raw::Queue out_;
+  raw::Queue pointers_;
+  Running* running_ = nullptr;
+  std::size_t running_count_ = 0;
+  char* entries_ = nullptr;  // of /proc
+  static constexpr std::size_t kEntriesBytes = 32768;
+  char left_[512] = {};  // the processes that would not die, for the lock file
+  std::size_t left_size_ = 0;
+};
+
+void Reaper::run() noexcept {
+  ReaperReady ready;
+  if (const long r = set_up(); r < 0) {
+    ready = {ReaperReady::Outcome::setup_failed, static_cast<std::int32_t>(-r), 0};
+  } else {
+    ready = take_lock();
+  }
+  raw::call(SYS_chdir, "/");
+  raw::call(SYS_sendto, static_cast<long>(kSocket), &ready, static_cast<long>(sizeof(ready)),
+            static_cast<long>(MSG_NOSIGNAL), nullptr, 0L);
+  if (ready.outcome != ReaperReady::Outcome::ready) raw::exit_now(1);
+  serve();
+  end_everything();
+  raw::exit_now(0);
+}
+
+/// Keeps nothing of the program's descriptors but the socket: a lock that came along would outlive it.
+long Reaper::set_up_descriptors() noexcept {
+  if (setup_.socket != kSocket) {
+    if (const long r = raw::call(SYS_dup3, static_cast<long>(setup_.socket), static_cast<long>(kSocket),
+                                 static_cast<long>(O_CLOEXEC));
+        r < 0) {
+      return r;
+    }
+  }
+  if (const long r = raw::call(SYS_close_range, kSocket + 1L, 0xffffffffL, 0L); r < 0) return r;
+  const int null = raw::open_file("/dev/null", O_RDWR, 0);
+  if (null < 0) return null;
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fd != null) raw::call(SYS_dup3, static_cast<long>(null), static_cast<long>(fd), 0L);
+  }
+  if (null > 2) raw::close_file(null);
+  return 0;
+}
+
+long Reaper::set_up() noexcept {
+  // See reset_signals: {0} is SIG_DFL, {1} is SIG_IGN. The program's handlers must not run here.
+  const std::uint64_t standard[4] = {};
+  const std::uint64_t ignored[4] = {1};
+  for (long signal = 1; signal <= 64; ++signal) raw::call(SYS_rt_sigaction, signal, standard, nullptr, 8L);
+  constexpr int kIgnored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT};
+  for (const int signal : kIgnored) {
+    raw::call(SYS_rt_sigaction, static_cast<long>(signal), ignored, nullptr, 8L);
+  }
+  const std::uint64_t blocked = mask_of(SIGCHLD);
+  raw::call(SYS_rt_sigprocmask, static_cast<long>(SIG_SETMASK), &blocked, nullptr, 8L);
+
+  self_ = static_cast<pid_t>(raw::call(SYS_getpid));
+  if (const long r = set_up_descriptors(); r < 0) return r;
+  raw::call(SYS_setsid);
+  raw::call(SYS_prctl, static_cast<long>(PR_SET_NAME), "pawl-reaper", 0L, 0L, 0L);
+  if (const long r = raw::call(SYS_prctl, static_cast<long>(PR_SET_CHILD_SUBREAPER), 1L, 0L, 0L, 0L); r < 0) return r;
+
+  signals_ =
+      static_cast<int>(raw::call(SYS_signalfd4, -1L, &blocked, 8L, static_cast<long>(SFD_CLOEXEC | SFD_NONBLOCK)));
+  if (signals_ < 0) return signals_;
+  // The socket alone does not tell of the program's end: a process that it forked may hold the other end, too.
+  program_ = static_cast<int>(raw::call(SYS_pidfd_open, static_cast<long>(setup_.program), 0L));
+  if (raw::call(SYS_getppid) != setup_.program) raw::exit_now(1);
+
+  running_ = static_cast<Running*>(raw::map_memory(sizeof(Running) * kCommandsMax, MAP_PRIVATE));
+  entries_ = static_cast<char*>(raw::map_memory(kEntriesBytes, MAP_PRIVATE));
+  if (running_ == nullptr || entries_ == nullptr || !start_memory_.make()) return -ENOMEM;
+  return 0;
+}
+
+bool Reaper::program_gone() noexcept {
+  pollfd watched[] = {{kSocket, 0, 0}, {program_, POLLIN, 0}};
+  wait_for(watched, 2, 0);
+  return (watched[0].revents & POLLHUP) != 0 || watched[1].revents != 0;
+}
+
+ReaperReady Reaper::take_lock() noexcept {
+  using Outcome = ReaperReady::Outcome;
+  if (setup_.lock_path[0] == '\0') return {};
+  lock_ = raw::open_file(setup_.lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (lock_ < 0) return {Outcome::lock_failed, -lock_, 0};
+  const std::uint64_t give_up_ms = raw::now_ms() + setup_.lock_wait_ms;
+  for (;;) {
+    struct flock range{};
+    range.l_type = F_WRLCK;
+    range.l_whence = SEEK_SET;
+    range.l_len = 1;
+    const long r = raw::call(SYS_fcntl, static_cast<long>(lock_), static_cast<long>(F_OFD_SETLK), &range);
+    if (r >= 0) break;
+    if (r != -EAGAIN && r != -EACCES && r != -EINTR) return {Outcome::lock_failed, static_cast<std::int32_t>(-r), 0};
+    if (program_gone()) raw::exit_now(1);
+    if (raw::now_ms() >= give_up_ms) {
+      char text[32];
+      const long size = raw::call(SYS_pread64, static_cast<long>(lock_), text, static_cast<long>(sizeof(text)), 0L);
+      return {Outcome::lock_held, 0, raw::number_at(text, text + (size > 0 ? size : 0))};
+    }
+    wait_for(nullptr, 0, kLockRetryMs);
+  }
+  name_in_lock();
+  return {};
+}
+
+void Reaper::name_in_lock() noexcept {
+  char text[32];
+  char* end = raw::put_number(text, self_);
+  *end++ = '\n';
+  raw::call(SYS_ftruncate, static_cast<long>(lock_), 0L);
+  raw::call(SYS_pwrite64, static_cast<long>(lock_), text, end - text, 0L);
+}
+
+/// Until the program is gone or has closed the socket.
+void Reaper::serve() noexcept {
+  for (;;) {
+    pollfd watched[] = {{kSocket, static_cast<short>(out_.size() > 0 ? POLLIN | POLLOUT : POLLIN), 0},
+                        {signals_, POLLIN, 0},
+                        {program_, POLLIN, 0}};
+    wait_for(watched, 3, has_request() ? 0 : -1);
+    if (watched[2].revents != 0) return;
+    if (watched[1].revents != 0) {
+      signalfd_siginfo info{};
+      raw::call(SYS_read, static_cast<long>(signals_), &info, static_cast<long>(sizeof(info)));
+      static_cast<void>(reap());
+    }
+    if ((watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !receive()) return;
+    // One at a time: ends are not to wait for a long row of starts.
+    if (has_request()) handle_request();
+    if (!flush(MSG_DONTWAIT)) return;
+  }
+}
+
+/// False at the end of the stream.
+bool Reaper::receive() noexcept {
+  std::size_t wanted = kReadBytes;
+  std::uint32_t size = 0;
+  if (in_.size() >= sizeof(size)) {
+    raw::copy(&size, in_.front(), sizeof(size));
+    if (size > in_.size() && size - in_.size() > wanted) wanted = size - in_.size();
+  }
+  if (!in_.reserve(wanted)) return false;
+  const long got =
+      raw::call(SYS_recvfrom, static_cast<long>(kSocket), in_.memory + in_.tail,
+                static_cast<long>(in_.capacity - in_.tail), static_cast<long>(MSG_DONTWAIT), nullptr, nullptr);
+  if (got == -EAGAIN || got == -EINTR) return true;
+  if (got <= 0) return false;
+  in_.tail += static_cast<std::size_t>(got);
+  return true;
+}
+
+bool Reaper::has_request() const noexcept {
+  std::uint32_t size = 0;
+  if (in_.size() < sizeof(ReaperRequest)) return false;
+  raw::copy(&size, in_.front(), sizeof(size));
+  return in_.size() >= size;
+}
+
+void Reaper::handle_request() noexcept {
+  ReaperRequest request;
+  raw::copy(&request, in_.front(), sizeof(request));
+  if (request.kind == RequestKind::signal) {
+    send_signal(request);
+  } else if (request.refused != StartStep::none) {
+    report({sizeof(ReaperReport), request.refused, request.number, 0, 0, 0, 0}, "");
+  } else {
+    start(request, in_.front() + sizeof(request));
+  }
+  in_.taken(request.size);
+  if (in_.size() == 0 && in_.capacity > kKeptBytes) {
+    raw::call(SYS_munmap, in_.memory, static_cast<long>(in_.capacity));
+    in_ = {};
+  }
+}
+
+const char* detail_of(StartStep step, const StartedCommand& command) noexcept {
+  switch (step) {
+    case StartStep::output_file: return command.output_path;
+    case StartStep::error_file: return command.error_path;
+    case StartStep::folder: return command.folder;
+    case StartStep::program: return command.arguments[0];
+    default: return "";
+  }
+}
+
+void Reaper::start(const ReaperRequest& request, char* strings) noexcept {
+  ReaperReport failed{sizeof(ReaperReport), StartStep::count, request.number, EAGAIN, 0, 0, 0};
+  if (running_count_ == kCommandsMax) return report(failed, "");
+  const std::size_t pointers = std::size_t{request.arguments} + request.variables + 2;
+  if (!pointers_.reserve(pointers * sizeof(char*))) {
+    failed.failed = StartStep::process;
+    failed.os_error = ENOMEM;
+    return report(failed, "");
+  }
+  const auto next = [&strings]() noexcept {
+    char* text = strings;
+    strings += raw::length(text) + 1;
+    return text;
+  };
+  StartedCommand command;
+  command.folder = next();
+  command.output_path = next();
+  command.error_path = next();
+  command.arguments = reinterpret_cast<char**>(pointers_.memory);
+  for (std::uint32_t i = 0; i < request.arguments; ++i) command.arguments[i] = next();
+  command.arguments[request.arguments] = nullptr;
+  command.environment = command.arguments + request.arguments + 1;
+  for (std::uint32_t i = 0; i < request.variables; ++i) command.environment[i] = next();
+  command.environment[request.variables] = nullptr;
+
+  if (const pid_t pid = start_command(command, start_memory_); pid > 0) {
+    running_[running_count_++] = {request.number, pid};
+    return;
+  }
+  failed.failed = start_memory_.failure->step;
+  failed.os_error = start_memory_.failure->os_error;
+  report(failed, detail_of(failed.failed, command));
+}
+
+void Reaper::send_signal(const ReaperRequest& request) noexcept {
+  for (std::size_t i = 0; i < running_count_; ++i) {
+    // Not reaped yet, so neither the process id nor the group's can be another's.
+    if (running_[i].number == request.number) {
+      raw::call(SYS_kill, -static_cast<long>(running_[i].pid), static_cast<long>(request.signal));
+    }
+  }
+}
+
+/// Reports the commands that have ended, and buries what they left behind. False once there are no children.
+bool Reaper::reap() noexcept {
+  for (;;) {
+    int status = 0;
+    rusage usage{};
+    const long pid = raw::call(SYS_wait4, -1L, &status, static_cast<long>(WNOHANG | __WALL), &usage);
+    if (pid == -EINTR) continue;
+    if (pid <= 0) return pid != -ECHILD;
+    for (std::size_t i = 0; i < running_count_; ++i) {
+      if (running_[i].pid != pid) continue;
+      ReaperReport ended{sizeof(ReaperReport), StartStep::none, running_[i].number, 0, status, 0, 0};
+      ended.memory_peak_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+      ended.cpu_us = static_cast<std::uint64_t>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1'000'000 +
+                     static_cast<std::uint64_t>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+      report(ended, "");
+      running_[i] = running_[--running_count_];
+      break;
+    }
+  }
+}
+
+/// Never waits for the program to read: it may be waiting for this process to read.
+void Reaper::report(const ReaperReport& head, const char* detail) noexcept {
+  ReaperReport whole = head;
+  const std::size_t detail_size = raw::length(detail);
+  whole.size += static_cast<std::uint32_t>(detail_size);
+  if (!out_.reserve(whole.size)) return;  // the program takes it for killed when this process ends
+  static_cast<void>(out_.add(&whole, sizeof(whole)));
+  static_cast<void>(out_.add(detail, detail_size));
+}
+
+/// False if the program does not read any more.
+bool Reaper::flush(int flags) noexcept {
+  while (out_.size() > 0) {
+    const long sent = raw::call(SYS_sendto, static_cast<long>(kSocket), out_.front(), static_cast<long>(out_.size()),
+                                static_cast<long>(flags | MSG_NOSIGNAL), nullptr, 0L);
+    if (sent == -EINTR) continue;
+    if (sent == -EAGAIN) return true;
+    if (sent < 0) return false;
+    out_.taken(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+void Reaper::end_everything() noexcept {
+  const std::uint64_t give_up_ms = raw::now_ms() + kKillGiveUpMs;
+  // What loses its parent becomes a child of this process, so killing children again and again gets all.
+  while (reap()) {
+    left_size_ = 0;
+    kill_children();
+    static_cast<void>(flush(MSG_DONTWAIT));
+    if (raw::now_ms() >= give_up_ms) {
+      name_those_left();
+      break;
+    }
+    pollfd watched[] = {{signals_, POLLIN, 0}};
+    wait_for(watched, 1, kKillAgainMs);
+    signalfd_siginfo info{};
+    raw::call(SYS_read, static_cast<long>(signals_), &info, static_cast<long>(sizeof(info)));
+  }
+  if (lock_ >= 0) raw::close_file(lock_);
+  static_cast<void>(flush(0));
+}
+
+/// All processes of the machine are looked at: the kernel's lists of children are optional, and may skip
+/// some while others end.
+void Reaper::kill_children() noexcept {
+  for (std::size_t i = 0; i < running_count_; ++i) kill_child(running_[i].pid);  // also where there is no /proc
+  const int folder = raw::open_file("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (folder < 0) return;
+  for (;;) {
+    const long size = raw::call(SYS_getdents64, static_cast<long>(folder), entries_, static_cast<long>(kEntriesBytes));
+    if (size <= 0) break;
+    for (long at = 0; at < size;) {
+      // The kernel's struct linux_dirent64: inode, offset, size of this entry, type, name.
+      std::uint16_t entry_size = 0;
+      raw::copy(&entry_size, entries_ + at + 16, sizeof(entry_size));
+      const char* name = entries_ + at + 19;
+      if (name[0] >= '1' && name[0] <= '9' && parent_of(name) == self_) {
+        kill_child(static_cast<pid_t>(raw::number_at(name, name + 12)));
+      }
+      at += entry_size;
+    }
+  }
+  raw::close_file(folder);
+}
+
+pid_t Reaper::parent_of(const char* pid_text) noexcept {
+  char path[40];
+  raw::copy(path, "/proc/", 6);
+  const std::size_t pid_size = raw::length(pid_text);
+  if (pid_size > 12) return 0;
+  raw::copy(path + 6, pid_text, pid_size);
+  raw::copy(path + 6 + pid_size, "/stat", 6);
+  const int fd = raw::open_file(path, O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return 0;
+  char text[512];
+  const long size = raw::call(SYS_read, static_cast<long>(fd), text, static_cast<long>(sizeof(text)));
+  raw::close_file(fd);
+  // "PID (NAME) S PARENT": the name may have anything in it, the rest has no bracket.
+  long bracket = size - 1;
+  while (bracket > 0 && text[bracket] != ')') --bracket;
+  if (bracket <= 0 || bracket + 4 >= size) return 0;
+  return static_cast<pid_t>(raw::number_at(text + bracket + 4, text + size));
+}
+
+void Reaper::kill_child(pid_t pid) noexcept {
+  // The group as a whole, at one moment: its members can't outrun this by forking.
+  const long group = raw::call(SYS_getpgid, static_cast<long>(pid));
+  if (group > 1 && group != self_) raw::call(SYS_kill, -group, static_cast<long>(SIGKILL));
+  raw::call(SYS_kill, static_cast<long>(pid), static_cast<long>(SIGKILL));
+  if (left_size_ + 24 < sizeof(left_)) {
+    left_[left_size_++] = ' ';
+    left_size_ = static_cast<std::size_t>(raw::put_number(left_ + left_size_, pid) - left_);
+  }
+}
+
+void Reaper::name_those_left() noexcept {
+  if (lock_ < 0) return;
+  left_[left_size_++] = '\n';
+  name_in_lock();
+  raw::call(SYS_lseek, static_cast<long>(lock_), 0L, static_cast<long>(SEEK_END));
+  raw::call(SYS_write, static_cast<long>(lock_), "left:", 5L);
+  raw::call(SYS_write, static_cast<long>(lock_), left_, static_cast<long>(left_size_));
+}
+
+}  // namespace
+
+void reaper_main(const ReaperSetup& setup) noexcept { Reaper(setup).run(); }
+
+}  // namespace pawl

@@ -1,0 +1,147 @@
+#include "adapters/posix/reaper_start.hpp"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include "adapters/posix/reaper_raw.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t kStackBytes = 256U << 10U;
+constexpr std::size_t kPathBytesMax = 4096;
+
+struct Child {
+  const StartedCommand& command;
+  StartFailure& failure;
+  pid_t reaper;
+};
+
+[[noreturn]] void give_up(const Child& child, StartStep step, long os_error) noexcept {
+  child.failure.step = step;
+  child.failure.os_error = static_cast<int>(os_error);
+  raw::exit_now(127);
+}
+
+void reset_signals() noexcept {
+  // The kernel's struct sigaction: the handler first, then flags, restorer and mask. All zeros is SIG_DFL.
+  const std::uint64_t standard[4] = {};
+  for (long signal = 1; signal <= 64; ++signal) raw::call(SYS_rt_sigaction, signal, standard, nullptr, 8L);
+  const std::uint64_t none = 0;
+  raw::call(SYS_rt_sigprocmask, static_cast<long>(SIG_SETMASK), &none, nullptr, 8L);
+}
+
+bool same_text(const char* a, const char* b) noexcept {
+  while (*a != '\0' && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
+/// Opens `path` as the descriptor `as`; 0 or -errno.
+long open_as(const char* path, int flags, int as) noexcept {
+  const int fd = raw::open_file(path, flags | O_CLOEXEC, 0644);
+  if (fd < 0) return fd;
+  const long result = raw::call(SYS_dup3, static_cast<long>(fd), static_cast<long>(as), 0L);
+  raw::close_file(fd);
+  return result < 0 ? result : 0;
+}
+
+void open_streams(const Child& child) noexcept {
+  constexpr int kAppended = O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY;
+  if (const long r = open_as("/dev/null", O_RDONLY, 0); r < 0) give_up(child, StartStep::input, -r);
+  const StartedCommand& command = child.command;
+  if (const long r = open_as(command.output_path, kAppended, 1); r < 0) give_up(child, StartStep::output_file, -r);
+  if (same_text(command.output_path, command.error_path)) {
+    raw::call(SYS_dup3, 1L, 2L, 0L);
+    return;
+  }
+  if (const long r = open_as(command.error_path, kAppended, 2); r < 0) give_up(child, StartStep::error_file, -r);
+}
+
+const char* search_path_of(char** environment) noexcept {
+  for (char** variable = environment; *variable != nullptr; ++variable) {
+    const char* text = *variable;
+    if (text[0] == 'P' && text[1] == 'A' && text[2] == 'T' && text[3] == 'H' && text[4] == '=') return text + 5;
+  }
+  return "/bin:/usr/bin";
+}
+
+/// As execvpe does it, but a file that is neither a binary nor starts with #! is not handed to a shell.
+/// Returns only on failure, with the errno.
+long run_program(const StartedCommand& command) noexcept {
+  const char* name = command.arguments[0];
+  bool has_slash = false;
+  for (const char* c = name; *c != '\0'; ++c) has_slash = has_slash || *c == '/';
+  if (has_slash) return -raw::call(SYS_execve, name, command.arguments, command.environment);
+
+  const std::size_t name_size = raw::length(name) + 1;
+  char candidate[kPathBytesMax];
+  bool was_denied = false;
+  for (const char* folder = search_path_of(command.environment);; ++folder) {
+    const char* end = folder;
+    while (*end != '\0' && *end != ':') ++end;
+    const auto size = static_cast<std::size_t>(end - folder);
+    if (size + 1 + name_size <= kPathBytesMax) {
+      raw::copy(candidate, folder, size);
+      candidate[size] = '/';
+      raw::copy(candidate + size + (size > 0 ? 1 : 0), name, name_size);  // an empty part is the working folder
+      const long error = -raw::call(SYS_execve, candidate, command.arguments, command.environment);
+      if (error == EACCES) was_denied = true;
+      const bool goes_on = error == EACCES || error == ENOENT || error == ENOTDIR || error == ESTALE ||
+                           error == ENODEV || error == ETIMEDOUT;
+      if (!goes_on) return error;
+    }
+    if (*end == '\0') break;
+    folder = end;
+  }
+  return was_denied ? EACCES : ENOENT;
+}
+
+/// The child, which shares the reaper's memory until execve.
+int child_main(void* pointer) noexcept {
+  const Child& child = *static_cast<Child*>(pointer);
+  raw::call(SYS_setpgid, 0L, 0L);
+  raw::call(SYS_prctl, static_cast<long>(PR_SET_PDEATHSIG), static_cast<long>(SIGKILL), 0L, 0L, 0L);
+  if (raw::call(SYS_getppid) != child.reaper) raw::exit_now(127);  // it died before the line above
+  open_streams(child);
+  if (const long r = raw::call(SYS_chdir, child.command.folder); r < 0) give_up(child, StartStep::folder, -r);
+  reset_signals();
+  give_up(child, StartStep::program, run_program(child.command));
+}
+
+}  // namespace
+
+bool StartMemory::make() noexcept {
+  // Shared, so that it does not matter whether the child shares all memory or has a copy.
+  failure = static_cast<StartFailure*>(raw::map_memory(sizeof(StartFailure), MAP_SHARED));
+  auto* stack = static_cast<char*>(raw::map_memory(kStackBytes, MAP_PRIVATE));
+  if (failure == nullptr || stack == nullptr) return false;
+  stack_end = stack + kStackBytes;
+  return true;
+}
+
+pid_t start_command(const StartedCommand& command, const StartMemory& memory) noexcept {
+  *memory.failure = {};
+  Child child{command, *memory.failure, static_cast<pid_t>(raw::call(SYS_getpid))};
+#if defined(PAWL_THREAD_SANITIZER)
+  // Its clone() takes locks that a thread which is not in this process may have held.
+  long pid = raw::call(SYS_clone, static_cast<long>(CLONE_VFORK | SIGCHLD), nullptr, nullptr, nullptr, nullptr);
+  if (pid == 0) child_main(&child);
+#else
+  // As vfork, with a stack of its own: the reaper's address space is a copy of a program of any size.
+  long pid = ::clone(child_main, memory.stack_end, CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
+  if (pid < 0) pid = -errno;
+#endif
+  if (pid < 0) {
+    *memory.failure = {StartStep::process, static_cast<int>(-pid)};
+    return 0;
+  }
+  if (memory.failure->step == StartStep::none) return static_cast<pid_t>(pid);
+  int status = 0;
+  while (raw::call(SYS_wait4, pid, &status, 0L, nullptr) == -EINTR) {
+  }
+  return 0;
+}
+
+}  // namespace pawl

@@ -1,0 +1,35 @@
+// Starting one command from the reaper process.
+#pragma once
+
+#include <sys/types.h>
+
+#include "adapters/posix/reaper_wire.hpp"
+
+namespace pawl {
+
+/// Shared with the child until it runs the program.
+struct StartFailure {
+  StartStep step = StartStep::none;
+  int os_error = 0;
+};
+
+struct StartedCommand {
+  const char* folder = nullptr;
+  const char* output_path = nullptr;
+  const char* error_path = nullptr;
+  char** arguments = nullptr;    // ends with a null pointer
+  char** environment = nullptr;  // the same
+};
+
+/// Memory for starts, made once.
+struct StartMemory {
+  StartFailure* failure = nullptr;
+  char* stack_end = nullptr;
+  [[nodiscard]] bool make() noexcept;
+};
+
+/// Starts `command` as a child in a group of its own, and waits until its program runs. Gives its process
+/// id, or 0 and the reason in `memory.failure`. Uses nothing but system calls.
+[[nodiscard]] pid_t start_command(const StartedCommand& command, const StartMemory& memory) noexcept;
+
+}  // namespace pawl
