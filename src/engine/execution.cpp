@@ -287,7 +287,7 @@ void Execution::start() {
     const auto index = static_cast<std::size_t>(after - siblings.begin());
     Result<Steps> steps = services_.parse_added(added.steps, *workflow_, siblings, index);
     if (!steps) continue;  // it was checked when it was added
-    added_steps_.push_back(std::move(*steps));
+    added_steps_.push_back(grow(siblings, *steps, index));
   }
   top_ = make_scope(nullptr, nullptr, added_steps_.empty() ? workflow_->steps : added_steps_.back(), "");
   top_->when_ended = [this] { top_ended(*top_); };

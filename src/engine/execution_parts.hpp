@@ -5,6 +5,9 @@
 
 namespace pawl {
 
+/// `steps` with the added ones behind them. What came after `after` comes after all of these, too.
+[[nodiscard]] Steps grow(const Steps& steps, const Steps& added, std::size_t after);
+
 /// How an attempt ended.
 struct Execution::Outcome {
   bool ok = false;

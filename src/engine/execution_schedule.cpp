@@ -17,6 +17,16 @@ std::string joined(std::string_view prefix, std::string_view id) {
 
 }  // namespace
 
+Steps grow(const Steps& steps, const Steps& added, std::size_t after) {
+  Steps all = steps;
+  for (Step& step : all) {
+    const bool follows = std::ranges::find(step.after, after) != step.after.end();
+    for (std::size_t i = 0; follows && i < added.size(); ++i) step.after.push_back(steps.size() + i);
+  }
+  all.insert(all.end(), added.begin(), added.end());
+  return all;
+}
+
 std::unique_ptr<Execution::Scope> Execution::make_scope(Scope* outer, Node* owner, const Steps& steps, std::string prefix) {
   auto scope = std::make_unique<Scope>();
   scope->outer = outer;
@@ -411,36 +421,28 @@ void Execution::add_steps(Node& node, const Json& steps) {
     tell("steps_refused", &node, {{"error", fmt::format("a run may have {} steps", kStepsMax)}});
     return;
   }
-  Result<Steps> grown = services_.parse_added(steps, *workflow_, *top_->steps, node.index);
+  Result<Steps> fresh_steps = services_.parse_added(steps, *workflow_, *top_->steps, node.index);
+  const Result<Steps> grown = fresh_steps ? Result<Steps>(grow(*top_->steps, *fresh_steps, node.index)) : Result<Steps>(fail(fresh_steps.error()));
   if (!grown) {
     tell("steps_refused", &node, {{"error", describe(grown.error())}});
     return;
   }
   state_.added.push_back({node.step->id, steps});
-  added_steps_.push_back(std::move(*grown));
+  added_steps_.push_back(*grown);
   const Steps& all = added_steps_.back();
-  // Steps keep their order; the new ones stand somewhere between them.
-  std::vector<std::unique_ptr<Node>> old = std::move(top_->nodes);
-  top_->nodes.clear();
-  top_->nodes.resize(all.size());
-  for (auto& known : old) {
-    const auto place = std::ranges::find(all, known->step->id, &Step::id);
-    const auto index = static_cast<std::size_t>(place - all.begin());
-    known->step = &all[index];
-    known->index = index;
-    known->dependents.clear();
-    known->blockers = 0;
-    top_->nodes[index] = std::move(known);
-  }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (top_->nodes[i]) continue;
-    auto fresh = std::make_unique<Node>();
-    fresh->step = &all[i];
-    fresh->scope = top_.get();
-    fresh->index = i;
-    fresh->path = all[i].id;
-    top_->nodes[i] = std::move(fresh);
-    ++top_->unsettled;
+    if (i >= top_->nodes.size()) {
+      auto fresh = std::make_unique<Node>();
+      fresh->scope = top_.get();
+      fresh->index = i;
+      fresh->path = all[i].id;
+      top_->nodes.push_back(std::move(fresh));
+      ++top_->unsettled;
+    }
+    Node& known = *top_->nodes[i];
+    known.step = &all[i];
+    known.dependents.clear();
+    known.blockers = 0;
   }
   top_->steps = &all;
   for (std::size_t i = 0; i < all.size(); ++i) {
