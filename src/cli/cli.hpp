@@ -11,6 +11,7 @@
 
 #include "cli/output.hpp"
 #include "ports/environment.hpp"
+#include "cli/workflow_world.hpp"
 #include "ports/store.hpp"
 
 namespace pawl::cli {
@@ -18,6 +19,7 @@ namespace pawl::cli {
 enum class StoreAccess : std::uint8_t {
   read,   // a store that is not there is refused with store_not_found
   write,  // it is made
+  serve,  // the same, for a program that stays: what it saves is published in the background
 };
 
 /// Everything that a command reaches of the world.
@@ -37,6 +39,7 @@ struct CliContext {
   bool out_is_terminal = false;
   bool err_is_terminal = false;
   std::uint64_t state_bytes_max = 100ULL << 20;
+  WorkflowWorld* workflows = nullptr;  // never null for commands that run workflows
 };
 
 /// Runs `pawl` with `args` (without the program's name). Everything printed was flushed and checked

@@ -46,6 +46,8 @@ struct Command {
 };
 
 // Each adds its command to `root`.
+[[nodiscard]] Command add_run(CLI::App& root);
+[[nodiscard]] Command add_resume(CLI::App& root);
 [[nodiscard]] Command add_save(CLI::App& root);
 [[nodiscard]] Command add_restore(CLI::App& root);
 [[nodiscard]] Command add_list(CLI::App& root);
@@ -54,6 +56,7 @@ struct Command {
 [[nodiscard]] Command add_fsck(CLI::App& root);
 [[nodiscard]] Command add_explain(CLI::App& root);
 
+inline constexpr const char* kWorkflowGroup = "Running workflows";
 inline constexpr const char* kCheckpointGroup = "Checkpoints";
 inline constexpr const char* kLookGroup = "Looking at runs";
 inline constexpr const char* kCareGroup = "Care and help";

@@ -1,5 +1,6 @@
 // The program: the command line on the real world.
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,6 +9,9 @@
 #include <iostream>
 
 #include "adapters/posix/posix_environment.hpp"
+#include "adapters/posix/posix_local_files.hpp"
+#include "adapters/posix/posix_process_runner.hpp"
+#include "app/signals.hpp"
 #include "app/compose.hpp"
 #include "app/local_files.hpp"
 #include "cli/cli.hpp"
@@ -25,9 +29,10 @@ std::optional<std::string> environment_variable(const std::string& name) {
 
 pawl::Result<std::unique_ptr<pawl::Store>> open_for_command(std::string_view uri, pawl::cli::StoreAccess access) {
   pawl::OpenOptions options;
-  options.missing = access == pawl::cli::StoreAccess::write ? pawl::Missing::create : pawl::Missing::refuse;
+  options.missing = access == pawl::cli::StoreAccess::read ? pawl::Missing::refuse : pawl::Missing::create;
   if (environment_variable("PAWL_ALLOW_NETWORK_FS") == "1") options.network_filesystem = pawl::NetworkFilesystem::allow;
-  return pawl::open_store(uri, options, pawl::Usage::one_shot);
+  const bool stays = access == pawl::cli::StoreAccess::serve;
+  return pawl::open_store(uri, options, stays ? pawl::Usage::service : pawl::Usage::one_shot);
 }
 
 /// Takes the numbers of closed standard streams, so that no file of the store can get one and be printed
@@ -43,6 +48,12 @@ pawl::cli::Output descriptor_output(std::string name, int fd) {
   return {std::move(name), [fd](std::string_view bytes) { return pawl::write_fully(fd, bytes); }};
 }
 
+std::size_t terminal_columns() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -52,6 +63,20 @@ int main(int argc, char** argv) {
   pawl::cli::Output out = descriptor_output("standard output", STDOUT_FILENO);
   pawl::cli::Output err = descriptor_output("standard error", STDERR_FILENO);
   pawl::SystemClock clock;
+  pawl::SystemRandom random;
+  pawl::PosixLocalFiles files;
+  const pawl::HandlerRegistry handlers;
+  pawl::cli::WorkflowWorld workflows{.random = random, .files = files, .handlers = handlers};
+  for (char** entry = environ; *entry != nullptr; ++entry) workflows.environment.emplace_back(*entry);
+  workflows.start_processes = [](const std::string& lock_path) -> pawl::Result<std::unique_ptr<pawl::ProcessRunner>> {
+    auto started = pawl::PosixProcessRunner::start_reaper(lock_path);
+    if (!started) return std::unexpected(started.error());
+    return std::move(*started);
+  };
+  workflows.watch_signals = pawl::watch_signals;
+  workflows.leave = [](int status) { std::_Exit(status); };
+  workflows.columns = terminal_columns;
+  workflows.resident_bytes = pawl::resident_bytes;
   pawl::cli::CliContext context{
       .in = std::cin,
       .out = out,
@@ -65,6 +90,7 @@ int main(int argc, char** argv) {
       .in_is_terminal = ::isatty(STDIN_FILENO) == 1,
       .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
       .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
+      .workflows = &workflows,
   };
   return pawl::cli::run_cli(std::vector<std::string>(argv + 1, argv + argc), context);
 }

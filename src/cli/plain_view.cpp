@@ -1,0 +1,108 @@
+// Plain lines, and events as JSON: for pipes, logs and programs.
+#include "cli/run_view.hpp"
+
+namespace pawl::cli {
+namespace {
+
+std::string indented(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    out += fmt::format("    | {}\n", printable(text.substr(0, end)));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+  return out;
+}
+
+class PlainView final : public RunView {
+ public:
+  explicit PlainView(const Invocation& invocation) : out_(invocation.context().out), err_(invocation.context().err) {}
+
+  void begin(const RunId& run, const Workflow&) override { main_run_ = run.text(); }
+
+  void on_event(const RunEvent& event) override {
+    const std::string text = line(event);
+    if (text.empty()) return;
+    const bool child = event.run != main_run_;
+    out_.write(child ? fmt::format("[{}] {}", event.run, text) : text);
+    static_cast<void>(out_.flush());
+  }
+
+ private:
+  std::string line(const RunEvent& event) {
+    const Json& data = event.data;
+    const auto text = [&](const char* key) {
+      return data.contains(key) && data[key].is_string() ? printable(data[key].get<std::string>()) : std::string();
+    };
+    const auto number = [&](const char* key) {
+      return data.contains(key) && data[key].is_number() ? data[key].get<std::uint64_t>() : 0;
+    };
+    const std::string step = printable(event.step);
+    if (event.type == "step_started") return fmt::format("{}: started{}\n", step, data.value("again", false) ? " again" : "");
+    if (event.type == "step_completed")
+      return fmt::format("{}: completed in {}\n", step, duration_text(Milliseconds(number("ms"))));
+    if (event.type == "step_failed") return fmt::format("{}: failed: {}\n", step, text("error"));
+    if (event.type == "step_skipped") return fmt::format("{}: skipped: {}\n", step, text("reason"));
+    if (event.type == "attempt_failed") {
+      const std::string log = data.contains("log") && data["log"].is_string() ? indented(data["log"].get<std::string>()) : "";
+      if (!data.contains("again_in_ms")) return fmt::format("{}: attempt {} failed: {}\n{}", step, number("attempt"), text("error"), log);
+      return fmt::format("{}: attempt {} failed: {}; again in {}\n{}", step, number("attempt"), text("error"),
+                         duration_text(Milliseconds(number("again_in_ms"))), log);
+    }
+    if (event.type == "map_started") return fmt::format("{}: {} items, {} at once\n", step, number("items"), number("parallel"));
+    if (event.type == "item_failed") return fmt::format("{}[{}]: failed: {}\n", step, number("index"), text("error"));
+    if (event.type == "map_completed")
+      return fmt::format("{}: {} of {} items completed\n", step, number("total") - number("failed"), number("total"));
+    if (event.type == "iteration_started") return fmt::format("{}: iteration {} of {}\n", step, number("iteration"), number("max"));
+    if (event.type == "approval_requested") return fmt::format("{}: needs approval: {}\n", step, text("prompt"));
+    if (event.type == "approved") return fmt::format("{}: approved by {}\n", step, text("by"));
+    if (event.type == "rejected") return fmt::format("{}: rejected by {}\n", step, text("by"));
+    if (event.type == "timer_set") return fmt::format("{}: sleeps until {}\n", step, text("due"));
+    if (event.type == "waiting_for_signal") return fmt::format("{}: waits for the signal '{}'\n", step, text("signal"));
+    if (event.type == "message") return fmt::format("{}: {}\n", step, text("text"));
+    if (event.type == "message_refused") return fmt::format("refused: {}\n", text("error"));
+    if (event.type == "circuit_opened") return fmt::format("{}: circuit opened after {} failures in a row\n", step, number("failures_in_a_row"));
+    if (event.type == "child_started") return fmt::format("{}: run {}\n", step, text("run"));
+    if (event.type == "storage_trouble") {
+      err_.write(fmt::format("pawl: storage trouble ({}): {}\n", text("mode"), text("error")));
+      static_cast<void>(err_.flush());
+      return {};
+    }
+    if (event.type == "interrupting" || event.type == "cancelling") return fmt::format("{}: {}\n", event.type, text("why"));
+    return {};
+  }
+
+  Output& out_;
+  Output& err_;
+  std::string main_run_;
+};
+
+class JsonView final : public RunView {
+ public:
+  explicit JsonView(const Invocation& invocation) : out_(invocation.context().out) {}
+  void begin(const RunId&, const Workflow&) override {}
+  void on_event(const RunEvent& event) override {
+    Json line = {{"event", event.type}, {"run", event.run}, {"at", event.at.text()}};
+    if (!event.step.empty()) line["step"] = event.step;
+    for (const auto& [key, value] : event.data.items()) {
+      if (!line.contains(key)) line[key] = value;
+    }
+    out_.write(compact(line) + "\n");
+    static_cast<void>(out_.flush());
+  }
+
+ private:
+  Output& out_;
+};
+
+}  // namespace
+
+std::unique_ptr<RunView> make_plain_view(const Invocation& invocation) { return std::make_unique<PlainView>(invocation); }
+std::unique_ptr<RunView> make_json_view(const Invocation& invocation) { return std::make_unique<JsonView>(invocation); }
+
+std::unique_ptr<RunView> make_view(const Invocation& invocation) {
+  if (invocation.json()) return make_json_view(invocation);
+  return make_plain_view(invocation);
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,92 @@
+#include "cli/command.hpp"
+#include "cli/workflow_session.hpp"
+#include "codec/json_check.hpp"
+#include "workflow/parse_workflow.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::size_t kColumnsDefault = 80;
+
+struct RunArguments {
+  std::string file = "workflow.yaml";
+  std::string id;
+  std::vector<std::string> vars;
+  std::vector<std::string> json_vars;
+  std::string session;
+  bool wait = false;
+  bool dry_run = false;
+};
+
+Result<std::pair<std::string, std::string>> split_variable(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return fail(Error{Code::invalid_variable, fmt::format("'{}' is not of the form NAME=VALUE", text), {}, "write --var NAME=VALUE", 0});
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+Result<Json> given_vars(const RunArguments& arguments) {
+  Json vars = Json::object();
+  for (const std::string& text : arguments.vars) {
+    PAWL_TRY_ASSIGN(const auto variable, split_variable(text));
+    if (const Result<void> checked = check_json(compact(Json(variable.second)), 1ULL << 20); !checked) return fail(checked.error());
+    vars[variable.first] = variable.second;
+  }
+  for (const std::string& text : arguments.json_vars) {
+    PAWL_TRY_ASSIGN(const auto variable, split_variable(text));
+    if (const Result<void> checked = check_json(variable.second, 1ULL << 20); !checked)
+      return fail(at(checked.error(), fmt::format("--var-json {}", variable.first)));
+    vars[variable.first] = Json::parse(variable.second, nullptr, false);
+  }
+  return vars;
+}
+
+Result<void> show_plan(const Invocation& invocation, const Workflow& workflow, const Json& vars) {
+  PAWL_TRY_ASSIGN(const Json resolved, resolve_vars(workflow, vars));
+  if (invocation.json()) {
+    Json steps = Json::array();
+    for (const Step& step : workflow.steps) steps.push_back({{"id", step.id}, {"layer", step.layer}, {"stage", step.stage}});
+    invocation.print(compact({{"workflow", workflow.name}, {"hash", workflow.hash}, {"vars", resolved}, {"steps", steps}}) + "\n");
+    return {};
+  }
+  invocation.print(draw_workflow(workflow, invocation.context().workflows->columns ? invocation.context().workflows->columns() : kColumnsDefault));
+  invocation.print(fmt::format("vars: {}\nNothing was run.\n", compact(resolved)));
+  return {};
+}
+
+Result<void> run(const Invocation& invocation, const RunArguments& arguments) {
+  CliContext& context = invocation.context();
+  PAWL_TRY_ASSIGN(Workflow workflow, load_workflow(context, arguments.file));
+  PAWL_TRY_ASSIGN(Json vars, given_vars(arguments));
+  if (arguments.dry_run) return show_plan(invocation, workflow, vars);
+  const std::string name = arguments.id.empty() ? fresh_run_id(workflow.name, context.workflows->random) : arguments.id;
+  PAWL_TRY_ASSIGN(const RunId id, RunId::parse(name));
+  NewRun wanted{.id = id, .workflow = std::make_shared<const Workflow>(std::move(workflow)), .vars = std::move(vars)};
+  wanted.session = arguments.session;
+  return start_workflow(invocation, wanted, {.waiting = arguments.wait ? Waiting::stay : Waiting::leave});
+}
+
+}  // namespace
+
+Command add_run(CLI::App& root) {
+  const auto arguments = std::make_shared<RunArguments>();
+  CLI::App* app = root.add_subcommand("run", "Run a workflow; what finishes stays finished, whatever crashes");
+  app->group(kWorkflowGroup);
+  app->add_option("FILE", arguments->file, "The workflow (workflow.yaml)")->type_name("");
+  app->add_option("--run-id", arguments->id, "The run's id; without it a short one is made, and printed first")->type_name("ID");
+  app->add_option("--var", arguments->vars, "A variable's value, as text; may be given again")->type_name("NAME=VALUE")->expected(1)->take_all();
+  app->add_option("--var-json", arguments->json_vars, "A variable's value, as JSON")->type_name("NAME=JSON")->expected(1)->take_all();
+  app->add_option("--session", arguments->session, "A label that groups runs")->type_name("NAME");
+  app->add_flag("--wait", arguments->wait, "Stay while approvals or signals are missing, instead of exiting with 3");
+  app->add_flag("--dry-run", arguments->dry_run, "Check everything and show the plan; run nothing");
+  app->footer(
+      "Examples:\n"
+      "  pawl run                            workflow.yaml in this folder\n"
+      "  pawl run notes.yaml --var topic=tides\n"
+      "  pawl run notes.yaml --run-id notes-1   then, after a crash: pawl resume notes-1\n"
+      "\n"
+      "Exit status: 0 completed; 1 failed; 3 waiting; 130 interrupted. After 1, 3 and 130: pawl resume ID.");
+  return {app, [arguments](const Invocation& invocation) { return run(invocation, *arguments); }};
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,224 @@
+#include "cli/workflow_session.hpp"
+
+#include <csignal>
+
+#include "cli/run_view.hpp"
+#include "engine/environment_entries.hpp"
+#include "workflow/parse_workflow.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::uint64_t kWorkflowBytesMax = 4ULL << 20;
+constexpr std::uint64_t kLeftWait_ms = 5'000;
+
+GateAnswer ask_person(const Invocation& invocation, RunView& view, const Gate& gate) {
+  CliContext& context = invocation.context();
+  view.pause();
+  context.out.write(fmt::format("{}: {}\nApprove? [y]es, [n]o, [l]ater: ", printable(gate.step), printable(gate.prompt)));
+  static_cast<void>(context.out.flush());
+  std::string line;
+  while (std::getline(context.in, line)) {
+    if (line == "y" || line == "yes") return GateAnswer::approve;
+    if (line == "n" || line == "no") return GateAnswer::reject;
+    if (line.empty() || line == "l" || line == "later") return GateAnswer::later;
+    context.out.write("[y]es, [n]o or [l]ater: ");
+    static_cast<void>(context.out.flush());
+  }
+  return GateAnswer::later;
+}
+
+/// Everything that an execution stands on, in the order in which it must be destroyed from the end.
+class Session {
+ public:
+  /// Signals are taken from here on: threads that come later must not get them.
+  Session(const Invocation& invocation, const SessionOptions& options)
+      : invocation_(invocation),
+        view_(make_view(invocation)),
+        options_(options),
+        signals_(invocation.context().workflows->watch_signals([this](int signal) { on_signal(signal); })) {}
+
+  Result<void> open() {
+    PAWL_TRY_ASSIGN(store_, invocation_.open_store(StoreAccess::serve));
+    CliContext& context = invocation_.context();
+    WorkflowWorld& world = *context.workflows;
+    services_.reset(new ExecutionServices{.store = *store_, .clock = context.clock, .random = world.random, .files = world.files, .handlers = world.handlers});
+    services_->observer = view_.get();
+    services_->environment = world.environment;
+    services_->store_uri = absolute_path(context, invocation_.store_uri());
+    services_->load_workflow = [&context](const std::string& file) { return load_workflow(context, file); };
+    services_->parse_added = parse_added_steps;
+    services_->resident_bytes = world.resident_bytes;
+    services_->waiting = options_.waiting;
+    services_->state_bytes_max = context.state_bytes_max;
+    if (context.in_is_terminal && context.out_is_terminal && !invocation_.json()) {
+      services_->ask = [this](const Gate& gate) { return ask_person(invocation_, *view_, gate); };
+    }
+    return {};
+  }
+
+  [[nodiscard]] ExecutionServices& services() { return *services_; }
+
+  Result<void> execute(OpenedRun run) {
+    WorkflowWorld& world = *invocation_.context().workflows;
+    const std::string mark = "PAWL_ROOT_RUN_UUID=" + run.writer->info().uuid.text();
+    PAWL_TRY_ASSIGN(processes_, world.start_processes(run.logs + "/../reaper"));
+    PAWL_TRY(refuse_survivors(mark));
+    set_entry(services_->environment, mark);
+    EventLoop loop(invocation_.context().clock, processes_.get());
+    loop.set_workers(8);
+    view_->begin(run.id, *run.workflow);
+    Execution execution(*services_, loop, std::move(run));
+    listen([&](int signal) { pass_on(loop, execution, signal); });
+    execution.start();
+    loop.run([&] { return execution.ended(); }, [&] { execution.round(); });
+    listen({});
+    view_->end();
+    return ending(execution);
+  }
+
+ private:
+  Result<void> refuse_survivors(const std::string& mark) {
+    const std::vector<LeftProcess> left = processes_->end_all(mark, kLeftWait_ms);
+    if (left.empty()) return {};
+    std::string names;
+    for (const LeftProcess& process : left) names += fmt::format("\n  {} {}", process.pid, process.command);
+    return fail(Error{Code::processes_left, fmt::format("steps of an earlier execution are still running and can't be ended:{}", names), {},
+                      "end them, then resume again", 0});
+  }
+
+  void listen(std::function<void(int)> listener) {
+    const Lock lock(mutex_);
+    listener_ = std::move(listener);
+  }
+
+  /// The second one that asks to end is obeyed at once: what is saved stays saved, and the reaper ends the steps.
+  void on_signal(int signal) {
+    const Lock lock(mutex_);
+    if (signal != SIGUSR1 && (++ends_wanted_ > 1 || !listener_)) return invocation_.context().workflows->leave(130);
+    if (listener_) listener_(signal);
+  }
+
+  static void pass_on(EventLoop& loop, Execution& execution, int signal) {
+    if (signal == SIGUSR1) return loop.post([&execution] { execution.checkpoint_now(Reason::manual); });
+    const std::string name = signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : "SIGHUP";
+    loop.post([&execution, name] { execution.interrupt(name); });
+  }
+
+  Result<void> ending(const Execution& execution) {
+    const RunState& state = execution.state();
+    const std::string run = execution.id().text();
+    if (execution.storage_error()) {
+      Error error = *execution.storage_error();
+      error.hint = fmt::format("mend the storage, then `pawl resume {}`", run);
+      return fail(error);
+    }
+    if (execution.refusal()) return fail(*execution.refusal());
+    switch (state.status) {
+      case RunStatus::completed: return {};
+      case RunStatus::failed:
+        return fail(Error{Code::run_failed, fmt::format("run {} failed: {}", run, state.error), {}, fmt::format("mend it, then `pawl resume {}`; `pawl logs {}` shows what it printed", run, run), 0});
+      case RunStatus::waiting: return waiting(execution);
+      case RunStatus::cancelled: return fail(Error{Code::run_cancelled, fmt::format("run {} was cancelled: {}", run, state.error), {}, "start a new run", 0});
+      default:
+        return fail(Error{Code::run_interrupted, fmt::format("run {} was interrupted by {}; what was completed stays so", run, state.error), {}, fmt::format("pawl resume {}", run), 0});
+    }
+  }
+
+  static Result<void> waiting(const Execution& execution) {
+    const std::string run = execution.id().text();
+    std::string things;
+    for (const std::string& thing : execution.waiting_for()) things += (things.empty() ? "" : ", ") + thing;
+    if (things.empty())
+      return fail(Error{Code::budget_reached, fmt::format("run {} has used up its budget: {} tokens, {:.2f} USD", run, execution.state().usage.tokens, execution.state().usage.usd), {},
+                        fmt::format("`pawl resume {} --budget-usd N` or `--budget-tokens N` goes on with a larger one", run), 0});
+    std::string hint = fmt::format("`pawl resume {}` goes on when it is there", run);
+    const std::vector<Gate> gates = execution.gates();
+    if (!gates.empty()) hint = fmt::format("`pawl approve {} {}` or `pawl reject {} {}`, then `pawl resume {}`", gates.front().run, gates.front().step, gates.front().run, gates.front().step, run);
+    return fail(Error{Code::run_waiting, fmt::format("run {} waits for {}", run, things), {}, hint, 0});
+  }
+
+  const Invocation& invocation_;
+  std::unique_ptr<RunView> view_;
+  const SessionOptions options_;
+  Mutex mutex_;
+  std::function<void(int)> listener_ PAWL_GUARDED_BY(mutex_);
+  int ends_wanted_ PAWL_GUARDED_BY(mutex_) = 0;
+  const std::unique_ptr<SignalWatch> signals_;  // after what it calls with
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<ExecutionServices> services_;
+  std::unique_ptr<ProcessRunner> processes_;
+};
+
+std::string spent_text(const Resumption& resumption) {
+  std::string text = fmt::format("{} step{}", resumption.kept_steps, resumption.kept_steps == 1 ? "" : "s");
+  if (resumption.kept_ms > 0) text += ", " + duration_text(Milliseconds(resumption.kept_ms));
+  if (resumption.kept_usage.usd > 0) text += fmt::format(", {:.2f} USD", resumption.kept_usage.usd);
+  if (resumption.kept_usage.tokens > 0) text += fmt::format(", {} tokens", resumption.kept_usage.tokens);
+  return text + " not spent again";
+}
+
+}  // namespace
+
+std::string absolute_path(const CliContext& context, const std::string& file) {
+  return context.workflows->files.absolute(file, "");
+}
+
+Result<Workflow> load_workflow(const CliContext& context, const std::string& file) {
+  const std::string path = absolute_path(context, file);
+  PAWL_TRY_ASSIGN(std::string text, context.read_file(path, kWorkflowBytesMax));
+  std::expected<Workflow, std::vector<WorkflowFault>> parsed = parse_workflow({std::move(text), path});
+  if (parsed) return std::move(*parsed);
+  const std::vector<WorkflowFault>& faults = parsed.error();
+  Error error = faults.front().error;
+  for (std::size_t i = 1; i < faults.size(); ++i) {
+    error.message += fmt::format("\n  {}: {}{}", faults[i].error.where, faults[i].error.message,
+                                 faults[i].error.hint.empty() ? "" : "; " + faults[i].error.hint);
+  }
+  return fail(error);
+}
+
+std::string fresh_run_id(const std::string& workflow, Random& random) {
+  constexpr std::string_view kLetters = "abcdefghijkmnpqrstuvwxyz23456789";  // none that look alike
+  std::string id;
+  for (const char c : workflow) {
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    if (id.size() < 60 && (fine || !id.empty())) id += fine ? c : '-';
+  }
+  if (id.empty() || id.front() == '.' || id.front() == '-' || id.front() == '_') id = "run" + id;
+  id += '-';
+  std::uint64_t chance = random.next();
+  for (int i = 0; i < 4; ++i, chance /= kLetters.size()) id += kLetters[chance % kLetters.size()];
+  return id;
+}
+
+Result<void> start_workflow(const Invocation& invocation, const NewRun& run, const SessionOptions& options) {
+  Session session(invocation, options);
+  PAWL_TRY(session.open());
+  PAWL_TRY_ASSIGN(OpenedRun opened, open_new(session.services(), run));
+  if (!invocation.json()) {
+    invocation.print(run.id.text() + "\n");
+    static_cast<void>(invocation.context().out.flush());
+  }
+  const std::int64_t began_us = invocation.context().clock.monotonic_us();
+  PAWL_TRY(session.execute(std::move(opened)));
+  const std::int64_t took_us = invocation.context().clock.monotonic_us() - began_us;
+  if (!invocation.json()) invocation.print(fmt::format("run {} completed in {}\n", run.id.text(), duration_text(Milliseconds(took_us / 1000))));
+  return {};
+}
+
+Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& request, const SessionOptions& options) {
+  Session session(invocation, options);
+  PAWL_TRY(session.open());
+  PAWL_TRY_ASSIGN(Resumption resumption, open_resume(session.services(), request));
+  for (const std::string& note : resumption.notes) invocation.note(note);
+  const std::string spared = spent_text(resumption);
+  const Result<void> ended = session.execute(std::move(resumption.run));
+  if (!invocation.json()) {
+    if (ended) invocation.print(fmt::format("run {} completed\n", request.id.text()));
+    invocation.print(spared + "\n");
+  }
+  return ended;
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,36 @@
+// What commands that run workflows reach of the world.
+#pragma once
+
+#include <pawl/handlers.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ports/environment.hpp"
+#include "ports/local_files.hpp"
+#include "ports/process_runner.hpp"
+
+namespace pawl::cli {
+
+/// Signals go to a function while this lives.
+class SignalWatch {
+ public:
+  virtual ~SignalWatch() = default;
+};
+
+struct WorkflowWorld {
+  Random& random;
+  LocalFiles& files;
+  const HandlerRegistry& handlers;
+  std::vector<std::string> environment = {};  // NAME=value, all of this process's
+  std::function<Result<std::unique_ptr<ProcessRunner>>(const std::string& lock_path)> start_processes = {};
+  /// Calls from another thread, with the signal's number: SIGINT, SIGTERM, SIGHUP, SIGUSR1.
+  std::function<std::unique_ptr<SignalWatch>(std::function<void(int)> on_signal)> watch_signals = {};
+  std::function<void(int)> leave = {};                   // ends the program at once, with this status
+  std::function<std::size_t()> columns = {};             // of the terminal
+  std::function<std::uint64_t()> resident_bytes = {};
+};
+
+}  // namespace pawl::cli
