@@ -1,5 +1,4 @@
 // What all commands share, fsck and explain.
-#include "cli/suggest.hpp"
 #include "cli/text.hpp"
 #include "testing/cli_fixture.hpp"
 
@@ -147,13 +146,6 @@ TEST(Text, TableAlignsAndLeavesNoSpaceAtTheEnd) {
   table.add({"ää", "", ""});
   table.add({"x", "", "z"});
   EXPECT_EQ(table.text(cli::Style(false)), "A   B  C\nää\nx      z\n");
-}
-
-TEST(Suggest, FindsTheNearestWordOnly) {
-  EXPECT_EQ(cli::edit_distance("svae", "save"), 1U);
-  EXPECT_EQ(cli::edit_distance("", "abc"), 3U);
-  EXPECT_EQ(cli::suggest("lst", {"list", "show"}), "list");
-  EXPECT_EQ(cli::suggest("rollback", {"list", "show"}), "");
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "cli/suggest.hpp"
+#include "base/suggest.hpp"
 
 namespace pawl::cli {
 namespace {

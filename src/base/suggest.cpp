@@ -1,8 +1,8 @@
-#include "cli/suggest.hpp"
+#include "base/suggest.hpp"
 
 #include <algorithm>
 
-namespace pawl::cli {
+namespace pawl {
 namespace {
 
 constexpr std::size_t kTypedBytesMax = 64;  // what is longer is no misspelt word
@@ -40,4 +40,4 @@ std::string suggest(std::string_view typed, const std::vector<std::string>& cand
   return nearest;
 }
 
-}  // namespace pawl::cli
+}  // namespace pawl
