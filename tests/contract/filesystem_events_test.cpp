@@ -34,7 +34,8 @@ TEST_P(FilesystemEvents, OfSevenMiBAreKeptAndChecked) {
     const auto store = place_.open();
     const auto writer = store->open_run(run_id("r"), {});
     for (int i = 1; i <= 6; ++i) {
-      SaveRequest request{.body = fmt::format("[{}]", i), .events = {{"small", std::to_string(i)}}};
+      const std::string state = fmt::format("[{}]", i);
+      SaveRequest request{.body = state, .events = {{"small", std::to_string(i)}}};
       if (i % 2 == 0) request.events.push_back({"large", text_of_size(kBytes, static_cast<char>('a' + i))});
       const auto saved = checked_save(**writer, request, kStateBytesMax);
       ASSERT_TRUE(saved) << describe(saved.error());
@@ -78,7 +79,8 @@ TEST_P(FilesystemEvents, AreListedPageByPageFromFilesAndJournal) {
   const auto writer = store->open_run(run_id("r"), {});
   std::uint64_t made = 0;
   for (int save = 0; save < 10; ++save) {
-    SaveRequest request{.body = std::to_string(save), .duplicates = Duplicates::write};
+    const std::string state = std::to_string(save);
+    SaveRequest request{.body = state, .duplicates = Duplicates::write};
     for (std::uint64_t i = 0; i < kEvents / 10; ++i) request.events.push_back({"e", std::to_string(++made)});
     ASSERT_TRUE((*writer)->save(request));
     place_.clock().advance(9'000'000'000);  // so that there are several days' files
