@@ -2,13 +2,21 @@
 //
 //   literals     1  2.5  'text'  "text"  true  false  null  [1, 2]
 //   paths        vars.topic   steps.score.output.value   item["a key"]   steps.x.output[0]
-//   operators    ! -   * / %   + -   < <= > >=   == !=   in   && (and)   || (or)   c ? a : b
+//   operators    ! -   * / %   + -   < <= > >=   == !=   in, not in   not   && (and)   || (or)   c ? a : b
 //   functions    default(x, y)  length(x)  contains(x, y)  lower(x)  upper(x)  starts_with(x, y)  ends_with(x, y)
 //                number(x)  text(x)  json(x)  keys(x)  min(x, ...)  max(x, ...)  round(x)  always()  failed()
+//
+// The strongest operators come first. The word `not` is weaker than comparisons, as in Python. After a dot a
+// name may have '-' inside (`steps.cool-down.output`), so a subtraction needs spaces around its '-'.
+// "..." knows \" \\ \n \t \uXXXX; in '...' everything stands for itself, and '' is a quote.
+// Integers that don't fit 64 bits become floating point; `7 / 2` is 3.5 and `6 / 2` is 3. `lower` and `upper`
+// change ASCII letters. `json` makes a value of a text; other values stay as they are.
 //
 // Every evaluation ends: there are no loops and no recursion beyond the text's own nesting (at most 64).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -45,8 +53,9 @@ class Names {
 /// A parsed expression. Cheap to copy; thread-safe.
 class Expression {
  public:
-  /// Fails with invalid_expression; `Error::where` is "column N" (from 1) within `text`.
-  [[nodiscard]] static Result<Expression> parse(std::string_view text);
+  /// Braces around the whole text (`${ ... }`) are dropped. Fails with invalid_expression; `Error::where` is
+  /// "column N" within `text`, whose first character is in `first_column`. Columns count code points.
+  [[nodiscard]] static Result<Expression> parse(std::string_view text, std::size_t first_column = 1);
 
   [[nodiscard]] const std::string& text() const;
   /// Every path it uses, as far as it is static, for checking names before anything runs. Those inside
@@ -54,7 +63,7 @@ class Expression {
   struct Reference {
     Path path;
     bool may_be_missing = false;
-    std::size_t column = 0;  // from 1, within the text
+    std::size_t column = 0;  // as in errors
   };
   [[nodiscard]] const std::vector<Reference>& references() const;
   /// Whether it calls always() or failed(): such a step also runs after a failed or skipped need.

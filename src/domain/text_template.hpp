@@ -1,12 +1,17 @@
 // Text with `${...}` in it.
 //
 // `${expression}` is Pawl's when it begins with one of Pawl's names (vars, steps, item, index, loop, map, run,
-// env) or a declared alias; any other `${X}` stays as it is (in a command it is the shell's). `$${` is a literal `${`.
+// env), a declared alias or a call of one of the functions; any other `${X}` stays as it is (in a command it is
+// the shell's). `$${` is a literal `${`.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "domain/expression.hpp"
@@ -25,9 +30,10 @@ class TextTemplate {
   };
 
   TextTemplate() = default;
-  /// `names`: reserved_names() and the aliases. In `strict` texts (everything but commands) an unknown
-  /// `${X}` fails with unknown_name; `${` without an end fails with invalid_expression. `Error::where` is
-  /// "column N" within the source.
+  /// `names`: reserved_names() and the aliases. Where unknown ones are refused (everything but commands), every
+  /// `${X}` is an expression, and one that begins with another name fails with unknown_name. Where they are
+  /// kept, `${X.` fails all the same if X is a misspelt name. `${` of Pawl's without an end fails with
+  /// invalid_expression. `Error::where` is "column N" within the source.
   enum class Unknown : std::uint8_t { keep, refuse };
   [[nodiscard]] static Result<TextTemplate> parse(std::string_view source, const std::set<std::string, std::less<>>& names,
                                                   Unknown unknown);
