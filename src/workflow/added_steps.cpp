@@ -32,8 +32,8 @@ std::shared_ptr<const Scope> scope_of(const Steps& steps) {
   }
   std::vector<std::size_t> sorted(steps.size());
   std::iota(sorted.begin(), sorted.end(), std::size_t{0});
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [&](std::size_t a, std::size_t b) { return steps[a].layer < steps[b].layer; });
+  std::sort(sorted.begin(), sorted.end(),
+            [&](std::size_t a, std::size_t b) { return steps[a].layer < steps[b].layer; });
   scope->precedence = Precedence(after, sorted);
   return scope;
 }

@@ -1,6 +1,7 @@
 #include "workflow/faults.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/suggest.hpp"
 
@@ -19,15 +20,14 @@ void Faults::add(Code code, Place place, std::string message, std::string hint) 
     if (!where.empty()) where += ':';
     where += fmt::format("{}:{}", place.line, place.column);
   }
-  faults_.push_back({place, Error{code, std::move(message), std::move(where), std::move(hint), 0}});
+  // Kept in the order of the file; of one place, in the order they were found.
+  const auto behind = std::upper_bound(faults_.begin(), faults_.end(), place, [](Place a, const WorkflowFault& b) {
+    return std::pair(a.line, a.column) < std::pair(b.place.line, b.place.column);
+  });
+  faults_.insert(behind, {place, Error{code, std::move(message), std::move(where), std::move(hint), 0}});
 }
 
-std::vector<WorkflowFault> Faults::take() {
-  std::stable_sort(faults_.begin(), faults_.end(), [](const WorkflowFault& a, const WorkflowFault& b) {
-    return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
-  });
-  return std::exchange(faults_, {});
-}
+std::vector<WorkflowFault> Faults::take() { return std::exchange(faults_, {}); }
 
 std::string did_you_mean(std::string_view typed, const std::vector<std::string>& candidates, std::string otherwise) {
   const std::string nearest = suggest(typed, candidates);
