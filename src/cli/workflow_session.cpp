@@ -64,6 +64,8 @@ class Session {
     const std::string mark = "PAWL_ROOT_RUN_UUID=" + run.writer->info().uuid.text();
     PAWL_TRY_ASSIGN(processes_, world.start_processes(run.logs + "/../reaper"));
     PAWL_TRY(refuse_survivors(mark));
+    PAWL_TRY_ASSIGN(mask_, world.start_mask());
+    services_->mask = mask_.get();
     set_entry(services_->environment, mark);
     EventLoop loop(invocation_.context().clock, processes_.get());
     loop.set_workers(8);
@@ -147,6 +149,7 @@ class Session {
   const std::unique_ptr<SignalWatch> signals_;  // after what it calls with
   std::unique_ptr<Store> store_;
   std::unique_ptr<ExecutionServices> services_;
+  std::unique_ptr<OutputMask> mask_;
   std::unique_ptr<ProcessRunner> processes_;
 };
 

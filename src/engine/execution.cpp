@@ -80,15 +80,17 @@ void Execution::tell(std::string_view type, const Node* node, Json data) {
   Json stored = Json::object();
   if (node != nullptr) stored["step"] = node->path;
   stored.update(data);
-  pending_.push_back({std::string(type), compact(stored)});
+  pending_.push_back({std::string(type), masked(compact(stored), secrets_)});
   ++events_;
   if (services_.observer != nullptr) {
+    if (!secrets_.empty()) data = Json::parse(masked(compact(data), secrets_), nullptr, false);
     pending_told_.push_back({id_.text(), std::string(type), node == nullptr ? "" : node->path, now(), std::move(data)});
   }
 }
 
 void Execution::whisper(std::string_view type, const Node* node, Json data) {
   if (services_.observer == nullptr) return;
+  if (!secrets_.empty()) data = Json::parse(masked(compact(data), secrets_), nullptr, false);
   services_.observer->on_event(
       {id_.text(), std::string(type), node == nullptr ? "" : node->path, now(), std::move(data)});
 }
@@ -143,7 +145,7 @@ std::string Execution::state_text() const {
     text += comma + compact(Json(path)) + ":" + compact(record.to_json());
     comma.assign(1, ',');
   }
-  return text + "}}";
+  return masked(text + "}}", secrets_);
 }
 
 std::vector<std::pair<std::string, StepRecord>> Execution::records() const {
@@ -316,6 +318,16 @@ Result<void> Execution::make_environment() {
     set_entry(entries, name + "=" + text);
   }
   base_environment_ = std::move(entries);
+  for (const std::string& name : workflow_->secrets) {
+    const std::string* entry = find_entry(base_environment_, name);
+    if (entry == nullptr)
+      return fail(Error{Code::invalid_variable, fmt::format("the secret '{}' is not in the environment", name), {}, fmt::format("export {}=...", name), 0});
+    secrets_.emplace_back(entry_value(*entry));
+    const std::string quoted = compact(Json(secrets_.back()));  // as it stands in JSON
+    if (quoted.size() > 2) secrets_.push_back(quoted.substr(1, quoted.size() - 2));
+  }
+  if (!secrets_.empty() && services_.mask == nullptr)
+    return fail(Code::invalid_workflow, "this program can't mask secrets");
   return {};
 }
 

@@ -26,6 +26,7 @@
 #include "engine/step_report.hpp"
 #include "ports/environment.hpp"
 #include "ports/local_files.hpp"
+#include "ports/output_mask.hpp"
 #include "ports/store.hpp"
 
 namespace pawl {
@@ -49,6 +50,7 @@ struct ExecutionServices {
   Random& random;
   LocalFiles& files;
   const HandlerRegistry& handlers;
+  OutputMask* mask = nullptr;  // may be null where no workflow has secrets
   RunObserver* observer = nullptr;               // may be null
   std::vector<std::string> environment = {};     // NAME=value, of this process
   std::string store_uri = {};                    // for $PAWL_STORE of steps
@@ -151,7 +153,7 @@ class Execution {
   void go_on(Node& node);
   void settle(Node& node, StepStatus status);
   void settle_failed(Node& node, std::string error, bool retryable);
-  void note_layers(const Node& node);
+  bool note_layers(const Node& node);
   void check_scope(Scope& scope);
   void top_ended(Scope& scope);
   void bury(std::unique_ptr<Scope> scope);
@@ -238,6 +240,7 @@ class Execution {
   std::unique_ptr<RunWriter> writer_;
   const std::string logs_;
   const Uuid uuid_;
+  std::vector<std::string> secrets_;           // values that nothing may show
   std::vector<std::string> base_environment_;  // process, env files and workflow
   std::unordered_map<std::string, StepRecord> loaded_;  // from the state, until their node takes them
   std::unique_ptr<Scope> top_;

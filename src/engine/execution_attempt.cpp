@@ -183,6 +183,14 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
   }
   spec.stderr_path = stem + ".log";
   spec.stdout_path = node.step->capture.format == CaptureFormat::none ? stem + ".log" : stem + ".out";
+  if (secrets_.empty()) return spec;
+  const bool one_file = spec.stdout_path == spec.stderr_path;
+  PAWL_TRY_ASSIGN(spec.stderr_path, services_.mask->open(spec.stderr_path, secrets_));
+  if (one_file) {
+    spec.stdout_path = spec.stderr_path;
+  } else {
+    PAWL_TRY_ASSIGN(spec.stdout_path, services_.mask->open(spec.stdout_path, secrets_));
+  }
   return spec;
 }
 
@@ -315,6 +323,9 @@ void Execution::process_ended(Node& node, const ProcessEnd& end) {
     static_cast<void>(loop_.processes()->end_all(
         fmt::format("PAWL_ATTEMPT_ID={}#{}", idempotency_key(node), node.record.starts), 2'000));
   }
+  if (!secrets_.empty()) {
+    for (const char* ending : {".log", ".out"}) services_.mask->drain(file_stem(node) + ending);
+  }
   attempt_ended(node, outcome_of(node, end));
 }
 
@@ -348,7 +359,7 @@ Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
   if (services_.files.exists(stem + ".result")) {
     const Result<std::string> text = services_.files.read(stem + ".result", kResultBytesMax);
     if (text) {
-      outcome.report = parse_report(*text, end.how == ProcessEnd::How::exited ? LastLine::finished : LastLine::may_be_cut);
+      outcome.report = parse_report(masked(*text, secrets_), end.how == ProcessEnd::How::exited ? LastLine::finished : LastLine::may_be_cut);
     } else {
       outcome.report.faults.push_back(text.error().message);
     }

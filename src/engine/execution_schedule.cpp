@@ -213,15 +213,23 @@ void Execution::settle(Node& node, StepStatus status) {
     scope.failed = true;
     if (workflow_->fail_fast) stop_running(scope, "another step failed and fail_fast is set");
   }
-  if (&scope == top_.get()) note_layers(node);
-  for (const std::size_t dependent : node.dependents) {
-    if (--scope.nodes[dependent]->blockers == 0) consider(*scope.nodes[dependent]);
+  // The end of a stage has a checkpoint of its own, so that it can be found by the stage's name.
+  const bool apart = &scope == top_.get() && note_layers(node);
+  const auto go_on = [this, &node, &scope] {
+    for (const std::size_t dependent : node.dependents) {
+      if (--scope.nodes[dependent]->blockers == 0) consider(*scope.nodes[dependent]);
+    }
+    check_scope(scope);
+  };
+  if (apart) {
+    when_durable(go_on);
+  } else {
+    go_on();
   }
-  check_scope(scope);
 }
 
-/// A stage or layer that is complete gets a checkpoint of its own kind.
-void Execution::note_layers(const Node& node) {
+/// A stage or layer that is complete gets a checkpoint of its own kind. Whether it was a stage.
+bool Execution::note_layers(const Node& node) {
   const auto all_settled = [&](const auto& belongs) {
     return std::ranges::all_of(top_->nodes, [&](const auto& other) { return !belongs(*other) || other->settled; });
   };
@@ -231,6 +239,7 @@ void Execution::note_layers(const Node& node) {
     const bool barrier = found != workflow_->stages.end() && found->type == Stage::Type::barrier;
     tell("stage_completed", nullptr, {{"stage", stage}});
     persist(barrier ? Kind::barrier : Kind::stage_complete, barrier ? Reason::barrier : Reason::stage_completed, &node);
+    return true;
   }
   const std::size_t layer = node.step->layer;
   if (workflow_->stages.empty() && all_settled([&](const Node& other) { return other.step->layer == layer; })) {
@@ -238,6 +247,7 @@ void Execution::note_layers(const Node& node) {
     if (std::ranges::count_if(top_->nodes, [&](const auto& other) { return other->step->layer == layer; }) > 1)
       persist(Kind::stage_complete, Reason::stage_completed, &node);
   }
+  return false;
 }
 
 /// Whether the scope has come to its end.
