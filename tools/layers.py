@@ -18,6 +18,7 @@ LIBRARIES = {
     "nlohmann/": "nlohmann_json::nlohmann_json",
     "sqlite3": "SQLite::SQLite3",
     "CLI/": "CLI11::CLI11",
+    "yaml-cpp/": "yaml-cpp",
 }
 C_HEADERS_OF_THE_STANDARD = {"stddef.h", "stdint.h"}
 FOLDER_LINE = re.compile(r"^\s*pawl_folder\(\s*([\w/]+)\s*(?:DEPENDS([^)]*))?\)", re.MULTILINE)

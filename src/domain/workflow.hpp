@@ -114,6 +114,7 @@ struct Step {
   std::string id;
   Place place;
   std::string name;      // for people; may be empty
+  std::string description;  // may be empty
   std::string stage;     // the stage it belongs to; may be empty
   std::size_t layer = 0; // the longest chain of needs before it, within its scope
   Work work;
@@ -174,11 +175,14 @@ struct Workflow {
   std::string file;  // absolute; empty where it did not come from a file
   std::string hash;  // "sha256:..." of the text
   std::string text;  // the YAML
+  std::string description;
   std::vector<Variable> vars;
   EnvTemplates env;
   std::vector<std::string> env_files;
   std::vector<std::string> secrets;  // names of environment variables whose values are masked
   std::optional<TextTemplate> working_dir;
+  Shell shell = Shell::sh;         // of steps that name none; they have it already
+  RetrySettings retry;             // the steps have it already
   Budget budget;
   CheckpointSettings checkpoint;
   bool fail_fast = false;

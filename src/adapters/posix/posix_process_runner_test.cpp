@@ -285,6 +285,15 @@ TEST_F(PosixProcessRunnerTest, MemoryAndTimeAreMeasured) {
   EXPECT_GT(end.cpu_us, 0U);
 }
 
+TEST_F(PosixProcessRunnerTest, ALargeRequestDoesNotCountAsTheMemoryOfLaterCommands) {
+  open();
+  const std::uint64_t before = run(spec({"true"})).memory_peak_bytes;
+  ProcessSpec large = spec({"true"});
+  large.environment.push_back("LARGE=" + std::string(60U << 20U, 'x'));
+  EXPECT_EQ(run(large).how, How::not_started);
+  EXPECT_LT(run(spec({"true"})).memory_peak_bytes, before + (20U << 20U));
+}
+
 TEST_F(PosixProcessRunnerTest, ManyCommandsRunAtOnce) {
   open();
   for (Number number = 1; number <= 500; ++number) runner_->start(number, spec({"true"}));

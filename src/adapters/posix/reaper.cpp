@@ -52,6 +52,7 @@ class Reaper {
   [[nodiscard]] bool receive() noexcept;
   [[nodiscard]] bool has_request() const noexcept;
   void handle_request() noexcept;
+  static void forget_memory_peak() noexcept;
   void start(const ReaperRequest& request, char* strings) noexcept;
   void send_signal(const ReaperRequest& request) noexcept;
   [[nodiscard]] bool reap() noexcept;
@@ -77,7 +78,8 @@ class Reaper {
   std::size_t running_count_ = 0;
   char* entries_ = nullptr;  // of /proc
   static constexpr std::size_t kEntriesBytes = 32768;
-  char left_[512] = {};  // the processes that would not die, for the lock file
+  char* left_ = nullptr;  // the processes that would not die, for the lock file
+  static constexpr std::size_t kLeftBytes = 4096;
   std::size_t left_size_ = 0;
 };
 
@@ -143,7 +145,8 @@ long Reaper::set_up() noexcept {
 
   running_ = static_cast<Running*>(raw::map_memory(sizeof(Running) * kCommandsMax, MAP_PRIVATE));
   entries_ = static_cast<char*>(raw::map_memory(kEntriesBytes, MAP_PRIVATE));
-  if (running_ == nullptr || entries_ == nullptr || !start_memory_.make()) return -ENOMEM;
+  left_ = static_cast<char*>(raw::map_memory(kLeftBytes, MAP_PRIVATE));
+  if (running_ == nullptr || entries_ == nullptr || left_ == nullptr || !start_memory_.make()) return -ENOMEM;
   return 0;
 }
 
@@ -246,7 +249,16 @@ void Reaper::handle_request() noexcept {
   if (in_.size() == 0 && in_.capacity > kKeptBytes) {
     raw::call(SYS_munmap, in_.memory, static_cast<long>(in_.capacity));
     in_ = {};
+    forget_memory_peak();
   }
+}
+
+/// A child's peak begins with that of the memory that it shares until its program runs.
+void Reaper::forget_memory_peak() noexcept {
+  const int fd = raw::open_file("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC, 0);
+  if (fd < 0) return;
+  raw::call(SYS_write, static_cast<long>(fd), "5", 1L);  // CLEAR_REFS_MM_HIWATER_RSS
+  raw::close_file(fd);
 }
 
 const char* detail_of(StartStep step, const StartedCommand& command) noexcept {
@@ -413,7 +425,7 @@ void Reaper::kill_child(pid_t pid) noexcept {
   const long group = raw::call(SYS_getpgid, static_cast<long>(pid));
   if (group > 1 && group != self_) raw::call(SYS_kill, -group, static_cast<long>(SIGKILL));
   raw::call(SYS_kill, static_cast<long>(pid), static_cast<long>(SIGKILL));
-  if (left_size_ + 24 < sizeof(left_)) {
+  if (left_size_ + 24 < kLeftBytes) {
     left_[left_size_++] = ' ';
     left_size_ = static_cast<std::size_t>(raw::put_number(left_ + left_size_, pid) - left_);
   }

@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <type_traits>
+
+#include "domain/utf8.hpp"
+#include "workflow/parse_workflow.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t kColumnsMin = 20;
+
+/// Its first line, without anything that a terminal would obey.
+std::string plain(std::string_view text) {
+  std::string out(text.substr(0, text.find('\n')));
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  }
+  if (text.find('\n') + 1 < text.size() && text.find('\n') != std::string_view::npos) out += " ...";
+  return out;
+}
+
+struct WorkText {
+  std::string operator()(const Nothing& /*nothing*/) const { return "barrier"; }
+  std::string operator()(const RunCommand& run) const { return "run " + plain(run.command.script); }
+  std::string operator()(const CallHandler& call) const { return "handler " + plain(call.name); }
+  std::string operator()(const Approve& approve) const {
+    return fmt::format("approve \"{}\"", plain(approve.prompt.source()));
+  }
+  std::string operator()(const Sleep& sleep) const { return "sleep " + plain(sleep.duration.source()); }
+  std::string operator()(const WaitFor& wait) const {
+    return wait.timeout ? fmt::format("wait for {}, at most {}", wait.signal, duration_text(*wait.timeout))
+                        : "wait for " + wait.signal;
+  }
+  std::string operator()(const Loop& loop) const {
+    const std::string until = loop.until ? " until " + plain(loop.until->text()) : "";
+    return fmt::format("loop at most {} times{}", loop.max, until);
+  }
+  std::string operator()(const Map& map) const {
+    std::string text = "map over ";
+    if (map.items_from)
+      text += plain(map.items_from->source());
+    else if (map.items && map.items->source().is_array())
+      text += fmt::format("{} items", map.items->source().size());
+    else if (map.items)
+      text += plain(text_of(map.items->source()));
+    if (map.parallel > 1) text += fmt::format(", {} at once", map.parallel);
+    return text;
+  }
+  std::string operator()(const CallWorkflow& call) const { return "workflow " + plain(call.file); }
+};
+
+class Drawing {
+ public:
+  explicit Drawing(std::size_t columns) : columns_(std::max(columns, kColumnsMin)) {}
+
+  void line(std::string text) {
+    std::size_t shown = 0;
+    std::size_t cut = text.size();
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (is_utf8_continuation(text[i])) continue;
+      if (++shown == columns_) cut = i;
+    }
+    if (shown > columns_) text = text.substr(0, cut) + "…";
+    while (!text.empty() && text.back() == ' ') text.pop_back();
+    text_ += text + "\n";
+  }
+
+  void steps(const Steps& all, const std::string& prefix) {
+    std::size_t layers = 0;
+    for (const Step& step : all) layers = std::max(layers, step.layer + 1);
+    std::vector<std::vector<const Step*>> by_layer(layers);
+    for (const Step& step : all) by_layer[step.layer].push_back(&step);
+    std::string stage;
+    for (std::size_t i = 0; i < layers; ++i) {
+      if (i > 0) line(prefix + "│");
+      layer(by_layer[i], all, prefix, stage);
+    }
+  }
+
+  [[nodiscard]] std::string take() && { return std::move(text_); }
+
+ private:
+  void layer(const std::vector<const Step*>& layer, const Steps& all, const std::string& prefix, std::string& stage) {
+    for (std::size_t i = 0; i < layer.size(); ++i) {
+      const Step& step = *layer[i];
+      if (step.stage != stage) {
+        stage = step.stage;
+        line(fmt::format("{}[{}]", prefix, plain(stage)));
+      }
+      const char* mark = layer.size() == 1 ? "●" : i == 0 ? "┌" : i + 1 == layer.size() ? "└" : "├";
+      line(fmt::format("{}{} {}", prefix, mark, step_text(step, all)));
+      inner(step, prefix + (i + 1 == layer.size() ? "  " : "│ "));
+    }
+  }
+
+  static std::string step_text(const Step& step, const Steps& all) {
+    std::string text = step.id;
+    if (!step.needed.empty()) {
+      text += " <-";
+      for (const std::size_t need : step.needed) {
+        text += (need == step.needed.front() ? " " : ", ") + (need < all.size() ? all[need].id : "?");
+      }
+    }
+    text += "  " + std::visit(WorkText(), step.work);
+    if (step.when) text += "  when " + plain(step.when->text());
+    if (step.risky) text += "  (risky)";
+    if (step.continue_on_error) text += "  (may fail)";
+    return text;
+  }
+
+  void part(std::string_view title, const Steps* steps, const std::string& prefix) {
+    if (steps == nullptr) return;
+    if (!title.empty()) line(fmt::format("{}{}:", prefix, title));
+    this->steps(*steps, prefix + "  ");
+  }
+
+  void inner(const Step& step, const std::string& prefix) {
+    if (const auto* loop = std::get_if<Loop>(&step.work)) part("", loop->steps.get(), prefix);
+    if (const auto* map = std::get_if<Map>(&step.work)) {
+      part("", map->steps.get(), prefix);
+      if (map->reduce) {
+        line(fmt::format("{}reduce: {}", prefix, std::visit(WorkText(), map->reduce->work)));
+        inner(*map->reduce, prefix + "  ");
+      }
+    }
+    if (step.confidence)
+      part(fmt::format("confidence below {}", step.confidence->below), step.confidence->then.get(), prefix);
+    part(step.rescue ? "on failure, rescue" : "on failure", step.on_failure.get(), prefix);
+  }
+
+  std::size_t columns_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string draw_workflow(const Workflow& workflow, std::size_t columns) {
+  Drawing drawing(columns);
+  drawing.line(plain(workflow.name));
+  for (const Variable& variable : workflow.vars) {
+    drawing.line(
+        fmt::format("  {}: {}", variable.name, variable.required ? "must be given" : plain(compact(variable.value))));
+  }
+  drawing.line("");
+  drawing.steps(workflow.steps, "");
+  if (workflow.on_failure) {
+    drawing.line("");
+    drawing.line("on failure:");
+    drawing.steps(*workflow.on_failure, "  ");
+  }
+  return std::move(drawing).take();
+}
+
+}  // namespace pawl

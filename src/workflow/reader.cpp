@@ -1,0 +1,386 @@
+#include "workflow/reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "domain/utf8.hpp"
+
+namespace pawl {
+namespace {
+
+/// What people write who come from other tools.
+constexpr auto kHabits = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"if", "when"},
+    {"condition", "when"},
+    {"depends_on", "needs"},
+    {"dependsOn", "needs"},
+    {"after", "needs"},
+    {"command", "run"},
+    {"cmd", "run"},
+    {"script", "run"},
+    {"environment", "env"},
+    {"cwd", "working_dir"},
+    {"dir", "working_dir"},
+    {"working-directory", "working_dir"},
+    {"variables", "vars"},
+    {"inputs", "vars"},
+    {"tasks", "steps"},
+    {"jobs", "stages"},
+    {"retries", "retry"},
+    {"foreach", "map"},
+    {"for_each", "map"},
+    {"timeout-minutes", "timeout"},
+    {"while", "loop"},
+    {"repeat", "loop"},
+    {"output", "capture"},
+    {"on_error", "on_failure"},
+    {"max_iterations", "max"},
+    {"max_parallel", "parallel"},
+    {"concurrency", "parallel"},
+    {"max_attempts", "attempts"},
+});
+
+std::string key_hint(std::string_view key, const LanguageObject& object) {
+  const std::vector<std::string> known = key_names(object);
+  for (const auto& [habit, ours] : kHabits) {
+    if (key == habit && std::find(known.begin(), known.end(), ours) != known.end()) {
+      return fmt::format("write '{}' instead of '{}'", ours, habit);
+    }
+  }
+  return did_you_mean(key, known, "the keys are " + one_of(known));
+}
+
+/// "column 7" and "line 2, column 7" of the errors of expressions, templates and commands.
+std::pair<std::size_t, std::size_t> parse_where(std::string_view where) {
+  const auto number_behind = [&](std::string_view word) {
+    std::size_t value = 0;
+    const std::size_t at = where.find(word);
+    if (at != std::string_view::npos) {
+      const std::string_view rest = where.substr(at + word.size());
+      std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    }
+    return value;
+  };
+  return {number_behind("line "), number_behind("column ")};
+}
+
+std::size_t offset_of(std::string_view text, std::size_t line, std::size_t column) {
+  std::size_t begin = 0;
+  for (std::size_t i = 1; i < line; ++i) {
+    const std::size_t end = text.find('\n', begin);
+    if (end == std::string_view::npos) break;
+    begin = end + 1;
+  }
+  // Columns count code points, from 1.
+  for (; column > 1 && begin < text.size(); --column) {
+    do ++begin;
+    while (begin < text.size() && is_utf8_continuation(text[begin]));
+  }
+  return begin;
+}
+
+/// `${a} > 1` is the expression `(a) > 1`, never text put into text. Columns stay as they are.
+std::string without_braces(std::string text) {
+  char quote = 0;
+  std::size_t open = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0) {
+      if (c == '\\' && quote == '"')
+        ++i;
+      else if (c == quote)
+        quote = 0;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '$' && i + 1 < text.size() && text[i + 1] == '{') {
+      text[i] = ' ';
+      text[++i] = '(';
+      ++open;
+    } else if (c == '}' && open > 0) {
+      text[i] = ')';
+      --open;
+    }
+  }
+  return text;
+}
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
+}  // namespace
+
+SourceLines::SourceLines(std::string_view text) : text_(text), starts_{0} {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') starts_.push_back(i + 1);
+  }
+}
+
+std::string_view SourceLines::line(std::size_t number) const {
+  if (number == 0 || number > starts_.size()) return {};
+  const std::size_t begin = starts_[number - 1];
+  const std::size_t end = number < starts_.size() ? starts_[number] - 1 : text_.size();
+  return text_.substr(begin, end - begin);
+}
+
+Place SourceLines::within(const YamlNode& scalar, std::size_t offset) const {
+  offset = std::min(offset, scalar.text.size());
+  const std::string_view text = scalar.text;
+  const std::size_t begin = offset == 0 ? 0 : text.rfind('\n', offset - 1) + 1;
+  const auto line_in_text =
+      static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n'));
+  const std::size_t end = text.find('\n', begin);
+  const std::string_view wanted = text.substr(begin, end == std::string_view::npos ? end : end - begin);
+  if (scalar.place.line == 0 || is_blank(wanted)) return scalar.place;
+  // The text of a block scalar begins on the line below its mark.
+  for (const std::size_t below : {std::size_t{0}, std::size_t{1}}) {
+    const std::size_t number = scalar.place.line + line_in_text + below;
+    const std::size_t from = below == 0 && line_in_text == 0 ? scalar.place.column - 1 : 0;
+    const std::size_t found = line(number).find(wanted, from);
+    if (found != std::string_view::npos) return {number, found + (offset - begin) + 1};
+  }
+  return scalar.place;
+}
+
+Fields::Fields(const YamlNode& node, const LanguageObject& object, std::string_view what, Faults& faults)
+    : node_(node), map_(node.is_map()) {
+  if (!map_) {
+    faults.add(node.place, fmt::format("{} must be a map, not {}", what, kind_text(node)),
+               fmt::format("its keys are {}", one_of(key_names(object))));
+    return;
+  }
+  for (const YamlMember& member : node.members) {
+    const bool known = std::any_of(object.keys.begin(), object.keys.end(),
+                                   [&](const LanguageKey& key) { return key.name == member.key; });
+    // As in Compose: a place for anchors.
+    const bool extension = &object == &language::kWorkflow && member.key.starts_with("x-");
+    if (known || extension) continue;
+    faults.add(member.key_place, fmt::format("{} has no key '{}'", what, member.key.substr(0, 100)),
+               key_hint(member.key, object));
+  }
+}
+
+Place Fields::place_of(std::string_view key) const {
+  for (const YamlMember& member : node_.members) {
+    if (member.key == key) return member.key_place;
+  }
+  return node_.place;
+}
+
+void Reader::refuse(const YamlNode& node, std::string_view key, std::string_view expected, std::string hint) const {
+  const std::string shown = node.is_scalar() ? fmt::format("'{}'", node.text.substr(0, 60)) : kind_text(node);
+  faults_.add(node.place, fmt::format("'{}' must be {}, not {}", key, expected, shown), std::move(hint));
+}
+
+std::optional<std::string> Reader::text(const YamlNode& node, std::string_view key) const {
+  if (!node.is_scalar()) {
+    refuse(node, key, "a text", node.is_map() ? "quote text that has ': ' or begins with '{'" : "");
+    return {};
+  }
+  if (is_blank(node.text)) {
+    refuse(node, key, "a text", "it is empty");
+    return {};
+  }
+  return node.text;
+}
+
+std::vector<std::pair<std::string, Place>> Reader::texts(const YamlNode& node, std::string_view key) const {
+  std::vector<std::pair<std::string, Place>> found;
+  if (!node.is_list()) {
+    if (const auto one = text(node, key)) found.emplace_back(*one, node.place);
+    return found;
+  }
+  for (const YamlPtr& item : node.items) {
+    if (const auto one = text(*item, key)) found.emplace_back(*one, item->place);
+  }
+  return found;
+}
+
+std::optional<bool> Reader::boolean(const YamlNode& node, std::string_view key) const {
+  const Json value = node.is_scalar() ? to_json(node, faults_) : Json();
+  if (value.is_boolean()) return value.get<bool>();
+  const bool yes = node.text == "yes" || node.text == "on" || node.text == "True";
+  refuse(node, key, "true or false", fmt::format("write {}: {}", key, yes ? "true" : "false"));
+  return {};
+}
+
+std::optional<std::uint64_t> Reader::whole(const YamlNode& node, std::string_view key, std::uint64_t least,
+                                           std::uint64_t most) const {
+  const Json value = node.is_scalar() ? to_json(node, faults_) : Json();
+  if (value.is_number_integer() && value.get<std::int64_t>() >= 0) {
+    const auto number = value.get<std::uint64_t>();
+    if (number >= least && number <= most) return number;
+  }
+  refuse(node, key, fmt::format("a whole number from {} to {}", least, most));
+  return {};
+}
+
+std::optional<double> Reader::number(const YamlNode& node, std::string_view key, double least, double most) const {
+  const Json value = node.is_scalar() ? to_json(node, faults_) : Json();
+  if (value.is_number()) {
+    const auto number = value.get<double>();
+    if (number >= least && number <= most) return number;
+  }
+  refuse(node, key, fmt::format("a number from {} to {}", least, most));
+  return {};
+}
+
+std::optional<Milliseconds> Reader::duration(const YamlNode& node, std::string_view key) const {
+  if (node.is_scalar()) {
+    const auto found = parse_duration(node.text);
+    if (found && found->count() > 0) return found;
+    const Json value = to_json(node, faults_);
+    if (value.is_number()) {
+      refuse(node, key, "a duration with a unit", fmt::format("write {}s", node.text.substr(0, 20)));
+      return {};
+    }
+  }
+  refuse(node, key, "a duration of more than nothing", "write it like 200ms, 30s, 2m, 24h or 1h30m");
+  return {};
+}
+
+std::optional<std::uint64_t> Reader::size_bytes(const YamlNode& node, std::string_view key) const {
+  static constexpr auto kUnits = std::to_array<std::pair<std::string_view, std::uint64_t>>({{"B", 1},
+                                                                                            {"KB", 1'000},
+                                                                                            {"MB", 1'000'000},
+                                                                                            {"GB", 1'000'000'000},
+                                                                                            {"TB", 1'000'000'000'000},
+                                                                                            {"KiB", 1ULL << 10U},
+                                                                                            {"MiB", 1ULL << 20U},
+                                                                                            {"GiB", 1ULL << 30U},
+                                                                                            {"TiB", 1ULL << 40U}});
+  std::uint64_t value = 0;
+  const std::string_view text = node.text;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (unit.starts_with(' ')) unit.remove_prefix(1);
+  for (const auto& [name, factor] : kUnits) {
+    if (error == std::errc() && unit == name && value > 0 && value < (1ULL << 53U) / factor) return value * factor;
+  }
+  refuse(node, key, "a size", "write it like 512MB or 2GiB");
+  return {};
+}
+
+std::optional<std::size_t> Reader::word(const YamlNode& node, std::string_view key,
+                                        const std::vector<std::string>& words) const {
+  const auto found = std::find(words.begin(), words.end(), node.text);
+  if (node.is_scalar() && found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  refuse(node, key, one_of(words), did_you_mean(node.text, words, ""));
+  return {};
+}
+
+void Reader::add_inner(const YamlNode& node, const Error& error, std::size_t shift) const {
+  const auto [line, column] = parse_where(error.where);
+  const std::size_t offset =
+      shift + offset_of(std::string_view(node.text).substr(std::min(shift, node.text.size())), line, column);
+  faults_.add(error.code, lines_.within(node, offset), error.message, error.hint);
+}
+
+void Reader::check_references(const YamlNode& node, const TextTemplate& text, const View& view) const {
+  for (const TextTemplate::Part& part : text.parts()) {
+    if (!part.expression) continue;
+    for (const Expression::Reference& reference : part.expression->references()) {
+      check_name(reference.path, view, vars_, lines_.within(node, offset_of(node.text, 1, reference.column)), faults_);
+    }
+  }
+}
+
+std::optional<TextTemplate> Reader::text_template(const YamlNode& node, std::string_view key, const View& view,
+                                                  TextTemplate::Unknown unknown) const {
+  if (!text(node, key)) return {};
+  auto parsed = TextTemplate::parse(node.text, *view.names, unknown);
+  if (!parsed) {
+    add_inner(node, parsed.error(), 0);
+    return {};
+  }
+  check_references(node, *parsed, view);
+  return std::move(*parsed);
+}
+
+std::optional<Expression> Reader::expression(const YamlNode& node, std::string_view key, const View& view) const {
+  if (!text(node, key)) return {};
+  std::string source = without_braces(node.text);
+  std::size_t shift = 0;
+  const std::size_t first = node.text.find_first_not_of(" \t\r\n");
+  const std::size_t last = node.text.find_last_not_of(" \t\r\n");
+  const bool lone = node.text.compare(first, 2, "${") == 0 && node.text[last] == '}' &&
+                    node.text.find("${", first + 2) == std::string::npos && node.text.find('}', first) == last;
+  if (lone) {
+    shift = first + 2;
+    source = node.text.substr(shift, last - shift);
+  }
+  auto parsed = Expression::parse(source);
+  if (!parsed) {
+    add_inner(node, parsed.error(), shift);
+    return {};
+  }
+  for (const Expression::Reference& reference : parsed->references()) {
+    const std::size_t offset = shift + offset_of(std::string_view(node.text).substr(shift), 1, reference.column);
+    check_name(reference.path, view, vars_, lines_.within(node, offset), faults_);
+  }
+  return std::move(*parsed);
+}
+
+/// Each text by itself, so that faults_ have their places.
+void Reader::check_value(const YamlNode& node, const View& view) const {
+  if (node.is_scalar() && node.text.find("${") != std::string::npos) {
+    static_cast<void>(text_template(node, "value", view, TextTemplate::Unknown::refuse));
+  }
+  for (const YamlPtr& item : node.items) check_value(*item, view);
+  for (const YamlMember& member : node.members) check_value(*member.value, view);
+}
+
+std::optional<ValueTemplate> Reader::value(const YamlNode& node, const View& view) const {
+  const std::size_t before = faults_.size();
+  check_value(node, view);
+  const Json json = to_json(node, faults_);
+  if (faults_.size() != before) return {};
+  auto parsed = ValueTemplate::parse(json, *view.names);
+  if (parsed) return std::move(*parsed);
+  faults_.add(parsed.error().code, node.place, parsed.error().message, parsed.error().hint);
+  return {};
+}
+
+std::optional<ShellCommand> Reader::command(const YamlNode& node, Shell shell, const View& view) const {
+  const auto parsed = text_template(node, "run", view, TextTemplate::Unknown::keep);
+  if (!parsed) return {};
+  auto made = to_shell_command(*parsed, shell);
+  if (made) return std::move(*made);
+  add_inner(node, made.error(), 0);
+  return {};
+}
+
+EnvTemplates Reader::env(const YamlNode& node, const View& view) const {
+  EnvTemplates env;
+  if (!node.is_map()) {
+    refuse(node, "env", "a map", "write env: { NAME: value }");
+    return env;
+  }
+  for (const YamlMember& member : node.members) {
+    if (!is_identifier(member.key)) {
+      faults_.add(member.key_place,
+                  fmt::format("'{}' can't be the name of an environment variable", member.key.substr(0, 100)),
+                  "use letters, digits and '_'");
+    } else if (member.key.starts_with("PAWL_")) {
+      faults_.add(member.key_place, fmt::format("the variable '{}' is Pawl's own", member.key),
+                  "choose a name without PAWL_");
+    } else if (member.value->is_scalar() && member.value->text.empty()) {
+      env.emplace_back(member.key, TextTemplate());
+    } else if (!member.value->is_scalar()) {
+      refuse(*member.value, member.key, "a text", member.value->is_null() ? "write \"\" for an empty one" : "");
+    } else if (auto parsed = TextTemplate::parse(member.value->text, *view.names, TextTemplate::Unknown::refuse)) {
+      check_references(*member.value, *parsed, view);
+      env.emplace_back(member.key, std::move(*parsed));
+    } else {
+      add_inner(*member.value, parsed.error(), 0);
+    }
+  }
+  return env;
+}
+
+void Reader::check_sleep(const YamlNode& node, const TextTemplate& sleep) const {
+  const bool constant = std::none_of(sleep.parts().begin(), sleep.parts().end(),
+                                     [](const TextTemplate::Part& part) { return part.expression.has_value(); });
+  if (constant) static_cast<void>(duration(node, "sleep"));
+}
+
+}  // namespace pawl

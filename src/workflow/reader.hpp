@@ -1,0 +1,89 @@
+// Values of the file by type. Every reader adds a fault and answers nothing where the value does not fit.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workflow/language.hpp"
+#include "workflow/names.hpp"
+#include "workflow/yaml_tree.hpp"
+
+namespace pawl {
+
+/// The lines of the file, for exact places inside of scalars.
+class SourceLines {
+ public:
+  explicit SourceLines(std::string_view text);
+  /// Where byte `offset` of the scalar stands; the scalar's own place where that can't be told.
+  [[nodiscard]] Place within(const YamlNode& scalar, std::size_t offset) const;
+
+ private:
+  [[nodiscard]] std::string_view line(std::size_t number) const;  // from 1
+  std::string_view text_;
+  std::vector<std::size_t> starts_;
+};
+
+/// A map of the file whose keys are those of `object`; others are faults with a suggestion.
+class Fields {
+ public:
+  Fields(const YamlNode& node, const LanguageObject& object, std::string_view what, Faults& faults);
+  /// Null where the key is not there.
+  [[nodiscard]] const YamlNode* find(std::string_view key) const { return map_ ? node_.find(key) : nullptr; }
+  [[nodiscard]] Place place_of(std::string_view key) const;
+  [[nodiscard]] bool is_map() const { return map_; }
+  [[nodiscard]] Place place() const { return node_.place; }
+
+ private:
+  const YamlNode& node_;
+  bool map_;
+};
+
+class Reader {
+ public:
+  /// `vars`: the declared variables.
+  Reader(Faults& faults, const SourceLines& lines, std::vector<std::string> vars)
+      : faults_(faults), lines_(lines), vars_(std::move(vars)) {}
+
+  // Plain values. `key` stands in messages.
+  [[nodiscard]] std::optional<std::string> text(const YamlNode& node, std::string_view key) const;
+  /// A list of texts, or one text.
+  [[nodiscard]] std::vector<std::pair<std::string, Place>> texts(const YamlNode& node, std::string_view key) const;
+  [[nodiscard]] std::optional<bool> boolean(const YamlNode& node, std::string_view key) const;
+  [[nodiscard]] std::optional<std::uint64_t> whole(const YamlNode& node, std::string_view key, std::uint64_t least,
+                                                   std::uint64_t most) const;
+  [[nodiscard]] std::optional<double> number(const YamlNode& node, std::string_view key, double least,
+                                             double most) const;
+  [[nodiscard]] std::optional<Milliseconds> duration(const YamlNode& node, std::string_view key) const;
+  [[nodiscard]] std::optional<std::uint64_t> size_bytes(const YamlNode& node, std::string_view key) const;
+  /// The index of the word.
+  [[nodiscard]] std::optional<std::size_t> word(const YamlNode& node, std::string_view key,
+                                                const std::vector<std::string>& words) const;
+
+  // Texts with names in them, checked against `view`.
+  [[nodiscard]] std::optional<TextTemplate> text_template(const YamlNode& node, std::string_view key, const View& view,
+                                                          TextTemplate::Unknown unknown) const;
+  [[nodiscard]] std::optional<Expression> expression(const YamlNode& node, std::string_view key,
+                                                     const View& view) const;
+  [[nodiscard]] std::optional<ValueTemplate> value(const YamlNode& node, const View& view) const;
+  [[nodiscard]] std::optional<ShellCommand> command(const YamlNode& node, Shell shell, const View& view) const;
+  [[nodiscard]] EnvTemplates env(const YamlNode& node, const View& view) const;
+
+  /// A duration that is known now must be one.
+  void check_sleep(const YamlNode& node, const TextTemplate& sleep) const;
+
+  [[nodiscard]] Faults& faults() const { return faults_; }
+
+ private:
+  void refuse(const YamlNode& node, std::string_view key, std::string_view expected, std::string hint = {}) const;
+  void check_references(const YamlNode& node, const TextTemplate& text, const View& view) const;
+  void add_inner(const YamlNode& node, const Error& error, std::size_t shift) const;
+  void check_value(const YamlNode& node, const View& view) const;
+
+  Faults& faults_;
+  const SourceLines& lines_;
+  std::vector<std::string> vars_;
+};
+
+}  // namespace pawl

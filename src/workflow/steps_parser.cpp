@@ -1,0 +1,273 @@
+#include "workflow/steps_parser.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/hash.hpp"
+#include "domain/text_template.hpp"
+
+namespace pawl {
+namespace {
+
+/// The ids inside of loops and maps of `step`, each with `around`. Depth is bounded by the tree's.
+void collect_inner(const YamlNode& step, const std::string& around,
+                   std::map<std::string, std::string, std::less<>>& inner) {
+  const YamlNode* steps = step.find("steps");
+  if (steps == nullptr) return;
+  for (const YamlPtr& item : steps->items) {
+    const YamlNode* id = item->find("id");
+    if (id != nullptr && id->is_scalar()) inner.emplace(id->text, around);
+    collect_inner(*item, around, inner);
+  }
+}
+
+std::string whereabouts(const std::string& id, const Scope& scope, const View& outer) {
+  if (const auto found = scope.inner.find(id); found != scope.inner.end()) {
+    return fmt::format("it is inside of '{}', which can be needed instead", found->second);
+  }
+  for (const Frame& frame : outer.frames) {
+    if (frame.scope->index.contains(id)) return "it is outside of this list of steps";
+  }
+  return {};
+}
+
+}  // namespace
+
+ParsedSteps StepsParser::parse(const YamlNode& node, std::string_view key, const View& outer) {
+  if (!node.is_list() || node.items.empty()) {
+    reader_.faults().add(
+        node.place,
+        fmt::format("'{}' must be a list of steps, not {}", key, node.is_list() ? "an empty one" : kind_text(node)),
+        "write '- run: ./script.sh' below it");
+    return {};
+  }
+  return parse(entries_of(node), {Stage{}}, outer);
+}
+
+ParsedSteps StepsParser::parse(const std::vector<StepEntry>& entries, const std::vector<Stage>& stages,
+                               const View& outer) {
+  Outline all;
+  outline(all, entries);
+  return finish(all, stages, 0, outer);
+}
+
+ParsedSteps StepsParser::parse_added(const std::vector<StepEntry>& entries, const Steps& siblings, std::size_t after,
+                                     const View& outer) {
+  Outline all;
+  for (const Step& sibling : siblings) {
+    const std::size_t index = all.entries.size();
+    all.scope->ids.push_back(sibling.id);
+    all.scope->index.emplace(sibling.id, index);
+    if (!sibling.capture.alias.empty()) all.scope->aliases.emplace(sibling.capture.alias, index);
+    all.entries.push_back({nullptr, 0, sibling.id, sibling.place});
+    OrderEntry order;
+    order.id = sibling.id;
+    order.fixed_after = sibling.after;
+    all.order.push_back(std::move(order));
+  }
+  outline(all, entries);
+  if (all.order.size() > siblings.size() && !all.order[siblings.size()].needs) {
+    all.order[siblings.size()].fixed_after = std::vector<std::size_t>{after};
+  }
+  return finish(all, {Stage{}}, siblings.size(), outer);
+}
+
+std::vector<StepEntry> StepsParser::entries_of(const YamlNode& node) {
+  std::vector<StepEntry> entries;
+  for (const YamlPtr& item : node.items) entries.push_back({item.get(), 0, {}, item->place});
+  return entries;
+}
+
+void StepsParser::outline(Outline& outline, const std::vector<StepEntry>& entries) {
+  for (const StepEntry& entry : entries) {
+    if (inherited_.steps_left == 0) {
+      reader_.faults().add(entry.place, fmt::format("more than {} steps", kStepsMax),
+                           "work on many items with 'map', whose 'items_from' is streamed");
+      return;
+    }
+    --inherited_.steps_left;
+    outline_step(outline, entry);
+  }
+}
+
+std::string StepsParser::step_id(const StepEntry& entry, std::size_t position) const {
+  std::string derived = entry.given_id.empty() ? fmt::format("step-{}", position + 1) : entry.given_id;
+  const YamlNode* id = entry.node == nullptr ? nullptr : entry.node->find("id");
+  if (id == nullptr) return derived;
+  if (!id->is_scalar() || !is_step_id(id->text)) {
+    reader_.faults().add(
+        id->place, fmt::format("'{}' can't be a step's id", id->is_scalar() ? id->text.substr(0, 100) : kind_text(*id)),
+        "begin with a letter, go on with letters, digits, '_' and '-', at most 64");
+    return derived;
+  }
+  if (!entry.given_id.empty() && id->text != entry.given_id) {
+    reader_.faults().add(id->place, fmt::format("this step's id is always '{}'", entry.given_id), "remove the id");
+    return derived;
+  }
+  return id->text;
+}
+
+void StepsParser::outline_step(Outline& outline, const StepEntry& entry) {
+  Scope& scope = *outline.scope;
+  if (entry.node != nullptr && !entry.node->is_map()) {
+    const bool command = entry.node->is_scalar();
+    reader_.faults().add(
+        entry.place, fmt::format("a step must be a map, not {}", kind_text(*entry.node)),
+        command ? fmt::format("write '- run: {}'", entry.node->text.substr(0, 60)) : "write '- run: ./script.sh'");
+    return;
+  }
+  const std::size_t index = outline.entries.size();
+  OrderEntry order;
+  order.id = step_id(entry, index);
+  order.place = entry.place;
+  order.stage = entry.stage;
+  const auto [same, fresh] = scope.index.emplace(order.id, index);
+  if (!fresh) {
+    const Place first = outline.entries[same->second].place;
+    const YamlNode* id = entry.node == nullptr ? nullptr : entry.node->find("id");
+    reader_.faults().add(id == nullptr ? entry.place : id->place,
+                         fmt::format("the step id '{}' is taken already{}", order.id,
+                                     first.line > 0 ? fmt::format(", in line {}", first.line) : ""),
+                         "ids are unique within a list of steps: choose another one");
+  }
+  scope.ids.push_back(order.id);
+  if (entry.node != nullptr) {
+    if (const YamlNode* needs = entry.node->find("needs")) {
+      if (!entry.given_id.empty()) {
+        reader_.faults().add(needs->place, fmt::format("'{}' can't have needs", entry.given_id),
+                             "it runs when its map is done");
+      } else {
+        order.needs = reader_.texts(*needs, "needs");
+      }
+    }
+    declare_alias(outline, *entry.node, index);
+    collect_inner(*entry.node, order.id, scope.inner);
+  }
+  outline.entries.push_back(entry);
+  outline.order.push_back(std::move(order));
+}
+
+void StepsParser::declare_alias(Outline& outline, const YamlNode& step, std::size_t index) {
+  const YamlNode* capture = step.find("capture");
+  const YamlNode* alias = capture != nullptr && capture->is_map() ? capture->find("as") : capture;
+  if (alias == nullptr || !alias->is_scalar()) return;  // its type is checked when the step is read
+  const std::string& name = alias->text;
+  if (!is_identifier(name)) {
+    reader_.faults().add(alias->place, fmt::format("'{}' can't be the name of a captured value", name.substr(0, 100)),
+                         "begin with a letter, go on with letters, digits and '_'");
+    return;
+  }
+  if (reserved_names().contains(name)) {
+    reader_.faults().add(alias->place, fmt::format("'{}' is a name of Pawl's own", name),
+                         fmt::format("choose another one, such as {}_output", name));
+    return;
+  }
+  const auto [same, fresh] = inherited_.aliases.emplace(name, alias->place);
+  if (!fresh) {
+    reader_.faults().add(alias->place,
+                         fmt::format("the name '{}' is captured already{}", name,
+                                     same->second.line > 0 ? fmt::format(", in line {}", same->second.line) : ""),
+                         "captured names are unique in a file: choose another one");
+    return;
+  }
+  outline.scope->aliases.emplace(name, index);
+}
+
+ParsedSteps StepsParser::finish(const Outline& outline, const std::vector<Stage>& stages, std::size_t first,
+                                const View& outer) {
+  std::vector<Stage::Type> types;
+  for (const Stage& stage : stages) types.push_back(stage.type);
+  Order order = order_steps(
+      outline.order, types, [&](const std::string& id) { return whereabouts(id, *outline.scope, outer); },
+      reader_.faults());
+  if (order.acyclic) outline.scope->precedence = std::move(order.precedence);
+  const View inside = outer.inside({outline.scope, std::nullopt, Frame::Own::hidden});
+  Steps steps;
+  for (std::size_t i = first; i < outline.entries.size(); ++i) {
+    steps.push_back(step(outline.entries[i], outline.order[i].id, inside.at(i)));
+    steps.back().after = std::move(order.after[i]);
+    steps.back().needed = std::move(order.needed[i]);
+    steps.back().layer = order.layer[i];
+    steps.back().stage = stages[outline.entries[i].stage].id;
+  }
+  return {std::make_shared<const Steps>(std::move(steps)), outline.scope};
+}
+
+Step StepsParser::step(const StepEntry& entry, const std::string& id, const View& view) {
+  Step step;
+  step.id = id;
+  step.place = entry.place;
+  step.retry = inherited_.retry;
+  if (entry.node == nullptr) {
+    step.definition_hash = to_hex(sha256("barrier ", id));
+    return step;
+  }
+  step.definition_hash = to_hex(sha256(canonical_text(*entry.node)));
+  const Fields fields(*entry.node, language::kStep, fmt::format("step '{}'", id), reader_.faults());
+  const auto kind_key = kind(fields);
+  if (kind_key) step.work = work(*kind_key, fields, view);
+  step.capture = capture(fields, step.work);
+  settings(step, fields, view);
+  consequences(step, fields, view);
+  return step;
+}
+
+std::optional<std::string_view> StepsParser::kind(const Fields& fields) const {
+  std::optional<std::string_view> found;
+  for (const std::string_view key : kind_keys()) {
+    if (fields.find(key) == nullptr) continue;
+    if (found) {
+      reader_.faults().add(fields.place_of(key),
+                           fmt::format("a step does one thing, and this one has both '{}' and '{}'", *found, key),
+                           "make two steps of it");
+      return {};
+    }
+    found = key;
+  }
+  if (!found) {
+    const std::vector<std::string> keys(kind_keys().begin(), kind_keys().end());
+    reader_.faults().add(fields.place(), "this step does nothing", "give it one of " + one_of(keys));
+    return {};
+  }
+  check_companions(fields, *found);
+  return found;
+}
+
+void StepsParser::check_companions(const Fields& fields, std::string_view kind) const {
+  const auto only_with = [&](std::string_view key, std::initializer_list<std::string_view> kinds) {
+    if (fields.find(key) == nullptr || std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
+    reader_.faults().add(fields.place_of(key), fmt::format("'{}' does not go with '{}'", key, kind),
+                         "it goes with " + one_of({kinds.begin(), kinds.end()}));
+  };
+  only_with("with", {"handler", "workflow"});
+  only_with("steps", {"loop", "map"});
+  only_with("reduce", {"map"});
+  only_with("shell", {"run"});
+  if (fields.find("rescue") != nullptr && fields.find("on_failure") == nullptr) {
+    reader_.faults().add(fields.place_of("rescue"), "'rescue' does not go without 'on_failure'",
+                         "add the steps that rescue it");
+  }
+}
+
+Capture StepsParser::capture(const Fields& fields, const Work& work) const {
+  Capture capture;
+  const YamlNode* node = fields.find("capture");
+  if (node == nullptr) return capture;
+  capture.format = CaptureFormat::text;
+  if (node->is_scalar()) {
+    capture.alias = node->text;
+    return capture;
+  }
+  const Fields settings(*node, language::kCapture, "'capture'", reader_.faults());
+  if (const YamlNode* alias = settings.find("as")) capture.alias = reader_.text(*alias, "as").value_or("");
+  if (const YamlNode* format = settings.find("format")) {
+    if (!std::holds_alternative<RunCommand>(work) && !std::holds_alternative<Nothing>(work)) {
+      reader_.faults().add(settings.place_of("format"), "only a command's output has a format", "leave 'format' out");
+    }
+    static constexpr std::array kFormats = {CaptureFormat::text, CaptureFormat::json, CaptureFormat::lines};
+    if (const auto word = reader_.word(*format, "format", {"text", "json", "lines"})) capture.format = kFormats[*word];
+  }
+  return capture;
+}
+
+}  // namespace pawl
