@@ -4,6 +4,7 @@
     tests/e2e/examples_test.py --pawl build/release/pawl [unittest arguments]
 """
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -59,7 +60,8 @@ class ExampleTest(unittest.TestCase):
                     self.assertLess(time.monotonic(), until, f"it does not come far enough:\n{told}")
                     time.sleep(0.005)
             finally:
-                os.killpg(process.pid, signal.SIGKILL)  # a script with the `pawl` that it is calling
+                with contextlib.suppress(ProcessLookupError):  # a script goes with the `pawl` that it is calling
+                    os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
 
     def log(self) -> list[str]:
