@@ -161,6 +161,7 @@ void Execution::item_ended(Node& node, std::uint64_t index) {
   if (scope.failed) progress.failed.add(index);
   touch(node);
   tell(scope.failed ? "item_failed" : "item_completed", &node, std::move(data));
+  persist(Kind::step_complete, Reason::after_step, &node);
   ++run.unsaved;
   const bool failed = scope.failed;
   bury(std::move(found->second));
