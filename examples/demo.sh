@@ -47,7 +47,7 @@ started=$(wc -l <work.log)
 
 say 'What does Pawl know about it? Everything that was acknowledged.'
 printf '  $ pawl show book\n'
-"$pawl" show book | indent
+"$pawl" show book 2>&1 | indent
 recorded=$("$pawl" restore book | sed -n 's/.*"done":"\([^"]*\)".*/\1/p')
 known=$(for range in $(printf '%s' "$recorded" | tr ',' ' '); do seq "${range%-*}" "${range#*-}"; done)
 [ -n "$known" ] || fail 'no page is recorded as completed'

@@ -242,6 +242,19 @@ class ShellScript(ExampleTest):
         self.assertEqual(self.log(), self.ALL[:3] + ["sending", "sending", "sent"])
 
 
+class Worker(ExampleTest):
+    def test_a_killed_worker_goes_on_behind_its_last_checkpoint(self) -> None:
+        self.work = self.folder
+        command = [str(EXAMPLES / "worker.sh"), str(PAWL), "sums", "40", str(self.folder / "done")]
+        done = self.folder / "done"
+        self.kill_when(command, lambda: done.exists() and done.read_text(encoding="utf-8").count("\n") >= 10)
+        self.command(*command)
+        units = [int(line.split()[0]) for line in done.read_text(encoding="utf-8").splitlines()]
+        self.assertEqual(units, sorted(set(units)))  # the kill may have come between a save and its note
+        self.assertGreaterEqual(len(units), 39)
+        self.assertEqual(self.state("sums"), {"unit": 40, "total": sum(unit * unit for unit in range(41))})
+
+
 class Demo(ExampleTest):
     def test_finds_that_nothing_was_lost(self) -> None:
         self.work = self.folder
