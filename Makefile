@@ -35,7 +35,7 @@ build: ## Compile build/release/pawl
 	tests=; [ -e build/release/CMakeCache.txt ] || tests=-DPAWL_TESTS=OFF
 	$(call compile,release,'"$$tests"',--target pawl)
 
-demo: build ## See it save, crash and restore
+demo: build ## See a workflow that is killed in the middle go on
 	@examples/demo.sh
 
 test: ## Run all tests: the gate of every change
