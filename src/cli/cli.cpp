@@ -122,9 +122,21 @@ std::string default_hint(const Error& error) {
   }
 }
 
+/// Line breaks stay: lists and differences are easier to read.
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  while (true) {
+    const std::size_t end = text.find('\n');
+    out += printable(text.substr(0, end));
+    if (end == std::string_view::npos) return out;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
 int report(CliContext& context, Error error, bool json) {
   error = with_hint(error, default_hint(error));
-  std::string text = fmt::format("pawl: {}: {}", code_text(error.code), printable(error.message));
+  std::string text = fmt::format("pawl: {}: {}", code_text(error.code), printable_lines(error.message));
   if (!error.where.empty()) text += fmt::format(" ({})", printable(error.where));
   text += fmt::format("\nhint: {}\n", printable(error.hint));
   if (json) text += error_json(error) + "\n";

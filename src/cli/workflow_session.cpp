@@ -119,6 +119,8 @@ class Session {
     switch (state.status) {
       case RunStatus::completed: return {};
       case RunStatus::failed:
+        if (state.error.ends_with("rejected") || state.error.find(": rejected: ") != std::string::npos)
+          return fail(Error{Code::run_failed, fmt::format("run {} failed: {}", run, state.error), {}, "a rejection is final: change what was rejected and start a new run", 0});
         return fail(Error{Code::run_failed, fmt::format("run {} failed: {}", run, state.error), {}, fmt::format("mend it, then `pawl resume {}`; `pawl logs {}` shows what it printed", run, run), 0});
       case RunStatus::waiting: return waiting(execution);
       case RunStatus::cancelled: return fail(Error{Code::run_cancelled, fmt::format("run {} was cancelled: {}", run, state.error), {}, "start a new run", 0});

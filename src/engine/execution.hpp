@@ -141,6 +141,7 @@ class Execution {
   }
   [[nodiscard]] Timestamp now() const { return services_.clock.now(); }
   void run_interval();
+  void arm_workflow_timeout();
   void watch_memory();
 
   // Scheduling (execution_schedule.cpp).
@@ -151,6 +152,7 @@ class Execution {
   [[nodiscard]] std::optional<std::string> reason_to_skip(Node& node, bool& runs);
   void begin(Node& node);
   void go_on(Node& node);
+  void stop_at(Node& node);
   void settle(Node& node, StepStatus status);
   void settle_failed(Node& node, std::string error, bool retryable);
   bool note_layers(const Node& node);
@@ -278,6 +280,8 @@ class Execution {
   Hold hold_ = Hold::none;
   std::string hold_why_;
   bool budget_reached_ = false;
+  std::string breakpoint_after_;  // the step behind which the run stops; empty: none
+  bool timed_out_ = false;        // the workflow's own timeout
   bool finishing_ = false;  // its end is decided
   bool over_ = false;
   bool asked_ = false;

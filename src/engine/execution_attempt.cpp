@@ -405,7 +405,6 @@ void Execution::attempt_ended(Node& node, Outcome outcome) {
   const std::int64_t took_us = services_.clock.monotonic_us() - node.attempt_began_us;
   const auto took_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(took_us, 0)) / 1000;
   node.record.duration_ms += took_ms;
-  state_.spent_ms += took_ms;
   use_report(node, outcome.report);
   const bool stopped = hold_ == Hold::interrupt || hold_ == Hold::cancel;
   if (!outcome.ok && (stopped || finishing_)) {

@@ -67,6 +67,14 @@ void Execution::begin_map(Node& node) {
   node.map = std::make_unique<MapRun>();
   node.map->map = &std::get<Map>(node.step->work);
   const bool fresh = !node.record.map;
+  if (!fresh && node.retries_items) {  // the map had failed: so are the items that made it fail
+    MapProgress& progress = *node.record.map;
+    for (const auto& [first, last] : progress.failed.ranges()) {
+      for (std::uint64_t index = first; index <= last; ++index) progress.done.remove(index);
+    }
+    progress.failed = {};
+    progress.trips = 0;
+  }
   const Result<void> opened = open_items(node);
   if (!opened) {
     if (opened.error().code == Code::items_changed) refusal_ = opened.error();
