@@ -234,6 +234,14 @@ class Execution {
   [[nodiscard]] Result<Json> map_output(const Node& node) const;
   [[nodiscard]] Result<void> for_each_result(const Node& node, const std::function<Result<void>(Json)>& use) const;
 
+  // Worktrees (execution_worktree.cpp).
+  [[nodiscard]] std::string worktree_of(const Node& node) const;
+  void run_git(const Node& node, const char* script, const std::string& tree, std::function<void(std::optional<std::string> error)> then);
+  void prepare_worktree(Node& node, std::function<void()> then);
+  void commit_worktree(Node& node, const std::string& tree, std::function<void(std::optional<std::string> error)> then);
+  void merge_step_worktree(Node& node, std::function<void()> then);
+  void merge_items(Node& node, std::uint64_t from, std::function<void()> then);
+
   const ExecutionServices& services_;
   EventLoop& loop_;
   const RunId id_;

@@ -104,7 +104,11 @@ void Execution::launch(Node& node) {
   node.attempt_began_us = services_.clock.monotonic_us();
   whisper("attempt_started", &node, {{"attempt", node.record.attempts + 1}});
   if (std::holds_alternative<CallHandler>(node.step->work)) return launch_handler(node);
-  launch_command(node);
+  prepare_worktree(node, [this, &node] {
+    if (!held()) return launch_command(node);
+    --attempts_running_;
+    --node.record.starts;
+  });
 }
 
 Result<std::vector<std::string>> Execution::step_environment(const Node& node, const NodeNames& names) {
@@ -171,10 +175,11 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
   PAWL_TRY(write_input(node, names, arguments));
   ProcessSpec spec;
   spec.environment = std::move(entries);
-  spec.working_dir = state_.working_dir;
+  const std::string tree = worktree_of(node);
+  spec.working_dir = tree.empty() ? state_.working_dir : tree;
   if (node.step->working_dir) {
     PAWL_TRY_ASSIGN(const std::string folder, node.step->working_dir->render(names));
-    spec.working_dir = services_.files.absolute(folder, state_.working_dir);
+    spec.working_dir = services_.files.absolute(folder, spec.working_dir);
   }
   if (command.shell == Shell::bash) {
     spec.argv = {"bash", "-eo", "pipefail", "-c", command.command.script};
@@ -445,7 +450,7 @@ void Execution::attempt_succeeded(Node& node, Outcome& outcome) {
       settle_failed(node, "what was to be done about its low confidence failed", false);
     });
   }
-  complete(node);
+  merge_step_worktree(node, [this, &node] { complete(node); });
 }
 
 void Execution::complete(Node& node) { settle(node, StepStatus::completed); }

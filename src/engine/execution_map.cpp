@@ -229,7 +229,11 @@ void Execution::check_map(Node& node) {
   if (run.stopped) return settle_failed(node, run.error.empty() ? "too many items failed" : run.error, false);
   if (progress.done.count() < run.total) return;
   run.reducing = true;
-  map_items_done(node);
+  if (node.step->isolation != Isolation::worktree) return map_items_done(node);
+  merge_items(node, 0, [this, &node] {
+    if (node.map->stopped) return settle_failed(node, node.map->error, false);
+    map_items_done(node);
+  });
 }
 
 void Execution::map_items_done(Node& node) {
