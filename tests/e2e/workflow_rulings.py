@@ -138,7 +138,10 @@ def dollar_braces_of_the_shell_stay_the_shells(case):
     case.run("""
       vars: { a: one }
       steps:
-      - {id: a, run: "X=two; echo \"${vars.a} ${X} ${Y:-three}\" '$${vars.a}'", capture: {format: text}}
+      - id: a
+        run: |
+          X=two; echo "${vars.a} ${X} ${Y:-three}" '$${vars.a}'
+        capture: {format: text}
     """)
     equal(case.output("a"), "one two three ${vars.a}")
 
