@@ -294,7 +294,14 @@ void LivePicture::item_failed(const RunEvent& event, Moment) {
   ++map.failed;
   ++map.failures_shown;
   if (map.failures_shown <= kItemFailuresShown) {
-    settle(headed(Colour::red, mark("✗", "x"), fmt::format("{}[{}]", row->label, index)).add(Colour::red, printable(text_in(event, "error"))));
+    std::string label = fmt::format("{}[{}]", row->label, index);
+    std::string error = printable(text_in(event, "error"));
+    // The error names the step inside, which says more than the item.
+    if (const std::size_t colon = error.find(": "); colon != std::string::npos && error.starts_with(fmt::format("{}[{}].", printable(event.step), index))) {
+      label += error.substr(error.find("]."), colon - error.find("].")).substr(1);
+      error.erase(0, colon + 2);
+    }
+    settle(headed(Colour::red, mark("✗", "x"), label).add(Colour::red, error));
     if (const auto item = map.running.find(index); item != map.running.end()) settle_log(item->second.log, kRetryLogLines);
   } else if (map.failures_shown == kItemFailuresShown + 1) {
     settle(headed(Colour::red, mark("✗", "x"), row->label).add("further failed items are only counted here"));

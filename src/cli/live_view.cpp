@@ -52,7 +52,10 @@ class LiveView final : public RunView {
   void show(const std::vector<TerminalLine>& lines) {
     const std::size_t columns = std::max(terminal_.size().columns, kColumnsMin);
     std::string text = back(columns);
-    for (const TerminalLine& line : picture_.take_settled()) text += line.text(terminal_.style) + "\x1b[K\n";
+    const std::vector<TerminalLine> settled = picture_.take_settled();
+    // Erased before, not behind each: a line may be as wide as the terminal, or wider.
+    if (!settled.empty()) text += "\x1b[J";
+    for (const TerminalLine& line : settled) text += line.text(terminal_.style) + "\n";
     widths_.clear();
     for (const TerminalLine& line : lines) {
       text += line.text(terminal_.style, columns - 1) + "\x1b[K\n";
