@@ -52,9 +52,12 @@ struct Command {
 [[nodiscard]] Command add_restore(CLI::App& root);
 [[nodiscard]] Command add_list(CLI::App& root);
 [[nodiscard]] Command add_show(CLI::App& root);
+[[nodiscard]] Command add_logs(CLI::App& root);
 [[nodiscard]] Command add_diff(CLI::App& root);
 [[nodiscard]] Command add_fsck(CLI::App& root);
 [[nodiscard]] Command add_explain(CLI::App& root);
+[[nodiscard]] Command add_help(CLI::App& root);
+[[nodiscard]] Command add_version(CLI::App& root);
 
 inline constexpr const char* kWorkflowGroup = "Running workflows";
 inline constexpr const char* kCheckpointGroup = "Checkpoints";

@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "cli/run_view.hpp"
+#include "cli/terminal_text.hpp"
 #include "engine/environment_entries.hpp"
 #include "workflow/parse_workflow.hpp"
 
@@ -69,7 +70,7 @@ class Session {
     set_entry(services_->environment, mark);
     EventLoop loop(invocation_.context().clock, processes_.get());
     loop.set_workers(8);
-    view_->begin(run.id, *run.workflow);
+    view_->begin(run.id, *run.workflow, run.state);
     Execution execution(*services_, loop, std::move(run));
     listen([&](int signal) { pass_on(loop, execution, signal); });
     execution.start();
@@ -201,14 +202,15 @@ Result<void> start_workflow(const Invocation& invocation, const NewRun& run, con
   Session session(invocation, options);
   PAWL_TRY(session.open());
   PAWL_TRY_ASSIGN(OpenedRun opened, open_new(session.services(), run));
-  if (!invocation.json()) {
+  const bool plain = !invocation.json() && !shows_live(invocation);  // the live picture says these itself
+  if (plain) {
     invocation.print(run.id.text() + "\n");
     static_cast<void>(invocation.context().out.flush());
   }
   const std::int64_t began_us = invocation.context().clock.monotonic_us();
   PAWL_TRY(session.execute(std::move(opened)));
   const std::int64_t took_us = invocation.context().clock.monotonic_us() - began_us;
-  if (!invocation.json()) invocation.print(fmt::format("run {} completed in {}\n", run.id.text(), duration_text(Milliseconds(took_us / 1000))));
+  if (plain) invocation.print(fmt::format("run {} completed in {}\n", run.id.text(), elapsed_text(took_us / 1000)));
   return {};
 }
 
@@ -220,7 +222,7 @@ Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& 
   const std::string spared = spent_text(resumption);
   const Result<void> ended = session.execute(std::move(resumption.run));
   if (!invocation.json()) {
-    if (ended) invocation.print(fmt::format("run {} completed\n", request.id.text()));
+    if (ended && !shows_live(invocation)) invocation.print(fmt::format("run {} completed\n", request.id.text()));
     invocation.print(spared + "\n");
   }
   return ended;

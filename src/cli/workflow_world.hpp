@@ -32,6 +32,7 @@ struct WorkflowWorld {
   std::function<std::unique_ptr<SignalWatch>(std::function<void(int)> on_signal)> watch_signals = {};
   std::function<void(int)> leave = {};                   // ends the program at once, with this status
   std::function<std::size_t()> columns = {};             // of the terminal
+  std::function<std::size_t()> rows = {};
   std::function<std::uint64_t()> resident_bytes = {};
 };
 

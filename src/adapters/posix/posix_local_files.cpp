@@ -108,6 +108,12 @@ std::uint64_t PosixLocalFiles::size(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
+Timestamp PosixLocalFiles::modified(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  return Timestamp{static_cast<std::int64_t>(info.st_mtim.tv_sec) * 1'000'000 + info.st_mtim.tv_nsec / 1000};
+}
+
 Result<std::string> PosixLocalFiles::read(const std::string& path, std::uint64_t bytes_max) {
   PAWL_TRY_ASSIGN(const PosixFd fd, open_file(path, O_RDONLY, PosixCall::open_existing));
   struct stat info {};

@@ -55,6 +55,12 @@ std::size_t terminal_columns() {
   return size.ws_col;
 }
 
+std::size_t terminal_rows() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return 24;
+  return size.ws_row;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -82,6 +88,7 @@ int main(int argc, char** argv) {
   workflows.watch_signals = pawl::watch_signals;
   workflows.leave = [](int status) { std::_Exit(status); };
   workflows.columns = terminal_columns;
+  workflows.rows = terminal_rows;
   workflows.resident_bytes = pawl::resident_bytes;
   pawl::cli::CliContext context{
       .in = std::cin,
