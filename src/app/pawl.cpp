@@ -27,7 +27,7 @@ Pawl& Pawl::operator=(Pawl&&) noexcept = default;
 Pawl::~Pawl() = default;
 
 Result<Pawl> Pawl::open(std::string_view folder, const OpenOptions& options) {
-  PAWL_TRY_ASSIGN(std::unique_ptr<Store> store, open_store(folder, options, Usage::service));
+  PAWL_TRY_ASSIGN(std::unique_ptr<Store> store, open_store(folder, options, StoreUse::service));
   return Pawl(std::make_unique<Parts>(Parts{std::move(store), options}));
 }
 
