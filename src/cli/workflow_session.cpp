@@ -151,10 +151,10 @@ class Session {
 };
 
 std::string spent_text(const Resumption& resumption) {
-  std::string text = fmt::format("{} step{}", resumption.kept_steps, resumption.kept_steps == 1 ? "" : "s");
-  if (resumption.kept_ms > 0) text += ", " + duration_text(Milliseconds(resumption.kept_ms));
-  if (resumption.kept_usage.usd > 0) text += fmt::format(", {:.2f} USD", resumption.kept_usage.usd);
-  if (resumption.kept_usage.tokens > 0) text += fmt::format(", {} tokens", resumption.kept_usage.tokens);
+  std::string text = fmt::format("{} step{}", resumption.plan.kept_steps, resumption.plan.kept_steps == 1 ? "" : "s");
+  if (resumption.plan.kept_ms > 0) text += ", " + duration_text(Milliseconds(resumption.plan.kept_ms));
+  if (resumption.plan.kept_usage.usd > 0) text += fmt::format(", {:.2f} USD", resumption.plan.kept_usage.usd);
+  if (resumption.plan.kept_usage.tokens > 0) text += fmt::format(", {} tokens", resumption.plan.kept_usage.tokens);
   return text + " not spent again";
 }
 

@@ -190,6 +190,7 @@ class Execution {
   void use_report(Node& node, const StepReport& report);
   void note_confidence(Node& node, double value);
   void harvest(Node& node);
+  void count_forgotten_attempts(Node& node);
   void drop_files(const Node& node);
   void set_output(Node& node, Json output);
   [[nodiscard]] Result<Json> output_of(const Node& node) const;

@@ -528,6 +528,19 @@ void Execution::harvest(Node& node) {
   touch(node);
 }
 
+/// An item's start is not recorded, so an earlier execution may have made attempts that nobody counted: their
+/// files must not be taken for those of the next one.
+void Execution::count_forgotten_attempts(Node& node) {
+  if (!std::holds_alternative<RunCommand>(node.step->work)) return;
+  StepRecord& record = node.record;
+  ++record.starts;
+  while (services_.files.exists(file_stem(node) + ".log") || services_.files.exists(file_stem(node) + ".out")) {
+    harvest(node);
+    ++record.starts;
+  }
+  --record.starts;
+}
+
 /// What stands in the checkpoint now need not lie about.
 void Execution::drop_files(const Node& node) {
   const std::string stem = file_stem(node);

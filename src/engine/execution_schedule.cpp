@@ -145,6 +145,7 @@ void Execution::begin(Node& node) {
     node.record.retryable = true;
   }
   if (before == StepStatus::running || before == StepStatus::interrupted) harvest(node);
+  if (node.scope->is_item) count_forgotten_attempts(node);
   const bool waits = before == StepStatus::waiting;
   if (!waits) node.record.status = StepStatus::running;
   touch(node);

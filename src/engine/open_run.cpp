@@ -119,6 +119,14 @@ Result<void> refuse_ended(const RunState& state, const RunId& id) {
   return {};
 }
 
+std::string stopped_steps(const ResumePlan& plan) {
+  std::vector<std::string> names;
+  for (const StepPlan& step : plan.steps) {
+    if (step.action == StepPlan::Action::stop) names.push_back(fmt::format("{} ({})", step.path, step.why));
+  }
+  return joined_list(names);
+}
+
 Result<void> check_folder(const ExecutionServices& services, const Workflow& workflow, RunState& state, Resumption& resumption) {
   if (!services.files.is_folder(state.working_dir)) {
     return fail(Error{Code::folder_changed, "the working folder of the run is gone", state.working_dir,
@@ -207,21 +215,21 @@ Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRe
   const auto workflow = std::make_shared<const Workflow>(std::move(*loaded));
   PAWL_TRY_ASSIGN(std::string logs, services.store.local_folder(request.id));
   Resumption resumption{.run = {.id = request.id, .workflow = workflow, .state = {}, .writer = std::move(writer), .logs = std::move(logs)},
-                        .kept_steps = 0, .kept_ms = 0, .kept_usage = {}, .notes = {}};
+                        .plan = {}, .notes = {}};
   resumption.run.first_kind = Kind::step_start;
   resumption.run.first_reason = Reason::before_step;
   resumption.run.events = value.value("events", std::uint64_t{0});
   PAWL_TRY(check_workflow(services, request, *workflow, state, resumption));
   PAWL_TRY(check_folder(services, *workflow, state, resumption));
+  resumption.plan = plan_resume(state, {}, *workflow, request.by);
+  if (request.by == ResumedBy::automatic && resumption.plan.verdict == ResumePlan::Verdict::stopped)
+    return fail(Error{Code::retries_exhausted, fmt::format("run '{}' can't go on by itself: {}", request.id.text(), stopped_steps(resumption.plan)), {}, fmt::format("pawl resume {}", request.id.text()), 0});
   ++state.resumes;
   state.automatic_resumes = request.by == ResumedBy::automatic ? state.automatic_resumes + 1 : 0;
   if (!request.budget.is_null()) state.budget = request.budget;
   for (auto& [path, record] : state.steps) {
     if (request.by == ResumedBy::person) record.spent = 0;  // a fresh budget of attempts
   }
-  resumption.kept_steps = state.completed_steps;
-  resumption.kept_ms = state.spent_ms;
-  resumption.kept_usage = state.usage;
   const RunStatus before = state.status;
   state.status = RunStatus::running;
   state.error.clear();

@@ -1,6 +1,7 @@
 // Opening runs for execution: a new one, one to go on with, the child of another.
 #pragma once
 
+#include "domain/resume_plan.hpp"
 #include "engine/execution.hpp"
 
 namespace pawl {
@@ -21,7 +22,6 @@ struct NewRun {
 [[nodiscard]] Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run);
 
 enum class Changes : std::uint8_t { refuse, accept };
-enum class ResumedBy : std::uint8_t { person, automatic };
 
 struct ResumeRequest {
   RunId id;
@@ -34,13 +34,11 @@ struct ResumeRequest {
 /// What a resume will do, known before it does anything.
 struct Resumption {
   OpenedRun run;
-  std::uint64_t kept_steps = 0;  // and items: completed, not done again
-  std::uint64_t kept_ms = 0;
-  Usage kept_usage;
+  ResumePlan plan;
   std::vector<std::string> notes;  // for people
 };
 
-/// Refuses with run_ended, workflow_changed, items_changed (later), folder_changed, gate_in_the_way, run_busy,
+/// Refuses with run_ended, retries_exhausted (an automatic resume with nothing left to try), workflow_changed, items_changed (later), folder_changed, gate_in_the_way, run_busy,
 /// not_a_workflow_run.
 [[nodiscard]] Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRequest& request);
 
