@@ -73,6 +73,7 @@ bench: ## Measure, beside other stores
 	@tools/install-deps build bench
 	$(call compile,bench)
 	build/bench/pawl_bench
+	build/bench/pawl_map_bench
 
 coverage: ## Count the lines that the tests run
 	@tools/install-deps build test

@@ -52,7 +52,7 @@ Parser::Parser(const std::string& version) {
   add_globals(app, globals, version);
   app.require_subcommand(0, 1);
   app.footer(kExamples);
-  commands = {add_run(app),  add_resume(app), add_list(app), add_show(app),    add_logs(app), add_save(app),
+  commands = {add_run(app),  add_resume(app), add_step(app), add_list(app), add_show(app),    add_logs(app), add_save(app),
               add_restore(app), add_diff(app), add_fsck(app), add_explain(app), add_help(app), add_version(app)};
   for (const Command& command : commands) add_globals(*command.app, globals, version);
 }
@@ -163,7 +163,7 @@ int run_command(const Parser& parser, CliContext& context) {
   }
   const auto command = std::ranges::find(parser.commands, chosen.front(), &Command::app);
   Result<void> result = command->run(Invocation(context, parser.globals));
-  return result ? 0 : report(context, std::move(result).error(), parser.globals.json);
+  return result ? context.status : report(context, std::move(result).error(), parser.globals.json);
 }
 
 /// Parsing can fail before --json is bound, and its errors have to know.
@@ -171,8 +171,20 @@ bool asks_for_json(const std::vector<std::string>& args) {
   return std::find(args.begin(), std::ranges::find(args, "--"), "--json") != std::ranges::find(args, "--");
 }
 
+/// Takes away what stands behind `--` of `pawl step`: it is a command of its own, not to be parsed here.
+std::vector<std::string> take_command(std::vector<std::string>& args) {
+  const auto mark = std::ranges::find(args, "--");
+  auto word = args.begin();
+  while (word != mark && word->starts_with('-')) word += *word == "--store" && word + 1 != mark ? 2 : 1;
+  if (mark == args.end() || word == mark || *word != "step") return {};
+  std::vector<std::string> command(mark + 1, args.end());
+  args.erase(mark, args.end());
+  return command;
+}
+
 int parse_and_run(std::vector<std::string> args, CliContext& context, bool json) {
   Parser parser(context.version);
+  parser.globals.command = take_command(args);
   std::ranges::reverse(args);  // CLI11 takes them from the end
   try {
     parser.app.parse(std::move(args));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ports/environment.hpp"
+#include "ports/foreground.hpp"
 #include "ports/local_files.hpp"
 #include "ports/output_mask.hpp"
 #include "ports/process_runner.hpp"
@@ -34,6 +35,7 @@ struct WorkflowWorld {
   std::function<std::size_t()> columns = {};             // of the terminal
   std::function<std::size_t()> rows = {};
   std::function<std::uint64_t()> resident_bytes = {};
+  Foreground* foreground = nullptr;  // never null for `pawl step`
 };
 
 }  // namespace pawl::cli
