@@ -51,6 +51,13 @@ struct Command {
 [[nodiscard]] Command add_run(CLI::App& root);
 [[nodiscard]] Command add_resume(CLI::App& root);
 [[nodiscard]] Command add_step(CLI::App& root);
+[[nodiscard]] Command add_approve(CLI::App& root);
+[[nodiscard]] Command add_reject(CLI::App& root);
+[[nodiscard]] Command add_signal(CLI::App& root);
+[[nodiscard]] Command add_cancel(CLI::App& root);
+[[nodiscard]] Command add_dlq(CLI::App& root);
+[[nodiscard]] Command add_check(CLI::App& root);
+[[nodiscard]] Command add_schema(CLI::App& root);
 [[nodiscard]] Command add_save(CLI::App& root);
 [[nodiscard]] Command add_restore(CLI::App& root);
 [[nodiscard]] Command add_list(CLI::App& root);

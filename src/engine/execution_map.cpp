@@ -289,6 +289,7 @@ Result<void> Execution::write_items_file(Node& node, const std::string& path) {
   services_.files.remove(unsorted);
   std::vector<Span> spans(node.record.map->total);
   std::uint64_t offset = 0;
+  bool repeated = false;  // an item that was tried again has several results, and the last one counts
   std::string block;
   PAWL_TRY(for_each_result(node, [&](Json data) -> Result<void> {
     const auto index = data.value("index", std::uint64_t{0});
@@ -296,6 +297,7 @@ Result<void> Execution::write_items_file(Node& node, const std::string& path) {
     const Json line = {{"index", index}, {"item", data.value("item", Json())}, {"status", data.value("status", "")},
                        {"output", data.value("output", Json())}, {"error", data.value("error", Json())}};
     const std::string text = compact(line) + "\n";
+    repeated = repeated || spans[index].size != 0;
     spans[index] = {offset, text.size()};
     offset += text.size();
     block += text;
@@ -303,7 +305,7 @@ Result<void> Execution::write_items_file(Node& node, const std::string& path) {
     return services_.files.append(unsorted, std::exchange(block, {}));
   }));
   PAWL_TRY(services_.files.append(unsorted, block));
-  const bool in_order = std::ranges::is_sorted(spans, {}, &Span::offset);
+  const bool in_order = !repeated && std::ranges::is_sorted(spans, {}, &Span::offset);
   PAWL_TRY(services_.files.write(path, ""));
   block.clear();
   if (in_order) {
