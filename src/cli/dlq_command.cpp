@@ -122,6 +122,15 @@ void show_change(const Invocation& invocation, const RunId& run, const ChangedLe
   for (const std::string& path : changed.dependents) invocation.note(fmt::format("{} will run again", path));
 }
 
+/// The resume would refuse it, and by then the items are taken back.
+Result<void> refuse_changed(const CliContext& context, Store& store, const RunId& run) {
+  PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
+  PAWL_TRY_ASSIGN(const Workflow workflow, load_workflow(context, state.workflow_file));
+  if (workflow.hash == state.workflow_hash) return {};
+  return fail(Error{Code::workflow_changed, "the workflow is not the one that the run was started with", state.workflow_file,
+                    fmt::format("put it back; or `pawl dlq retry {0} --no-run`, then `pawl resume {0} --accept-changes`", run.text()), 0});
+}
+
 Result<void> retry(const Invocation& invocation, const DlqArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(LetterChoice choice, parse_choice(arguments));
@@ -129,6 +138,7 @@ Result<void> retry(const Invocation& invocation, const DlqArguments& arguments) 
   CliContext& context = invocation.context();
   {
     PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+    if (!arguments.no_run) PAWL_TRY(refuse_changed(context, *store, run));
     PAWL_TRY_ASSIGN(const ChangedLetters changed,
                     retry_letters(*store, run, choice, arguments.rerun_dependents ? Dependents::rerun : Dependents::keep,
                                   [&](const std::string& file) { return load_workflow(context, file); }, context.state_bytes_max));

@@ -273,6 +273,18 @@ steps:
         with self.assertRaises(ProcessLookupError):
             os.kill(int(self.read("pid")), 0)
 
+    def test_cancelling_goes_down_to_the_steps_of_a_child(self):
+        self.write("child.yaml", "steps:\n  - {id: long, run: \"echo $$ > pid; exec sleep 1000\"}\n")
+        self.write("workflow.yaml", "steps:\n  - {id: call, workflow: child.yaml}\n")
+        process = self.start("run", "--run-id", "r")
+        self.until(lambda: self.exists("pid") and self.read("pid").endswith("\n"), "step")
+        child = self.state("r")["steps"]["call"]["child"]
+        self.pawl("cancel", "r")
+        process.communicate(timeout=PATIENCE)
+        self.assertEqual((self.state("r")["status"], self.state(child)["status"]), ("cancelled", "cancelled"))
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(self.read("pid")), 0)
+
     # Dead letters.
 
     MAP = """
@@ -335,6 +347,17 @@ steps:
         self.assertEqual(self.state("r")["status"], "interrupted")
         self.pawl("resume", "r")
         self.assertEqual(self.read("ran.txt"), before + "d\nreduced\nafter\n")
+
+    def test_a_retry_with_a_changed_workflow_takes_nothing_back(self):
+        self.run_map()
+        self.write("workflow.yaml", self.MAP + "# changed\n")
+        self.assertIn("--no-run", self.pawl("dlq", "retry", "r", status=4).stderr)
+        self.assertEqual(self.state("r")["status"], "completed")
+        self.assertEqual(len(json.loads(self.pawl("dlq", "list", "r", "--json").stdout)), 1)
+        self.pawl("dlq", "retry", "r", "--no-run")
+        self.write("mended", "")
+        self.pawl("resume", "r", "--accept-changes")
+        self.assertEqual(self.item_lines(), [(i, "completed") for i in range(5)])
 
     def test_a_dropped_letter_is_given_up(self):
         before = self.run_map()
