@@ -51,7 +51,7 @@ Result<WorkflowSummary> summary_of(const Execution& execution) {
   const RunState& state = execution.state();
   WorkflowSummary summary{.status = status_of(state.status), .error = state.error, .steps_completed = state.completed_steps};
   if (!ended && summary.error.empty()) summary.error = ended.error().message;
-  if (execution.outputs().is_object()) summary.outputs = compact(execution.outputs());
+  if (execution.state().outputs.is_object()) summary.outputs = compact(execution.state().outputs);
   return summary;
 }
 

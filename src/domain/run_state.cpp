@@ -93,6 +93,11 @@ void Usage::add(const Usage& other) {
   usd += other.usd;
 }
 
+Usage Usage::until(const Usage& later) const {
+  const auto beyond = [](auto before, auto after) { return after > before ? after - before : 0; };
+  return Usage{.tokens = beyond(tokens, later.tokens), .usd = beyond(usd, later.usd), .api_calls = beyond(api_calls, later.api_calls)};
+}
+
 Json StepRecord::to_json() const {
   Json out = {{"status", to_text(status)}};
   put(out, "attempts", attempts);
@@ -177,6 +182,7 @@ Json RunState::to_json() const {
   if (!signals.empty()) out["signals"] = signals;
   for (const AddedSteps& entry : added) out["added"].push_back({{"after", entry.after}, {"steps", entry.steps}});
   if (!budget.is_null()) out["budget"] = budget;
+  if (!outputs.is_null()) out["outputs"] = outputs;
   Json& records = out["steps"] = Json::object();
   for (const auto& [path, record] : steps) records[path] = record.to_json();
   return out;
@@ -220,6 +226,7 @@ Result<RunState> RunState::from_json(const Json& value) {
     if (entry.is_object()) state.added.push_back({text_at(entry, "after"), value_at(entry, "steps")});
   }
   state.budget = value_at(value, "budget");
+  state.outputs = value_at(value, "outputs");
   for (const auto& [path, record] : records.items()) {
     PAWL_TRY_ASSIGN(StepRecord parsed, StepRecord::from_json(record));
     state.steps.emplace_back(path, std::move(parsed));

@@ -46,6 +46,8 @@ struct Usage {
   double usd = 0.0;
   std::uint64_t api_calls = 0;
   void add(const Usage& other);
+  /// What `later` has beyond this.
+  [[nodiscard]] Usage until(const Usage& later) const;
   bool operator==(const Usage&) const = default;
 };
 
@@ -114,6 +116,7 @@ struct RunState {
   std::vector<std::string> consumed;  // messages of the inbox whose effect is in here already
   std::vector<std::string> signals;   // early ones, kept until a step waits for them: compact JSON
   std::vector<AddedSteps> added;
+  Json outputs;                       // of a completed run: what it answers its parent with
   Json budget;                        // raised at a resume; null: the workflow's
 
   [[nodiscard]] const StepRecord* find(std::string_view path) const;

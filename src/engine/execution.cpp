@@ -418,7 +418,8 @@ void Execution::finish_interrupted() {
   if (finishing_) return;
   const bool cancelled = hold_ == Hold::cancel;
   for_each_node(*top_, [&](Node& node) {
-    if (node.settled || node.record.status != StepStatus::running) return;
+    const bool waits = cancelled && node.record.status == StepStatus::waiting;
+    if (node.settled || (node.record.status != StepStatus::running && !waits)) return;
     node.record.status = cancelled ? StepStatus::cancelled : StepStatus::interrupted;
     touch(node);
   });

@@ -106,7 +106,6 @@ class Execution {
   /// What it waits for, for people.
   [[nodiscard]] std::vector<std::string> waiting_for() const;
   [[nodiscard]] std::vector<Gate> gates() const;
-  [[nodiscard]] Json outputs() const { return outputs_; }
   /// The records of all steps that have begun, outer before inner.
   [[nodiscard]] std::vector<std::pair<std::string, StepRecord>> records() const;
 
@@ -164,6 +163,7 @@ class Execution {
   void iteration_ended(Node& node);
   void begin_child(Node& node);
   void child_ended(Node& node);
+  void use_child(Node& node, const RunState& child);
   void run_aside(Node& node, const Steps& steps, std::string_view name, std::function<void(bool failed)> then);
   void add_steps(Node& node, const Json& steps);
   [[nodiscard]] bool over_budget() const;
@@ -257,7 +257,6 @@ class Execution {
   std::unique_ptr<Scope> after_failure_;  // the workflow's on_failure
   std::vector<std::unique_ptr<Scope>> buried_;
   std::deque<Steps> added_steps_;  // what steps have added; nodes point into it
-  Json outputs_;
 
   // What is to be saved.
   std::unique_ptr<Saver> saver_;

@@ -308,8 +308,7 @@ void Execution::top_ended(Scope& scope) {
       return finish(RunStatus::failed, fmt::format("output '{}' can't be evaluated: {}", name, evaluated.error().message));
     outputs[name] = std::move(*evaluated);
   }
-  outputs_ = std::move(outputs);
-  if (!outputs_.empty()) tell("outputs", nullptr, {{"outputs", outputs_}});
+  if (!outputs.empty()) state_.outputs = std::move(outputs);
   finish(RunStatus::completed, "");
 }
 
@@ -382,6 +381,11 @@ void Execution::begin_child(Node& node) {
     return settle_failed(node, "workflows call each other too deeply", false);
   Result<Json> with = call.with.evaluate(NodeNames(*this, *node.scope, &node));
   if (!with) return settle_failed(node, with.error().message, false);
+  if (std::optional<RunState> done = completed_child(services_.store, node.record.child_run)) {
+    // It was completed, and its parent died before it could note that; or someone resumed it by itself.
+    use_child(node, *done);
+    return complete(node);
+  }
   Result<OpenedRun> opened = open_child(services_, {id_.text(), node.path, node.record.child_run}, file, *with);
   if (!opened) return settle_failed(node, describe(opened.error()), opened.error().code == Code::run_busy);
   node.record.child_run = opened->id.text();
@@ -402,16 +406,20 @@ void Execution::begin_child(Node& node) {
   });
 }
 
+/// What a child has used counts once, however often it is resumed.
+void Execution::use_child(Node& node, const RunState& child) {
+  state_.usage.add(node.record.usage.until(child.usage));
+  node.record.usage = child.usage;
+  if (child.status == RunStatus::completed) set_output(node, child.outputs);
+  touch(node);
+}
+
 void Execution::child_ended(Node& node) {
   const RunState& child = node.child->state();
-  state_.usage.add(child.usage);
+  use_child(node, child);
   const std::string error = child.error.empty() ? fmt::format("run {} ended as {}", node.record.child_run, to_text(child.status)) : child.error;
   switch (child.status) {
-    case RunStatus::completed: {
-      set_output(node, node.child->outputs());
-      node.child.reset();
-      return complete(node);
-    }
+    case RunStatus::completed: node.child.reset(); return complete(node);
     case RunStatus::waiting:  // it is kept: it knows its gates
       node.record.status = StepStatus::waiting;
       node.record.reason = fmt::format("run {} waits", node.record.child_run);
@@ -419,8 +427,11 @@ void Execution::child_ended(Node& node) {
     case RunStatus::interrupted:
       node.child.reset();
       return touch(node);
-    default: node.child.reset(); return settle_failed(node, error, false);
+    default: break;
   }
+  node.child.reset();
+  if (hold_ == Hold::cancel) return touch(node);
+  settle_failed(node, error, false);
 }
 
 void Execution::stop_running(Scope& scope, std::string_view why) {

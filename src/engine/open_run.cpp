@@ -260,6 +260,14 @@ Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRe
   return resumption;
 }
 
+std::optional<RunState> completed_child(Store& store, const std::string& run) {
+  const Result<RunId> id = RunId::parse(run);
+  if (!id) return std::nullopt;
+  Result<RunState> state = load_state(store, *id);
+  if (!state || state->status != RunStatus::completed) return std::nullopt;
+  return std::move(*state);
+}
+
 Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& of, const std::string& file, const Json& with) {
   if (!of.child_run.empty()) {
     PAWL_TRY_ASSIGN(const RunId known, RunId::parse(of.child_run));

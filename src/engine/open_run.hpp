@@ -47,6 +47,8 @@ struct ChildOf {
   std::string parent_step;
   std::string child_run;  // empty: it is new
 };
+/// The state of a child that is completed already.
+[[nodiscard]] std::optional<RunState> completed_child(Store& store, const std::string& run);
 [[nodiscard]] Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& of, const std::string& file,
                                            const Json& with);
 
