@@ -29,10 +29,14 @@ std::uint64_t number_in(const RunEvent& event, const char* key) {
 
 std::int64_t ms_between(std::int64_t from_us, std::int64_t to_us) { return (to_us - from_us) / 1000; }
 
-/// Ids of all steps, inner ones indented by what their paths have more.
-std::size_t widest_id(const Steps& steps) {
+/// Of the labels that stay: items of maps don't.
+std::size_t widest_label(const Steps& steps) {
   std::size_t widest = 0;
-  for (const Step& step : steps) widest = std::max(widest, display_columns(step.id));
+  for (const Step& step : steps) {
+    widest = std::max(widest, display_columns(step.id));
+    const Loop* loop = std::get_if<Loop>(&step.work);
+    if (loop != nullptr && loop->steps) widest = std::max(widest, display_columns(step.id) + display_columns("[1].") + widest_label(*loop->steps));
+  }
   return widest;
 }
 
@@ -92,7 +96,7 @@ void LivePicture::begin(const RunId& run, const Workflow& workflow, const RunSta
   run_ = run.text();
   began_us_ = now.monotonic_us;
   steps_ = workflow.steps.size();
-  label_columns_ = std::min(widest_id(workflow.steps), kLabelColumnsMax);
+  label_columns_ = std::min(widest_label(workflow.steps), kLabelColumnsMax);
   settle(TerminalLine().add(Colour::bold, run_).add(Colour::dim, fmt::format("  {}", printable(workflow.name))));
   for (const auto& [path, record] : known.steps) {
     const bool inner = path.find_first_of(".[") != std::string::npos;
@@ -409,7 +413,7 @@ std::string_view LivePicture::spinner(Moment now) const {
 
 void LivePicture::add_bar(TerminalLine& line, const Row& row, TerminalSize size, Moment now) const {
   const MapRow& map = *row.map;
-  const std::size_t width = std::clamp<std::size_t>(size.columns / 5, 8, 30);
+  const std::size_t width = std::clamp<std::size_t>(size.columns / 7, 6, 30);
   const double share = map.total == 0 ? 1.0 : static_cast<double>(map.done) / static_cast<double>(map.total);
   const auto full = std::min(width, static_cast<std::size_t>(share * static_cast<double>(width)));
   std::string bar;
@@ -424,7 +428,7 @@ void LivePicture::add_bar(TerminalLine& line, const Row& row, TerminalSize size,
   line.add(Colour::dim, per_second >= 1 ? fmt::format("  {:.1f}/s", per_second) : fmt::format("  {:.1f}/min", per_second * 60));
   if (map.done >= map.total) return;
   const double left_s = std::ceil(static_cast<double>(map.total - map.done) / per_second);
-  line.add(Colour::dim, fmt::format("  about {}", left_text(Timestamp{now.wall.us + static_cast<std::int64_t>(left_s * 1e6)}, now.wall)));
+  line.add(Colour::dim, fmt::format("  ~{}", left_text(Timestamp{now.wall.us + static_cast<std::int64_t>(left_s * 1e6)}, now.wall)));
 }
 
 TerminalLine LivePicture::row_line(const Row& row, TerminalSize size, Moment now) const {

@@ -209,10 +209,10 @@ Result<Json> step_output(Store& store, const RunId& id, const StepRecord& record
 }
 
 std::int64_t step_ms(const StepRecord& record, Timestamp now) {
-  if (record.duration_ms > 0) return static_cast<std::int64_t>(record.duration_ms);
-  if (record.started.us == 0) return 0;
   const bool goes_on = record.status == StepStatus::running || record.status == StepStatus::waiting;
-  const Timestamp end = record.ended.us != 0 && !goes_on ? record.ended : goes_on ? now : record.started;
+  if (record.duration_ms > 0 && !goes_on) return static_cast<std::int64_t>(record.duration_ms);
+  const Timestamp end = goes_on ? now : record.ended;
+  if (record.started.us == 0 || end.us == 0) return 0;
   return std::max<std::int64_t>((end.us - record.started.us) / 1000, 0);
 }
 

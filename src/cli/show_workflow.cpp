@@ -96,13 +96,13 @@ struct Look {
   std::string_view mark;
 };
 
-Look look_of(StepStatus status) {
-  switch (status) {
+Look look_of(const StepRecord& record) {
+  switch (record.status) {
     case StepStatus::completed: return {Colour::green, "✓"};
     case StepStatus::failed: return {Colour::red, "✗"};
     case StepStatus::skipped: return {Colour::dim, "–"};
     case StepStatus::running: return {Colour::none, "▸"};
-    case StepStatus::waiting: return {Colour::yellow, "?"};
+    case StepStatus::waiting: return record.binding.empty() ? Look{Colour::none, "◷"} : Look{Colour::yellow, "?"};
     case StepStatus::interrupted:
     case StepStatus::cancelled: return {Colour::yellow, "‖"};
     case StepStatus::pending: break;
@@ -140,12 +140,13 @@ std::string remark(const StepRecord& record, Timestamp now) {
 }
 
 std::string step_line(const ReportedStep& step, std::size_t label_columns, const Style& style, Timestamp now) {
-  const Look look = look_of(step.record.status);
+  const Look look = look_of(step.record);
   TerminalLine line;
   line.add(look.colour, look.mark).add(" ");
   line.add(look.colour == Colour::green ? Colour::none : look.colour, printable(step.path));
-  const bool began = step.record.started.us != 0 || step.record.duration_ms > 0;
-  const std::string time = began && step.record.status != StepStatus::skipped ? elapsed_text(step_ms(step.record, now)) : "";
+  const StepStatus status = step.record.status;
+  const bool timed = (step.record.started.us != 0 || step.record.duration_ms > 0) && status != StepStatus::skipped && status != StepStatus::waiting;
+  const std::string time = timed ? elapsed_text(step_ms(step.record, now)) : "";
   const std::string said = printable(remark(step.record, now));
   if (!time.empty() || !said.empty()) line.pad_to(std::max(label_columns + 2, line.columns()) + 2);
   line.add(time);
