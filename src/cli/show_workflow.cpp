@@ -215,7 +215,10 @@ std::string next_steps(const RunReport& report) {
     if (wait.what == WaitingFor::What::run) lines.push_back(fmt::format("pawl show {}", wait.detail));
     if (wait.what == WaitingFor::What::budget) lines.push_back(fmt::format("pawl resume {} --budget-usd N", run));
   }
-  if (status == RunStatus::failed) lines.push_back(fmt::format("pawl logs {}", run));
+  if (status == RunStatus::failed) {
+    const auto failed = std::ranges::find(report.steps, StepStatus::failed, [](const ReportedStep& step) { return step.record.status; });
+    lines.push_back(failed == report.steps.end() ? fmt::format("pawl logs {}", run) : fmt::format("pawl logs {} {}", run, failed->path));
+  }
   const bool budget = !report.waiting_for.empty() && report.waiting_for.front().what == WaitingFor::What::budget;
   const bool resumable = status == RunStatus::failed || status == RunStatus::interrupted || status == RunStatus::waiting;
   const std::string top = report.standing.state.parent_run.empty() ? run : report.standing.state.parent_run;

@@ -42,7 +42,7 @@ TEST_F(WorkflowViews, ShowTellsEachStepAndWhatToTypeNext) {
   EXPECT_NE(shown.out.find("\n– maybe    skipped: `when: false` is false\n"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("2 attempts, exit status 4\n"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("\n· publish  pending\n"), std::string::npos) << shown.out;
-  EXPECT_NE(shown.out.find("pawl resume r1\n"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("Next:      pawl logs r1 deploy\n           pawl resume r1\n"), std::string::npos) << shown.out;
   EXPECT_LT(shown.out.find("gather"), shown.out.find("maybe"));
 }
 
