@@ -20,6 +20,7 @@ namespace pawl {
 
 class Store;
 class RunWriter;
+class DurableRun;
 
 enum class Missing : std::uint8_t { create, refuse };
 enum class NetworkFilesystem : std::uint8_t { refuse, allow };
@@ -62,6 +63,10 @@ class Pawl {
   /// Opens a run for writing, made if missing. `run_busy` where another writer has it.
   Result<Run> run(std::string_view id, const RunOptions& options = {});
 
+  /// Opens a run whose steps are functions of this program: include <pawl/workflow.hpp>. Made if missing;
+  /// not_a_steps_run where it holds something else.
+  Result<DurableRun> durable(std::string_view id);
+
   /// `address`: RUN, RUN@SEQ, RUN@latest, RUN@name:X, RUN@stage:X, RUN@step:X or RUN@UUID.
   Result<Restored> restore(std::string_view address);
   Result<RunInfo> info(std::string_view run);
@@ -74,6 +79,8 @@ class Pawl {
 
   /// The port behind this handle, for programs that bring their own engine.
   [[nodiscard]] Store& store();
+  /// The folder or URI that it was opened with.
+  [[nodiscard]] const std::string& uri() const;
 
  private:
   struct Parts;

@@ -107,7 +107,7 @@ std::string absolute_path(const std::string& folder) {
   return error ? folder : absolute.lexically_normal().string();
 }
 
-Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const OpenOptions& options, Usage usage) {
+Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const OpenOptions& options, StoreUse use) {
   // A store that is there needs no new folder, and no sync of its parent.
   std::error_code unreadable;
   const bool made = std::filesystem::exists(join_path(folder, layout::kStoreFile), unreadable);
@@ -118,7 +118,7 @@ Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const Open
   auto owning = std::make_unique<OwningStore>(std::move(files));
   FilesystemOptions settings;
   settings.root = absolute_path(folder);
-  settings.background = usage == Usage::service ? Background::thread : Background::none;
+  settings.background = use == StoreUse::service ? Background::thread : Background::none;
   PAWL_TRY_ASSIGN(std::unique_ptr<FilesystemStore> store,
                   FilesystemStore::open(owning->files(), owning->environment(), settings, join_path(settings.root, layout::kCatalogue)));
   owning->own(std::move(store));
@@ -133,10 +133,10 @@ std::unique_ptr<Store> open_memory() {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, Usage usage) {
+Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, StoreUse use) {
   PAWL_TRY_ASSIGN(const Place place, parse_uri(uri));
   if (place.kind == Place::Kind::memory) return open_memory();
-  return open_folder(place.folder, options, usage);
+  return open_folder(place.folder, options, use);
 }
 
 }  // namespace pawl

@@ -8,7 +8,7 @@
 namespace pawl {
 
 /// How long the process means to use the store.
-enum class Usage : std::uint8_t {
+enum class StoreUse : std::uint8_t {
   one_shot,  // a command: no threads; what is left to publish is published by whoever comes later
   service,   // a program that stays: saves are collected and published in the background
 };
@@ -16,6 +16,6 @@ enum class Usage : std::uint8_t {
 /// Opens the store that `uri` names: a folder (`PATH`, `file:PATH`, `file://PATH`), or `memory:` (empty,
 /// gone with the handle). The store owns all that it needs. Fails with store_not_found (Missing::refuse,
 /// or no parent folder), network_filesystem, usage (another scheme), or what the adapter says.
-[[nodiscard]] Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, Usage usage);
+[[nodiscard]] Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, StoreUse use);
 
 }  // namespace pawl

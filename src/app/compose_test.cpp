@@ -20,11 +20,11 @@ class Compose : public ::testing::Test {
   static Code code_of(const std::string& uri, Missing missing) {
     OpenOptions options;
     options.missing = missing;
-    const Result<std::unique_ptr<Store>> opened = open_store(uri, options, Usage::one_shot);
+    const Result<std::unique_ptr<Store>> opened = open_store(uri, options, StoreUse::one_shot);
     return opened ? Code{} : opened.error().code;
   }
   static Result<Saved> save(const std::string& uri, std::string_view body) {
-    PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, open_store(uri, {}, Usage::one_shot));
+    PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, open_store(uri, {}, StoreUse::one_shot));
     PAWL_TRY_ASSIGN(const std::unique_ptr<RunWriter> run, store->open_run(*RunId::parse("r"), {}));
     SaveRequest request;
     request.body = body;
@@ -62,7 +62,7 @@ TEST_F(Compose, EveryStoreHasALocalFolderPerRun) {
   for (const std::string uri : {"s", "memory:"}) {
     std::string made;
     {
-      const auto store = open_store(uri, {}, Usage::one_shot);
+      const auto store = open_store(uri, {}, StoreUse::one_shot);
       for (const char* run : {"r", "unsaved"}) {
         const auto folder = (*store)->local_folder(*RunId::parse(run));
         ASSERT_TRUE(folder) << describe(folder.error());
@@ -83,7 +83,7 @@ TEST_F(Compose, EveryStoreHasALocalFolderPerRun) {
 }
 
 TEST_F(Compose, MessagesAndOwnersPassThrough) {
-  const auto store = open_store(path("s"), {}, Usage::one_shot);
+  const auto store = open_store(path("s"), {}, StoreUse::one_shot);
   const RunId run = *RunId::parse("r");
   const auto writer = (*store)->open_run(run, {});
   ASSERT_TRUE((*writer)->save({.body = "1"}));

@@ -19,6 +19,7 @@ RunInfo Run::info() const { return writer_->info(); }
 struct Pawl::Parts {
   std::unique_ptr<Store> store;
   OpenOptions options;
+  std::string uri;
 };
 
 Pawl::Pawl(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -27,8 +28,8 @@ Pawl& Pawl::operator=(Pawl&&) noexcept = default;
 Pawl::~Pawl() = default;
 
 Result<Pawl> Pawl::open(std::string_view folder, const OpenOptions& options) {
-  PAWL_TRY_ASSIGN(std::unique_ptr<Store> store, open_store(folder, options, Usage::service));
-  return Pawl(std::make_unique<Parts>(Parts{std::move(store), options}));
+  PAWL_TRY_ASSIGN(std::unique_ptr<Store> store, open_store(folder, options, StoreUse::service));
+  return Pawl(std::make_unique<Parts>(Parts{std::move(store), options, std::string(folder)}));
 }
 
 Result<Run> Pawl::run(std::string_view id, const RunOptions& options) {
@@ -68,5 +69,6 @@ Result<std::vector<Event>> Pawl::events(std::string_view run, std::uint64_t afte
 Result<CheckReport> Pawl::check(const CheckScope& scope, Repair repair) { return store().check(scope, repair); }
 
 Store& Pawl::store() { return *parts_->store; }
+const std::string& Pawl::uri() const { return parts_->uri; }
 
 }  // namespace pawl

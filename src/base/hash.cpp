@@ -81,6 +81,21 @@ Sha256 sha256(std::string_view a, std::string_view b, std::string_view c) {
   return hash;
 }
 
+Sha256Stream::Sha256Stream() : context_(EVP_MD_CTX_new()) {
+  PAWL_ASSERT(EVP_DigestInit_ex(static_cast<EVP_MD_CTX*>(context_), EVP_sha256(), nullptr) == 1);
+}
+Sha256Stream::~Sha256Stream() { EVP_MD_CTX_free(static_cast<EVP_MD_CTX*>(context_)); }
+
+void Sha256Stream::add(std::string_view bytes) {
+  PAWL_ASSERT(EVP_DigestUpdate(static_cast<EVP_MD_CTX*>(context_), bytes.data(), bytes.size()) == 1);
+}
+
+Sha256 Sha256Stream::finish() {
+  Sha256 hash{};
+  PAWL_ASSERT(EVP_DigestFinal_ex(static_cast<EVP_MD_CTX*>(context_), hash.data(), nullptr) == 1);
+  return hash;
+}
+
 std::string to_hex(std::string_view bytes) {
   static constexpr std::string_view kDigits = "0123456789abcdef";
   std::string hex;

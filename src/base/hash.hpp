@@ -16,6 +16,21 @@ using Sha256 = std::array<std::uint8_t, 32>;
 /// SHA-256 over the concatenation of up to three parts.
 [[nodiscard]] Sha256 sha256(std::string_view a, std::string_view b = {}, std::string_view c = {});
 
+/// SHA-256 of bytes that come in parts.
+class Sha256Stream {
+ public:
+  Sha256Stream();
+  Sha256Stream(const Sha256Stream&) = delete;
+  Sha256Stream& operator=(const Sha256Stream&) = delete;
+  ~Sha256Stream();
+  void add(std::string_view bytes);
+  /// Once.
+  [[nodiscard]] Sha256 finish();
+
+ private:
+  void* context_;
+};
+
 [[nodiscard]] std::string to_hex(std::string_view bytes);
 [[nodiscard]] std::string to_hex(const Sha256& hash);
 /// Eight hexadecimal digits.

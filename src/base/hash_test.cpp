@@ -66,5 +66,13 @@ TEST(Hex, RefusesWhatIsNone) {
   EXPECT_EQ(from_hex("00 1"), "");
 }
 
+TEST(Hash, AStreamGivesTheHashOfItsParts) {
+  Sha256Stream stream;
+  stream.add("one");
+  stream.add("");
+  stream.add("two");
+  EXPECT_EQ(stream.finish(), sha256("onetwo"));
+}
+
 }  // namespace
 }  // namespace pawl

@@ -52,8 +52,10 @@ Parser::Parser(const std::string& version) {
   add_globals(app, globals, version);
   app.require_subcommand(0, 1);
   app.footer(kExamples);
-  commands = {add_run(app),  add_resume(app), add_list(app), add_show(app),    add_logs(app), add_save(app),
-              add_restore(app), add_diff(app), add_fsck(app), add_explain(app), add_help(app), add_version(app)};
+  commands = {add_run(app),     add_resume(app), add_step(app),   add_approve(app), add_reject(app), add_signal(app),
+              add_cancel(app),  add_dlq(app),    add_list(app),   add_show(app),    add_logs(app),   add_save(app),
+              add_restore(app), add_diff(app),   add_check(app),  add_schema(app),  add_fsck(app),   add_explain(app),
+              add_help(app),    add_version(app)};
   for (const Command& command : commands) add_globals(*command.app, globals, version);
 }
 
@@ -125,9 +127,21 @@ std::string default_hint(const Error& error) {
   }
 }
 
+/// Line breaks stay: lists and differences are easier to read.
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  while (true) {
+    const std::size_t end = text.find('\n');
+    out += printable(text.substr(0, end));
+    if (end == std::string_view::npos) return out;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
 int report(CliContext& context, Error error, bool json) {
   error = with_hint(error, default_hint(error));
-  std::string text = fmt::format("pawl: {}: {}", code_text(error.code), printable(error.message));
+  std::string text = fmt::format("pawl: {}: {}", code_text(error.code), printable_lines(error.message));
   if (!error.where.empty()) text += fmt::format(" ({})", printable(error.where));
   text += fmt::format("\nhint: {}\n", printable(error.hint));
   if (json) text += error_json(error) + "\n";
@@ -151,7 +165,7 @@ int run_command(const Parser& parser, CliContext& context) {
   }
   const auto command = std::ranges::find(parser.commands, chosen.front(), &Command::app);
   Result<void> result = command->run(Invocation(context, parser.globals));
-  return result ? 0 : report(context, std::move(result).error(), parser.globals.json);
+  return result ? context.status : report(context, std::move(result).error(), parser.globals.json);
 }
 
 /// Parsing can fail before --json is bound, and its errors have to know.
@@ -159,8 +173,20 @@ bool asks_for_json(const std::vector<std::string>& args) {
   return std::find(args.begin(), std::ranges::find(args, "--"), "--json") != std::ranges::find(args, "--");
 }
 
+/// Takes away what stands behind `--` of `pawl step`: it is a command of its own, not to be parsed here.
+std::vector<std::string> take_command(std::vector<std::string>& args) {
+  const auto mark = std::ranges::find(args, "--");
+  auto word = args.begin();
+  while (word != mark && word->starts_with('-')) word += *word == "--store" && word + 1 != mark ? 2 : 1;
+  if (mark == args.end() || word == mark || *word != "step") return {};
+  std::vector<std::string> command(mark + 1, args.end());
+  args.erase(mark, args.end());
+  return command;
+}
+
 int parse_and_run(std::vector<std::string> args, CliContext& context, bool json) {
   Parser parser(context.version);
+  parser.globals.command = take_command(args);
   std::ranges::reverse(args);  // CLI11 takes them from the end
   try {
     parser.app.parse(std::move(args));

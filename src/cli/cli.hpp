@@ -39,6 +39,7 @@ struct CliContext {
   bool out_is_terminal = false;
   bool err_is_terminal = false;
   std::uint64_t state_bytes_max = 100ULL << 20;
+  int status = 0;  // of a command that succeeded: `pawl step` passes on that of what it ran
   WorkflowWorld* workflows = nullptr;  // never null for commands that run workflows
 };
 

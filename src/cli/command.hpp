@@ -13,6 +13,7 @@ namespace pawl::cli {
 struct Globals {
   std::optional<std::string> store;  // none: PAWL_STORE, else ./.pawl
   bool json = false;
+  std::vector<std::string> command;  // what stands behind `--` of `pawl step`, untouched
 };
 
 /// One call of one command.
@@ -22,6 +23,7 @@ class Invocation {
 
   [[nodiscard]] CliContext& context() const { return context_; }
   [[nodiscard]] bool json() const { return globals_.json; }
+  [[nodiscard]] const std::vector<std::string>& command() const { return globals_.command; }
   [[nodiscard]] std::string store_uri() const;
   [[nodiscard]] Result<std::unique_ptr<Store>> open_store(StoreAccess access) const;
   /// For what goes to standard output. Colours only on a terminal, without NO_COLOR, and not in JSON.
@@ -48,6 +50,14 @@ struct Command {
 // Each adds its command to `root`.
 [[nodiscard]] Command add_run(CLI::App& root);
 [[nodiscard]] Command add_resume(CLI::App& root);
+[[nodiscard]] Command add_step(CLI::App& root);
+[[nodiscard]] Command add_approve(CLI::App& root);
+[[nodiscard]] Command add_reject(CLI::App& root);
+[[nodiscard]] Command add_signal(CLI::App& root);
+[[nodiscard]] Command add_cancel(CLI::App& root);
+[[nodiscard]] Command add_dlq(CLI::App& root);
+[[nodiscard]] Command add_check(CLI::App& root);
+[[nodiscard]] Command add_schema(CLI::App& root);
 [[nodiscard]] Command add_save(CLI::App& root);
 [[nodiscard]] Command add_restore(CLI::App& root);
 [[nodiscard]] Command add_list(CLI::App& root);

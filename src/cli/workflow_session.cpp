@@ -4,14 +4,13 @@
 
 #include "cli/run_view.hpp"
 #include "cli/terminal_text.hpp"
-#include "engine/environment_entries.hpp"
+#include "engine/run_session.hpp"
 #include "workflow/parse_workflow.hpp"
 
 namespace pawl::cli {
 namespace {
 
 constexpr std::uint64_t kWorkflowBytesMax = 4ULL << 20;
-constexpr std::uint64_t kLeftWait_ms = 5'000;
 
 GateAnswer ask_person(const Invocation& invocation, RunView& view, const Gate& gate) {
   CliContext& context = invocation.context();
@@ -61,33 +60,20 @@ class Session {
   [[nodiscard]] ExecutionServices& services() { return *services_; }
 
   Result<void> execute(OpenedRun run) {
-    WorkflowWorld& world = *invocation_.context().workflows;
-    const std::string mark = "PAWL_ROOT_RUN_UUID=" + run.writer->info().uuid.text();
-    PAWL_TRY_ASSIGN(processes_, world.start_processes(run.logs + "/../reaper"));
-    PAWL_TRY(refuse_survivors(mark));
-    set_entry(services_->environment, mark);
-    EventLoop loop(invocation_.context().clock, processes_.get());
-    loop.set_workers(8);
     view_->begin(run.id, *run.workflow, run.state);
-    Execution execution(*services_, loop, std::move(run));
-    listen([&](int signal) { pass_on(loop, execution, signal); });
-    execution.start();
-    loop.run([&] { return execution.ended(); }, [&] { execution.round(); });
-    listen({});
-    view_->end();
-    return ending(execution);
+    const WorkflowWorld& world = *invocation_.context().workflows;
+    SessionHooks hooks{.start_processes = world.start_processes, .start_mask = world.start_mask};
+    hooks.begun = [this](EventLoop& loop, Execution& execution) {
+      listen([&loop, &execution](int signal) { pass_on(loop, execution, signal); });
+    };
+    hooks.over = [this] {
+      listen({});
+      view_->end();
+    };
+    return execute_run(*services_, std::move(run), hooks, how_it_ended);
   }
 
  private:
-  Result<void> refuse_survivors(const std::string& mark) {
-    const std::vector<LeftProcess> left = processes_->end_all(mark, kLeftWait_ms);
-    if (left.empty()) return {};
-    std::string names;
-    for (const LeftProcess& process : left) names += fmt::format("\n  {} {}", process.pid, process.command);
-    return fail(Error{Code::processes_left, fmt::format("steps of an earlier execution are still running and can't be ended:{}", names), {},
-                      "end them, then resume again", 0});
-  }
-
   void listen(std::function<void(int)> listener) {
     const Lock lock(mutex_);
     listener_ = std::move(listener);
@@ -106,39 +92,6 @@ class Session {
     loop.post([&execution, name] { execution.interrupt(name); });
   }
 
-  Result<void> ending(const Execution& execution) {
-    const RunState& state = execution.state();
-    const std::string run = execution.id().text();
-    if (execution.storage_error()) {
-      Error error = *execution.storage_error();
-      error.hint = fmt::format("mend the storage, then `pawl resume {}`", run);
-      return fail(error);
-    }
-    if (execution.refusal()) return fail(*execution.refusal());
-    switch (state.status) {
-      case RunStatus::completed: return {};
-      case RunStatus::failed:
-        return fail(Error{Code::run_failed, fmt::format("run {} failed: {}", run, state.error), {}, fmt::format("mend it, then `pawl resume {}`; `pawl logs {}` shows what it printed", run, run), 0});
-      case RunStatus::waiting: return waiting(execution);
-      case RunStatus::cancelled: return fail(Error{Code::run_cancelled, fmt::format("run {} was cancelled: {}", run, state.error), {}, "start a new run", 0});
-      default:
-        return fail(Error{Code::run_interrupted, fmt::format("run {} was interrupted by {}; what was completed stays so", run, state.error), {}, fmt::format("pawl resume {}", run), 0});
-    }
-  }
-
-  static Result<void> waiting(const Execution& execution) {
-    const std::string run = execution.id().text();
-    std::string things;
-    for (const std::string& thing : execution.waiting_for()) things += (things.empty() ? "" : ", ") + thing;
-    if (things.empty())
-      return fail(Error{Code::budget_reached, fmt::format("run {} has used up its budget: {} tokens, {:.2f} USD", run, execution.state().usage.tokens, execution.state().usage.usd), {},
-                        fmt::format("`pawl resume {} --budget-usd N` or `--budget-tokens N` goes on with a larger one", run), 0});
-    std::string hint = fmt::format("`pawl resume {}` goes on when it is there", run);
-    const std::vector<Gate> gates = execution.gates();
-    if (!gates.empty()) hint = fmt::format("`pawl approve {} {}` or `pawl reject {} {}`, then `pawl resume {}`", gates.front().run, gates.front().step, gates.front().run, gates.front().step, run);
-    return fail(Error{Code::run_waiting, fmt::format("run {} waits for {}", run, things), {}, hint, 0});
-  }
-
   const Invocation& invocation_;
   std::unique_ptr<RunView> view_;
   const SessionOptions options_;
@@ -148,7 +101,6 @@ class Session {
   const std::unique_ptr<SignalWatch> signals_;  // after what it calls with
   std::unique_ptr<Store> store_;
   std::unique_ptr<ExecutionServices> services_;
-  std::unique_ptr<ProcessRunner> processes_;
 };
 
 std::string spent_text(const Resumption& resumption) {
@@ -168,15 +120,7 @@ std::string absolute_path(const CliContext& context, const std::string& file) {
 Result<Workflow> load_workflow(const CliContext& context, const std::string& file) {
   const std::string path = absolute_path(context, file);
   PAWL_TRY_ASSIGN(std::string text, context.read_file(path, kWorkflowBytesMax));
-  std::expected<Workflow, std::vector<WorkflowFault>> parsed = parse_workflow({std::move(text), path});
-  if (parsed) return std::move(*parsed);
-  const std::vector<WorkflowFault>& faults = parsed.error();
-  Error error = faults.front().error;
-  for (std::size_t i = 1; i < faults.size(); ++i) {
-    error.message += fmt::format("\n  {}: {}{}", faults[i].error.where, faults[i].error.message,
-                                 faults[i].error.hint.empty() ? "" : "; " + faults[i].error.hint);
-  }
-  return fail(error);
+  return parse_or_fail({std::move(text), path});
 }
 
 std::string fresh_run_id(const std::string& workflow, Random& random) {

@@ -26,7 +26,7 @@ Result<void> check_status(const Lifecycle& lifecycle, const RecoveryFacts& facts
     return refuse(Code::recover_completed, "a completed checkpoint can't be recovered", facts,
                   fmt::format("To go on from here under another name, type: pawl fork {}", facts.address));
   }
-  if (facts.owner == Owner::dead || lifecycle.status == Status::failed) return {};
+  if (facts.owner == RunOwner::dead || lifecycle.status == Status::failed) return {};
   if (lifecycle.status == Status::recovering) {
     return refuse(Code::recovery_in_progress, "a recovery of this run is in progress", facts,
                   fmt::format("Wait for it; to watch it, type: pawl show {}", run_of(facts)));

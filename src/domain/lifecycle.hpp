@@ -22,13 +22,13 @@ struct Lifecycle {
 /// the latter counts as a retry. Everything else fails with transition_refused; completed is final.
 [[nodiscard]] Result<Lifecycle> transition(Lifecycle from, Status to);
 
-enum class Owner : std::uint8_t { dead, alive };
+enum class RunOwner : std::uint8_t { dead, alive };
 
 /// What recovery knows about a checkpoint.
 struct RecoveryFacts {
   std::string address;                 // for messages: RUN@SEQ
   std::optional<Lifecycle> lifecycle;  // none: there is no such checkpoint
-  Owner owner = Owner::dead;           // of the run: whether the writer that made it is still there
+  RunOwner owner = RunOwner::dead;           // of the run: whether the writer that made it is still there
   std::uint32_t retries_max = kRetriesMaxDefault;
   Sequence missing_parent;  // the first one missing from its chain; 0: the chain is complete
   std::string handler;      // that resumes it; empty: none is needed

@@ -33,7 +33,7 @@ TEST(Lifecycle, CountsAFailedRecovery) {
   EXPECT_EQ(life, (Lifecycle{Status::completed, 1}));
 }
 
-RecoveryFacts facts(Status status, Owner owner) {
+RecoveryFacts facts(Status status, RunOwner owner) {
   RecoveryFacts made;
   made.address = "nightly@4";
   made.lifecycle = Lifecycle{status, 0};
@@ -47,21 +47,21 @@ Code code_of(const RecoveryFacts& recovery) {
 }
 
 TEST(Recoverable, IsWhatACrashOrAFailureLeavesBehind) {
-  EXPECT_TRUE(check_recoverable(facts(Status::active, Owner::dead)));
-  EXPECT_TRUE(check_recoverable(facts(Status::recovering, Owner::dead)));
-  EXPECT_TRUE(check_recoverable(facts(Status::failed, Owner::dead)));
-  EXPECT_TRUE(check_recoverable(facts(Status::failed, Owner::alive)));
+  EXPECT_TRUE(check_recoverable(facts(Status::active, RunOwner::dead)));
+  EXPECT_TRUE(check_recoverable(facts(Status::recovering, RunOwner::dead)));
+  EXPECT_TRUE(check_recoverable(facts(Status::failed, RunOwner::dead)));
+  EXPECT_TRUE(check_recoverable(facts(Status::failed, RunOwner::alive)));
 }
 
 TEST(Recoverable, HasACodeForEachRefusal) {
-  RecoveryFacts missing = facts(Status::failed, Owner::dead);
+  RecoveryFacts missing = facts(Status::failed, RunOwner::dead);
   missing.lifecycle.reset();
   EXPECT_EQ(code_of(missing), Code::checkpoint_not_found);
-  EXPECT_EQ(code_of(facts(Status::completed, Owner::dead)), Code::recover_completed);
-  EXPECT_EQ(code_of(facts(Status::recovering, Owner::alive)), Code::recovery_in_progress);
-  EXPECT_EQ(code_of(facts(Status::active, Owner::alive)), Code::run_busy);
+  EXPECT_EQ(code_of(facts(Status::completed, RunOwner::dead)), Code::recover_completed);
+  EXPECT_EQ(code_of(facts(Status::recovering, RunOwner::alive)), Code::recovery_in_progress);
+  EXPECT_EQ(code_of(facts(Status::active, RunOwner::alive)), Code::run_busy);
 
-  RecoveryFacts last = facts(Status::failed, Owner::dead);
+  RecoveryFacts last = facts(Status::failed, RunOwner::dead);
   last.handler = "resume_nightly";
   last.handler_registered = false;
   EXPECT_EQ(code_of(last), Code::handler_not_registered);

@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::int64_t kWallCheck_us = 1'000'000;  // how soon a jump of the wall clock is seen
 constexpr std::int64_t kWaitMax_us = 1'000'000;
+constexpr std::int64_t kQuick_us = 50;
+constexpr std::int64_t kLook_us = 2'000;
 
 }  // namespace
 
@@ -39,7 +41,6 @@ void EventLoop::post(Task task) {
   {
     const Lock lock(mutex_);
     tasks_.push_back(std::move(task));
-    if (tasks_.size() > 1) return;  // it is awake, or about to be
   }
   wake_.notify_one();
 }
@@ -73,16 +74,27 @@ void EventLoop::signal_process(ProcessRunner::Number number, int signal) { proce
 
 void EventLoop::start_work(std::function<Task()> work) {
   ++running_;
-  bool more_threads = false;
-  {
-    const Lock lock(mutex_);
-    work_.push_back(std::move(work));
-    more_threads = idle_workers_ < work_.size() && workers_.size() < workers_max_;
-  }
-  if (more_threads) workers_.emplace_back([this] { this->work(); });
-  more_work_.notify_one();
+  new_work_.push_back(std::move(work));
 }
 
+/// All of a round's work at once: waking a thread costs more than many a handler does.
+void EventLoop::hand_out() {
+  if (new_work_.empty()) return;
+  std::size_t wanted = 0;
+  std::size_t idle = 0;
+  {
+    const Lock lock(mutex_);
+    for (std::function<Task()>& work : new_work_) work_.push_back(std::move(work));
+    wanted = work_.size();
+    idle = idle_workers_;
+  }
+  new_work_.clear();
+  for (std::size_t i = 0; i < std::min(wanted, idle); ++i) more_work_.notify_one();
+  while (idle++ < wanted && workers_.size() < workers_max_) workers_.emplace_back([this] { this->work(); });
+}
+
+/// Waking the loop costs more than a quick handler does: while more is to be done, what quick ones gave waits
+/// for it to look by itself, which it does within kLook_us.
 void EventLoop::work() {
   Lock lock(mutex_);
   while (true) {
@@ -93,17 +105,21 @@ void EventLoop::work() {
     const std::function<Task()> next = std::move(work_.front());
     work_.pop_front();
     lock.unlock();
+    const std::int64_t began_us = clock_.monotonic_us();
     Task then = next();
-    post([this, then = std::move(then)] {
+    const bool quick = clock_.monotonic_us() - began_us < kQuick_us;
+    lock.lock();
+    tasks_.emplace_back([this, then = std::move(then)] {
       --running_;
       then();
     });
-    lock.lock();
+    if (!quick || work_.empty()) wake_.notify_one();
   }
 }
 
 std::vector<EventLoop::Task> EventLoop::wait(std::int64_t wait_us) {
   Lock lock(mutex_);
+  if (!work_.empty()) wait_us = std::min(wait_us, kLook_us);
   if (tasks_.empty() && wait_us > 0) wake_.wait_us(lock, wait_us);
   return std::exchange(tasks_, {});
 }
@@ -135,10 +151,12 @@ void EventLoop::run_due() {
 
 void EventLoop::run(const std::function<bool()>& done, const std::function<void()>& idle) {
   idle();
+  hand_out();
   while (!done()) {
     for (const Task& task : wait(next_wait_us())) task();
     run_due();
     idle();
+    hand_out();
   }
 }
 

@@ -40,7 +40,7 @@ class EventLoop {
   using Ended = std::function<void(const ProcessEnd&)>;
   ProcessRunner::Number start_process(const ProcessSpec& spec, Ended ended);
   void signal_process(ProcessRunner::Number number, int signal);
-  /// Runs `work` on a thread of the pool; what it returns is run by the loop's thread.
+  /// Runs `work` on a thread of the pool, from the end of this round on; what it returns is run by the loop's thread.
   void start_work(std::function<Task()> work);
 
   /// Runs tasks until `done` says so; it is asked after each round. `idle` is called at the end of each round.
@@ -61,6 +61,7 @@ class EventLoop {
   std::vector<Task> wait(std::int64_t wait_us);
   void run_due();
   [[nodiscard]] std::int64_t next_wait_us();
+  void hand_out();
   void work();
 
   Clock& clock_;
@@ -75,6 +76,7 @@ class EventLoop {
   std::size_t idle_workers_ PAWL_GUARDED_BY(mutex_) = 0;
 
   // The loop's thread.
+  std::vector<std::function<Task()>> new_work_;  // of this round
   std::vector<std::thread> workers_;
   std::size_t workers_max_ = 4;
   std::size_t running_ = 0;

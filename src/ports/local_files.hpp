@@ -29,6 +29,8 @@ class LocalFiles {
 
   [[nodiscard]] virtual bool exists(const std::string& path) = 0;
   [[nodiscard]] virtual bool is_folder(const std::string& path) = 0;
+  /// Whether this process may run it as a program.
+  [[nodiscard]] virtual bool is_executable(const std::string& path) = 0;
   /// 0 where there is none.
   [[nodiscard]] virtual std::uint64_t size(const std::string& path) = 0;
   /// When it was last written to; 0 where there is none.

@@ -286,4 +286,16 @@ std::expected<Workflow, std::vector<WorkflowFault>> parse_workflow(const Workflo
   }
 }
 
+Result<Workflow> parse_or_fail(const WorkflowSource& source) {
+  std::expected<Workflow, std::vector<WorkflowFault>> parsed = parse_workflow(source);
+  if (parsed) return std::move(*parsed);
+  const std::vector<WorkflowFault>& faults = parsed.error();
+  Error error = faults.front().error;
+  for (std::size_t i = 1; i < faults.size(); ++i) {
+    const Error& next = faults[i].error;
+    error.message += fmt::format("\n  {}: {}{}", next.where, next.message, next.hint.empty() ? "" : "; " + next.hint);
+  }
+  return fail(error);
+}
+
 }  // namespace pawl

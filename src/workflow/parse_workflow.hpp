@@ -22,6 +22,9 @@ struct WorkflowSource {
 /// `where` is "FILE:LINE:COLUMN" (without FILE where there is none), their hint says what to write instead.
 [[nodiscard]] std::expected<Workflow, std::vector<WorkflowFault>> parse_workflow(const WorkflowSource& source);
 
+/// The same with one error, whose message lists all faults, a line each.
+[[nodiscard]] Result<Workflow> parse_or_fail(const WorkflowSource& source);
+
 /// Steps that a running step adds: a JSON array of step objects, checked like the file. They stand behind
 /// `siblings`: index siblings.size() is the first one's, and their `after` and `needed` are counted so. Without
 /// `needs` the first one comes after `siblings[after]`, the others after each other. `siblings` is a scope of

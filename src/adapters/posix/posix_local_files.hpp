@@ -9,6 +9,7 @@ class PosixLocalFiles final : public LocalFiles {
  public:
   bool exists(const std::string& path) override;
   bool is_folder(const std::string& path) override;
+  bool is_executable(const std::string& path) override;
   std::uint64_t size(const std::string& path) override;
   Timestamp modified(const std::string& path) override;
   Result<std::string> read(const std::string& path, std::uint64_t bytes_max) override;

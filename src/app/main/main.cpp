@@ -9,7 +9,9 @@
 #include <iostream>
 
 #include "adapters/posix/posix_environment.hpp"
+#include "adapters/posix/posix_foreground.hpp"
 #include "adapters/posix/posix_local_files.hpp"
+#include "adapters/posix/posix_output_mask.hpp"
 #include "adapters/posix/posix_process_runner.hpp"
 #include "app/signals.hpp"
 #include "app/compose.hpp"
@@ -32,7 +34,7 @@ pawl::Result<std::unique_ptr<pawl::Store>> open_for_command(std::string_view uri
   options.missing = access == pawl::cli::StoreAccess::read ? pawl::Missing::refuse : pawl::Missing::create;
   if (environment_variable("PAWL_ALLOW_NETWORK_FS") == "1") options.network_filesystem = pawl::NetworkFilesystem::allow;
   const bool stays = access == pawl::cli::StoreAccess::serve;
-  return pawl::open_store(uri, options, stays ? pawl::Usage::service : pawl::Usage::one_shot);
+  return pawl::open_store(uri, options, stays ? pawl::StoreUse::service : pawl::StoreUse::one_shot);
 }
 
 /// Takes the numbers of closed standard streams, so that no file of the store can get one and be printed
@@ -79,11 +81,18 @@ int main(int argc, char** argv) {
     if (!started) return std::unexpected(started.error());
     return std::move(*started);
   };
+  workflows.start_mask = []() -> pawl::Result<std::unique_ptr<pawl::OutputMask>> {
+    auto started = pawl::PosixOutputMask::start();
+    if (!started) return std::unexpected(started.error());
+    return std::move(*started);
+  };
   workflows.watch_signals = pawl::watch_signals;
   workflows.leave = [](int status) { std::_Exit(status); };
   workflows.columns = terminal_columns;
   workflows.rows = terminal_rows;
   workflows.resident_bytes = pawl::resident_bytes;
+  pawl::PosixForeground foreground;
+  workflows.foreground = &foreground;
   pawl::cli::CliContext context{
       .in = std::cin,
       .out = out,

@@ -1,0 +1,112 @@
+#include "engine/run_session.hpp"
+
+#include <set>
+
+#include "engine/environment_entries.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t kLeftWait_ms = 5'000;
+
+Result<void> refuse_survivors(ProcessRunner& processes, const std::string& mark) {
+  const std::vector<LeftProcess> left = processes.end_all(mark, kLeftWait_ms);
+  if (left.empty()) return {};
+  std::string names;
+  for (const LeftProcess& process : left) names += fmt::format("\n  {} {}", process.pid, process.command);
+  return fail(Error{Code::processes_left, fmt::format("steps of an earlier execution are still running and can't be ended:{}", names), {},
+                    "end them, then resume again", 0});
+}
+
+Result<void> it_waits(const Execution& execution) {
+  const std::string run = execution.id().text();
+  std::string things;
+  for (const std::string& thing : execution.waiting_for()) things += (things.empty() ? "" : ", ") + thing;
+  if (things.empty()) {
+    const Usage& usage = execution.state().usage;
+    return fail(Error{Code::budget_reached, fmt::format("run {} has used up its budget: {} tokens, {:.2f} USD", run, usage.tokens, usage.usd), {},
+                      fmt::format("`pawl resume {} --budget-usd N` or `--budget-tokens N` goes on with a larger one", run), 0});
+  }
+  std::string hint = fmt::format("`pawl resume {}` goes on when it is there", run);
+  const std::vector<Gate> gates = execution.gates();
+  if (!gates.empty()) {
+    const Gate& gate = gates.front();
+    hint = fmt::format("`pawl approve {0} {1}` or `pawl reject {0} {1}`, then `pawl resume {2}`", gate.run, gate.step, run);
+  }
+  return fail(Error{Code::run_waiting, fmt::format("run {} waits for {}", run, things), {}, hint, 0});
+}
+
+void add_handlers(const Steps& steps, std::set<std::string>& names);
+
+void add_handlers(const Step& step, std::set<std::string>& names) {
+  if (const auto* call = std::get_if<CallHandler>(&step.work)) names.insert(call->name);
+  if (const auto* loop = std::get_if<Loop>(&step.work); loop != nullptr && loop->steps) add_handlers(*loop->steps, names);
+  if (const auto* map = std::get_if<Map>(&step.work)) {
+    if (map->steps) add_handlers(*map->steps, names);
+    if (map->reduce) add_handlers(*map->reduce, names);
+  }
+  if (step.on_failure) add_handlers(*step.on_failure, names);
+  if (step.confidence && step.confidence->then) add_handlers(*step.confidence->then, names);
+}
+
+void add_handlers(const Steps& steps, std::set<std::string>& names) {
+  for (const Step& step : steps) add_handlers(step, names);
+}
+
+}  // namespace
+
+Result<void> execute_run(ExecutionServices& services, OpenedRun run, const SessionHooks& hooks,
+                         const std::function<Result<void>(const Execution& execution)>& ended) {
+  const std::string mark = "PAWL_ROOT_RUN_UUID=" + run.writer->info().uuid.text();
+  std::unique_ptr<OutputMask> mask;  // outlives those who write into it
+  if (hooks.start_mask) {
+    PAWL_TRY_ASSIGN(mask, hooks.start_mask());
+  }
+  services.mask = mask.get();
+  PAWL_TRY_ASSIGN(const std::unique_ptr<ProcessRunner> processes, hooks.start_processes(run.logs + "/../reaper"));
+  PAWL_TRY(refuse_survivors(*processes, mark));
+  set_entry(services.environment, mark);
+  EventLoop loop(services.clock, processes.get());
+  loop.set_workers(hooks.handler_threads);
+  Execution execution(services, loop, std::move(run));
+  if (hooks.begun) hooks.begun(loop, execution);
+  execution.start();
+  loop.run([&] { return execution.ended(); }, [&] { execution.round(); });
+  if (hooks.over) hooks.over();
+  return ended(execution);
+}
+
+Result<void> how_it_ended(const Execution& execution) {
+  const RunState& state = execution.state();
+  const std::string run = execution.id().text();
+  if (execution.storage_error()) {
+    Error error = *execution.storage_error();
+    error.hint = fmt::format("mend the storage, then `pawl resume {}`", run);
+    return fail(error);
+  }
+  if (execution.refusal()) return fail(*execution.refusal());
+  switch (state.status) {
+    case RunStatus::completed: return {};
+    case RunStatus::failed:
+      if (state.error.ends_with(": rejected") || state.error.find(": rejected: ") != std::string::npos)
+        return fail(Error{Code::run_failed, fmt::format("run {} failed: {}", run, state.error), {},
+                          "a rejection is final: change what was rejected and start a new run", 0});
+      return fail(Error{Code::run_failed, fmt::format("run {} failed: {}", run, state.error), {},
+                        fmt::format("mend it, then `pawl resume {0}`; `pawl logs {0}` shows what it printed", run), 0});
+    case RunStatus::waiting: return it_waits(execution);
+    case RunStatus::cancelled:
+      return fail(Error{Code::run_cancelled, fmt::format("run {} was cancelled: {}", run, state.error), {}, "start a new run", 0});
+    default:
+      return fail(Error{Code::run_interrupted, fmt::format("run {} was interrupted by {}; what was completed stays so", run, state.error), {},
+                        fmt::format("pawl resume {}", run), 0});
+  }
+}
+
+std::vector<std::string> handlers_of(const Workflow& workflow) {
+  std::set<std::string> names;
+  add_handlers(workflow.steps, names);
+  if (workflow.on_failure) add_handlers(*workflow.on_failure, names);
+  return {names.begin(), names.end()};
+}
+
+}  // namespace pawl

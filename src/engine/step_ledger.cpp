@@ -1,0 +1,240 @@
+#include "engine/step_ledger.hpp"
+
+#include <algorithm>
+
+#include "base/hash.hpp"
+#include "domain/utf8.hpp"
+#include "engine/save.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::string_view kFormat = "steps/1";
+constexpr std::uint64_t kStateBytesMax = 100ULL << 20;
+constexpr std::int64_t kBusyMax_us = 10'000'000;
+constexpr std::int64_t kBusyPauseMax_us = 50'000;
+constexpr std::uint64_t kBlock = 1ULL << 20;
+constexpr std::size_t kNameMax = 128;
+constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+std::string to_base64(std::string_view bytes) {
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t n = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k) group = group << 8U | (k < n ? static_cast<std::uint8_t>(bytes[i + k]) : 0U);
+    for (std::size_t k = 0; k < 4; ++k) text += k <= n ? kDigits[group >> (18 - 6 * k) & 63U] : '=';
+  }
+  return text;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  if (text.size() % 4 != 0) return std::nullopt;
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); i += 4) {
+    std::uint32_t group = 0;
+    std::size_t n = 0;
+    for (std::size_t k = 0; k < 4; ++k) {
+      const char c = text[i + k];
+      const std::size_t digit = kDigits.find(c);
+      const bool padding = c == '=' && k >= 2 && i + 4 == text.size();
+      if (digit == std::string_view::npos && !padding) return std::nullopt;
+      group = group << 6U | static_cast<std::uint32_t>(padding ? 0 : digit);
+      n += padding ? 0U : 1U;
+    }
+    for (std::size_t k = 0; k + 1 < n; ++k) bytes += static_cast<char>(group >> (16 - 8 * k) & 0xFFU);
+  }
+  return bytes;
+}
+
+std::optional<std::string> output_bytes(const Json& output) {
+  if (!output.is_object()) return std::nullopt;
+  if (const auto text = output.find("text"); text != output.end() && text->is_string()) return text->get<std::string>();
+  if (const auto text = output.find("base64"); text != output.end() && text->is_string())
+    return from_base64(text->get_ref<const std::string&>());
+  return std::nullopt;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const CodePoint next = first_code_point(text);
+    if (next.size == 0) return false;
+    text.remove_prefix(next.size);
+  }
+  return true;
+}
+
+Error lost(const std::string& name, std::string_view what) {
+  return Error{Code::output_lost, fmt::format("the recorded output of step '{}' {}", name, what), {},
+               fmt::format("`pawl step --again {} -- COMMAND` runs it again", name), 0};
+}
+
+}  // namespace
+
+const StepRecord* LedgerState::find(std::string_view name) const {
+  const auto found = std::ranges::find(steps, name, &std::pair<std::string, StepRecord>::first);
+  return found == steps.end() ? nullptr : &found->second;
+}
+
+StepRecord& LedgerState::at(std::string_view name) {
+  const auto found = std::ranges::find(steps, name, &std::pair<std::string, StepRecord>::first);
+  if (found != steps.end()) return found->second;
+  return steps.emplace_back(name, StepRecord{}).second;
+}
+
+Json LedgerState::to_json() const {
+  Json out = {{"pawl", kFormat}, {"events", events}, {"steps", Json::object()}};
+  Json& records = out["steps"];
+  for (const auto& [name, record] : steps) records[name] = record.to_json();
+  return out;
+}
+
+Result<LedgerState> LedgerState::from_json(const Json& value) {
+  if (!value.is_object() || value.value("pawl", Json()) != Json(kFormat)) {
+    return fail(Error{Code::not_a_steps_run, "this run was not made by `pawl step`, so it can't record steps", {},
+                      "name another run: `export PAWL_RUN=my-job`", 0});
+  }
+  const auto events = value.find("events");
+  const auto records = value.find("steps");
+  if (events == value.end() || !events->is_number_unsigned() || records == value.end() || !records->is_object())
+    return fail(Code::state_reconstruction_failed, "the ledger of the steps can't be read");
+  LedgerState state{.events = events->get<std::uint64_t>()};
+  for (const auto& [name, record] : records->items()) {
+    PAWL_TRY_ASSIGN(StepRecord parsed, StepRecord::from_json(record));
+    state.steps.emplace_back(name, std::move(parsed));
+  }
+  return state;
+}
+
+Result<void> check_step_name(std::string_view name) {
+  const auto fine = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+  };
+  if (!name.empty() && name.size() <= kNameMax && name.front() != '-' && name.front() != '.' && std::ranges::all_of(name, fine)) return {};
+  return fail(Error{Code::invalid_label, fmt::format("'{}' is no name of a step", name), {},
+                    "a name is a letter, digit or '_', then up to 127 letters, digits, '.', '_' or '-'", 0});
+}
+
+Result<LedgerState> load_ledger(Store& store, const RunId& run) {
+  PAWL_TRY_ASSIGN(const Restored restored, store.restore(run, {}));
+  Result<LedgerState> state = LedgerState::from_json(Json::parse(restored.state, nullptr, false));
+  if (!state) return fail(at(state.error(), run.text()));
+  return state;
+}
+
+Json output_json(std::string_view bytes) {
+  if (is_utf8(bytes)) return {{"text", bytes}};
+  return {{"base64", to_base64(bytes)}};
+}
+
+std::string command_hash(const std::vector<std::string>& argv) {
+  std::string joined;
+  for (const std::string& word : argv) joined += word + '\0';
+  return to_hex(sha256(joined)).substr(0, 16);
+}
+
+void place_output(LedgerState& state, LedgerChange& change, StepRecord& record, Json output, Json data, std::string_view type) {
+  record.output = nullptr;
+  record.output_event = 0;
+  if (compact(output).size() <= kOutputInline) {
+    record.output = std::move(output);
+  } else {
+    data["output"] = std::move(output);
+    record.output_event = state.events + change.events.size() + 1;
+  }
+  change.events.push_back({std::string(type), compact(data)});
+}
+
+Result<std::unique_ptr<RunWriter>> StepLedger::open_writer() {
+  const std::int64_t began_us = clock_.monotonic_us();
+  std::int64_t pause_us = 1'000;
+  while (true) {
+    Result<std::unique_ptr<RunWriter>> writer = store_.open_run(run_, {});
+    if (writer || writer.error().code != Code::run_busy) return writer;
+    if (clock_.monotonic_us() - began_us >= kBusyMax_us) return writer;
+    clock_.sleep_us(pause_us);
+    pause_us = std::min(pause_us * 2, kBusyPauseMax_us);
+  }
+}
+
+Result<Uuid> StepLedger::open() {
+  const Result<RunInfo> known = store_.run(run_);
+  if (known) return known->uuid;
+  if (known.error().code != Code::run_not_found && known.error().code != Code::store_not_found) return fail(known.error());
+  PAWL_TRY_ASSIGN(const std::unique_ptr<RunWriter> writer, open_writer());
+  if (writer->info().latest) return writer->info().uuid;  // another process was faster
+  LedgerState state;
+  state.events = 1;
+  const std::string body = compact(state.to_json());
+  SaveRequest request;
+  request.body = body;
+  request.kind = Kind::workflow_start;
+  request.reason = Reason::workflow_started;
+  request.events.push_back({"run_started", R"({"by":"steps"})"});
+  PAWL_TRY(checked_save(*writer, request, kStateBytesMax));
+  return writer->info().uuid;
+}
+
+Result<void> StepLedger::update(const Edit& edit) {
+  PAWL_TRY_ASSIGN(const std::unique_ptr<RunWriter> writer, open_writer());
+  PAWL_TRY_ASSIGN(LedgerState state, load());
+  LedgerChange change;
+  PAWL_TRY(edit(state, change));
+  state.events += change.events.size();
+  const std::string body = compact(state.to_json());
+  SaveRequest request;
+  request.body = body;
+  request.kind = change.kind;
+  request.reason = change.reason;
+  request.step = change.step;
+  request.events = std::move(change.events);
+  PAWL_TRY(checked_save(*writer, request, kStateBytesMax));
+  return {};
+}
+
+Result<Json> StepLedger::recorded_output(const std::string& name, const StepRecord& record) {
+  if (record.output_event == 0) return record.output;
+  PAWL_TRY_ASSIGN(const std::vector<Event> events, store_.events(run_, record.output_event - 1, 1));
+  if (events.empty() || events.front().number != record.output_event) return fail(lost(name, "is missing"));
+  const Json data = Json::parse(events.front().data, nullptr, false);
+  if (!data.is_object() || data.value("step", Json()) != Json(name) || !data.contains("output")) return fail(lost(name, "is not in its event"));
+  return data["output"];
+}
+
+Result<void> StepLedger::replay(const std::string& name, const StepRecord& record, LocalFiles& files,
+                                const std::function<void(std::string_view bytes)>& use) {
+  PAWL_TRY_ASSIGN(const Json output, recorded_output(name, record));
+  if (output.is_null()) return {};
+  if (output.is_object() && output.contains("file")) return replay_file(name, output, files, use);
+  const std::optional<std::string> bytes = output_bytes(output);
+  if (!bytes) return fail(lost(name, "can't be read"));
+  use(*bytes);
+  return {};
+}
+
+Result<void> StepLedger::replay_file(const std::string& name, const Json& output, LocalFiles& files,
+                                     const std::function<void(std::string_view bytes)>& use) {
+  const Json file = output["file"];
+  const Json size = output.value("size", Json());
+  // The name stands in the store, so it is not trusted to stay in the folder.
+  if (!file.is_string() || file.get_ref<const std::string&>().find('/') != std::string::npos || !size.is_number_unsigned())
+    return fail(lost(name, "can't be read"));
+  PAWL_TRY_ASSIGN(const std::string folder, store_.local_folder(run_));
+  const std::string path = folder + "/" + file.get<std::string>();
+  const auto bytes = size.get<std::uint64_t>();
+  if (files.size(path) != bytes) return fail(at(lost(name, files.exists(path) ? "is damaged" : "is missing"), path));
+  const auto for_each_block = [&](const auto& take) -> Result<void> {
+    for (std::uint64_t at = 0; at < bytes; at += kBlock) {
+      PAWL_TRY_ASSIGN(const std::string block, files.read_range(path, at, std::min(kBlock, bytes - at)));
+      take(block);
+    }
+    return {};
+  };
+  Sha256Stream hash;
+  PAWL_TRY(for_each_block([&](const std::string& block) { hash.add(block); }));
+  if (Json(to_hex(hash.finish())) != output.value("sha256", Json())) return fail(at(lost(name, "is damaged"), path));
+  return for_each_block([&](const std::string& block) { use(block); });
+}
+
+}  // namespace pawl
