@@ -72,6 +72,7 @@ const std::unordered_map<std::string_view, LivePicture::Handler>& LivePicture::h
       {"timer_set", &LivePicture::timer_set},
       {"waiting_for_signal", &LivePicture::waiting_for_signal},
       {"child_started", &LivePicture::child_started},
+      {"breakpoint", &LivePicture::breakpoint},
       {"message", &LivePicture::message},
       {"blocker", &LivePicture::message},
       {"report_fault", &LivePicture::message},
@@ -101,7 +102,8 @@ void LivePicture::begin(const RunId& run, const Workflow& workflow, const RunSta
   for (const auto& [path, record] : known.steps) {
     const bool inner = path.find_first_of(".[") != std::string::npos;
     if (!inner && (record.status == StepStatus::completed || record.status == StepStatus::skipped)) ++steps_settled_;
-    if (record.status != StepStatus::waiting) continue;
+    // Those at a breakpoint or with a child go on, and say so.
+    if (record.status != StepStatus::waiting || record.reason == "breakpoint" || !record.child_run.empty()) continue;
     // A resume says nothing new about these: they wait as they did.
     Row& waiting = row({.run = run_, .type = {}, .step = path, .at = now.wall, .data = Json::object()}, now);
     waiting.due = record.due;
@@ -353,6 +355,10 @@ void LivePicture::child_started(const RunEvent& event, Moment now) {
   const std::string child = text_in(event, "run");
   parent.detail = fmt::format("run {}", printable(child));
   prefixes_[child] = parent.label + std::string(mark(" › ", " > "));
+}
+
+void LivePicture::breakpoint(const RunEvent& event, Moment) {
+  settle(headed(Colour::yellow, mark("‖", "!"), label_of(event)).add("breakpoint: a resume goes on from here"));
 }
 
 void LivePicture::message(const RunEvent& event, Moment) {

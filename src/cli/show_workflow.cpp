@@ -124,6 +124,8 @@ std::string remark(const StepRecord& record, Timestamp now) {
     case StepStatus::waiting:
       if (!record.binding.empty()) {
         parts.push_back("needs approval: " + record.reason);
+      } else if (record.reason == "breakpoint") {
+        parts.emplace_back("breakpoint");
       } else if (record.child_run.empty()) {
         parts.push_back(record.reason.empty() ? "sleeps" : "waits for " + record.reason);
       }
@@ -219,6 +221,8 @@ std::string next_steps(const RunReport& report) {
     const auto failed = std::ranges::find(report.steps, StepStatus::failed, [](const ReportedStep& step) { return step.record.status; });
     lines.push_back(failed == report.steps.end() ? fmt::format("pawl logs {}", run) : fmt::format("pawl logs {} {}", run, failed->path));
   }
+  const bool dead_letters = std::ranges::any_of(report.steps, [](const ReportedStep& step) { return step.record.map && !step.record.map->failed.empty(); });
+  if (dead_letters && !report.standing.owner) lines.push_back(fmt::format("pawl dlq list {}", run));
   const bool budget = !report.waiting_for.empty() && report.waiting_for.front().what == WaitingFor::What::budget;
   const bool resumable = status == RunStatus::failed || status == RunStatus::interrupted || status == RunStatus::waiting;
   const std::string top = report.standing.state.parent_run.empty() ? run : report.standing.state.parent_run;
