@@ -29,10 +29,14 @@ std::uint64_t number_in(const RunEvent& event, const char* key) {
 
 std::int64_t ms_between(std::int64_t from_us, std::int64_t to_us) { return (to_us - from_us) / 1000; }
 
-/// Ids of all steps, inner ones indented by what their paths have more.
-std::size_t widest_id(const Steps& steps) {
+/// Of the labels that stay: items of maps don't.
+std::size_t widest_label(const Steps& steps) {
   std::size_t widest = 0;
-  for (const Step& step : steps) widest = std::max(widest, display_columns(step.id));
+  for (const Step& step : steps) {
+    widest = std::max(widest, display_columns(step.id));
+    const Loop* loop = std::get_if<Loop>(&step.work);
+    if (loop != nullptr && loop->steps) widest = std::max(widest, display_columns(step.id) + display_columns("[1].") + widest_label(*loop->steps));
+  }
   return widest;
 }
 
@@ -68,6 +72,7 @@ const std::unordered_map<std::string_view, LivePicture::Handler>& LivePicture::h
       {"timer_set", &LivePicture::timer_set},
       {"waiting_for_signal", &LivePicture::waiting_for_signal},
       {"child_started", &LivePicture::child_started},
+      {"breakpoint", &LivePicture::breakpoint},
       {"message", &LivePicture::message},
       {"blocker", &LivePicture::message},
       {"report_fault", &LivePicture::message},
@@ -92,12 +97,13 @@ void LivePicture::begin(const RunId& run, const Workflow& workflow, const RunSta
   run_ = run.text();
   began_us_ = now.monotonic_us;
   steps_ = workflow.steps.size();
-  label_columns_ = std::min(widest_id(workflow.steps), kLabelColumnsMax);
+  label_columns_ = std::min(widest_label(workflow.steps), kLabelColumnsMax);
   settle(TerminalLine().add(Colour::bold, run_).add(Colour::dim, fmt::format("  {}", printable(workflow.name))));
   for (const auto& [path, record] : known.steps) {
     const bool inner = path.find_first_of(".[") != std::string::npos;
     if (!inner && (record.status == StepStatus::completed || record.status == StepStatus::skipped)) ++steps_settled_;
-    if (record.status != StepStatus::waiting) continue;
+    // Those at a breakpoint or with a child go on, and say so.
+    if (record.status != StepStatus::waiting || record.reason == "breakpoint" || !record.child_run.empty()) continue;
     // A resume says nothing new about these: they wait as they did.
     Row& waiting = row({.run = run_, .type = {}, .step = path, .at = now.wall, .data = Json::object()}, now);
     waiting.due = record.due;
@@ -351,6 +357,10 @@ void LivePicture::child_started(const RunEvent& event, Moment now) {
   prefixes_[child] = parent.label + std::string(mark(" › ", " > "));
 }
 
+void LivePicture::breakpoint(const RunEvent& event, Moment) {
+  settle(headed(Colour::yellow, mark("‖", "!"), label_of(event)).add("breakpoint: a resume goes on from here"));
+}
+
 void LivePicture::message(const RunEvent& event, Moment) {
   std::string text = text_in(event, "text");
   if (text.empty()) text = text_in(event, "description");
@@ -409,7 +419,7 @@ std::string_view LivePicture::spinner(Moment now) const {
 
 void LivePicture::add_bar(TerminalLine& line, const Row& row, TerminalSize size, Moment now) const {
   const MapRow& map = *row.map;
-  const std::size_t width = std::clamp<std::size_t>(size.columns / 5, 8, 30);
+  const std::size_t width = std::clamp<std::size_t>(size.columns / 7, 6, 30);
   const double share = map.total == 0 ? 1.0 : static_cast<double>(map.done) / static_cast<double>(map.total);
   const auto full = std::min(width, static_cast<std::size_t>(share * static_cast<double>(width)));
   std::string bar;
@@ -424,7 +434,7 @@ void LivePicture::add_bar(TerminalLine& line, const Row& row, TerminalSize size,
   line.add(Colour::dim, per_second >= 1 ? fmt::format("  {:.1f}/s", per_second) : fmt::format("  {:.1f}/min", per_second * 60));
   if (map.done >= map.total) return;
   const double left_s = std::ceil(static_cast<double>(map.total - map.done) / per_second);
-  line.add(Colour::dim, fmt::format("  about {}", left_text(Timestamp{now.wall.us + static_cast<std::int64_t>(left_s * 1e6)}, now.wall)));
+  line.add(Colour::dim, fmt::format("  ~{}", left_text(Timestamp{now.wall.us + static_cast<std::int64_t>(left_s * 1e6)}, now.wall)));
 }
 
 TerminalLine LivePicture::row_line(const Row& row, TerminalSize size, Moment now) const {

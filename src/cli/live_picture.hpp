@@ -118,6 +118,7 @@ class LivePicture {
   void timer_set(const RunEvent& event, Moment now);
   void waiting_for_signal(const RunEvent& event, Moment now);
   void child_started(const RunEvent& event, Moment now);
+  void breakpoint(const RunEvent& event, Moment now);
   void message(const RunEvent& event, Moment now);
   void trouble(const RunEvent& event, Moment now);
   void run_ended(const RunEvent& event, Moment now);

@@ -60,6 +60,7 @@ class PlainView final : public RunView {
     if (event.type == "rejected") return fmt::format("{}: rejected by {}\n", step, text("by"));
     if (event.type == "timer_set") return fmt::format("{}: sleeps until {}\n", step, text("due"));
     if (event.type == "waiting_for_signal") return fmt::format("{}: waits for the signal '{}'\n", step, text("signal"));
+    if (event.type == "breakpoint") return fmt::format("{}: breakpoint {} it\n", step, text("where"));
     if (event.type == "message") return fmt::format("{}: {}\n", step, text("text"));
     if (event.type == "message_refused") return fmt::format("refused: {}\n", text("error"));
     if (event.type == "circuit_opened") return fmt::format("{}: circuit opened after {} failures in a row\n", step, number("failures_in_a_row"));

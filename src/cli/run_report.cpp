@@ -119,13 +119,28 @@ std::vector<ReportedStep> in_order(const std::vector<std::string>& ids, std::vec
   return ordered;
 }
 
+bool used_up(const RunState& state, const std::optional<Workflow>& workflow) {
+  const auto limit = [&](const char* key) -> std::optional<double> {
+    const auto found = state.budget.is_object() ? state.budget.find(key) : state.budget.end();
+    return found != state.budget.end() && found->is_number() ? std::optional<double>(found->get<double>()) : std::nullopt;
+  };
+  std::optional<double> usd = limit("usd");
+  std::optional<double> tokens = limit("tokens");
+  if (!usd && workflow) usd = workflow->budget.usd;
+  if (!tokens && workflow && workflow->budget.tokens) tokens = static_cast<double>(*workflow->budget.tokens);
+  return (usd && state.usage.usd >= *usd) || (tokens && static_cast<double>(state.usage.tokens) >= *tokens);
+}
+
 std::vector<WaitingFor> waits_of(const RunReport& report) {
   std::vector<WaitingFor> waits;
   for (const ReportedStep& step : report.steps) {
     const StepRecord& record = step.record;
     if (record.status != StepStatus::waiting) continue;
     WaitingFor wait{.what = WaitingFor::What::timer, .step = step.path, .detail = record.reason, .due = record.due};
-    if (!record.binding.empty()) {
+    if (record.reason == "breakpoint") {
+      wait.what = WaitingFor::What::breakpoint;
+      wait.detail = "before";
+    } else if (!record.binding.empty()) {
       wait.what = WaitingFor::What::approval;
     } else if (!record.child_run.empty()) {
       wait.what = WaitingFor::What::run;
@@ -136,7 +151,11 @@ std::vector<WaitingFor> waits_of(const RunReport& report) {
     }
     waits.push_back(std::move(wait));
   }
-  if (waits.empty() && report.standing.status == RunStatus::waiting) waits.push_back({.what = WaitingFor::What::budget, .step = {}, .detail = {}});
+  if (waits.empty() && report.standing.status == RunStatus::waiting) {
+    // No step waits: the run has used up its budget, or it stopped after a step.
+    const bool budget = used_up(report.standing.state, report.workflow);
+    waits.push_back({.what = budget ? WaitingFor::What::budget : WaitingFor::What::breakpoint, .step = {}, .detail = {}});
+  }
   return waits;
 }
 
@@ -155,6 +174,7 @@ std::string_view to_text(WaitingFor::What what) {
     case WaitingFor::What::timer: return "timer";
     case WaitingFor::What::run: return "run";
     case WaitingFor::What::budget: return "budget";
+    case WaitingFor::What::breakpoint: return "breakpoint";
   }
   return "?";
 }
@@ -209,10 +229,10 @@ Result<Json> step_output(Store& store, const RunId& id, const StepRecord& record
 }
 
 std::int64_t step_ms(const StepRecord& record, Timestamp now) {
-  if (record.duration_ms > 0) return static_cast<std::int64_t>(record.duration_ms);
-  if (record.started.us == 0) return 0;
   const bool goes_on = record.status == StepStatus::running || record.status == StepStatus::waiting;
-  const Timestamp end = record.ended.us != 0 && !goes_on ? record.ended : goes_on ? now : record.started;
+  if (record.duration_ms > 0 && !goes_on) return static_cast<std::int64_t>(record.duration_ms);
+  const Timestamp end = goes_on ? now : record.ended;
+  if (record.started.us == 0 || end.us == 0) return 0;
   return std::max<std::int64_t>((end.us - record.started.us) / 1000, 0);
 }
 

@@ -17,7 +17,7 @@ struct ReportedStep {
 
 /// What a waiting run waits for.
 struct WaitingFor {
-  enum class What : std::uint8_t { approval, signal, timer, run, budget };
+  enum class What : std::uint8_t { approval, signal, timer, run, budget, breakpoint };
   What what = What::approval;
   std::string step;
   std::string detail;  // the prompt, the signal, the child

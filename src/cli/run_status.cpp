@@ -1,5 +1,7 @@
 #include "cli/run_status.hpp"
 
+#include "engine/open_run.hpp"
+
 namespace pawl::cli {
 namespace {
 
@@ -32,6 +34,9 @@ Result<StandingRun> standing_run(Store& store, const RunId& id) {
 std::string status_word(Store& store, const RunInfo& run) {
   const std::string recorded(to_text(run.status));
   if (run.workflow.empty() || run.status == Status::completed) return recorded;
+  const Result<RunState> state = load_state(store, run.id);
+  if (!state) return recorded;
+  if (state->status != RunStatus::running) return std::string(to_text(state->status));  // then nobody need be asked for
   const Result<StandingRun> standing = standing_run(store, run.id);
   return standing ? std::string(to_text(standing->status)) : recorded;
 }

@@ -96,13 +96,13 @@ struct Look {
   std::string_view mark;
 };
 
-Look look_of(StepStatus status) {
-  switch (status) {
+Look look_of(const StepRecord& record) {
+  switch (record.status) {
     case StepStatus::completed: return {Colour::green, "✓"};
     case StepStatus::failed: return {Colour::red, "✗"};
     case StepStatus::skipped: return {Colour::dim, "–"};
     case StepStatus::running: return {Colour::none, "▸"};
-    case StepStatus::waiting: return {Colour::yellow, "?"};
+    case StepStatus::waiting: return record.binding.empty() ? Look{Colour::none, "◷"} : Look{Colour::yellow, "?"};
     case StepStatus::interrupted:
     case StepStatus::cancelled: return {Colour::yellow, "‖"};
     case StepStatus::pending: break;
@@ -124,6 +124,8 @@ std::string remark(const StepRecord& record, Timestamp now) {
     case StepStatus::waiting:
       if (!record.binding.empty()) {
         parts.push_back("needs approval: " + record.reason);
+      } else if (record.reason == "breakpoint") {
+        parts.emplace_back("breakpoint");
       } else if (record.child_run.empty()) {
         parts.push_back(record.reason.empty() ? "sleeps" : "waits for " + record.reason);
       }
@@ -140,12 +142,13 @@ std::string remark(const StepRecord& record, Timestamp now) {
 }
 
 std::string step_line(const ReportedStep& step, std::size_t label_columns, const Style& style, Timestamp now) {
-  const Look look = look_of(step.record.status);
+  const Look look = look_of(step.record);
   TerminalLine line;
   line.add(look.colour, look.mark).add(" ");
   line.add(look.colour == Colour::green ? Colour::none : look.colour, printable(step.path));
-  const bool began = step.record.started.us != 0 || step.record.duration_ms > 0;
-  const std::string time = began && step.record.status != StepStatus::skipped ? elapsed_text(step_ms(step.record, now)) : "";
+  const StepStatus status = step.record.status;
+  const bool timed = (step.record.started.us != 0 || step.record.duration_ms > 0) && status != StepStatus::skipped && status != StepStatus::waiting;
+  const std::string time = timed ? elapsed_text(step_ms(step.record, now)) : "";
   const std::string said = printable(remark(step.record, now));
   if (!time.empty() || !said.empty()) line.pad_to(std::max(label_columns + 2, line.columns()) + 2);
   line.add(time);
@@ -214,7 +217,12 @@ std::string next_steps(const RunReport& report) {
     if (wait.what == WaitingFor::What::run) lines.push_back(fmt::format("pawl show {}", wait.detail));
     if (wait.what == WaitingFor::What::budget) lines.push_back(fmt::format("pawl resume {} --budget-usd N", run));
   }
-  if (status == RunStatus::failed) lines.push_back(fmt::format("pawl logs {}", run));
+  if (status == RunStatus::failed) {
+    const auto failed = std::ranges::find(report.steps, StepStatus::failed, [](const ReportedStep& step) { return step.record.status; });
+    lines.push_back(failed == report.steps.end() ? fmt::format("pawl logs {}", run) : fmt::format("pawl logs {} {}", run, failed->path));
+  }
+  const bool dead_letters = std::ranges::any_of(report.steps, [](const ReportedStep& step) { return step.record.map && !step.record.map->failed.empty(); });
+  if (dead_letters && !report.standing.owner) lines.push_back(fmt::format("pawl dlq list {}", run));
   const bool budget = !report.waiting_for.empty() && report.waiting_for.front().what == WaitingFor::What::budget;
   const bool resumable = status == RunStatus::failed || status == RunStatus::interrupted || status == RunStatus::waiting;
   const std::string top = report.standing.state.parent_run.empty() ? run : report.standing.state.parent_run;

@@ -42,7 +42,7 @@ TEST_F(WorkflowViews, ShowTellsEachStepAndWhatToTypeNext) {
   EXPECT_NE(shown.out.find("\n– maybe    skipped: `when: false` is false\n"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("2 attempts, exit status 4\n"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("\n· publish  pending\n"), std::string::npos) << shown.out;
-  EXPECT_NE(shown.out.find("pawl resume r1\n"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("Next:      pawl logs r1 deploy\n           pawl resume r1\n"), std::string::npos) << shown.out;
   EXPECT_LT(shown.out.find("gather"), shown.out.find("maybe"));
 }
 
@@ -79,6 +79,7 @@ TEST_F(WorkflowViews, ShowCountsItemsAndListsThemOnlyWithAll) {
   EXPECT_EQ(step_of(all, "pages[2]").at("status"), "completed");
   EXPECT_EQ(step_of(all, "improve[1].score").at("status"), "completed");
   EXPECT_NE(pawl({"show", "r1"}).out.find("3 of 3 items, 1 failed"), std::string::npos);
+  EXPECT_NE(pawl({"show", "r1"}).out.find("Next:      pawl dlq list r1\n"), std::string::npos);
   EXPECT_NE(pawl({"show", "r1", "--events"}).out.find("run_completed"), std::string::npos);
 }
 
@@ -92,6 +93,14 @@ TEST_F(WorkflowViews, AGateThatWaitsIsShownWithItsPrompt) {
   EXPECT_EQ(json.at("waiting_for")[0].at("what"), "approval");
   EXPECT_EQ(json.at("waiting_for")[0].at("prompt"), "Publish?");
   EXPECT_NE(pawl({"list"}).out.find("waiting"), std::string::npos);
+}
+
+TEST_F(WorkflowViews, ABreakpointWaitsForAResume) {
+  EXPECT_EQ(run_workflow("before", "name: g\nsteps:\n  - { id: a, run: 'true', breakpoint: before }\n").status, 3);
+  EXPECT_EQ(pawl({"show", "before", "--json"}).json().at("waiting_for")[0].at("what"), "breakpoint");
+  EXPECT_NE(pawl({"show", "before"}).out.find("\n◷ a  breakpoint\n\nNext:      pawl resume before\n"), std::string::npos) << pawl({"show", "before"}).out;
+  EXPECT_EQ(run_workflow("after", "name: g\nsteps:\n  - { id: a, run: 'true', breakpoint: after }\n  - { id: b, run: 'true' }\n").status, 3);
+  EXPECT_EQ(pawl({"show", "after", "--json"}).json().at("waiting_for")[0].at("what"), "breakpoint");
 }
 
 TEST_F(WorkflowViews, ACrashedRunIsInterrupted) {
