@@ -37,8 +37,6 @@ Handler fails() {
 class Engine : public ::testing::Test {
  protected:
   Engine() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "pawl-engine-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
     handlers_.add("first", answers("1", &first_calls_));
     handlers_.add("second", answers("2"));
   }
@@ -54,7 +52,12 @@ class Engine : public ::testing::Test {
     return summary ? Code{} : summary.error().code;
   }
 
-  std::string folder_;
+  static std::string fresh_folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "pawl-engine-XXXXXX").string();
+    return ::mkdtemp(pattern.data());
+  }
+
+  const std::string folder_ = fresh_folder();
   Pawl pawl_ = std::move(*Pawl::open(folder_ + "/store"));
   HandlerRegistry handlers_;
   std::atomic<int> first_calls_ = 0;
@@ -73,7 +76,7 @@ TEST_F(Engine, RunsATextWithHandlers) {
 }
 
 TEST_F(Engine, RunsAFileWithVariablesAndCommands) {
-  std::ofstream(folder_ + "/w.yaml") << "name: w\nvars: { who: null }\nsteps:\n  - { id: say, run: echo hello ${vars.who}, capture: text }\n"
+  std::ofstream(folder_ + "/w.yaml") << "name: w\nvars: { who: null }\nsteps:\n  - { id: say, run: \"echo hello ${vars.who}\", capture: text }\n"
                                         "outputs: { said: \"${steps.say.output}\" }\n";
   const Result<WorkflowSummary> summary = engine_.run_file("r", folder_ + "/w.yaml", R"({"who":"world"})");
   ASSERT_TRUE(summary) << describe(summary.error());
