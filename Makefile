@@ -35,7 +35,7 @@ build: ## Compile build/release/pawl
 	tests=; [ -e build/release/CMakeCache.txt ] || tests=-DPAWL_TESTS=OFF
 	$(call compile,release,'"$$tests"',--target pawl)
 
-demo: build ## See it save, crash and restore
+demo: build ## See a workflow that is killed in the middle go on
 	@examples/demo.sh
 
 test: ## Run all tests: the gate of every change
@@ -51,6 +51,8 @@ torture: ## Kill writers at random for MINUTES (5) and check what they were prom
 	@tools/install-deps build test
 	$(call compile,release,-DPAWL_TESTS=ON,--target pawl torture_writer)
 	tests/crash/torture.py --minutes $(MINUTES)
+	tests/crash/workflow_torture.py --pawl build/release/pawl --kills 200
+	tests/crash/workflow_torture.py --pawl build/release/pawl --kills 200 --signal mixed
 
 mutants: ## Break the code on purpose, one place at a time, and see that a test fails
 	@tools/install-deps build test

@@ -31,6 +31,6 @@ target_compile_options(pawl_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
 function(pawl_precompile target)
   if(NOT PAWL_FUZZ)
     target_precompile_headers(${target} PRIVATE <fmt/format.h> <string> <vector> <memory> <expected> <optional>
-                              <functional> <map> <unordered_map>)
+                              <functional> <map> <unordered_map> <nlohmann/json.hpp>)
   endif()
 endfunction()

@@ -9,6 +9,9 @@
 #include <sstream>
 
 #include "adapters/memory/memory_store.hpp"
+#include "adapters/posix/posix_environment.hpp"
+#include "adapters/posix/posix_local_files.hpp"
+#include "adapters/posix/posix_process_runner.hpp"
 #include "cli/cli.hpp"
 #include "testing/manual_environment.hpp"
 
@@ -41,11 +44,22 @@ class CliTest : public ::testing::Test {
       result.err += bytes;
       return 0;
     });
+    cli::WorkflowWorld workflows{.random = random_, .files = local_files_, .handlers = handlers_};
+    workflows.environment = {"PATH=/usr/local/bin:/usr/bin:/bin"};
+    workflows.start_processes = [](const std::string& lock_path) -> Result<std::unique_ptr<ProcessRunner>> {
+      auto started = PosixProcessRunner::start_reaper(lock_path);
+      if (!started) return std::unexpected(started.error());
+      return std::move(*started);
+    };
+    workflows.watch_signals = [](const std::function<void(int)>&) { return std::make_unique<cli::SignalWatch>(); };
+    workflows.leave = [](int) {};
+    workflows.columns = [this] { return columns_; };
+    workflows.rows = [this] { return rows_; };
     cli::CliContext context{
         .in = in,
         .out = out,
         .err = err,
-        .clock = clock_,
+        .clock = real_time_ ? static_cast<Clock&>(system_clock_) : clock_,
         .open_store = [this](std::string_view uri, cli::StoreAccess access) { return open(uri, access); },
         .read_file = [this](const std::string& path, std::uint64_t) { return read(path); },
         .write_file =
@@ -62,7 +76,8 @@ class CliTest : public ::testing::Test {
         .in_is_terminal = terminal_,
         .out_is_terminal = terminal_,
         .err_is_terminal = terminal_,
-        .state_bytes_max = 1000,
+        .state_bytes_max = state_bytes_max_,
+        .workflows = &workflows,
     };
     result.status = cli::run_cli(std::move(args), context);
     return result;
@@ -79,6 +94,10 @@ class CliTest : public ::testing::Test {
   std::string opened_uri_;
   bool store_exists_ = false;
   bool terminal_ = false;
+  bool real_time_ = false;  // workflows with processes wait for them, so time must pass
+  std::size_t columns_ = 80;
+  std::size_t rows_ = 24;
+  std::uint64_t state_bytes_max_ = 1000;
   int out_error_ = 0;
   std::optional<CheckReport> report_;  // what fsck is to find, instead of the memory store's answer
 
@@ -95,6 +114,9 @@ class CliTest : public ::testing::Test {
   }
 
   SeededRandom random_{1};
+  SystemClock system_clock_;
+  PosixLocalFiles local_files_;
+  HandlerRegistry handlers_;
   std::shared_ptr<MemoryDisk> disk_ = make_memory_disk();
 };
 

@@ -10,20 +10,23 @@ namespace pawl::cli {
 namespace {
 
 constexpr const char* kDescription =
-    "Pawl keeps checkpoints of runs: every step that finished stays finished, whatever crashes.";
+    "Pawl makes workflows durable: a step that finished stays finished, whatever crashes.";
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  echo '{\"done\": 3}' | pawl save nightly   save a state; prints nightly@1 when it is durable\n"
-    "  pawl restore nightly                     print the newest state, byte for byte\n"
+    "  pawl run notes.yaml                      run a workflow; its run's id is printed first\n"
+    "  pawl resume                              go on with the run that crashed, failed or waited\n"
+    "  pawl show notes-k3f9                     what a run has done, and what to type next\n"
+    "  pawl logs notes-k3f9 -f                  what its steps print, while it runs\n"
     "  pawl list                                all runs, newest first\n"
-    "  pawl show nightly                        one run and its newest checkpoints\n"
-    "  pawl diff nightly@1 nightly@2            what changed between two checkpoints\n"
+    "  echo '{\"done\": 3}' | pawl save nightly   save a state of your own program, durably\n"
+    "  pawl restore nightly                     print the newest state, byte for byte\n"
     "  pawl fsck                                check the store for damage\n"
     "  pawl explain PAWL-0201                   what an error means and what to do\n"
     "\n"
     "A checkpoint is RUN@SEQ, RUN@latest, RUN@name:X, RUN@stage:X, RUN@step:X or RUN@UUID.\n"
-    "Exit status: 0 done; 2 bad usage or input; 4 refused for integrity or safety; 5 storage trouble.";
+    "Exit status: 0 done; 1 the workflow failed; 2 bad usage or input; 3 it waits for a person or a signal;\n"
+    "4 refused for integrity or safety; 5 storage trouble; 130 interrupted.";
 
 /// The parser, and what it fills. The commands' options refer to it, so it stays where it is.
 struct Parser {
@@ -49,8 +52,10 @@ Parser::Parser(const std::string& version) {
   add_globals(app, globals, version);
   app.require_subcommand(0, 1);
   app.footer(kExamples);
-  commands = {add_run(app), add_resume(app), add_step(app), add_save(app), add_restore(app), add_list(app),   add_show(app),
-              add_diff(app), add_fsck(app),    add_explain(app)};
+  commands = {add_run(app),     add_resume(app), add_step(app),   add_approve(app), add_reject(app), add_signal(app),
+              add_cancel(app),  add_dlq(app),    add_list(app),   add_show(app),    add_logs(app),   add_save(app),
+              add_restore(app), add_diff(app),   add_check(app),  add_schema(app),  add_fsck(app),   add_explain(app),
+              add_help(app),    add_version(app)};
   for (const Command& command : commands) add_globals(*command.app, globals, version);
 }
 
@@ -122,9 +127,21 @@ std::string default_hint(const Error& error) {
   }
 }
 
+/// Line breaks stay: lists and differences are easier to read.
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  while (true) {
+    const std::size_t end = text.find('\n');
+    out += printable(text.substr(0, end));
+    if (end == std::string_view::npos) return out;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
 int report(CliContext& context, Error error, bool json) {
   error = with_hint(error, default_hint(error));
-  std::string text = fmt::format("pawl: {}: {}", code_text(error.code), printable(error.message));
+  std::string text = fmt::format("pawl: {}: {}", code_text(error.code), printable_lines(error.message));
   if (!error.where.empty()) text += fmt::format(" ({})", printable(error.where));
   text += fmt::format("\nhint: {}\n", printable(error.hint));
   if (json) text += error_json(error) + "\n";

@@ -51,13 +51,23 @@ struct Command {
 [[nodiscard]] Command add_run(CLI::App& root);
 [[nodiscard]] Command add_resume(CLI::App& root);
 [[nodiscard]] Command add_step(CLI::App& root);
+[[nodiscard]] Command add_approve(CLI::App& root);
+[[nodiscard]] Command add_reject(CLI::App& root);
+[[nodiscard]] Command add_signal(CLI::App& root);
+[[nodiscard]] Command add_cancel(CLI::App& root);
+[[nodiscard]] Command add_dlq(CLI::App& root);
+[[nodiscard]] Command add_check(CLI::App& root);
+[[nodiscard]] Command add_schema(CLI::App& root);
 [[nodiscard]] Command add_save(CLI::App& root);
 [[nodiscard]] Command add_restore(CLI::App& root);
 [[nodiscard]] Command add_list(CLI::App& root);
 [[nodiscard]] Command add_show(CLI::App& root);
+[[nodiscard]] Command add_logs(CLI::App& root);
 [[nodiscard]] Command add_diff(CLI::App& root);
 [[nodiscard]] Command add_fsck(CLI::App& root);
 [[nodiscard]] Command add_explain(CLI::App& root);
+[[nodiscard]] Command add_help(CLI::App& root);
+[[nodiscard]] Command add_version(CLI::App& root);
 
 inline constexpr const char* kWorkflowGroup = "Running workflows";
 inline constexpr const char* kCheckpointGroup = "Checkpoints";

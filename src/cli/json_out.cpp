@@ -41,12 +41,14 @@ std::string json_array(const std::vector<std::string>& elements) {
   return fmt::format("[{}]", fmt::join(elements, ",\n "));
 }
 
-JsonObject run_object(const RunInfo& run) {
+JsonObject run_object(const RunInfo& run) { return run_object(run, to_text(run.status)); }
+
+JsonObject run_object(const RunInfo& run, std::string_view status) {
   JsonObject object;
   object.text("run", run.id.text())
       .text("uuid", run.uuid.text())
       .text("kind", to_text(run.kind))
-      .text("status", to_text(run.status))
+      .text("status", status)
       .text("created", run.created.text())
       .text("updated", run.updated.text())
       .text("durability", to_text(run.durability))

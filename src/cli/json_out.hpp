@@ -30,6 +30,8 @@ class JsonObject {
 
 /// All of a run except its checkpoints, without "latest".
 [[nodiscard]] JsonObject run_object(const RunInfo& run);
+/// With another word for its status.
+[[nodiscard]] JsonObject run_object(const RunInfo& run, std::string_view status);
 [[nodiscard]] JsonObject checkpoint_object(std::string_view run, const CheckpointInfo& info);
 [[nodiscard]] std::string report_json(const CheckReport& report);
 [[nodiscard]] std::string error_json(const Error& error);

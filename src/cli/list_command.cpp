@@ -1,5 +1,6 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
+#include "cli/run_status.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -8,22 +9,23 @@ constexpr std::uint64_t kLimitDefault = 50;
 
 struct ListArguments {
   std::optional<std::uint64_t> limit;
+  bool resumable = false;
 };
 
-std::string rows_json(const std::vector<RunInfo>& runs) {
+std::string rows_json(Store& store, const std::vector<RunInfo>& runs) {
   std::vector<std::string> rows;
-  for (const RunInfo& run : runs) rows.push_back(run_object(run).number("latest", run.latest.value).done());
+  for (const RunInfo& run : runs) rows.push_back(run_object(run, status_word(store, run)).number("latest", run.latest.value).done());
   return json_array(rows) + "\n";
 }
 
-std::string rows_text(const Invocation& invocation, const std::vector<RunInfo>& runs) {
+std::string rows_text(const Invocation& invocation, Store& store, const std::vector<RunInfo>& runs) {
   const CliContext& context = invocation.context();
   Table table({"RUN", "LATEST", "KIND", "STATUS", "UPDATED"});
   for (const RunInfo& run : runs) {
     std::string updated = run.updated.text();
     if (context.out_is_terminal) updated += "  " + age(run.updated, context.clock.now());
     table.add({printable(run.id.text()), std::to_string(run.latest.value), std::string(to_text(run.kind)),
-               std::string(to_text(run.status)), updated});
+               status_word(store, run), updated});
   }
   return table.text(invocation.style());
 }
@@ -31,15 +33,18 @@ std::string rows_text(const Invocation& invocation, const std::vector<RunInfo>& 
 Result<void> list(const Invocation& invocation, const ListArguments& arguments) {
   const std::size_t limit = arguments.limit.value_or(kLimitDefault);
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
-  PAWL_TRY_ASSIGN(std::vector<RunInfo> runs, store->runs(limit + 1));  // one more, to know whether there are more
+  PAWL_TRY_ASSIGN(std::vector<RunInfo> runs,
+                  arguments.resumable ? resumable_runs(*store) : store->runs(limit + 1));  // one more, to know whether there are more
   const bool more = runs.size() > limit;
   if (more) runs.resize(limit, runs.front());
   if (invocation.json()) {
-    invocation.print(rows_json(runs));
+    invocation.print(rows_json(*store, runs));
+  } else if (runs.empty() && arguments.resumable) {
+    invocation.note("no run of this store can be resumed; `pawl list` shows all runs");
   } else if (runs.empty()) {
-    invocation.note("no runs in this store yet; `echo '{}' | pawl save RUN` makes the first");
+    invocation.note("no runs in this store yet; `pawl run FILE` or `echo '{}' | pawl save RUN` makes the first");
   } else {
-    invocation.print(rows_text(invocation, runs));
+    invocation.print(rows_text(invocation, *store, runs));
   }
   if (more) invocation.note(fmt::format("these are the newest {}; --limit shows more", limit));
   return {};
@@ -52,9 +57,11 @@ Command add_list(CLI::App& root) {
   CLI::App* app = root.add_subcommand("list", "List the runs, the one saved last first");
   app->group(kLookGroup);
   add_number(*app, "--limit", arguments->limit, "At most so many (50)", kLimitBounds);
+  app->add_flag("--resumable", arguments->resumable, "Only runs that `pawl resume` would go on with");
   app->footer(
       "Examples:\n"
       "  pawl list\n"
+      "  pawl list --resumable\n"
       "  pawl list --json --limit 1000");
   return {app, [arguments](const Invocation& invocation) { return list(invocation, *arguments); }};
 }

@@ -1,4 +1,5 @@
 // Plain lines, and events as JSON: for pipes, logs and programs.
+#include "cli/live_view.hpp"
 #include "cli/run_view.hpp"
 
 namespace pawl::cli {
@@ -18,7 +19,7 @@ class PlainView final : public RunView {
  public:
   explicit PlainView(const Invocation& invocation) : out_(invocation.context().out), err_(invocation.context().err) {}
 
-  void begin(const RunId& run, const Workflow&) override { main_run_ = run.text(); }
+  void begin(const RunId& run, const Workflow&, const RunState&) override { main_run_ = run.text(); }
 
   void on_event(const RunEvent& event) override {
     const std::string text = line(event);
@@ -40,14 +41,14 @@ class PlainView final : public RunView {
     const std::string step = printable(event.step);
     if (event.type == "step_started") return fmt::format("{}: started{}\n", step, data.value("again", false) ? " again" : "");
     if (event.type == "step_completed")
-      return fmt::format("{}: completed in {}\n", step, duration_text(Milliseconds(number("ms"))));
+      return fmt::format("{}: completed in {}\n", step, elapsed_text(static_cast<std::int64_t>(number("ms"))));
     if (event.type == "step_failed") return fmt::format("{}: failed: {}\n", step, text("error"));
     if (event.type == "step_skipped") return fmt::format("{}: skipped: {}\n", step, text("reason"));
     if (event.type == "attempt_failed") {
       const std::string log = data.contains("log") && data["log"].is_string() ? indented(data["log"].get<std::string>()) : "";
       if (!data.contains("again_in_ms")) return fmt::format("{}: attempt {} failed: {}\n{}", step, number("attempt"), text("error"), log);
       return fmt::format("{}: attempt {} failed: {}; again in {}\n{}", step, number("attempt"), text("error"),
-                         duration_text(Milliseconds(number("again_in_ms"))), log);
+                         elapsed_text(static_cast<std::int64_t>(number("again_in_ms"))), log);
     }
     if (event.type == "map_started") return fmt::format("{}: {} items, {} at once\n", step, number("items"), number("parallel"));
     if (event.type == "item_failed") return fmt::format("{}[{}]: failed: {}\n", step, number("index"), text("error"));
@@ -80,7 +81,7 @@ class PlainView final : public RunView {
 class JsonView final : public RunView {
  public:
   explicit JsonView(const Invocation& invocation) : out_(invocation.context().out) {}
-  void begin(const RunId&, const Workflow&) override {}
+  void begin(const RunId&, const Workflow&, const RunState&) override {}
   void on_event(const RunEvent& event) override {
     Json line = {{"event", event.type}, {"run", event.run}, {"at", event.at.text()}};
     if (!event.step.empty()) line["step"] = event.step;
@@ -100,8 +101,33 @@ class JsonView final : public RunView {
 std::unique_ptr<RunView> make_plain_view(const Invocation& invocation) { return std::make_unique<PlainView>(invocation); }
 std::unique_ptr<RunView> make_json_view(const Invocation& invocation) { return std::make_unique<JsonView>(invocation); }
 
+bool shows_live(const Invocation& invocation) {
+  const CliContext& context = invocation.context();
+  const WorkflowWorld* world = context.workflows;
+  return context.out_is_terminal && !invocation.json() && context.environment("TERM").value_or("dumb") != "dumb" &&
+         world != nullptr && world->columns && world->rows;
+}
+
+namespace {
+
+/// The C locale promises ASCII only; where none is named, terminals of today know UTF-8.
+Marks marks_of(const CliContext& context) {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string locale = context.environment(name).value_or("");
+    if (!locale.empty()) return locale == "C" || locale == "POSIX" ? Marks::ascii : Marks::unicode;
+  }
+  return Marks::unicode;
+}
+
+}  // namespace
+
 std::unique_ptr<RunView> make_view(const Invocation& invocation) {
   if (invocation.json()) return make_json_view(invocation);
+  if (shows_live(invocation)) {
+    CliContext& context = invocation.context();
+    const auto size = [world = context.workflows] { return TerminalSize{.columns = world->columns(), .rows = world->rows()}; };
+    return make_live_view({.out = context.out, .clock = context.clock, .size = size, .style = invocation.style(), .marks = marks_of(context)});
+  }
   return make_plain_view(invocation);
 }
 

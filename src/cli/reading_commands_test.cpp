@@ -123,8 +123,27 @@ TEST_F(ReadingCommands, ShowCheckpointsArePaged) {
   ASSERT_EQ(page.size(), 2U);
   EXPECT_EQ(page[0].at("sequence"), 3);
   EXPECT_EQ(page[1].at("sequence"), 4);
-  EXPECT_NE(pawl({"show", "r", "--checkpoints", "--limit", "2"}).err.find("--after 2"), std::string::npos);
+  EXPECT_NE(pawl({"show", "r", "--after", "0", "--limit", "2"}).err.find("--after 2"), std::string::npos);
   EXPECT_EQ(pawl({"show", "r", "--checkpoints", "--after", "5", "--json"}).json(), nlohmann::json::array());
+}
+
+TEST_F(ReadingCommands, ShowLimitedGivesTheNewestCheckpoints) {
+  for (int i = 1; i <= 5; ++i) save("r", std::to_string(i));
+  const nlohmann::json newest = pawl({"show", "r", "--limit", "2", "--json"}).json();
+  ASSERT_EQ(newest.size(), 2U);
+  EXPECT_EQ(newest[0].at("sequence"), 4);
+  EXPECT_EQ(newest[1].at("sequence"), 5);
+  EXPECT_NE(pawl({"show", "r", "--limit", "2"}).err.find("newest 2"), std::string::npos);
+  EXPECT_EQ(pawl({"show", "r", "--limit", "5"}).err, "");
+}
+
+TEST_F(ReadingCommands, HelpAndVersionAreCommandsToo) {
+  EXPECT_EQ(pawl({"help"}).out, pawl({"--help"}).out);
+  EXPECT_EQ(pawl({"help", "run"}).out, pawl({"run", "--help"}).out);
+  EXPECT_EQ(pawl({"version"}).out, "pawl 1.2.3\n");
+  const CliResult unknown = pawl({"help", "shwo"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_NE(unknown.err.find("pawl help show"), std::string::npos) << unknown.err;
 }
 
 TEST_F(ReadingCommands, DiffIsReadableOrAJsonPatch) {

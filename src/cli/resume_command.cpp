@@ -1,10 +1,9 @@
 #include "cli/command.hpp"
+#include "cli/run_status.hpp"
 #include "cli/workflow_session.hpp"
 
 namespace pawl::cli {
 namespace {
-
-constexpr std::size_t kRunsLookedAt = 1'000;
 
 struct ResumeArguments {
   std::string run;
@@ -14,20 +13,6 @@ struct ResumeArguments {
   std::optional<double> budget_usd;
   std::optional<std::uint64_t> budget_tokens;
 };
-
-/// Runs that a resume would take up: not ended, and nobody has them.
-Result<std::vector<RunInfo>> resumable_runs(Store& store) {
-  PAWL_TRY_ASSIGN(const std::vector<RunInfo> runs, store.runs(kRunsLookedAt));
-  std::vector<RunInfo> found;
-  for (const RunInfo& run : runs) {
-    if (run.workflow.empty() || run.status == Status::completed) continue;
-    const Result<RunState> state = load_state(store, run.id);
-    if (!state || state->status == RunStatus::completed || state->status == RunStatus::cancelled || !state->parent_run.empty()) continue;
-    PAWL_TRY_ASSIGN(const std::optional<std::string> owner, store.owner(run.id));
-    if (!owner) found.push_back(run);
-  }
-  return found;
-}
 
 Result<RunId> only_resumable(const Invocation& invocation) {
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));

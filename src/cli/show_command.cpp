@@ -1,5 +1,6 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
+#include "cli/show_workflow.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -10,6 +11,7 @@ constexpr std::size_t kNewestShown = 10;
 struct ShowArguments {
   std::string address;
   bool checkpoints = false;
+  ShowWorkflow workflow;
   std::optional<std::uint64_t> after;
   std::optional<std::uint64_t> limit;
 };
@@ -69,11 +71,23 @@ Result<void> show_checkpoint(const Invocation& invocation, Store& store, const A
   return {};
 }
 
+/// The newest `limit`, the oldest of them first. Numbers may be missing where checkpoints were thinned out.
+Result<std::vector<CheckpointInfo>> newest_checkpoints(Store& store, const RunId& run, std::size_t limit) {
+  PAWL_TRY_ASSIGN(const RunInfo info, store.run(run));
+  for (std::uint64_t span = limit;; span *= 2) {
+    const std::uint64_t after = info.latest.value > span ? info.latest.value - span : 0;
+    PAWL_TRY_ASSIGN(std::vector<CheckpointInfo> found, store.checkpoints(run, Sequence{after}, span));
+    if (found.size() > limit) found.erase(found.begin(), found.end() - static_cast<std::ptrdiff_t>(limit));
+    if (found.size() == limit || after == 0) return found;
+  }
+}
+
 Result<void> show_checkpoints(const Invocation& invocation, Store& store, const RunId& run,
                               const ShowArguments& arguments) {
   const std::size_t limit = arguments.limit.value_or(kLimitDefault);
-  PAWL_TRY_ASSIGN(std::vector<CheckpointInfo> found,
-                  store.checkpoints(run, Sequence{arguments.after.value_or(0)}, limit + 1));
+  PAWL_TRY_ASSIGN(std::vector<CheckpointInfo> found, arguments.after
+                                                         ? store.checkpoints(run, Sequence{*arguments.after}, limit + 1)
+                                                         : newest_checkpoints(store, run, limit));
   const bool more = found.size() > limit;
   if (more) found.resize(limit);
   if (invocation.json()) {
@@ -86,6 +100,8 @@ Result<void> show_checkpoints(const Invocation& invocation, Store& store, const 
     invocation.print(table_text(invocation, found));
   }
   if (more) invocation.note(fmt::format("there are more: --after {}", found.back().sequence.value));
+  if (!arguments.after && !found.empty() && found.front().parent)
+    invocation.note(fmt::format("these are the newest {}; --after 0 begins with the first", found.size()));
   return {};
 }
 
@@ -131,6 +147,14 @@ Result<void> show(const Invocation& invocation, const ShowArguments& arguments) 
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   if (one) return show_checkpoint(invocation, *store, address);
   if (listing) return show_checkpoints(invocation, *store, address.run, arguments);
+  PAWL_TRY_ASSIGN(const RunInfo info, store->run(address.run));
+  if (!info.workflow.empty()) {  // else its state, which may be large, need not be looked at
+    Result<void> shown = show_workflow_run(invocation, *store, address.run, arguments.workflow);
+    if (shown || shown.error().code != Code::not_a_workflow_run) return shown;
+  }
+  if (arguments.workflow.all || arguments.workflow.events)
+    return fail(Error{Code::not_a_workflow_run, fmt::format("run '{}' was not made by a workflow, so it has no steps", address.run.text()), {},
+                      fmt::format("pawl show {}", address.run.text()), 0});
   return show_run(invocation, *store, address.run);
 }
 
@@ -138,15 +162,19 @@ Result<void> show(const Invocation& invocation, const ShowArguments& arguments) 
 
 Command add_show(CLI::App& root) {
   const auto arguments = std::make_shared<ShowArguments>();
-  CLI::App* app = root.add_subcommand("show", "Show a run and its newest checkpoints, or one checkpoint");
+  CLI::App* app = root.add_subcommand("show", "Show what a run has done and what comes next, or one checkpoint");
   app->group(kLookGroup);
   app->add_option("RUN[@SEQ]", arguments->address, "The run, or one of its checkpoints")->required()->type_name("");
-  app->add_flag("--checkpoints", arguments->checkpoints, "List the run's checkpoints, oldest first");
-  add_number(*app, "--after", arguments->after, "Only those after this sequence")->type_name("SEQ");
-  add_number(*app, "--limit", arguments->limit, "At most so many (100)", kLimitBounds);
+  app->add_flag("--all", arguments->workflow.all, "Inner steps of finished iterations and items as well");
+  app->add_flag("--events", arguments->workflow.events, "The newest events as well");
+  app->add_flag("--checkpoints", arguments->checkpoints, "List the run's newest checkpoints instead");
+  add_number(*app, "--after", arguments->after, "Only checkpoints after this sequence, the oldest of them first")->type_name("SEQ");
+  add_number(*app, "--limit", arguments->limit, "At most so many checkpoints (100)", kLimitBounds);
   app->footer(
       "Examples:\n"
-      "  pawl show nightly                             the run and its newest checkpoints\n"
+      "  pawl show notes-k3f9                          a workflow's run: its steps, and what to type next\n"
+      "  pawl show notes-k3f9 --json --all             the same for programs, with everything inside\n"
+      "  pawl show nightly                             a run of checkpoints only: the newest of them\n"
       "  pawl show nightly@7                           one checkpoint's details\n"
       "  pawl show nightly --checkpoints --after 100   the next hundred");
   return {app, [arguments](const Invocation& invocation) { return show(invocation, *arguments); }};

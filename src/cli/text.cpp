@@ -4,16 +4,13 @@
 
 #include <algorithm>
 
+#include "cli/terminal_text.hpp"
 #include "domain/utf8.hpp"
 
 namespace pawl::cli {
 namespace {
 
 bool is_control(std::uint32_t value) { return value < 0x20 || (value >= 0x7F && value < 0xA0); }
-
-std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char byte) { return !is_utf8_continuation(byte); }));
-}
 
 }  // namespace
 
@@ -65,7 +62,7 @@ std::string size_text(std::uint64_t bytes) {
 }
 
 std::string Style::operator()(Colour colour, std::string_view text) const {
-  constexpr const char* kStart[] = {"", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m"};
+  constexpr const char* kStart[] = {"", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[2m"};
   if (!colours_ || colour == Colour::none) return std::string(text);
   return fmt::format("{}{}\x1b[0m", kStart[static_cast<std::size_t>(colour)], text);
 }
@@ -74,7 +71,7 @@ std::string Table::text(const Style& style) const {
   std::vector<std::size_t> widths;
   for (const auto& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_columns(row[i]));
   }
   std::string out;
   for (std::size_t r = 0; r < rows_.size(); ++r) {
@@ -83,7 +80,7 @@ std::string Table::text(const Style& style) const {
     for (std::size_t i = 0; i < rows_[r].size(); ++i) {
       const std::string& cell = rows_[r][i];
       if (!cell.empty()) line += std::string(owed, ' ') + cell;
-      owed = (cell.empty() ? owed : 0) + widths[i] - columns(cell) + 2;
+      owed = (cell.empty() ? owed : 0) + widths[i] - display_columns(cell) + 2;
     }
     out += style(r == 0 ? Colour::bold : Colour::none, line) + "\n";
   }

@@ -19,7 +19,7 @@ namespace pawl::cli {
 /// "812 B", "1.5 KiB", "3.2 MiB"
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
 
-enum class Colour : std::uint8_t { none, bold, red, green, yellow };
+enum class Colour : std::uint8_t { none, bold, red, green, yellow, dim };
 
 /// Adds colours, or does not.
 class Style {

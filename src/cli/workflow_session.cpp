@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "cli/run_view.hpp"
+#include "cli/terminal_text.hpp"
 #include "engine/run_session.hpp"
 #include "workflow/parse_workflow.hpp"
 
@@ -59,8 +60,9 @@ class Session {
   [[nodiscard]] ExecutionServices& services() { return *services_; }
 
   Result<void> execute(OpenedRun run) {
-    view_->begin(run.id, *run.workflow);
-    SessionHooks hooks{.start_processes = invocation_.context().workflows->start_processes};
+    view_->begin(run.id, *run.workflow, run.state);
+    const WorkflowWorld& world = *invocation_.context().workflows;
+    SessionHooks hooks{.start_processes = world.start_processes, .start_mask = world.start_mask};
     hooks.begun = [this](EventLoop& loop, Execution& execution) {
       listen([&loop, &execution](int signal) { pass_on(loop, execution, signal); });
     };
@@ -139,14 +141,15 @@ Result<void> start_workflow(const Invocation& invocation, const NewRun& run, con
   Session session(invocation, options);
   PAWL_TRY(session.open());
   PAWL_TRY_ASSIGN(OpenedRun opened, open_new(session.services(), run));
-  if (!invocation.json()) {
+  const bool plain = !invocation.json() && !shows_live(invocation);  // the live picture says these itself
+  if (plain) {
     invocation.print(run.id.text() + "\n");
     static_cast<void>(invocation.context().out.flush());
   }
   const std::int64_t began_us = invocation.context().clock.monotonic_us();
   PAWL_TRY(session.execute(std::move(opened)));
   const std::int64_t took_us = invocation.context().clock.monotonic_us() - began_us;
-  if (!invocation.json()) invocation.print(fmt::format("run {} completed in {}\n", run.id.text(), duration_text(Milliseconds(took_us / 1000))));
+  if (plain) invocation.print(fmt::format("run {} completed in {}\n", run.id.text(), elapsed_text(took_us / 1000)));
   return {};
 }
 
@@ -158,7 +161,7 @@ Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& 
   const std::string spared = spent_text(resumption);
   const Result<void> ended = session.execute(std::move(resumption.run));
   if (!invocation.json()) {
-    if (ended) invocation.print(fmt::format("run {} completed\n", request.id.text()));
+    if (ended && !shows_live(invocation)) invocation.print(fmt::format("run {} completed\n", request.id.text()));
     invocation.print(spared + "\n");
   }
   return ended;

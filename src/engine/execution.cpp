@@ -80,15 +80,17 @@ void Execution::tell(std::string_view type, const Node* node, Json data) {
   Json stored = Json::object();
   if (node != nullptr) stored["step"] = node->path;
   stored.update(data);
-  pending_.push_back({std::string(type), compact(stored)});
+  pending_.push_back({std::string(type), masked(compact(stored), secrets_)});
   ++events_;
   if (services_.observer != nullptr) {
+    if (!secrets_.empty()) data = Json::parse(masked(compact(data), secrets_), nullptr, false);
     pending_told_.push_back({id_.text(), std::string(type), node == nullptr ? "" : node->path, now(), std::move(data)});
   }
 }
 
 void Execution::whisper(std::string_view type, const Node* node, Json data) {
   if (services_.observer == nullptr) return;
+  if (!secrets_.empty()) data = Json::parse(masked(compact(data), secrets_), nullptr, false);
   services_.observer->on_event(
       {id_.text(), std::string(type), node == nullptr ? "" : node->path, now(), std::move(data)});
 }
@@ -124,6 +126,7 @@ void Execution::collect(const Scope& scope, std::vector<std::pair<std::string, c
 std::string Execution::state_text() const {
   Json head = state_.to_json();
   head["events"] = events_;
+  if (state_.status == RunStatus::running) head["position"] = attempts_running_ > 0 ? "before_step" : "completed";
   // The records stand last, each made once for as long as it does not change.
   head.erase("steps");
   std::string text = compact(head);
@@ -143,7 +146,7 @@ std::string Execution::state_text() const {
     text += comma + compact(Json(path)) + ":" + compact(record.to_json());
     comma.assign(1, ',');
   }
-  return text + "}}";
+  return masked(text + "}}", secrets_);
 }
 
 std::vector<std::pair<std::string, StepRecord>> Execution::records() const {
@@ -265,7 +268,7 @@ void Execution::when_durable(std::function<void()> task) {
   launches_.emplace_back(change_, std::move(task));
 }
 
-bool Execution::held() const { return hold_ != Hold::none || finishing_; }
+bool Execution::held() const { return hold_ != Hold::none || finishing_ || !breakpoint_after_.empty(); }
 
 bool Execution::busy() const {
   if (attempts_running_ > 0 || timers_ > 0 || !launches_.empty() || !ready_.empty()) return true;
@@ -298,6 +301,7 @@ void Execution::start() {
     finish(RunStatus::failed, describe(made.error()));
   }
   schedule_poll();
+  arm_workflow_timeout();
   run_interval();
   watch_memory();
   save_if_needed();
@@ -316,6 +320,16 @@ Result<void> Execution::make_environment() {
     set_entry(entries, name + "=" + text);
   }
   base_environment_ = std::move(entries);
+  for (const std::string& name : workflow_->secrets) {
+    const std::string* entry = find_entry(base_environment_, name);
+    if (entry == nullptr)
+      return fail(Error{Code::invalid_variable, fmt::format("the secret '{}' is not in the environment", name), {}, fmt::format("export {}=...", name), 0});
+    secrets_.emplace_back(entry_value(*entry));
+    const std::string quoted = compact(Json(secrets_.back()));  // as it stands in JSON
+    if (quoted.size() > 2) secrets_.push_back(quoted.substr(1, quoted.size() - 2));
+  }
+  if (!secrets_.empty() && services_.mask == nullptr)
+    return fail(Code::invalid_workflow, "this program can't mask secrets");
   return {};
 }
 
@@ -326,6 +340,15 @@ void Execution::run_interval() {
     if (!*alive || over_ || finishing_) return;
     checkpoint_now(Reason::time_interval);
     run_interval();
+  });
+}
+
+void Execution::arm_workflow_timeout() {
+  if (!workflow_->timeout) return;
+  loop_.after(std::chrono::microseconds(*workflow_->timeout).count(), [this, alive = alive_] {
+    if (!*alive || finishing_ || hold_ != Hold::none) return;
+    timed_out_ = true;
+    interrupt(fmt::format("the workflow timed out after {}", duration_text(*workflow_->timeout)));
   });
 }
 
@@ -383,10 +406,10 @@ void Execution::finish_if_idle() {
     return;
   }
   if (busy() || save_waits_ || hold_ == Hold::storage) return;
-  const bool waits = budget_reached_ || !waiting_for().empty();
+  const bool waits = budget_reached_ || !breakpoint_after_.empty() || !waiting_for().empty();
   if (!waits) return;
   if (saving_ != 0 || change_ != durable_ || !pending_.empty()) return;  // first what is known is saved
-  if (budget_reached_) return finish(RunStatus::waiting, "");
+  if (budget_reached_ || !breakpoint_after_.empty()) return finish(RunStatus::waiting, "");
   if (services_.ask && !asked_ && !gates().empty()) return answer_gates();
   if (services_.waiting == Waiting::leave || asked_) finish(RunStatus::waiting, "");
 }
@@ -399,7 +422,7 @@ void Execution::finish_interrupted() {
     node.record.status = cancelled ? StepStatus::cancelled : StepStatus::interrupted;
     touch(node);
   });
-  finish(cancelled ? RunStatus::cancelled : RunStatus::interrupted, hold_why_);
+  finish(cancelled ? RunStatus::cancelled : timed_out_ ? RunStatus::failed : RunStatus::interrupted, hold_why_);
 }
 
 void Execution::finish(RunStatus status, const std::string& error) {
@@ -456,9 +479,11 @@ std::vector<Gate> Execution::gates() const {
 
 std::vector<std::string> Execution::waiting_for() const {
   std::vector<std::string> out;
+  if (!breakpoint_after_.empty()) out.push_back(fmt::format("a resume at the breakpoint after {}", breakpoint_after_));
   if (!top_) return out;
   const_cast<Execution*>(this)->for_each_node(*top_, [&](const Node& node) {
     if (node.settled || node.record.status != StepStatus::waiting) return;
+    if (node.record.reason == "breakpoint") return out.push_back(fmt::format("a resume at the breakpoint before {}", node.path));
     if (std::holds_alternative<Approve>(node.step->work)) out.push_back(fmt::format("approval of {}", node.path));
     if (const auto* wait = std::get_if<WaitFor>(&node.step->work))
       out.push_back(fmt::format("signal '{}' for {}", wait->signal, node.path));

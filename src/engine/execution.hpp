@@ -26,6 +26,7 @@
 #include "engine/step_report.hpp"
 #include "ports/environment.hpp"
 #include "ports/local_files.hpp"
+#include "ports/output_mask.hpp"
 #include "ports/store.hpp"
 
 namespace pawl {
@@ -49,6 +50,7 @@ struct ExecutionServices {
   Random& random;
   LocalFiles& files;
   const HandlerRegistry& handlers;
+  OutputMask* mask = nullptr;  // may be null where no workflow has secrets
   RunObserver* observer = nullptr;               // may be null
   std::vector<std::string> environment = {};     // NAME=value, of this process
   std::string store_uri = {};                    // for $PAWL_STORE of steps
@@ -139,6 +141,7 @@ class Execution {
   }
   [[nodiscard]] Timestamp now() const { return services_.clock.now(); }
   void run_interval();
+  void arm_workflow_timeout();
   void watch_memory();
 
   // Scheduling (execution_schedule.cpp).
@@ -149,9 +152,10 @@ class Execution {
   [[nodiscard]] std::optional<std::string> reason_to_skip(Node& node, bool& runs);
   void begin(Node& node);
   void go_on(Node& node);
+  void stop_at(Node& node);
   void settle(Node& node, StepStatus status);
   void settle_failed(Node& node, std::string error, bool retryable);
-  void note_layers(const Node& node);
+  bool note_layers(const Node& node);
   void check_scope(Scope& scope);
   void top_ended(Scope& scope);
   void bury(std::unique_ptr<Scope> scope);
@@ -230,6 +234,14 @@ class Execution {
   [[nodiscard]] Result<Json> map_output(const Node& node) const;
   [[nodiscard]] Result<void> for_each_result(const Node& node, const std::function<Result<void>(Json)>& use) const;
 
+  // Worktrees (execution_worktree.cpp).
+  [[nodiscard]] std::string worktree_of(const Node& node) const;
+  void run_git(const Node& node, const char* script, const std::string& tree, std::function<void(std::optional<std::string> error)> then);
+  void prepare_worktree(Node& node, std::function<void()> then);
+  void commit_worktree(Node& node, const std::string& tree, std::function<void(std::optional<std::string> error)> then);
+  void merge_step_worktree(Node& node, std::function<void()> then);
+  void merge_items(Node& node, std::uint64_t from, std::function<void()> then);
+
   const ExecutionServices& services_;
   EventLoop& loop_;
   const RunId id_;
@@ -238,6 +250,7 @@ class Execution {
   std::unique_ptr<RunWriter> writer_;
   const std::string logs_;
   const Uuid uuid_;
+  std::vector<std::string> secrets_;           // values that nothing may show
   std::vector<std::string> base_environment_;  // process, env files and workflow
   std::unordered_map<std::string, StepRecord> loaded_;  // from the state, until their node takes them
   std::unique_ptr<Scope> top_;
@@ -275,6 +288,8 @@ class Execution {
   Hold hold_ = Hold::none;
   std::string hold_why_;
   bool budget_reached_ = false;
+  std::string breakpoint_after_;  // the step behind which the run stops; empty: none
+  bool timed_out_ = false;        // the workflow's own timeout
   bool finishing_ = false;  // its end is decided
   bool over_ = false;
   bool asked_ = false;

@@ -104,7 +104,11 @@ void Execution::launch(Node& node) {
   node.attempt_began_us = services_.clock.monotonic_us();
   whisper("attempt_started", &node, {{"attempt", node.record.attempts + 1}});
   if (std::holds_alternative<CallHandler>(node.step->work)) return launch_handler(node);
-  launch_command(node);
+  prepare_worktree(node, [this, &node] {
+    if (!held()) return launch_command(node);
+    --attempts_running_;
+    --node.record.starts;
+  });
 }
 
 Result<std::vector<std::string>> Execution::step_environment(const Node& node, const NodeNames& names) {
@@ -171,10 +175,11 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
   PAWL_TRY(write_input(node, names, arguments));
   ProcessSpec spec;
   spec.environment = std::move(entries);
-  spec.working_dir = state_.working_dir;
+  const std::string tree = worktree_of(node);
+  spec.working_dir = tree.empty() ? state_.working_dir : tree;
   if (node.step->working_dir) {
     PAWL_TRY_ASSIGN(const std::string folder, node.step->working_dir->render(names));
-    spec.working_dir = services_.files.absolute(folder, state_.working_dir);
+    spec.working_dir = services_.files.absolute(folder, spec.working_dir);
   }
   if (command.shell == Shell::bash) {
     spec.argv = {"bash", "-eo", "pipefail", "-c", command.command.script};
@@ -183,6 +188,14 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
   }
   spec.stderr_path = stem + ".log";
   spec.stdout_path = node.step->capture.format == CaptureFormat::none ? stem + ".log" : stem + ".out";
+  if (secrets_.empty()) return spec;
+  const bool one_file = spec.stdout_path == spec.stderr_path;
+  PAWL_TRY_ASSIGN(spec.stderr_path, services_.mask->open(spec.stderr_path, secrets_));
+  if (one_file) {
+    spec.stdout_path = spec.stderr_path;
+  } else {
+    PAWL_TRY_ASSIGN(spec.stdout_path, services_.mask->open(spec.stdout_path, secrets_));
+  }
   return spec;
 }
 
@@ -315,6 +328,9 @@ void Execution::process_ended(Node& node, const ProcessEnd& end) {
     static_cast<void>(loop_.processes()->end_all(
         fmt::format("PAWL_ATTEMPT_ID={}#{}", idempotency_key(node), node.record.starts), 2'000));
   }
+  if (!secrets_.empty()) {
+    for (const char* ending : {".log", ".out"}) services_.mask->drain(file_stem(node) + ending);
+  }
   attempt_ended(node, outcome_of(node, end));
 }
 
@@ -348,7 +364,7 @@ Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
   if (services_.files.exists(stem + ".result")) {
     const Result<std::string> text = services_.files.read(stem + ".result", kResultBytesMax);
     if (text) {
-      outcome.report = parse_report(*text, end.how == ProcessEnd::How::exited ? LastLine::finished : LastLine::may_be_cut);
+      outcome.report = parse_report(masked(*text, secrets_), end.how == ProcessEnd::How::exited ? LastLine::finished : LastLine::may_be_cut);
     } else {
       outcome.report.faults.push_back(text.error().message);
     }
@@ -394,7 +410,6 @@ void Execution::attempt_ended(Node& node, Outcome outcome) {
   const std::int64_t took_us = services_.clock.monotonic_us() - node.attempt_began_us;
   const auto took_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(took_us, 0)) / 1000;
   node.record.duration_ms += took_ms;
-  state_.spent_ms += took_ms;
   use_report(node, outcome.report);
   const bool stopped = hold_ == Hold::interrupt || hold_ == Hold::cancel;
   if (!outcome.ok && (stopped || finishing_)) {
@@ -435,7 +450,7 @@ void Execution::attempt_succeeded(Node& node, Outcome& outcome) {
       settle_failed(node, "what was to be done about its low confidence failed", false);
     });
   }
-  complete(node);
+  merge_step_worktree(node, [this, &node] { complete(node); });
 }
 
 void Execution::complete(Node& node) { settle(node, StepStatus::completed); }

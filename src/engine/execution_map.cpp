@@ -67,6 +67,14 @@ void Execution::begin_map(Node& node) {
   node.map = std::make_unique<MapRun>();
   node.map->map = &std::get<Map>(node.step->work);
   const bool fresh = !node.record.map;
+  if (!fresh && node.retries_items) {  // the map had failed: so are the items that made it fail
+    MapProgress& progress = *node.record.map;
+    for (const auto& [first, last] : progress.failed.ranges()) {
+      for (std::uint64_t index = first; index <= last; ++index) progress.done.remove(index);
+    }
+    progress.failed = {};
+    progress.trips = 0;
+  }
   const Result<void> opened = open_items(node);
   if (!opened) {
     if (opened.error().code == Code::items_changed) refusal_ = opened.error();
@@ -221,7 +229,11 @@ void Execution::check_map(Node& node) {
   if (run.stopped) return settle_failed(node, run.error.empty() ? "too many items failed" : run.error, false);
   if (progress.done.count() < run.total) return;
   run.reducing = true;
-  map_items_done(node);
+  if (node.step->isolation != Isolation::worktree) return map_items_done(node);
+  merge_items(node, 0, [this, &node] {
+    if (node.map->stopped) return settle_failed(node, node.map->error, false);
+    map_items_done(node);
+  });
 }
 
 void Execution::map_items_done(Node& node) {
@@ -277,6 +289,7 @@ Result<void> Execution::write_items_file(Node& node, const std::string& path) {
   services_.files.remove(unsorted);
   std::vector<Span> spans(node.record.map->total);
   std::uint64_t offset = 0;
+  bool repeated = false;  // an item that was tried again has several results, and the last one counts
   std::string block;
   PAWL_TRY(for_each_result(node, [&](Json data) -> Result<void> {
     const auto index = data.value("index", std::uint64_t{0});
@@ -284,6 +297,7 @@ Result<void> Execution::write_items_file(Node& node, const std::string& path) {
     const Json line = {{"index", index}, {"item", data.value("item", Json())}, {"status", data.value("status", "")},
                        {"output", data.value("output", Json())}, {"error", data.value("error", Json())}};
     const std::string text = compact(line) + "\n";
+    repeated = repeated || spans[index].size != 0;
     spans[index] = {offset, text.size()};
     offset += text.size();
     block += text;
@@ -291,7 +305,7 @@ Result<void> Execution::write_items_file(Node& node, const std::string& path) {
     return services_.files.append(unsorted, std::exchange(block, {}));
   }));
   PAWL_TRY(services_.files.append(unsorted, block));
-  const bool in_order = std::ranges::is_sorted(spans, {}, &Span::offset);
+  const bool in_order = !repeated && std::ranges::is_sorted(spans, {}, &Span::offset);
   PAWL_TRY(services_.files.write(path, ""));
   block.clear();
   if (in_order) {

@@ -30,6 +30,7 @@ struct Execution::Node {
   std::vector<std::size_t> dependents;   // siblings that come after it
   bool active = false;                   // it has begun in this execution and is not settled
   bool settled = false;
+  bool retries_items = false;            // a map that had failed: its failed items are done again
   bool seen_on_failure = false;          // its always() or failed() was looked at after a failure
 
   std::optional<ProcessRunner::Number> process;

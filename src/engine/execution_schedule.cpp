@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kStepsMax = 10'000;      // in one scope, added ones included
 constexpr std::size_t kDepthMax = 32;          // of child workflows
+constexpr const char* kBreakpoint = "breakpoint";
 
 std::string joined(std::string_view prefix, std::string_view id) {
   return prefix.empty() ? std::string(id) : fmt::format("{}.{}", prefix, id);
@@ -141,12 +142,16 @@ void Execution::begin(Node& node) {
   if (node.record.started.us == 0) node.record.started = now();
   if (before == StepStatus::failed || before == StepStatus::interrupted || before == StepStatus::cancelled) {
     node.record.error.clear();
+    node.retries_items = before == StepStatus::failed;
     node.record.reason = node.record.reason == "rejected" ? node.record.reason : "";
     node.record.retryable = true;
   }
   if (before == StepStatus::running || before == StepStatus::interrupted) harvest(node);
   if (node.scope->is_item) count_forgotten_attempts(node);
-  const bool waits = before == StepStatus::waiting;
+  const bool was_at_breakpoint = before == StepStatus::waiting && node.record.reason == kBreakpoint;
+  if (node.step->breakpoint == Breakpoint::before && before == StepStatus::pending && !node.scope->is_item) return stop_at(node);
+  if (was_at_breakpoint) node.record.reason.clear();
+  const bool waits = before == StepStatus::waiting && !was_at_breakpoint;
   if (!waits) node.record.status = StepStatus::running;
   touch(node);
   const bool quiet = node.scope->is_item;  // thousands of them: only what they leave behind is kept
@@ -157,6 +162,15 @@ void Execution::begin(Node& node) {
     persist(Kind::step_start, node.step->risky ? Reason::before_risky_step : node.step->breakpoint == Breakpoint::before ? Reason::breakpoint : Reason::before_step, &node);
   }
   go_on(node);
+}
+
+/// Waits before the step until the run is resumed.
+void Execution::stop_at(Node& node) {
+  node.record.status = StepStatus::waiting;
+  node.record.reason = kBreakpoint;
+  touch(node);
+  tell("breakpoint", &node, {{"where", "before"}});
+  persist(Kind::waiting, Reason::breakpoint, &node);
 }
 
 void Execution::go_on(Node& node) {
@@ -198,6 +212,8 @@ void Execution::settle(Node& node, StepStatus status) {
     data["output"] = *node.large_output;
   }
   const bool fails = status == StepStatus::failed;
+  if (status == StepStatus::completed) state_.spent_ms += record.duration_ms;
+  if (record.attempts == 0) data["ms"] = static_cast<std::uint64_t>(std::max<std::int64_t>(record.ended.us - record.started.us, 0)) / 1000;
   if (!scope.is_item || node.large_output) {
     tell(status == StepStatus::skipped ? "step_skipped" : fails ? "step_failed" : "step_completed", &node, std::move(data));
   }
@@ -213,15 +229,27 @@ void Execution::settle(Node& node, StepStatus status) {
     scope.failed = true;
     if (workflow_->fail_fast) stop_running(scope, "another step failed and fail_fast is set");
   }
-  if (&scope == top_.get()) note_layers(node);
-  for (const std::size_t dependent : node.dependents) {
-    if (--scope.nodes[dependent]->blockers == 0) consider(*scope.nodes[dependent]);
+  if (node.step->breakpoint == Breakpoint::after && !scope.is_item && !fails) {
+    breakpoint_after_ = node.path;
+    tell("breakpoint", &node, {{"where", "after"}});
   }
-  check_scope(scope);
+  // The end of a stage has a checkpoint of its own, so that it can be found by the stage's name.
+  const bool apart = &scope == top_.get() && note_layers(node);
+  const auto go_on = [this, &node, &scope] {
+    for (const std::size_t dependent : node.dependents) {
+      if (--scope.nodes[dependent]->blockers == 0) consider(*scope.nodes[dependent]);
+    }
+    check_scope(scope);
+  };
+  if (apart) {
+    when_durable(go_on);
+  } else {
+    go_on();
+  }
 }
 
-/// A stage or layer that is complete gets a checkpoint of its own kind.
-void Execution::note_layers(const Node& node) {
+/// A stage or layer that is complete gets a checkpoint of its own kind. Whether it was a stage.
+bool Execution::note_layers(const Node& node) {
   const auto all_settled = [&](const auto& belongs) {
     return std::ranges::all_of(top_->nodes, [&](const auto& other) { return !belongs(*other) || other->settled; });
   };
@@ -231,6 +259,7 @@ void Execution::note_layers(const Node& node) {
     const bool barrier = found != workflow_->stages.end() && found->type == Stage::Type::barrier;
     tell("stage_completed", nullptr, {{"stage", stage}});
     persist(barrier ? Kind::barrier : Kind::stage_complete, barrier ? Reason::barrier : Reason::stage_completed, &node);
+    return true;
   }
   const std::size_t layer = node.step->layer;
   if (workflow_->stages.empty() && all_settled([&](const Node& other) { return other.step->layer == layer; })) {
@@ -238,6 +267,7 @@ void Execution::note_layers(const Node& node) {
     if (std::ranges::count_if(top_->nodes, [&](const auto& other) { return other->step->layer == layer; }) > 1)
       persist(Kind::stage_complete, Reason::stage_completed, &node);
   }
+  return false;
 }
 
 /// Whether the scope has come to its end.
@@ -316,9 +346,12 @@ void Execution::iteration_ended(Node& node) {
   }
   tell("iteration_completed", &node, {{"iteration", node.record.iteration}, {"satisfied", satisfied}});
   persist(Kind::step_complete, Reason::after_step, &node);
-  if (satisfied || node.record.iteration >= loop.max) {
+  ++node.record.spent;  // a resume by hand gives fresh ones
+  if (satisfied || node.record.spent >= loop.max) {
     set_output(node, std::move(*output));
     if (!satisfied && loop.until && loop.on_max == Loop::OnMax::fail) {
+      bury(std::move(node.inner));
+      ++node.record.iteration;
       return settle_failed(node, fmt::format("`until: {}` is not met after {} iterations", loop.until->text(), loop.max), false);
     }
     bury(std::move(node.inner));
@@ -379,10 +412,9 @@ void Execution::child_ended(Node& node) {
       node.child.reset();
       return complete(node);
     }
-    case RunStatus::waiting:
+    case RunStatus::waiting:  // it is kept: it knows its gates
       node.record.status = StepStatus::waiting;
       node.record.reason = fmt::format("run {} waits", node.record.child_run);
-      node.child.reset();
       return touch(node);
     case RunStatus::interrupted:
       node.child.reset();

@@ -14,10 +14,25 @@ Json text_event(const Workflow& workflow) {
   return {{"name", workflow.name}, {"file", workflow.file}, {"hash", workflow.hash}, {"text", workflow.text}};
 }
 
-std::string working_folder(const ExecutionServices& services, const Workflow& workflow) {
+/// Names that are known before anything has run.
+class FirstNames final : public Names {
+ public:
+  explicit FirstNames(const Json& vars) : vars_(vars) {}
+  Result<Json> find(std::span<const PathPart> path) const override {
+    const auto* root = path.empty() ? nullptr : std::get_if<std::string>(&path.front());
+    if (root != nullptr && *root == "vars") return follow(vars_, path.subspan(1));
+    return fail(Code::unknown_name, "'{}' is not known before the run begins", to_text(path));
+  }
+
+ private:
+  const Json& vars_;
+};
+
+Result<std::string> working_folder(const ExecutionServices& services, const Workflow& workflow, const Json& vars) {
   const std::string beside = workflow.file.empty() ? services.files.absolute(".", "") : services.files.absolute("..", workflow.file);
   if (!workflow.working_dir) return beside;
-  return services.files.absolute(workflow.working_dir->source(), beside);
+  PAWL_TRY_ASSIGN(const std::string folder, workflow.working_dir->render(FirstNames(vars)));
+  return services.files.absolute(folder, beside);
 }
 
 /// What is known of the working folder: the git commit it stands on, and the files that the workflow names.
@@ -75,7 +90,7 @@ Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run)
                       fmt::format("`pawl resume {}` goes on with it; `pawl run` without --run-id takes a new id", run.id.text()), 0});
   }
   if (known.error().code != Code::run_not_found && known.error().code != Code::store_not_found) return fail(known.error());
-  const std::string folder = working_folder(services, workflow);
+  PAWL_TRY_ASSIGN(const std::string folder, working_folder(services, workflow, vars));
   if (!services.files.is_folder(folder))
     return fail(Error{Code::folder_changed, "the working folder does not exist", folder, {}, 0});
   PAWL_TRY_ASSIGN(const RunOptions options, options_of(workflow, run.session));
@@ -127,7 +142,7 @@ std::string stopped_steps(const ResumePlan& plan) {
   return joined_list(names);
 }
 
-Result<void> check_folder(const ExecutionServices& services, const Workflow& workflow, RunState& state, Resumption& resumption) {
+Result<void> check_folder(const ExecutionServices& services, const ResumeRequest& request, const Workflow& workflow, RunState& state, Resumption& resumption) {
   if (!services.files.is_folder(state.working_dir)) {
     return fail(Error{Code::folder_changed, "the working folder of the run is gone", state.working_dir,
                       "bring it back where it was, then resume again", 0});
@@ -135,7 +150,7 @@ Result<void> check_folder(const ExecutionServices& services, const Workflow& wor
   const Json now = folder_facts(services, workflow, state.working_dir);
   const std::vector<std::string> changes = folder_changes(state.folder, now);
   if (changes.empty()) return {};
-  if (workflow.checkpoint.folder == FolderCheck::refuse) {
+  if (workflow.checkpoint.folder == FolderCheck::refuse && request.changes == Changes::refuse) {
     return fail(Error{Code::folder_changed, fmt::format("the working folder is not as it was: {}", joined_list(changes)), state.working_dir,
                       "put it back, or resume with --accept-changes", 0});
   }
@@ -220,7 +235,7 @@ Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRe
   resumption.run.first_reason = Reason::before_step;
   resumption.run.events = value.value("events", std::uint64_t{0});
   PAWL_TRY(check_workflow(services, request, *workflow, state, resumption));
-  PAWL_TRY(check_folder(services, *workflow, state, resumption));
+  PAWL_TRY(check_folder(services, request, *workflow, state, resumption));
   resumption.plan = plan_resume(state, {}, *workflow, request.by);
   if (request.by == ResumedBy::automatic && resumption.plan.verdict == ResumePlan::Verdict::stopped)
     return fail(Error{Code::retries_exhausted, fmt::format("run '{}' can't go on by itself: {}", request.id.text(), stopped_steps(resumption.plan)), {}, fmt::format("pawl resume {}", request.id.text()), 0});
@@ -231,6 +246,12 @@ Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRe
     if (request.by == ResumedBy::person) record.spent = 0;  // a fresh budget of attempts
   }
   const RunStatus before = state.status;
+  // What was done about a failure is done again if it fails again.
+  if (before == RunStatus::failed) {
+    std::erase_if(state.steps, [](const auto& entry) {
+      return entry.first.starts_with("on_failure.") || entry.first.find(".on_failure.") != std::string::npos;
+    });
+  }
   state.status = RunStatus::running;
   state.error.clear();
   resumption.run.first_events.push_back(

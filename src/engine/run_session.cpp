@@ -58,6 +58,11 @@ void add_handlers(const Steps& steps, std::set<std::string>& names) {
 Result<void> execute_run(ExecutionServices& services, OpenedRun run, const SessionHooks& hooks,
                          const std::function<Result<void>(const Execution& execution)>& ended) {
   const std::string mark = "PAWL_ROOT_RUN_UUID=" + run.writer->info().uuid.text();
+  std::unique_ptr<OutputMask> mask;  // outlives those who write into it
+  if (hooks.start_mask) {
+    PAWL_TRY_ASSIGN(mask, hooks.start_mask());
+  }
+  services.mask = mask.get();
   PAWL_TRY_ASSIGN(const std::unique_ptr<ProcessRunner> processes, hooks.start_processes(run.logs + "/../reaper"));
   PAWL_TRY(refuse_survivors(*processes, mark));
   set_entry(services.environment, mark);
@@ -83,6 +88,9 @@ Result<void> how_it_ended(const Execution& execution) {
   switch (state.status) {
     case RunStatus::completed: return {};
     case RunStatus::failed:
+      if (state.error.ends_with(": rejected") || state.error.find(": rejected: ") != std::string::npos)
+        return fail(Error{Code::run_failed, fmt::format("run {} failed: {}", run, state.error), {},
+                          "a rejection is final: change what was rejected and start a new run", 0});
       return fail(Error{Code::run_failed, fmt::format("run {} failed: {}", run, state.error), {},
                         fmt::format("mend it, then `pawl resume {0}`; `pawl logs {0}` shows what it printed", run), 0});
     case RunStatus::waiting: return it_waits(execution);

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/memory/memory_store.hpp"
-#include "testing/manual_environment.hpp"
+#include "testing/memory_under_test.hpp"
 
 namespace pawl {
 namespace {

@@ -2,6 +2,8 @@
 // Nothing of it is made durable: what counts stands in checkpoints and events.
 #pragma once
 
+#include <pawl/types.hpp>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,8 +29,12 @@ class LocalFiles {
 
   [[nodiscard]] virtual bool exists(const std::string& path) = 0;
   [[nodiscard]] virtual bool is_folder(const std::string& path) = 0;
+  /// Whether this process may run it as a program.
+  [[nodiscard]] virtual bool is_executable(const std::string& path) = 0;
   /// 0 where there is none.
   [[nodiscard]] virtual std::uint64_t size(const std::string& path) = 0;
+  /// When it was last written to; 0 where there is none.
+  [[nodiscard]] virtual Timestamp modified(const std::string& path) = 0;
   /// At most `bytes_max` bytes; a longer file fails with value_too_large.
   [[nodiscard]] virtual Result<std::string> read(const std::string& path, std::uint64_t bytes_max) = 0;
   /// The last `bytes_max` bytes.

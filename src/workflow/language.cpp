@@ -71,7 +71,7 @@ constexpr std::array kStepKeys = std::to_array<LanguageKey>({
     {"total_timeout", kDuration, "For all attempts and what is between them"},
     {"retry", R"({"$ref":"#/$defs/retry"})", "How it is tried again"},
     {"continue_on_error", kBoolean, "Its failure does not fail the run"},
-    {"risky", kBoolean, "Needs a yes before it runs"},
+    {"risky", kBoolean, "Marks the checkpoint before it"},
     {"break", R"({"enum":["before","after"]})", "The run pauses here"},
     {"isolate", R"({"enum":["worktree"]})", "Each item or attempt in its own git worktree"},
     {"on_failure", kSteps, "Done after its last attempt has failed"},

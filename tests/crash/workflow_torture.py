@@ -148,6 +148,8 @@ class Torture:
             return True
         if process.returncode == 2 and "PAWL-0101" in err:
             return False  # killed before its first save
+        if process.returncode == 4 and "is completed" in err:
+            return True  # killed after its last save
         if process.returncode == 5:
             self.deaths["storage"] += 1
             return False

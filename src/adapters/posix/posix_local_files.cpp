@@ -103,9 +103,19 @@ bool PosixLocalFiles::is_folder(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+bool PosixLocalFiles::is_executable(const std::string& path) {
+  return !is_folder(path) && ::access(path.c_str(), X_OK) == 0;
+}
+
 std::uint64_t PosixLocalFiles::size(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+}
+
+Timestamp PosixLocalFiles::modified(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  return Timestamp{static_cast<std::int64_t>(info.st_mtim.tv_sec) * 1'000'000 + info.st_mtim.tv_nsec / 1000};
 }
 
 Result<std::string> PosixLocalFiles::read(const std::string& path, std::uint64_t bytes_max) {

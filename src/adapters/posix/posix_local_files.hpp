@@ -9,7 +9,9 @@ class PosixLocalFiles final : public LocalFiles {
  public:
   bool exists(const std::string& path) override;
   bool is_folder(const std::string& path) override;
+  bool is_executable(const std::string& path) override;
   std::uint64_t size(const std::string& path) override;
+  Timestamp modified(const std::string& path) override;
   Result<std::string> read(const std::string& path, std::uint64_t bytes_max) override;
   Result<std::string> read_tail(const std::string& path, std::uint64_t bytes_max) override;
   Result<std::string> read_range(const std::string& path, std::uint64_t offset, std::uint64_t size) override;

@@ -11,6 +11,7 @@
 #include "adapters/posix/posix_environment.hpp"
 #include "adapters/posix/posix_foreground.hpp"
 #include "adapters/posix/posix_local_files.hpp"
+#include "adapters/posix/posix_output_mask.hpp"
 #include "adapters/posix/posix_process_runner.hpp"
 #include "app/signals.hpp"
 #include "app/compose.hpp"
@@ -55,6 +56,12 @@ std::size_t terminal_columns() {
   return size.ws_col;
 }
 
+std::size_t terminal_rows() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return 24;
+  return size.ws_row;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -74,9 +81,15 @@ int main(int argc, char** argv) {
     if (!started) return std::unexpected(started.error());
     return std::move(*started);
   };
+  workflows.start_mask = []() -> pawl::Result<std::unique_ptr<pawl::OutputMask>> {
+    auto started = pawl::PosixOutputMask::start();
+    if (!started) return std::unexpected(started.error());
+    return std::move(*started);
+  };
   workflows.watch_signals = pawl::watch_signals;
   workflows.leave = [](int status) { std::_Exit(status); };
   workflows.columns = terminal_columns;
+  workflows.rows = terminal_rows;
   workflows.resident_bytes = pawl::resident_bytes;
   pawl::PosixForeground foreground;
   workflows.foreground = &foreground;

@@ -1,0 +1,103 @@
+#include "cli/command.hpp"
+#include "cli/json_out.hpp"
+#include "cli/workflow_world.hpp"
+#include "engine/control.hpp"
+#include "engine/open_run.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::int64_t kWait_us = 30'000'000;
+constexpr std::int64_t kPoll_us = 100'000;
+constexpr std::uint64_t kLeftWait_ms = 5'000;
+
+struct CancelArguments {
+  std::string run;
+  std::string reason = "cancelled by request";
+  bool no_wait = false;
+};
+
+/// False where the run still has an owner at the deadline.
+Result<bool> wait_for_owner(const Invocation& invocation, Store& store, const RunId& run, std::int64_t deadline_us) {
+  Clock& clock = invocation.context().clock;
+  while (true) {
+    PAWL_TRY_ASSIGN(const std::optional<std::string> owner, store.owner(run));
+    if (!owner) return true;
+    if (clock.monotonic_us() >= deadline_us) return false;
+    clock.sleep_us(kPoll_us);
+  }
+}
+
+struct Ending {
+  Cancelled cancelled;
+  bool over = true;
+};
+
+/// The owner may end for another reason, or die, before it sees the message: then it is done here.
+Result<Ending> cancel_and_wait(const Invocation& invocation, Store& store, const RunId& run, const CancelArguments& arguments) {
+  const std::int64_t deadline_us = invocation.context().clock.monotonic_us() + kWait_us;
+  while (true) {
+    PAWL_TRY_ASSIGN(Cancelled cancelled, cancel_run(store, run, arguments.reason, invocation.context().state_bytes_max));
+    if (!cancelled.asked) return Ending{std::move(cancelled), true};
+    if (arguments.no_wait) return Ending{std::move(cancelled), false};
+    PAWL_TRY_ASSIGN(const bool gone, wait_for_owner(invocation, store, run, deadline_us));
+    if (!gone) return Ending{std::move(cancelled), false};
+    PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
+    if (state.status == RunStatus::cancelled) return Ending{std::move(cancelled), true};
+  }
+}
+
+/// What a dead execution left behind goes with the run.
+void end_processes(const Invocation& invocation, Store& store, const RunId& run) {
+  const WorkflowWorld* world = invocation.context().workflows;
+  const Result<RunState> state = load_state(store, run);
+  const Result<RunInfo> info = store.run(run);
+  const Result<std::string> logs = store.local_folder(run);
+  if (world == nullptr || !world->start_processes || !state || !state->parent_run.empty() || !info || !logs) return;
+  const Result<std::unique_ptr<ProcessRunner>> processes = world->start_processes(*logs + "/../reaper");
+  if (!processes) return;
+  for (const LeftProcess& left : (*processes)->end_all("PAWL_ROOT_RUN_UUID=" + info->uuid.text(), kLeftWait_ms))
+    invocation.note(fmt::format("a process of the run is still there: {} {}", left.pid, left.command));
+}
+
+Result<void> cancel(const Invocation& invocation, const CancelArguments& arguments) {
+  PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  PAWL_TRY_ASSIGN(const Ending ending, cancel_and_wait(invocation, *store, run, arguments));
+  if (!ending.cancelled.asked) end_processes(invocation, *store, run);
+  if (invocation.json()) {
+    JsonObject document;
+    document.text("run", run.text()).text("status", ending.over ? "cancelled" : "cancelling").text("reason", arguments.reason);
+    invocation.print(document.done() + "\n");
+    return {};
+  }
+  if (ending.over) {
+    invocation.print(fmt::format("{}: cancelled\n", run.text()));
+    for (const std::string& child : ending.cancelled.runs) {
+      if (child != run.text()) invocation.print(fmt::format("{}: cancelled\n", child));
+    }
+    return {};
+  }
+  invocation.print(fmt::format("{}: asked to cancel\n", run.text()));
+  invocation.note(fmt::format("its steps are being ended by {}", ending.cancelled.owner));
+  return {};
+}
+
+}  // namespace
+
+Command add_cancel(CLI::App& root) {
+  const auto arguments = std::make_shared<CancelArguments>();
+  CLI::App* app = root.add_subcommand("cancel", "End a run for good, with its steps and child runs");
+  app->group(kWorkflowGroup);
+  app->add_option("RUN", arguments->run, "The run")->type_name("")->required();
+  app->add_option("--reason", arguments->reason, "Kept with the run")->type_name("TEXT");
+  app->add_flag("--no-wait", arguments->no_wait, "Don't wait (at most 30 s) until its steps have ended");
+  app->footer(
+      "Examples:\n"
+      "  pawl cancel notes-k3f9 --reason 'wrong topic'\n"
+      "\n"
+      "A cancelled run can't be resumed. To stop one for a while, press Ctrl-C where it runs, or send SIGTERM.");
+  return {app, [arguments](const Invocation& invocation) { return cancel(invocation, *arguments); }};
+}
+
+}  // namespace pawl::cli

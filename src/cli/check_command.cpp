@@ -1,0 +1,101 @@
+#include "cli/command.hpp"
+#include "cli/workflow_session.hpp"
+#include "engine/workflow_warnings.hpp"
+#include "workflow/parse_workflow.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::uint64_t kWorkflowBytesMax = 4ULL << 20;
+constexpr std::size_t kColumnsDefault = 80;
+
+struct CheckArguments {
+  std::string file = "workflow.yaml";
+};
+
+/// `notes.yaml:3:5`, as compilers write it.
+std::string place_text(const std::string& file, Place place) {
+  std::string text = file;
+  if (place.line != 0) text += fmt::format(":{}", place.line);
+  if (place.line != 0 && place.column != 0) text += fmt::format(":{}", place.column);
+  return text;
+}
+
+Json fault_json(const WorkflowFault& fault) {
+  return {{"line", fault.place.line},
+          {"column", fault.place.column},
+          {"code", code_text(fault.error.code)},
+          {"message", fault.error.message},
+          {"hint", fault.error.hint}};
+}
+
+Json warning_json(const WorkflowWarning& warning) {
+  return {{"line", warning.place.line}, {"column", warning.place.column}, {"step", warning.step}, {"message", warning.message}};
+}
+
+Error faulty(const std::string& file, const std::vector<WorkflowFault>& faults) {
+  return Error{faults.front().error.code,
+               fmt::format("{} has {} fault{}", file, faults.size(), faults.size() == 1 ? "" : "s"), {},
+               "mend them, then `pawl check` again", 0};
+}
+
+Result<void> show_faults(const Invocation& invocation, const std::string& file, const std::vector<WorkflowFault>& faults) {
+  if (invocation.json()) {
+    Json document = {{"file", file}, {"ok", false}, {"faults", Json::array()}, {"warnings", Json::array()}, {"steps", 0}};
+    for (const WorkflowFault& fault : faults) document["faults"].push_back(fault_json(fault));
+    invocation.print(compact(document) + "\n");
+    return fail(faulty(file, faults));
+  }
+  for (const WorkflowFault& fault : faults) {
+    std::string line = fmt::format("{}: {}", place_text(file, fault.place), fault.error.message);
+    if (!fault.error.hint.empty()) line += fmt::format(" ({})", fault.error.hint);
+    invocation.print(printable(line) + "\n");
+  }
+  return fail(faulty(file, faults));
+}
+
+void show_workflow(const Invocation& invocation, const std::string& file, const Workflow& workflow) {
+  const WorkflowWorld& world = *invocation.context().workflows;
+  const std::vector<WorkflowWarning> warnings = workflow_warnings(workflow, world.files, world.handlers);
+  const std::size_t steps = step_count(workflow);
+  if (invocation.json()) {
+    Json document = {{"file", file}, {"ok", true}, {"faults", Json::array()}, {"warnings", Json::array()}, {"steps", steps}};
+    for (const WorkflowWarning& warning : warnings) document["warnings"].push_back(warning_json(warning));
+    return invocation.print(compact(document) + "\n");
+  }
+  invocation.print(draw_workflow(workflow, world.columns ? world.columns() : kColumnsDefault));
+  for (const WorkflowWarning& warning : warnings) {
+    const std::string step = warning.step.empty() ? "" : warning.step + ": ";
+    invocation.print(printable(fmt::format("{}: warning: {}{}", place_text(file, warning.place), step, warning.message)) + "\n");
+  }
+  invocation.print(fmt::format("{}: ok, {} step{}\n", printable(file), steps, steps == 1 ? "" : "s"));
+}
+
+Result<void> check(const Invocation& invocation, const CheckArguments& arguments) {
+  CliContext& context = invocation.context();
+  const std::string path = absolute_path(context, arguments.file);
+  PAWL_TRY_ASSIGN(std::string text, context.read_file(path, kWorkflowBytesMax));
+  const std::expected<Workflow, std::vector<WorkflowFault>> parsed = parse_workflow({std::move(text), path});
+  if (!parsed) return show_faults(invocation, arguments.file, parsed.error());
+  show_workflow(invocation, arguments.file, *parsed);
+  return {};
+}
+
+}  // namespace
+
+Command add_check(CLI::App& root) {
+  const auto arguments = std::make_shared<CheckArguments>();
+  CLI::App* app = root.add_subcommand("check", "Check a workflow file and draw its steps; runs nothing");
+  app->group(kWorkflowGroup);
+  app->add_option("FILE", arguments->file, "The workflow (workflow.yaml)")->type_name("");
+  app->footer(
+      "Examples:\n"
+      "  pawl check\n"
+      "  pawl check notes.yaml --json\n"
+      "\n"
+      "All faults are listed, one per line, as FILE:LINE:COLUMN. Missing files and handlers are warnings: they may\n"
+      "come to be before the step runs. Exit status: 0 it can be run; 2 it has faults.");
+  return {app, [arguments](const Invocation& invocation) { return check(invocation, *arguments); }};
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,69 @@
+// `pawl approve` and `pawl reject`.
+#include "cli/command.hpp"
+#include "cli/json_out.hpp"
+#include "cli/recipient_text.hpp"
+
+namespace pawl::cli {
+namespace {
+
+struct DecideArguments {
+  std::string run;
+  GateDecision decision;
+};
+
+std::string this_person(const CliContext& context) {
+  for (const char* name : {"USER", "LOGNAME"}) {
+    if (const std::optional<std::string> value = context.environment(name); value && !value->empty()) return *value;
+  }
+  return "unknown";
+}
+
+Result<void> decide_gate(const Invocation& invocation, const DecideArguments& arguments) {
+  PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
+  GateDecision decision = arguments.decision;
+  if (decision.by.empty()) decision.by = this_person(invocation.context());
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  PAWL_TRY_ASSIGN(const Decided decided, decide(*store, run, decision));
+  const std::string_view word = decision.answer == GateAnswer::approve ? "approved" : "rejected";
+  if (invocation.json()) {
+    JsonObject document;
+    document.text("run", decided.gate.run).text("step", decided.gate.step).text("decision", word).text("by", decision.by);
+    invocation.print(add_recipient(document, decided.to).done() + "\n");
+    return {};
+  }
+  invocation.print(fmt::format("{}: {} {}\n", decided.gate.run, printable(decided.gate.step), word));
+  invocation.note(recipient_text(decided.to));
+  return {};
+}
+
+Command add_decision(CLI::App& root, const std::string& name, const std::string& help, GateAnswer answer) {
+  const auto arguments = std::make_shared<DecideArguments>();
+  arguments->decision.answer = answer;
+  CLI::App* app = root.add_subcommand(name, help);
+  app->group(kWorkflowGroup);
+  app->add_option("RUN", arguments->run, "The run, or one whose child waits")->type_name("")->required();
+  app->add_option("STEP", arguments->decision.step, "The gate; not needed where only one waits")->type_name("");
+  app->add_option("--comment", arguments->decision.comment, "Kept with the decision")->type_name("TEXT");
+  app->add_option("--by", arguments->decision.by, "Who decides ($USER)")->type_name("NAME");
+  app->footer(fmt::format(
+      "Examples:\n"
+      "  pawl {0} notes-k3f9\n"
+      "  pawl {0} notes-k3f9 review --comment 'read it twice'\n"
+      "\n"
+      "The decision is bound to what the gate shows: if that changes, it does not count. It is durable when the\n"
+      "command returns; a run that nobody executes goes on with `pawl resume`.",
+      name));
+  return {app, [arguments](const Invocation& invocation) { return decide_gate(invocation, *arguments); }};
+}
+
+}  // namespace
+
+Command add_approve(CLI::App& root) {
+  return add_decision(root, "approve", "Let a run pass a gate that waits", GateAnswer::approve);
+}
+
+Command add_reject(CLI::App& root) {
+  return add_decision(root, "reject", "Fail the gate that a run waits at", GateAnswer::reject);
+}
+
+}  // namespace pawl::cli

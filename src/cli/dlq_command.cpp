@@ -1,0 +1,191 @@
+// `pawl dlq`: items of maps that failed for good.
+#include <algorithm>
+
+#include "cli/command.hpp"
+#include "cli/workflow_session.hpp"
+#include "domain/utf8.hpp"
+#include "engine/dead_letters.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::size_t kTextShown = 60;  // of an item or error, in the table
+
+struct DlqArguments {
+  std::string run;
+  std::vector<std::string> rest;  // STEP, then indices
+  bool all = false;
+  bool rerun_dependents = false;
+  bool no_run = false;
+};
+
+/// `[STEP] INDEX...`: an id of a step never begins with a digit.
+Result<LetterChoice> parse_choice(const DlqArguments& arguments) {
+  LetterChoice choice;
+  if (arguments.all) choice.scope = LetterChoice::Scope::all;
+  for (std::size_t i = 0; i < arguments.rest.size(); ++i) {
+    const std::string& word = arguments.rest[i];
+    const std::optional<IndexRanges> indices = word.empty() ? std::nullopt : IndexRanges::parse(word);
+    if (!indices) {
+      if (i == 0) {
+        choice.step = word;
+        continue;
+      }
+      return fail(Error{Code::usage, fmt::format("'{}' is no index of an item", word), {}, "write 3, 3,7 or 3-9", 0});
+    }
+    for (const auto& [first, last] : indices->ranges()) {
+      if (last - first >= 10'000'000) return fail(Error{Code::usage, fmt::format("'{}' is a range of too many items", word), {}, "--all takes all dead letters", 0});
+      for (std::uint64_t index = first; index <= last; ++index) choice.indices.add(index);
+    }
+  }
+  if (arguments.all && !choice.indices.empty())
+    return fail(Error{Code::usage, "indices and --all exclude each other", {}, "leave one of them out", 0});
+  return choice;
+}
+
+std::string shortened(std::string_view text) {
+  std::string line = printable(text.substr(0, text.find('\n')));
+  if (line.size() <= kTextShown && text.find('\n') == std::string_view::npos) return line;
+  line.resize(std::min(line.size(), utf8_cut(line, kTextShown)));
+  return line + "...";
+}
+
+Json letter_json(const DeadLetter& letter) {
+  return {{"step", letter.step}, {"index", letter.index},       {"item", letter.item},
+          {"error", letter.error}, {"attempts", letter.attempts}, {"at", letter.at.text()}};
+}
+
+Result<void> list_letters(const Invocation& invocation, const DlqArguments& arguments) {
+  PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
+  if (arguments.rest.size() > 1)
+    return fail(Error{Code::usage, fmt::format("'{}' is one argument too many", arguments.rest[1]), {}, "`pawl dlq show` shows one item", 0});
+  const std::string step = arguments.rest.empty() ? "" : arguments.rest.front();
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  PAWL_TRY_ASSIGN(const std::vector<DeadLetter> letters, dead_letters(*store, run, step));
+  if (invocation.json()) {
+    Json document = Json::array();
+    for (const DeadLetter& letter : letters) document.push_back(letter_json(letter));
+    invocation.print(compact(document) + "\n");
+    return {};
+  }
+  if (letters.empty()) {
+    invocation.note(fmt::format("run {} has no dead letters", run.text()));
+    return {};
+  }
+  Table table({"STEP", "INDEX", "ATTEMPTS", "FAILED", "ITEM", "ERROR"});
+  for (const DeadLetter& letter : letters) {
+    table.add({printable(letter.step), std::to_string(letter.index), std::to_string(letter.attempts),
+               age(letter.at, invocation.context().clock.now()), shortened(compact(letter.item)), shortened(letter.error)});
+  }
+  invocation.print(table.text(invocation.style()));
+  return {};
+}
+
+Result<void> show_letter(const Invocation& invocation, const DlqArguments& arguments) {
+  PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
+  PAWL_TRY_ASSIGN(const LetterChoice choice, parse_choice(arguments));
+  if (choice.indices.count() != 1)
+    return fail(Error{Code::usage, "one index is needed", {}, fmt::format("`pawl dlq list {}` shows them", run.text()), 0});
+  const std::uint64_t index = choice.indices.ranges().begin()->first;
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  PAWL_TRY_ASSIGN(std::vector<DeadLetter> letters, dead_letters(*store, run, choice.step));
+  std::erase_if(letters, [&](const DeadLetter& letter) { return letter.index != index; });
+  if (letters.empty())
+    return fail(Error{Code::not_waiting, fmt::format("item {} is no dead letter", index), {}, fmt::format("`pawl dlq list {}` shows them", run.text()), 0});
+  if (letters.size() > 1)
+    return fail(Error{Code::usage, fmt::format("several maps have a dead letter {}", index), {},
+                      fmt::format("`pawl dlq show {} {} {}`, for example", run.text(), letters.front().step, index), 0});
+  const DeadLetter& letter = letters.front();
+  if (invocation.json()) {
+    invocation.print(compact(letter_json(letter)) + "\n");
+    return {};
+  }
+  invocation.print(fmt::format("Step:      {}\nIndex:     {}\nAttempts:  {}\nFailed:    {}\nItem:      {}\nError:     {}\n",
+                               printable(letter.step), letter.index, letter.attempts, letter.at.text(),
+                               printable(letter.item.dump(2, ' ', false, Json::error_handler_t::replace)), printable(letter.error)));
+  return {};
+}
+
+std::string numbers_text(const std::vector<std::uint64_t>& indices) {
+  IndexRanges ranges;
+  for (const std::uint64_t index : indices) ranges.add(index);
+  return ranges.text();
+}
+
+void show_change(const Invocation& invocation, const RunId& run, const ChangedLetters& changed, std::string_view word) {
+  if (invocation.json()) {
+    const Json document = {{"run", run.text()}, {"step", changed.step}, {"indices", changed.indices}, {"dependents", changed.dependents}};
+    return invocation.print(compact(document) + "\n");
+  }
+  const std::size_t count = changed.indices.size();
+  invocation.print(fmt::format("{}: {} item{} of {} {}: {}\n", run.text(), count, count == 1 ? "" : "s", printable(changed.step), word, numbers_text(changed.indices)));
+  for (const std::string& path : changed.dependents) invocation.note(fmt::format("{} will run again", path));
+}
+
+Result<void> retry(const Invocation& invocation, const DlqArguments& arguments) {
+  PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
+  PAWL_TRY_ASSIGN(LetterChoice choice, parse_choice(arguments));
+  if (choice.indices.empty()) choice.scope = LetterChoice::Scope::all;
+  CliContext& context = invocation.context();
+  {
+    PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+    PAWL_TRY_ASSIGN(const ChangedLetters changed,
+                    retry_letters(*store, run, choice, arguments.rerun_dependents ? Dependents::rerun : Dependents::keep,
+                                  [&](const std::string& file) { return load_workflow(context, file); }, context.state_bytes_max));
+    if (!invocation.json() || arguments.no_run) show_change(invocation, run, changed, "taken back");  // else the resume prints
+  }
+  if (!arguments.no_run) return resume_workflow(invocation, ResumeRequest{.id = run}, {});
+  invocation.note(fmt::format("`pawl resume {}` runs them", run.text()));
+  return {};
+}
+
+Result<void> drop(const Invocation& invocation, const DlqArguments& arguments) {
+  PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
+  PAWL_TRY_ASSIGN(const LetterChoice choice, parse_choice(arguments));
+  if (choice.indices.empty() && !arguments.all)
+    return fail(Error{Code::usage, "which items is missing", {}, "name their indices, or --all", 0});
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  PAWL_TRY_ASSIGN(const ChangedLetters changed, drop_letters(*store, run, choice, invocation.context().state_bytes_max));
+  show_change(invocation, run, changed, "dropped");
+  return {};
+}
+
+CLI::App* add_part(CLI::App& dlq, const std::shared_ptr<DlqArguments>& arguments, const std::string& name, const std::string& help,
+                   const std::string& rest) {
+  CLI::App* app = dlq.add_subcommand(name, help);
+  app->fallthrough();  // for --json and --store
+  app->set_help_flag("-h,--help", "Show this help");
+  app->add_option("RUN", arguments->run, "The run")->type_name("")->required();
+  app->add_option(rest, arguments->rest, "The map, where several have dead letters, and the items' indices: 3 7-9")->type_name("");
+  return app;
+}
+
+}  // namespace
+
+Command add_dlq(CLI::App& root) {
+  const auto arguments = std::make_shared<DlqArguments>();
+  CLI::App* app = root.add_subcommand("dlq", "Items of maps that failed for good: look at them, try them again");
+  app->group(kWorkflowGroup);
+  app->require_subcommand(1);
+  const CLI::App* list = add_part(*app, arguments, "list", "The dead letters of a run", "STEP");
+  const CLI::App* show = add_part(*app, arguments, "show", "One of them, with its item and error", "[STEP] INDEX");
+  CLI::App* retried = add_part(*app, arguments, "retry", "Run them again, and the map's reduce", "[STEP] INDEX");
+  retried->add_flag("--all", arguments->all, "All of the map (also without indices)");
+  retried->add_flag("--rerun-dependents", arguments->rerun_dependents, "Run all steps after the map again, too");
+  retried->add_flag("--no-run", arguments->no_run, "Only take them back; `pawl resume` runs them");
+  CLI::App* dropped = add_part(*app, arguments, "drop", "Give them up: they stay failed and are listed no more", "[STEP] INDEX");
+  dropped->add_flag("--all", arguments->all, "All of the map");
+  app->footer(
+      "Examples:\n"
+      "  pawl dlq list notes-k3f9\n"
+      "  pawl dlq show notes-k3f9 pages 17\n"
+      "  pawl dlq retry notes-k3f9 17 40-45\n"
+      "  pawl dlq drop notes-k3f9 --all");
+  return {app, [arguments, list, show, retried](const Invocation& invocation) {
+            if (list->parsed()) return list_letters(invocation, *arguments);
+            if (show->parsed()) return show_letter(invocation, *arguments);
+            return retried->parsed() ? retry(invocation, *arguments) : drop(invocation, *arguments);
+          }};
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <tuple>
+
+#include "base/suggest.hpp"
+#include "cli/command.hpp"
+#include "cli/log_printer.hpp"
+#include "cli/run_report.hpp"
+#include "engine/resume_facts.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::int64_t kBetweenLooks_us = 200'000;
+constexpr std::uint64_t kPieceBytes = 64ULL << 10;
+
+struct LogsArguments {
+  std::string run;
+  std::string step;
+  bool follow = false;
+  std::optional<std::uint64_t> attempt;
+};
+
+/// `STEM.N.log`, where an item's stem is `pages/[17].write` (engine: Execution::file_stem).
+std::optional<LogFile> parse_log_name(const std::string& name) {
+  LogFile file;
+  if (name.ends_with(".log")) {
+    file.stream = "log";
+  } else if (name.ends_with(".out")) {
+    file.stream = "out";
+  } else {
+    return std::nullopt;
+  }
+  const std::string stem = name.substr(0, name.size() - 4);
+  const std::size_t dot = stem.rfind('.');
+  if (dot == std::string::npos) return std::nullopt;
+  const auto [end, error] = std::from_chars(stem.data() + dot + 1, stem.data() + stem.size(), file.attempt);
+  if (error != std::errc{} || end != stem.data() + stem.size()) return std::nullopt;
+  file.step = stem.substr(0, dot);
+  return file;
+}
+
+bool belongs(std::string_view path, std::string_view step) {
+  return step.empty() || path == step || (path.starts_with(step) && (path[step.size()] == '.' || path[step.size()] == '['));
+}
+
+/// Those that were asked for, by the time of their last change.
+std::vector<LogFile> find_logs(LocalFiles& files, const std::string& folder, const LogsArguments& arguments) {
+  std::vector<LogFile> found;
+  const auto take = [&](const std::string& prefix, const std::string& place, const std::string& name) {
+    std::optional<LogFile> file = parse_log_name(name);
+    if (!file || (arguments.attempt && file->attempt != *arguments.attempt)) return;
+    file->step = prefix + file->step;
+    if (!belongs(file->step, arguments.step)) return;
+    file->path = place + "/" + name;
+    file->modified = files.modified(file->path);
+    found.push_back(std::move(*file));
+  };
+  for (const std::string& name : files.list(folder)) {
+    const std::string path = folder + "/" + name;
+    if (!files.is_folder(path)) {
+      take("", folder, name);
+    } else if (belongs(name, arguments.step) || belongs(arguments.step, name)) {
+      for (const std::string& inner : files.list(path)) take(name, path, inner);
+    }
+  }
+  std::ranges::sort(found, {}, [](const LogFile& file) { return std::tie(file.modified, file.step, file.attempt, file.path); });
+  return found;
+}
+
+/// Whether the run has such a step, begun or not.
+bool is_step(const RunState& state, const std::optional<Workflow>& workflow, const std::string& step) {
+  if (workflow && find_step(*workflow, step) != nullptr) return true;
+  return std::ranges::any_of(state.steps, [&](const auto& entry) { return belongs(entry.first, step); });
+}
+
+Error unknown_step(const RunId& run, const RunState& state, const std::optional<Workflow>& workflow, const std::string& step) {
+  std::vector<std::string> names;
+  for (const auto& [path, record] : state.steps) names.push_back(path);
+  if (workflow) {
+    for (const Step& known : workflow->steps) names.push_back(known.id);
+  }
+  const std::string nearest = suggest(step, names);
+  return Error{Code::step_not_found, fmt::format("run '{}' has no step '{}'", run.text(), step), {},
+               nearest.empty() ? fmt::format("`pawl show {}` lists its steps", run.text()) : fmt::format("did you mean `pawl logs {} {}`?", run.text(), nearest), 0};
+}
+
+/// Where there is nothing to print: why, in a friendly way.
+std::string no_logs(const RunId& run, const RunState& state, const LogsArguments& arguments) {
+  const StepRecord* record = state.find(arguments.step);
+  if (record != nullptr && !record->child_run.empty()) return fmt::format("its logs are those of run {}: `pawl logs {}`", record->child_run, record->child_run);
+  if (arguments.step.empty()) return fmt::format("run {} has printed nothing", run.text());
+  if (record == nullptr || record->starts == 0) return fmt::format("{} has no logs: it has not run a command", arguments.step);
+  return fmt::format("{} has printed nothing", arguments.step);
+}
+
+class Logs {
+ public:
+  Logs(const Invocation& invocation, Store& store, RunId run, const LogsArguments& arguments, std::string folder)
+      : invocation_(invocation),
+        store_(store),
+        run_(std::move(run)),
+        arguments_(arguments),
+        folder_(std::move(folder)),
+        files_(invocation.context().workflows->files),
+        printer_(invocation.context().out, invocation.json()                      ? LogForm::json
+                                           : invocation.context().out_is_terminal ? LogForm::terminal
+                                                                                  : LogForm::bytes) {}
+
+  /// Prints what is there; whether there was anything.
+  Result<bool> print(PrefixLines prefixes) {
+    std::vector<LogFile> found = find_logs(files_, folder_, arguments_);
+    if (prefixes == PrefixLines::where_several) {
+      const bool several = std::ranges::any_of(found, [&](const LogFile& file) { return file.step != found.front().step; });
+      prefixes = several ? PrefixLines::always : PrefixLines::never;
+    }
+    printer_.set_prefixes(prefixes);
+    bool any = false;
+    for (const LogFile& file : found) {
+      PAWL_TRY_ASSIGN(const bool printed, print_rest(file));
+      any = any || printed;
+    }
+    PAWL_TRY(invocation_.context().out.flush());
+    return any;
+  }
+
+  Result<void> follow(PrefixLines prefixes) {
+    while (true) {
+      // Asked before looking, so that the last words of one who leaves are seen.
+      PAWL_TRY_ASSIGN(const std::optional<std::string> owner, store_.owner(run_));
+      PAWL_TRY_ASSIGN(const bool any, print(prefixes));
+      if (!owner && !any) break;
+      invocation_.context().clock.sleep_us(kBetweenLooks_us);
+    }
+    printer_.end_line();
+    return {};
+  }
+
+  void end() { printer_.end_line(); }
+
+ private:
+  Result<bool> print_rest(const LogFile& file) {
+    std::uint64_t& offset = offsets_[file.path];
+    const std::uint64_t size = files_.size(file.path);
+    if (size <= offset) return false;
+    while (offset < size) {
+      PAWL_TRY_ASSIGN(const std::string piece, files_.read_range(file.path, offset, std::min(kPieceBytes, size - offset)));
+      if (piece.empty()) break;
+      offset += piece.size();
+      printer_.print(file, piece);
+    }
+    return true;
+  }
+
+  const Invocation& invocation_;
+  Store& store_;
+  const RunId run_;
+  const LogsArguments& arguments_;
+  const std::string folder_;
+  LocalFiles& files_;
+  LogPrinter printer_;
+  std::map<std::string, std::uint64_t> offsets_;  // what was printed already
+};
+
+Result<void> logs(const Invocation& invocation, const LogsArguments& arguments) {
+  PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  PAWL_TRY_ASSIGN(const StandingRun standing, standing_run(*store, run));
+  const std::optional<Workflow> workflow = recorded_workflow(*store, run, standing.state);
+  if (!arguments.step.empty() && !is_step(standing.state, workflow, arguments.step))
+    return fail(unknown_step(run, standing.state, workflow, arguments.step));
+  PAWL_TRY_ASSIGN(std::string folder, store->local_folder(run));
+  Logs printed(invocation, *store, run, arguments, std::move(folder));
+  if (arguments.follow) {
+    const Step* step = workflow && !arguments.step.empty() ? find_step(*workflow, arguments.step) : nullptr;
+    const bool one = step != nullptr && std::holds_alternative<RunCommand>(step->work);
+    return printed.follow(one ? PrefixLines::never : PrefixLines::always);
+  }
+  PAWL_TRY_ASSIGN(const bool any, printed.print(PrefixLines::where_several));
+  printed.end();
+  if (!any) invocation.note(no_logs(run, standing.state, arguments));
+  return {};
+}
+
+}  // namespace
+
+Command add_logs(CLI::App& root) {
+  const auto arguments = std::make_shared<LogsArguments>();
+  CLI::App* app = root.add_subcommand("logs", "Print what the steps of a run have printed");
+  app->group(kLookGroup);
+  app->add_option("RUN", arguments->run, "The run")->required()->type_name("");
+  app->add_option("STEP", arguments->step, "Only this step and what is inside: pages, pages[17], pages[17].write")->type_name("");
+  app->add_flag("-f,--follow", arguments->follow, "Go on printing until the run ends");
+  add_number(*app, "--attempt", arguments->attempt, "Only this attempt, counted from 1", {.lowest = 1, .highest = UINT32_MAX});
+  app->footer(
+      "Examples:\n"
+      "  pawl logs notes-k3f9\n"
+      "  pawl logs notes-k3f9 gather --attempt 2\n"
+      "  pawl logs notes-k3f9 -f");
+  return {app, [arguments](const Invocation& invocation) { return logs(invocation, *arguments); }};
+}
+
+}  // namespace pawl::cli

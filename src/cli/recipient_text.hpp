@@ -1,0 +1,23 @@
+// Who acts on a message to a run, for people and programs.
+#pragma once
+
+#include "cli/json_out.hpp"
+#include "engine/control.hpp"
+
+namespace pawl::cli {
+
+[[nodiscard]] inline std::string recipient_text(const Recipient& to) {
+  if (to.owner) return fmt::format("the run goes on: it is executed by {}", *to.owner);
+  return fmt::format("`pawl resume {}` goes on with it", to.resume);
+}
+
+inline JsonObject& add_recipient(JsonObject& document, const Recipient& to) {
+  if (to.owner) {
+    document.text("owner", *to.owner);
+  } else {
+    document.raw("owner", "");
+  }
+  return document.text("resume", to.resume);
+}
+
+}  // namespace pawl::cli

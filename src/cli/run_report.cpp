@@ -1,0 +1,224 @@
+#include "cli/run_report.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "engine/resume_facts.hpp"
+#include "workflow/parse_workflow.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::size_t kEventsPage = 4'096;
+
+std::string text_in(const Json& data, const char* key) {
+  const auto found = data.find(key);
+  return found != data.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::uint64_t number_in(const Json& data, const char* key) {
+  const auto found = data.find(key);
+  return found != data.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+
+/// The step of the workflow's own list that a path belongs to.
+std::string root_of(std::string_view path) { return std::string(path.substr(0, path.find_first_of(".["))); }
+
+template <class Use>
+Result<void> for_each_event(Store& store, const RunId& id, const Use& use) {
+  std::uint64_t after = 0;
+  while (true) {
+    PAWL_TRY_ASSIGN(const std::vector<Event> events, store.events(id, after, kEventsPage));
+    if (events.empty()) return {};
+    after = events.back().number;
+    for (const Event& event : events) use(event);
+  }
+}
+
+/// Steps as events tell them, in the order in which they first appear.
+class EventSteps {
+ public:
+  void take(const Event& event) {
+    const bool item = event.type == "item_completed" || event.type == "item_failed";
+    const bool start = event.type == "step_started";
+    const bool end = event.type == "step_completed" || event.type == "step_failed" || event.type == "step_skipped";
+    if (!item && !start && !end) return;
+    const Json data = Json::parse(event.data, nullptr, false);
+    if (!data.is_object()) return;
+    std::string path = text_in(data, "step");
+    if (item) path += fmt::format("[{}]", number_in(data, "index"));
+    StepRecord& record = at(path);
+    if (start) {
+      record.status = StepStatus::running;
+      if (record.started.us == 0) record.started = event.created;
+      return;
+    }
+    record.status = parse_step_status(text_in(data, "status")).value_or(StepStatus::completed);
+    record.attempts = static_cast<std::uint32_t>(number_in(data, "attempts"));
+    record.duration_ms = number_in(data, "ms");
+    record.error = text_in(data, "error");
+    record.reason = text_in(data, "reason");
+    record.ended = event.created;
+    if (data.contains("output")) record.output_event = event.number;
+  }
+
+  [[nodiscard]] std::vector<ReportedStep>& steps() { return steps_; }
+
+ private:
+  StepRecord& at(const std::string& path) {
+    const auto [place, fresh] = places_.try_emplace(path, steps_.size());
+    if (fresh) steps_.push_back({path, {}});
+    return steps_[place->second].record;
+  }
+  std::vector<ReportedStep> steps_;
+  std::unordered_map<std::string, std::size_t> places_;
+};
+
+/// Ids of the workflow's own list, added ones last.
+std::vector<std::string> listed_ids(const RunReport& report) {
+  std::vector<std::string> ids;
+  if (report.workflow) {
+    for (const Step& step : report.workflow->steps) ids.push_back(step.id);
+  }
+  for (const AddedSteps& added : report.standing.state.added) {
+    if (!added.steps.is_array()) continue;
+    for (const Json& step : added.steps) {
+      if (step.is_object() && !text_in(step, "id").empty()) ids.push_back(text_in(step, "id"));
+    }
+  }
+  return ids;
+}
+
+/// Puts what is known into the order of the workflow; what it does not list comes last.
+std::vector<ReportedStep> in_order(const std::vector<std::string>& ids, std::vector<ReportedStep> known) {
+  std::unordered_map<std::string, std::vector<std::size_t>> by_root;
+  std::unordered_set<std::string> paths;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    by_root[root_of(known[i].path)].push_back(i);
+    paths.insert(known[i].path);
+  }
+  std::vector<ReportedStep> ordered;
+  std::vector<bool> taken(known.size(), false);
+  for (const std::string& id : ids) {
+    if (!paths.contains(id)) ordered.push_back({id, {}});
+    const std::vector<std::size_t>& group = by_root[id];
+    const auto take = [&](std::size_t i) {
+      if (taken[i]) return;
+      taken[i] = true;
+      ordered.push_back(std::move(known[i]));
+    };
+    // The step itself, then what is inside, as it came.
+    const auto itself = std::ranges::find_if(group, [&](std::size_t i) { return known[i].path == id; });
+    if (itself != group.end()) take(*itself);
+    std::ranges::for_each(group, take);
+  }
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (!taken[i]) ordered.push_back(std::move(known[i]));
+  }
+  return ordered;
+}
+
+std::vector<WaitingFor> waits_of(const RunReport& report) {
+  std::vector<WaitingFor> waits;
+  for (const ReportedStep& step : report.steps) {
+    const StepRecord& record = step.record;
+    if (record.status != StepStatus::waiting) continue;
+    WaitingFor wait{.what = WaitingFor::What::timer, .step = step.path, .detail = record.reason, .due = record.due};
+    if (!record.binding.empty()) {
+      wait.what = WaitingFor::What::approval;
+    } else if (!record.child_run.empty()) {
+      wait.what = WaitingFor::What::run;
+      wait.detail = record.child_run;
+    } else if (record.reason.starts_with("signal '")) {
+      wait.what = WaitingFor::What::signal;
+      wait.detail = record.reason.substr(8, record.reason.size() - 9);
+    }
+    waits.push_back(std::move(wait));
+  }
+  if (waits.empty() && report.standing.status == RunStatus::waiting) waits.push_back({.what = WaitingFor::What::budget, .step = {}, .detail = {}});
+  return waits;
+}
+
+std::optional<Workflow> parsed(std::string text, const std::string& file) {
+  if (text.empty()) return std::nullopt;
+  auto workflow = parse_workflow({std::move(text), file});
+  return workflow ? std::optional<Workflow>(std::move(*workflow)) : std::nullopt;
+}
+
+}  // namespace
+
+std::string_view to_text(WaitingFor::What what) {
+  switch (what) {
+    case WaitingFor::What::approval: return "approval";
+    case WaitingFor::What::signal: return "signal";
+    case WaitingFor::What::timer: return "timer";
+    case WaitingFor::What::run: return "run";
+    case WaitingFor::What::budget: return "budget";
+  }
+  return "?";
+}
+
+std::optional<Workflow> recorded_workflow(Store& store, const RunId& id, const RunState& state) {
+  std::optional<Workflow> workflow = parsed(recorded_text(store, id), state.workflow_file);
+  if (workflow && workflow->hash == state.workflow_hash) return workflow;
+  // Changes were accepted at a resume: the last one counts.
+  std::string text;
+  const Result<void> read = for_each_event(store, id, [&](const Event& event) {
+    if (event.type != "workflow_changed") return;
+    const Json data = Json::parse(event.data, nullptr, false);
+    if (data.is_object() && data.contains("workflow") && data["workflow"].is_object()) text = text_in(data["workflow"], "text");
+  });
+  std::optional<Workflow> changed = read ? parsed(text, state.workflow_file) : std::nullopt;
+  return changed ? std::move(changed) : std::move(workflow);
+}
+
+Result<RunReport> report_run(Store& store, const RunId& id, Detail detail) {
+  PAWL_TRY_ASSIGN(StandingRun standing, standing_run(store, id));
+  PAWL_TRY_ASSIGN(RunInfo info, store.run(id));
+  PAWL_TRY_ASSIGN(CheckpointInfo latest, store.checkpoint(id, {}));
+  RunReport report{.info = std::move(info), .latest = std::move(latest), .standing = std::move(standing), .workflow = {}, .steps = {}, .waiting_for = {}};
+  const RunState& state = report.standing.state;
+  report.workflow = recorded_workflow(store, id, state);
+  std::vector<ReportedStep> known;
+  std::unordered_map<std::string_view, const StepRecord*> in_state;
+  for (const auto& [path, record] : state.steps) in_state.emplace(path, &record);
+  if (detail == Detail::events) {
+    EventSteps told;
+    PAWL_TRY(for_each_event(store, id, [&](const Event& event) { told.take(event); }));
+    for (ReportedStep& step : told.steps()) {
+      if (!in_state.contains(step.path)) known.push_back(std::move(step));
+    }
+  }
+  for (const auto& [path, record] : state.steps) known.push_back({path, record});
+  const bool nobody = !report.standing.owner;
+  for (ReportedStep& step : known) {
+    if (nobody && step.record.status == StepStatus::running) step.record.status = StepStatus::interrupted;
+  }
+  report.steps = in_order(listed_ids(report), std::move(known));
+  report.waiting_for = waits_of(report);
+  return report;
+}
+
+Result<Json> step_output(Store& store, const RunId& id, const StepRecord& record) {
+  if (record.output_event == 0) return record.output;
+  PAWL_TRY_ASSIGN(const std::vector<Event> events, store.events(id, record.output_event - 1, 1));
+  if (events.empty()) return Json();
+  const Json data = Json::parse(events.front().data, nullptr, false);
+  return data.is_object() && data.contains("output") ? data["output"] : Json();
+}
+
+std::int64_t step_ms(const StepRecord& record, Timestamp now) {
+  if (record.duration_ms > 0) return static_cast<std::int64_t>(record.duration_ms);
+  if (record.started.us == 0) return 0;
+  const bool goes_on = record.status == StepStatus::running || record.status == StepStatus::waiting;
+  const Timestamp end = record.ended.us != 0 && !goes_on ? record.ended : goes_on ? now : record.started;
+  return std::max<std::int64_t>((end.us - record.started.us) / 1000, 0);
+}
+
+Result<std::vector<Event>> newest_events(Store& store, const RunReport& report, std::size_t limit) {
+  const std::uint64_t last = report.standing.events;
+  return store.events(report.info.id, last > limit ? last - limit : 0, limit);
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,51 @@
+#include "cli/run_status.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::size_t kRunsLookedAt = 1'000;
+
+Result<StandingRun> look(Store& store, const RunId& id) {
+  // The owner first: one that ends in between has saved its end by then.
+  PAWL_TRY_ASSIGN(std::optional<std::string> owner, store.owner(id));
+  PAWL_TRY_ASSIGN(const Restored restored, store.restore(id, {}));
+  const Json value = Json::parse(restored.state, nullptr, false);
+  Result<RunState> state = RunState::from_json(value);
+  if (!state) return fail(at(state.error(), id.text()));
+  StandingRun run{.state = std::move(*state), .events = value.value("events", std::uint64_t{0}), .status = {}, .owner = std::move(owner)};
+  const bool crashed = run.state.status == RunStatus::running && !run.owner;
+  run.status = crashed ? RunStatus::interrupted : run.state.status;
+  return run;
+}
+
+bool may_be_resumed(RunStatus status) { return status != RunStatus::completed && status != RunStatus::cancelled; }
+
+}  // namespace
+
+Result<StandingRun> standing_run(Store& store, const RunId& id) {
+  PAWL_TRY_ASSIGN(StandingRun run, look(store, id));
+  // It may have been resumed between the two looks: a crash is only what stays.
+  if (run.state.status == RunStatus::running && !run.owner) return look(store, id);
+  return run;
+}
+
+std::string status_word(Store& store, const RunInfo& run) {
+  const std::string recorded(to_text(run.status));
+  if (run.workflow.empty() || run.status == Status::completed) return recorded;
+  const Result<StandingRun> standing = standing_run(store, run.id);
+  return standing ? std::string(to_text(standing->status)) : recorded;
+}
+
+Result<std::vector<RunInfo>> resumable_runs(Store& store) {
+  PAWL_TRY_ASSIGN(const std::vector<RunInfo> runs, store.runs(kRunsLookedAt));
+  std::vector<RunInfo> found;
+  for (const RunInfo& run : runs) {
+    if (run.workflow.empty() || run.status == Status::completed) continue;
+    const Result<StandingRun> standing = standing_run(store, run.id);
+    if (!standing || standing->owner || !may_be_resumed(standing->status) || !standing->state.parent_run.empty()) continue;
+    found.push_back(run);
+  }
+  return found;
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,262 @@
+#include "cli/show_workflow.hpp"
+
+#include <algorithm>
+
+#include "cli/json_out.hpp"
+#include "cli/run_report.hpp"
+#include "cli/terminal_text.hpp"
+#include "engine/resume_facts.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::size_t kEventsShown = 20;
+constexpr std::size_t kInnerShown = 12;  // running items and the like, below one step
+constexpr std::size_t kLabelColumnsMax = 40;
+constexpr std::size_t kEventTextMax = 100;
+
+std::int64_t elapsed_ms(const RunReport& report, Timestamp now) {
+  const bool goes_on = report.standing.owner.has_value();
+  return ((goes_on ? now.us : report.info.updated.us) - report.info.created.us) / 1000;
+}
+
+Json usage_json(const Usage& usage) { return {{"tokens", usage.tokens}, {"usd", usage.usd}, {"api_calls", usage.api_calls}}; }
+
+Result<Json> step_json(Store& store, const RunReport& report, const ReportedStep& step, Timestamp now) {
+  const StepRecord& record = step.record;
+  Json out = {{"id", step.path}, {"status", to_text(record.status)}, {"attempts", record.attempts}};
+  out["started"] = record.started.us == 0 ? Json() : Json(record.started.text());
+  out["ended"] = record.ended.us == 0 ? Json() : Json(record.ended.text());
+  out["ms"] = step_ms(record, now);
+  PAWL_TRY_ASSIGN(Json output, step_output(store, report.info.id, record));
+  if (!output.is_null()) out["output"] = std::move(output);
+  if (!record.error.empty()) out["error"] = record.error;
+  if (record.exit_code != 0) out["exit_code"] = record.exit_code;
+  if (!record.reason.empty()) out["reason"] = record.reason;
+  if (record.due.us != 0) out["due"] = record.due.text();
+  if (record.iteration != 0) out["iteration"] = record.iteration;
+  if (record.confidence) out["confidence"] = *record.confidence;
+  if (!record.child_run.empty()) out["run"] = record.child_run;
+  if (record.usage != Usage{}) out["usage"] = usage_json(record.usage);
+  if (record.map) {
+    out["total"] = record.map->total;
+    out["succeeded"] = record.map->done.count() - record.map->failed.count();
+    out["failed"] = record.map->failed.count();
+  }
+  return out;
+}
+
+Json event_json(const Event& event) {
+  return {{"number", event.number}, {"sequence", event.sequence.value}, {"created", event.created.text()},
+          {"type", event.type}, {"data", Json::parse(event.data, nullptr, false)}};
+}
+
+Json waiting_json(const RunReport& report) {
+  Json waits = Json::array();
+  for (const WaitingFor& wait : report.waiting_for) {
+    Json entry = {{"what", to_text(wait.what)}};
+    if (!wait.step.empty()) entry["step"] = wait.step;
+    if (!wait.detail.empty()) entry[wait.what == WaitingFor::What::approval ? "prompt" : std::string(to_text(wait.what))] = wait.detail;
+    if (wait.due.us != 0) entry["due"] = wait.due.text();
+    waits.push_back(std::move(entry));
+  }
+  return waits;
+}
+
+Result<Json> document(Store& store, const RunReport& report, const ShowWorkflow& options, Timestamp now) {
+  const RunState& state = report.standing.state;
+  Json out = Json::parse(run_object(report.info, to_text(report.standing.status)).done(), nullptr, false);
+  out["workflow"] = state.workflow_name;
+  out["workflow_file"] = state.workflow_file;
+  out["sequence"] = report.latest.sequence.value;
+  out["elapsed_ms"] = elapsed_ms(report, now);
+  out["owner"] = report.standing.owner ? Json(*report.standing.owner) : Json();
+  if (!state.error.empty()) out["error"] = state.error;
+  out["vars"] = state.vars;
+  out["usage"] = usage_json(state.usage);
+  out["confidence"] = state.confidence ? Json(*state.confidence) : Json();
+  out["resumes"] = state.resumes;
+  if (!state.parent_run.empty()) out["parent"] = {{"run", state.parent_run}, {"step", state.parent_step}};
+  out["waiting_for"] = waiting_json(report);
+  Json& steps = out["steps"] = Json::array();
+  for (const ReportedStep& step : report.steps) {
+    PAWL_TRY_ASSIGN(Json entry, step_json(store, report, step, now));
+    steps.push_back(std::move(entry));
+  }
+  if (options.events) {
+    PAWL_TRY_ASSIGN(const std::vector<Event> events, newest_events(store, report, kEventsShown));
+    for (const Event& event : events) out["events"].push_back(event_json(event));
+  }
+  out["latest"] = Json::parse(checkpoint_object(report.info.id.text(), report.latest).done(), nullptr, false);
+  return out;
+}
+
+struct Look {
+  Colour colour = Colour::none;
+  std::string_view mark;
+};
+
+Look look_of(StepStatus status) {
+  switch (status) {
+    case StepStatus::completed: return {Colour::green, "✓"};
+    case StepStatus::failed: return {Colour::red, "✗"};
+    case StepStatus::skipped: return {Colour::dim, "–"};
+    case StepStatus::running: return {Colour::none, "▸"};
+    case StepStatus::waiting: return {Colour::yellow, "?"};
+    case StepStatus::interrupted:
+    case StepStatus::cancelled: return {Colour::yellow, "‖"};
+    case StepStatus::pending: break;
+  }
+  return {Colour::dim, "·"};
+}
+
+/// What is to be said about a step beside its time.
+std::string remark(const StepRecord& record, Timestamp now) {
+  std::vector<std::string> parts;
+  if (record.map) {
+    parts.push_back(fmt::format("{} of {} items", record.map->done.count(), record.map->total));
+    if (!record.map->failed.empty()) parts.push_back(fmt::format("{} failed", record.map->failed.count()));
+  }
+  if (record.iteration > 0) parts.push_back(fmt::format("iteration {}", record.iteration));
+  if (record.attempts > 1) parts.push_back(fmt::format("{} attempts", record.attempts));
+  if (!record.child_run.empty()) parts.push_back("run " + record.child_run);
+  switch (record.status) {
+    case StepStatus::waiting:
+      if (!record.binding.empty()) {
+        parts.push_back("needs approval: " + record.reason);
+      } else if (record.child_run.empty()) {
+        parts.push_back(record.reason.empty() ? "sleeps" : "waits for " + record.reason);
+      }
+      if (record.due.us != 0) parts.push_back(record.due > now ? elapsed_text((record.due.us - now.us) / 1000) + " left" : "due");
+      break;
+    case StepStatus::skipped: parts.push_back("skipped: " + record.reason); break;
+    case StepStatus::interrupted:
+    case StepStatus::cancelled:
+    case StepStatus::pending: parts.emplace_back(to_text(record.status)); break;
+    default: break;
+  }
+  if (!record.error.empty() && record.status != StepStatus::completed) parts.push_back(record.error);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string step_line(const ReportedStep& step, std::size_t label_columns, const Style& style, Timestamp now) {
+  const Look look = look_of(step.record.status);
+  TerminalLine line;
+  line.add(look.colour, look.mark).add(" ");
+  line.add(look.colour == Colour::green ? Colour::none : look.colour, printable(step.path));
+  const bool began = step.record.started.us != 0 || step.record.duration_ms > 0;
+  const std::string time = began && step.record.status != StepStatus::skipped ? elapsed_text(step_ms(step.record, now)) : "";
+  const std::string said = printable(remark(step.record, now));
+  if (!time.empty() || !said.empty()) line.pad_to(std::max(label_columns + 2, line.columns()) + 2);
+  line.add(time);
+  if (!time.empty() && !said.empty()) line.add("  ");
+  return line.add(look.colour == Colour::green ? Colour::none : look.colour, said).text(style) + "\n";
+}
+
+std::string timeline(const RunReport& report, const Style& style, const ShowWorkflow& options, Timestamp now) {
+  std::size_t label_columns = 0;
+  for (const ReportedStep& step : report.steps)
+    label_columns = std::max(label_columns, std::min(display_columns(printable(step.path)), kLabelColumnsMax));
+  std::string out;
+  std::size_t inner = 0;
+  std::size_t left_out = 0;
+  const auto note_left_out = [&] {
+    if (left_out > 0) out += style(Colour::dim, fmt::format("  … and {} more; --all shows them", left_out)) + "\n";
+    inner = left_out = 0;
+  };
+  for (const ReportedStep& step : report.steps) {
+    const bool is_inner = step.path.find_first_of(".[") != std::string::npos;
+    if (!is_inner) note_left_out();
+    if (is_inner && !options.all && inner++ >= kInnerShown) {
+      ++left_out;
+      continue;
+    }
+    out += step_line(step, label_columns, style, now);
+  }
+  note_left_out();
+  return out;
+}
+
+std::string header(const Invocation& invocation, const RunReport& report) {
+  const Timestamp now = invocation.context().clock.now();
+  const RunState& state = report.standing.state;
+  std::string out;
+  const auto add = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) out += fmt::format("{:<11}{}\n", fmt::format("{}:", name), printable(value));
+  };
+  add("Run", report.info.id.text());
+  add("Workflow", state.workflow_file.empty() ? state.workflow_name : fmt::format("{} ({})", state.workflow_name, state.workflow_file));
+  std::string status(to_text(report.standing.status));
+  if (report.standing.owner) status += fmt::format(", by {}", *report.standing.owner);
+  if (report.standing.status != state.status) status += ", it ended without a word";
+  add("Status", status);
+  add("Error", state.error);
+  add("Started", invocation.context().out_is_terminal ? fmt::format("{}  {}", report.info.created.text(), age(report.info.created, now)) : report.info.created.text());
+  add("Elapsed", elapsed_text(elapsed_ms(report, now)));
+  std::string used;
+  if (state.usage.usd > 0) used = fmt::format("{:.2f} USD", state.usage.usd);
+  if (state.usage.tokens > 0) used += fmt::format("{}{} tokens", used.empty() ? "" : ", ", state.usage.tokens);
+  add("Used", used);
+  if (state.resumes > 0) add("Resumes", std::to_string(state.resumes));
+  add("Session", report.info.session);
+  if (!state.parent_run.empty()) add("Child of", fmt::format("{}, step {}", state.parent_run, state.parent_step));
+  return out;
+}
+
+/// What to type, one line each.
+std::string next_steps(const RunReport& report) {
+  const std::string run = report.info.id.text();
+  std::vector<std::string> lines;
+  const RunStatus status = report.standing.status;
+  for (const WaitingFor& wait : report.waiting_for) {
+    if (wait.what == WaitingFor::What::approval) lines.push_back(fmt::format("pawl approve {} {}", run, wait.step));
+    if (wait.what == WaitingFor::What::signal) lines.push_back(fmt::format("pawl signal {} {}", run, wait.detail));
+    if (wait.what == WaitingFor::What::run) lines.push_back(fmt::format("pawl show {}", wait.detail));
+    if (wait.what == WaitingFor::What::budget) lines.push_back(fmt::format("pawl resume {} --budget-usd N", run));
+  }
+  if (status == RunStatus::failed) lines.push_back(fmt::format("pawl logs {}", run));
+  const bool budget = !report.waiting_for.empty() && report.waiting_for.front().what == WaitingFor::What::budget;
+  const bool resumable = status == RunStatus::failed || status == RunStatus::interrupted || status == RunStatus::waiting;
+  const std::string top = report.standing.state.parent_run.empty() ? run : report.standing.state.parent_run;
+  if (resumable && !budget && !report.standing.owner) lines.push_back(fmt::format("pawl resume {}", top));
+  std::string out;
+  for (const std::string& line : lines) out += fmt::format("{}{}\n", out.empty() ? "Next:      " : "           ", printable(line));
+  return out;
+}
+
+std::string events_text(const std::vector<Event>& events, const Style& style) {
+  Table table({"EVENT", "TIME", "TYPE", "STEP", "DATA"});
+  for (const Event& event : events) {
+    Json data = Json::parse(event.data, nullptr, false);
+    std::string step;
+    if (data.is_object() && data.contains("step") && data["step"].is_string()) {
+      step = data["step"].get<std::string>();
+      data.erase("step");
+    }
+    table.add({std::to_string(event.number), event.created.text(), printable(event.type), printable(step),
+               cut_to_columns(printable(compact(data)), kEventTextMax)});
+  }
+  return table.text(style);
+}
+
+}  // namespace
+
+Result<void> show_workflow_run(const Invocation& invocation, Store& store, const RunId& run, const ShowWorkflow& options) {
+  PAWL_TRY_ASSIGN(const RunReport report, report_run(store, run, options.all ? Detail::events : Detail::state));
+  const Timestamp now = invocation.context().clock.now();
+  if (invocation.json()) {
+    PAWL_TRY_ASSIGN(const Json out, document(store, report, options, now));
+    invocation.print(compact(out) + "\n");
+    return {};
+  }
+  const Style style = invocation.style();
+  invocation.print(header(invocation, report) + "\n" + timeline(report, style, options, now));
+  if (options.events) {
+    PAWL_TRY_ASSIGN(const std::vector<Event> events, newest_events(store, report, kEventsShown));
+    invocation.print("\n" + events_text(events, style));
+  }
+  if (const std::string next = next_steps(report); !next.empty()) invocation.print("\n" + next);
+  return {};
+}
+
+}  // namespace pawl::cli

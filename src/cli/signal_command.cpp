@@ -1,0 +1,62 @@
+#include "cli/command.hpp"
+#include "cli/recipient_text.hpp"
+#include "codec/json_check.hpp"
+#include "engine/save.hpp"
+
+namespace pawl::cli {
+namespace {
+
+struct SignalArguments {
+  std::string run;
+  std::string name;
+  std::optional<std::string> text;
+  std::optional<std::string> json;
+};
+
+Result<Json> payload_of(const SignalArguments& arguments) {
+  if (arguments.json) {
+    if (const Result<void> checked = check_json(*arguments.json, kMessageBytesMax); !checked)
+      return fail(at(checked.error(), "--json-payload"));
+    return Json::parse(*arguments.json, nullptr, false);
+  }
+  if (!arguments.text) return Json();
+  if (valid_utf8(*arguments.text) != *arguments.text) return fail(Code::invalid_utf8, "the payload is not valid UTF-8");
+  return Json(*arguments.text);
+}
+
+Result<void> signal(const Invocation& invocation, const SignalArguments& arguments) {
+  PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
+  PAWL_TRY_ASSIGN(const Json payload, payload_of(arguments));
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  PAWL_TRY_ASSIGN(const Recipient to, send_signal(*store, run, arguments.name, payload));
+  if (invocation.json()) {
+    JsonObject document;
+    document.text("run", run.text()).text("signal", arguments.name);
+    invocation.print(add_recipient(document, to).done() + "\n");
+    return {};
+  }
+  invocation.print(fmt::format("{}: signal {} sent\n", run.text(), printable(arguments.name)));
+  invocation.note(recipient_text(to));
+  return {};
+}
+
+}  // namespace
+
+Command add_signal(CLI::App& root) {
+  const auto arguments = std::make_shared<SignalArguments>();
+  CLI::App* app = root.add_subcommand("signal", "Send a run the signal that a step waits for, or will");
+  app->group(kWorkflowGroup);
+  app->add_option("RUN", arguments->run, "The run")->type_name("")->required();
+  app->add_option("NAME", arguments->name, "As the step's `wait_for` names it")->type_name("")->required();
+  CLI::Option* text = app->add_option("--payload", arguments->text, "Becomes the step's output, as text")->type_name("TEXT");
+  app->add_option("--json-payload", arguments->json, "Becomes the step's output, as JSON")->type_name("JSON")->excludes(text);
+  app->footer(
+      "Examples:\n"
+      "  pawl signal notes-k3f9 release\n"
+      "  pawl signal notes-k3f9 release --json-payload '{\"version\": 3}'\n"
+      "\n"
+      "It is durable when the command returns. One that comes early is kept until a step waits for it.");
+  return {app, [arguments](const Invocation& invocation) { return signal(invocation, *arguments); }};
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,46 @@
+// Text that has to fit a terminal: how wide it is, and lines of coloured parts that are cut to a width.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/text.hpp"
+
+namespace pawl::cli {
+
+/// How many columns printable text takes: two for wide characters (roughly), none for combining ones.
+[[nodiscard]] std::size_t display_columns(std::string_view text);
+
+/// Printable text in at most so many columns, with an ellipsis where something was cut off.
+[[nodiscard]] std::string cut_to_columns(std::string_view text, std::size_t columns);
+
+/// "340 ms", "1.2 s", "3 min 12 s", "1 h 2 min", "2 d 3 h": short enough for a clock that runs.
+[[nodiscard]] std::string elapsed_text(std::int64_t milliseconds);
+
+/// A line for a terminal, put together from printable parts.
+class TerminalLine {
+ public:
+  TerminalLine& add(Colour colour, std::string_view text) {
+    parts_.push_back({colour, std::string(text)});
+    return *this;
+  }
+  TerminalLine& add(std::string_view text) { return add(Colour::none, text); }
+  /// Spaces up to this column, at least one where the line has come so far already.
+  TerminalLine& pad_to(std::size_t column);
+  [[nodiscard]] std::size_t columns() const;
+  /// All of it.
+  [[nodiscard]] std::string text(const Style& style) const;
+  /// What fits.
+  [[nodiscard]] std::string text(const Style& style, std::size_t columns_max) const;
+
+ private:
+  struct Part {
+    Colour colour;
+    std::string text;
+  };
+  std::vector<Part> parts_;
+};
+
+}  // namespace pawl::cli

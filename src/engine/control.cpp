@@ -1,0 +1,248 @@
+#include "engine/control.hpp"
+
+#include <algorithm>
+
+#include "domain/utf8.hpp"
+#include "engine/open_run.hpp"
+#include "engine/resume_facts.hpp"
+#include "engine/save.hpp"
+#include "engine/state_edit.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t kDepthMax = 64;  // of runs within runs; only damage makes more
+constexpr std::size_t kNamesShown = 10;
+
+bool is_ended(RunStatus status) { return status == RunStatus::completed || status == RunStatus::cancelled; }
+
+std::string text_in(const Json& body, const char* key) {
+  const auto found = body.find(key);
+  return found != body.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// A gate, and the step of the asked run through which it was reached; empty for one of its own.
+struct FoundGate {
+  Gate gate;
+  std::string through;
+};
+
+Result<void> collect_gates(Store& store, const RunId& run, const std::string& through, std::size_t depth,
+                           std::vector<FoundGate>& out) {
+  if (depth > kDepthMax) return {};
+  PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
+  if (is_ended(state.status)) return {};
+  for (const auto& [path, record] : state.steps) {
+    if (record.status == StepStatus::waiting && !record.binding.empty())
+      out.push_back({{run.text(), path, record.reason, record.binding}, through});
+  }
+  for (const auto& [path, record] : state.steps) {
+    if (record.child_run.empty() || is_settled(record.status)) continue;
+    PAWL_TRY_ASSIGN(const RunId child, RunId::parse(record.child_run));
+    const Result<void> collected = collect_gates(store, child, through.empty() ? path : through, depth + 1, out);
+    if (!collected && collected.error().code != Code::run_not_found) return collected;  // not begun yet
+  }
+  return {};
+}
+
+Result<std::vector<FoundGate>> find_gates(Store& store, const RunId& run) {
+  std::vector<FoundGate> gates;
+  PAWL_TRY(collect_gates(store, run, "", 0, gates));
+  return gates;
+}
+
+/// The run that a person has to resume so that this one goes on.
+Result<std::string> topmost(Store& store, const RunId& run) {
+  RunId top = run;
+  for (std::size_t depth = 0; depth < kDepthMax; ++depth) {
+    PAWL_TRY_ASSIGN(const RunState state, load_state(store, top));
+    if (state.parent_run.empty()) break;
+    PAWL_TRY_ASSIGN(top, RunId::parse(state.parent_run));
+  }
+  return top.text();
+}
+
+Result<Recipient> recipient(Store& store, const RunId& run) {
+  Recipient to;
+  PAWL_TRY_ASSIGN(to.owner, store.owner(run));
+  PAWL_TRY_ASSIGN(to.resume, topmost(store, run));
+  return to;
+}
+
+Error not_waiting(Store& store, const RunId& run, const std::string& what) {
+  const Result<RunState> state = load_state(store, run);
+  return Error{Code::not_waiting,
+               fmt::format("{} in run '{}' waits for a decision; it {}", what, run.text(), state ? doing_text(*state) : "can't be read"),
+               {}, fmt::format("`pawl show {}` tells how far it is", run.text()), 0};
+}
+
+std::string gate_list(const std::vector<FoundGate>& gates) {
+  std::string text;
+  for (std::size_t i = 0; i < gates.size() && i < kNamesShown; ++i)
+    text += fmt::format("\n  {} {}: {}", gates[i].gate.run, gates[i].gate.step, gates[i].gate.prompt);
+  if (gates.size() > kNamesShown) text += "\n  ...";
+  return text;
+}
+
+std::vector<FoundGate> matching(const std::vector<FoundGate>& gates, const std::string& step) {
+  const auto chosen = [&](const auto& wanted) {
+    std::vector<FoundGate> out;
+    std::ranges::copy_if(gates, std::back_inserter(out), wanted);
+    return out;
+  };
+  const auto is_own = [](const FoundGate& found) { return found.through.empty(); };
+  if (step.empty()) {
+    std::vector<FoundGate> own = chosen(is_own);
+    return own.empty() ? gates : own;
+  }
+  std::vector<FoundGate> out = chosen([&](const FoundGate& found) { return is_own(found) && found.gate.step == step; });
+  if (out.empty()) out = chosen([&](const FoundGate& found) { return found.gate.step == step; });
+  if (out.empty())
+    out = chosen([&](const FoundGate& found) { return !is_own(found) && (found.through == step || found.through + "." + found.gate.step == step); });
+  return out;
+}
+
+Result<Gate> choose_gate(Store& store, const RunId& run, const std::string& step) {
+  PAWL_TRY_ASSIGN(const std::vector<FoundGate> gates, find_gates(store, run));
+  if (gates.empty()) return fail(not_waiting(store, run, step.empty() ? "nothing" : fmt::format("no gate '{}'", step)));
+  const std::vector<FoundGate> fitting = matching(gates, step);
+  if (fitting.empty()) {
+    Error error = not_waiting(store, run, fmt::format("no gate '{}'", step));
+    error.message += "; these gates wait:" + gate_list(gates);
+    return fail(error);
+  }
+  if (fitting.size() > 1) {
+    return fail(Error{Code::usage, fmt::format("{} gates wait; name one:{}", fitting.size(), gate_list(fitting)), {},
+                      fmt::format("`pawl approve {} {}`, for example", fitting.front().gate.run, fitting.front().gate.step), 0});
+  }
+  return fitting.front().gate;
+}
+
+/// A second decision would be refused by the owner; the person is told now.
+Result<void> refuse_second(Store& store, const RunId& run, const Gate& gate) {
+  PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
+  PAWL_TRY_ASSIGN(const std::vector<Message> messages, store.inbox(run));
+  for (const Message& message : messages) {
+    if (std::ranges::find(state.consumed, message.id) != state.consumed.end()) continue;
+    const Json body = Json::parse(message.body, nullptr, false);
+    if (!body.is_object()) continue;
+    const std::string type = text_in(body, "type");
+    if ((type != "approve" && type != "reject") || text_in(body, "step") != gate.step || text_in(body, "binding") != gate.binding) continue;
+    PAWL_TRY_ASSIGN(const std::string resume, topmost(store, run));
+    return fail(Error{Code::not_waiting,
+                      fmt::format("'{}' of run '{}' was {} already by {} at {}", gate.step, gate.run,
+                                  type == "approve" ? "approved" : "rejected", text_in(body, "by"), message.at.text()),
+                      {}, fmt::format("`pawl resume {}` goes on with it", resume), 0});
+  }
+  return {};
+}
+
+/// Anything but UTF-8 would be replaced in silence on its way.
+Result<void> check_text(std::string_view what, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t size = first_code_point(text).size;
+    if (size == 0) return fail(Code::invalid_utf8, "the {} is not valid UTF-8", what);
+    text.remove_prefix(size);
+  }
+  return {};
+}
+
+Result<void> refuse_ended(const RunState& state, const RunId& run) {
+  if (!is_ended(state.status)) return {};
+  return fail(Error{Code::run_ended, fmt::format("run '{}' {}", run.text(), doing_text(state)), {},
+                    fmt::format("`pawl show {}` tells what it did", run.text()), 0});
+}
+
+/// Children first: a crash in between leaves a run that can be cancelled again.
+Result<void> cancel_here(Store& store, const RunId& run, const std::string& reason, std::uint64_t state_bytes_max,
+                         std::size_t depth, Cancelled& out) {
+  PAWL_TRY_ASSIGN(StateEdit edit, StateEdit::open(store, run));
+  PAWL_TRY(refuse_ended(edit.state, run));
+  for (auto& [path, record] : edit.state.steps) {
+    if (is_settled(record.status)) continue;
+    if (!record.child_run.empty() && depth < kDepthMax) {
+      PAWL_TRY_ASSIGN(const RunId child, RunId::parse(record.child_run));
+      const Result<void> cancelled = cancel_here(store, child, reason, state_bytes_max, depth + 1, out);
+      if (!cancelled && cancelled.error().code == Code::run_busy) {
+        PAWL_TRY(checked_post(store, child, compact({{"type", "cancel"}, {"reason", reason}})));
+      } else if (!cancelled && cancelled.error().code != Code::run_ended && cancelled.error().code != Code::run_not_found) {
+        return cancelled;
+      }
+    }
+    record.status = StepStatus::cancelled;
+  }
+  edit.state.status = RunStatus::cancelled;
+  edit.state.error = reason;
+  PAWL_TRY(edit.save(Kind::interrupted, Reason::manual, "run_cancelled", {{"error", reason}}, state_bytes_max));
+  out.runs.push_back(run.text());
+  return {};
+}
+
+}  // namespace
+
+std::string doing_text(const RunState& state) {
+  if (state.status == RunStatus::completed) return "is completed";
+  if (state.status == RunStatus::cancelled) return "was cancelled";
+  if (state.status == RunStatus::failed) return fmt::format("failed: {}", state.error);
+  if (state.status == RunStatus::interrupted) return "was interrupted";
+  std::vector<std::string> running;
+  std::vector<std::string> waiting;
+  for (const auto& [path, record] : state.steps) {
+    if (record.status == StepStatus::running && running.size() < kNamesShown) running.push_back(path);
+    if (record.status != StepStatus::waiting || waiting.size() >= kNamesShown) continue;
+    waiting.push_back(record.binding.empty() && !record.reason.empty() ? fmt::format("{} ({})", path, record.reason) : path);
+  }
+  if (state.status == RunStatus::waiting && !waiting.empty()) return "waits at " + joined_list(waiting);
+  if (!running.empty()) return "runs " + joined_list(running);
+  if (!waiting.empty()) return "waits at " + joined_list(waiting);
+  return state.status == RunStatus::waiting ? "waits" : "is between two steps";
+}
+
+Result<std::vector<Gate>> waiting_gates(Store& store, const RunId& run) {
+  PAWL_TRY_ASSIGN(const std::vector<FoundGate> found, find_gates(store, run));
+  std::vector<Gate> gates;
+  for (const FoundGate& entry : found) gates.push_back(entry.gate);
+  return gates;
+}
+
+Result<Decided> decide(Store& store, const RunId& run, const GateDecision& decision) {
+  PAWL_TRY(check_label("name of the person", decision.by));
+  PAWL_TRY(check_text("comment", decision.comment));
+  PAWL_TRY_ASSIGN(Gate gate, choose_gate(store, run, decision.step));
+  PAWL_TRY_ASSIGN(const RunId of, RunId::parse(gate.run));
+  PAWL_TRY(refuse_second(store, of, gate));
+  Json body = {{"type", decision.answer == GateAnswer::approve ? "approve" : "reject"},
+               {"step", gate.step},
+               {"binding", gate.binding},
+               {"by", decision.by}};
+  if (!decision.comment.empty()) body["comment"] = decision.comment;
+  PAWL_TRY(checked_post(store, of, compact(body)));
+  PAWL_TRY_ASSIGN(Recipient to, recipient(store, of));
+  return Decided{std::move(gate), std::move(to)};
+}
+
+Result<Recipient> send_signal(Store& store, const RunId& run, const std::string& name, const Json& payload) {
+  PAWL_TRY(check_label("name of the signal", name));
+  if (name.empty()) return fail(Error{Code::invalid_label, "the name of the signal is empty", {}, "name it as the step's `wait_for` does", 0});
+  PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
+  PAWL_TRY(refuse_ended(state, run));
+  PAWL_TRY(checked_post(store, run, compact({{"type", "signal"}, {"signal", name}, {"payload", payload}})));
+  return recipient(store, run);
+}
+
+Result<Cancelled> cancel_run(Store& store, const RunId& run, const std::string& reason, std::uint64_t state_bytes_max) {
+  PAWL_TRY(check_text("reason", reason));
+  PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
+  PAWL_TRY(refuse_ended(state, run));
+  Cancelled out;
+  const Result<void> cancelled = cancel_here(store, run, reason, state_bytes_max, 0, out);
+  if (cancelled) return out;
+  if (cancelled.error().code != Code::run_busy) return fail(cancelled.error());
+  PAWL_TRY(checked_post(store, run, compact({{"type", "cancel"}, {"reason", reason}})));
+  PAWL_TRY_ASSIGN(const std::optional<std::string> owner, store.owner(run));
+  out.asked = true;
+  out.owner = owner.value_or("");
+  return out;
+}
+
+}  // namespace pawl

@@ -1,0 +1,252 @@
+#include "engine/dead_letters.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/open_run.hpp"
+#include "engine/resume_facts.hpp"
+#include "engine/state_edit.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t kEventsPage = 4'096;
+
+std::string text_in(const Json& data, const char* key) {
+  const auto found = data.find(key);
+  return found != data.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+using Records = std::vector<std::pair<std::string, StepRecord>>;
+
+std::vector<std::uint64_t> listed(const IndexRanges& ranges) {
+  std::vector<std::uint64_t> out;
+  for (const auto& [first, last] : ranges.ranges()) {
+    for (std::uint64_t index = first; index <= last; ++index) out.push_back(index);
+  }
+  return out;
+}
+
+std::string join_paths(const std::vector<std::string>& paths) { return paths.empty() ? "none" : joined_list(paths); }
+
+std::vector<std::string> maps_of(const RunState& state) {
+  std::vector<std::string> paths;
+  for (const auto& [path, record] : state.steps) {
+    if (record.map) paths.push_back(path);
+  }
+  return paths;
+}
+
+Result<void> refuse_unknown_map(const RunState& state, const RunId& run, const std::string& step) {
+  const StepRecord* record = state.find(step);
+  if (record != nullptr && record->map) return {};
+  return fail(Error{Code::step_not_found, fmt::format("run '{}' has no map '{}' that has begun", run.text(), step), {},
+                    fmt::format("its maps: {}", join_paths(maps_of(state))), 0});
+}
+
+/// The map that is meant, among those with dead letters.
+Result<std::string> choose_map(const RunState& state, const RunId& run, const std::string& step) {
+  if (!step.empty()) {
+    PAWL_TRY(refuse_unknown_map(state, run, step));
+    return step;
+  }
+  std::vector<std::string> paths;
+  for (const auto& [path, record] : state.steps) {
+    if (record.map && !record.map->failed.empty()) paths.push_back(path);
+  }
+  if (paths.size() == 1) return paths.front();
+  if (paths.empty())
+    return fail(Error{Code::not_waiting, fmt::format("run '{}' has no dead letters", run.text()), {}, fmt::format("`pawl show {}` tells how far it is", run.text()), 0});
+  return fail(Error{Code::usage, fmt::format("several maps have dead letters; name one of: {}", joined_list(paths)), {},
+                    fmt::format("`pawl dlq list {} {}`, for example", run.text(), paths.front()), 0});
+}
+
+Result<std::vector<std::uint64_t>> choose_indices(const MapProgress& map, const RunId& run, const std::string& step,
+                                                  const LetterChoice& choice) {
+  const std::string hint = fmt::format("`pawl dlq list {} {}` shows them", run.text(), step);
+  if (choice.scope == LetterChoice::Scope::all) {
+    if (map.failed.empty())
+      return fail(Error{Code::not_waiting, fmt::format("map '{}' of run '{}' has no dead letters", step, run.text()), {}, hint, 0});
+    return listed(map.failed);
+  }
+  // Looked at range by range, because someone may write 0-18446744073709551615.
+  for (const auto& [first, last] : choice.indices.ranges()) {
+    for (std::uint64_t index = first;; ++index) {
+      if (!map.failed.contains(index))
+        return fail(Error{Code::not_waiting, fmt::format("item {} of '{}' is no dead letter", index, step), {}, hint, 0});
+      if (index == last) break;
+    }
+  }
+  return listed(choice.indices);
+}
+
+bool within(std::string_view path, std::string_view owner) {
+  if (!path.starts_with(owner)) return false;
+  return path.size() == owner.size() || path[owner.size()] == '.' || path[owner.size()] == '[';
+}
+
+/// Removes records, and what they were counted as.
+void forget(RunState& state, const std::function<bool(const std::string& path)>& wanted) {
+  Records kept;
+  for (auto& entry : state.steps) {
+    if (!wanted(entry.first)) {
+      kept.push_back(std::move(entry));
+      continue;
+    }
+    std::uint64_t counted = entry.second.status == StepStatus::completed ? 1 : 0;
+    if (entry.second.map) counted += entry.second.map->done.count() - std::min(entry.second.map->done.count(), entry.second.map->failed.count());
+    state.completed_steps -= std::min(state.completed_steps, counted);
+  }
+  state.steps = std::move(kept);
+}
+
+/// The map is as if these items had not been run; what follows from its results is to be made again.
+void reopen(RunState& state, const std::string& step, const std::vector<std::uint64_t>& indices) {
+  const auto found = std::ranges::find(state.steps, step, &Records::value_type::first);
+  StepRecord& record = found->second;
+  for (const std::uint64_t index : indices) {
+    record.map->done.remove(index);
+    record.map->failed.remove(index);
+  }
+  record.map->trips = 0;
+  if (record.status == StepStatus::completed && state.completed_steps > 0) --state.completed_steps;
+  record.status = StepStatus::interrupted;
+  record.output = Json();
+  record.output_event = 0;
+  record.error.clear();
+  record.reason.clear();
+  record.ended = {};
+  record.spent = 0;
+  const std::set<std::uint64_t> again(indices.begin(), indices.end());
+  forget(state, [&](const std::string& path) {
+    if (path == step || !within(path, step)) return false;
+    std::string_view rest = std::string_view(path).substr(step.size());
+    if (within(rest, ".reduce") || within(rest, ".on_failure") || within(rest, ".then")) return true;
+    if (!rest.starts_with('[')) return false;
+    const auto index = IndexRanges::parse(rest.substr(1, rest.find(']') - 1));
+    return index && index->count() == 1 && again.contains(index->ranges().begin()->first);
+  });
+}
+
+const Steps* scope_of(const Workflow& workflow, const std::string& path, std::string& prefix) {
+  const std::size_t dot = path.rfind('.');
+  if (dot == std::string::npos) return &workflow.steps;
+  prefix = path.substr(0, dot + 1);
+  const Step* owner = find_step(workflow, path.substr(0, dot));
+  if (owner == nullptr) return nullptr;
+  if (const auto* loop = std::get_if<Loop>(&owner->work)) return loop->steps.get();
+  if (const auto* map = std::get_if<Map>(&owner->work)) return map->steps.get();
+  return nullptr;
+}
+
+/// Adds what steps have added at run time, where it comes after one of `later`. True if there was more.
+bool grow_by_added(const RunState& state, std::set<std::string>& later) {
+  const std::size_t before = later.size();
+  for (const AddedSteps& added : state.added) {
+    bool follows = later.contains(added.after);
+    for (const Json& step : added.steps) {
+      if (!step.is_object() || !step.contains("id") || !step["id"].is_string()) continue;
+      if (const auto needs = step.find("needs"); needs != step.end() && needs->is_array()) {
+        for (const Json& need : *needs) follows = follows || (need.is_string() && later.contains(need.get<std::string>()));
+      }
+      if (follows) later.insert(step["id"].get<std::string>());
+    }
+  }
+  return later.size() > before;
+}
+
+}  // namespace
+
+std::vector<std::string> later_records(const RunState& state, const Workflow& workflow, const std::string& path) {
+  std::string prefix;
+  const Steps* scope = scope_of(workflow, path, prefix);
+  if (scope == nullptr) return {};
+  std::set<std::string> later{path.substr(prefix.size())};  // ids; with the step itself until the end
+  for (bool more = true; more;) {
+    more = prefix.empty() && grow_by_added(state, later);
+    for (const Step& step : *scope) {
+      const bool follows = std::ranges::any_of(step.after, [&](std::size_t before) { return later.contains((*scope)[before].id); });
+      if (follows && later.insert(step.id).second) more = true;
+    }
+  }
+  later.erase(path.substr(prefix.size()));
+  std::vector<std::string> out;
+  for (const auto& [other, record] : state.steps) {
+    if (std::ranges::any_of(later, [&](const std::string& id) { return within(other, prefix + id); })) out.push_back(other);
+  }
+  return out;
+}
+
+Result<std::vector<DeadLetter>> dead_letters(Store& store, const RunId& run, const std::string& step) {
+  PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
+  if (!step.empty()) PAWL_TRY(refuse_unknown_map(state, run, step));
+  std::map<std::pair<std::string, std::uint64_t>, DeadLetter> letters;
+  for (const auto& [path, record] : state.steps) {
+    if (!record.map || record.map->failed.empty() || (!step.empty() && path != step)) continue;
+    for (const std::uint64_t index : listed(record.map->failed)) letters[{path, index}] = {.step = path, .index = index};
+  }
+  for (std::uint64_t after = 0; !letters.empty();) {
+    PAWL_TRY_ASSIGN(const std::vector<Event> events, store.events(run, after, kEventsPage));
+    if (events.empty()) break;
+    after = events.back().number;
+    for (const Event& event : events) {
+      if (event.type != "item_failed") continue;
+      const Json data = Json::parse(event.data, nullptr, false);
+      if (!data.is_object() || !data.contains("index") || !data["index"].is_number_unsigned()) continue;
+      const auto found = letters.find({text_in(data, "step"), data["index"].get<std::uint64_t>()});
+      if (found == letters.end()) continue;
+      DeadLetter& letter = found->second;
+      letter.item = data.value("item", Json());
+      letter.error = text_in(data, "error");
+      const auto attempts = data.find("attempts");
+      letter.attempts = attempts != data.end() && attempts->is_number_unsigned() ? attempts->get<std::uint64_t>() : 0;
+      letter.at = event.created;
+    }
+  }
+  std::vector<DeadLetter> out;
+  for (auto& [key, letter] : letters) out.push_back(std::move(letter));
+  return out;
+}
+
+Result<ChangedLetters> retry_letters(Store& store, const RunId& run, const LetterChoice& choice, Dependents dependents,
+                                     const WorkflowLoader& load, std::uint64_t state_bytes_max) {
+  PAWL_TRY_ASSIGN(StateEdit edit, StateEdit::open(store, run));
+  RunState& state = edit.state;
+  if (state.status == RunStatus::cancelled)
+    return fail(Error{Code::run_ended, fmt::format("run '{}' was cancelled", run.text()), {}, "start a new run", 0});
+  ChangedLetters changed;
+  PAWL_TRY_ASSIGN(changed.step, choose_map(state, run, choice.step));
+  PAWL_TRY_ASSIGN(changed.indices, choose_indices(*state.find(changed.step)->map, run, changed.step, choice));
+  if (dependents == Dependents::rerun) {
+    PAWL_TRY_ASSIGN(const Workflow workflow, load(state.workflow_file));
+    if (workflow.hash != state.workflow_hash)
+      return fail(Error{Code::workflow_changed, "the workflow is not the one that the run was started with, so what depends on the map is not known",
+                        state.workflow_file, "put it back, or retry without --rerun-dependents", 0});
+    changed.dependents = later_records(state, workflow, changed.step);
+    const std::set<std::string> gone(changed.dependents.begin(), changed.dependents.end());
+    forget(state, [&](const std::string& path) { return gone.contains(path); });
+    std::erase_if(state.added, [&](const AddedSteps& added) { return gone.contains(added.after); });
+  }
+  reopen(state, changed.step, changed.indices);
+  state.status = RunStatus::interrupted;
+  state.error.clear();
+  PAWL_TRY(edit.save(Kind::interrupted, Reason::manual, "dlq_retried",
+                     {{"step", changed.step}, {"indices", changed.indices}, {"dependents", changed.dependents}}, state_bytes_max));
+  return changed;
+}
+
+Result<ChangedLetters> drop_letters(Store& store, const RunId& run, const LetterChoice& choice, std::uint64_t state_bytes_max) {
+  PAWL_TRY_ASSIGN(StateEdit edit, StateEdit::open(store, run));
+  ChangedLetters changed;
+  PAWL_TRY_ASSIGN(changed.step, choose_map(edit.state, run, choice.step));
+  const auto found = std::ranges::find(edit.state.steps, changed.step, &Records::value_type::first);
+  MapProgress& map = *found->second.map;
+  PAWL_TRY_ASSIGN(changed.indices, choose_indices(map, run, changed.step, choice));
+  for (const std::uint64_t index : changed.indices) map.failed.remove(index);
+  // The run stands as it stood: its newest checkpoint still says how.
+  PAWL_TRY(edit.save(edit.before().kind, Reason::manual, "dlq_dropped", {{"step", changed.step}, {"indices", changed.indices}}, state_bytes_max));
+  return changed;
+}
+
+}  // namespace pawl

@@ -1,0 +1,126 @@
+#include "engine/workflow_warnings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+
+namespace pawl {
+namespace {
+
+using Visit = std::function<void(const Step& step, const std::string& path)>;
+
+void visit_steps(const Steps& steps, const std::string& prefix, const Visit& visit);
+
+void visit_step(const Step& step, const std::string& path, const Visit& visit) {
+  visit(step, path);
+  if (const auto* loop = std::get_if<Loop>(&step.work); loop != nullptr && loop->steps) visit_steps(*loop->steps, path + ".", visit);
+  if (const auto* map = std::get_if<Map>(&step.work)) {
+    if (map->steps) visit_steps(*map->steps, path + ".", visit);
+    if (map->reduce) visit_step(*map->reduce, path + ".reduce", visit);
+  }
+  if (step.confidence && step.confidence->then) visit_steps(*step.confidence->then, path + ".then.", visit);
+  if (step.on_failure) visit_steps(*step.on_failure, path + ".on_failure.", visit);
+}
+
+void visit_steps(const Steps& steps, const std::string& prefix, const Visit& visit) {
+  for (const Step& step : steps) visit_step(step, prefix + step.id, visit);
+}
+
+void visit_all(const Workflow& workflow, const Visit& visit) {
+  visit_steps(workflow.steps, "", visit);
+  if (workflow.on_failure) visit_steps(*workflow.on_failure, "on_failure.", visit);
+}
+
+bool is_fixed(const TextTemplate& text) {
+  return std::ranges::none_of(text.parts(), [](const TextTemplate::Part& part) { return part.expression.has_value(); });
+}
+
+/// A word of the shell that means nothing but itself.
+bool is_plain(std::string_view word) { return word.find_first_of("$`\"'\\*?[]{}()<>|;&~#!") == std::string_view::npos; }
+
+bool is_assignment(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos || equals == 0) return false;
+  return std::ranges::all_of(word.substr(0, equals), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
+class Collector {
+ public:
+  Collector(const Workflow& workflow, LocalFiles& files, const HandlerRegistry& handlers) : files_(files), handlers_(handlers) {
+    const std::string beside = workflow.file.empty() ? files.absolute(".", "") : files.absolute("..", workflow.file);
+    beside_ = beside;
+    folder_ = beside;
+    if (!workflow.working_dir) return;
+    known_folder_ = is_fixed(*workflow.working_dir);
+    if (known_folder_) folder_ = files.absolute(workflow.working_dir->source(), beside);
+  }
+
+  void look_at(const Step& step, const std::string& path) {
+    if (const auto* command = std::get_if<RunCommand>(&step.work)) look_at_command(step, path, command->command.script);
+    if (const auto* call = std::get_if<CallHandler>(&step.work); call != nullptr && !handlers_.has(call->name))
+      add(step.place, path, fmt::format("handler '{}' is not registered in this program", call->name));
+    if (const auto* map = std::get_if<Map>(&step.work); map != nullptr && map->items_from && is_fixed(*map->items_from))
+      want_file(step.place, path, map->items_from->source(), "items_from");
+    if (const auto* call = std::get_if<CallWorkflow>(&step.work); call != nullptr && !files_.exists(files_.absolute(call->file, beside_)))
+      add(step.place, path, fmt::format("workflow '{}' does not exist", call->file));
+    for (const std::string& file : step.env_files) want_file(step.place, path, file, "env_file");
+  }
+
+  void want_file(Place place, const std::string& path, const std::string& file, std::string_view what) {
+    if (known_folder_ && !files_.exists(files_.absolute(file, folder_))) add(place, path, fmt::format("{} '{}' does not exist", what, file));
+  }
+
+  [[nodiscard]] std::vector<WorkflowWarning> take() { return std::move(warnings_); }
+
+ private:
+  void look_at_command(const Step& step, const std::string& path, const std::string& script) {
+    const std::string program = first_program(script);
+    if (program.empty() || !known_folder_ || (step.working_dir && !is_fixed(*step.working_dir))) return;
+    const std::string folder = step.working_dir ? files_.absolute(step.working_dir->source(), folder_) : folder_;
+    const std::string file = files_.absolute(program, folder);
+    if (!files_.exists(file)) return add(step.place, path, fmt::format("'{}' does not exist", program));
+    if (!files_.is_executable(file)) add(step.place, path, fmt::format("'{}' is not executable", program));
+  }
+
+  void add(Place place, const std::string& path, std::string message) { warnings_.push_back({place, path, std::move(message)}); }
+
+  LocalFiles& files_;
+  const HandlerRegistry& handlers_;
+  std::string beside_;  // the workflow's own folder
+  std::string folder_;  // where its steps run
+  bool known_folder_ = true;
+  std::vector<WorkflowWarning> warnings_;
+};
+
+}  // namespace
+
+std::string first_program(const std::string& script) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  std::size_t begin = script.find_first_not_of(kSpace);
+  while (begin != std::string::npos) {
+    const std::size_t end = script.find_first_of(kSpace, begin);
+    std::string word = script.substr(begin, end == std::string::npos ? end : end - begin);
+    if (word.ends_with(';')) word.pop_back();
+    if (!is_assignment(word)) return word.find('/') != std::string::npos && is_plain(word) ? word : "";
+    if (!is_plain(word)) return "";  // its value may go on behind the blank
+    begin = script.find_first_not_of(kSpace, end);
+  }
+  return "";
+}
+
+std::vector<WorkflowWarning> workflow_warnings(const Workflow& workflow, LocalFiles& files, const HandlerRegistry& handlers) {
+  Collector collector(workflow, files, handlers);
+  for (const std::string& file : workflow.env_files) collector.want_file({}, "", file, "env_file");
+  visit_all(workflow, [&](const Step& step, const std::string& path) { collector.look_at(step, path); });
+  return collector.take();
+}
+
+std::size_t step_count(const Workflow& workflow) {
+  std::size_t count = 0;
+  visit_all(workflow, [&](const Step&, const std::string&) { ++count; });
+  return count;
+}
+
+}  // namespace pawl

@@ -1,0 +1,824 @@
+#!/usr/bin/env python3
+"""The rulings of the workflow language, one test each, on the real program with real shells.
+
+  workflow_rulings.py PAWL [name of a test]...
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+
+PAWL = os.path.abspath(sys.argv[1])
+
+
+class Case:
+    def __init__(self, folder):
+        self.folder = folder
+        self.env = {**os.environ, "PAWL_STORE": os.path.join(folder, "store")}
+        self.env.pop("PAWL_RUN", None)
+
+    def write(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as out:
+            out.write(textwrap.dedent(text))
+        return path
+
+    def script(self, name, text):
+        path = self.write(name, "#!/bin/sh\n" + textwrap.dedent(text))
+        os.chmod(path, 0o755)
+
+    def pawl(self, *args, status=None, stdin=None, env=None, timeout=60):
+        done = subprocess.run([PAWL, *args], cwd=self.folder, env={**self.env, **(env or {})}, capture_output=True, text=True,
+                              input=stdin, timeout=timeout, errors="replace")
+        if status is not None and done.returncode != status:
+            raise AssertionError(f"pawl {' '.join(args)} exited with {done.returncode}, not {status}\n{done.stdout}{done.stderr}")
+        return done
+
+    def start(self, *args):
+        return subprocess.Popen([PAWL, *args], cwd=self.folder, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run(self, text, *args, status=0, **kwargs):
+        self.write("workflow.yaml", text)
+        return self.pawl("run", "--run-id", "r", *args, status=status, **kwargs)
+
+    def state(self, run="r"):
+        return json.loads(self.pawl("restore", run, status=0).stdout)
+
+    def steps(self, run="r"):
+        return {path: record["status"] for path, record in self.state(run)["steps"].items()}
+
+    def output(self, step, run="r"):
+        return self.state(run)["steps"][step].get("output")
+
+    def events(self, kind=None, run="r"):
+        folder = os.path.join(self.env["PAWL_STORE"], "runs", run, "events")
+        found = []
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name)) as lines:
+                found += [json.loads(line) for line in lines]
+        return [event for event in found if kind in (None, event["type"])]
+
+    def log(self, name="log"):
+        path = os.path.join(self.folder, name)
+        if not os.path.exists(path):
+            return []
+        with open(path) as lines:
+            return lines.read().split("\n")[:-1]
+
+
+def wait_for(condition, what, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"waited in vain for {what}")
+
+
+def equal(a, b):
+    assert a == b, f"{a!r} is not {b!r}"
+
+
+def holds(text, *words):
+    for word in words:
+        assert word in text, f"{word!r} is not in:\n{text}"
+
+
+# Order and execution.
+
+def order_without_needs_is_that_of_the_file(case):
+    case.run("steps:\n- {id: a, run: sleep 0.1; echo a >> log}\n- {id: b, run: echo b >> log}\n")
+    equal(case.log(), ["a", "b"])
+
+
+def needs_empty_is_a_root(case):
+    case.run("""
+      steps:
+      - {id: a, run: "while [ ! -e b.done ]; do sleep 0.01; done; echo a >> log"}
+      - {id: b, needs: [], run: "echo b >> log; touch b.done"}
+    """)
+    equal(case.log(), ["b", "a"])
+
+
+def needs_wait_for_those_siblings(case):
+    case.run("""
+      steps:
+      - {id: a, run: sleep 0.1; echo a >> log}
+      - {id: b, needs: [], run: sleep 0.2; echo b >> log}
+      - {id: c, needs: [a, b], run: echo c >> log}
+    """)
+    equal(case.log()[2], "c")
+
+
+def layers_get_a_checkpoint_when_they_complete(case):
+    case.run("steps:\n- {id: a, run: 'true'}\n- {id: b, needs: [], run: 'true'}\n- {id: c, needs: [a, b], run: 'true'}\n")
+    equal([event["data"]["layer"] for event in case.events("layer_completed")], [0, 1])
+
+
+def stages_run_one_after_the_other(case):
+    case.run("""
+      stages:
+      - {id: one, type: parallel, steps: [{id: a, run: sleep 0.1; echo 1 >> log}, {id: b, run: echo 1 >> log}]}
+      - {id: meet, type: barrier}
+      - {id: two, steps: [{id: c, run: echo 2 >> log}, {id: d, run: echo 3 >> log}]}
+    """)
+    equal(case.log(), ["1", "1", "2", "3"])
+    kinds = [json.loads(line)["kind"] for line in case.pawl("show", "r", "--checkpoints", "--json").stdout.splitlines() if line.startswith("{")] or \
+        [row["kind"] for row in json.loads(case.pawl("show", "r", "--checkpoints", "--json").stdout)]
+    assert "barrier" in kinds and "stage_complete" in kinds, kinds
+
+
+# Values.
+
+def dollar_braces_of_the_shell_stay_the_shells(case):
+    case.run("""
+      vars: { a: one }
+      steps:
+      - id: a
+        run: |
+          X=two; echo "${vars.a} ${X} ${Y:-three}" '$${vars.a}'
+        capture: {format: text}
+    """)
+    equal(case.output("a"), "one two three ${vars.a}")
+
+
+def unknown_names_are_an_error_before_anything_runs(case):
+    for text in ("${vars.nope}", "${steps.nope.output}", "${steps.a.nope}", "${index}"):
+        done = case.run(f"steps:\n- {{id: a, run: touch ran}}\n- {{id: b, run: 'echo {text}'}}\n", status=2)
+        holds(done.stderr, "workflow.yaml:")
+    assert not os.path.exists(os.path.join(case.folder, "ran"))
+
+
+def values_are_never_parsed_by_the_shell(case):
+    evil = "$(touch pwned) `touch pwned`; touch pwned #\"' *"
+    case.run("""
+      vars: { v: null }
+      steps:
+      - {id: a, run: "printf '%s' ${vars.v}", capture: {format: text}}
+      - {id: b, run: 'printf "%s" "<${vars.v}>"', capture: {format: text}}
+      - {id: c, run: "printf '%s' 'x${vars.v}y'", capture: {format: text}}
+      - {id: d, run: 'printf "%s" "$(printf "%s" "${vars.v}")"', capture: {format: text}}
+    """, "--var", f"v={evil}")
+    equal([case.output(step) for step in "abcd"], [evil, f"<{evil}>", f"x{evil}y", evil])
+    assert not os.path.exists(os.path.join(case.folder, "pwned"))
+
+
+def values_in_here_documents_are_refused(case):
+    done = case.run("vars: {v: 1}\nsteps:\n- id: a\n  run: |\n    cat <<EOF\n    ${vars.v}\n    EOF\n", status=2)
+    holds(done.stderr, "env")
+
+
+def large_values_fail_clearly_before_spawning(case):
+    done = case.run("""
+      vars: { v: null }
+      steps:
+      - {id: make, run: "head -c 200000 /dev/zero | tr '\\\\0' x", capture: {format: text}}
+      - {id: use, run: "echo ${steps.make.output}"}
+      - {id: never, run: touch ran}
+    """, "--var", "v=1", status=1)
+    holds(done.stderr, "PAWL_INPUT")
+    case2 = case.write("workflow.yaml", """
+      steps:
+      - {id: make, run: "head -c 200000 /dev/zero | tr '\\\\0' x", capture: {format: text}}
+      - {id: use, run: "wc -c < $PAWL_INPUT", capture: {format: text}}
+    """)
+    case.pawl("run", case2, "--run-id", "r2", status=0)
+    assert int(case.output("use", "r2")) > 200000
+
+
+def expressions_are_typed_and_braces_optional(case):
+    case.run("""
+      vars: { n: 3 }
+      steps:
+      - {id: a, when: "${vars.n} > 2", run: 'true'}
+      - {id: b, when: "vars.n > 2 && vars.n < 4", run: 'true'}
+      - {id: c, when: "default(vars.n, 0) == 4", run: 'true'}
+    """)
+    equal(case.steps(), {"a": "completed", "b": "completed", "c": "skipped"})
+
+
+def if_suggests_when(case):
+    holds(case.run("steps:\n- {id: a, if: 1 == 1, run: 'true'}\n", status=2).stderr, "when")
+
+
+def a_lone_value_keeps_its_type(case):
+    case.run("""
+      steps:
+      - {id: a, run: "echo '[1, {\\"x\\": true}]'", capture: {format: json}}
+      - {id: m, map: {items: "${steps.a.output}"}, steps: [{id: s, run: 'echo ${item}', capture: {format: text}}]}
+      - {id: c, run: 'echo "<${steps.a.output}>"', capture: {format: text}}
+    """)
+    equal([event["data"]["output"] for event in case.events("item_completed")], ["1", '{"x":true}'])
+    equal(case.output("c"), '<[1,{"x":true}]>')
+
+
+# Capture.
+
+def capture_sets_output_and_an_alias(case):
+    case.run("steps:\n- {id: a, run: echo hi, capture: greeting}\n- {id: b, run: 'echo ${greeting} ${steps.a.output}', capture: {format: text}}\n")
+    equal(case.output("b"), "hi hi")
+
+
+def without_capture_the_output_is_null_unless_reported(case):
+    case.run("""
+      steps:
+      - {id: a, run: echo hi}
+      - {id: b, run: 'echo "{\\"output\\": {\\"x\\": 1}}" >> $PAWL_RESULT'}
+    """)
+    equal((case.output("a"), case.output("b")), (None, {"x": 1}))
+
+
+def the_reported_output_wins_by_its_last_line(case):
+    case.run("""
+      steps:
+      - id: a
+        run: |
+          echo '{"output": 1}' >> $PAWL_RESULT
+          echo '{"output": 2}' >> $PAWL_RESULT
+          echo printed
+        capture: {format: text}
+    """)
+    equal(case.output("a"), 2)
+
+
+def lines_of_failed_attempts_count_for_cost_not_for_output(case):
+    case.run("""
+      retry: {attempts: 2, backoff: 1ms}
+      steps:
+      - id: a
+        run: |
+          echo '{"output": "bad", "cost_usd": 0.5, "tokens": 10}' >> $PAWL_RESULT
+          [ "$PAWL_ATTEMPT" = 2 ] || exit 1
+          : > $PAWL_RESULT; echo '{"cost_usd": 0.25, "tokens": 5}' >> $PAWL_RESULT
+    """)
+    equal(case.output("a"), None)
+    equal(case.state()["usage"], {"tokens": 15, "usd": 0.75})
+
+
+def invalid_json_captured_fails_and_is_retried(case):
+    done = case.run("retry: {attempts: 2, backoff: 1ms}\nsteps:\n- {id: a, run: 'echo a >> log; echo {oops', capture: {format: json}}\n", status=1)
+    equal(len(case.log()), 2)
+    holds(done.stderr, "JSON")
+
+
+def captured_text_loses_one_newline_and_must_be_utf8(case):
+    case.run("steps:\n- {id: a, run: 'printf \"x\\\\n\\\\n\"', capture: {format: text}}\n")
+    equal(case.output("a"), "x\n")
+    case.write("w2.yaml", "steps:\n- {id: a, run: 'printf \"\\\\377\"', capture: {format: text}}\n")
+    holds(case.pawl("run", "w2.yaml", "--run-id", "r2", status=1).stderr, "UTF-8")
+    case.write("w3.yaml", "steps:\n- {id: a, run: 'head -c 1100000 /dev/zero | tr \"\\\\0\" x', capture: {format: text}}\n")
+    holds(case.pawl("run", "w3.yaml", "--run-id", "r3", status=1).stderr, "1100000")
+
+
+# Shells.
+
+def a_failing_first_line_fails_the_step(case):
+    case.run("steps:\n- id: a\n  run: |\n    false\n    touch ran\n", status=1)
+    assert not os.path.exists(os.path.join(case.folder, "ran"))
+
+
+def bash_has_pipefail(case):
+    case.run("steps:\n- {id: a, shell: bash, run: 'false | true'}\n", status=1)
+    case.write("w2.yaml", "steps:\n- {id: a, run: 'false | true'}\n")
+    case.pawl("run", "w2.yaml", "--run-id", "r2", status=0)
+
+
+# Loops and maps.
+
+def inner_paths_have_index_and_iteration(case):
+    case.run("""
+      steps:
+      - {id: improve, loop: {max: 2}, steps: [{id: score, run: 'echo $PAWL_STEP $PAWL_IDEMPOTENCY_KEY >> log'}]}
+      - {id: pages, map: {items: [a, b]}, steps: [{id: write, run: 'echo $PAWL_STEP $PAWL_IDEMPOTENCY_KEY >> log'}]}
+    """)
+    equal([line.split()[0] for line in case.log()], ["improve[1].score", "improve[2].score", "pages[0].write", "pages[1].write"])
+    equal(len({line.split()[1] for line in case.log()}), 4)
+
+
+def inner_ids_cannot_be_needed_from_outside(case):
+    holds(case.run("steps:\n- {id: l, loop: {max: 1}, steps: [{id: x, run: 'true'}]}\n- {id: b, needs: [x], run: 'true'}\n", status=2).stderr, "x")
+
+
+def until_sees_the_iterations_steps(case):
+    case.run("""
+      steps:
+      - {id: l, loop: {max: 5, until: "steps.s.output >= 2"}, steps: [{id: s, run: 'echo ${loop.iteration}', capture: {format: json}}]}
+      - {id: b, run: 'echo ${steps.l.output}', capture: {format: text}}
+    """)
+    equal(case.output("b"), "2")
+
+
+def a_loop_that_reaches_its_max_fails_unless_told_otherwise(case):
+    loop = "steps:\n- {id: l, loop: {max: 2, until: 'false'%s}, steps: [{id: s, run: 'true'}]}\n"
+    case.run(loop % "", status=1)
+    case.write("w2.yaml", loop % ", on_max: continue")
+    case.pawl("run", "w2.yaml", "--run-id", "r2", status=0)
+
+
+def map_results_are_in_index_order(case):
+    case.run("""
+      steps:
+      - id: m
+        map: {items: [3, 1, 2], parallel: 3, on_item_failure: dlq}
+        steps: [{id: s, run: 'sleep 0.0${item}; [ ${item} != 1 ]; echo ${item}', capture: {format: json}}]
+        reduce: {run: 'cat $PAWL_ITEMS; echo ${map.total} ${map.succeeded} ${map.failed}', capture: {format: lines}}
+    """)
+    lines = case.output("m")
+    equal(lines[3], "3 2 1")
+    rows = [json.loads(line) for line in lines[:3]]
+    equal([(row["index"], row["item"], row["status"], row["output"]) for row in rows],
+          [(0, 3, "completed", 3), (1, 1, "failed", None), (2, 2, "completed", 2)])
+    assert rows[1]["error"]
+
+
+def without_reduce_the_results_are_the_output(case):
+    case.run("""
+      steps:
+      - {id: m, map: {items: [a, b]}, steps: [{id: s, run: 'echo ${item}', capture: {format: text}}]}
+      - {id: n, run: 'echo ${steps.m.output[1].output}', capture: {format: text}}
+    """)
+    equal(case.output("n"), "b")
+
+
+def max_failures_stops_new_starts(case):
+    done = case.run("""
+      steps:
+      - id: m
+        map: {items: [0, 1, 2, 3, 4, 5, 6, 7], on_item_failure: dlq, max_failures: 2}
+        steps: [{id: s, run: 'echo ${item} >> log; false'}]
+        reduce: {run: touch reduced}
+    """, status=1)
+    equal(len(case.log()), 3)
+    assert not os.path.exists(os.path.join(case.folder, "reduced"))
+    holds(done.stderr, "3 of 8")
+
+
+def below_max_failures_the_map_completes(case):
+    case.run("""
+      steps:
+      - id: m
+        map: {items: [0, 1, 2, 3], on_item_failure: dlq, max_failures: 2}
+        steps: [{id: s, run: '[ ${item} -gt 1 ]'}]
+        reduce: {run: 'echo ${map.failed}', capture: {format: text}}
+    """)
+    equal(case.output("m"), "2")
+    equal(case.state()["steps"]["m"]["map"]["failed"], "0-1")
+
+
+def a_changed_items_file_is_refused_at_resume(case):
+    case.write("items.jsonl", "1\n2\n3\n")
+    case.run("steps:\n- {id: m, map: {items_from: items.jsonl}, steps: [{id: s, run: '[ ${item} != 2 ] || [ -e fixed ]'}]}\n", status=1)
+    case.write("items.jsonl", "1\n2\n4\n")
+    case.write("fixed", "")
+    holds(case.pawl("resume", "r", status=4).stderr, "PAWL-0209")
+    case.write("items.jsonl", "1\n2\n3\n")
+    case.pawl("resume", "r")
+
+
+def a_circuit_breaker_opens(case):
+    done = case.run("""
+      steps:
+      - id: m
+        map: {items: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], on_item_failure: dlq, circuit_breaker: {failures: 2, cool_down: 10ms, trips: 2}}
+        steps: [{id: s, run: 'echo x >> log; false'}]
+    """, status=1)
+    equal(len(case.log()), 3)
+    holds(done.stderr, "circuit")
+
+
+# Skipping and failing.
+
+def a_skipped_need_skips_its_dependents(case):
+    case.run("""
+      steps:
+      - {id: a, when: "false", run: 'true'}
+      - {id: b, needs: [a], run: 'true'}
+      - {id: c, needs: [b], when: always(), run: 'echo "<${steps.a.output}>"', capture: {format: text}}
+      - {id: d, run: 'true'}
+    """)
+    equal(case.steps(), {"a": "skipped", "b": "skipped", "c": "completed", "d": "completed"})
+    equal(case.output("c"), "<null>")
+    holds(case.state()["steps"]["b"]["reason"], "a")
+
+
+def after_a_failure_running_steps_finish_and_none_start(case):
+    case.run("""
+      steps:
+      - {id: a, needs: [], run: 'while [ ! -e b.runs ]; do sleep 0.01; done; false'}
+      - {id: b, needs: [], run: touch b.runs; sleep 0.3; touch b.done}
+      - {id: c, needs: [b], run: touch c.ran}
+    """, status=1)
+    assert os.path.exists(os.path.join(case.folder, "b.done")) and not os.path.exists(os.path.join(case.folder, "c.ran"))
+
+
+def fail_fast_ends_running_steps(case):
+    began = time.monotonic()
+    case.run("""
+      fail_fast: true
+      grace: 1s
+      steps:
+      - {id: a, needs: [], run: 'while [ ! -e b.runs ]; do sleep 0.01; done; false'}
+      - {id: b, needs: [], run: touch b.runs; sleep 30}
+    """, status=1)
+    assert time.monotonic() - began < 20
+
+
+def continue_on_error_goes_on(case):
+    case.run("steps:\n- {id: a, continue_on_error: true, run: exit 7}\n- {id: b, run: 'echo ${steps.a.status} ${steps.a.exit_code}', capture: {format: text}}\n")
+    equal(case.output("b"), "failed 7")
+
+
+def always_and_failed_steps_run_after_a_failure(case):
+    case.run("""
+      steps:
+      - {id: a, run: 'false'}
+      - {id: b, run: touch b.ran}
+      - {id: c, when: failed(), run: echo c >> log}
+      - {id: d, when: always(), run: echo d >> log}
+    """, status=1)
+    equal(case.log(), ["c", "d"])
+    assert not os.path.exists(os.path.join(case.folder, "b.ran"))
+
+
+def on_failure_runs_after_the_last_attempt_and_does_not_rescue(case):
+    case.run("""
+      steps:
+      - {id: a, retry: {attempts: 2, backoff: 1ms}, run: 'echo a >> log; false', on_failure: [{id: tidy, run: 'echo tidy ${steps.a.error} >> log'}]}
+      - {id: b, run: echo b >> log}
+    """, status=1)
+    equal(case.log(), ["a", "a", "tidy exit status 1"])
+
+
+def rescue_makes_the_step_succeed(case):
+    case.run("steps:\n- {id: a, run: 'false', on_failure: [{id: tidy, run: 'true'}], rescue: true}\n- {id: b, run: echo b >> log}\n")
+    equal(case.log(), ["b"])
+
+
+def the_workflows_on_failure_runs_at_the_end(case):
+    case.run("steps:\n- {id: a, run: 'false'}\non_failure:\n- {id: page, run: echo page >> log}\n", status=1)
+    equal(case.log(), ["page"])
+
+
+# Retries.
+
+def what_is_retried(case):
+    case.run("""
+      retry: {attempts: 2, backoff: 1ms}
+      grace: 100ms
+      steps:
+      - {id: exit, continue_on_error: true, run: exit 3}
+      - {id: timeout, continue_on_error: true, timeout: 50ms, run: sleep 5}
+      - {id: signal, continue_on_error: true, run: kill -9 $$}
+      - {id: missing, continue_on_error: true, run: ./not-there}
+      - {id: named, continue_on_error: true, retry: {no_retry_codes: [5]}, run: exit 5}
+    """)
+    equal({path: record["attempts"] for path, record in case.state()["steps"].items()},
+          {"exit": 2, "timeout": 2, "signal": 2, "missing": 1, "named": 1})
+
+
+def retry_settings_replace_key_by_key(case):
+    case.run("retry: {attempts: 3, backoff: 1ms}\nsteps:\n- {id: a, retry: {attempts: 2}, run: 'echo x >> log; false'}\n", status=1)
+    equal(len(case.log()), 2)
+    equal([event["data"].get("again_in_ms") for event in case.events("attempt_failed")], [1, None])
+
+
+def backoff_grows_to_its_limit(case):
+    case.run("steps:\n- {id: a, retry: {attempts: 5, backoff: 1ms, max_backoff: 3ms}, run: 'false'}\n", status=1)
+    equal([event["data"].get("again_in_ms") for event in case.events("attempt_failed")], [1, 2, 3, 3, None])
+
+
+def a_manual_resume_gives_fresh_attempts(case):
+    case.run("steps:\n- {id: a, retry: {attempts: 2, backoff: 1ms}, run: 'echo x >> log; [ -e fixed ]'}\n", status=1)
+    case.pawl("resume", "r", status=1)
+    equal(len(case.log()), 4)
+    case.write("fixed", "")
+    case.pawl("resume", "r", status=0)
+    equal(case.state()["steps"]["a"]["attempts"], 5)
+
+
+def interrupted_attempts_do_not_count(case):
+    case.write("workflow.yaml", "grace: 200ms\nsteps:\n- {id: a, run: 'echo $PAWL_ATTEMPT $PAWL_IDEMPOTENCY_KEY >> log; [ -e fixed ] || sleep 30'}\n")
+    for _ in range(2):
+        process = case.start("run", "--run-id", "r") if not case.log() else case.start("resume", "r")
+        lines = len(case.log())
+        wait_for(lambda: len(case.log()) > lines, "the step")
+        process.send_signal(signal.SIGINT)
+        equal(process.wait(20), 130)
+    case.write("fixed", "")
+    case.pawl("resume", "r", status=0)
+    equal([line.split()[0] for line in case.log()], ["1", "1", "1"])
+    equal(len({line.split()[1] for line in case.log()}), 1)
+    equal(case.state()["steps"]["a"]["attempts"], 1)
+
+
+def a_timeout_ends_the_whole_group_and_what_left_it(case):
+    case.run("""
+      grace: 100ms
+      steps:
+      - {id: a, timeout: 300ms, run: "trap '' TERM; (sleep 60 & echo $! >> pids); setsid sh -c \\"trap '' TERM; echo \\\\$\\\\$ >> pids; sleep 60\\" & sleep 60"}
+    """, status=1)
+    for pid in case.log("pids"):
+        wait_for(lambda pid=pid: not os.path.exists(f"/proc/{pid}") or open(f"/proc/{pid}/stat").read().split()[2] == "Z", f"the end of {pid}")
+
+
+def total_timeout_is_for_all_attempts(case):
+    done = case.run("steps:\n- {id: a, total_timeout: 300ms, retry: {attempts: 100, backoff: 50ms, factor: 1}, run: 'false'}\n", status=1)
+    holds(done.stderr, "together")
+
+
+# Environment.
+
+def environment_goes_from_process_to_step(case):
+    case.write("e.env", "B=file\nC=file\nD=file\n")
+    case.run("""
+      env_file: e.env
+      env: {C: workflow, D: workflow}
+      steps:
+      - {id: a, env: {D: step}, run: 'echo $A $B $C $D $PAWL_STEP', capture: {format: text}}
+    """, env={"A": "process", "B": "process", "C": "process", "D": "process", "PAWL_STEP": "fake"})
+    equal(case.output("a"), "process file workflow step a")
+
+
+def the_working_directory_is_the_files_folder(case):
+    os.mkdir(os.path.join(case.folder, "sub"))
+    case.write("sub/w.yaml", "steps:\n- {id: a, run: pwd, capture: {format: text}}\n")
+    case.pawl("run", "sub/w.yaml", "--run-id", "r", status=0)
+    equal(os.path.realpath(case.output("a")), os.path.realpath(os.path.join(case.folder, "sub")))
+
+
+def variables_are_declared_and_typed(case):
+    text = "vars: {a: null, b: 2}\nsteps:\n- {id: s, run: 'echo ${vars.a} ${vars.b}', capture: {format: text}}\n"
+    case.run(text, status=2)
+    case.run(text, "--var", "a=1", "--var", "c=1", status=2)
+    case.run(text, "--var", "a=x=y", "--var-json", "b=[1]", status=0)
+    equal(case.output("s"), "x=y [1]")
+
+
+def secrets_are_masked_everywhere(case):
+    done = case.run("""
+      secrets: [TOKEN]
+      steps:
+      - {id: a, run: 'echo "the token is $TOKEN"; echo $TOKEN >&2', capture: {format: text}}
+      - {id: b, run: 'echo "bad $TOKEN" >&2; false'}
+    """, env={"TOKEN": "hush-hush-7"}, status=1)
+    assert "hush-hush-7" not in done.stdout + done.stderr, done.stdout + done.stderr
+    for folder, _, names in os.walk(case.env["PAWL_STORE"]):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                assert b"hush-hush-7" not in file.read(), os.path.join(folder, name)
+
+
+# Children, waiting, signals.
+
+def a_child_workflow_sees_only_with_and_answers_by_outputs(case):
+    case.write("child.yaml", """
+      vars: {who: null}
+      steps:
+      - {id: greet, run: 'echo hello ${vars.who}', capture: {format: text}}
+      outputs: {greeting: "${steps.greet.output}"}
+    """)
+    case.run("steps:\n- {id: c, workflow: child.yaml, with: {who: world}}\n- {id: d, run: 'echo ${steps.c.output.greeting}', capture: {format: text}}\n")
+    equal(case.output("d"), "hello world")
+    equal(case.state(case.state()["steps"]["c"]["child"])["parent"], {"run": "r", "step": "c"})
+
+
+def cancelling_goes_down_to_the_child(case):
+    case.write("child.yaml", "steps:\n- {id: s, run: 'touch runs; sleep 60'}\n")
+    case.write("workflow.yaml", "grace: 100ms\nsteps:\n- {id: c, workflow: child.yaml}\n")
+    process = case.start("run", "--run-id", "r")
+    wait_for(lambda: os.path.exists(os.path.join(case.folder, "runs")), "the child's step")
+    case.pawl("cancel", "r", status=0)
+    equal(process.wait(30), 1)
+    equal((case.state()["status"], case.state("r.c")["status"]), ("cancelled", "cancelled"))
+
+
+def a_sleep_survives_the_process_and_is_over_when_it_is_over(case):
+    case.write("workflow.yaml", "steps:\n- {id: s, sleep: 1500ms}\n- {id: b, run: touch ran}\n")
+    process = case.start("run", "--run-id", "r")
+    wait_for(lambda: case.pawl("restore", "r").returncode == 0 and case.steps().get("s") == "waiting", "the sleep")
+    process.kill()
+    process.wait()
+    due = case.state()["steps"]["s"]["due"]
+    time.sleep(1.5)
+    began = time.monotonic()
+    case.pawl("resume", "r", status=0)
+    assert time.monotonic() - began < 1.2
+    equal(case.state()["steps"]["s"]["due"], due)
+
+
+def an_approval_without_a_terminal_exits_with_3(case):
+    done = case.run("steps:\n- {id: a, run: echo draft, capture: {format: text}}\n- {id: g, approve: 'Publish ${steps.a.output}?'}\n- {id: b, run: touch ran}\n", status=3)
+    holds(done.stderr, "pawl approve r g")
+    equal(case.state()["status"], "waiting")
+    case.pawl("resume", "r", status=3)
+    case.pawl("approve", "r", "g", status=0)
+    case.pawl("resume", "r", status=0)
+    assert os.path.exists(os.path.join(case.folder, "ran"))
+
+
+def a_rejection_fails_the_step_and_runs_on_failure(case):
+    case.run("steps:\n- {id: g, approve: 'Go?', retry: {attempts: 3}, on_failure: [{id: t, run: echo t >> log}]}\n- {id: b, run: echo b >> log}\n", status=3)
+    case.pawl("reject", "r", status=0)
+    case.pawl("resume", "r", status=1)
+    equal(case.log(), ["t"])
+    case.pawl("resume", "r", status=1)
+    assert "b" not in case.log()
+
+
+def wait_blocks_until_the_approval_comes(case):
+    case.write("workflow.yaml", "steps:\n- {id: g, approve: 'Go?'}\n")
+    process = case.start("run", "--run-id", "r", "--wait")
+    wait_for(lambda: case.pawl("restore", "r").returncode == 0 and case.steps().get("g") == "waiting", "the gate")
+    case.pawl("approve", "r", status=0)
+    equal(process.wait(20), 0)
+
+
+def an_early_signal_is_kept_and_consumed_once(case):
+    case.run("steps:\n- {id: g, approve: 'Go?'}\n- {id: w, wait_for: {signal: release}}\n- {id: x, wait_for: {signal: release, timeout: 100ms}}\n", status=3)
+    case.pawl("signal", "r", "release", status=0)
+    case.pawl("approve", "r", status=0)
+    done = case.pawl("resume", "r", "--wait", status=1)
+    equal((case.steps()["w"], case.steps()["x"]), ("completed", "failed"))
+    holds(done.stderr, "in time")
+
+
+def a_budget_pauses_before_the_next_step(case):
+    text = "budget: {usd: 1}\nsteps:\n- {id: a, run: 'echo \"{\\\\\"cost_usd\\\\\": 1.5}\" >> $PAWL_RESULT'}\n- {id: b, run: touch ran}\n"
+    case.run(text.replace("\\\\", "\\"), status=3)
+    assert not os.path.exists(os.path.join(case.folder, "ran"))
+    case.pawl("resume", "r", status=3)
+    case.pawl("resume", "r", "--budget-usd", "5", status=0)
+    equal(case.state()["usage"]["usd"], 1.5)
+
+
+def a_step_may_add_steps(case):
+    case.run("""
+      steps:
+      - {id: plan, run: 'echo "{\\"add_steps\\": [{\\"id\\": \\"x\\", \\"run\\": \\"echo x >> log\\"}, {\\"id\\": \\"y\\", \\"run\\": \\"echo y >> log\\"}]}" >> $PAWL_RESULT'}
+      - {id: last, run: '[ -e go ]; echo last >> log'}
+    """, status=1)
+    equal(case.log(), ["x", "y"])
+    case.write("go", "")
+    case.pawl("resume", "r", status=0)
+    equal(case.log(), ["x", "y", "last"])
+
+
+def confidence_below_its_threshold_runs_then(case):
+    case.run("""
+      steps:
+      - {id: a, run: 'echo "{\\"confidence\\": 0.5, \\"output\\": 1}" >> $PAWL_RESULT', confidence: {below: 0.75, then: [{id: review, run: 'echo ${steps.a.confidence} >> log'}]}}
+      - {id: b, run: echo b >> log}
+    """)
+    equal(case.log(), ["0.5", "b"])
+
+
+# Resuming.
+
+def progress_reaches_the_next_attempt(case):
+    case.run("""
+      retry: {attempts: 2, backoff: 1ms}
+      steps:
+      - {id: a, run: 'echo "<$PAWL_PREVIOUS>" >> log; echo "{\\"progress\\": {\\"page\\": 3}}" >> $PAWL_RESULT; [ $PAWL_ATTEMPT = 2 ]'}
+    """)
+    equal(case.log(), ["<>", '<{"page":3}>'])
+
+
+def a_changed_workflow_is_refused_and_accepted_on_request(case):
+    case.run("steps:\n- {id: a, run: echo a >> log}\n- {id: b, run: 'false'}\n", status=1)
+    case.write("workflow.yaml", "steps:\n- {id: a, run: echo a >> log}\n- {id: b, run: echo b >> log}\n")
+    done = case.pawl("resume", "r", status=4)
+    holds(done.stderr, "PAWL-0208", "- - {id: b, run: 'false'}", "--accept-changes")
+    case.pawl("resume", "r", "--accept-changes", status=0)
+    equal(case.log(), ["a", "b"])
+
+
+def a_resume_says_what_was_not_spent_again(case):
+    case.run("steps:\n- {id: a, run: 'echo \"{\\\"cost_usd\\\": 2.5}\" >> $PAWL_RESULT'}\n- {id: b, run: '[ -e go ]'}\n", status=1)
+    case.write("go", "")
+    holds(case.pawl("resume", "r", status=0).stdout, "1 step", "2.50 USD", "not spent again")
+
+
+def a_completed_run_is_not_resumed(case):
+    case.run("steps:\n- {id: a, run: 'true'}\n")
+    holds(case.pawl("resume", "r", status=4).stderr, "completed")
+    holds(case.pawl("resume", status=2).stderr, "PAWL-0105")
+
+
+def resume_without_a_name_takes_the_only_one(case):
+    case.run("steps:\n- {id: a, run: '[ -e go ]'}\n", status=1)
+    case.write("go", "")
+    case.pawl("resume", status=0)
+    equal(case.state()["status"], "completed")
+
+
+def ctrl_c_leaves_an_interrupted_checkpoint(case):
+    case.write("workflow.yaml", "grace: 100ms\nsteps:\n- {id: a, run: 'true'}\n- {id: b, run: touch runs; sleep 60}\n")
+    process = case.start("run", "--run-id", "r")
+    wait_for(lambda: os.path.exists(os.path.join(case.folder, "runs")), "the step")
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=20)
+    equal(process.returncode, 130)
+    holds(err, "pawl resume r")
+    equal((case.state()["status"], case.state()["position"], case.steps()["b"]), ("interrupted", "interrupted", "interrupted"))
+
+
+def a_second_signal_ends_at_once_and_stays_resumable(case):
+    case.write("workflow.yaml", "steps:\n- {id: a, run: 'trap : TERM; touch runs; if [ ! -e go ]; then sleep 60; sleep 60; fi'}\n")
+    process = case.start("run", "--run-id", "r")
+    wait_for(lambda: os.path.exists(os.path.join(case.folder, "runs")), "the step")
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    equal(process.wait(5), 130)
+    case.write("go", "")
+    case.pawl("resume", "r", status=0)
+
+
+def sigusr1_makes_a_checkpoint_with_what_was_reported(case):
+    case.write("workflow.yaml", "steps:\n- {id: a, run: 'echo \"{\\\"progress\\\": 7}\" >> $PAWL_RESULT; touch runs; while [ ! -e go ]; do sleep 0.01; done'}\n")
+    process = case.start("run", "--run-id", "r")
+    wait_for(lambda: os.path.exists(os.path.join(case.folder, "runs")), "the step")
+    process.send_signal(signal.SIGUSR1)
+    wait_for(lambda: case.state()["steps"]["a"].get("partial") == 7, "the checkpoint")
+    case.write("go", "")
+    equal(process.wait(20), 0)
+
+
+def an_interval_makes_checkpoints(case):
+    case.write("workflow.yaml", "checkpoint: {interval: 50ms}\nsteps:\n- {id: a, run: 'while [ ! -e go ]; do sleep 0.01; done'}\n")
+    process = case.start("run", "--run-id", "r")
+    wait_for(lambda: "time_interval" in case.pawl("show", "r@latest").stdout, "an interval checkpoint")
+    case.write("go", "")
+    equal(process.wait(20), 0)
+
+
+def no_step_survives_a_killed_program(case):
+    case.script("daemon.sh", """
+      trap '' TERM HUP INT
+      (setsid sh -c 'trap "" TERM HUP INT; (while :; do echo alive >> beats; sleep 0.05; done) &' &)
+      touch runs
+      if [ -e go ]; then exit 0; fi
+      sleep 60
+    """)
+    case.write("workflow.yaml", "steps:\n- {id: a, run: ./daemon.sh}\n")
+    process = case.start("run", "--run-id", "r")
+    wait_for(lambda: os.path.exists(os.path.join(case.folder, "beats")), "the daemon")
+    process.kill()
+    process.wait()
+    case.script("daemon.sh", "touch second; cp beats at-start; sleep 0.3; cmp beats at-start\n")
+    case.pawl("resume", "r", status=0)
+
+
+# Bad input.
+
+def bad_yaml_is_told_with_its_place(case):
+    for text, words in (("steps:\n\t- id: a\n", ["workflow.yaml:2", "tab"]),
+                        ("name: a\nname: b\nsteps: []\n", ["name", "workflow.yaml:2"]),
+                        ("steps:\n- {id: a, needs: [b], run: x}\n- {id: b, needs: [a], run: x}\n", ["a -> b -> a"]),
+                        ("steps:\n- {id: a, rum: x}\n", ["rum", "run", "workflow.yaml:2"]),
+                        ("", ["empty"])):
+        holds(case.run(text, status=2).stderr, *words)
+
+
+def a_noisy_step_does_not_blow_the_checkpoint_up(case):
+    case.run("steps:\n- {id: a, run: 'head -c 100000000 /dev/zero | tr \"\\\\0\" x'}\n- {id: b, run: 'head -c 1000 /dev/urandom; head -c 1000 /dev/urandom >&2; false'}\n", status=1)
+    assert len(json.dumps(case.state())) < 20000
+    assert os.path.getsize(os.path.join(case.env["PAWL_STORE"], "runs/r/logs/a.1.log")) == 100000000
+
+
+def a_missing_working_folder_is_told(case):
+    os.mkdir(os.path.join(case.folder, "sub"))
+    case.write("w.yaml", "working_dir: sub\nsteps:\n- {id: a, run: 'false'}\n")
+    case.pawl("run", "w.yaml", "--run-id", "r", status=1)
+    os.rmdir(os.path.join(case.folder, "sub"))
+    holds(case.pawl("resume", "r", status=4).stderr, "PAWL-0210")
+
+
+def a_step_that_daemonises_does_not_hold_the_run_up(case):
+    began = time.monotonic()
+    case.run("steps:\n- {id: a, run: 'setsid sleep 60 & echo $! > pid', capture: {format: text}}\n- {id: b, run: kill -0 $(cat pid)}\n")
+    assert time.monotonic() - began < 20
+    wait_for(lambda: not os.path.exists(f"/proc/{case.log('pid')[0]}"), "the end of what the step left behind")
+
+
+def main():
+    tests = {name: test for name, test in globals().items()
+             if callable(test) and getattr(test, "__code__", None) and test.__code__.co_varnames[:1] == ("case",) and test.__code__.co_argcount == 1}
+    wanted = sys.argv[2:] or list(tests)
+    failed = []
+    for name in wanted:
+        with tempfile.TemporaryDirectory(prefix="pawl-ruling-") as folder:
+            try:
+                tests[name](Case(folder))
+            except Exception as error:
+                failed.append(name)
+                print(f"FAILED {name}: {type(error).__name__}: {error}\n", flush=True)
+    print(f"{len(wanted) - len(failed)} passed, {len(failed)} failed")
+    sys.exit(1 if failed else 0)
+
+
+main()
