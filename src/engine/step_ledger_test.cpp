@@ -12,6 +12,8 @@ class NoFiles final : public LocalFiles {
  public:
   bool exists(const std::string&) override { return false; }
   bool is_folder(const std::string&) override { return false; }
+  bool is_executable(const std::string&) override { return false; }
+  Timestamp modified(const std::string&) override { return {}; }
   std::uint64_t size(const std::string&) override { return 0; }
   Result<std::string> read(const std::string&, std::uint64_t) override { return none(); }
   Result<std::string> read_tail(const std::string&, std::uint64_t) override { return none(); }
