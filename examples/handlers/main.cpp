@@ -3,11 +3,13 @@
 // Maps over twenty items and adds the results up. With --crash-at it kills itself (SIGKILL) when N items are done;
 // call it again without, and it goes on with the others.
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <pawl/workflow.hpp>
+#include <thread>
 
 namespace {
 
@@ -31,12 +33,14 @@ int fail(const pawl::Error& error) {
 pawl::Result<pawl::HandlerResult> square(const pawl::HandlerCall& call) {
   const auto item = nlohmann::json::parse(call.item);
   const int n = item["n"];
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // as if it were work
   return pawl::HandlerResult{.output = std::to_string(n * n)};
 }
 
 pawl::Result<pawl::HandlerResult> add(const pawl::HandlerCall& call) {
   int sum = 0;
-  for (const auto& result : nlohmann::json::parse(call.input)["results"]) sum += result["output"].get<int>();
+  const auto input = nlohmann::json::parse(call.input);
+  for (const auto& result : input["results"]) sum += result["output"].get<int>();
   return pawl::HandlerResult{.output = std::to_string(sum)};
 }
 

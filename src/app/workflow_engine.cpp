@@ -167,6 +167,7 @@ Result<void> WorkflowEngine::Parts::check_resume(const RunId& id, const ResumeOp
   PAWL_TRY_ASSIGN(const std::optional<std::string> owner, pawl.store().owner(id));
   facts.owner = owner ? RunOwner::alive : RunOwner::dead;
   facts.lifecycle = Lifecycle{.status = Status::active, .retry_count = with.by == ResumeBy::automatic ? state->automatic_resumes : 0};
+  if (with.by == ResumeBy::person) facts.retries_max = UINT32_MAX;
   if (state->status == RunStatus::completed) facts.lifecycle->status = Status::completed;
   if (state->status == RunStatus::failed) facts.lifecycle->status = Status::failed;
   // A live owner that resumed the run is recovering it; else it is the one that started it.

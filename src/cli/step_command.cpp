@@ -52,7 +52,9 @@ class StepCall {
     if (is_done(state)) return replay(*state.find(arguments_.name));  // by the one that had the lock before
     if (lock->was_left()) PAWL_TRY(world_.foreground->end_left("PAWL_IDEMPOTENCY_KEY=" + key()));
     const StepRecord* record = state.find(arguments_.name);
-    return execute(record == nullptr ? 1 : record->attempts + 1);
+    PAWL_TRY(execute(record == nullptr ? 1 : record->attempts + 1));
+    if (record != nullptr) drop_file(*record);
+    return {};
   }
 
  private:
@@ -73,6 +75,12 @@ class StepCall {
     PAWL_TRY(ledger_.replay(arguments_.name, record, world_.files, [this](std::string_view bytes) { invocation_.print(bytes); }));
     invocation_.context().status = record.exit_code;
     return {};
+  }
+
+  /// The large output of an earlier attempt, once a newer record stands instead.
+  void drop_file(const StepRecord& before) {
+    if (!before.output.is_object() || !before.output.contains("file") || !recorded_) return;
+    world_.files.remove(fmt::format("{}/step-{}.{}.out", folder_, arguments_.name, before.attempts));
   }
 
   [[nodiscard]] std::vector<std::string> environment(std::uint32_t attempt) const {
@@ -131,8 +139,9 @@ class StepCall {
                    done ? "step_completed" : "attempt_failed");
       return {};
     });
+    recorded_ = recorded.has_value();
     if (recorded) return {};
-    return fail(with_hint(recorded.error(), fmt::format("the command ended with status {}, but that is not recorded: it will run again", made.exit_code)));
+    return fail(with_hint(recorded.error(), fmt::format("the command ended with status {}, which may not be recorded: then it will run again", made.exit_code)));
   }
 
   const Invocation& invocation_;
@@ -143,6 +152,7 @@ class StepCall {
   const std::string hash_;
   Uuid uuid_;
   std::string folder_;
+  bool recorded_ = false;
 };
 
 Result<void> step(const Invocation& invocation, const StepArguments& arguments) {

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/memory/memory_store.hpp"
-#include "testing/manual_environment.hpp"
+#include "testing/memory_under_test.hpp"
 
 namespace pawl {
 namespace {
@@ -13,6 +12,8 @@ class NoFiles final : public LocalFiles {
  public:
   bool exists(const std::string&) override { return false; }
   bool is_folder(const std::string&) override { return false; }
+  bool is_executable(const std::string&) override { return false; }
+  Timestamp modified(const std::string&) override { return {}; }
   std::uint64_t size(const std::string&) override { return 0; }
   Result<std::string> read(const std::string&, std::uint64_t) override { return none(); }
   Result<std::string> read_tail(const std::string&, std::uint64_t) override { return none(); }

@@ -8,7 +8,7 @@ int main(int argc, char** argv) {
   if (argc != 4) return 2;
   pawl::OpenOptions options;
   options.missing = pawl::Missing::refuse;
-  const auto store = pawl::open_store(argv[1], options, pawl::Usage::one_shot);
+  const auto store = pawl::open_store(argv[1], options, pawl::StoreUse::one_shot);
   const auto run = pawl::RunId::parse(argv[2]);
   if (!store || !run) return 2;
   const auto posted = pawl::checked_post(**store, *run, argv[3]);
