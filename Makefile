@@ -74,6 +74,7 @@ bench: ## Measure, beside other stores
 	$(call compile,bench)
 	build/bench/pawl_bench
 	build/bench/pawl_map_bench
+	build/bench/pawl_steps_bench
 
 coverage: ## Count the lines that the tests run
 	@tools/install-deps build test
