@@ -1,4 +1,5 @@
 #include "cli/command.hpp"
+#include "cli/recovery.hpp"
 #include "cli/workflow_session.hpp"
 #include "codec/json_check.hpp"
 #include "workflow/parse_workflow.hpp"
@@ -61,6 +62,7 @@ Result<void> run(const Invocation& invocation, const RunArguments& arguments) {
   if (arguments.dry_run) return show_plan(invocation, workflow, vars);
   const std::string name = arguments.id.empty() ? fresh_run_id(workflow.name, context.workflows->random) : arguments.id;
   PAWL_TRY_ASSIGN(const RunId id, RunId::parse(name));
+  PAWL_TRY(recover_crashed_runs(invocation));
   NewRun wanted{.id = id, .workflow = std::make_shared<const Workflow>(std::move(workflow)), .vars = std::move(vars)};
   wanted.session = arguments.session;
   return start_workflow(invocation, wanted, {.waiting = arguments.wait ? Waiting::stay : Waiting::leave});

@@ -220,6 +220,7 @@ class Execution {
   // Maps (execution_map.cpp).
   void begin_map(Node& node);
   [[nodiscard]] Result<void> open_items(Node& node);
+  [[nodiscard]] Result<void> load_failed_items(Node& node);
   [[nodiscard]] Result<void> read_items(MapRun& map, const std::string& path);
   void start_items(Node& node);
   [[nodiscard]] Result<std::optional<Json>> next_item(Node& node, std::uint64_t& index);

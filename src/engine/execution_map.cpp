@@ -80,12 +80,29 @@ void Execution::begin_map(Node& node) {
     if (opened.error().code == Code::items_changed) refusal_ = opened.error();
     return settle_failed(node, describe(opened.error()), false);
   }
+  if (!fresh && node.map->map->steps->size() > 1) {
+    if (const Result<void> loaded = load_failed_items(node); !loaded) return settle_failed(node, describe(loaded.error()), true);
+  }
   touch(node);
   if (fresh) tell("map_started", &node, {{"items", node.map->total}, {"parallel", node.map->map->parallel}});
   whisper("map_progress", &node, {{"total", node.map->total}, {"done", node.record.map->done.count()}, {"failed", node.record.map->failed.count()}});
   persist(Kind::step_start, Reason::before_step, &node);
   if (node.map->map->max_failures && node.record.map->failed.count() > *node.map->map->max_failures) node.map->stopped = true;
   when_durable([this, &node] { start_items(node); });
+}
+
+/// The completed steps of items that failed before and will be tried again.
+Result<void> Execution::load_failed_items(Node& node) {
+  const MapProgress& progress = *node.record.map;
+  return for_each_result(node, [&](const Json& data) -> Result<void> {
+    const Json steps = data.value("steps", Json());
+    if (!steps.is_object() || progress.done.contains(data.value("index", UINT64_MAX))) return {};
+    for (const auto& [path, value] : steps.items()) {
+      PAWL_TRY_ASSIGN(StepRecord record, StepRecord::from_json(value));
+      loaded_.try_emplace(path, std::move(record));  // what the state knows is newer
+    }
+    return {};
+  });
 }
 
 Result<std::optional<Json>> Execution::next_item(Node& node, std::uint64_t& index) {
@@ -160,6 +177,10 @@ void Execution::item_ended(Node& node, std::uint64_t index) {
   data["item"] = scope.item;
   if (scope.failed) {
     data["error"] = scope.error;
+    // What the item has completed is not done again when it is retried.
+    for (const auto& inner : scope.nodes) {
+      if (inner->record.status == StepStatus::completed) data["steps"][inner->path] = inner->record.to_json();
+    }
   } else {
     const Result<Json> output = scope.nodes.empty() ? Result<Json>(Json()) : output_of(*scope.nodes.back());
     data["output"] = output.value_or(Json());

@@ -67,7 +67,7 @@ class Torture:
         self.file = os.path.join(self.folder, "torture.yaml")
         with open(self.file, "w") as out:
             out.write(workflow())
-        self.store = options.full_disk or os.path.join(self.folder, "store")
+        self.store = os.path.join(options.full_disk or self.folder, "store")
         self.log = os.path.join(self.folder, "log")
         self.completed = set()
         self.seen_lines = 0
@@ -97,7 +97,8 @@ class Torture:
             if record["status"] == "completed":
                 completed.add(path)
                 outputs[path] = record.get("output")
-            for index in ranges(record.get("map", {}).get("done", "")):
+            failed = set(ranges(record.get("map", {}).get("failed", "")))
+            for index in set(ranges(record.get("map", {}).get("done", ""))) - failed:
                 completed.update({f"{path}[{index}].one", f"{path}[{index}].two"})
         return completed, outputs
 
@@ -132,6 +133,8 @@ class Torture:
     def one_execution(self, resume):
         args = ["resume", "t"] if resume else ["run", self.file, "--run-id", "t", "--var", f"log={self.log}"]
         process = subprocess.Popen([self.options.pawl, "--store", self.store, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if self.options.full_disk:
+            return self.on_a_full_disk(process, args)
         how = self.options.signal
         if how == "mixed":
             how = self.random.choice(["KILL", "INT", "TERM"])
@@ -155,6 +158,31 @@ class Torture:
             return False
         self.fail(f"`pawl {args[0]}` exited with {process.returncode}:\n{out}{err}")
 
+    def on_a_full_disk(self, process, args):
+        """Fills the store's disk at some moment; sometimes there is room again in time, sometimes not."""
+        filler = os.path.join(self.options.full_disk, "filler")
+        time.sleep(self.random.uniform(0.0, self.options.life))
+        try:
+            with open(filler, "wb", buffering=0) as out:
+                while True:
+                    out.write(b"x" * 4096)
+        except OSError:
+            pass
+        if self.random.random() < 0.5:
+            time.sleep(self.random.uniform(0.0, 2.0))
+            os.remove(filler)
+        out, err = process.communicate(timeout=120)
+        if os.path.exists(filler):
+            os.remove(filler)
+        if process.returncode == 0:
+            return True
+        if process.returncode == 4 and "is completed" in err:
+            return True
+        self.deaths["full"] += 1
+        if process.returncode not in (1, 5):
+            self.fail(f"`pawl {args[0]}` exited with {process.returncode} on a full disk:\n{out}{err}")
+        return False
+
     def run(self):
         undisturbed = os.path.join(self.folder, "undisturbed")
         done = self.pawl("run", self.file, "--run-id", "t", "--var", f"log={self.log}.undisturbed", store=undisturbed)
@@ -163,7 +191,7 @@ class Torture:
         _, expected = self.records(store=undisturbed)
         began = time.monotonic()
         finished = 0
-        while sum(self.deaths.values()) < self.options.kills:
+        while sum(self.deaths.values()) < self.options.kills and finished < self.options.runs:
             exists = self.pawl("restore", "t").returncode == 0
             if self.one_execution(exists):
                 outputs = self.check()
@@ -172,8 +200,6 @@ class Torture:
                 if self.pawl("fsck").returncode != 0:
                     self.fail("fsck has found damage")
                 finished += 1
-                if self.options.full_disk:
-                    break
                 shutil.rmtree(self.store)
                 os.remove(self.log)
                 self.completed, self.seen_lines = set(), 0
@@ -206,7 +232,8 @@ def main():
     parser.add_argument("--signal", default="KILL", choices=["KILL", "INT", "TERM", "mixed"])
     parser.add_argument("--life", type=float, default=0.5, help="seconds that an execution lives at most")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
-    parser.add_argument("--full-disk", help="a small filesystem for the store")
+    parser.add_argument("--full-disk", help="a small filesystem for the store, which is filled again and again")
+    parser.add_argument("--runs", type=int, default=10**9, help="stop after so many completed runs")
     Torture(parser.parse_args()).run()
 
 

@@ -154,6 +154,37 @@ def resume_without_a_name_takes_the_only_one(case):
     equal(case.state()["status"], "completed")
 
 
+def a_crashed_run_is_recovered_at_the_next_start_where_configured(case):
+    case.write("crash.yaml", "steps:\n- {id: a, run: echo a >> log}\n- {id: b, run: 'touch runs; [ -e go ] || sleep 60; echo b >> log'}\n")
+    process = case.start("run", "crash.yaml", "--run-id", "crashed")
+    wait_for(lambda: os.path.exists(os.path.join(case.folder, "runs")), "the step")
+    process.kill()
+    process.wait()
+    case.write("go", "")
+    case.run("steps:\n- {id: a, run: 'true'}\n")
+    equal(case.state("crashed")["status"], "running")
+    case.write("store/config.yaml", "recovery: { auto: true, max_attempts: 2, within: 1h }\n")
+    case.pawl("run", "--run-id", "r2", status=0)
+    equal((case.state("crashed")["status"], case.log()), ("completed", ["a", "b"]))
+
+
+def a_run_that_crashes_again_and_again_is_left_after_its_attempts(case):
+    case.write("crash.yaml", "steps:\n- {id: a, run: 'echo x >> log; kill -9 $(cat pid); sleep 60'}\n")
+    case.write("workflow.yaml", "steps:\n- {id: a, run: 'true'}\n")
+    os.mkdir(os.path.join(case.folder, "store"))
+    case.write("store/config.yaml", "recovery: { auto: true, max_attempts: 2 }\n")
+    for attempt in range(4):
+        args = ["run", "crash.yaml", "--run-id", "crashed"] if attempt == 0 else ["run", "--run-id", f"r{attempt}"]
+        case.write("pid", "")
+        process = case.start(*args)
+        case.write("pid", f"{process.pid}\n")
+        _, err = process.communicate(timeout=30)
+        if process.returncode == 0:
+            break
+    holds(err, "crashed 3 times in a row")
+    equal(len([line for line in case.log() if line == "x"]), 3)
+
+
 def ctrl_c_leaves_an_interrupted_checkpoint(case):
     case.write("workflow.yaml", "grace: 100ms\nsteps:\n- {id: a, run: 'true'}\n- {id: b, run: touch runs; sleep 60}\n")
     process = case.start("run", "--run-id", "r")

@@ -1,0 +1,61 @@
+#include "cli/recovery.hpp"
+
+#include "cli/run_status.hpp"
+#include "cli/workflow_session.hpp"
+#include "workflow/store_config.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::uint64_t kConfigBytesMax = 1ULL << 20;
+
+Result<RecoverySettings> recovery_settings(const Invocation& invocation) {
+  const CliContext& context = invocation.context();
+  std::string folder = invocation.store_uri();
+  if (folder.starts_with("file://")) folder.erase(0, 7);
+  if (folder.starts_with("file:")) folder.erase(0, 5);
+  const std::string path = absolute_path(context, folder) + "/config.yaml";
+  if (!context.workflows->files.exists(path)) return RecoverySettings{};
+  PAWL_TRY_ASSIGN(const std::string text, context.read_file(path, kConfigBytesMax));
+  PAWL_TRY_ASSIGN(const StoreConfig config, parse_store_config(text, path));
+  return config.recovery;
+}
+
+/// Those whose process died while they were running: they say so still, and nobody has them.
+Result<std::vector<RunId>> crashed_runs(const Invocation& invocation, const RecoverySettings& settings) {
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  PAWL_TRY_ASSIGN(const std::vector<RunInfo> runs, resumable_runs(*store));
+  const Timestamp oldest{invocation.context().clock.now().us - std::chrono::microseconds(settings.within).count()};
+  std::vector<RunId> crashed;
+  for (const RunInfo& run : runs) {
+    if (run.updated < oldest) continue;
+    const Result<RunState> state = load_state(*store, run.id);
+    if (!state || state->status != RunStatus::running) continue;
+    if (state->automatic_resumes >= settings.attempts_max) {
+      invocation.note(fmt::format("run {} has crashed {} times in a row; `pawl resume {}` tries it again", run.id.text(), state->automatic_resumes + 1, run.id.text()));
+      continue;
+    }
+    crashed.push_back(run.id);
+  }
+  return crashed;
+}
+
+}  // namespace
+
+Result<void> recover_crashed_runs(const Invocation& invocation) {
+  PAWL_TRY_ASSIGN(const RecoverySettings settings, recovery_settings(invocation));
+  if (!settings.automatic) return {};
+  const Result<std::vector<RunId>> crashed = crashed_runs(invocation, settings);
+  if (!crashed) return {};  // no store yet, or one that the run itself will complain about
+  for (const RunId& id : *crashed) {
+    invocation.note(fmt::format("resuming {}, which crashed", id.text()));
+    ResumeRequest request{.id = id};
+    request.by = ResumedBy::automatic;
+    const Result<void> ended = resume_workflow(invocation, request, {.waiting = Waiting::leave});
+    if (!ended && ended.error().code == Code::run_interrupted) return ended;  // the person wants to stop
+    if (!ended) invocation.note(fmt::format("run {}: {}", id.text(), ended.error().message));
+  }
+  return {};
+}
+
+}  // namespace pawl::cli
