@@ -28,9 +28,15 @@ target_compile_options(pawl_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
 
 # Precompiled: what nearly every file includes, and what is slow to parse. ccache and clang's
 # sanitizers work with it as long as time macros are not used.
+# Further headers of a target are named behind it.
 function(pawl_precompile target)
   if(NOT PAWL_FUZZ)
-    target_precompile_headers(${target} PRIVATE <fmt/format.h> <string> <vector> <memory> <expected> <optional>
+    target_precompile_headers(${target} PRIVATE ${ARGN} <fmt/format.h> <string> <vector> <memory> <expected> <optional>
                               <functional> <map> <unordered_map> <nlohmann/json.hpp>)
   endif()
+endfunction()
+
+# Where speed does not count, compilers need not work for it.
+function(pawl_optimize_little target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
