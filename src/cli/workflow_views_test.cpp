@@ -96,10 +96,10 @@ TEST_F(WorkflowViews, AGateThatWaitsIsShownWithItsPrompt) {
 }
 
 TEST_F(WorkflowViews, ABreakpointWaitsForAResume) {
-  EXPECT_EQ(run_workflow("before", "name: g\nsteps:\n  - { id: a, run: 'true', breakpoint: before }\n").status, 3);
+  EXPECT_EQ(run_workflow("before", "name: g\nsteps:\n  - { id: a, run: 'true', break: before }\n").status, 3);
   EXPECT_EQ(pawl({"show", "before", "--json"}).json().at("waiting_for")[0].at("what"), "breakpoint");
   EXPECT_NE(pawl({"show", "before"}).out.find("\n◷ a  breakpoint\n\nNext:      pawl resume before\n"), std::string::npos) << pawl({"show", "before"}).out;
-  EXPECT_EQ(run_workflow("after", "name: g\nsteps:\n  - { id: a, run: 'true', breakpoint: after }\n  - { id: b, run: 'true' }\n").status, 3);
+  EXPECT_EQ(run_workflow("after", "name: g\nsteps:\n  - { id: a, run: 'true', break: after }\n  - { id: b, run: 'true' }\n").status, 3);
   EXPECT_EQ(pawl({"show", "after", "--json"}).json().at("waiting_for")[0].at("what"), "breakpoint");
 }
 
