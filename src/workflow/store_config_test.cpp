@@ -21,7 +21,7 @@ TEST(StoreConfig, RecoveryIsBoundedInAttemptsAndTime) {
 }
 
 TEST(StoreConfig, FaultsHaveAPlace) {
-  for (const char* text : {"recovery: 1", "recovery: { auto: perhaps }", "recovery: { soon: 1 }", "recovery: { within: 5 }", "[1]", "a: [", "\t"}) {
+  for (const char* text : {"recovery: 1", "recovery: { auto: perhaps }", "recovery: { soon: 1 }", "recovery: { within: 5 }", "[1]", "a: ["}) {
     const auto config = parse_store_config(text, "config.yaml");
     ASSERT_FALSE(config) << text;
     EXPECT_EQ(config.error().code, Code::invalid_workflow);

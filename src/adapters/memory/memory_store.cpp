@@ -286,9 +286,14 @@ Result<std::string> MemoryStore::local_folder(const RunId& run) {
   std::error_code problem;
   if (disk_->folder.empty()) {
     const std::filesystem::path place = std::filesystem::temp_directory_path(problem);
-    std::filesystem::path folder = place / fmt::format("pawl-{}", make_uuid(*environment_.random).text());
     // Another one's folder is never taken: only a new one is ours to remove.
-    if (problem || !std::filesystem::create_directory(folder, problem)) {
+    std::filesystem::path folder;
+    bool made = false;
+    for (int attempt = 0; attempt < 100 && !made && !problem; ++attempt) {
+      folder = place / fmt::format("pawl-{}", make_uuid(*environment_.random).text());
+      made = std::filesystem::create_directory(folder, problem);
+    }
+    if (!made) {
       return fail(Error{Code::write_failed, "a folder for temporary files can't be made", folder.string(), {}, problem.value()});
     }
     disk_->folder = std::move(folder);
