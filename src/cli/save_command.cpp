@@ -69,6 +69,10 @@ SaveRequest request_of(const SaveArguments& arguments, std::string_view body) {
 
 Result<Saved> save_durably(Store& store, const RunId& run, const RunOptions& options, const SaveRequest& request) {
   PAWL_TRY_ASSIGN(const std::unique_ptr<RunWriter> writer, store.open_run(run, options));
+  if (!writer->info().workflow.empty()) {
+    return fail(Error{Code::transition_refused, fmt::format("run '{}' belongs to a workflow, which keeps its state itself", run.text()), {},
+                      "save to another run; steps report through $PAWL_RESULT", 0});
+  }
   PAWL_TRY_ASSIGN(const Saved saved, writer->save(request));
   // What is printed is durable, so the levels that let a save return early are made to catch up here.
   if (writer->info().durability != Durability::sync) PAWL_TRY(writer->flush());

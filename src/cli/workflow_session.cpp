@@ -156,6 +156,7 @@ Result<void> start_workflow(const Invocation& invocation, const NewRun& run, con
 Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& request, const SessionOptions& options) {
   Session session(invocation, options);
   PAWL_TRY(session.open());
+  session.services().child_changes = request.changes;
   PAWL_TRY_ASSIGN(Resumption resumption, open_resume(session.services(), request));
   for (const std::string& note : resumption.notes) invocation.note(note);
   const std::string spared = spent_text(resumption);

@@ -230,6 +230,8 @@ Result<ChangedLetters> retry_letters(Store& store, const RunId& run, const Lette
   }
   reopen(state, changed.step, changed.indices);
   state.status = RunStatus::interrupted;
+  // What the workflow did about its failure is done again if it fails again.
+  std::erase_if(state.steps, [](const auto& entry) { return entry.first.starts_with("on_failure."); });
   state.error.clear();
   PAWL_TRY(edit.save(Kind::interrupted, Reason::manual, "dlq_retried",
                      {{"step", changed.step}, {"indices", changed.indices}, {"dependents", changed.dependents}}, state_bytes_max));

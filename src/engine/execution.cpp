@@ -328,6 +328,8 @@ Result<void> Execution::make_environment() {
     const std::string quoted = compact(Json(secrets_.back()));  // as it stands in JSON
     if (quoted.size() > 2) secrets_.push_back(quoted.substr(1, quoted.size() - 2));
   }
+  for (NewEvent& event : pending_) event.data = masked(event.data, secrets_);
+  for (RunEvent& event : pending_told_) event.data = Json::parse(masked(compact(event.data), secrets_), nullptr, false);
   if (!secrets_.empty() && services_.mask == nullptr)
     return fail(Code::invalid_workflow, "this program can't mask secrets");
   return {};
@@ -395,8 +397,18 @@ void Execution::round() {
   buried_.clear();
   if (finishing_ && saving_ == 0 && !save_waits_ && (change_ == durable_ || memory_only_ || storage_error_)) {
     over_ = true;
+    if (memory_only_) dump_state();
     if (when_ended_) when_ended_();
   }
+}
+
+/// The last rung: what could not be saved is left where the work was done, for a person.
+void Execution::dump_state() {
+  const std::string path = fmt::format("{}/pawl-emergency-{}.json", state_.working_dir, id_.text());
+  const Result<void> written = services_.files.write(path, state_text());
+  whisper("storage_trouble", nullptr,
+          {{"error", written ? fmt::format("the state that could not be saved is in {}", path) : describe(written.error())},
+           {"mode", "emergency dump"}});
 }
 
 void Execution::finish_if_idle() {

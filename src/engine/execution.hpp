@@ -43,6 +43,8 @@ enum class GateAnswer : std::uint8_t { approve, reject, later };
 /// What an execution does when nothing is left but to wait for a person or a signal.
 enum class Waiting : std::uint8_t { leave, stay };
 
+enum class Changes : std::uint8_t { refuse, accept };
+
 /// What executions reach of the world. Outlives them.
 struct ExecutionServices {
   Store& store;
@@ -61,6 +63,7 @@ struct ExecutionServices {
       parse_added = {};
   std::function<std::uint64_t()> resident_bytes = {};  // of this process; may be empty
   Waiting waiting = Waiting::leave;
+  Changes child_changes = Changes::refuse;  // whether children go on with a changed workflow
   std::uint64_t state_bytes_max = 100ULL << 20;
   std::uint32_t parallel_max = 1024;  // attempts at once
 };
@@ -132,6 +135,7 @@ class Execution {
   void finish(RunStatus status, const std::string& error);
   void finish_if_idle();
   void finish_interrupted();
+  void dump_state();
   [[nodiscard]] bool held() const;
   [[nodiscard]] bool busy() const;
   [[nodiscard]] Result<void> make_environment();
@@ -148,6 +152,7 @@ class Execution {
   void enter(Scope& scope);
   void consider(Node& node);
   void consider_all(Scope& scope);
+  void release(Node& node);
   [[nodiscard]] std::optional<std::string> reason_to_skip(Node& node, bool& runs);
   void begin(Node& node);
   void go_on(Node& node);

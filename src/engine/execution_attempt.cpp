@@ -410,6 +410,8 @@ void Execution::attempt_ended(Node& node, Outcome outcome) {
   const std::int64_t took_us = services_.clock.monotonic_us() - node.attempt_began_us;
   const auto took_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(took_us, 0)) / 1000;
   node.record.duration_ms += took_ms;
+  const bool command = std::holds_alternative<RunCommand>(node.step->work);
+  const std::string result_file = command ? file_stem(node) + ".result" : "";
   use_report(node, outcome.report);
   const bool stopped = hold_ == Hold::interrupt || hold_ == Hold::cancel;
   if (!outcome.ok && (stopped || finishing_)) {
@@ -426,6 +428,9 @@ void Execution::attempt_ended(Node& node, Outcome outcome) {
     } else {
       attempt_failed(node, outcome);
     }
+  }
+  if (!result_file.empty()) {
+    when_durable([this, result_file] { services_.files.remove(result_file); });  // what it says is recorded
   }
   while (!ready_.empty() && !held()) {
     Node* next = ready_.front();
@@ -543,8 +548,8 @@ void Execution::harvest(Node& node) {
   touch(node);
 }
 
-/// An item's start is not recorded, so an earlier execution may have made attempts that nobody counted: their
-/// files must not be taken for those of the next one.
+/// Files of attempts that the record does not know must not be taken for those of the next one: an item's start is
+/// not recorded, and a step that is done anew counts from the beginning. Reports lie there only while they are not recorded.
 void Execution::count_forgotten_attempts(Node& node) {
   if (!std::holds_alternative<RunCommand>(node.step->work)) return;
   StepRecord& record = node.record;
@@ -561,7 +566,6 @@ void Execution::drop_files(const Node& node) {
   const std::string stem = file_stem(node);
   if (std::holds_alternative<CallHandler>(node.step->work)) return;
   services_.files.remove(stem + ".input.json");
-  services_.files.remove(stem + ".result");
   for (const char* ending : {".out", ".log"}) {
     if (services_.files.size(stem + ending) == 0) services_.files.remove(stem + ending);
   }

@@ -27,7 +27,11 @@ Result<void> Execution::read_items(MapRun& map, const std::string& path) {
     if (!line) break;
     if (line->find_first_not_of(" \t\r") == std::string::npos) continue;
     const Result<void> checked = check_json(*line, kItemBytesMax);
-    if (!checked) return fail(at(checked.error(), fmt::format("{}:{}", path, count + 1)));
+    if (!checked) {
+      Error error = checked.error();
+      error.where = fmt::format("{}, item {}", path, count + 1);
+      return fail(error);
+    }
     hash = to_hex(sha256(hash, *line));
     ++count;
   }
@@ -262,8 +266,12 @@ void Execution::map_items_done(Node& node) {
   const MapProgress& progress = *node.record.map;
   tell("map_completed", &node, {{"total", run.total}, {"failed", progress.failed.count()}});
   persist(Kind::step_complete, Reason::after_step, &node);
-  if (!run.map->reduce) return complete(node);
-  // The results are read from events, so they must be there.
+  // The results are read from events, so these must be there before anyone asks for them.
+  if (!run.map->reduce) {
+    return when_durable([this, &node] {
+      if (!node.settled) complete(node);
+    });
+  }
   when_durable([this, &node] { begin_reduce(node); });
 }
 

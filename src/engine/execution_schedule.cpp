@@ -63,10 +63,30 @@ void Execution::enter(Scope& scope) {
     if (!kept) continue;
     node->settled = true;
     --scope.unsettled;
-    for (const std::size_t dependent : node->dependents) --scope.nodes[dependent]->blockers;
+  }
+  for (const auto& node : scope.nodes) {
+    if (node->settled && node->step->after.empty()) release(*node);
   }
   consider_all(scope);
   check_scope(scope);
+}
+
+/// Lets go of what comes after a settled step. What was settled by an earlier execution lets go in its turn, but only
+/// when everything before it is settled as well: a reopened map holds back all that is not done behind it.
+void Execution::release(Node& first) {
+  Scope& scope = *first.scope;
+  std::vector<Node*> released{&first};
+  std::vector<Node*> startable;
+  while (!released.empty()) {
+    const Node& node = *released.back();
+    released.pop_back();
+    for (const std::size_t dependent : node.dependents) {
+      Node& next = *scope.nodes[dependent];
+      if (--next.blockers > 0) continue;
+      (next.settled ? released : startable).push_back(&next);
+    }
+  }
+  for (Node* node : startable) consider(*node);
 }
 
 void Execution::consider_all(Scope& scope) {
@@ -141,13 +161,13 @@ void Execution::begin(Node& node) {
   const bool again = before != StepStatus::pending;
   if (node.record.started.us == 0) node.record.started = now();
   if (before == StepStatus::failed || before == StepStatus::interrupted || before == StepStatus::cancelled) {
-    node.record.error.clear();
+    if (node.record.reason != "rejected") node.record.error.clear();
     node.retries_items = before == StepStatus::failed;
     node.record.reason = node.record.reason == "rejected" ? node.record.reason : "";
     node.record.retryable = true;
   }
   if (before == StepStatus::running || before == StepStatus::interrupted) harvest(node);
-  if (node.scope->is_item) count_forgotten_attempts(node);
+  count_forgotten_attempts(node);
   const bool was_at_breakpoint = before == StepStatus::waiting && node.record.reason == kBreakpoint;
   if (node.step->breakpoint == Breakpoint::before && before == StepStatus::pending && !node.scope->is_item) return stop_at(node);
   if (was_at_breakpoint) node.record.reason.clear();
@@ -236,9 +256,7 @@ void Execution::settle(Node& node, StepStatus status) {
   // The end of a stage has a checkpoint of its own, so that it can be found by the stage's name.
   const bool apart = &scope == top_.get() && note_layers(node);
   const auto go_on = [this, &node, &scope] {
-    for (const std::size_t dependent : node.dependents) {
-      if (--scope.nodes[dependent]->blockers == 0) consider(*scope.nodes[dependent]);
-    }
+    release(node);
     check_scope(scope);
   };
   if (apart) {
@@ -492,7 +510,7 @@ void Execution::add_steps(Node& node, const Json& steps) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (const std::size_t before : all[i].after) {
       top_->nodes[before]->dependents.push_back(i);
-      if (!top_->nodes[before]->settled) ++top_->nodes[i]->blockers;
+      if (!top_->nodes[before]->settled) ++top_->nodes[i]->blockers;  // settled ones were released before
     }
   }
   tell("steps_added", &node, {{"steps", steps}});

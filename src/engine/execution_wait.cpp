@@ -36,7 +36,7 @@ void Execution::begin_gate(Node& node) {
   std::string prompt;
   const Result<std::string> binding = gate_binding(node, prompt);
   if (!binding) return settle_failed(node, binding.error().message, false);
-  if (record.reason == "rejected") return settle_failed(node, "rejected", false);
+  if (record.reason == "rejected") return settle_failed(node, record.error.empty() ? "rejected" : record.error, false);
   const bool fresh = record.status != StepStatus::waiting || record.binding != *binding;
   record.status = StepStatus::waiting;
   record.binding = *binding;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "engine/environment_entries.hpp"
 #include "engine/resume_facts.hpp"
 
 namespace pawl {
@@ -49,6 +50,20 @@ Json folder_facts(const ExecutionServices& services, const Workflow& workflow, c
   return facts;
 }
 
+/// Variables are kept as they are, so a secret must not be one.
+Result<void> refuse_secrets(const ExecutionServices& services, const Workflow& workflow, const Json& vars) {
+  for (const std::string& name : workflow.secrets) {
+    const std::string* entry = find_entry(services.environment, name);
+    const std::string secret = entry == nullptr ? std::string() : std::string(entry_value(*entry));
+    for (const auto& [variable, value] : vars.items()) {
+      if (secret.empty() || text_of(value).find(secret) == std::string::npos) continue;
+      return fail(Error{Code::invalid_variable, fmt::format("the variable '{}' holds the secret '{}', and variables are kept in the store", variable, name), {},
+                        fmt::format("leave it out: steps find ${} in their environment", name), 0});
+    }
+  }
+  return {};
+}
+
 Result<RunOptions> options_of(const Workflow& workflow, const std::string& session) {
   RunOptions options;
   options.workflow = workflow.file.empty() ? workflow.name : workflow.file;
@@ -84,6 +99,7 @@ Result<Json> resolve_vars(const Workflow& workflow, const Json& given) {
 Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run) {
   const Workflow& workflow = *run.workflow;
   PAWL_TRY_ASSIGN(Json vars, resolve_vars(workflow, run.vars));
+  PAWL_TRY(refuse_secrets(services, workflow, vars));
   const Result<RunInfo> known = services.store.run(run.id);
   if (known) {
     return fail(Error{Code::run_exists, fmt::format("run '{}' exists already", run.id.text()), {},
@@ -272,6 +288,7 @@ Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& o
   if (!of.child_run.empty()) {
     PAWL_TRY_ASSIGN(const RunId known, RunId::parse(of.child_run));
     ResumeRequest request{.id = known};
+    request.changes = services.child_changes;
     Result<Resumption> resumed = open_resume(services, request);
     if (resumed) return std::move(resumed->run);
     if (resumed.error().code != Code::run_not_found) return fail(resumed.error());

@@ -21,7 +21,6 @@ struct NewRun {
 /// `run_exists` where it does.
 [[nodiscard]] Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run);
 
-enum class Changes : std::uint8_t { refuse, accept };
 
 struct ResumeRequest {
   RunId id;

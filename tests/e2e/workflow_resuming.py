@@ -141,6 +141,64 @@ def a_resume_says_what_was_not_spent_again(case):
     holds(case.pawl("resume", "r", status=0).stdout, "1 step", "2.50 USD", "not spent again")
 
 
+def a_step_that_is_done_anew_has_only_its_own_output(case):
+    case.run("steps:\n- {id: one, run: echo one, capture: o}\n- {id: two, run: 'echo ${o}; [ -e go ]'}\n", status=1)
+    case.write("workflow.yaml", "steps:\n- {id: one, run: echo ONE, capture: o}\n- {id: two, run: 'echo ${o}; [ -e go ]'}\n")
+    case.write("go", "")
+    case.pawl("resume", "r", "--accept-changes", status=0)
+    equal(case.output("one"), "ONE")
+
+
+def a_retried_item_holds_back_what_is_not_done_behind_its_map(case):
+    case.run("""
+      steps:
+      - {id: m, map: {items: [1, 2, 3], on_item_failure: dlq}, steps: [{id: s, run: '[ ${item} != 2 ] || [ -e go ]; echo m >> log'}], reduce: {run: 'echo ${map.failed}', capture: {format: text}}}
+      - {id: mid, run: 'true'}
+      - {id: use, run: 'echo use >> log; [ -e go ]'}
+      - {id: pub, run: 'echo pub ${steps.m.output} >> log'}
+    """, status=1)
+    case.write("go", "")
+    case.pawl("dlq", "retry", "r", status=0)
+    equal(case.log(), ["m", "m", "use", "m", "use", "pub 0"])
+
+
+def costs_of_failed_items_are_counted_once(case):
+    case.run("""
+      steps:
+      - {id: m, map: {items: [1, 2], on_item_failure: dlq}, steps: [{id: s, run: 'echo "{\\"tokens\\": 10}" >> $PAWL_RESULT; [ ${item} = 1 ] || [ -e go ]'}]}
+    """)
+    equal(case.state()["usage"]["tokens"], 20)
+    case.write("go", "")
+    case.pawl("dlq", "retry", "r", status=0)
+    equal(case.state()["usage"]["tokens"], 30)
+
+
+def an_approval_after_a_map_binds_to_its_results(case):
+    case.run("steps:\n- {id: m, map: {items: [1, 2]}, steps: [{id: s, run: 'true'}]}\n- {id: g, approve: 'Go?'}\n", status=3)
+    case.pawl("approve", "r", status=0)
+    case.pawl("resume", "r", status=0)
+
+
+def saving_into_a_workflows_run_is_refused(case):
+    case.run("steps:\n- {id: g, approve: 'Go?'}\n", status=3)
+    holds(case.pawl("save", "r", stdin="{}", status=4).stderr, "workflow")
+    case.pawl("approve", "r", status=0)
+    case.pawl("resume", "r", status=0)
+
+
+def a_secret_in_a_variable_is_refused(case):
+    done = case.run("secrets: [TOKEN]\nvars: {who: null}\nsteps:\n- {id: a, run: 'true'}\n", "--var", "who=hush-hush-7", env={"TOKEN": "hush-hush-7"}, status=2)
+    assert "hush-hush-7" not in done.stdout + done.stderr
+
+
+def changes_are_accepted_for_children_too(case):
+    case.write("child.yaml", "steps:\n- {id: s, run: 'false'}\n")
+    case.run("steps:\n- {id: c, workflow: child.yaml}\n", status=1)
+    case.write("child.yaml", "steps:\n- {id: s, run: 'true'}\n")
+    case.pawl("resume", "r", status=1)
+    case.pawl("resume", "r", "--accept-changes", status=0)
+
+
 def a_completed_run_is_not_resumed(case):
     case.run("steps:\n- {id: a, run: 'true'}\n")
     holds(case.pawl("resume", "r", status=4).stderr, "completed")
