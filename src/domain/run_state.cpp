@@ -100,7 +100,8 @@ Usage Usage::until(const Usage& later) const {
 
 Json StepRecord::to_json() const {
   Json out = {{"status", to_text(status)}};
-  put(out, "attempts", attempts);
+  const bool plain = status == StepStatus::completed && attempts == 1;  // most are: left out
+  if (!plain && (attempts != 0 || status == StepStatus::completed)) out["attempts"] = attempts;
   if (starts != attempts) out["starts"] = starts;
   if (spent != attempts) out["spent"] = spent;
   if (!output.is_null()) out["output"] = output;
@@ -108,12 +109,13 @@ Json StepRecord::to_json() const {
   put(out, "error", error);
   if (exit_code != 0) out["exit_code"] = exit_code;
   if (!retryable) out["retryable"] = false;
-  put(out, "started", started);
-  put(out, "ended", ended);
+  // A settled step's start is its end less its time, but for those that waited between attempts.
+  if (!plain) put(out, "started", started);
+  if (ended.us != 0) out["ended_ms"] = ended.us / 1000;
   put(out, "ms", duration_ms);
   if (confidence) out["confidence"] = *confidence;
   put(out, "reason", reason);
-  put(out, "definition", definition);
+  put(out, "def", definition);
   put(out, "due", due);
   put(out, "binding", binding);
   if (!partial.is_null()) out["partial"] = partial;
@@ -129,7 +131,7 @@ Result<StepRecord> StepRecord::from_json(const Json& value) {
   if (!parsed) return fail(Code::state_reconstruction_failed, "a step's record can't be read");
   StepRecord record;
   record.status = *parsed;
-  record.attempts = static_cast<std::uint32_t>(number_at(value, "attempts"));
+  record.attempts = record.status == StepStatus::completed && !value.contains("attempts") ? 1 : static_cast<std::uint32_t>(number_at(value, "attempts"));
   record.starts = value.contains("starts") ? static_cast<std::uint32_t>(number_at(value, "starts")) : record.attempts;
   record.spent = value.contains("spent") ? static_cast<std::uint32_t>(number_at(value, "spent")) : record.attempts;
   record.output = value_at(value, "output");
@@ -138,13 +140,14 @@ Result<StepRecord> StepRecord::from_json(const Json& value) {
   if (const auto code = value.find("exit_code"); code != value.end() && code->is_number_integer())
     record.exit_code = code->get<int>();
   record.retryable = value_at(value, "retryable") != Json(false);
-  record.started = time_at(value, "started");
-  record.ended = time_at(value, "ended");
   record.duration_ms = number_at(value, "ms");
+  record.ended = Timestamp{static_cast<std::int64_t>(number_at(value, "ended_ms")) * 1000};
+  record.started = value.contains("started") ? time_at(value, "started")
+                                             : Timestamp{record.ended.us - static_cast<std::int64_t>(record.duration_ms) * 1000};
   if (const auto found = value.find("confidence"); found != value.end() && found->is_number())
     record.confidence = found->get<double>();
   record.reason = text_at(value, "reason");
-  record.definition = text_at(value, "definition");
+  record.definition = text_at(value, "def");
   record.due = time_at(value, "due");
   record.binding = text_at(value, "binding");
   record.partial = value_at(value, "partial");

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint32_t kSaveTriesMax = 6;
 constexpr std::size_t kPendingEventsMax = 50'000;
+constexpr std::int64_t kCompany_us = 5'000;
 constexpr std::int64_t kMemoryCheck_us = 500'000;
 
 /// Where several things share a checkpoint, the one that says most gives it its kind.
@@ -161,6 +162,21 @@ std::vector<std::pair<std::string, StepRecord>> Execution::records() const {
 void Execution::save_if_needed() {
   if (saving_ != 0 || save_waits_ || over_ || memory_only_) return;
   if (change_ == durable_ && pending_.empty() && !force_save_) return;
+  // Where nothing waits for it but the results of items, they share a save: a crash then repeats what ended in
+  // the last moment, as it would repeat what was still running.
+  const bool company = launches_.empty() && attempts_running_ > 0 && durable_ > 0 && !force_save_ && !finishing_ && hold_ == Hold::none;
+  if (!company) return save_now();
+  if (save_delayed_) return;
+  save_delayed_ = true;
+  loop_.after(kCompany_us, [this, alive = alive_] {
+    if (!*alive || !save_delayed_) return;
+    save_delayed_ = false;
+    if (saving_ == 0 && !save_waits_ && !over_ && !memory_only_) save_now();
+  });
+}
+
+void Execution::save_now() {
+  save_delayed_ = false;
   SaveDraft draft;
   draft.state = state_text();
   SaveRequest& request = draft.request;

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -126,6 +127,7 @@ class Execution {
   void persist(Kind kind, Reason reason, const Node* node);
   void touch(Node& node);
   void save_if_needed();
+  void save_now();
   void saved(Result<Saved> result);
   void save_failed(Error error);
   void retry_save();
@@ -262,6 +264,7 @@ class Execution {
   std::unique_ptr<Scope> top_;
   std::unique_ptr<Scope> after_failure_;  // the workflow's on_failure
   std::vector<std::unique_ptr<Scope>> buried_;
+  std::set<std::string> folders_made_;  // for logs
   std::deque<Steps> added_steps_;  // what steps have added; nodes point into it
 
   // What is to be saved.
@@ -282,6 +285,7 @@ class Execution {
   std::deque<std::pair<std::uint64_t, std::function<void()>>> launches_;  // by the change they wait for
   std::uint32_t save_failures_ = 0;
   bool save_waits_ = false;  // for its next try
+  bool save_delayed_ = false;  // results of items wait for company
   bool memory_only_ = false; // the workflow chose to go on without storage
   std::optional<Error> storage_error_;
   std::optional<Error> refusal_;  // why it must not go on, where that has a code of its own

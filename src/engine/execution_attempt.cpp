@@ -143,7 +143,11 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
   const auto& command = std::get<RunCommand>(node.step->work);
   const NodeNames names(*this, *node.scope, &node);
   const std::string stem = file_stem(node);
-  PAWL_TRY(services_.files.make_folder(services_.files.absolute("..", stem)));
+  const std::string folder = stem.substr(0, stem.rfind('/'));
+  if (!folders_made_.contains(folder)) {
+    PAWL_TRY(services_.files.make_folder(folder));
+    folders_made_.insert(folder);
+  }
   PAWL_TRY_ASSIGN(std::vector<std::string> entries, step_environment(node, names));
   Json arguments = Json::array();
   for (std::size_t i = 0; i < command.command.arguments.size(); ++i) {
@@ -178,13 +182,13 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
   const std::string tree = worktree_of(node);
   spec.working_dir = tree.empty() ? state_.working_dir : tree;
   if (node.step->working_dir) {
-    PAWL_TRY_ASSIGN(const std::string folder, node.step->working_dir->render(names));
-    spec.working_dir = services_.files.absolute(folder, spec.working_dir);
+    PAWL_TRY_ASSIGN(const std::string place, node.step->working_dir->render(names));
+    spec.working_dir = services_.files.absolute(place, spec.working_dir);
   }
   if (command.shell == Shell::bash) {
     spec.argv = {"bash", "-eo", "pipefail", "-c", command.command.script};
   } else {
-    spec.argv = {"sh", "-e", "-c", command.command.script};
+    spec.argv = {"/bin/sh", "-e", "-c", command.command.script};  // POSIX has it there: no search through PATH
   }
   spec.stderr_path = stem + ".log";
   spec.stdout_path = node.step->capture.format == CaptureFormat::none ? stem + ".log" : stem + ".out";
@@ -554,7 +558,8 @@ void Execution::count_forgotten_attempts(Node& node) {
   if (!std::holds_alternative<RunCommand>(node.step->work)) return;
   StepRecord& record = node.record;
   ++record.starts;
-  while (services_.files.exists(file_stem(node) + ".log") || services_.files.exists(file_stem(node) + ".out")) {
+  const char* ending = node.step->capture.format == CaptureFormat::none ? ".log" : ".out";
+  while (services_.files.exists(file_stem(node) + ending)) {
     harvest(node);
     ++record.starts;
   }
@@ -566,8 +571,10 @@ void Execution::drop_files(const Node& node) {
   const std::string stem = file_stem(node);
   if (std::holds_alternative<CallHandler>(node.step->work)) return;
   services_.files.remove(stem + ".input.json");
-  for (const char* ending : {".out", ".log"}) {
+  const bool captures = node.step->capture.format != CaptureFormat::none;
+  for (const char* ending : {".log", ".out"}) {
     if (services_.files.size(stem + ending) == 0) services_.files.remove(stem + ending);
+    if (!captures) break;
   }
 }
 

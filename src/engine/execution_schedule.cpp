@@ -216,7 +216,7 @@ void Execution::settle(Node& node, StepStatus status) {
   StepRecord& record = node.record;
   record.status = status;
   record.ended = now();
-  record.definition = node.step->definition_hash.substr(0, 16);
+  record.definition = node.step->definition_hash.substr(0, 8);
   if (status == StepStatus::completed) record.partial = Json();
   node.settled = true;
   node.active = false;
