@@ -1,0 +1,178 @@
+// Launching attempts: the environment, inputs and outputs of commands, and calls of handlers.
+#include "codec/json_check.hpp"
+#include "engine/environment_entries.hpp"
+#include "engine/execution_parts.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t kVariableBytesMax = 128U << 10;  // of one string in an environment (the kernel's MAX_ARG_STRLEN)
+
+}  // namespace
+
+Result<std::vector<std::string>> Execution::step_environment(const Node& node, const NodeNames& names) {
+  std::vector<std::string> entries = environment();
+  for (const std::string& file : node.step->env_files) {
+    PAWL_TRY_ASSIGN(const std::string text, services_.files.read(services_.files.absolute(file, state_.working_dir), 1 << 20));
+    for (std::string& entry : parse_env_file(text)) set_entry(entries, std::move(entry));
+  }
+  for (const auto& [name, value] : node.step->env) {
+    PAWL_TRY_ASSIGN(const std::string text, value.render(names));
+    set_entry(entries, name + "=" + text);
+  }
+  return entries;
+}
+
+Result<void> Execution::write_input(const Node& node, const NodeNames& names, const Json& arguments) {
+  Json input = {{"run", id_.text()}, {"step", node.path}, {"vars", state_.vars}, {"arguments", arguments}};
+  for (const char* name : {"item", "index", "loop", "map"}) {
+    const Result<Json> value = names.find(std::vector<PathPart>{PathPart(std::string(name))});
+    if (value) input[name] = *value;
+  }
+  Json& steps = input["steps"] = Json::object();
+  for (const std::size_t before : node.step->after) {
+    const Node& other = *node.scope->nodes[before];
+    PAWL_TRY_ASSIGN(Json output, output_of(other));
+    steps[other.step->id] = {{"status", to_text(other.record.status)}, {"output", std::move(output)}};
+  }
+  return services_.files.write(file_stem(node) + ".input.json", compact(input));
+}
+
+Result<ProcessSpec> Execution::command_spec(Node& node) {
+  const auto& command = std::get<RunCommand>(node.step->work);
+  const NodeNames names(*this, *node.scope, &node);
+  const std::string stem = file_stem(node);
+  const std::string folder = stem.substr(0, stem.rfind('/'));
+  if (!folders_made_.contains(folder)) {
+    PAWL_TRY(services_.files.make_folder(folder));
+    folders_made_.insert(folder);
+  }
+  PAWL_TRY_ASSIGN(std::vector<std::string> entries, step_environment(node, names));
+  Json arguments = Json::array();
+  for (std::size_t i = 0; i < command.command.arguments.size(); ++i) {
+    PAWL_TRY_ASSIGN(Json value, command.command.arguments[i].evaluate(names));
+    std::string text = text_of(value);
+    if (text.find('\0') != std::string::npos)
+      return fail(Code::invalid_command, "the value of ${{{}}} has a NUL character, which no environment can hold", command.command.arguments[i].text());
+    set_entry(entries, fmt::format("PAWL_ARG_{}={}", i + 1, text));
+    arguments.push_back(std::move(value));
+  }
+  set_entry(entries, "PAWL_RUN=" + id_.text());
+  set_entry(entries, "PAWL_RUN_UUID=" + uuid_.text());
+  set_entry(entries, "PAWL_STEP=" + node.path);
+  set_entry(entries, fmt::format("PAWL_ATTEMPT={}", node.record.attempts + 1));
+  set_entry(entries, fmt::format("PAWL_ATTEMPT_ID={}#{}", idempotency_key(node), node.record.starts));
+  set_entry(entries, "PAWL_IDEMPOTENCY_KEY=" + idempotency_key(node));
+  set_entry(entries, "PAWL_RESULT=" + stem + ".result");
+  set_entry(entries, "PAWL_INPUT=" + stem + ".input.json");
+  set_entry(entries, "PAWL_STORE=" + services_.store_uri);
+  set_entry(entries, "PAWL_PREVIOUS=" + (node.record.partial.is_null() ? std::string() : compact(node.record.partial)));
+  if (node.scope->is_reduce) set_entry(entries, "PAWL_ITEMS=" + logs_ + "/" + node.scope->owner->path + ".items.jsonl");
+  for (const std::string& entry : entries) {
+    if (entry.size() < kVariableBytesMax) continue;
+    return fail(Error{Code::value_too_large,
+                      fmt::format("'{}' has {} bytes, and one environment variable can't hold more than {}",
+                                  entry.substr(0, entry.find('=')), entry.size(), kVariableBytesMax - 1), {},
+                      "read it from the JSON file $PAWL_INPUT instead", 0});
+  }
+  PAWL_TRY(write_input(node, names, arguments));
+  ProcessSpec spec;
+  spec.environment = std::move(entries);
+  const std::string tree = worktree_of(node);
+  spec.working_dir = tree.empty() ? state_.working_dir : tree;
+  if (node.step->working_dir) {
+    PAWL_TRY_ASSIGN(const std::string place, node.step->working_dir->render(names));
+    spec.working_dir = services_.files.absolute(place, spec.working_dir);
+  }
+  if (command.shell == Shell::bash) {
+    spec.argv = {"bash", "-eo", "pipefail", "-c", command.command.script};
+  } else {
+    spec.argv = {"/bin/sh", "-e", "-c", command.command.script};  // POSIX has it there: no search through PATH
+  }
+  spec.stderr_path = stem + ".log";
+  spec.stdout_path = node.step->capture.format == CaptureFormat::none ? stem + ".log" : stem + ".out";
+  if (secrets_.empty()) return spec;
+  const bool one_file = spec.stdout_path == spec.stderr_path;
+  PAWL_TRY_ASSIGN(spec.stderr_path, services_.mask->open(spec.stderr_path, secrets_));
+  if (one_file) {
+    spec.stdout_path = spec.stderr_path;
+  } else {
+    PAWL_TRY_ASSIGN(spec.stdout_path, services_.mask->open(spec.stdout_path, secrets_));
+  }
+  return spec;
+}
+
+void Execution::launch_command(Node& node) {
+  Result<ProcessSpec> spec = command_spec(node);
+  if (!spec) {
+    Outcome outcome;
+    outcome.error = spec.error().message + (spec.error().hint.empty() ? "" : "; " + spec.error().hint);
+    outcome.retryable = false;
+    --attempts_running_;
+    return attempt_ended(node, std::move(outcome));
+  }
+  node.process = loop_.start_process(*spec, [this, alive = alive_, &node](const ProcessEnd& end) {
+    if (*alive) process_ended(node, end);
+  });
+  arm_timeouts(node);
+}
+
+void Execution::launch_handler(Node& node) {
+  const auto& call = std::get<CallHandler>(node.step->work);
+  const NodeNames names(*this, *node.scope, &node);
+  Result<Handler> handler = services_.handlers.get(call.name);
+  Result<Json> with = call.with.evaluate(names);
+  if (!handler || !with) {
+    Outcome outcome;
+    outcome.error = !handler ? handler.error().message : with.error().message;
+    outcome.retryable = false;
+    --attempts_running_;
+    return attempt_ended(node, std::move(outcome));
+  }
+  HandlerCall given{.run = id_.text(), .step = node.path, .idempotency_key = idempotency_key(node),
+                    .attempt = node.record.attempts + 1, .input = compact(*with)};
+  if (node.scope->is_item) {
+    given.item = compact(node.scope->item);
+    given.index = node.scope->item_index;
+  }
+  given.previous = compact(node.record.partial);
+  node.in_handler = true;
+  arm_timeouts(node);
+  loop_.start_work([this, alive = alive_, &node, handler = std::move(*handler), given = std::move(given)]() -> EventLoop::Task {
+    Outcome outcome;
+    try {
+      Result<HandlerResult> result = handler(given);
+      outcome.ok = result.has_value();
+      if (!result) {
+        outcome.error = describe(result.error());
+        const int status = exit_status(result.error().code);
+        outcome.retryable = status != 2 && status != 4;
+      } else if (const Result<void> checked = check_json(result->output, 8ULL << 20); !checked) {
+        outcome.ok = false;
+        outcome.error = fmt::format("the handler's output is not JSON: {}", checked.error().message);
+      } else {
+        outcome.output = Json::parse(result->output, nullptr, false);
+        std::string lines;
+        for (const std::string& line : result->report) lines += line + "\n";
+        if (!lines.empty()) outcome.report = parse_report(lines, LastLine::finished);
+      }
+    } catch (const std::exception& error) {
+      outcome.error = fmt::format("the handler threw: {}", error.what());
+    } catch (...) {
+      outcome.error = "the handler threw something";
+    }
+    return [this, alive, &node, outcome = std::make_shared<Outcome>(std::move(outcome))] {
+      if (!*alive) return;
+      node.in_handler = false;
+      --attempts_running_;
+      loop_.cancel(node.timeout);
+      if (!node.killed.empty() && hold_ == Hold::none && outcome->ok) {
+        outcome->ok = false;
+        outcome->error = node.killed;
+      }
+      attempt_ended(node, std::move(*outcome));
+    };
+  });
+}
+
+}  // namespace pawl
