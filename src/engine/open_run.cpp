@@ -259,7 +259,8 @@ Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRe
   state.automatic_resumes = request.by == ResumedBy::automatic ? state.automatic_resumes + 1 : 0;
   if (!request.budget.is_null()) state.budget = request.budget;
   for (auto& [path, record] : state.steps) {
-    if (request.by == ResumedBy::person) record.spent = 0;  // a fresh budget of attempts
+    // A fresh budget of attempts for what is not done.
+    if (request.by == ResumedBy::person && record.status != StepStatus::completed) record.spent = 0;
   }
   const RunStatus before = state.status;
   // What was done about a failure is done again if it fails again.
