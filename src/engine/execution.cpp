@@ -188,6 +188,7 @@ void Execution::save_now() {
   request.duplicates = force_save_ ? Duplicates::write : Duplicates::answer;
   request.events = std::exchange(pending_, {});
   saving_told_ = std::exchange(pending_told_, {});
+  saving_files_ = std::exchange(used_files_, {});
   saving_ = std::max<std::uint64_t>(change_, 1);
   change_ = saving_;
   kind_ = Kind::manual;
@@ -212,6 +213,8 @@ void Execution::saved(Result<Saved> result) {
     for (const RunEvent& event : saving_told_) services_.observer->on_event(event);
   }
   saving_told_.clear();
+  for (const std::string& file : saving_files_) services_.files.remove(file);
+  saving_files_.clear();
   if (top_) {
     std::vector<Node*> maps;  // starting items changes what is walked over
     for_each_node(*top_, [&](Node& node) {

@@ -285,6 +285,8 @@ class Execution {
   std::deque<std::pair<std::uint64_t, std::function<void()>>> launches_;  // by the change they wait for
   std::uint32_t save_failures_ = 0;
   bool save_waits_ = false;  // for its next try
+  std::vector<std::string> used_files_;    // reports that the next save records
+  std::vector<std::string> saving_files_;  // those of the save that is on its way
   bool save_delayed_ = false;  // results of items wait for company
   bool memory_only_ = false; // the workflow chose to go on without storage
   std::optional<Error> storage_error_;

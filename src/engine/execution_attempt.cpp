@@ -199,7 +199,8 @@ Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
   Outcome outcome;
   const std::string stem = file_stem(node);
   outcome.memory_peak_bytes = end.memory_peak_bytes;
-  if (services_.files.exists(stem + ".result")) {
+  outcome.reported = services_.files.exists(stem + ".result");
+  if (outcome.reported) {
     const Result<std::string> text = services_.files.read(stem + ".result", kResultBytesMax);
     if (text) {
       outcome.report = parse_report(masked(*text, secrets_), end.how == ProcessEnd::How::exited ? LastLine::finished : LastLine::may_be_cut);
@@ -248,8 +249,7 @@ void Execution::attempt_ended(Node& node, Outcome outcome) {
   const std::int64_t took_us = services_.clock.monotonic_us() - node.attempt_began_us;
   const auto took_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(took_us, 0)) / 1000;
   node.record.duration_ms += took_ms;
-  const bool command = std::holds_alternative<RunCommand>(node.step->work);
-  const std::string result_file = command ? file_stem(node) + ".result" : "";
+  const std::string result_file = outcome.reported ? file_stem(node) + ".result" : "";
   use_report(node, outcome.report);
   const bool stopped = hold_ == Hold::interrupt || hold_ == Hold::cancel;
   if (!outcome.ok && (stopped || finishing_)) {
@@ -267,9 +267,7 @@ void Execution::attempt_ended(Node& node, Outcome outcome) {
       attempt_failed(node, outcome);
     }
   }
-  if (!result_file.empty()) {
-    when_durable([this, result_file] { services_.files.remove(result_file); });  // what it says is recorded
-  }
+  if (!result_file.empty()) used_files_.push_back(result_file);  // removed when what it says is durable
   while (!ready_.empty() && !held()) {
     Node* next = ready_.front();
     const std::size_t waiting = ready_.size();

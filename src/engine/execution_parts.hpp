@@ -16,6 +16,7 @@ struct Execution::Outcome {
   int exit_code = 0;
   std::optional<Json> output;
   StepReport report;
+  bool reported = false;  // through a file, which is there still
   std::uint64_t memory_peak_bytes = 0;
 };
 
