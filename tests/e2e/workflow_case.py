@@ -14,6 +14,7 @@ class Case:
         self.program = program
         self.env = {**os.environ, "PAWL_STORE": os.path.join(folder, "store")}
         self.env.pop("PAWL_RUN", None)
+        self.started = []
 
     def write(self, name, text):
         path = os.path.join(self.folder, name)
@@ -33,7 +34,15 @@ class Case:
         return done
 
     def start(self, *args):
-        return subprocess.Popen([self.program, *args], cwd=self.folder, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.started.append(subprocess.Popen([self.program, *args], cwd=self.folder, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        return self.started[-1]
+
+    def end(self):
+        """Ends what a failed test has left running."""
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
 
     def run(self, text, *args, status=0, **kwargs):
         self.write("workflow.yaml", text)
@@ -91,10 +100,12 @@ def run_tests(tests):
     failed = []
     for name in wanted:
         with tempfile.TemporaryDirectory(prefix="pawl-case-") as folder:
+            case = Case(folder, program)
             try:
-                known[name](Case(folder, program))
+                known[name](case)
             except Exception as error:
                 failed.append(name)
                 print(f"FAILED {name}: {type(error).__name__}: {error}\n", flush=True)
+            case.end()
     print(f"{len(wanted) - len(failed)} passed, {len(failed)} failed")
     sys.exit(1 if failed else 0)
