@@ -7,6 +7,7 @@
 #include "domain/retry_policy.hpp"
 #include "engine/environment_entries.hpp"
 #include "engine/execution_parts.hpp"
+#include "engine/state_edit.hpp"
 
 namespace pawl {
 namespace {
@@ -32,15 +33,6 @@ int weight(Kind kind) {
     case Kind::workflow_complete: return 10;
   }
   return 0;
-}
-
-Status checkpoint_status(RunStatus status) {
-  switch (status) {
-    case RunStatus::completed: return Status::completed;
-    case RunStatus::failed:
-    case RunStatus::cancelled: return Status::failed;
-    default: return Status::active;
-  }
 }
 
 }  // namespace

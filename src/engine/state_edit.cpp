@@ -4,8 +4,6 @@
 #include "engine/save.hpp"
 
 namespace pawl {
-namespace {
-
 Status checkpoint_status(RunStatus status) {
   switch (status) {
     case RunStatus::completed: return Status::completed;
@@ -14,8 +12,6 @@ Status checkpoint_status(RunStatus status) {
     default: return Status::active;
   }
 }
-
-}  // namespace
 
 Result<StateEdit> StateEdit::open(Store& store, const RunId& id) {
   // First without the lock: opening a run that is not there would begin one.

@@ -6,6 +6,9 @@
 
 namespace pawl {
 
+/// The status of a checkpoint that is made while a run has this one.
+[[nodiscard]] Status checkpoint_status(RunStatus status);
+
 /// Holds the run while it lives, so that nobody executes it meanwhile.
 class StateEdit {
  public:
