@@ -1,6 +1,7 @@
 #include "engine/event_loop.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace pawl {
 namespace {
@@ -15,7 +16,7 @@ constexpr std::int64_t kLook_us = 2'000;
 EventLoop::EventLoop(Clock& clock, ProcessRunner* processes) : clock_(clock), processes_(processes) {
   if (processes_ == nullptr) return;
   processes_->on_ended([this](ProcessRunner::Number number, const ProcessEnd& end) {
-    post([this, number, end] {
+    ended_.emplace_back([this, number, end] {
       const auto found = processes_running_.find(number);
       if (found == processes_running_.end()) return;
       const Ended ended = std::move(found->second);
@@ -27,7 +28,7 @@ EventLoop::EventLoop(Clock& clock, ProcessRunner* processes) : clock_(clock), pr
 }
 
 EventLoop::~EventLoop() {
-  if (processes_ != nullptr) processes_->on_ended([](ProcessRunner::Number, const ProcessEnd&) {});
+  if (processes_ != nullptr) processes_->on_ended({});
   {
     const Lock lock(mutex_);
     stopping_ = true;
@@ -38,11 +39,18 @@ EventLoop::~EventLoop() {
 }
 
 void EventLoop::post(Task task) {
-  {
-    const Lock lock(mutex_);
-    tasks_.push_back(std::move(task));
+  const Lock lock(mutex_);
+  tasks_.push_back(std::move(task));
+  wake_up();
+}
+
+void EventLoop::wake_up() {
+  if (!std::exchange(sleeps_, false)) return;
+  if (processes_ != nullptr) {
+    processes_->wake();
+  } else {
+    wake_.notify_one();
   }
-  wake_.notify_one();
 }
 
 EventLoop::TimerId EventLoop::after(std::int64_t delay_us, Task task) {
@@ -113,15 +121,27 @@ void EventLoop::work() {
       --running_;
       then();
     });
-    if (!quick || work_.empty()) wake_.notify_one();
+    if (!quick || work_.empty()) wake_up();
   }
 }
 
 std::vector<EventLoop::Task> EventLoop::wait(std::int64_t wait_us) {
   Lock lock(mutex_);
   if (!work_.empty()) wait_us = std::min(wait_us, kLook_us);
-  if (tasks_.empty() && wait_us > 0) wake_.wait_us(lock, wait_us);
-  return std::exchange(tasks_, {});
+  if (tasks_.empty() && wait_us > 0) {
+    sleeps_ = true;
+    if (processes_ != nullptr) {
+      lock.unlock();
+      processes_->wait(wait_us);
+      lock.lock();
+    } else {
+      wake_.wait_us(lock, wait_us);
+    }
+    sleeps_ = false;
+  }
+  std::vector<Task> tasks = std::exchange(ended_, {});
+  std::ranges::move(std::exchange(tasks_, {}), std::back_inserter(tasks));
+  return tasks;
 }
 
 std::int64_t EventLoop::next_wait_us() {

@@ -58,6 +58,7 @@ class EventLoop {
     Timestamp wall;
     Task task;
   };
+  void wake_up() PAWL_REQUIRES(mutex_);
   std::vector<Task> wait(std::int64_t wait_us);
   void run_due();
   [[nodiscard]] std::int64_t next_wait_us();
@@ -70,12 +71,14 @@ class EventLoop {
   Mutex mutex_;
   Condition wake_;
   std::vector<Task> tasks_ PAWL_GUARDED_BY(mutex_);
+  bool sleeps_ PAWL_GUARDED_BY(mutex_) = false;  // and is to be woken
   Condition more_work_;
   std::deque<std::function<Task()>> work_ PAWL_GUARDED_BY(mutex_);
   bool stopping_ PAWL_GUARDED_BY(mutex_) = false;
   std::size_t idle_workers_ PAWL_GUARDED_BY(mutex_) = 0;
 
   // The loop's thread.
+  std::vector<Task> ended_;                      // commands, while it waited
   std::vector<std::function<Task()>> new_work_;  // of this round
   std::vector<std::thread> workers_;
   std::size_t workers_max_ = 4;

@@ -451,6 +451,7 @@ void Execution::finish_interrupted() {
 
 void Execution::finish(RunStatus status, const std::string& error) {
   finishing_ = true;
+  remove_spares();
   state_.status = status;
   state_.error = error;
   Json data = Json::object();

@@ -203,6 +203,8 @@ class Execution {
   void harvest(Node& node);
   void count_forgotten_attempts(Node& node);
   void drop_files(const Node& node);
+  void take_spare(std::vector<std::string>& spares, const std::string& path);
+  void remove_spares();
   void set_output(Node& node, Json output);
   [[nodiscard]] Result<Json> output_of(const Node& node) const;
   [[nodiscard]] std::string file_stem(const Node& node) const;
@@ -287,6 +289,8 @@ class Execution {
   bool save_waits_ = false;  // for its next try
   std::vector<std::string> used_files_;    // reports that the next save records
   std::vector<std::string> saving_files_;  // those of the save that is on its way
+  std::vector<std::string> spare_inputs_;  // of attempts that have ended: the next ones use their files
+  std::vector<std::string> spare_logs_;    // the same, empty ones
   bool save_delayed_ = false;  // results of items wait for company
   bool memory_only_ = false; // the workflow chose to go on without storage
   std::optional<Error> storage_error_;

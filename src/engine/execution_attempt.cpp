@@ -398,16 +398,33 @@ void Execution::count_forgotten_attempts(Node& node) {
   --record.starts;
 }
 
-/// What stands in the checkpoint now need not lie about.
+/// What stands in the checkpoint now need not lie about. Files are kept for the next attempts: making and removing
+/// them costs a short step more than all else, because ext4 does not use an inode again soon.
 void Execution::drop_files(const Node& node) {
+  if (!std::holds_alternative<RunCommand>(node.step->work)) return;
   const std::string stem = file_stem(node);
-  if (std::holds_alternative<CallHandler>(node.step->work)) return;
-  services_.files.remove(stem + ".input.json");
+  spare_inputs_.push_back(stem + ".input.json");
   const bool captures = node.step->capture.format != CaptureFormat::none;
   for (const char* ending : {".log", ".out"}) {
-    if (services_.files.size(stem + ending) == 0) services_.files.remove(stem + ending);
+    if (std::string path = stem + ending; services_.files.is_idle(path)) {
+      spare_logs_.push_back(std::move(path));
+    } else if (services_.files.size(path) == 0) {
+      services_.files.remove(path);
+    }
     if (!captures) break;
   }
+}
+
+void Execution::take_spare(std::vector<std::string>& spares, const std::string& path) {
+  if (spares.empty()) return;
+  const std::string spare = std::move(spares.back());
+  spares.pop_back();
+  if (!services_.files.rename(spare, path)) services_.files.remove(spare);
+}
+
+void Execution::remove_spares() {
+  for (const std::string& spare : std::exchange(spare_inputs_, {})) services_.files.remove(spare);
+  for (const std::string& spare : std::exchange(spare_logs_, {})) services_.files.remove(spare);
 }
 
 void Execution::set_output(Node& node, Json output) {

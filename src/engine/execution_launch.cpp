@@ -35,7 +35,9 @@ Result<void> Execution::write_input(const Node& node, const NodeNames& names, co
     PAWL_TRY_ASSIGN(Json output, output_of(other));
     steps[other.step->id] = {{"status", to_text(other.record.status)}, {"output", std::move(output)}};
   }
-  return services_.files.write(file_stem(node) + ".input.json", compact(input));
+  const std::string path = file_stem(node) + ".input.json";
+  take_spare(spare_inputs_, path);
+  return services_.files.write_over(path, compact(input));
 }
 
 Result<ProcessSpec> Execution::command_spec(Node& node) {
@@ -91,7 +93,10 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
   }
   spec.stderr_path = stem + ".log";
   spec.stdout_path = node.step->capture.format == CaptureFormat::none ? stem + ".log" : stem + ".out";
-  if (secrets_.empty()) return spec;
+  if (secrets_.empty()) {
+    take_spare(spare_logs_, stem + ".log");
+    return spec;
+  }
   const bool one_file = spec.stdout_path == spec.stderr_path;
   PAWL_TRY_ASSIGN(spec.stderr_path, services_.mask->open(spec.stderr_path, secrets_));
   if (one_file) {

@@ -43,6 +43,12 @@ class LocalFiles {
   [[nodiscard]] virtual Result<std::unique_ptr<LineSource>> lines(const std::string& path, std::uint64_t bytes_max) = 0;
   /// Replaces the file's content, or makes it.
   virtual Result<void> write(const std::string& path, std::string_view bytes) = 0;
+  /// The same, keeping the file on the disk that has the name.
+  virtual Result<void> write_over(const std::string& path, std::string_view bytes) = 0;
+  /// False where that can't be.
+  virtual bool rename(const std::string& from, const std::string& to) = 0;
+  /// An empty file that no process has open. When in doubt, no.
+  [[nodiscard]] virtual bool is_idle(const std::string& path) = 0;
   virtual Result<void> append(const std::string& path, std::string_view bytes) = 0;
   /// With all folders above it.
   virtual Result<void> make_folder(const std::string& path) = 0;

@@ -45,7 +45,7 @@ struct LeftProcess {
 class ProcessRunner {
  public:
   using Number = std::uint64_t;
-  /// Called from another thread, once for every started number, in the order of the ends.
+  /// Called by wait(), once for every started number, in the order of the ends.
   using Ended = std::function<void(Number number, const ProcessEnd& end)>;
 
   ProcessRunner() = default;
@@ -58,6 +58,10 @@ class ProcessRunner {
   /// Starts a command in a process group of its own, with standard input empty. Does not wait; `number`
   /// (the caller's, never used twice) stands for it from then on. Whatever goes wrong comes as its end.
   virtual void start(Number number, const ProcessSpec& spec) = 0;
+  /// Waits until a command has ended, wake() was called or `wait_us` are over. Not by two threads at once.
+  virtual void wait(std::int64_t wait_us) = 0;
+  /// Ends the present wait(), or the next one.
+  virtual void wake() = 0;
   /// Sends a signal to the command's whole process group. One that has ended is fine.
   virtual void signal(Number number, int signal) = 0;
   /// Kills every process whose environment has `entry` (NAME=value), wherever it has gone (own session,

@@ -17,6 +17,9 @@ class PosixLocalFiles final : public LocalFiles {
   Result<std::string> read_range(const std::string& path, std::uint64_t offset, std::uint64_t size) override;
   Result<std::unique_ptr<LineSource>> lines(const std::string& path, std::uint64_t bytes_max) override;
   Result<void> write(const std::string& path, std::string_view bytes) override;
+  Result<void> write_over(const std::string& path, std::string_view bytes) override;
+  bool rename(const std::string& from, const std::string& to) override;
+  bool is_idle(const std::string& path) override;
   Result<void> append(const std::string& path, std::string_view bytes) override;
   Result<void> make_folder(const std::string& path) override;
   std::vector<std::string> list(const std::string& folder) override;

@@ -1,13 +1,16 @@
 #include "adapters/posix/posix_process_runner.hpp"
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
+#include <utility>
 
 #include "adapters/posix/end_processes.hpp"
 #include "adapters/posix/posix_error.hpp"
@@ -150,7 +153,6 @@ std::string start_failure_text(StartStep step, std::string_view detail, int os_e
     case StartStep::text: return "the command has no program, or a NUL byte in it";
     case StartStep::size: return "the command's arguments and environment are larger than 64 MiB";
     case StartStep::count: return "too many commands are running at once";
-    case StartStep::input: return fmt::format("/dev/null can't be opened: {}", os_text(os_error));
     case StartStep::output_file:
     case StartStep::error_file:
       return fmt::format("the output file '{}' can't be opened: {}", detail, os_text(os_error));
@@ -198,6 +200,7 @@ Result<std::unique_ptr<PosixProcessRunner>> PosixProcessRunner::start_reaper(std
     return fail(process_error("no channel to a reaper process could be made", errno));
   }
   PosixFd ours(ends[0]);
+  PosixFd waker(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   pid_t reaper = -1;
   {
     const PosixFd theirs(ends[1]);
@@ -210,32 +213,18 @@ Result<std::unique_ptr<PosixProcessRunner>> PosixProcessRunner::start_reaper(std
     await_end(reaper);
     return fail(std::move(checked).error());
   }
-  std::unique_ptr<PosixProcessRunner> runner(new PosixProcessRunner(std::move(ours), reaper));
-  PAWL_TRY(runner->start_reader());
-  return runner;
+  return std::unique_ptr<PosixProcessRunner>(new PosixProcessRunner(std::move(ours), std::move(waker), reaper));
 }
 
-PosixProcessRunner::PosixProcessRunner(PosixFd socket, pid_t reaper) : socket_(std::move(socket)), reaper_(reaper) {}
-
-Result<void> PosixProcessRunner::start_reader() {
-  const SignalsBlocked blocked;  // the program's handlers run in its own threads
-  try {
-    reader_ = std::thread([this] { read_reports(); });
-  } catch (const std::system_error& error) {
-    return fail(process_error("no thread could be started", error.code().value()));
-  }
-  return {};
-}
+PosixProcessRunner::PosixProcessRunner(PosixFd socket, PosixFd waker, pid_t reaper)
+    : socket_(std::move(socket)), waker_(std::move(waker)), reaper_(reaper) {}
 
 PosixProcessRunner::~PosixProcessRunner() {
-  {
-    const Lock lock(mutex_);
-    closing_ = true;
-    changed_.notify_all();
-  }
   // A process that this program forked may hold a copy of the socket, so closing it would not do.
   ::shutdown(socket_.get(), SHUT_WR);
-  if (reader_.joinable()) reader_.join();
+  while (receive(0)) {
+  }
+  tell_refused();
   await_end(reaper_);
 }
 
@@ -258,7 +247,24 @@ void PosixProcessRunner::start(Number number, const ProcessSpec& spec) {
 
 void PosixProcessRunner::refuse(Number number) {
   refused_.push_back(number);
-  changed_.notify_all();
+  wake();
+}
+
+void PosixProcessRunner::wake() {
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(waker_.get(), &one, sizeof(one)));  // fails only where it is awake for good
+}
+
+void PosixProcessRunner::wait(std::int64_t wait_us) {
+  pollfd watched[] = {{waker_.get(), POLLIN, 0}, {stream_ended_ ? -1 : socket_.get(), POLLIN, 0}};
+  const timespec timeout{wait_us / 1'000'000, wait_us % 1'000'000 * 1000};
+  if (::ppoll(watched, 2, &timeout, nullptr) <= 0) return;
+  if (watched[0].revents != 0) {
+    std::uint64_t count = 0;
+    static_cast<void>(::read(waker_.get(), &count, sizeof(count)));
+    tell_refused();
+  }
+  if (watched[1].revents != 0) static_cast<void>(receive(MSG_DONTWAIT));
 }
 
 void PosixProcessRunner::signal(Number number, int signal) {
@@ -288,28 +294,30 @@ std::vector<LeftProcess> PosixProcessRunner::end_all(const std::string& entry, s
   return end_processes_with(entry, wait_ms, reaper_);
 }
 
-void PosixProcessRunner::read_reports() {
+/// Reads once, and tells of what has come whole. False at the end of the stream.
+bool PosixProcessRunner::receive(int flags) {
+  if (stream_ended_) return false;
   constexpr std::size_t kStep = 65536;
-  std::string bytes;
-  std::size_t used = 0;
-  for (;;) {
-    bytes.resize(used + kStep);
-    const ssize_t got = ::recv(socket_.get(), bytes.data() + used, kStep, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return outlive_reaper();
-    used += static_cast<std::size_t>(got);
-    std::size_t taken = 0;
-    for (;;) {
-      std::uint32_t size = 0;
-      if (used - taken < sizeof(ReaperReport)) break;
-      std::memcpy(&size, bytes.data() + taken, sizeof(size));
-      if (used - taken < size) break;
-      take_report(std::string_view(bytes).substr(taken, size));
-      taken += size;
-    }
-    bytes.erase(0, taken);
-    used -= taken;
+  const std::size_t before = received_.size();
+  received_.resize(before + kStep);
+  const ssize_t got = ::recv(socket_.get(), received_.data() + before, kStep, flags);
+  received_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+  if (got <= 0) {
+    outlive_reaper();
+    return false;
   }
+  std::size_t taken = 0;
+  for (;;) {
+    std::uint32_t size = 0;
+    if (received_.size() - taken < sizeof(ReaperReport)) break;
+    std::memcpy(&size, received_.data() + taken, sizeof(size));
+    if (received_.size() - taken < size) break;
+    take_report(std::string_view(received_).substr(taken, size));
+    taken += size;
+  }
+  received_.erase(0, taken);
+  return true;
 }
 
 void PosixProcessRunner::take_report(std::string_view message) {
@@ -331,8 +339,18 @@ void PosixProcessRunner::tell(Number number, const ProcessEnd& end) {
   if (ended != nullptr && *ended) (*ended)(number, end);
 }
 
-/// The reaper has closed its end. Reports what it can't report any more, until the runner is closed.
+void PosixProcessRunner::tell_refused() {
+  std::vector<Number> refused;
+  {
+    const Lock lock(mutex_);
+    refused.swap(refused_);
+  }
+  for (const Number number : refused) tell(number, lost_end(ProcessEnd::How::not_started));
+}
+
+/// The reaper has closed its end. Reports what it can't report any more.
 void PosixProcessRunner::outlive_reaper() {
+  stream_ended_ = true;
   std::unordered_set<Number> lost;
   {
     const Lock lock(mutex_);
@@ -340,16 +358,6 @@ void PosixProcessRunner::outlive_reaper() {
     lost.swap(running_);
   }
   for (const Number number : lost) tell(number, lost_end(ProcessEnd::How::killed));
-  for (;;) {
-    std::vector<Number> refused;
-    {
-      Lock lock(mutex_);
-      while (refused_.empty() && !closing_) changed_.wait(lock);
-      if (refused_.empty()) return;
-      refused.swap(refused_);
-    }
-    for (const Number number : refused) tell(number, lost_end(ProcessEnd::How::not_started));
-  }
 }
 
 }  // namespace pawl

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <unordered_set>
 #include <vector>
 
@@ -17,7 +16,7 @@
 
 namespace pawl {
 
-/// Thread-safe; its callback may call it. Should the reaper itself be killed, the commands die with it and
+/// Its callback may call it. Should the reaper itself be killed, the commands die with it and
 /// are reported as killed; what they left behind is found by end_all only, and nothing is started any more.
 ///
 /// The reaper is a child of this program that wait() and waitpid(-1) do not see and that sends no SIGCHLD.
@@ -39,34 +38,38 @@ class PosixProcessRunner final : public ProcessRunner {
 
   void on_ended(Ended ended) override;
   void start(Number number, const ProcessSpec& spec) override;
+  void wait(std::int64_t wait_us) override;
+  void wake() override;
   void signal(Number number, int signal) override;
   std::vector<LeftProcess> end_all(const std::string& entry, std::uint64_t wait_ms) override;
 
   [[nodiscard]] pid_t reaper_pid() const { return reaper_; }
 
  private:
-  PosixProcessRunner(PosixFd socket, pid_t reaper);
-  [[nodiscard]] Result<void> start_reader();
+  PosixProcessRunner(PosixFd socket, PosixFd waker, pid_t reaper);
   [[nodiscard]] bool send(std::string_view message);
   void refuse(Number number) PAWL_REQUIRES(mutex_);
 
-  void read_reports();
+  [[nodiscard]] bool receive(int flags);
   void take_report(std::string_view message);
   void tell(Number number, const ProcessEnd& end);
+  void tell_refused();
   void outlive_reaper();
 
   const PosixFd socket_;
+  const PosixFd waker_;  // an eventfd
   const pid_t reaper_;
   Mutex send_mutex_;  // held while a message goes out whole; never together with mutex_
 
   Mutex mutex_;
-  Condition changed_;
   std::shared_ptr<const Ended> ended_ PAWL_GUARDED_BY(mutex_);
   std::unordered_set<Number> running_ PAWL_GUARDED_BY(mutex_);
   std::vector<Number> refused_ PAWL_GUARDED_BY(mutex_);  // the reaper is gone: not started
   bool reaper_gone_ PAWL_GUARDED_BY(mutex_) = false;
-  bool closing_ PAWL_GUARDED_BY(mutex_) = false;
-  std::thread reader_;
+
+  // Of the thread that waits.
+  std::string received_;  // the beginning of a report
+  bool stream_ended_ = false;
 };
 
 }  // namespace pawl

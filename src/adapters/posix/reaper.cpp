@@ -123,8 +123,7 @@ long Reaper::set_up() noexcept {
   const std::uint64_t standard[4] = {};
   const std::uint64_t ignored[4] = {1};
   for (long signal = 1; signal <= 64; ++signal) raw::call(SYS_rt_sigaction, signal, standard, nullptr, 8L);
-  constexpr int kIgnored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT};
-  for (const int signal : kIgnored) {
+  for (const int signal : kReaperIgnores) {
     raw::call(SYS_rt_sigaction, static_cast<long>(signal), ignored, nullptr, 8L);
   }
   const std::uint64_t blocked = mask_of(SIGCHLD);

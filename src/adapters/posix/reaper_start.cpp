@@ -28,7 +28,9 @@ struct Child {
 void reset_signals() noexcept {
   // The kernel's struct sigaction: the handler first, then flags, restorer and mask. All zeros is SIG_DFL.
   const std::uint64_t standard[4] = {};
-  for (long signal = 1; signal <= 64; ++signal) raw::call(SYS_rt_sigaction, signal, standard, nullptr, 8L);
+  for (const int signal : kReaperIgnores) {
+    raw::call(SYS_rt_sigaction, static_cast<long>(signal), standard, nullptr, 8L);
+  }
   const std::uint64_t none = 0;
   raw::call(SYS_rt_sigprocmask, static_cast<long>(SIG_SETMASK), &none, nullptr, 8L);
 }
@@ -47,9 +49,9 @@ long open_as(const char* path, int flags, int as) noexcept {
   return result < 0 ? result : 0;
 }
 
+/// Standard input stays the reaper's, /dev/null.
 void open_streams(const Child& child) noexcept {
   constexpr int kAppended = O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY;
-  if (const long r = open_as("/dev/null", O_RDONLY, 0); r < 0) give_up(child, StartStep::input, -r);
   const StartedCommand& command = child.command;
   if (const long r = open_as(command.output_path, kAppended, 1); r < 0) give_up(child, StartStep::output_file, -r);
   if (same_text(command.output_path, command.error_path)) {

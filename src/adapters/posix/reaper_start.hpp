@@ -1,11 +1,15 @@
 // Starting one command from the reaper process.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include "adapters/posix/reaper_wire.hpp"
 
 namespace pawl {
+
+/// All other signals have their standard action in the reaper.
+inline constexpr int kReaperIgnores[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT};
 
 /// Shared with the child until it runs the program.
 struct StartFailure {

@@ -13,7 +13,6 @@ enum class StartStep : std::int32_t {
   size,         // more than kRequestBytesMax
   count,        // more than kCommandsMax at once
   process,      // the process could not be made
-  input,        // /dev/null
   output_file,  // the file for standard output
   error_file,   // the file for standard error
   folder,       // the working folder
