@@ -1,0 +1,73 @@
+// The settings of a store and of the person who uses it, as plain values. `docs/configuration.md` explains each.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pawl {
+
+enum class StateFormat : std::uint8_t { json, msgpack, cbor };
+enum class Compression : std::uint8_t {
+  none,
+  automatic,  // zstd from `compression_from_bytes` on, where it makes the payload smaller
+  zstd,       // wherever it makes the payload smaller
+};
+
+/// What is kept of a run's checkpoints. The last one, named ones and what these need are always kept.
+struct RetentionSettings {
+  std::optional<std::uint64_t> keep;            // the newest of a run; nothing: all
+  std::optional<std::uint64_t> keep_days;       // younger ones
+  std::optional<std::uint64_t> keep_per_stage;  // the newest of each stage of a run
+  [[nodiscard]] bool keeps_everything() const { return !keep && !keep_days && !keep_per_stage; }
+};
+
+struct CheckpointSettings {
+  bool enabled = true;
+  std::string storage_path = {};  // of the store, where neither --store nor PAWL_STORE names one; empty: ./.pawl
+  StateFormat format = StateFormat::json;
+  Compression compression = Compression::automatic;
+  std::uint64_t compression_from_bytes = 100'000;
+  bool encryption = false;  // of stores that are made from now on
+  RetentionSettings retention = {};
+  std::uint64_t size_max_bytes = 100ULL << 20;
+  std::uint64_t size_warning_bytes = 500'000;
+};
+
+/// Whether runs that crashed are resumed when another one is started, and how often.
+struct RecoverySettings {
+  bool automatic = false;
+  std::uint32_t attempts_max = 3;  // in a row, without anyone's help
+  std::chrono::milliseconds within{24 * 3'600'000};  // since the run's last checkpoint
+  std::chrono::milliseconds timeout{300'000};        // of one automatic recovery
+  bool fallback_to_previous = true;  // to an older valid checkpoint where the newest is damaged
+};
+
+struct PerformanceSettings {
+  bool async_writes = false;  // new runs are made with the durability level `async`
+  bool batch_decisions = true;
+  std::int32_t compression_level = 3;
+  std::uint64_t mapped_from_bytes = 10ULL << 20;  // larger files are read through mmap
+};
+
+struct SecretSettings {
+  bool mask_patterns = true;             // known forms of tokens, in logs, events and audit entries
+  std::vector<std::string> patterns = {};  // regular expressions beside the built-in ones
+  std::vector<std::string> state_keys = {};  // keys whose values are masked in states, and asked for again at resume
+};
+
+struct EncryptionSettings {
+  std::string key_file = {};  // empty: the environment's, or the one that `pawl init --encrypt` made
+};
+
+struct Settings {
+  CheckpointSettings checkpoint = {};
+  RecoverySettings recovery = {};
+  PerformanceSettings performance = {};
+  SecretSettings secrets = {};
+  EncryptionSettings encryption = {};
+};
+
+}  // namespace pawl
