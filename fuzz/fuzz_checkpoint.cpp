@@ -92,7 +92,7 @@ void round_trip(FuzzedDataProvider& data) {
   const bool own_lines = shape == Shape::file && kind == Payload::state;
   if (!own_lines && payload.ends_with('\n')) return;
   std::string sum;
-  std::string text = encode_checkpoint({&info, "", kind, payload}, shape, run, sum);
+  std::string text = encode_checkpoint({&info, "", kind, payload, "", info.metadata}, shape, run, sum);
   PAWL_ASSERT(text.ends_with('\n'));
   text.pop_back();
   const auto record = decode_checkpoint(text, run.seed);
@@ -126,7 +126,8 @@ void event(std::string_view text) {
   const std::string line = encode_event(*found, 9);
   PAWL_ASSERT(line.find('\n') == line.size() - 1);
   const auto again = decode_event(std::string_view(line).substr(0, line.size() - 1), 9);
-  PAWL_ASSERT(again && again->number == found->number && again->sequence == found->sequence && again->type == found->type);
+  PAWL_ASSERT(again && again->event.number == found->event.number && again->event.sequence == found->event.sequence &&
+              again->event.type == found->event.type && again->how == found->how);
 }
 
 void audit(std::string_view text) {

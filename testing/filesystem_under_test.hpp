@@ -44,6 +44,15 @@ class TemporaryFolder {
   return options;
 }
 
+/// The same, encrypted and compressed.
+[[nodiscard]] inline FilesystemOptions packed_options(FilesystemOptions options, StateFormat format) {
+  const SecretKey key = SecretKey::of("an outer key, known to the tests");
+  options.packing = {format, Compression::zstd, 0, 3};
+  options.new_key = NewStoreKey{key, {}};
+  options.find_key = [key](const Uuid&, const StoreKeyInfo&) -> Result<SecretKey> { return key; };
+  return options;
+}
+
 class FilesystemUnderTest final : public StoreUnderTest {
  public:
   explicit FilesystemUnderTest(const FilesystemOptions& options) : options_(options) { options_.root = folder_.path(); }

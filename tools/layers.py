@@ -19,6 +19,8 @@ LIBRARIES = {
     "sqlite3": "SQLite::SQLite3",
     "CLI/": "CLI11::CLI11",
     "yaml-cpp/": "yaml-cpp",
+    "zstd.h": "PkgConfig::ZSTD",
+    "zlib.h": "ZLIB::ZLIB",
 }
 C_HEADERS_OF_THE_STANDARD = {"stddef.h", "stdint.h"}
 FOLDER_LINE = re.compile(r"^\s*pawl_folder\(\s*([\w/]+)\s*(?:DEPENDS([^)]*))?\)", re.MULTILINE)

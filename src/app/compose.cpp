@@ -7,6 +7,7 @@
 #include "adapters/memory/memory_store.hpp"
 #include "adapters/posix/posix_environment.hpp"
 #include "adapters/posix/posix_file_system.hpp"
+#include "app/keys.hpp"
 
 namespace pawl {
 namespace {
@@ -118,6 +119,8 @@ Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const Open
   auto owning = std::make_unique<OwningStore>(std::move(files));
   FilesystemOptions settings;
   settings.root = absolute_path(folder);
+  settings.packing.compression = Compression::automatic;
+  settings.find_key = [](const Uuid& id, const StoreKeyInfo& info) { return find_outer_key(id, info, {}); };
   settings.background = use == StoreUse::service ? Background::thread : Background::none;
   PAWL_TRY_ASSIGN(std::unique_ptr<FilesystemStore> store,
                   FilesystemStore::open(owning->files(), owning->environment(), settings, join_path(settings.root, layout::kCatalogue)));

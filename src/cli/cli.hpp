@@ -11,6 +11,7 @@
 
 #include "cli/output.hpp"
 #include "ports/environment.hpp"
+#include "cli/store_admin.hpp"
 #include "cli/workflow_world.hpp"
 #include "ports/store.hpp"
 
@@ -40,6 +41,7 @@ struct CliContext {
   bool err_is_terminal = false;
   std::uint64_t state_bytes_max = 100ULL << 20;
   int status = 0;  // of a command that succeeded: `pawl step` passes on that of what it ran
+  StoreAdmin admin = {};
   WorkflowWorld* workflows = nullptr;  // never null for commands that run workflows
 };
 

@@ -64,6 +64,8 @@ struct Command {
 [[nodiscard]] Command add_show(CLI::App& root);
 [[nodiscard]] Command add_logs(CLI::App& root);
 [[nodiscard]] Command add_diff(CLI::App& root);
+[[nodiscard]] Command add_init(CLI::App& root);
+[[nodiscard]] Command add_rekey(CLI::App& root);
 [[nodiscard]] Command add_fsck(CLI::App& root);
 [[nodiscard]] Command add_explain(CLI::App& root);
 [[nodiscard]] Command add_help(CLI::App& root);

@@ -1,4 +1,6 @@
 // Runs, events, audit entries and the store itself: the small records of record_text.hpp.
+#include "base/json.hpp"
+#include "codec/base64.hpp"
 #include "codec/object_members.hpp"
 #include "codec/record_text.hpp"
 #include "codec/sealed_text.hpp"
@@ -7,7 +9,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint32_t kFormat = 1;
 constexpr std::string_view kHashKey = ",\"hash\":\"";
 
 void add(std::string& out, std::string_view key, std::string_view value) {
@@ -42,7 +43,7 @@ std::string encode_run(const RunRecord& run) {
     add(out, "fork_of", run.fork_of_run->text());
     out += fmt::format(",\"fork_at\":{}", run.fork_of_sequence.value);
   }
-  out += ",\"key\":null";
+  out += run.encrypted ? ",\"key\":\"key.json\"" : ",\"key\":null";
   seal(out);
   out += '\n';
   return out;
@@ -72,13 +73,16 @@ Result<RunRecord> decode_run(std::string_view text) {
   run.salt = members->text("salt");
   run.fork_of_run = Uuid::parse(members->text("fork_of"));
   run.fork_of_sequence.value = members->number("fork_at");
+  run.encrypted = !members->text("key").empty();
   return run;
 }
 
-std::string encode_event(const Event& event, std::uint32_t seed) {
+std::string encode_event(const StoredEvent& stored, std::uint32_t seed) {
+  const Event& event = stored.event;
   std::string out = fmt::format("{{\"n\":{},\"seq\":{}", event.number, event.sequence.value);
   add(out, "at", event.created.text());
   add(out, "type", event.type);
+  if (!stored.how.empty()) add(out, "enc", stored.how);
   // A line must stay one line; line breaks between JSON's tokens mean nothing.
   out += ",\"data\":";
   for (const char c : event.data) out += c == '\n' || c == '\r' ? ' ' : c;
@@ -87,14 +91,15 @@ std::string encode_event(const Event& event, std::uint32_t seed) {
   return out;
 }
 
-Result<Event> decode_event(std::string_view line, std::uint32_t seed) {
+Result<StoredEvent> decode_event(std::string_view line, std::uint32_t seed) {
   const auto body = unseal(line, seed);
   if (!body || !body->starts_with('{')) return fail(Code::checksum_mismatch, "an event has a wrong checksum");
   PAWL_TRY_ASSIGN(const ObjectMembers members, ObjectMembers::parse(body->substr(1)));
   const auto created = Timestamp::parse(members.text("at"));
   std::string data = members.raw("data");
   if (!created || data.empty()) return fail(Code::checkpoint_corrupt, "an event has no time or no data");
-  return Event{members.number("n"), Sequence{members.number("seq")}, *created, members.text("type"), std::move(data)};
+  return StoredEvent{{members.number("n"), Sequence{members.number("seq")}, *created, members.text("type"), std::move(data)},
+                     members.text("enc")};
 }
 
 std::string_view first_previous_hash() {
@@ -138,14 +143,56 @@ Result<AuditEntry> decode_audit(std::string_view line) {
   return entry;
 }
 
-std::string encode_store(const StoreRecord& store) {
-  std::string out = fmt::format("{{\"pawl\":{}", store.format);
-  add(out, "id", store.id.text());
-  add(out, "created", store.created.text());
-  out += ",\"key\":null";
+namespace {
+
+Json key_members(const StoreKeyInfo& key) {
+  Json members = {{"id", key.id}};
+  if (key.scrypt) {
+    members["scrypt"] = {{"salt", to_hex(key.scrypt->salt)}, {"n", key.scrypt->n}, {"r", key.scrypt->r}, {"p", key.scrypt->p}};
+  }
+  members["wrapped"] = to_base64(key.wrapped);
+  return members;
+}
+
+std::optional<StoreKeyInfo> key_in(const Json& members) {
+  const auto text = [](const Json& object, const char* name) {
+    const auto found = object.find(name);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  const auto number = [](const Json& object, const char* name) {
+    const auto found = object.find(name);
+    return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+  };
+  StoreKeyInfo key{.id = text(members, "id"), .scrypt = {}, .wrapped = from_base64(text(members, "wrapped")).value_or("")};
+  if (key.id.empty() || key.wrapped.empty()) return std::nullopt;
+  if (const auto scrypt = members.find("scrypt"); scrypt != members.end() && scrypt->is_object()) {
+    key.scrypt = Scrypt{from_hex(text(*scrypt, "salt")), number(*scrypt, "n"), number(*scrypt, "r"), number(*scrypt, "p")};
+  }
+  return key;
+}
+
+std::string sealed(const Json& members) {
+  std::string out = compact(members);
+  out.pop_back();
   seal(out);
-  out += '\n';
-  return out;
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string encode_store(const StoreRecord& store) {
+  Json members = {{"pawl", store.format}, {"id", store.id.text()}, {"created", store.created.text()}, {"key", nullptr}};
+  if (store.key) members["key"] = key_members(*store.key);
+  return sealed(members);
+}
+
+Result<std::string> change_store(std::string_view text, const StoreRecord& store) {
+  PAWL_TRY(decode_store(text));
+  Json members = Json::parse(text, nullptr, false);
+  members.erase("crc");
+  members["pawl"] = store.format;
+  members["key"] = store.key ? key_members(*store.key) : Json();
+  return sealed(members);
 }
 
 Result<StoreRecord> decode_store(std::string_view text) {
@@ -166,7 +213,12 @@ Result<StoreRecord> decode_store(std::string_view text) {
   const auto id = members ? Uuid::parse(members->text("id")) : std::nullopt;
   const auto created = members ? Timestamp::parse(members->text("created")) : std::nullopt;
   if (!id || !created || format == 0) return fail(damaged("store.json"));
-  return StoreRecord{static_cast<std::uint32_t>(format), *id, *created};
+  StoreRecord store{static_cast<std::uint32_t>(format), *id, *created, {}};
+  if (const std::string key = members->raw("key"); key.starts_with('{')) {
+    store.key = key_in(Json::parse(key, nullptr, false));
+    if (!store.key) return fail(damaged("store.json"));
+  }
+  return store;
 }
 
 }  // namespace pawl

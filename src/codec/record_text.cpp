@@ -56,6 +56,24 @@ Error corrupt(std::string message) {
   return Error{Code::checkpoint_corrupt, std::move(message), {}, "run 'pawl fsck' to see what is damaged", 0};
 }
 
+/// `"v":2,"enc":"zstd",` from the front; records of format 1 have neither.
+Result<void> take_version(std::string_view& head, RecordView& record) {
+  std::uint64_t version = 1;
+  if (take_number(head, "\"v\":", version) && head.starts_with(',')) head.remove_prefix(1);
+  if (version > kFormat) {
+    return fail(Error{Code::unsupported_version, fmt::format("a checkpoint has format {}, and this program reads up to {}", version, kFormat), {},
+                      "use the version of pawl that wrote it, or a newer one", 0});
+  }
+  constexpr std::string_view kKey = "\"enc\":\"";
+  if (version < 2 || !head.starts_with(kKey)) return {};
+  head.remove_prefix(kKey.size());
+  const std::size_t end = head.find('"');
+  if (end == std::string_view::npos || head.substr(end, 2) != "\",") return fail(corrupt("a checkpoint's record does not say how it is stored"));
+  record.how = head.substr(0, end);
+  head.remove_prefix(end + 2);
+  return {};
+}
+
 void append_members(std::string& out, const CheckpointDraft& draft) {
   const CheckpointInfo& info = *draft.info;
   add_text(out, "id", info.id.text());
@@ -68,7 +86,7 @@ void append_members(std::string& out, const CheckpointDraft& draft) {
   add_text(out, "caller_sum", draft.caller_fingerprint);
   add_text(out, "stage", info.stage);
   add_text(out, "step", info.step);
-  if (!info.metadata.empty()) out += fmt::format("\"meta\":{},", info.metadata);
+  if (!draft.metadata.empty()) out += fmt::format("\"meta\":{},", draft.metadata);
   out += fmt::format("\"size\":{},", info.state_bytes);
 }
 
@@ -82,8 +100,9 @@ std::string encode_checkpoint(const CheckpointDraft& draft, Shape shape, const R
   const bool own_lines = shape == Shape::file && draft.payload_kind == Payload::state;
   std::string out;
   out.reserve(draft.payload.size() + 512);
-  out += fmt::format("{{\"seq\":{},\"parent\":{},\"stored\":{},", draft.info->sequence.value, draft.info->parent.value,
-                     draft.payload.size());
+  out += fmt::format("{{\"seq\":{},\"parent\":{},\"stored\":{},\"v\":{},", draft.info->sequence.value, draft.info->parent.value,
+                     draft.payload.size(), kFormat);
+  add_text(out, "enc", draft.how);
   append_members(out, draft);
   out += payload_key(draft.payload_kind);
   if (own_lines) out += '\n';
@@ -109,6 +128,7 @@ Result<RecordView> decode_checkpoint(std::string_view text, std::uint32_t seed) 
     return fail(corrupt("a checkpoint's record does not begin with seq, parent and stored"));
   }
   head.remove_prefix(1);
+  PAWL_TRY(take_version(head, record));
   const std::string_view tail = text.substr(text.size() - kTailBytes);
   if (!tail.starts_with(kSumKey)) return fail(corrupt("a checkpoint's record has no sum"));
   record.sum = tail.substr(kSumKey.size(), kSumDigits);

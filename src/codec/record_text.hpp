@@ -18,6 +18,7 @@
 
 #include "base/hash.hpp"
 #include "base/result.hpp"
+#include "codec/store_keys.hpp"
 #include "domain/text_diff.hpp"
 
 namespace pawl {
@@ -34,6 +35,7 @@ struct RunRecord {
   std::string salt;  // 16 bytes, hexadecimal: keeps short payloads from being guessed by their hash
   std::optional<Uuid> fork_of_run;
   Sequence fork_of_sequence;
+  bool encrypted = false;  // its key is in key.json
 };
 
 [[nodiscard]] std::string encode_run(const RunRecord& run);
@@ -63,6 +65,7 @@ struct RecordView {
   Sequence parent;
   Payload payload_kind = Payload::state;
   std::string_view payload;
+  std::string_view how;       // how the payload, or the blob that it names, is packed; empty: as it is
   std::string_view metadata;  // JSON members without braces, with a trailing comma
   std::string_view sum;       // 64 hexadecimal digits
   std::string_view text;      // all of it, without the newline at the end
@@ -73,7 +76,9 @@ struct CheckpointDraft {
   const CheckpointInfo* info = nullptr;  // `checksum`, `stored_bytes` and `whole` are results, not inputs
   std::string_view caller_fingerprint;
   Payload payload_kind = Payload::state;
-  std::string_view payload;
+  std::string_view payload;         // with `how`, and not the name of a blob: base64 as a JSON string
+  std::string_view how = {};        // see packing.hpp
+  std::string_view metadata = {};   // as it is to stand there: JSON
 };
 
 /// The record's text, ending with a newline; `sum` receives its checksum's hexadecimal digits.
@@ -81,6 +86,7 @@ struct CheckpointDraft {
                                             std::string& sum);
 /// Views into `text` (without its final newline), after checking `crc`.
 [[nodiscard]] Result<RecordView> decode_checkpoint(std::string_view text, std::uint32_t seed);
+/// Encrypted metadata stays so: `RunCodec` opens it.
 [[nodiscard]] Result<CheckpointInfo> decode_info(const RecordView& record);
 /// The caller's fingerprint of the body, empty without a caller's id.
 [[nodiscard]] std::string decode_fingerprint(const RecordView& record);
@@ -94,8 +100,13 @@ struct CheckpointDraft {
 Result<void> apply_encoded_splices(std::string& state, std::string_view payload);
 [[nodiscard]] Result<std::string> decode_text_payload(std::string_view payload);
 
-[[nodiscard]] std::string encode_event(const Event& event, std::uint32_t seed);
-[[nodiscard]] Result<Event> decode_event(std::string_view line, std::uint32_t seed);
+/// An event as it stands in its line: with `how`, `data` is base64 as a JSON string.
+struct StoredEvent {
+  Event event;
+  std::string how = {};
+};
+[[nodiscard]] std::string encode_event(const StoredEvent& stored, std::uint32_t seed);
+[[nodiscard]] Result<StoredEvent> decode_event(std::string_view line, std::uint32_t seed);
 
 /// One entry of the audit trail: `hash` = SHA-256(previous hash, the line before `,"hash"`).
 struct AuditEntry {
@@ -113,12 +124,17 @@ struct AuditEntry {
 [[nodiscard]] Result<AuditEntry> decode_audit(std::string_view line);
 [[nodiscard]] std::string_view first_previous_hash();
 
+constexpr std::uint32_t kFormat = 2;
+
 struct StoreRecord {
-  std::uint32_t format = 1;
-  Uuid id;
-  Timestamp created;
+  std::uint32_t format = kFormat;
+  Uuid id = {};
+  Timestamp created = {};
+  std::optional<StoreKeyInfo> key = {};  // of an encrypted store
 };
 [[nodiscard]] std::string encode_store(const StoreRecord& store);
+/// The same file with another format or key; members that this program does not know stay as they are.
+[[nodiscard]] Result<std::string> change_store(std::string_view text, const StoreRecord& store);
 [[nodiscard]] Result<StoreRecord> decode_store(std::string_view text);
 
 }  // namespace pawl

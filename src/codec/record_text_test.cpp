@@ -32,7 +32,7 @@ CheckpointInfo some_info() {
 
 std::string encode(const CheckpointInfo& info, Payload kind, std::string_view payload, Shape shape) {
   std::string sum;
-  std::string text = encode_checkpoint({&info, "00ff", kind, payload}, shape, {kSalt, seal_seed(kRun)}, sum);
+  std::string text = encode_checkpoint({&info, "00ff", kind, payload, "", info.metadata}, shape, {kSalt, seal_seed(kRun)}, sum);
   EXPECT_TRUE(text.ends_with('\n'));
   text.pop_back();
   return text;
@@ -195,12 +195,13 @@ TEST(RecordText, StoreGoesBothWays) {
 
 TEST(RecordText, EventGoesBothWaysOnOneLine) {
   const Event event{7, Sequence{3}, Timestamp{1'768'141'800'000'000}, "ty\"pe", "{\"a\":\r\n1.50}"};
-  const std::string line = encode_event(event, 5);
+  const std::string line = encode_event({event, "zstd"}, 5);
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   const std::string_view text = std::string_view(line).substr(0, line.size() - 1);
   const auto back = decode_event(text, 5);
   ASSERT_TRUE(back) << describe(back.error());
-  EXPECT_EQ(*back, (Event{7, Sequence{3}, event.created, "ty\"pe", "{\"a\":  1.50}"}));
+  EXPECT_EQ(back->how, "zstd");
+  EXPECT_EQ(back->event, (Event{7, Sequence{3}, event.created, "ty\"pe", "{\"a\":  1.50}"}));
   EXPECT_FALSE(decode_event(text, 6));
 }
 

@@ -40,8 +40,11 @@ enum class SyncPoint : std::uint8_t {
   side_name,         // its name
   inbox_message,     // a message to a run, before it gets its name
   inbox_name,        // its name, and those of the folders on the way to it
+  run_key,           // the data key of a new run, before the first record that needs it
+  run_key_name,      // its name, and those of the folders on the way to it
+  store_file_name,   // the name of a store.json that took the place of another
 };
-constexpr std::size_t kSyncPointCount = 19;
+constexpr std::size_t kSyncPointCount = 22;
 [[nodiscard]] std::string_view to_text(SyncPoint point);
 
 /// An open file. Not thread-safe, except that `sync` may run beside `write_at` and `read_at`.

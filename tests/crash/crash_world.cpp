@@ -31,6 +31,17 @@ CrashWorld::CrashWorld(std::uint64_t seed, const Mutation& mutation)
   options_.differences_floor_bytes = 1U << 10;
   options_.differences_max = 1 + random_.below(8);
   options_.sync_all_from_files = random_.coin() ? 4 : 64;
+  encrypted_ = seed % 3 == 0;
+  if (encrypted_) {
+    options_.packing = {StateFormat::json, Compression::zstd, 0, 1};
+    options_.new_key = NewStoreKey{make_key(random_), {}};
+    keys_[key_id(options_.new_key->outer)] = options_.new_key->outer;
+    options_.find_key = [this](const Uuid&, const StoreKeyInfo& info) -> Result<SecretKey> {
+      const auto found = keys_.find(info.id);
+      if (found == keys_.end()) return fail(Code::key_missing, "nobody has the key {} any more", info.id);
+      return found->second;
+    };
+  }
   processes_.resize(kProcesses);
 }
 
@@ -190,12 +201,30 @@ void CrashWorld::take(std::size_t index) {
   }
 }
 
+/// Once it is acknowledged, the old key is thrown away.
+void CrashWorld::rekey(std::size_t index) {
+  Process* at_work = process(index);
+  if (at_work == nullptr || !encrypted_) return;
+  const SecretKey next = make_key(random_);
+  const std::string id = key_id(next);
+  keys_[id] = next;
+  const auto changed = at_work->store->rekey({next, {}});
+  if (changed) {
+    ++counts_.rekeyed;
+    keys_ = {{id, next}};
+    return;
+  }
+  const bool waits = nesting_ && changed.error().code == Code::store_busy;
+  if (!waits && !at_work->files->died() && !disk_->power_is_off()) broken(fmt::format("the key can't be changed: {}", describe(changed.error())));
+}
+
 void CrashWorld::act(std::size_t index) {
   // A process in the middle of a call can't start another one.
   if (nesting_ && processes_[index] && !processes_[index]->files->died() && index == steps_ % kProcesses) return;
   Process* at_work = process(index);
   if (at_work == nullptr || at_work->files->died()) return;
-  switch (random_.below(14)) {
+  switch (random_.below(15)) {
+    case 14: rekey(index); break;
     case 12: post(index); break;
     case 13: take(index); break;
     case 0: at_work->writers.clear(); break;

@@ -39,6 +39,7 @@ class CrashWorld {
     std::uint64_t nested = 0;
     std::uint64_t settles = 0;
     std::uint64_t posted = 0;
+    std::uint64_t rekeyed = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
@@ -68,6 +69,7 @@ class CrashWorld {
   void save(std::size_t index);
   void post(std::size_t index);
   void take(std::size_t index);
+  void rekey(std::size_t index);
   void read_beside();
   void verify(std::string_view when);
   void verify_run(Store& reader, const std::string& run, std::string_view when);
@@ -92,6 +94,8 @@ class CrashWorld {
   Counts counts_;
   std::uint64_t pids_ = 100;
   bool nesting_ = false;
+  bool encrypted_ = false;
+  std::map<std::string, SecretKey> keys_;  // by their ids: those that were not thrown away
   std::size_t steps_ = 0;
 };
 

@@ -146,7 +146,7 @@ CheckpointInfo golden_info() {
 TEST(GoldenRecord, CheckpointLine) {
   const CheckpointInfo info = golden_info();
   std::string sum;
-  EXPECT_EQ(encode_checkpoint({&info, "", Payload::diff, R"([[10,0,"1"]])"}, Shape::line, {kSalt, seal_seed(kRun)}, sum),
+  EXPECT_EQ(encode_checkpoint({&info, "", Payload::diff, R"([[10,0,"1"]])", "", info.metadata}, Shape::line, {kSalt, seal_seed(kRun)}, sum),
             R"({"seq":2,"parent":1,"stored":12,"id":"4247e814-fd78-453a-ade3-a3b3d6a8cb55",)"
             R"("at":"2026-01-11T14:30:02.000002Z","kind":"manual","stage":"load","step":"fetch","meta":{"cost": 0.25},)"
             R"("size":36,"diff":[[10,0,"1"]],)"
@@ -185,12 +185,12 @@ TEST(GoldenRecord, RunStoreEventAndAudit) {
             R"("durability":"sync","workflow":"nightly.yaml","workflow_hash":"sha256:0123","session":"session-1",)"
             R"("salt":"b9f5a07176645a03f3f8751c656739ae","key":null,"crc":"08a64c7e"})"
             "\n");
-  EXPECT_EQ(encode_store({1, *Uuid::parse("238d9491-9855-4cdb-9d45-35ed7d92bc78"), run.created}),
+  EXPECT_EQ(encode_store({kFormat, *Uuid::parse("238d9491-9855-4cdb-9d45-35ed7d92bc78"), run.created, {}}),
             R"({"pawl":1,"id":"238d9491-9855-4cdb-9d45-35ed7d92bc78","created":"2026-01-11T14:30:00.000000Z","key":null,)"
             R"("crc":"b3dfc5c7"})"
             "\n");
   const Timestamp at{1'768'141'801'000'001};
-  EXPECT_EQ(encode_event({1, Sequence{1}, at, "run_started", R"({"by":"golden"})"}, seal_seed(kRun)),
+  EXPECT_EQ(encode_event({{1, Sequence{1}, at, "run_started", R"({"by":"golden"})"}, ""}, seal_seed(kRun)),
             R"({"n":1,"seq":1,"at":"2026-01-11T14:30:01.000001Z","type":"run_started","data":{"by":"golden"},"crc":"f361b23e"})"
             "\n");
   AuditEntry entry{1, at, "checkpoint_saved", Sequence{1},

@@ -64,7 +64,7 @@ Result<void> FilesystemStore::update_catalogue(const RunBatches& batches) {
   const auto nothing = std::make_shared<JournalSnapshot>();
   CatalogueUpdate update;
   for (const auto& [run, batch] : batches) {
-    RunReader reader(files_, run, nothing);
+    RunReader reader(files_, keys_, run, nothing);
     PAWL_TRY_ASSIGN(const RunRecord record, reader.run_record());
     for (const JournalRecord& checkpoint : batch.checkpoints) {
       PAWL_TRY_ASSIGN(const RecordView view, decode_checkpoint(without_newline(checkpoint.text), seal_seed(record.uuid)));
@@ -93,7 +93,7 @@ Result<void> FilesystemStore::rebuild_catalogue_locked() {
   auto rebuilt = catalogue_.rebuild([&](const auto& add) -> Result<void> {
     CatalogueUpdate update;
     for (const FolderEntry& entry : entries) {
-      RunReader reader(files_, entry.name, nothing);
+      RunReader reader(files_, keys_, entry.name, nothing);
       // A run that is damaged, or not published yet, has no row: fsck names the one, the journal has the other.
       auto info = reader.overview();
       if (!info) continue;
@@ -118,7 +118,7 @@ Result<std::optional<CatalogueSave>> FilesystemStore::find_save(const std::strin
 
 Result<std::optional<CatalogueSave>> FilesystemStore::find_save_in(const std::shared_ptr<JournalSnapshot>& snapshot,
                                                                    const std::string& run, const std::string& caller_id) {
-  RunReader reader(files_, run, snapshot);
+  RunReader reader(files_, keys_, run, snapshot);
   PAWL_TRY_ASSIGN(const auto unsettled, reader.journal_saves_with_caller_id());
   for (const auto& [saved, fingerprint] : unsettled) {
     if (saved.caller_id == caller_id) return std::optional(save_of(run, saved, fingerprint));
@@ -142,7 +142,7 @@ Result<std::vector<RunInfo>> FilesystemStore::runs_from_files() {
   const auto nothing = std::make_shared<JournalSnapshot>();
   std::vector<RunInfo> runs;
   for (const FolderEntry& entry : entries) {
-    if (auto info = RunReader(files_, entry.name, nothing).overview()) runs.push_back(std::move(*info));
+    if (auto info = RunReader(files_, keys_, entry.name, nothing).overview()) runs.push_back(std::move(*info));
   }
   return runs;
 }
@@ -172,7 +172,7 @@ Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<Jo
     if (records == nullptr || records->checkpoints.empty()) merged.push_back(run);
   }
   for (const std::string& run : newest_in_journals(*snapshot, limit)) {
-    PAWL_TRY_ASSIGN(RunInfo info, RunReader(files_, run, snapshot).overview());
+    PAWL_TRY_ASSIGN(RunInfo info, RunReader(files_, keys_, run, snapshot).overview());
     merged.push_back(std::move(info));
   }
   std::ranges::sort(merged, [](const RunInfo& a, const RunInfo& b) {

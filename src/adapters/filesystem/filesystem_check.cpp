@@ -86,7 +86,7 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
       for (const FolderEntry& entry : entries) runs.insert(entry.name);
       for (const auto& [run, records] : snapshot->runs()) runs.insert(run);
     }
-    for (const std::string& run : runs) PAWL_TRY(RunChecker(files_, run, snapshot, report).check(scope.sequence));
+    for (const std::string& run : runs) PAWL_TRY(RunChecker(files_, keys_, run, snapshot, report).check(scope.sequence));
     if (!scope.run && snapshot->journals().empty() && report.runs > 0) {
       report.findings.push_back({Severity::damage, Code::journal_corrupt, std::string(layout::kJournals), {}, {},
                                  "the journals are missing: what they alone held is lost", "restore the folder from a backup"});

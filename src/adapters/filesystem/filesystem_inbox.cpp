@@ -5,30 +5,29 @@
 
 namespace pawl {
 
-Result<std::uint32_t> FilesystemStore::seed_of(const RunId& run) {
-  PAWL_TRY_ASSIGN(const RunRecord record, read_consistently([&](auto snapshot) {
-    return RunReader(files_, run.text(), std::move(snapshot)).run_record();
-  }));
-  return seal_seed(record.uuid);
+Result<RunRecord> FilesystemStore::record_of(const RunId& run) {
+  return read_consistently([&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).run_record(); });
 }
 
 Result<std::string> FilesystemStore::post(const RunId& run, std::string_view body) {
-  PAWL_TRY_ASSIGN(const std::uint32_t seed, seed_of(run));
+  PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
+  PAWL_TRY_ASSIGN(RunCodec codec, keys_.codec(run.text(), record));
   bool named = false;
   {
     const Lock lock(inbox_mutex_);
     named = named_inboxes_.contains(run.text());
   }
-  Inbox inbox(files_, run.text(), seed);
-  PAWL_TRY_ASSIGN(std::string id, inbox.post(environment_, body, named ? Inbox::Names::durable : Inbox::Names::unsynced));
+  Inbox inbox(files_, run.text(), seal_seed(record.uuid));
+  PAWL_TRY_ASSIGN(std::string id, inbox.post(environment_, codec, body, named ? Inbox::Names::durable : Inbox::Names::unsynced));
   const Lock lock(inbox_mutex_);
   named_inboxes_.insert(run.text());
   return id;
 }
 
 Result<std::vector<Message>> FilesystemStore::inbox(const RunId& run) {
-  PAWL_TRY_ASSIGN(const std::uint32_t seed, seed_of(run));
-  return Inbox(files_, run.text(), seed).list();
+  PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
+  PAWL_TRY_ASSIGN(RunCodec codec, keys_.codec(run.text(), record));
+  return Inbox(files_, run.text(), seal_seed(record.uuid)).list(codec);
 }
 
 /// Not synced: a message that power loss brings back was recorded as taken by the run's owner.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/migrations.hpp"
 #include "adapters/filesystem/run_writer.hpp"
 #include "base/assert.hpp"
 
@@ -32,7 +33,7 @@ Result<bool> has_segments(FileSystem& files) {
 FilesystemStore::FilesystemStore(FileSystem& files, const Environment& environment, const FilesystemOptions& options,
                                  std::string catalogue_path)
     : files_(files), environment_(environment), options_(options), catalogue_path_(std::move(catalogue_path)),
-      catalogue_(catalogue_path_), publisher_(files, environment, options) {}
+      catalogue_(catalogue_path_), keys_(files, options_), new_key_(options.new_key), publisher_(files, environment, options) {}
 
 Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(FileSystem& files, const Environment& environment,
                                                                const FilesystemOptions& options, std::string catalogue_path) {
@@ -49,8 +50,9 @@ Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(FileSystem& files
   auto record = decode_store(*text);
   if (!record) return fail(at(record.error(), std::string(layout::kStoreFile)));
   const Lock lock(store->open_mutex_);
-  store->made_ = true;
+  store->made_ = record->format == kFormat;  // an older one is brought up to date by the first who writes
   store->store_id_ = record->id;
+  store->keys_.use(*record);
   return store;
 }
 
@@ -75,34 +77,88 @@ FilesystemStore::~FilesystemStore() {
 
 JournalWriter::Place FilesystemStore::place() const { return {&files_, environment_, store_id_, options_}; }
 
+Result<std::unique_ptr<File>> FilesystemStore::lock_store_file() {
+  PAWL_TRY_ASSIGN(auto lock, files_.open("store.lock", OpenMode::create));
+  for (std::int64_t waited_us = 0;; waited_us += kTakeoverStepUs) {
+    PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
+    if (locked) return lock;
+    if (waited_us >= kTakeoverWaitUs) return fail(busy("another process is changing store.json and does not finish"));
+    environment_.clock->sleep_us(kTakeoverStepUs);
+  }
+}
+
 /// store.json is made once; a lock keeps two first writers from making two.
 Result<void> FilesystemStore::make_store() {
   if (made_) return {};
-  PAWL_TRY_ASSIGN(const auto lock, files_.open("store.lock", OpenMode::create));
-  for (std::int64_t waited_us = 0;; waited_us += kTakeoverStepUs) {
-    PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
-    if (locked) break;
-    if (waited_us >= kTakeoverWaitUs) return fail(busy("another process is making the store and does not finish"));
-    environment_.clock->sleep_us(kTakeoverStepUs);
-  }
+  PAWL_TRY_ASSIGN(const auto lock, lock_store_file());
   PAWL_TRY_ASSIGN(const bool exists, files_.exists(layout::kStoreFile));
   StoreRecord record;
   if (exists) {
     PAWL_TRY_ASSIGN(const std::string text, files_.read_file(layout::kStoreFile, 1ULL << 20));
     PAWL_TRY_ASSIGN(record, decode_store(text));
+    if (record.format < kFormat) {
+      PAWL_TRY_ASSIGN(const std::string migrated, migrate_store(text));
+      PAWL_TRY(replace_store_file(migrated));
+      PAWL_TRY_ASSIGN(record, decode_store(migrated));
+    }
   } else {
-    record.id = make_uuid(*environment_.random);
+    record.id = new_id_ ? *new_id_ : make_uuid(*environment_.random);
     record.created = environment_.clock->now();
-    const std::string temporary = std::string(layout::kStoreFile) + ".tmp";
-    PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
-    PAWL_TRY(file->write_at(0, encode_store(record)));
-    PAWL_TRY(file->sync(SyncPoint::store_file));
-    PAWL_TRY(files_.rename(temporary, layout::kStoreFile));
+    if (new_key_) record.key = make_store_key(record.id, new_key_->outer, new_key_->scrypt, *environment_.random);
+    PAWL_TRY(write_store_file(encode_store(record)));
   }
   // Its name is synced with that of the journals, before the first segment is made.
   made_ = true;
   store_id_ = record.id;
+  keys_.use(record);
   return {};
+}
+
+Result<void> FilesystemStore::write_store_file(std::string_view text) {
+  const std::string temporary = std::string(layout::kStoreFile) + ".tmp";
+  PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
+  PAWL_TRY(file->write_at(0, text));
+  PAWL_TRY(file->sync(SyncPoint::store_file));
+  return files_.rename(temporary, layout::kStoreFile);
+}
+
+Result<void> FilesystemStore::replace_store_file(std::string_view text) {
+  PAWL_TRY(write_store_file(text));
+  return files_.sync_folder("", SyncPoint::store_file_name);
+}
+
+Result<void> FilesystemStore::create(const Uuid& id, const std::optional<NewStoreKey>& key) {
+  const Lock lock(open_mutex_);
+  PAWL_TRY_ASSIGN(const bool exists, files_.exists(layout::kStoreFile));
+  if (exists) {
+    return fail(Error{Code::store_exists, "there is a store here already", std::string(layout::kStoreFile),
+                      "use it, or name another folder with --store", 0});
+  }
+  new_id_ = id;
+  new_key_ = key;
+  PAWL_TRY(make_store());
+  return files_.sync_folder("", SyncPoint::store_file_name);
+}
+
+Result<void> FilesystemStore::rekey(const NewStoreKey& key) {
+  const Lock lock(open_mutex_);
+  PAWL_TRY(make_store());
+  if (!keys_.encrypted()) {
+    return fail(Error{Code::usage, "the store is not encrypted", std::string(layout::kStoreFile),
+                      "make an encrypted one with 'pawl init --encrypt'", 0});
+  }
+  PAWL_TRY_ASSIGN(const auto file_lock, lock_store_file());
+  PAWL_TRY_ASSIGN(const std::string text, files_.read_file(layout::kStoreFile, 1ULL << 20));
+  PAWL_TRY_ASSIGN(const std::string changed, keys_.rewrapped(text, key.outer, key.scrypt, *environment_.random));
+  PAWL_TRY(replace_store_file(changed));
+  PAWL_TRY_ASSIGN(const StoreRecord record, decode_store(changed));
+  keys_.use(record);
+  return {};
+}
+
+Result<StoreRecord> FilesystemStore::store_record() {
+  PAWL_TRY_ASSIGN(const std::string text, files_.read_file(layout::kStoreFile, 1ULL << 20));
+  return decode_store(text);
 }
 
 /// A free journal that holds the run's last records is best: going on in it costs nothing. Then any free
@@ -154,7 +210,7 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(co
 
 Result<std::optional<RunHead>> FilesystemStore::load_head(const RunId& run) {
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_writer(run));
-  RunReader reader(files_, run.text(), snapshot);
+  RunReader reader(files_, keys_, run.text(), snapshot);
   // Only this process writes to the run now: what looks damaged is damaged.
   PAWL_TRY_ASSIGN(auto head, reader.head());
   bool elsewhere = false;
@@ -271,24 +327,24 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_reader() 
 }
 
 Result<Restored> FilesystemStore::restore(const RunId& run, const Which& which) {
-  return read_consistently([&](auto snapshot) { return RunReader(files_, run.text(), std::move(snapshot)).restore(which); });
+  return read_consistently([&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).restore(which); });
 }
 
 Result<RunInfo> FilesystemStore::run(const RunId& run) {
-  return read_consistently([&](auto snapshot) { return RunReader(files_, run.text(), std::move(snapshot)).overview(); });
+  return read_consistently([&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).overview(); });
 }
 
 Result<CheckpointInfo> FilesystemStore::checkpoint(const RunId& run, const Which& which) {
-  return read_consistently([&](auto snapshot) { return RunReader(files_, run.text(), std::move(snapshot)).info(which); });
+  return read_consistently([&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).info(which); });
 }
 
 Result<std::vector<CheckpointInfo>> FilesystemStore::checkpoints(const RunId& run, Sequence after, std::size_t limit) {
-  return read_consistently([&](auto snapshot) { return RunReader(files_, run.text(), std::move(snapshot)).list(after, limit); });
+  return read_consistently([&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).list(after, limit); });
 }
 
 Result<std::vector<Event>> FilesystemStore::events(const RunId& run, std::uint64_t after_number, std::size_t limit) {
   return read_consistently(
-      [&](auto snapshot) { return RunReader(files_, run.text(), std::move(snapshot)).events(after_number, limit); });
+      [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).events(after_number, limit); });
 }
 
 }  // namespace pawl

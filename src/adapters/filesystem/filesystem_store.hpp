@@ -50,6 +50,13 @@ class FilesystemStore final : public Store {
 
   /// Publishes and syncs everything this store's journal holds, and recycles it.
   Result<void> settle_all();
+  /// Makes the store now, encrypted where there is a key. store_exists where there is one.
+  Result<void> create(const Uuid& id, const std::optional<NewStoreKey>& key);
+  /// Finds the key of an encrypted store now.
+  Result<void> unlock() { return keys_.unlock(); }
+  /// Another outer key. Nothing but store.json is written; afterwards only the new key opens the store.
+  Result<void> rekey(const NewStoreKey& key);
+  [[nodiscard]] Result<StoreRecord> store_record();
   /// Appends what was saved to the readable files, without syncing.
   Result<void> publish_lazily();
   /// The catalogue, made anew from the files. Linear in the size of the store.
@@ -62,6 +69,9 @@ class FilesystemStore final : public Store {
 
   // Writing.
   Result<void> make_store() PAWL_REQUIRES(open_mutex_);
+  Result<std::unique_ptr<File>> lock_store_file() PAWL_REQUIRES(open_mutex_);
+  Result<void> write_store_file(std::string_view text);
+  Result<void> replace_store_file(std::string_view text);
   Result<void> ensure_journal(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<std::unique_ptr<JournalWriter>> acquire_journal(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<std::shared_ptr<JournalSnapshot>> snapshot_for_writer(const RunId& run) PAWL_REQUIRES(open_mutex_);
@@ -100,8 +110,8 @@ class FilesystemStore final : public Store {
   Result<std::vector<RunInfo>> list_runs(const std::shared_ptr<JournalSnapshot>& snapshot, std::size_t limit);
   Result<std::vector<RunInfo>> settled_runs(std::size_t limit);
   Result<std::vector<RunInfo>> runs_from_files();
-  /// Of the run's seals. run_not_found where there is no such run.
-  Result<std::uint32_t> seed_of(const RunId& run);
+  /// run_not_found where there is no such run.
+  Result<RunRecord> record_of(const RunId& run);
 
   // Catalogue.
   Result<void> update_catalogue(const RunBatches& batches);
@@ -114,10 +124,13 @@ class FilesystemStore final : public Store {
   const FilesystemOptions options_;
   const std::string catalogue_path_;
   Catalogue catalogue_;
+  KeyRing keys_;
 
   Mutex open_mutex_;  // taken before publish_mutex_
   bool made_ PAWL_GUARDED_BY(open_mutex_) = false;
   Uuid store_id_ PAWL_GUARDED_BY(open_mutex_);
+  std::optional<Uuid> new_id_ PAWL_GUARDED_BY(open_mutex_);  // of a store that is to be made
+  std::optional<NewStoreKey> new_key_ PAWL_GUARDED_BY(open_mutex_);  // the same
   // Set once under open_mutex_ before any run is open; used by run writers and the publisher afterwards.
   std::unique_ptr<JournalWriter> journal_;
   std::unique_ptr<Committer> committer_;

@@ -38,15 +38,18 @@ bool is_message_id(std::string_view id) {
          id.substr(kTimeDigits + 1).find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-std::string encode_message(const Message& message, std::uint32_t seed) {
-  std::string out = fmt::format("{{\"id\":{},\"at\":{},\"body\":", escape_json(message.id), escape_json(message.at.text()));
+std::string encode_message(const StoredMessage& stored, std::uint32_t seed) {
+  const Message& message = stored.message;
+  std::string out = fmt::format("{{\"id\":{},\"at\":{},", escape_json(message.id), escape_json(message.at.text()));
+  if (!stored.how.empty()) out += fmt::format("\"enc\":{},", escape_json(stored.how));
+  out += "\"body\":";
   for (const char c : message.body) out += c == '\n' || c == '\r' ? ' ' : c;
   seal(out, seed);
   out += '\n';
   return out;
 }
 
-Result<Message> decode_message(std::string_view text, std::string_view id, std::uint32_t seed) {
+Result<StoredMessage> decode_message(std::string_view text, std::string_view id, std::uint32_t seed) {
   if (!text.ends_with('\n')) return damaged();
   text.remove_suffix(1);
   const auto body = unseal(text, seed);
@@ -57,7 +60,7 @@ Result<Message> decode_message(std::string_view text, std::string_view id, std::
   Message message{.id = members->text("id"), .at = at_time.value_or(Timestamp()), .body = members->raw("body")};
   // A file that was copied to another name would be the same message twice.
   if (!at_time || message.body.empty() || message.id != id) return damaged();
-  return message;
+  return StoredMessage{std::move(message), members->text("enc")};
 }
 
 Inbox::Inbox(FileSystem& files, std::string run, std::uint32_t seed) : files_(files), run_(std::move(run)), seed_(seed) {}
@@ -74,22 +77,25 @@ Result<std::vector<std::string>> Inbox::ids() {
   return found;
 }
 
-Result<std::optional<Message>> Inbox::read(const std::string& id) {
+Result<std::optional<StoredMessage>> Inbox::read(const std::string& id) {
   const std::string path = layout::message(run_, id);
   const auto text = files_.read_file(path);
-  if (!text && text.error().code == Code::input_unreadable) return std::optional<Message>();
+  if (!text && text.error().code == Code::input_unreadable) return std::optional<StoredMessage>();
   if (!text) return std::unexpected(text.error());
   auto message = decode_message(*text, id, seed_);
   if (!message) return fail(at(message.error(), path));
   return std::optional(std::move(*message));
 }
 
-Result<std::vector<Message>> Inbox::list() {
+Result<std::vector<Message>> Inbox::list(RunCodec& codec) {
   PAWL_TRY_ASSIGN(const auto all, ids());
   std::vector<Message> messages;
   for (const std::string& id : all) {
-    PAWL_TRY_ASSIGN(auto message, read(id));
-    if (message) messages.push_back(std::move(*message));
+    PAWL_TRY_ASSIGN(auto stored, read(id));
+    if (!stored) continue;
+    Message& message = stored->message;
+    PAWL_TRY_ASSIGN(message.body, codec.value(message.body, stored->how, {RecordPlace::Kind::message, 0, 0, message.id}));
+    messages.push_back(std::move(message));
   }
   return messages;
 }
@@ -109,20 +115,23 @@ Result<void> Inbox::sync_names(Names names) {
   return files_.sync_folder("", SyncPoint::inbox_name);
 }
 
-Result<std::string> Inbox::post(const Environment& environment, std::string_view body, Names names) {
+Result<std::string> Inbox::post(const Environment& environment, RunCodec& codec, std::string_view body, Names names) {
   // A run whose records are in a journal alone may have no folder.
   for (const std::string& folder : {std::string(layout::kRuns), layout::run(run_), layout::inbox(run_)}) {
     PAWL_TRY_ASSIGN(const bool made, files_.make_folder(folder));
     if (made) names = Names::unsynced;
   }
-  Message message;
+  StoredMessage stored;
+  Message& message = stored.message;
   PAWL_TRY_ASSIGN(message.at, next_time(environment.clock->now()));
   message.id = message_id(message.at, environment.random->next());
-  message.body = body;
+  const std::uint64_t random = environment.random->next();
+  PAWL_TRY_ASSIGN(message.body, codec.stored_value(body, {RecordPlace::Kind::message, 0, 0, message.id},
+                                                   nonce_from(random, environment.random->next()), stored.how));
   const std::string path = layout::message(run_, message.id);
   const std::string temporary = path + ".tmp";
   PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
-  PAWL_TRY(file->write_at(0, encode_message(message, seed_)));
+  PAWL_TRY(file->write_at(0, encode_message(stored, seed_)));
   PAWL_TRY(file->sync(SyncPoint::inbox_message));
   PAWL_TRY(files_.rename(temporary, path));
   if (auto synced = sync_names(names); !synced) {

@@ -3,6 +3,7 @@
 // A message is not in the journal: whoever posts it is not the run's writer and needs no lock.
 #pragma once
 
+#include "codec/run_codec.hpp"
 #include "ports/environment.hpp"
 #include "ports/file_system.hpp"
 #include "ports/store.hpp"
@@ -14,10 +15,15 @@ namespace pawl {
 /// Whether a text has that form. What has not is no message's id, and must not become a path.
 [[nodiscard]] bool is_message_id(std::string_view id);
 
+/// A message as it stands in its file: with `how`, the body is base64 as a JSON string.
+struct StoredMessage {
+  Message message;
+  std::string how = {};
+};
 /// The file's text, ending with a newline. Line breaks in the body become spaces.
-[[nodiscard]] std::string encode_message(const Message& message, std::uint32_t seed);
+[[nodiscard]] std::string encode_message(const StoredMessage& stored, std::uint32_t seed);
 /// store_damaged where the text is not that of message `id` of the run that `seed` belongs to.
-[[nodiscard]] Result<Message> decode_message(std::string_view text, std::string_view id, std::uint32_t seed);
+[[nodiscard]] Result<StoredMessage> decode_message(std::string_view text, std::string_view id, std::uint32_t seed);
 
 /// The messages of one run that exists. Several processes may post and list at the same time.
 class Inbox {
@@ -29,13 +35,13 @@ class Inbox {
   enum class Names : std::uint8_t { unsynced, durable };
   /// Durable when it returns; sorts behind every message that was there before. outcome_unknown where its
   /// name could not be synced: then it may be listed.
-  Result<std::string> post(const Environment& environment, std::string_view body, Names names);
+  Result<std::string> post(const Environment& environment, RunCodec& codec, std::string_view body, Names names);
   /// Oldest first. Files on their way are no messages; a damaged one is an error with its path.
-  Result<std::vector<Message>> list();
+  Result<std::vector<Message>> list(RunCodec& codec);
   /// The ids of all messages, oldest first.
   Result<std::vector<std::string>> ids();
   /// Nothing where it has been taken away meanwhile.
-  Result<std::optional<Message>> read(const std::string& id);
+  Result<std::optional<StoredMessage>> read(const std::string& id);
 
  private:
   Result<Timestamp> next_time(Timestamp now);

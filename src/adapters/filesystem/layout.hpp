@@ -30,6 +30,7 @@ inline std::string segment(std::uint64_t number, std::uint64_t slot) { return fm
 
 inline std::string run(std::string_view id) { return fmt::format("runs/{}", id); }
 inline std::string run_file(std::string_view id) { return fmt::format("runs/{}/run.json", id); }
+inline std::string run_key(std::string_view id) { return fmt::format("runs/{}/key.json", id); }
 inline std::string run_lock(std::string_view id) { return fmt::format("runs/{}/lock", id); }
 inline std::string checkpoints(std::string_view id) { return fmt::format("runs/{}/checkpoints", id); }
 inline std::string full(std::string_view id, Sequence base) {

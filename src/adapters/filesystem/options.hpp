@@ -2,13 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+
+#include "codec/packing.hpp"
+#include "codec/store_keys.hpp"
 
 namespace pawl {
 
 enum class Background : std::uint8_t {
   none,    // publishing happens when the store is closed, or when the journal is full
   thread,  // a thread publishes, another one collects the saves of many threads into batches
+};
+
+/// The outer key of a store that is made, or gets another one.
+struct NewStoreKey {
+  SecretKey outer = {};
+  std::optional<Scrypt> scrypt = {};  // where it comes from a passphrase
 };
 
 struct FilesystemOptions {
@@ -22,6 +32,10 @@ struct FilesystemOptions {
   std::uint64_t differences_max = 1000;                  // or to this number
   std::uint64_t sync_all_from_files = 32;                // from so many files on, one syncfs replaces their syncs
   std::int64_t async_window_us = 100'000;
+  PackRules packing = {};
+  /// Finds the outer key of an encrypted store: a file, the environment, a passphrase. Called when it is needed.
+  std::function<Result<SecretKey>(const Uuid& store, const StoreKeyInfo& info)> find_key = {};
+  std::optional<NewStoreKey> new_key = {};  // of a store that is made by its first save; nothing: it is not encrypted
   std::int64_t backlog_wait_us = 30'000'000;  // a save waits this long for the publisher before it fails
 };
 

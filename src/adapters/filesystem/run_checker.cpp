@@ -21,8 +21,8 @@ std::string_view without_newline(std::string_view text) {
 
 }  // namespace
 
-RunChecker::RunChecker(FileSystem& files, std::string run, std::shared_ptr<const JournalSnapshot> snapshot, CheckReport& report)
-    : files_(files), run_(std::move(run)), snapshot_(std::move(snapshot)), records_(snapshot_->find(run_)), report_(report) {}
+RunChecker::RunChecker(FileSystem& files, KeyRing& keys, std::string run, std::shared_ptr<const JournalSnapshot> snapshot, CheckReport& report)
+    : files_(files), keys_(keys), run_(std::move(run)), snapshot_(std::move(snapshot)), records_(snapshot_->find(run_)), report_(report) {}
 
 void RunChecker::add(Finding::Severity severity, Code code, std::string file, Sequence sequence, std::string what) {
   std::string advice;
@@ -37,6 +37,7 @@ Result<void> RunChecker::check(Sequence only) {
   PAWL_TRY_ASSIGN(const bool usable, check_run_file());
   if (!usable) return {};
   ++report_.runs;
+  PAWL_TRY(check_key());
   PAWL_TRY(check_checkpoints(only));
   if (only) return {};
   PAWL_TRY(check_audit());
@@ -72,6 +73,33 @@ Result<bool> RunChecker::check_run_file() {
   }
   seed_ = seal_seed(run_record_.uuid);
   return true;
+}
+
+/// Checksums and hashes need no key. With one, everything is decrypted as well.
+Result<void> RunChecker::check_key() {
+  auto codec = keys_.codec(run_, run_record_);
+  if (!codec) {
+    add(Finding::Severity::damage, codec.error().code, layout::run_file(run_), {}, codec.error().message);
+    codec_.emplace(run_record_.uuid, PackRules(), RunCodec::FindKey());
+    has_key_ = false;
+    return {};
+  }
+  codec_ = std::move(*codec);
+  if (!run_record_.encrypted) return {};
+  const std::string path = layout::run_key(run_);
+  const auto text = files_.read_file(path, 1ULL << 16U);
+  if (!text && text.error().code != Code::input_unreadable) return std::unexpected(text.error());
+  ++report_.files;
+  if (!text || !run_key_is_whole(*text)) {
+    add(Finding::Severity::damage, Code::store_damaged, path, {}, text ? "the file is damaged" : "the run's key is missing");
+    has_key_ = false;
+    return {};
+  }
+  const auto tried = codec_->fingerprint(0);
+  has_key_ = tried.has_value();
+  if (tried || tried.error().code == Code::key_missing || tried.error().code == Code::key_wrong) return {};
+  add(Finding::Severity::damage, tried.error().code, path, {}, tried.error().message);
+  return {};
 }
 
 Result<void> RunChecker::check_checkpoints(Sequence only) {
@@ -140,28 +168,21 @@ void RunChecker::apply(const RecordView& record, const std::string& path) {
     add(Finding::Severity::damage, info.error().code, path, record.sequence, info.error().message);
     return;
   }
-  std::string payload;
-  if (record.payload_kind == Payload::state_blob || record.payload_kind == Payload::diff_blob) {
-    const auto name = decode_text_payload(record.payload);
-    auto blob = files_.read_file(layout::blob(run_, name.value_or("")));
-    blobs_.insert(name.value_or(""));
-    if (!blob || to_hex(sha256(run_record_.salt, *blob)) != name.value_or("")) {
-      add(Finding::Severity::damage, blob ? Code::checksum_mismatch : Code::chain_broken, layout::blob(run_, name.value_or("")),
-          record.sequence, blob ? "the blob does not have its SHA-256" : "the blob is missing");
-      state_known_ = false;
-      return;
-    }
-    payload = std::move(*blob);
-  } else if (record.payload_kind == Payload::text) {
-    payload = decode_text_payload(record.payload).value_or("");
-  } else {
-    payload = record.payload;
+  if (run_record_.encrypted && !is_encrypted(record.how)) {
+    add(Finding::Severity::damage, Code::not_encrypted, path, record.sequence, "a plain record stands in an encrypted run");
+    state_known_ = false;
+    return;
+  }
+  std::optional<std::string> payload = payload_of(record, path);
+  if (!payload) {
+    state_known_ = false;
+    return;
   }
   if (record.whole()) {
-    state_ = std::move(payload);
+    state_ = std::move(*payload);
     state_known_ = true;
   } else if (state_known_) {
-    state_known_ = apply_encoded_splices(state_, payload).has_value();
+    state_known_ = apply_encoded_splices(state_, *payload).has_value();
   } else {
     return;  // what it builds on is damaged, and was named
   }
@@ -170,6 +191,31 @@ void RunChecker::apply(const RecordView& record, const std::string& path) {
     add(Finding::Severity::damage, Code::state_reconstruction_failed, path, record.sequence,
         "the recorded differences don't lead to the recorded size");
   }
+}
+
+/// Nothing where it is damaged, which is then named, or where its key is not known.
+std::optional<std::string> RunChecker::payload_of(const RecordView& record, const std::string& path) {
+  std::string file = path;
+  Result<std::string> payload;
+  if (record.payload_kind == Payload::state_blob || record.payload_kind == Payload::diff_blob) {
+    const std::string name = decode_text_payload(record.payload).value_or("");
+    file = layout::blob(run_, name);
+    const auto blob = files_.read_file(file);
+    blobs_.insert(name);
+    if (!blob || to_hex(sha256(run_record_.salt, *blob)) != name) {
+      add(Finding::Severity::damage, blob ? Code::checksum_mismatch : Code::chain_broken, file, record.sequence,
+          blob ? "the blob does not have its SHA-256" : "the blob is missing");
+      return std::nullopt;
+    }
+    if (!has_key_) return std::nullopt;
+    payload = codec_->blob(record, *blob);
+  } else {
+    if (!has_key_) return std::nullopt;
+    payload = codec_->payload(record);
+  }
+  if (payload) return std::move(*payload);
+  add(Finding::Severity::damage, payload.error().code, file, record.sequence, payload.error().message);
+  return std::nullopt;
 }
 
 /// The entries of the file and of the journals as one chain; each checkpoint has one.
@@ -247,7 +293,7 @@ Result<void> RunChecker::check_events() {
     ++report_.files;
     for_each_line(text, [&](std::string_view line, bool complete) {
       const auto event = decode_event(line, seed_);
-      if (complete && event && event->number == expected) {
+      if (complete && event && event->event.number == expected) {
         ++expected;
         return true;
       }

@@ -6,22 +6,25 @@
 #include <set>
 
 #include "adapters/filesystem/chain_reader.hpp"
+#include "adapters/filesystem/key_ring.hpp"
 
 namespace pawl {
 
 /// Linear in the size of the run. Fails only where the operating system can't read.
 class RunChecker {
  public:
-  RunChecker(FileSystem& files, std::string run, std::shared_ptr<const JournalSnapshot> snapshot, CheckReport& report);
+  RunChecker(FileSystem& files, KeyRing& keys, std::string run, std::shared_ptr<const JournalSnapshot> snapshot, CheckReport& report);
   /// `only`: this checkpoint (and what it builds on); 0: all of them.
   Result<void> check(Sequence only);
 
  private:
   Result<bool> check_run_file();
+  Result<void> check_key();
   Result<void> check_checkpoints(Sequence only);
   void check_chain(const Chain& chain);
   void check_copy(const ChainLink& link);
   void apply(const RecordView& record, const std::string& path);
+  std::optional<std::string> payload_of(const RecordView& record, const std::string& path);
   Result<void> check_audit();
   void check_audited(const AuditEntry& entry);
   Result<void> check_events();
@@ -30,12 +33,15 @@ class RunChecker {
   void add(Finding::Severity severity, Code code, std::string file, Sequence sequence, std::string what);
 
   FileSystem& files_;
+  KeyRing& keys_;
   const std::string run_;
   const std::shared_ptr<const JournalSnapshot> snapshot_;
   const RunRecords* records_;
   CheckReport& report_;
   RunRecord run_record_;
   std::uint32_t seed_ = 0;
+  std::optional<RunCodec> codec_;
+  bool has_key_ = true;
   std::map<std::uint64_t, std::string> sums_;  // of every checkpoint that was read
   std::set<std::string> blobs_;                // referred to
   std::string state_;                          // of the checkpoint read last

@@ -49,8 +49,8 @@ Result<RunInfo> run_info(std::string_view run, const RunRecord& record, const Ch
                  .fork_of_run = record.fork_of_run, .fork_of_sequence = record.fork_of_sequence};
 }
 
-RunReader::RunReader(FileSystem& files, std::string run, std::shared_ptr<const JournalSnapshot> snapshot)
-    : files_(files), run_(std::move(run)), snapshot_(std::move(snapshot)), records_(snapshot_->find(run_)) {}
+RunReader::RunReader(FileSystem& files, KeyRing& keys, std::string run, std::shared_ptr<const JournalSnapshot> snapshot)
+    : files_(files), keys_(keys), run_(std::move(run)), snapshot_(std::move(snapshot)), records_(snapshot_->find(run_)) {}
 
 /// A number above the last one was never used. One below it was, and what is missing is damage.
 Error RunReader::not_found(Sequence sequence) {
@@ -91,6 +91,14 @@ Result<RunRecord> RunReader::run_record() {
 Result<std::uint32_t> RunReader::seed() {
   PAWL_TRY_ASSIGN(const RunRecord record, run_record());
   return seal_seed(record.uuid);
+}
+
+Result<RunCodec*> RunReader::codec() {
+  if (!codec_) {
+    PAWL_TRY_ASSIGN(const RunRecord record, run_record());
+    PAWL_TRY_ASSIGN(codec_, keys_.codec(run_, record));
+  }
+  return &*codec_;
 }
 
 Result<std::vector<Sequence>> RunReader::bases() {
@@ -190,13 +198,8 @@ Result<Sequence> RunReader::search(const Which& which) {
 }
 
 Result<std::string> RunReader::payload_of(const RecordView& record) {
-  switch (record.payload_kind) {
-    case Payload::state:
-    case Payload::diff: return std::string(record.payload);
-    case Payload::text: return decode_text_payload(record.payload);
-    case Payload::state_blob:
-    case Payload::diff_blob: break;
-  }
+  PAWL_TRY_ASSIGN(RunCodec* const coder, codec());
+  if (record.payload_kind != Payload::state_blob && record.payload_kind != Payload::diff_blob) return coder->payload(record);
   PAWL_TRY_ASSIGN(const std::string name, decode_text_payload(record.payload));
   const std::string path = layout::blob(run_, name);
   if (name.find_first_not_of("0123456789abcdef") != std::string::npos) {
@@ -212,11 +215,13 @@ Result<std::string> RunReader::payload_of(const RecordView& record) {
     return fail(Error{Code::checksum_mismatch, fmt::format("the blob of checkpoint {} of run '{}' is damaged",
                       record.sequence.value, run_), path, "run 'pawl fsck' to see what is damaged", 0});
   }
-  return std::move(*bytes);
+  if (record.how.empty() && !coder->encrypted()) return std::move(*bytes);
+  return coder->blob(record, *bytes);
 }
 
 Result<std::string> RunReader::rebuild(const Chain& links, Sequence sequence) {
   PAWL_TRY_ASSIGN(const RecordView last, link(links, sequence));
+  PAWL_TRY_ASSIGN(const RunRecord run, run_record());
   Sequence first = sequence;
   while (!links.find(first)->whole() && first > links.base) first.value -= 1;
   if (!links.find(first)->whole()) return fail(Code::chain_broken, "checkpoint {} has no whole one before it", sequence.value);
@@ -225,7 +230,7 @@ Result<std::string> RunReader::rebuild(const Chain& links, Sequence sequence) {
   if (info.state_bytes < (1ULL << 32)) state.reserve(info.state_bytes);
   for (Sequence next = first.next(); next <= sequence; next = next.next()) {
     const RecordView& record = *links.find(next);
-    if (record.payload_kind == Payload::diff) {
+    if (record.payload_kind == Payload::diff && record.how.empty() && !run.encrypted) {
       PAWL_TRY(apply_encoded_splices(state, record.payload));
     } else {
       PAWL_TRY_ASSIGN(const std::string payload, payload_of(record));
@@ -246,7 +251,8 @@ Result<Restored> RunReader::restore(const Which& which) {
   PAWL_TRY_ASSIGN(const Chain links, chain(base, sequence));
   Restored restored;
   PAWL_TRY_ASSIGN(restored.state, rebuild(links, sequence));
-  PAWL_TRY_ASSIGN(restored.info, decode_info(*links.find(sequence)));
+  PAWL_TRY_ASSIGN(RunCodec* const coder, codec());
+  PAWL_TRY_ASSIGN(restored.info, coder->info(*links.find(sequence)));
   return restored;
 }
 
@@ -255,11 +261,13 @@ Result<CheckpointInfo> RunReader::info(const Which& which) {
   PAWL_TRY_ASSIGN(const Sequence base, base_of(sequence));
   PAWL_TRY_ASSIGN(const Chain links, chain(base, sequence));
   PAWL_TRY_ASSIGN(const RecordView record, link(links, sequence));
-  return decode_info(record);
+  PAWL_TRY_ASSIGN(RunCodec* const coder, codec());
+  return coder->info(record);
 }
 
 Result<std::vector<CheckpointInfo>> RunReader::list(Sequence after, std::size_t limit) {
   PAWL_TRY_ASSIGN(const Sequence last, latest());
+  PAWL_TRY_ASSIGN(RunCodec* const coder, codec());
   std::vector<CheckpointInfo> found;
   Sequence next = after.next();
   while (next <= last && found.size() < limit) {
@@ -268,7 +276,7 @@ Result<std::vector<CheckpointInfo>> RunReader::list(Sequence after, std::size_t 
     PAWL_TRY(link(links, next));
     for (const ChainLink& entry : links.links) {
       if (entry.record.sequence < next || found.size() >= limit) continue;
-      PAWL_TRY_ASSIGN(CheckpointInfo info, decode_info(entry.record));
+      PAWL_TRY_ASSIGN(CheckpointInfo info, coder->info(entry.record));
       found.push_back(std::move(info));
       next = entry.record.sequence.next();
     }
@@ -286,7 +294,8 @@ Result<std::vector<Event>> RunReader::events(std::uint64_t after_number, std::si
     if (entry.name.ends_with(".jsonl")) names.push_back(entry.name);
   }
   std::ranges::sort(names);
-  std::map<std::uint64_t, Event> found;
+  PAWL_TRY_ASSIGN(RunCodec* const coder, codec());
+  std::map<std::uint64_t, StoredEvent> found;
   std::optional<Error> damage;
   std::uint64_t skipped = 0;
   for (const std::string& name : names) {
@@ -300,7 +309,7 @@ Result<std::vector<Event>> RunReader::events(std::uint64_t after_number, std::si
       }
       auto event = decode_event(line, run_seed);
       if (!event) damage = at(event.error(), path);
-      if (event && event->number > after_number) found.emplace(event->number, std::move(*event));
+      if (event && event->event.number > after_number) found.emplace(event->event.number, std::move(*event));
       return !damage && found.size() < limit;
     });
     if (damage || found.size() >= limit) break;
@@ -313,21 +322,27 @@ Result<std::vector<Event>> RunReader::events(std::uint64_t after_number, std::si
       const auto& [number, record] = *next_record;
       if (number - after_number > limit) break;
       if (found.contains(number)) continue;
-      PAWL_TRY_ASSIGN(Event event, decode_event(without_newline(record.text), run_seed));
-      found.emplace(number, std::move(event));
+      PAWL_TRY_ASSIGN(StoredEvent stored, decode_event(without_newline(record.text), run_seed));
+      found.emplace(number, std::move(stored));
     }
   }
   std::vector<Event> listed;
-  for (auto& [number, event] : found) {
-    if (listed.size() < limit) listed.push_back(std::move(event));
+  for (auto& [number, stored] : found) {
+    if (listed.size() == limit) break;
+    PAWL_TRY_ASSIGN(Event event, coder->event(std::move(stored)));
+    listed.push_back(std::move(event));
   }
   return listed;
 }
 
 Result<RunInfo> RunReader::overview() {
   PAWL_TRY_ASSIGN(const RunRecord record, run_record());
-  PAWL_TRY_ASSIGN(const CheckpointInfo last, info(Which{}));
-  return run_info(run_, record, last);
+  PAWL_TRY_ASSIGN(const Sequence sequence, latest());
+  PAWL_TRY_ASSIGN(const Sequence base, base_of(sequence));
+  PAWL_TRY_ASSIGN(const Chain links, chain(base, sequence));
+  PAWL_TRY_ASSIGN(const RecordView last, link(links, sequence));
+  PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(last));  // what is encrypted of it is not shown
+  return run_info(run_, record, info);
 }
 
 Result<std::optional<RunHead>> RunReader::head() {
@@ -340,7 +355,8 @@ Result<std::optional<RunHead>> RunReader::head() {
   PAWL_TRY_ASSIGN(head.base, base_of(last));
   PAWL_TRY_ASSIGN(const Chain links, chain(head.base, last));
   PAWL_TRY_ASSIGN(head.state, rebuild(links, last));
-  PAWL_TRY_ASSIGN(head.latest, decode_info(links.links.back().record));
+  PAWL_TRY_ASSIGN(RunCodec* const coder, codec());
+  PAWL_TRY_ASSIGN(head.latest, coder->info(links.links.back().record));
   for (std::size_t i = 1; i < links.links.size(); ++i) head.differences_bytes += links.links[i].record.text.size() + 1;
   head.differences = links.links.size() - 1;
   PAWL_TRY(audit_head(head));

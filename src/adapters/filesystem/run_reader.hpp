@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "adapters/filesystem/chain_reader.hpp"
+#include "adapters/filesystem/key_ring.hpp"
 
 namespace pawl {
 
@@ -30,7 +31,7 @@ struct RunHead {
 /// Reads through `files` beside whoever writes. The snapshot must be taken before. Not thread-safe.
 class RunReader {
  public:
-  RunReader(FileSystem& files, std::string run, std::shared_ptr<const JournalSnapshot> snapshot);
+  RunReader(FileSystem& files, KeyRing& keys, std::string run, std::shared_ptr<const JournalSnapshot> snapshot);
 
   /// run_not_found where neither journal nor files know it.
   Result<RunRecord> run_record();
@@ -49,6 +50,7 @@ class RunReader {
 
  private:
   Result<std::uint32_t> seed();
+  Result<RunCodec*> codec();
   Result<std::vector<Sequence>> bases();
   Result<Sequence> base_of(Sequence sequence);
   Result<Chain> chain(Sequence base, Sequence up_to);
@@ -65,10 +67,12 @@ class RunReader {
   [[nodiscard]] Error not_found(Sequence sequence);
 
   FileSystem& files_;
+  KeyRing& keys_;
   const std::string run_;
   const std::shared_ptr<const JournalSnapshot> snapshot_;
   const RunRecords* records_;  // null: nothing in the journals
   std::optional<RunRecord> run_record_;
+  std::optional<RunCodec> codec_;
   std::optional<std::vector<Sequence>> bases_;
 };
 

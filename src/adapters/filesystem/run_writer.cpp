@@ -3,15 +3,12 @@
 #include <algorithm>
 
 #include "adapters/filesystem/layout.hpp"
+#include "codec/base64.hpp"
 #include "domain/json_text.hpp"
 #include "domain/save_rules.hpp"
 
 namespace pawl {
 namespace {
-
-std::string fingerprint_of(const SaveRequest& request) {
-  return request.caller_id.empty() ? std::string() : fmt::format("{:016x}", body_fingerprint(request));
-}
 
 /// At least this much, encoded.
 std::uint64_t size_of(const std::vector<Splice>& splices) {
@@ -29,13 +26,29 @@ std::string random_salt(Random& random) {
 }  // namespace
 
 FilesystemRunWriter::FilesystemRunWriter(FilesystemStore& store, RunId run, std::unique_ptr<File> lock, RunHead head,
-                                         Known known)
+                                         RunCodec codec, Known known)
     : store_(store),
       run_(std::move(run)),
       epoch_(store.committer_->epoch()),
       lock_(std::move(lock)),
       exists_(known == Known::yes),
-      head_(std::move(head)) {}
+      key_made_(known == Known::yes || !head.run.encrypted),
+      head_(std::move(head)),
+      codec_(std::move(codec)) {}
+
+/// A run's key is durable before anything that it encrypts.
+Result<void> FilesystemRunWriter::ensure_key() {
+  if (key_made_) return {};
+  PAWL_TRY(store_.keys_.make_run_key(run_.text(), head_.run.uuid, *store_.environment_.random));
+  key_made_ = true;
+  return {};
+}
+
+Result<std::string> FilesystemRunWriter::fingerprint_of(const SaveRequest& request) {
+  if (request.caller_id.empty()) return std::string();
+  PAWL_TRY_ASSIGN(const std::uint64_t fingerprint, codec_.fingerprint(body_fingerprint(request)));
+  return fmt::format("{:016x}", fingerprint);
+}
 
 namespace {
 
@@ -65,8 +78,13 @@ Result<std::unique_ptr<RunWriter>> FilesystemRunWriter::make(FilesystemStore& st
                       "leave out --durability, or use another run", 0});
   }
   const Known known = head ? Known::yes : Known::no;
-  if (!head) head = first_head(run, options, store.environment_);
-  return std::unique_ptr<RunWriter>(new FilesystemRunWriter(store, run, std::move(lock), std::move(*head), known));
+  if (!head) {
+    head = first_head(run, options, store.environment_);
+    head->run.encrypted = store.keys_.encrypted();
+  }
+  PAWL_TRY_ASSIGN(RunCodec codec, store.keys_.codec(run.text(), head->run));
+  return std::unique_ptr<RunWriter>(
+      new FilesystemRunWriter(store, run, std::move(lock), std::move(*head), std::move(codec), known));
 }
 
 FilesystemRunWriter::~FilesystemRunWriter() {
@@ -111,21 +129,23 @@ Result<std::optional<FilesystemRunWriter::Earlier>> FilesystemRunWriter::find_ea
 
 Result<Saved> FilesystemRunWriter::save(const SaveRequest& request) {
   Lock lock(mutex_);
+  PAWL_TRY(ensure_key());
+  PAWL_TRY_ASSIGN(std::string fingerprint, fingerprint_of(request));
   PAWL_TRY_ASSIGN(const auto earlier, find_earlier(request.caller_id));
   const SaveFacts facts{.run = run_, .head = exists_ ? &head_.latest : nullptr, .head_state = head_.state,
                         .earlier = earlier ? &earlier->info : nullptr,
-                        .earlier_has_same_body = earlier && earlier->fingerprint == fingerprint_of(request)};
+                        .earlier_has_same_body = earlier && earlier->fingerprint == fingerprint};
   PAWL_TRY_ASSIGN(const SaveDecision decision, decide_save(request, facts));
   if (const auto* saved = std::get_if<Saved>(&decision)) {
     lock.unlock();
     return answer(*saved);
   }
   const std::string_view state = state_to_write(request, std::get<WriteState>(decision));
-  PAWL_TRY_ASSIGN(const Draft draft, draft_checkpoint(request, state));
+  PAWL_TRY_ASSIGN(const Draft draft, draft_checkpoint(request, state, fingerprint));
   std::uint32_t count = 0;
-  std::string body = encode_records(request, draft, count);
+  PAWL_TRY_ASSIGN(std::string body, encode_records(request, draft, count));
   Saved saved{draft.info.sequence, draft.info.id, draft.info.checksum, Saved::Outcome::written};
-  advance(request, state, draft);
+  advance(request, state, draft, std::move(fingerprint));
   return hand_over(std::move(saved), std::move(body), count, lock);
 }
 
@@ -160,7 +180,8 @@ Result<Saved> FilesystemRunWriter::hand_over(Saved saved, std::string body, std:
   return saved;
 }
 
-Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const SaveRequest& request, std::string_view state) {
+Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const SaveRequest& request, std::string_view state,
+                                                                                 std::string_view fingerprint) {
   Draft draft;
   CheckpointInfo& info = draft.info;
   info.sequence = head_.latest.sequence.next();
@@ -177,39 +198,52 @@ Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const S
   info.metadata = one_line(request.metadata);
   info.state_bytes = state.size();
 
-  std::string payload;
-  Payload kind = Payload::state;
+  Form form;
   const FilesystemOptions& options = store_.options_;
   const std::uint64_t room = std::max<std::uint64_t>(state.size(), options.differences_floor_bytes);
   if (exists_ && head_.differences < options.differences_max) {
     const std::vector<Splice> splices = diff_text(head_.state, state);
     const bool pays = size_of(splices) < state.size();
-    if (pays) payload = encode_splices(splices);
-    kind = Payload::diff;
-    if (!pays || payload.size() >= state.size()) {
-      const bool one_line = state.find('\n') == std::string_view::npos && state.find('\r') == std::string_view::npos;
-      kind = one_line ? Payload::state : Payload::text;
-      payload = one_line ? std::string(state) : escape_json(state);
-    }
+    if (pays) form.payload = encode_splices(splices);
+    form.kind = Payload::diff;
+    if (!pays || form.payload.size() >= state.size()) form = {Payload::state, std::string(state), {}};
   }
-  draft.own_file = !exists_ || head_.differences >= options.differences_max || head_.differences_bytes + payload.size() > room;
-  if (draft.own_file) {
-    kind = Payload::state;
-    payload = state;
-  }
-  if (payload.size() > options.inline_bytes_max) {
-    std::string name;
-    PAWL_TRY(store_blob(kind == Payload::diff ? std::string_view(payload) : state, name));
-    kind = kind == Payload::diff ? Payload::diff_blob : Payload::state_blob;
-    payload = escape_json(name);
-  }
+  draft.own_file = !exists_ || head_.differences >= options.differences_max || head_.differences_bytes + form.payload.size() > room;
+  if (draft.own_file) form = {Payload::state, std::string(state), {}};
+  PAWL_TRY(pack_payload(info, state, form));
+  const bool breaks = form.kind == Payload::state && form.how.empty() && !draft.own_file && form.payload.find_first_of("\n\r") != std::string::npos;
+  if (breaks) form = {Payload::text, escape_json(state), {}};
+  PAWL_TRY_ASSIGN(const std::string metadata,
+                  codec_.stored_metadata(info.metadata, {RecordPlace::Kind::metadata, info.sequence.value, info.parent.value, {}},
+                                         make_nonce(*store_.environment_.random)));
   std::string sum;
-  draft.text = encode_checkpoint({&info, fingerprint_of(request), kind, payload}, draft.own_file ? Shape::file : Shape::line,
-                                 {head_.run.salt, seal_seed(head_.run.uuid)}, sum);
+  draft.text = encode_checkpoint({&info, fingerprint, form.kind, form.payload, form.how, metadata},
+                                 draft.own_file ? Shape::file : Shape::line, {head_.run.salt, seal_seed(head_.run.uuid)}, sum);
   info.checksum = "sha256:" + sum;
   info.stored_bytes = draft.text.size();
-  info.whole = kind != Payload::diff && kind != Payload::diff_blob;
+  info.whole = form.kind != Payload::diff && form.kind != Payload::diff_blob;
   return draft;
+}
+
+/// Compresses and encrypts as the store's settings say; what is large becomes a file of its own.
+Result<void> FilesystemRunWriter::pack_payload(const CheckpointInfo& info, std::string_view state, Form& form) {
+  const bool is_diff = form.kind == Payload::diff;
+  const std::string_view bytes = is_diff ? std::string_view(form.payload) : state;
+  Packed packed = codec_.packed(bytes, is_diff ? Content::other : Content::state);
+  const std::uint64_t size = packed.how.empty() ? bytes.size() : packed.bytes.size();
+  if (size > store_.options_.inline_bytes_max) {
+    PAWL_TRY(codec_.protect_blob(packed, bytes));
+    std::string name;
+    PAWL_TRY(store_blob(packed.how.empty() ? bytes : std::string_view(packed.bytes), name));
+    form = {is_diff ? Payload::diff_blob : Payload::state_blob, escape_json(name), std::move(packed.how)};
+    return {};
+  }
+  if (packed.how.empty() && !codec_.encrypted()) return {};
+  PAWL_TRY(codec_.protect(packed, bytes, {RecordPlace::Kind::checkpoint, info.sequence.value, info.parent.value, {}},
+                          make_nonce(*store_.environment_.random)));
+  form.payload = fmt::format("\"{}\"", to_base64(packed.bytes));
+  form.how = std::move(packed.how);
+  return {};
 }
 
 /// Large payloads are files named by their content, so equal ones are stored once. The file and its name
@@ -236,7 +270,7 @@ Result<void> FilesystemRunWriter::store_blob(std::string_view payload, std::stri
   return {};
 }
 
-std::string FilesystemRunWriter::encode_records(const SaveRequest& request, const Draft& draft, std::uint32_t& count) {
+Result<std::string> FilesystemRunWriter::encode_records(const SaveRequest& request, const Draft& draft, std::uint32_t& count) {
   std::string body;
   body.reserve(draft.text.size() + 1024);
   JournalRecord record;
@@ -261,8 +295,10 @@ std::string FilesystemRunWriter::encode_records(const SaveRequest& request, cons
   record.type = RecordType::event;
   for (const NewEvent& event : request.events) {
     record.number = head_.event_number + (count - (exists_ ? 0U : 1U));
-    const std::string line = encode_event({record.number, draft.info.sequence, draft.info.created, event.type, event.data},
-                                          seal_seed(head_.run.uuid));
+    StoredEvent stored{{record.number, draft.info.sequence, draft.info.created, event.type, {}}, {}};
+    const std::string nonce = codec_.encrypted() ? make_nonce(*store_.environment_.random) : std::string();
+    PAWL_TRY_ASSIGN(stored.event.data, codec_.stored_value(event.data, {RecordPlace::Kind::event, record.number, 0, {}}, nonce, stored.how));
+    const std::string line = encode_event(stored, seal_seed(head_.run.uuid));
     record.text = line;
     append_record(body, record);
     ++count;
@@ -282,7 +318,7 @@ std::string FilesystemRunWriter::encode_records(const SaveRequest& request, cons
 
 /// From here on the run's head is this save, though it is not durable yet: later saves build on it, and if
 /// it fails, the committer's epoch makes all of them fail.
-void FilesystemRunWriter::advance(const SaveRequest& request, std::string_view state, const Draft& draft) {
+void FilesystemRunWriter::advance(const SaveRequest& request, std::string_view state, const Draft& draft, std::string fingerprint) {
   head_.event_number += request.events.size();
   if (draft.own_file) {
     head_.base = draft.info.sequence;
@@ -295,7 +331,7 @@ void FilesystemRunWriter::advance(const SaveRequest& request, std::string_view s
   head_.latest = draft.info;
   head_.state.assign(state);
   exists_ = true;
-  if (!request.caller_id.empty()) earlier_[request.caller_id] = {draft.info, fingerprint_of(request)};
+  if (!request.caller_id.empty()) earlier_[request.caller_id] = {draft.info, std::move(fingerprint)};
   store_.mark_dirty(run_.text());
 }
 

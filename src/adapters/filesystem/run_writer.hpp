@@ -30,13 +30,22 @@ class FilesystemRunWriter final : public RunWriter {
     std::string text;
     bool own_file = false;
   };
+  /// How a checkpoint's payload stands in its record.
+  struct Form {
+    Payload kind = Payload::state;
+    std::string payload = {};
+    std::string how = {};
+  };
   enum class Known : std::uint8_t { no, yes };  // whether the run has a checkpoint already
-  FilesystemRunWriter(FilesystemStore& store, RunId run, std::unique_ptr<File> lock, RunHead head, Known known);
+  FilesystemRunWriter(FilesystemStore& store, RunId run, std::unique_ptr<File> lock, RunHead head, RunCodec codec, Known known);
+  Result<void> ensure_key() PAWL_REQUIRES(mutex_);
+  Result<std::string> fingerprint_of(const SaveRequest& request) PAWL_REQUIRES(mutex_);
   Result<std::optional<Earlier>> find_earlier(const std::string& caller_id) PAWL_REQUIRES(mutex_);
-  Result<Draft> draft_checkpoint(const SaveRequest& request, std::string_view state) PAWL_REQUIRES(mutex_);
+  Result<Draft> draft_checkpoint(const SaveRequest& request, std::string_view state, std::string_view fingerprint) PAWL_REQUIRES(mutex_);
+  Result<void> pack_payload(const CheckpointInfo& info, std::string_view state, Form& form) PAWL_REQUIRES(mutex_);
   Result<void> store_blob(std::string_view payload, std::string& name) PAWL_REQUIRES(mutex_);
-  std::string encode_records(const SaveRequest& request, const Draft& draft, std::uint32_t& count) PAWL_REQUIRES(mutex_);
-  void advance(const SaveRequest& request, std::string_view state, const Draft& draft) PAWL_REQUIRES(mutex_);
+  Result<std::string> encode_records(const SaveRequest& request, const Draft& draft, std::uint32_t& count) PAWL_REQUIRES(mutex_);
+  void advance(const SaveRequest& request, std::string_view state, const Draft& draft, std::string fingerprint) PAWL_REQUIRES(mutex_);
   Result<Saved> answer(const Saved& saved);
   Result<Saved> hand_over(Saved saved, std::string body, std::uint32_t count, Lock& lock)
       PAWL_REQUIRES(mutex_) PAWL_LETS_GO;
@@ -49,7 +58,9 @@ class FilesystemRunWriter final : public RunWriter {
   std::unique_ptr<File> lock_ PAWL_GUARDED_BY(mutex_);
   bool exists_ PAWL_GUARDED_BY(mutex_) = false;  // has a checkpoint, on its way at least
   bool blob_folder_synced_ PAWL_GUARDED_BY(mutex_) = false;
+  bool key_made_ PAWL_GUARDED_BY(mutex_) = false;
   RunHead head_ PAWL_GUARDED_BY(mutex_);
+  RunCodec codec_ PAWL_GUARDED_BY(mutex_);
   std::map<std::string, Earlier> earlier_ PAWL_GUARDED_BY(mutex_);  // by caller's id: what this writer saved or looked up
 };
 

@@ -16,6 +16,7 @@
 #include "app/signals.hpp"
 #include "app/compose.hpp"
 #include "app/local_files.hpp"
+#include "app/store_admin.hpp"
 #include "cli/cli.hpp"
 
 #ifndef PAWL_VERSION
@@ -106,6 +107,7 @@ int main(int argc, char** argv) {
       .in_is_terminal = ::isatty(STDIN_FILENO) == 1,
       .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
       .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
+      .admin = pawl::make_store_admin({}),
       .workflows = &workflows,
   };
   return pawl::cli::run_cli(std::vector<std::string>(argv + 1, argv + argc), context);

@@ -1,0 +1,173 @@
+#include "app/store_admin.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/posix/posix_environment.hpp"
+#include "adapters/posix/posix_file_system.hpp"
+#include "app/keys.hpp"
+#include "app/local_files.hpp"
+
+namespace pawl {
+namespace {
+
+using cli::MadeStore;
+using cli::NewKey;
+using cli::NewStore;
+using cli::StoreKeyPlace;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+Result<std::string> folder_of(std::string_view uri) {
+  for (const std::string_view prefix : {"file://", "file:"}) {
+    if (uri.starts_with(prefix)) {
+      uri.remove_prefix(prefix.size());
+      break;
+    }
+  }
+  if (uri.empty() || uri == "memory:" || uri.find("://") != std::string_view::npos) {
+    return fail(Error{Code::usage, fmt::format("'{}' names no folder", uri), {}, "name one: --store ./.pawl", 0});
+  }
+  std::error_code error;
+  return std::filesystem::absolute(uri, error).lexically_normal().string();
+}
+
+/// A folder with a store in it, opened without the program's threads.
+struct Opened {
+  SystemClock clock;
+  SystemRandom random;
+  std::unique_ptr<PosixFileSystem> files;
+  std::unique_ptr<FilesystemStore> store;
+};
+
+Result<std::unique_ptr<Opened>> open_folder(const std::string& folder, const std::string& key_file) {
+  auto opened = std::make_unique<Opened>();
+  PAWL_TRY_ASSIGN(opened->files, PosixFileSystem::open(folder));
+  FilesystemOptions options;
+  options.root = folder;
+  options.find_key = [key_file](const Uuid& store, const StoreKeyInfo& info) { return find_outer_key(store, info, key_file); };
+  PAWL_TRY_ASSIGN(opened->store, FilesystemStore::open(*opened->files, {&opened->clock, &opened->random, current_owner()}, options, ""));
+  return opened;
+}
+
+struct ChosenKey {
+  NewStoreKey key;
+  StoreKeyPlace place;
+  std::string replaces = {};  // the file that the new one is to take the place of
+};
+
+Result<ChosenKey> of_passphrase(const char* name, Random& random) {
+  PAWL_TRY_ASSIGN(const std::string passphrase, ask_passphrase(name, "a passphrase for the store: ", Asked::twice));
+  Scrypt scrypt;
+  for (int i = 0; i < 2; ++i) scrypt.salt += fmt::format("{:016x}", random.next());
+  PAWL_TRY_ASSIGN(const SecretKey outer, key_of_passphrase(passphrase, scrypt));
+  return ChosenKey{{outer, scrypt}, {key_id(outer), "the passphrase", false}};
+}
+
+/// The key in that file, which is made if it is missing.
+Result<ChosenKey> of_file(const std::string& path, Random& random) {
+  auto key = read_key_file(path);
+  if (key) return ChosenKey{{*key, {}}, {key_id(*key), path, false}};
+  if (key.error().code != Code::key_missing) return std::unexpected(key.error());
+  const SecretKey made = make_key(random);
+  PAWL_TRY(make_key_file(path, made));
+  return ChosenKey{{made, {}}, {key_id(made), path, true}};
+}
+
+Result<ChosenKey> choose_key(const NewKey& wanted, const Uuid& store, Random& random) {
+  if (wanted.passphrase) return of_passphrase("PAWL_PASSPHRASE", random);
+  if (wanted.file) return of_file(*wanted.file, random);
+  if (const std::string text = variable("PAWL_KEY"); !text.empty()) {
+    PAWL_TRY_ASSIGN(const SecretKey key, parse_key(text));
+    return ChosenKey{{key, {}}, {key_id(key), "PAWL_KEY", false}};
+  }
+  if (const std::string path = variable("PAWL_KEY_FILE"); !path.empty()) return of_file(path, random);
+  if (!variable("PAWL_PASSPHRASE").empty()) return of_passphrase("PAWL_PASSPHRASE", random);
+  PAWL_TRY_ASSIGN(const std::string path, default_key_file(store));
+  return of_file(path, random);
+}
+
+Result<MadeStore> make_store(std::string_view uri, const NewStore& wanted) {
+  PAWL_TRY_ASSIGN(const std::string folder, folder_of(uri));
+  PAWL_TRY(make_root(folder));
+  PAWL_TRY_ASSIGN(const auto opened, open_folder(folder, {}));
+  MadeStore made{.folder = folder, .id = make_uuid(opened->random), .key = {}};
+  if (opened->store->store_record()) {
+    return fail(Error{Code::store_exists, "there is a store here already", folder, "use it, or name another folder with --store", 0});
+  }
+  std::optional<NewStoreKey> key;
+  if (wanted.encrypted) {
+    PAWL_TRY_ASSIGN(const ChosenKey chosen, choose_key(wanted.key, made.id, opened->random));
+    key = chosen.key;
+    made.key = chosen.place;
+  }
+  PAWL_TRY(opened->store->create(made.id, key));
+  if (!wanted.config.empty()) PAWL_TRY(write_local_file(folder + "/config.yaml", wanted.config));
+  return made;
+}
+
+/// The new key of a store whose key is in a file, beside that file until the store asks for it.
+Result<ChosenKey> beside(const std::string& path, Random& random) {
+  const std::string fresh = path + ".new";
+  if (::unlink(fresh.c_str()) != 0 && errno != ENOENT) return fail(Error{Code::invalid_key, "an earlier new key is in the way", fresh, "remove it", 0});
+  const SecretKey made = make_key(random);
+  PAWL_TRY(make_key_file(fresh, made));
+  return ChosenKey{{made, {}}, {key_id(made), path, true}, path};
+}
+
+Result<ChosenKey> choose_next_key(const NewKey& wanted, const StoreRecord& store, const std::string& configured, Random& random) {
+  if (wanted.passphrase) return of_passphrase("PAWL_NEW_PASSPHRASE", random);
+  if (wanted.file) return of_file(*wanted.file, random);
+  if (const std::string text = variable("PAWL_NEW_KEY"); !text.empty()) {
+    PAWL_TRY_ASSIGN(const SecretKey key, parse_key(text));
+    return ChosenKey{{key, {}}, {key_id(key), "PAWL_NEW_KEY", false}};
+  }
+  if (store.key->scrypt) return of_passphrase("PAWL_NEW_PASSPHRASE", random);
+  if (!variable("PAWL_KEY").empty()) {
+    return fail(Error{Code::usage, "the key comes from PAWL_KEY, which can't be changed from here", {}, "give the new one as PAWL_NEW_KEY or --key-file", 0});
+  }
+  std::string path = variable("PAWL_KEY_FILE");
+  if (path.empty()) path = configured;
+  if (path.empty()) {
+    PAWL_TRY_ASSIGN(path, default_key_file(store.id));
+  }
+  // An interrupted rotation may have left the store's present key beside its place.
+  if (auto fresh = read_key_file(path + ".new"); fresh && key_id(*fresh) == store.key->id) {
+    if (std::rename((path + ".new").c_str(), path.c_str()) != 0) return fail(Error{Code::invalid_key, "the key file can't be replaced", path, {}, errno});
+  }
+  return beside(path, random);
+}
+
+Result<StoreKeyPlace> rekey_store(std::string_view uri, const NewKey& wanted, const std::string& configured) {
+  PAWL_TRY_ASSIGN(const std::string folder, folder_of(uri));
+  PAWL_TRY_ASSIGN(const auto opened, open_folder(folder, configured));
+  auto record = opened->store->store_record();
+  if (!record) return fail(Error{Code::store_not_found, "there is no store here", folder, "`pawl init --encrypt` makes one", 0});
+  if (!record->key) return fail(Error{Code::usage, "the store is not encrypted", folder, "`pawl init --encrypt` makes an encrypted one", 0});
+  PAWL_TRY(opened->store->unlock());
+  PAWL_TRY_ASSIGN(const ChosenKey chosen, choose_next_key(wanted, *record, configured, opened->random));
+  PAWL_TRY(opened->store->rekey(chosen.key));
+  if (!chosen.replaces.empty() && std::rename((chosen.replaces + ".new").c_str(), chosen.replaces.c_str()) != 0) {
+    return fail(Error{Code::invalid_key, "the store has its new key, but the key file could not be replaced", chosen.replaces + ".new",
+                      "rename it by hand", errno});
+  }
+  return chosen.place;
+}
+
+}  // namespace
+
+cli::StoreAdmin make_store_admin(std::string configured_key_file) {
+  return {.make = make_store, .rekey = [configured = std::move(configured_key_file)](std::string_view uri, const NewKey& key) {
+            return rekey_store(uri, key, configured);
+          }};
+}
+
+}  // namespace pawl

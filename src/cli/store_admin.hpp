@@ -1,0 +1,44 @@
+// Making a store and changing its key: what the commands `init` and `rekey` ask of the world.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <pawl/types.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace pawl::cli {
+
+/// Where a new key comes from. Neither: PAWL_KEY, PAWL_KEY_FILE or PAWL_PASSPHRASE where one is set, else a new file
+/// among the user's settings.
+struct NewKey {
+  std::optional<std::string> file = {};  // made if missing
+  bool passphrase = false;               // from the environment, or asked for
+};
+
+struct NewStore {
+  bool encrypted = false;
+  NewKey key = {};
+  std::string config = {};  // the text of config.yaml; empty: none
+};
+
+struct StoreKeyPlace {
+  std::string key_id = {};
+  std::string from = {};  // for people: the file, or the variable
+  bool made = false;      // just now: it wants to be copied to a safe place
+};
+
+struct MadeStore {
+  std::string folder = {};
+  Uuid id = {};
+  std::optional<StoreKeyPlace> key = {};
+};
+
+struct StoreAdmin {
+  std::function<Result<MadeStore>(std::string_view uri, const NewStore& store)> make;
+  std::function<Result<StoreKeyPlace>(std::string_view uri, const NewKey& key)> rekey;
+};
+
+}  // namespace pawl::cli

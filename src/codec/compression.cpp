@@ -1,0 +1,91 @@
+#include "codec/compression.hpp"
+
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+namespace pawl {
+namespace {
+
+struct FreeContext {
+  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
+
+std::unexpected<Error> undecodable(std::string_view what, std::string_view why) {
+  return fail(Error{Code::decoding_failed, fmt::format("{} data can't be decompressed: {}", what, why), {},
+                    "run 'pawl fsck' to see what is damaged", 0});
+}
+
+std::unexpected<Error> too_large(std::string_view what, std::uint64_t bytes_max) {
+  return undecodable(what, fmt::format("it would have more than {} bytes", bytes_max));
+}
+
+}  // namespace
+
+std::string compress_zstd(std::string_view bytes, int level) {
+  // Making a context costs more than compressing a small state does.
+  thread_local const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
+  if (!context) return {};
+  std::string frame(ZSTD_compressBound(bytes.size()), '\0');
+  const std::size_t size = ZSTD_compressCCtx(context.get(), frame.data(), frame.size(), bytes.data(), bytes.size(), level);
+  if (ZSTD_isError(size) != 0U) return {};
+  frame.resize(size);
+  return frame;
+}
+
+Result<std::string> decompress_zstd(std::string_view frame, std::uint64_t bytes_max) {
+  const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) return undecodable("zstd", "it does not say its size");
+  if (size > bytes_max) return too_large("zstd", bytes_max);
+  if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) return undecodable("zstd", "it is no single frame");
+  thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
+  if (!context) return undecodable("zstd", "there is no memory");
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  const std::size_t got = ZSTD_decompressDCtx(context.get(), bytes.data(), bytes.size(), frame.data(), frame.size());
+  if (ZSTD_isError(got) != 0U) return undecodable("zstd", ZSTD_getErrorName(got));
+  if (got != bytes.size()) return undecodable("zstd", "it is shorter than it says");
+  return bytes;
+}
+
+Result<std::string> decompress_gzip(std::string_view file, std::uint64_t bytes_max) {
+  constexpr std::size_t kBlock = 64U << 10U;
+  constexpr int kGzipOnly = 16;
+  z_stream stream{};
+  if (inflateInit2(&stream, MAX_WBITS + kGzipOnly) != Z_OK) return undecodable("gzip", "there is no memory");
+  const std::unique_ptr<z_stream, decltype(&inflateEnd)> ends(&stream, &inflateEnd);
+  std::string bytes;
+  std::string block(kBlock, '\0');
+  bool ended = false;
+  while (!file.empty() || stream.avail_in > 0) {
+    if (stream.avail_in == 0) {
+      const std::size_t part = std::min<std::size_t>(file.size(), std::numeric_limits<uInt>::max());
+      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(file.data()));
+      stream.avail_in = static_cast<uInt>(part);
+      file.remove_prefix(part);
+    }
+    if (ended && inflateReset(&stream) != Z_OK) return undecodable("gzip", "it goes on behind its end");
+    stream.next_out = reinterpret_cast<Bytef*>(block.data());
+    stream.avail_out = static_cast<uInt>(block.size());
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    if (result != Z_OK && result != Z_STREAM_END) return undecodable("gzip", stream.msg != nullptr ? stream.msg : "it is damaged");
+    bytes.append(block, 0, block.size() - stream.avail_out);
+    if (bytes.size() > bytes_max) return too_large("gzip", bytes_max);
+    ended = result == Z_STREAM_END;
+  }
+  while (!ended) {  // what inflate still holds
+    stream.next_out = reinterpret_cast<Bytef*>(block.data());
+    stream.avail_out = static_cast<uInt>(block.size());
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    if (result != Z_OK && result != Z_STREAM_END) return undecodable("gzip", "it is cut short");
+    bytes.append(block, 0, block.size() - stream.avail_out);
+    if (bytes.size() > bytes_max) return too_large("gzip", bytes_max);
+    ended = result == Z_STREAM_END;
+  }
+  return bytes;
+}
+
+}  // namespace pawl

@@ -1,0 +1,90 @@
+#include "codec/packing.hpp"
+
+#include "codec/compression.hpp"
+#include "codec/state_format.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::string_view kMessagePack = "msgpack";
+constexpr std::string_view kCbor = "cbor";
+constexpr std::string_view kZstd = "zstd";
+constexpr std::string_view kGzip = "gzip";
+constexpr std::string_view kAes = "aes";
+constexpr std::uint64_t kWorthCompressing = 256;
+
+void add_name(std::string& how, std::string_view name) {
+  if (!how.empty()) how += '+';
+  how += name;
+}
+
+bool wants_compression(std::uint64_t size, const PackRules& rules) {
+  switch (rules.compression) {
+    case Compression::none: return false;
+    case Compression::automatic: return size >= rules.compression_from_bytes;
+    case Compression::zstd: return size >= kWorthCompressing;
+  }
+  return false;
+}
+
+}  // namespace
+
+Packed pack(std::string_view bytes, Content content, const PackRules& rules) {
+  Packed packed;
+  if (content == Content::state && rules.format != StateFormat::json) {
+    if (auto binary = to_binary(bytes, rules.format)) {
+      packed.how = rules.format == StateFormat::cbor ? kCbor : kMessagePack;
+      packed.bytes = std::move(*binary);
+      bytes = packed.bytes;
+    }
+  }
+  if (!wants_compression(bytes.size(), rules)) return packed;
+  std::string smaller = compress_zstd(bytes, rules.compression_level);
+  // In a line it stands as base64, which takes a third more.
+  if (smaller.empty() || smaller.size() + smaller.size() / 3 >= bytes.size()) return packed;
+  packed.bytes = std::move(smaller);
+  add_name(packed.how, kZstd);
+  return packed;
+}
+
+void encrypt(Packed& packed, std::string_view bytes, const SecretKey& key, std::string_view nonce, std::string_view place) {
+  packed.bytes = seal_secret(key, nonce, packed.how.empty() ? bytes : std::string_view(packed.bytes), place);
+  add_name(packed.how, kAes);
+}
+
+bool is_encrypted(std::string_view how) { return how == kAes || how.ends_with("+aes"); }
+
+Result<std::string> unpack(std::string_view how, std::string_view bytes, const SecretKey* key, std::string_view place,
+                           std::uint64_t bytes_max) {
+  std::string unpacked;
+  bool is_first = true;
+  while (!how.empty()) {
+    const std::size_t plus = how.rfind('+');
+    const std::string_view name = how.substr(plus == std::string_view::npos ? 0 : plus + 1);
+    how = how.substr(0, plus == std::string_view::npos ? 0 : plus);
+    const std::string_view given = is_first ? bytes : std::string_view(unpacked);
+    Result<std::string> next;
+    if (name == kAes && is_first) {
+      if (key == nullptr) {
+        return fail(Error{Code::key_missing, "this is encrypted, and its key is not known", {},
+                          "give the key as PAWL_KEY_FILE, PAWL_KEY or PAWL_PASSPHRASE", 0});
+      }
+      next = open_secret(*key, given, place);
+    } else if (name == kZstd) {
+      next = decompress_zstd(given, bytes_max);
+    } else if (name == kGzip) {
+      next = decompress_gzip(given, bytes_max);
+    } else if (name == kMessagePack || name == kCbor) {
+      next = from_binary(given, name == kCbor ? StateFormat::cbor : StateFormat::msgpack, bytes_max);
+    } else {
+      return fail(Error{Code::unsupported_version, fmt::format("a record is stored in a way that this program does not know: '{}'", name), {},
+                        "use the version of pawl that wrote it, or a newer one", 0});
+    }
+    if (!next) return next;
+    unpacked = std::move(*next);
+    is_first = false;
+  }
+  return is_first ? std::string(bytes) : std::move(unpacked);
+}
+
+}  // namespace pawl
