@@ -17,7 +17,7 @@ constexpr Entry kEntries[] = {
     {"bursts", measure_bursts},     {"sustained", measure_sustained},
     {"threads", measure_threads},   {"small-change", measure_small_change},
     {"growth", measure_growth},     {"many-runs", measure_many_runs},
-    {"one-shot", measure_one_shot}, {"cpu", measure_cpu},
+    {"one-shot", measure_one_shot}, {"cpu", measure_cpu}, {"codecs", measure_codecs},
 };
 
 std::string names() {

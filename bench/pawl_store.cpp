@@ -39,11 +39,11 @@ class SharedPawl final : public SharedWriter {
 
 }  // namespace
 
-PawlStore::PawlStore(const Folder& folder, Background background) {
+PawlStore::PawlStore(const Folder& folder, Background background) : PawlStore(folder, FilesystemOptions{.background = background}) {}
+
+PawlStore::PawlStore(const Folder& folder, FilesystemOptions options) {
   must(make_root(folder.string()));
   files_ = must(PosixFileSystem::open(folder.string()));
-  FilesystemOptions options;
-  options.background = background;
   store_ = must(FilesystemStore::open(*files_, Environment{&clock_, &random_, current_owner()}, options,
                                       std::filesystem::absolute(folder / "catalogue.db").string()));
 }

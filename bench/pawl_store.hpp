@@ -18,6 +18,7 @@ T must(Result<T> result) {
 class PawlStore {
  public:
   explicit PawlStore(const Folder& folder, Background background = Background::thread);
+  PawlStore(const Folder& folder, FilesystemOptions options);
   [[nodiscard]] FilesystemStore& store() { return *store_; }
   [[nodiscard]] std::unique_ptr<RunWriter> run(const std::string& id);
   /// Flushes that a save waits for. Publishing has its own, in the background.

@@ -19,7 +19,7 @@ LIBRARIES = {
     "sqlite3": "SQLite::SQLite3",
     "CLI/": "CLI11::CLI11",
     "yaml-cpp/": "yaml-cpp",
-    "zstd.h": "PkgConfig::ZSTD",
+    "zstd.h": "PkgConfig::zstd",
     "zlib.h": "ZLIB::ZLIB",
 }
 C_HEADERS_OF_THE_STANDARD = {"stddef.h", "stdint.h"}

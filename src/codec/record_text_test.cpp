@@ -174,14 +174,15 @@ TEST(RecordText, RunGoesBothWays) {
 }
 
 TEST(RecordText, NewerFormatsAreNamedAsSuch) {
-  std::string run = R"({"pawl":2,"run":"x")";
+  std::string run = R"({"pawl":3,"run":"x")";
   seal(run);
   EXPECT_EQ(decode_run(run).error().code, Code::unsupported_version);
-  EXPECT_EQ(decode_store(R"({"pawl":2,"sealed":"otherwise"})").error().code, Code::unsupported_version);
+  EXPECT_EQ(decode_store(R"({"pawl":3,"sealed":"otherwise"})").error().code, Code::unsupported_version);
 }
 
 TEST(RecordText, StoreGoesBothWays) {
-  const StoreRecord store{1, kRun, Timestamp{1'768'141'800'000'000}};
+  StoreKeyInfo key{.id = "0123456789abcdef", .scrypt = Scrypt{.salt = "s\x01lt", .n = 1024}, .wrapped = "\x01\xFF wrapped"};
+  const StoreRecord store{kFormat, kRun, Timestamp{1'768'141'800'000'000}, std::move(key)};
   const std::string text = encode_store(store);
   const auto back = decode_store(text);
   ASSERT_TRUE(back) << describe(back.error());
@@ -191,6 +192,30 @@ TEST(RecordText, StoreGoesBothWays) {
     other[i] = static_cast<char>(other[i] ^ 2);
     EXPECT_FALSE(decode_store(other)) << i;
   }
+}
+
+TEST(RecordText, AChangedStoreFileKeepsWhatIsNotKnown) {
+  std::string text = R"({"pawl":1,"id":"f204a1d5-8a93-4062-89ff-98071e9ca6ca","later":{"a":[1.50]},"created":"2026-01-11T14:30:02.000002Z","key":null)";
+  seal(text);
+  auto store = decode_store(text);
+  ASSERT_TRUE(store) << describe(store.error());
+  store->format = 2;
+  const auto changed = change_store(text + "\n", *store);
+  ASSERT_TRUE(changed) << describe(changed.error());
+  EXPECT_TRUE(changed->starts_with(R"({"pawl":2,"id":"f204a1d5-8a93-4062-89ff-98071e9ca6ca","later":{"a":[1.5]},"created":)")) << *changed;
+  EXPECT_EQ(decode_store(*changed)->format, 2U);
+}
+
+TEST(RecordText, ACheckpointSaysItsFormatAndHowItIsStored) {
+  const CheckpointInfo info = some_info();
+  std::string sum;
+  std::string text = encode_checkpoint({&info, "", Payload::state, R"("AAAA")", "zstd+aes", ""}, Shape::line, {kSalt, 0}, sum);
+  text.pop_back();
+  EXPECT_TRUE(text.starts_with(R"({"seq":17,"parent":16,"stored":6,"v":2,"enc":"zstd+aes","id":)")) << text;
+  EXPECT_EQ(decode_checkpoint(text, 0)->how, "zstd+aes");
+  std::string newer = R"({"seq":1,"parent":0,"stored":2,"v":3,"state":{},"sum":"sha256:)" + std::string(64, '0') + '"';
+  seal(newer);
+  EXPECT_EQ(decode_checkpoint(newer, 0).error().code, Code::unsupported_version);
 }
 
 TEST(RecordText, EventGoesBothWaysOnOneLine) {

@@ -1,8 +1,9 @@
-// Stores and records of format 1 stay readable, and their encoders go on writing the same bytes. When a test
+// Stores and records of format 1 stay readable, and the encoders of format 2 go on writing the same bytes. When a test
 // here fails, the format has changed: that needs a new format number and a golden store of its own.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <map>
 
 #include "base/hash.hpp"
@@ -111,6 +112,70 @@ TEST(GoldenStore, OfFormat1GoesOn) {
   EXPECT_EQ(store->restore(*RunId::parse("alpha"), at_sequence(8))->state, R"("a text")");
 }
 
+TEST(GoldenStore, OfFormat1IsMigratedByTheFirstWriter) {
+  GoldenCopy copy;
+  {
+    const auto store = copy.open(kBoot);
+    ASSERT_TRUE(store->restore(*RunId::parse("alpha"), {}));
+    EXPECT_EQ(store->store_record()->format, 1U) << "a reader leaves it as it is";
+    ASSERT_TRUE(store->open_run(*RunId::parse("alpha"), {}));
+    EXPECT_EQ(store->store_record()->format, kFormat);
+  }
+  expect_golden(*copy.open(kBoot));
+  const auto report = copy.open(kBoot)->check({}, Repair::no);
+  ASSERT_TRUE(report) << describe(report.error());
+  for (const Finding& finding : report->findings) ADD_FAILURE() << finding.file << ": " << finding.what;
+}
+
+/// The golden store on a simulated disk, with everything synced.
+void load_golden(testing::SimFileSystem& files) {
+  const std::filesystem::path root = PAWL_GOLDEN "/format_1";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    const std::string path = entry.path().lexically_relative(root).string();
+    if (entry.is_directory()) {
+      ASSERT_TRUE(files.make_folder(path));
+      continue;
+    }
+    std::ifstream in(entry.path(), std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+    const auto file = files.open(path, OpenMode::create);
+    ASSERT_TRUE(file && (*file)->write_at(0, bytes));
+  }
+  ASSERT_TRUE(files.sync_all(SyncPoint::published_all));
+}
+
+TEST(GoldenStore, AMigrationThatIsCutAnywhereLeavesAStoreThatOpens) {
+  bool finished = false;
+  for (std::uint64_t op = 1; !finished; ++op) {
+    ASSERT_LT(op, 500U);
+    for (const bool power : {false, true}) {
+      testing::SimDisk disk(op);
+      testing::ManualClock clock;
+      testing::SeededRandom random{op};
+      {
+        testing::SimFileSystem files(disk);
+        load_golden(files);
+        if (power) {
+          files.power_cut_at(files.ops() + op);
+        } else {
+          files.kill_at(files.ops() + op);
+        }
+        const Environment environment{&clock, &random, testing::sim_owner(disk.boot_id(), 1)};
+        auto store = FilesystemStore::open(files, environment, testing::golden_options(), "");
+        const bool opened = store && (*store)->open_run(*RunId::parse("alpha"), {});
+        finished = opened && !files.died() && !disk.power_is_off();
+      }
+      if (power) disk.power_loss(testing::Loss::random);
+      testing::SimFileSystem files(disk);
+      const Environment environment{&clock, &random, testing::sim_owner(disk.boot_id(), 2)};
+      const auto store = FilesystemStore::open(files, environment, testing::golden_options(), "");
+      ASSERT_TRUE(store) << "cut at " << op << ": " << describe(store.error());
+      expect_golden(**store);
+      ASSERT_TRUE((*store)->open_run(*RunId::parse("beta"), {})) << "cut at " << op;
+    }
+  }
+}
+
 TEST(GoldenStore, IsMadeAnewFromTheSameSaves) {
   const TemporaryFolder folder;
   ASSERT_TRUE(testing::make_golden_store(folder.path()));
@@ -147,10 +212,10 @@ TEST(GoldenRecord, CheckpointLine) {
   const CheckpointInfo info = golden_info();
   std::string sum;
   EXPECT_EQ(encode_checkpoint({&info, "", Payload::diff, R"([[10,0,"1"]])", "", info.metadata}, Shape::line, {kSalt, seal_seed(kRun)}, sum),
-            R"({"seq":2,"parent":1,"stored":12,"id":"4247e814-fd78-453a-ade3-a3b3d6a8cb55",)"
+            R"({"seq":2,"parent":1,"stored":12,"v":2,"id":"4247e814-fd78-453a-ade3-a3b3d6a8cb55",)"
             R"("at":"2026-01-11T14:30:02.000002Z","kind":"manual","stage":"load","step":"fetch","meta":{"cost": 0.25},)"
             R"("size":36,"diff":[[10,0,"1"]],)"
-            R"("sum":"sha256:1b47b9aedeed19f97c748f97b65aa4429f57ba5c5e15b67ae50ef69f9631b7fd","crc":"45001db7"})"
+            R"("sum":"sha256:2bdc1bc6629cfca3545f6f79692fa95a9b9d2d430fb45c351c59cdc3489e8172","crc":"88f2f0ab"})"
             "\n");
 }
 
@@ -164,10 +229,10 @@ TEST(GoldenRecord, CheckpointFile) {
   std::string sum;
   EXPECT_EQ(encode_checkpoint({&info, "", Payload::state, R"({"items":[],"note":"a first state"})"}, Shape::file,
                               {kSalt, seal_seed(kRun)}, sum),
-            R"({"seq":1,"parent":0,"stored":35,"id":"2de2d863-e5c4-46cd-b412-201a7171b855",)"
+            R"({"seq":1,"parent":0,"stored":35,"v":2,"id":"2de2d863-e5c4-46cd-b412-201a7171b855",)"
             R"("at":"2026-01-11T14:30:01.000001Z","kind":"workflow_start","size":35,"state":)"
             "\n{\"items\":[],\"note\":\"a first state\"}\n"
-            R"(,"sum":"sha256:ea7eacd445297dd14e7570b0b6c2aeac033cb9d0075d5e0ca0a78a83fcbbce64","crc":"8b37df07"})"
+            R"(,"sum":"sha256:273296bcfc234b558d4dc9ea489e200853357009f52644dc7469c3d3e10e7381","crc":"176e69ad"})"
             "\n");
 }
 
@@ -181,13 +246,13 @@ TEST(GoldenRecord, RunStoreEventAndAudit) {
   run.session = "session-1";
   run.salt = kSalt;
   EXPECT_EQ(encode_run(run),
-            R"({"pawl":1,"run":"alpha","uuid":"f204a1d5-8a93-4062-89ff-98071e9ca6ca","created":"2026-01-11T14:30:00.000000Z",)"
+            R"({"pawl":2,"run":"alpha","uuid":"f204a1d5-8a93-4062-89ff-98071e9ca6ca","created":"2026-01-11T14:30:00.000000Z",)"
             R"("durability":"sync","workflow":"nightly.yaml","workflow_hash":"sha256:0123","session":"session-1",)"
-            R"("salt":"b9f5a07176645a03f3f8751c656739ae","key":null,"crc":"08a64c7e"})"
+            R"("salt":"b9f5a07176645a03f3f8751c656739ae","key":null,"crc":"34cdb441"})"
             "\n");
   EXPECT_EQ(encode_store({kFormat, *Uuid::parse("238d9491-9855-4cdb-9d45-35ed7d92bc78"), run.created, {}}),
-            R"({"pawl":1,"id":"238d9491-9855-4cdb-9d45-35ed7d92bc78","created":"2026-01-11T14:30:00.000000Z","key":null,)"
-            R"("crc":"b3dfc5c7"})"
+            R"({"pawl":2,"id":"238d9491-9855-4cdb-9d45-35ed7d92bc78","created":"2026-01-11T14:30:00.000000Z","key":null,)"
+            R"("crc":"fb92629f"})"
             "\n");
   const Timestamp at{1'768'141'801'000'001};
   EXPECT_EQ(encode_event({{1, Sequence{1}, at, "run_started", R"({"by":"golden"})"}, ""}, seal_seed(kRun)),
