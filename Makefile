@@ -24,7 +24,7 @@ ctest = $(quietly) --show '^[0-9]+% tests passed|^Total Test time' \
   --drop '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test +\#.* Passed )' \
   build/$(1)-test.log "testing $(1)" ctest $(2)
 
-.PHONY: help build demo test sanitize torture fuzz mutants bench coverage tidy format install clean
+.PHONY: help build demo test sanitize torture fuzz mutants bench coverage tidy format install package clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -33,7 +33,7 @@ build: ## Compile build/release/pawl
 	@tools/install-deps build
 	# A folder that was configured for the tests stays so; a fresh one does without their packages.
 	tests=; [ -e build/release/CMakeCache.txt ] || tests=-DPAWL_TESTS=OFF
-	$(call compile,release,'"$$tests"',--target pawl)
+	$(call compile,release,'"$$tests"',--target pawl pawl_share)
 
 demo: build ## See a workflow that is killed in the middle go on
 	@examples/demo.sh
@@ -96,9 +96,15 @@ format: ## Lay the C++ out as .clang-format says
 	@tools/install-deps clang
 	git ls-files -z --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.h' | xargs -0 -r clang-format-19 -i
 
-install: build ## Put pawl under PREFIX (/usr/local)
-	@$(quietly) build/install.log "installing" cmake --install build/release --prefix "$(DESTDIR)$(PREFIX)"
+install: build ## Put pawl, its manual, completions and library under PREFIX (/usr/local)
+	@$(call compile,release,,--target pawl_library)
+	$(quietly) build/install.log "installing" cmake --install build/release --prefix "$(DESTDIR)$(PREFIX)"
 	printf '  %s\n' "$(DESTDIR)$(PREFIX)/bin/pawl"
+
+package: build ## Make build/pawl_VERSION_ARCH.deb, and libpawl-dev
+	@$(call compile,release,,--target pawl_library)
+	$(quietly) build/package.log "packaging" cpack --config build/release/CPackConfig.cmake -B build
+	ls build/*.deb
 
 clean: ## Remove build/
 	@rm -rf build

@@ -8,6 +8,8 @@ function(pawl_folder path)
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   add_library(pawl_${name} STATIC ${sources})
+  set_property(GLOBAL APPEND PROPERTY PAWL_FOLDERS pawl_${name})  # cmake/install.cmake makes one library of them
+  set_property(GLOBAL APPEND PROPERTY PAWL_DEPENDS ${ARG_DEPENDS})
   target_include_directories(pawl_${name} PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(pawl_${name} PUBLIC ${ARG_DEPENDS} PRIVATE pawl_warnings)
   pawl_precompile(pawl_${name} ${ARG_PRECOMPILE})

@@ -55,8 +55,8 @@ Parser::Parser(const std::string& version) {
   commands = {add_run(app),     add_resume(app), add_step(app),   add_approve(app), add_reject(app), add_signal(app),
               add_cancel(app),  add_dlq(app),    add_list(app),   add_show(app),    add_logs(app),   add_save(app),
               add_restore(app), add_diff(app),   add_check(app),  add_schema(app),  add_init(app),   add_rekey(app),
-              add_fsck(app),   add_explain(app),
-              add_help(app),    add_version(app)};
+              add_fsck(app),    add_explain(app), add_help(app),  add_version(app), add_completion(app), add_complete(app),
+              add_man(app)};
   for (const Command& command : commands) add_globals(*command.app, globals, version);
 }
 
@@ -70,7 +70,9 @@ std::vector<std::string> option_names(const CLI::App& app) {
 
 std::vector<std::string> command_names(const Parser& parser) {
   std::vector<std::string> names;
-  for (const Command& command : parser.commands) names.push_back(command.app->get_name());
+  for (const Command& command : parser.commands) {
+    if (!is_hidden(*command.app)) names.push_back(command.app->get_name());
+  }
   return names;
 }
 
@@ -174,12 +176,12 @@ bool asks_for_json(const std::vector<std::string>& args) {
   return std::find(args.begin(), std::ranges::find(args, "--"), "--json") != std::ranges::find(args, "--");
 }
 
-/// Takes away what stands behind `--` of `pawl step`: it is a command of its own, not to be parsed here.
+/// Takes away what stands behind `--` of `pawl step` and `pawl __complete`: another command line, not to be parsed here.
 std::vector<std::string> take_command(std::vector<std::string>& args) {
   const auto mark = std::ranges::find(args, "--");
   auto word = args.begin();
   while (word != mark && word->starts_with('-')) word += *word == "--store" && word + 1 != mark ? 2 : 1;
-  if (mark == args.end() || word == mark || *word != "step") return {};
+  if (mark == args.end() || word == mark || (*word != "step" && *word != "__complete")) return {};
   std::vector<std::string> command(mark + 1, args.end());
   args.erase(mark, args.end());
   return command;
@@ -194,8 +196,8 @@ int parse_and_run(std::vector<std::string> args, CliContext& context, bool json)
   } catch (const CLI::CallForHelp&) {
     context.out.write(parser.app.help());
     return 0;
-  } catch (const CLI::CallForVersion& version) {
-    context.out.write(std::string(version.what()) + "\n");
+  } catch (const CLI::CallForVersion&) {
+    context.out.write(json ? version_json(context.version, context.build) + "\n" : version_text(context.version, context.build));
     return 0;
   } catch (const CLI::ParseError& error) {
     return report(context, usage_error(parser, error), json);

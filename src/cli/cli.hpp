@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/build_info.hpp"
 #include "cli/output.hpp"
 #include "ports/environment.hpp"
 #include "cli/store_admin.hpp"
@@ -36,6 +37,7 @@ struct CliContext {
   std::function<Result<void>(const std::string& path, std::string_view bytes)> write_file;
   std::function<std::optional<std::string>(const std::string& name)> environment;
   std::string version;
+  BuildInfo build{};
   bool in_is_terminal = false;
   bool out_is_terminal = false;
   bool err_is_terminal = false;

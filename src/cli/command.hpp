@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "cli/cli.hpp"
+#include "cli/command_tree.hpp"
 #include "cli/text.hpp"
 
 namespace pawl::cli {
@@ -13,7 +14,7 @@ namespace pawl::cli {
 struct Globals {
   std::optional<std::string> store;  // none: PAWL_STORE, else ./.pawl
   bool json = false;
-  std::vector<std::string> command;  // what stands behind `--` of `pawl step`, untouched
+  std::vector<std::string> command;  // what stands behind `--` of `pawl step` and `pawl __complete`, untouched
 };
 
 /// One call of one command.
@@ -70,6 +71,9 @@ struct Command {
 [[nodiscard]] Command add_explain(CLI::App& root);
 [[nodiscard]] Command add_help(CLI::App& root);
 [[nodiscard]] Command add_version(CLI::App& root);
+[[nodiscard]] Command add_completion(CLI::App& root);
+[[nodiscard]] Command add_complete(CLI::App& root);
+[[nodiscard]] Command add_man(CLI::App& root);
 
 inline constexpr const char* kWorkflowGroup = "Running workflows";
 inline constexpr const char* kCheckpointGroup = "Checkpoints";
@@ -103,6 +107,7 @@ CLI::Option* add_word(CLI::App& app, const std::string& name, std::optional<Enum
       name, [&target, parse](const std::string& word) { target = parse(word); }, help);
   option->check(
       [words, parse](const std::string& word) { return parse(word) ? std::string() : unknown_word(word, words); });
+  know_words(*option, words);
   option->type_name("WORD");
   return option;
 }

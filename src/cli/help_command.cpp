@@ -1,7 +1,7 @@
-// `pawl help` and `pawl version`, for those who type them instead of --help and --version.
+// `pawl help` and `pawl version`, for those who type them instead of --help and --version; and the manual's source.
 #include "base/suggest.hpp"
 #include "cli/command.hpp"
-#include "cli/json_out.hpp"
+#include "cli/man_page.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -18,7 +18,7 @@ Result<void> help(const Invocation& invocation, CLI::App& root, const std::strin
       invocation.print(known->help("pawl"));
       return {};
     }
-    names.push_back(known->get_name());
+    if (!is_hidden(*known)) names.push_back(known->get_name());
   }
   const std::string nearest = suggest(name, names);
   return fail(Error{Code::usage, fmt::format("unknown command '{}'", name), {},
@@ -26,8 +26,8 @@ Result<void> help(const Invocation& invocation, CLI::App& root, const std::strin
 }
 
 Result<void> version(const Invocation& invocation) {
-  const std::string& number = invocation.context().version;
-  invocation.print(invocation.json() ? JsonObject().text("version", number).done() + "\n" : fmt::format("pawl {}\n", number));
+  const CliContext& context = invocation.context();
+  invocation.print(invocation.json() ? version_json(context.version, context.build) + "\n" : version_text(context.version, context.build));
   return {};
 }
 
@@ -42,9 +42,19 @@ Command add_help(CLI::App& root) {
 }
 
 Command add_version(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("version", "Show the version");
+  CLI::App* app = root.add_subcommand("version", "Show the version, the commit and what is built in");
   app->group(kCareGroup);
   return {app, version};
+}
+
+Command add_man(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("__man", "Print the source of the manual, pawl(1)");
+  app->group("");
+  return {app, [&root](const Invocation& invocation) -> Result<void> {
+            const CliContext& context = invocation.context();
+            invocation.print(man_page(command_tree(root), {.version = context.version, .date = context.build.date}));
+            return {};
+          }};
 }
 
 }  // namespace pawl::cli

@@ -17,6 +17,7 @@
 #include "app/compose.hpp"
 #include "app/local_files.hpp"
 #include "app/store_admin.hpp"
+#include "app/main/build_info.hpp"
 #include "cli/cli.hpp"
 
 #ifndef PAWL_VERSION
@@ -104,6 +105,7 @@ int main(int argc, char** argv) {
       .write_file = pawl::write_local_file,
       .environment = environment_variable,
       .version = PAWL_VERSION,
+      .build = pawl::build_info(),
       .in_is_terminal = ::isatty(STDIN_FILENO) == 1,
       .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
       .err_is_terminal = ::isatty(STDERR_FILENO) == 1,

@@ -1,0 +1,13 @@
+# The commit for `pawl --version`, in a header that src/app/main/build_info.cpp alone includes. It is asked for at
+# every build and written only when it is another one, so a commit costs one small file.
+set(commit_header ${CMAKE_BINARY_DIR}/generated/commit/pawl_commit.hpp)
+add_custom_target(pawl_commit
+  COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUTPUT=${commit_header}
+          -P ${CMAKE_SOURCE_DIR}/cmake/write_commit.cmake
+  BYPRODUCTS ${commit_header}
+  COMMENT "" VERBATIM)
+add_dependencies(pawl pawl_commit)
+set_source_files_properties(src/app/main/build_info.cpp PROPERTIES
+  INCLUDE_DIRECTORIES ${CMAKE_BINARY_DIR}/generated/commit
+  COMPILE_DEFINITIONS
+    "PAWL_BUILD_TYPE=\"$<CONFIG>\";PAWL_PLATFORM=\"${CMAKE_SYSTEM_NAME} ${CMAKE_SYSTEM_PROCESSOR}\"")

@@ -1,0 +1,78 @@
+// `pawl completion SHELL`, and the hidden `pawl __complete -- WORDS...` that its scripts call at every tab.
+#include "cli/command.hpp"
+#include "cli/completion.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::size_t kRunsOffered = 1000;
+
+std::string_view to_text(Completion::Also also) {
+  switch (also) {
+    case Completion::Also::nothing: return "nothing";
+    case Completion::Also::files: return "files";
+    case Completion::Also::folders: return "folders";
+    case Completion::Also::programs: return "programs";
+  }
+  return "nothing";
+}
+
+/// Without a store, or with one that can't be read, there are none: nobody wants an error at a tab.
+void add_runs(const Invocation& invocation, Completion& completion) {
+  const std::string uri = completion.store.value_or(invocation.store_uri());
+  if (uri.empty()) return;
+  const Result<std::unique_ptr<Store>> store = invocation.context().open_store(uri, StoreAccess::read);
+  if (!store) return;
+  const Result<std::vector<RunInfo>> runs = (*store)->runs(kRunsOffered);
+  if (!runs) return;
+  const Timestamp now = invocation.context().clock.now();
+  for (const RunInfo& run : *runs) {
+    if (!run.id.text().starts_with(completion.begun)) continue;
+    completion.candidates.push_back({completion.prefix + run.id.text(), age(run.updated, now)});
+  }
+}
+
+void answer(const Invocation& invocation, CLI::App& root) {
+  Completion completion = complete(command_tree(root), invocation.command());
+  if (completion.runs) add_runs(invocation, completion);
+  invocation.print(fmt::format("{}{}{}\n", to_text(completion.also), completion.prefix.empty() ? "" : " ", completion.prefix));
+  for (const Completion::Candidate& candidate : completion.candidates) {
+    invocation.print(fmt::format("{}\t{}\n", printable(candidate.word), printable(candidate.help)));
+  }
+}
+
+}  // namespace
+
+Command add_completion(CLI::App& root) {
+  const auto shell = std::make_shared<std::string>();
+  const std::vector<std::string> shells = {"bash", "zsh", "fish"};
+  CLI::App* app = root.add_subcommand("completion", "Print the completion script of a shell: bash, zsh or fish");
+  app->group(kCareGroup);
+  CLI::Option* option = app->add_option("SHELL", *shell, "bash, zsh or fish")->required()->type_name("");
+  option->check([shells](const std::string& word) {
+    return completion_script(word).empty() ? unknown_word(word, shells) : std::string();
+  });
+  know_words(*option, shells);
+  app->footer(
+      "Examples:\n"
+      "  source <(pawl completion bash)                                     in ~/.bashrc\n"
+      "  source <(pawl completion zsh)                                      in ~/.zshrc, behind compinit\n"
+      "  pawl completion fish > ~/.config/fish/completions/pawl.fish\n"
+      "\n"
+      "The Debian package and `make install` put them in their places.");
+  return {app, [shell](const Invocation& invocation) -> Result<void> {
+            invocation.print(completion_script(*shell));
+            return {};
+          }};
+}
+
+Command add_complete(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("__complete", "Say what can follow the words behind --");
+  app->group("");
+  return {app, [&root](const Invocation& invocation) -> Result<void> {
+            answer(invocation, root);
+            return {};
+          }};
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,184 @@
+#include "cli/man_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+namespace pawl::cli {
+namespace {
+
+struct Entry {
+  std::string_view name;
+  std::string_view meaning;
+};
+
+constexpr Entry kEnvironment[] = {
+    {"PAWL_STORE", "The store, where --store is not given: a folder. Without both it is ./.pawl."},
+    {"PAWL_RUN", "The run that `pawl step` belongs to, where --run is not given. Steps of a workflow find their own in it."},
+    {"PAWL_ALLOW_NETWORK_FS", "1 allows a store on a network file system, where kernel locks may not hold."},
+    {"NO_COLOR", "If it is not empty, nothing is coloured. Colours appear only on a terminal in any case."},
+    {"USER, LOGNAME", "Who decides, for `pawl approve` and `pawl reject` without --by."},
+};
+
+constexpr Entry kStepEnvironment[] = {
+    {"PAWL_RESULT", "A file that takes JSON lines: output, confidence, partial progress, scores, tokens, cost."},
+    {"PAWL_PREVIOUS", "A file with the partial progress that an earlier attempt reported."},
+    {"PAWL_IDEMPOTENCY_KEY", "The same in every attempt at the same step of the same run."},
+    {"PAWL_STEP, PAWL_ATTEMPT", "The step, and which attempt at it this is, counted from 1."},
+};
+
+constexpr Entry kFiles[] = {
+    {"./.pawl", "The store. Its files are plain and readable; do not edit them."},
+    {".pawl/config.yaml", "Settings of this store."},
+    {"./workflow.yaml", "What `pawl run` runs and `pawl check` checks where no file is named."},
+};
+
+constexpr Entry kExitStatus[] = {
+    {"0", "Done."},
+    {"1", "The run failed, and can be resumed."},
+    {"2", "Bad usage or input."},
+    {"3", "The run waits for a person, a signal, a timer or a budget."},
+    {"4", "Refused for integrity or safety."},
+    {"5", "Storage trouble."},
+    {"130", "Interrupted; the run can be resumed."},
+};
+
+/// A line of text that stands where a request could: its first character must not make it one.
+std::string line_text(std::string_view text) {
+  const std::string safe = roff_text(text);
+  return safe.starts_with('.') || safe.starts_with('\'') ? "\\&" + safe : safe;
+}
+
+/// The argument of a macro, in quotes.
+std::string macro_argument(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : roff_text(text)) out += c == '"' ? std::string("\\(dq") : std::string(1, c);
+  return out + "\"";
+}
+
+std::string bold(std::string_view text) { return text.empty() ? "" : fmt::format("\\fB{}\\fR", roff_text(text)); }
+std::string italic(std::string_view text) { return text.empty() ? "" : fmt::format("\\fI{}\\fR", roff_text(text)); }
+
+void add_entries(std::string& out, std::span<const Entry> entries) {
+  for (const Entry& entry : entries) out += fmt::format(".TP\n{}\n{}\n", bold(entry.name), line_text(entry.meaning));
+}
+
+void add_option(std::string& out, const OptionInfo& option) {
+  out += ".TP\n";
+  std::vector<std::string> names;
+  for (const std::string& name : option.names) names.push_back(bold(name));
+  out += fmt::format("{}", fmt::join(names, ", "));
+  if (!option.value.empty()) out += (names.empty() ? "" : " ") + italic(option.value);
+  out += "\n" + line_text(option.help) + "\n";
+  // Long lists of words are for the completion; the page names a few.
+  if (!option.names.empty() && !option.words.empty())
+    out += fmt::format(".br\nOne of: {}.\n", roff_text(fmt::format("{}", fmt::join(option.words, ", "))));
+}
+
+/// Whether a global option says the same: those stand in one place of the page.
+bool is_global(const OptionInfo& option, const CommandInfo& root) {
+  return std::ranges::any_of(root.options, [&](const OptionInfo& global) {
+    return global.names == option.names && global.help == option.help;
+  });
+}
+
+/// Lines as they are, for the examples below a command's help.
+void add_footer(std::string& out, std::string_view footer) {
+  if (footer.empty()) return;
+  out += ".PP\n.nf\n";
+  while (!footer.empty()) {
+    const std::size_t end = std::min(footer.find('\n'), footer.size());
+    out += end == 0 ? ".sp\n" : line_text(footer.substr(0, end)) + "\n";
+    footer.remove_prefix(std::min(end + 1, footer.size()));
+  }
+  out += ".fi\n";
+}
+
+std::string call_of(const CommandInfo& command, std::string_view before) {
+  std::string call = bold(fmt::format("{}{}", before, command.name));
+  const bool has_options = !command.options.empty();
+  if (has_options) call += " [" + italic("options") + "]";
+  if (!command.commands.empty()) call += " " + italic("COMMAND");
+  for (const OptionInfo& argument : command.arguments) {
+    const std::string value = italic(argument.value) + (argument.repeats ? "..." : "");
+    call += argument.required ? " " + value : " [" + value + "]";
+  }
+  return call;
+}
+
+void add_command(std::string& out, const CommandInfo& command, const CommandInfo& root, const std::string& before) {
+  out += fmt::format(".SS {}\n{}\n.PP\n{}.\n", macro_argument(before + command.name), call_of(command, "pawl " + before), line_text(command.help));
+  for (const OptionInfo& argument : command.arguments) add_option(out, argument);
+  for (const OptionInfo& option : command.options) {
+    if (!is_global(option, root)) add_option(out, option);
+  }
+  add_footer(out, command.footer);
+  for (const CommandInfo& part : command.commands) add_command(out, part, root, before + command.name + " ");
+}
+
+std::vector<std::string> groups_of(const CommandInfo& root) {
+  std::vector<std::string> groups;
+  for (const CommandInfo& command : root.commands) {
+    if (std::ranges::find(groups, command.group) == groups.end()) groups.push_back(command.group);
+  }
+  return groups;
+}
+
+std::string upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return text;
+}
+
+}  // namespace
+
+std::string roff_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '\\': out += "\\(rs"; break;
+      case '-': out += "\\-"; break;
+      case '`': out += "\\(ga"; break;
+      case '\'': out += "\\(aq"; break;
+      case '^': out += "\\(ha"; break;
+      case '~': out += "\\(ti"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+std::string man_page(const CommandInfo& root, const ManualTitle& title) {
+  std::string out = fmt::format(".\\\" Made by pawl itself from its commands.\n.TH PAWL 1 {} {} {}\n", macro_argument(title.date),
+                                macro_argument("pawl " + title.version), macro_argument("Pawl"));
+  out += ".SH NAME\npawl \\- durable workflows, checkpoints and steps\n";
+  out += fmt::format(".SH SYNOPSIS\n{} {} [{}] [{}]\n.br\n{}\n", bold("pawl"), italic("COMMAND"), italic("options"),
+                     italic("arguments"), bold("pawl --version"));
+  out += fmt::format(".SH DESCRIPTION\n{}\n.PP\n", line_text(root.help));
+  out +=
+      "A workflow is a YAML file of steps; a run is one execution of it. Every step that finishes is recorded durably, and\n"
+      "a run that crashed, failed, waited or was interrupted goes on where it was. Programs and scripts can save states of\n"
+      "their own as checkpoints. All of it is kept in a store, which is a folder.\n";
+  out += ".SH OPTIONS\nEvery command takes these, before or behind its name.\n";
+  for (const OptionInfo& option : root.options) add_option(out, option);
+  for (const std::string& group : groups_of(root)) {
+    out += fmt::format(".SH {}\n", macro_argument(upper(group)));
+    for (const CommandInfo& command : root.commands) {
+      if (command.group == group) add_command(out, command, root, "");
+    }
+  }
+  out += ".SH ENVIRONMENT\n";
+  add_entries(out, kEnvironment);
+  out += ".PP\nThe commands of steps find these in their environment:\n";
+  add_entries(out, kStepEnvironment);
+  out += ".SH FILES\n";
+  add_entries(out, kFiles);
+  out += ".SH EXIT STATUS\n";
+  add_entries(out, kExitStatus);
+  out += ".SH EXAMPLES\n";
+  add_footer(out, root.footer.substr(std::min(root.footer.find("  "), root.footer.size())));
+  out += ".SH SEE ALSO\n" + line_text("`pawl help COMMAND` shows a part of this page, `pawl explain CODE` explains an error.") + "\n";
+  return out;
+}
+
+}  // namespace pawl::cli
