@@ -39,7 +39,7 @@ demo: build ## See a workflow that is killed in the middle go on
 	@examples/demo.sh
 
 test: ## Run all tests: the gate of every change
-	@tools/install-deps build test
+	@tools/install-deps build test package
 	$(call compile,release,-DPAWL_TESTS=ON)
 	$(call ctest,release,--test-dir build/release --output-on-failure --no-tests=error -j2)
 
@@ -102,7 +102,8 @@ install: build ## Put pawl, its manual, completions and library under PREFIX (/u
 	printf '  %s\n' "$(DESTDIR)$(PREFIX)/bin/pawl"
 
 package: build ## Make build/pawl_VERSION_ARCH.deb, and libpawl-dev
-	@$(call compile,release,,--target pawl_library)
+	@tools/install-deps package
+	$(call compile,release,,--target pawl_library)
 	$(quietly) build/package.log "packaging" cpack --config build/release/CPackConfig.cmake -B build
 	ls build/*.deb
 

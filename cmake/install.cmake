@@ -56,7 +56,11 @@ add_custom_command(
   COMMAND pawl completion fish > ${share}/pawl.fish
   DEPENDS pawl
   COMMENT "Writing the manual and the completions")
-add_custom_target(pawl_share ALL DEPENDS ${share}/pawl.1.gz ${share}/pawl ${share}/_pawl ${share}/pawl.fish)
+set(always ALL)
+if(PAWL_FUZZ)
+  set(always)  # such a program is not installed
+endif()
+add_custom_target(pawl_share ${always} DEPENDS ${share}/pawl.1.gz ${share}/pawl ${share}/_pawl ${share}/pawl.fish)
 install(FILES ${share}/pawl.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT pawl)
 install(FILES ${share}/pawl DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT pawl)
 # zsh looks below /usr/local in another folder than below /usr, which is Debian's.

@@ -1,7 +1,7 @@
 # `make package`: build/pawl_VERSION_ARCH.deb (the program) and build/libpawl-dev_VERSION_ARCH.deb (the library).
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME pawl)
-set(CPACK_PACKAGE_CONTACT "The authors of Pawl <pawl@localhost.localdomain>")
+set(CPACK_PACKAGE_CONTACT "The authors of Pawl <pawl@pawl.invalid>")
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_COMPONENTS_ALL pawl dev debian debian_dev)
@@ -19,20 +19,20 @@ set(CPACK_DEBIAN_PAWL_PACKAGE_NAME pawl)
 set(CPACK_DEBIAN_PAWL_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PAWL_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PAWL_DESCRIPTION "durable workflows, checkpoints and steps
- Pawl runs workflows of agents, tools and scripts, and records every step
- that finishes: a run that crashed, failed, waited or was interrupted goes on
- where it was. Programs and scripts can save states of their own as
- checkpoints. All of it is kept in a folder; there is no server to set up.")
+Pawl runs workflows of agents, tools and scripts, and records every step
+that finishes: a run that crashed, failed, waited or was interrupted goes on
+where it was. Programs and scripts can save states of their own as
+checkpoints. All of it is kept in a folder; there is no server to set up.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libpawl-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 string(JOIN ", " dev_depends ${pawl_debian_packages})
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${dev_depends}")
 set(CPACK_DEBIAN_DEV_DESCRIPTION "durable workflows, checkpoints and steps (library)
- Pawl records every step of a workflow that finishes, and states of programs
- as checkpoints, durably, in a folder.
- .
- This package has the C++ library, its headers and the files for CMake's
- find_package(pawl).")
+Pawl records every step of a workflow that finishes, and states of programs
+as checkpoints, durably, in a folder.
+.
+This package has the C++ library, its headers and the files for CMake's
+find_package(pawl).")
 
 # What Debian wants to find beside the files. Its changelog has one entry; what changed is in CHANGELOG.md.
 set(debian_changelog ${CMAKE_BINARY_DIR}/generated/changelog)

@@ -57,7 +57,7 @@ _pawl() {
     done
     case ${answer[1]} in
         files*) [[ ${answer[1]} == *= ]] && compset -P '*='; _files; return ;;
-        folders*) [[ ${answer[1]} == *= ]] && compset -P '*='; _files -/; return ;;
+        folders*) [[ ${answer[1]} == *= ]] && compset -P '*='; _path_files -/; return ;;
         programs*) _command_names -e; return ;;
     esac
     (( ${#found} )) && _describe -V pawl found

@@ -86,7 +86,7 @@ bool is_global(const OptionInfo& option, const CommandInfo& root) {
 /// Lines as they are, for the examples below a command's help.
 void add_footer(std::string& out, std::string_view footer) {
   if (footer.empty()) return;
-  out += ".PP\n.nf\n";
+  out += ".nf\n";
   while (!footer.empty()) {
     const std::size_t end = std::min(footer.find('\n'), footer.size());
     out += end == 0 ? ".sp\n" : line_text(footer.substr(0, end)) + "\n";
@@ -113,6 +113,7 @@ void add_command(std::string& out, const CommandInfo& command, const CommandInfo
   for (const OptionInfo& option : command.options) {
     if (!is_global(option, root)) add_option(out, option);
   }
+  if (!command.footer.empty()) out += ".PP\n";
   add_footer(out, command.footer);
   for (const CommandInfo& part : command.commands) add_command(out, part, root, before + command.name + " ");
 }
@@ -149,7 +150,7 @@ std::string roff_text(std::string_view text) {
 }
 
 std::string man_page(const CommandInfo& root, const ManualTitle& title) {
-  std::string out = fmt::format(".\\\" Made by pawl itself from its commands.\n.TH PAWL 1 {} {} {}\n", macro_argument(title.date),
+  std::string out = fmt::format(".\\\" Made by pawl itself from its commands.\n.TH PAWL 1 \"{}\" {} {}\n", title.date,
                                 macro_argument("pawl " + title.version), macro_argument("Pawl"));
   out += ".SH NAME\npawl \\- durable workflows, checkpoints and steps\n";
   out += fmt::format(".SH SYNOPSIS\n{} {} [{}] [{}]\n.br\n{}\n", bold("pawl"), italic("COMMAND"), italic("options"),
