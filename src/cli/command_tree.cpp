@@ -64,9 +64,18 @@ OptionInfo option_info(CLI::Option& option) {
   return info;
 }
 
+/// CLI11 gives a command without a footer that of the app around it.
+bool has_inherited_footer(const CLI::App& app) {
+  for (const CLI::App* outer = app.get_parent(); outer != nullptr; outer = outer->get_parent()) {
+    if (outer->get_footer() == app.get_footer()) return true;
+  }
+  return false;
+}
+
 CommandInfo command_info(CLI::App& app) {
   CommandInfo info{.name = app.get_name(), .help = app.get_description(), .footer = app.get_footer(), .group = app.get_group(),
                    .options = {}, .arguments = {}, .commands = {}};
+  if (has_inherited_footer(app)) info.footer.clear();
   for (CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;
     OptionInfo read = option_info(*option);

@@ -90,6 +90,8 @@ TEST_F(Completing, TheManualNamesEveryCommandAndOptionOfTheHelp) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   }
   EXPECT_EQ(page.find("__"), std::string::npos) << "a hidden command";
+  const std::string example = "what an error means and what to do";
+  EXPECT_EQ(page.find(example), page.rfind(example)) << "the examples of `pawl --help` stand in it once";
 }
 
 TEST(Roff, NothingInATextIsTakenForARequest) {

@@ -152,6 +152,7 @@ std::string roff_text(std::string_view text) {
 std::string man_page(const CommandInfo& root, const ManualTitle& title) {
   std::string out = fmt::format(".\\\" Made by pawl itself from its commands.\n.TH PAWL 1 \"{}\" {} {}\n", title.date,
                                 macro_argument("pawl " + title.version), macro_argument("Pawl"));
+  out += ".nh\n.ad l\n";  // words such as {"$append": ...} are not to be broken, nor spread
   out += ".SH NAME\npawl \\- durable workflows, checkpoints and steps\n";
   out += fmt::format(".SH SYNOPSIS\n{} {} [{}] [{}]\n.br\n{}\n", bold("pawl"), italic("COMMAND"), italic("options"),
                      italic("arguments"), bold("pawl --version"));

@@ -61,7 +61,7 @@ class Installed(unittest.TestCase):
         done = subprocess.run(["groff", "-ww", "-man", "-Tutf8", "-P-c"], input=page, capture_output=True, text=True, check=True)
         self.assertEqual(done.stderr, "")
         for word in ("NAME", "ENVIRONMENT", "EXIT STATUS", "--expect-parent SEQ", "pawl dlq retry"):
-            self.assertIn(word, "\n".join(line.replace("\b", "") for line in done.stdout.splitlines()) if word.isupper() else self.plain(done.stdout))
+            self.assertIn(word, self.plain(done.stdout))
         if shutil.which("mandoc"):
             lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning"], input=page, capture_output=True, text=True, check=False)
             self.assertEqual(lint.stdout + lint.stderr, "")
