@@ -45,7 +45,8 @@ class CliTest : public ::testing::Test {
       return 0;
     });
     cli::WorkflowWorld workflows{.random = random_, .files = local_files_, .handlers = handlers_};
-    workflows.environment = {"PATH=/usr/local/bin:/usr/bin:/bin"};
+    workflows.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", fmt::format("PAWL_CHECKPOINT_SIZE_LIMIT={}B", state_bytes_max_)};
+    for (const auto& [name, value] : environment_) workflows.environment.push_back(name + "=" + value);
     workflows.start_processes = [](const std::string& lock_path) -> Result<std::unique_ptr<ProcessRunner>> {
       auto started = PosixProcessRunner::start_reaper(lock_path);
       if (!started) return std::unexpected(started.error());
@@ -60,7 +61,10 @@ class CliTest : public ::testing::Test {
         .out = out,
         .err = err,
         .clock = real_time_ ? static_cast<Clock&>(system_clock_) : clock_,
-        .open_store = [this](std::string_view uri, cli::StoreAccess access) { return open(uri, access); },
+        .open_store = [this](std::string_view uri, cli::StoreAccess access, const Settings& settings) {
+              opened_with_ = settings;
+              return open(uri, access);
+            },
         .read_file = [this](const std::string& path, std::uint64_t) { return read(path); },
         .write_file =
             [this](const std::string& path, std::string_view bytes) {
@@ -76,7 +80,6 @@ class CliTest : public ::testing::Test {
         .in_is_terminal = terminal_,
         .out_is_terminal = terminal_,
         .err_is_terminal = terminal_,
-        .state_bytes_max = state_bytes_max_,
         .workflows = &workflows,
     };
     result.status = cli::run_cli(std::move(args), context);
@@ -92,6 +95,7 @@ class CliTest : public ::testing::Test {
   std::map<std::string, std::string> environment_;
   std::map<std::string, std::string> files_;
   std::string opened_uri_;
+  Settings opened_with_;
   bool store_exists_ = false;
   bool terminal_ = false;
   bool real_time_ = false;  // workflows with processes wait for them, so time must pass

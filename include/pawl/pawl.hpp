@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <pawl/check.hpp>
 #include <pawl/error.hpp>
 #include <pawl/save.hpp>
@@ -19,6 +20,7 @@
 namespace pawl {
 
 class Store;
+struct Settings;
 class RunWriter;
 class DurableRun;
 
@@ -28,7 +30,7 @@ enum class NetworkFilesystem : std::uint8_t { refuse, allow };
 struct OpenOptions {
   Missing missing = Missing::create;  // a store that is not there is made by the first save
   NetworkFilesystem network_filesystem = NetworkFilesystem::refuse;
-  std::uint64_t state_bytes_max = 100ULL << 20;
+  std::optional<std::uint64_t> state_bytes_max = {};  // nothing: what the settings say (docs/configuration.md), else 100 MiB
 };
 
 /// The one writer of a run. Closing it (destruction) makes everything durable, whatever the level.
@@ -55,6 +57,7 @@ class Run {
 /// An open store. Runs must be destroyed before it.
 class Pawl {
  public:
+  /// Reads the settings, too: invalid_config where they are wrong.
   [[nodiscard]] static Result<Pawl> open(std::string_view folder, const OpenOptions& options = {});
   Pawl(Pawl&&) noexcept;
   Pawl& operator=(Pawl&&) noexcept;
@@ -77,6 +80,8 @@ class Pawl {
   Result<std::vector<Event>> events(std::string_view run, std::uint64_t after_number = 0, std::size_t limit = 100);
   Result<CheckReport> check(const CheckScope& scope = {}, Repair repair = Repair::no);
 
+  /// What the settings of the store, its user and the environment say, as read by `open`.
+  [[nodiscard]] const Settings& settings() const;
   /// The port behind this handle, for programs that bring their own engine.
   [[nodiscard]] Store& store();
   /// The folder or URI that it was opened with.

@@ -108,7 +108,8 @@ std::string absolute_path(const std::string& folder) {
   return error ? folder : absolute.lexically_normal().string();
 }
 
-Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const OpenOptions& options, StoreUse use) {
+Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const OpenOptions& options, StoreUse use,
+                                           const Settings& configured) {
   // A store that is there needs no new folder, and no sync of its parent.
   std::error_code unreadable;
   const bool made = std::filesystem::exists(join_path(folder, layout::kStoreFile), unreadable);
@@ -119,8 +120,13 @@ Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const Open
   auto owning = std::make_unique<OwningStore>(std::move(files));
   FilesystemOptions settings;
   settings.root = absolute_path(folder);
-  settings.packing.compression = Compression::automatic;
-  settings.find_key = [](const Uuid& id, const StoreKeyInfo& info) { return find_outer_key(id, info, {}); };
+  if (configured.performance.async_writes) settings.durability = Durability::async;
+  settings.state_bytes_max = configured.checkpoint.size_max_bytes;
+  settings.packing = {configured.checkpoint.format, configured.checkpoint.compression, configured.checkpoint.compression_from_bytes,
+                      configured.performance.compression_level};
+  settings.find_key = [file = configured.encryption.key_file](const Uuid& id, const StoreKeyInfo& info) {
+    return find_outer_key(id, info, file);
+  };
   settings.background = use == StoreUse::service ? Background::thread : Background::none;
   PAWL_TRY_ASSIGN(std::unique_ptr<FilesystemStore> store,
                   FilesystemStore::open(owning->files(), owning->environment(), settings, join_path(settings.root, layout::kCatalogue)));
@@ -136,10 +142,10 @@ std::unique_ptr<Store> open_memory() {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, StoreUse use) {
+Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, StoreUse use, const Settings& settings) {
   PAWL_TRY_ASSIGN(const Place place, parse_uri(uri));
   if (place.kind == Place::Kind::memory) return open_memory();
-  return open_folder(place.folder, options, use);
+  return open_folder(place.folder, options, use, settings);
 }
 
 }  // namespace pawl

@@ -3,6 +3,7 @@
 
 #include <pawl/pawl.hpp>
 
+#include "domain/settings.hpp"
 #include "ports/store.hpp"
 
 namespace pawl {
@@ -14,8 +15,9 @@ enum class StoreUse : std::uint8_t {
 };
 
 /// Opens the store that `uri` names: a folder (`PATH`, `file:PATH`, `file://PATH`), or `memory:` (empty,
-/// gone with the handle). The store owns all that it needs. Fails with store_not_found (Missing::refuse,
+/// gone with the handle). `settings`: those that are in force for it. The store owns all that it needs. Fails with store_not_found (Missing::refuse,
 /// or no parent folder), network_filesystem, usage (another scheme), or what the adapter says.
-[[nodiscard]] Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, StoreUse use);
+[[nodiscard]] Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, StoreUse use,
+                                                        const Settings& settings = {});
 
 }  // namespace pawl

@@ -2,6 +2,7 @@
 #include <pawl/pawl.hpp>
 
 #include "app/compose.hpp"
+#include "app/settings.hpp"
 #include "engine/save.hpp"
 
 namespace pawl {
@@ -20,6 +21,7 @@ struct Pawl::Parts {
   std::unique_ptr<Store> store;
   OpenOptions options;
   std::string uri;
+  Config config;
 };
 
 Pawl::Pawl(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -28,15 +30,17 @@ Pawl& Pawl::operator=(Pawl&&) noexcept = default;
 Pawl::~Pawl() = default;
 
 Result<Pawl> Pawl::open(std::string_view folder, const OpenOptions& options) {
-  PAWL_TRY_ASSIGN(std::unique_ptr<Store> store, open_store(folder, options, StoreUse::service));
-  return Pawl(std::make_unique<Parts>(Parts{std::move(store), options, std::string(folder)}));
+  PAWL_TRY_ASSIGN(Config config, load_settings(folder));
+  if (options.state_bytes_max) config.settings.checkpoint.size_max_bytes = *options.state_bytes_max;
+  PAWL_TRY_ASSIGN(std::unique_ptr<Store> store, open_store(folder, options, StoreUse::service, config.settings));
+  return Pawl(std::make_unique<Parts>(Parts{std::move(store), options, std::string(folder), std::move(config)}));
 }
 
 Result<Run> Pawl::run(std::string_view id, const RunOptions& options) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(id));
   PAWL_TRY(check_run_options(options));
   PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, store().open_run(run, options));
-  return Run(std::move(writer), parts_->options.state_bytes_max);
+  return Run(std::move(writer), settings().checkpoint.size_max_bytes);
 }
 
 Result<Restored> Pawl::restore(std::string_view address) {
@@ -69,6 +73,7 @@ Result<std::vector<Event>> Pawl::events(std::string_view run, std::uint64_t afte
 Result<CheckReport> Pawl::check(const CheckScope& scope, Repair repair) { return store().check(scope, repair); }
 
 Store& Pawl::store() { return *parts_->store; }
+const Settings& Pawl::settings() const { return parts_->config.settings; }
 const std::string& Pawl::uri() const { return parts_->uri; }
 
 }  // namespace pawl

@@ -81,6 +81,7 @@ struct WorkflowEngine::Parts {
 
   ExecutionServices services(const HandlerRegistry& registry, RunObserver& observer, const std::string& text) {
     ExecutionServices services{.store = pawl.store(), .clock = clock, .random = random, .files = files, .handlers = registry};
+    services.settings = pawl.settings();
     services.observer = &observer;
     for (char** entry = environ; *entry != nullptr; ++entry) services.environment.emplace_back(*entry);
     services.store_uri = pawl.uri() == "memory:" ? pawl.uri() : files.absolute(pawl.uri(), "");

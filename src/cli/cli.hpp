@@ -14,6 +14,7 @@
 #include "ports/environment.hpp"
 #include "cli/store_admin.hpp"
 #include "cli/workflow_world.hpp"
+#include "domain/settings.hpp"
 #include "ports/store.hpp"
 
 namespace pawl::cli {
@@ -30,7 +31,7 @@ struct CliContext {
   Output& out;
   Output& err;
   Clock& clock;
-  std::function<Result<std::unique_ptr<Store>>(std::string_view uri, StoreAccess access)> open_store;
+  std::function<Result<std::unique_ptr<Store>>(std::string_view uri, StoreAccess access, const Settings& settings)> open_store;
   /// Reads a file of at most `bytes_max` bytes: input_unreadable, or state_too_large.
   std::function<Result<std::string>(const std::string& path, std::uint64_t bytes_max)> read_file;
   /// Puts a file in its place, whole or not at all.
@@ -41,7 +42,6 @@ struct CliContext {
   bool in_is_terminal = false;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
-  std::uint64_t state_bytes_max = 100ULL << 20;
   int status = 0;  // of a command that succeeded: `pawl step` passes on that of what it ran
   StoreAdmin admin = {};
   WorkflowWorld* workflows = nullptr;  // never null for commands that run workflows

@@ -22,13 +22,34 @@ bool is_set(const std::optional<std::string>& variable) { return variable && !va
 std::string Invocation::store_uri() const {
   if (globals_.store) return *globals_.store;
   const std::optional<std::string> variable = context_.environment("PAWL_STORE");
-  return is_set(variable) ? *variable : "./.pawl";
+  if (is_set(variable)) return *variable;
+  const ConfigWorld world = config_world();
+  const Result<Config> config = load_user_config(world);
+  return configured_store(config ? config->settings : Settings{}, world);
+}
+
+ConfigWorld Invocation::config_world() const {
+  ConfigWorld world{.read_file = context_.read_file, .environment = context_.environment};
+  if (context_.workflows != nullptr) world.variables = context_.workflows->environment;
+  return world;
+}
+
+Result<const Config*> Invocation::config() const {
+  if (!config_) config_ = load_config(config_world(), store_uri());
+  if (!*config_) return fail(config_->error());
+  return &**config_;
+}
+
+std::uint64_t Invocation::state_bytes_max() const {
+  const Result<const Config*> found = config();
+  return (found ? (*found)->settings : Settings{}).checkpoint.size_max_bytes;
 }
 
 Result<std::unique_ptr<Store>> Invocation::open_store(StoreAccess access) const {
   const std::string uri = store_uri();
   if (uri.empty()) return fail(Error{Code::usage, "the store's name is empty", {}, "name a folder: --store ./.pawl", 0});
-  return context_.open_store(uri, access);
+  PAWL_TRY_ASSIGN(const Config* const found, config());
+  return context_.open_store(uri, access, found->settings);
 }
 
 Style Invocation::style() const {

@@ -7,6 +7,7 @@
 #include "cli/cli.hpp"
 #include "cli/command_tree.hpp"
 #include "cli/text.hpp"
+#include "config/config.hpp"
 
 namespace pawl::cli {
 
@@ -25,7 +26,13 @@ class Invocation {
   [[nodiscard]] CliContext& context() const { return context_; }
   [[nodiscard]] bool json() const { return globals_.json; }
   [[nodiscard]] const std::vector<std::string>& command() const { return globals_.command; }
+  /// The store that is meant; where the settings can't be read, the one that is meant without them.
   [[nodiscard]] std::string store_uri() const;
+  /// What is in force, read at the first call: invalid_config where a file or a variable is wrong.
+  [[nodiscard]] Result<const Config*> config() const;
+  /// The largest state that may be saved; as built in where the settings can't be read.
+  [[nodiscard]] std::uint64_t state_bytes_max() const;
+  [[nodiscard]] ConfigWorld config_world() const;
   [[nodiscard]] Result<std::unique_ptr<Store>> open_store(StoreAccess access) const;
   /// For what goes to standard output. Colours only on a terminal, without NO_COLOR, and not in JSON.
   [[nodiscard]] Style style() const;
@@ -38,6 +45,7 @@ class Invocation {
  private:
   CliContext& context_;
   const Globals& globals_;
+  mutable std::optional<Result<Config>> config_;
 };
 
 /// Its error becomes the message and the exit status.

@@ -141,7 +141,7 @@ Result<void> retry(const Invocation& invocation, const DlqArguments& arguments) 
     if (!arguments.no_run) PAWL_TRY(refuse_changed(context, *store, run));
     PAWL_TRY_ASSIGN(const ChangedLetters changed,
                     retry_letters(*store, run, choice, arguments.rerun_dependents ? Dependents::rerun : Dependents::keep,
-                                  [&](const std::string& file) { return load_workflow(context, file); }, context.state_bytes_max));
+                                  [&](const std::string& file) { return load_workflow(context, file); }, invocation.state_bytes_max()));
     if (!invocation.json() || arguments.no_run) show_change(invocation, run, changed, "taken back");  // else the resume prints
   }
   if (!arguments.no_run) return resume_workflow(invocation, ResumeRequest{.id = run}, {});
@@ -155,7 +155,7 @@ Result<void> drop(const Invocation& invocation, const DlqArguments& arguments) {
   if (choice.indices.empty() && !arguments.all)
     return fail(Error{Code::usage, "which items is missing", {}, "name their indices, or --all", 0});
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
-  PAWL_TRY_ASSIGN(const ChangedLetters changed, drop_letters(*store, run, choice, invocation.context().state_bytes_max));
+  PAWL_TRY_ASSIGN(const ChangedLetters changed, drop_letters(*store, run, choice, invocation.state_bytes_max()));
   show_change(invocation, run, changed, "dropped");
   return {};
 }

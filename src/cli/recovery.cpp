@@ -2,24 +2,9 @@
 
 #include "cli/run_status.hpp"
 #include "cli/workflow_session.hpp"
-#include "workflow/store_config.hpp"
 
 namespace pawl::cli {
 namespace {
-
-constexpr std::uint64_t kConfigBytesMax = 1ULL << 20;
-
-Result<RecoverySettings> recovery_settings(const Invocation& invocation) {
-  const CliContext& context = invocation.context();
-  std::string folder = invocation.store_uri();
-  if (folder.starts_with("file://")) folder.erase(0, 7);
-  if (folder.starts_with("file:")) folder.erase(0, 5);
-  const std::string path = absolute_path(context, folder) + "/config.yaml";
-  if (!context.workflows->files.exists(path)) return RecoverySettings{};
-  PAWL_TRY_ASSIGN(const std::string text, context.read_file(path, kConfigBytesMax));
-  PAWL_TRY_ASSIGN(const StoreConfig config, parse_store_config(text, path));
-  return config.recovery;
-}
 
 /// Those whose process died while they were running: they say so still, and nobody has them.
 Result<std::vector<RunId>> crashed_runs(const Invocation& invocation, const RecoverySettings& settings) {
@@ -43,7 +28,8 @@ Result<std::vector<RunId>> crashed_runs(const Invocation& invocation, const Reco
 }  // namespace
 
 Result<void> recover_crashed_runs(const Invocation& invocation) {
-  PAWL_TRY_ASSIGN(const RecoverySettings settings, recovery_settings(invocation));
+  PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
+  const RecoverySettings& settings = config->settings.recovery;
   if (!settings.automatic) return {};
   const Result<std::vector<RunId>> crashed = crashed_runs(invocation, settings);
   if (!crashed) return {};  // no store yet, or one that the run itself will complain about

@@ -37,12 +37,12 @@ Result<std::string> read_all(std::istream& in, std::uint64_t bytes_max) {
 Result<std::string> read_state(const Invocation& invocation, const SaveArguments& arguments) {
   const CliContext& context = invocation.context();
   if (!arguments.state.empty() && arguments.state != "-")
-    return context.read_file(arguments.state, context.state_bytes_max);
+    return context.read_file(arguments.state, invocation.state_bytes_max());
   if (context.in_is_terminal) {
     context.err.write("pawl: type the state as JSON and end it with Ctrl-D, or give it with --state FILE\n");
     static_cast<void>(context.err.flush());  // the exit status does not depend on this note
   }
-  PAWL_TRY_ASSIGN(std::string bytes, read_all(context.in, context.state_bytes_max));
+  PAWL_TRY_ASSIGN(std::string bytes, read_all(context.in, invocation.state_bytes_max()));
   if (bytes.empty()) {
     return fail(Error{Code::invalid_json, "standard input is empty, and a state is JSON", "standard input",
                       fmt::format("echo '{{\"done\": 3}}' | pawl save {}", arguments.run), 0});
@@ -113,7 +113,7 @@ Result<void> save(const Invocation& invocation, const SaveArguments& arguments) 
   options.session = arguments.session;
   PAWL_TRY(check_run_options(options));
   // Checked before the store is opened: bad input makes no store.
-  PAWL_TRY(check_request(request, invocation.context().state_bytes_max));
+  PAWL_TRY(check_request(request, invocation.state_bytes_max()));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::write));
   Result<Saved> saved = save_durably(*store, run, options, request);
   if (!saved) return fail(at(std::move(saved).error(), run.text()));

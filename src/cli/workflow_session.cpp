@@ -50,7 +50,8 @@ class Session {
     services_->parse_added = parse_added_steps;
     services_->resident_bytes = world.resident_bytes;
     services_->waiting = options_.waiting;
-    services_->state_bytes_max = context.state_bytes_max;
+    PAWL_TRY_ASSIGN(const Config* const config, invocation_.config());
+    services_->settings = config->settings;
     if (context.in_is_terminal && context.out_is_terminal && !invocation_.json()) {
       services_->ask = [this](const Gate& gate) { return ask_person(invocation_, *view_, gate); };
     }

@@ -162,7 +162,7 @@ struct Budget {
 enum class OnStorageFailure : std::uint8_t { pause, go_on };
 enum class FolderCheck : std::uint8_t { report, refuse };
 
-struct CheckpointSettings {
+struct CheckpointTriggers {
   std::optional<Milliseconds> interval;
   std::optional<std::uint32_t> keep;
   OnStorageFailure on_storage_failure = OnStorageFailure::pause;
@@ -184,7 +184,7 @@ struct Workflow {
   Shell shell = Shell::sh;         // of steps that name none; they have it already
   RetrySettings retry;             // the steps have it already
   Budget budget;
-  CheckpointSettings checkpoint;
+  CheckpointTriggers checkpoint;
   bool fail_fast = false;
   std::uint32_t parallel = 0;      // at most so many steps at once, over all scopes; 0: no limit of its own
   Milliseconds grace{10'000};      // between SIGTERM and SIGKILL

@@ -60,7 +60,7 @@ Execution::Execution(const ExecutionServices& services, EventLoop& loop, OpenedR
       if (*alive) saved(std::move(result));
     });
   };
-  saver_ = std::make_unique<Saver>(*writer_, services_.state_bytes_max, post);
+  saver_ = std::make_unique<Saver>(*writer_, services_.settings.checkpoint.size_max_bytes, post);
 }
 
 Execution::~Execution() {
@@ -261,7 +261,7 @@ void Execution::save_failed(Error error) {
     Result<std::unique_ptr<RunWriter>> again = services_.store.open_run(id_, {});
     if (!again) return save_failed(std::move(again).error());
     writer_ = std::move(*again);
-    saver_ = std::make_unique<Saver>(*writer_, services_.state_bytes_max, [this, alive](Result<Saved> result) {
+    saver_ = std::make_unique<Saver>(*writer_, services_.settings.checkpoint.size_max_bytes, [this, alive](Result<Saved> result) {
       loop_.post([this, alive, result = std::move(result)]() mutable {
         if (*alive) saved(std::move(result));
       });

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "domain/run_state.hpp"
+#include "domain/settings.hpp"
 #include "domain/workflow.hpp"
 #include "engine/event_loop.hpp"
 #include "engine/run_events.hpp"
@@ -65,7 +66,7 @@ struct ExecutionServices {
   std::function<std::uint64_t()> resident_bytes = {};  // of this process; may be empty
   Waiting waiting = Waiting::leave;
   Changes child_changes = Changes::refuse;  // whether children go on with a changed workflow
-  std::uint64_t state_bytes_max = 100ULL << 20;
+  Settings settings = {};
   std::uint32_t parallel_max = 1024;  // attempts at once
 };
 

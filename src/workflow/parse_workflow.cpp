@@ -137,7 +137,7 @@ class WorkflowParser {
   void checkpoint() {
     const YamlNode* node = fields_.find("checkpoint");
     if (node == nullptr) return;
-    CheckpointSettings& settings = workflow_.checkpoint;
+    CheckpointTriggers& settings = workflow_.checkpoint;
     const Fields fields(*node, language::kCheckpoint, "'checkpoint'", faults_);
     if (const YamlNode* value = fields.find("interval")) settings.interval = reader_.duration(*value, "interval");
     if (const YamlNode* value = fields.find("keep")) {

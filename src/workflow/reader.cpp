@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "domain/size_words.hpp"
 #include "domain/utf8.hpp"
 
 namespace pawl {
@@ -239,23 +240,7 @@ std::optional<Milliseconds> Reader::duration(const YamlNode& node, std::string_v
 }
 
 std::optional<std::uint64_t> Reader::size_bytes(const YamlNode& node, std::string_view key) const {
-  static constexpr auto kUnits = std::to_array<std::pair<std::string_view, std::uint64_t>>({{"B", 1},
-                                                                                            {"KB", 1'000},
-                                                                                            {"MB", 1'000'000},
-                                                                                            {"GB", 1'000'000'000},
-                                                                                            {"TB", 1'000'000'000'000},
-                                                                                            {"KiB", 1ULL << 10U},
-                                                                                            {"MiB", 1ULL << 20U},
-                                                                                            {"GiB", 1ULL << 30U},
-                                                                                            {"TiB", 1ULL << 40U}});
-  std::uint64_t value = 0;
-  const std::string_view text = node.text;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  if (unit.starts_with(' ')) unit.remove_prefix(1);
-  for (const auto& [name, factor] : kUnits) {
-    if (error == std::errc() && unit == name && value > 0 && value < (1ULL << 53U) / factor) return value * factor;
-  }
+  if (const auto size = parse_size(node.text)) return size;
   refuse(node, key, "a size", "write it like 512MB or 2GiB");
   return {};
 }

@@ -34,7 +34,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ == 1) {
       faults_.add(place_of(mark), "a second document begins here",
-                  "a file is one workflow: remove the '---' or put what follows into a file of its own");
+                  "a file is one document: remove the '---' or put what follows into a file of its own");
       stopped_ = true;
     }
   }
@@ -100,7 +100,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void check_tag(const std::string& tag, Place place) {
     if (stopped_ || tag.empty() || tag == "?" || tag == "!" || tag.starts_with("tag:yaml.org,2002:")) return;
-    faults_.add(place, fmt::format("the tag '{}' is not known here", tag), "workflows need no tags: remove it");
+    faults_.add(place, fmt::format("the tag '{}' is not known here", tag), "tags are not needed: remove it");
   }
 
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
@@ -269,6 +269,14 @@ const YamlNode* YamlNode::find(std::string_view key) const {
 }
 
 YamlPtr read_yaml(std::string_view text, Faults& faults) {
+  const std::size_t before = faults.size();
+  YamlPtr root = read_yaml_or_nothing(text, faults);
+  if (root == nullptr && faults.size() == before)
+    faults.add({1, 1}, "the file is empty", "a workflow has at least 'steps:' with one step");
+  return root;
+}
+
+YamlPtr read_yaml_or_nothing(std::string_view text, Faults& faults) {
   if (text.size() > kTextBytesMax) {
     faults.add({}, fmt::format("the file has {} bytes, more than {} MiB", text.size(), kTextBytesMax >> 20U),
                "keep data in files of their own: 'items_from' reads JSON Lines");
@@ -289,11 +297,7 @@ YamlPtr read_yaml(std::string_view text, Faults& faults) {
     return nullptr;
   }
   if (builder.stopped() && builder.documents() < 2) return nullptr;
-  if (builder.root() == nullptr || builder.root()->is_null()) {
-    faults.add({1, 1}, "the file is empty", "a workflow has at least 'steps:' with one step");
-    return nullptr;
-  }
-  return builder.root();
+  return builder.root() == nullptr || builder.root()->is_null() ? nullptr : builder.root();
 }
 
 }  // namespace pawl

@@ -48,6 +48,8 @@ struct YamlNode {
 
 /// The text's only document. Null, with at least one fault in `faults`, where it can't be read at all.
 [[nodiscard]] YamlPtr read_yaml(std::string_view text, Faults& faults);
+/// The same, where a text without any value is fine: null, and no fault.
+[[nodiscard]] YamlPtr read_yaml_or_nothing(std::string_view text, Faults& faults);
 
 /// The same tree of a JSON value, all of it at `place`. Null, with a fault, where a bound is passed.
 [[nodiscard]] YamlPtr yaml_of(const Json& value, Place place, Faults& faults);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <pawl/types.hpp>
 #include <string>
 
 #include "codec/packing.hpp"
@@ -31,6 +32,8 @@ struct FilesystemOptions {
   std::uint64_t differences_floor_bytes = 256ULL << 10;  // differences may grow to this before a whole one comes
   std::uint64_t differences_max = 1000;                  // or to this number
   std::uint64_t sync_all_from_files = 32;                // from so many files on, one syncfs replaces their syncs
+  Durability durability = Durability::sync;              // of new runs for which nothing else was said
+  std::uint64_t state_bytes_max = 100ULL << 20;         // of what a patch makes of a state
   std::int64_t async_window_us = 100'000;
   PackRules packing = {};
   /// Finds the outer key of an encrypted store: a file, the environment, a passphrase. Called when it is needed.

@@ -52,13 +52,13 @@ Result<std::string> FilesystemRunWriter::fingerprint_of(const SaveRequest& reque
 
 namespace {
 
-RunHead first_head(const RunId& run, const RunOptions& options, const Environment& environment) {
+RunHead first_head(const RunId& run, const RunOptions& options, Durability durability, const Environment& environment) {
   RunHead head;
   RunRecord& record = head.run;
   record.run = run.text();
   record.uuid = make_uuid(*environment.random);
   record.created = environment.clock->now();
-  record.durability = options.durability.value_or(Durability::sync);
+  record.durability = options.durability.value_or(durability);
   record.workflow = options.workflow;
   record.workflow_hash = options.workflow_hash;
   record.session = options.session;
@@ -79,7 +79,7 @@ Result<std::unique_ptr<RunWriter>> FilesystemRunWriter::make(FilesystemStore& st
   }
   const Known known = head ? Known::yes : Known::no;
   if (!head) {
-    head = first_head(run, options, store.environment_);
+    head = first_head(run, options, store.options_.durability, store.environment_);
     head->run.encrypted = store.keys_.encrypted();
   }
   PAWL_TRY_ASSIGN(RunCodec codec, store.keys_.codec(run.text(), head->run));
@@ -134,7 +134,8 @@ Result<Saved> FilesystemRunWriter::save(const SaveRequest& request) {
   PAWL_TRY_ASSIGN(const auto earlier, find_earlier(request.caller_id));
   const SaveFacts facts{.run = run_, .head = exists_ ? &head_.latest : nullptr, .head_state = head_.state,
                         .earlier = earlier ? &earlier->info : nullptr,
-                        .earlier_has_same_body = earlier && earlier->fingerprint == fingerprint};
+                        .earlier_has_same_body = earlier && earlier->fingerprint == fingerprint,
+                        .state_bytes_max = store_.options_.state_bytes_max};
   PAWL_TRY_ASSIGN(const SaveDecision decision, decide_save(request, facts));
   if (const auto* saved = std::get_if<Saved>(&decision)) {
     lock.unlock();

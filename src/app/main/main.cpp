@@ -31,12 +31,13 @@ std::optional<std::string> environment_variable(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-pawl::Result<std::unique_ptr<pawl::Store>> open_for_command(std::string_view uri, pawl::cli::StoreAccess access) {
+pawl::Result<std::unique_ptr<pawl::Store>> open_for_command(std::string_view uri, pawl::cli::StoreAccess access,
+                                                                 const pawl::Settings& settings) {
   pawl::OpenOptions options;
   options.missing = access == pawl::cli::StoreAccess::read ? pawl::Missing::refuse : pawl::Missing::create;
   if (environment_variable("PAWL_ALLOW_NETWORK_FS") == "1") options.network_filesystem = pawl::NetworkFilesystem::allow;
   const bool stays = access == pawl::cli::StoreAccess::serve;
-  return pawl::open_store(uri, options, stays ? pawl::StoreUse::service : pawl::StoreUse::one_shot);
+  return pawl::open_store(uri, options, stays ? pawl::StoreUse::service : pawl::StoreUse::one_shot, settings);
 }
 
 /// Takes the numbers of closed standard streams, so that no file of the store can get one and be printed
