@@ -31,6 +31,24 @@ struct CliResult {
   }
 };
 
+/// A machine on which all is as a test wants it.
+class FakeMachine final : public Machine {
+ public:
+  Result<DiskFacts> disk(const std::string&) override { return disk_facts; }
+  Result<FileFacts> file(const std::string& path) override {
+    const auto found = file_facts.find(path);
+    if (found == file_facts.end()) return fail(Error{Code::input_unreadable, "there is no such file", path, {}, ENOENT});
+    return found->second;
+  }
+  Result<std::vector<std::int64_t>> sync_times_us(const std::string&, std::size_t count) override { return std::vector<std::int64_t>(count, sync_us); }
+  std::vector<std::string> left_over(const std::string&, std::int64_t, std::size_t) override { return left; }
+
+  DiskFacts disk_facts{.type = "ext4", .free_bytes = 10ULL << 30U, .total_bytes = 20ULL << 30U, .free_files = 1'000'000, .total_files = 2'000'000};
+  std::map<std::string, FileFacts> file_facts;
+  std::int64_t sync_us = 1'500;
+  std::vector<std::string> left;
+};
+
 class CliTest : public ::testing::Test {
  protected:
   CliResult pawl(std::vector<std::string> args, std::string input = "") {
@@ -80,6 +98,7 @@ class CliTest : public ::testing::Test {
         .in_is_terminal = terminal_,
         .out_is_terminal = terminal_,
         .err_is_terminal = terminal_,
+        .machine = &machine_,
         .workflows = &workflows,
     };
     result.status = cli::run_cli(std::move(args), context);
@@ -92,6 +111,7 @@ class CliTest : public ::testing::Test {
   }
 
   ManualClock clock_;
+  FakeMachine machine_;
   std::map<std::string, std::string> environment_;
   std::map<std::string, std::string> files_;
   std::string opened_uri_;
@@ -148,6 +168,8 @@ class CliTest::ReportingStore final : public Store {
   Result<void> take(const RunId& run, std::string_view message_id) override { return store_->take(run, message_id); }
   Result<std::optional<std::string>> owner(const RunId& run) override { return store_->owner(run); }
   Result<std::string> local_folder(const RunId& run) override { return store_->local_folder(run); }
+  Result<RunFootprint> footprint(const RunId& run) override { return store_->footprint(run); }
+  Result<std::uint64_t> shared_bytes() override { return store_->shared_bytes(); }
   Result<CheckReport> check(const CheckScope&, Repair) override { return report_; }
 
  private:

@@ -1,4 +1,4 @@
-// S17, S18: messages to a run, and who holds it.
+// S17, S18, S20: messages to a run, who holds it, and how large it is.
 #include <algorithm>
 #include <set>
 
@@ -129,6 +129,27 @@ void s18_asking_takes_nothing(StoreUnderTest& subject) {
   need(writer(*subject.open(), "r")->save(state("2")));
 }
 
+// --- S20
+
+void s20_footprint(StoreUnderTest& subject) {
+  const std::string large = "\"" + std::string(3000, 'x') + "\"";
+  {
+    const auto store = subject.open();
+    need(writer(*store, "r")->save(state(large)));
+    need(writer(*store, "other")->save(state("1")));
+  }
+  const auto store = subject.open();
+  const auto all = [&] { return need(store->footprint(run_id("r"))).total() + need(store->shared_bytes()); };
+  expect(all() >= large.size(), "a saved state takes up no bytes");
+  const std::uint64_t before = need(store->footprint(run_id("r"))).inbox;
+  const std::string id = need(store->post(run_id("r"), large));
+  expect(need(store->footprint(run_id("r"))).inbox >= before + large.size(), "a message takes up no bytes");
+  expect(need(store->footprint(run_id("other"))).inbox == 0, "another run's message is counted");
+  need(store->take(run_id("r"), id));
+  expect(need(store->footprint(run_id("r"))).inbox == before, "a message that was taken away is counted");
+  need_error(store->footprint(run_id("missing")), Code::run_not_found);
+}
+
 }  // namespace
 
 std::vector<ContractTest> inbox_tests() {
@@ -139,6 +160,7 @@ std::vector<ContractTest> inbox_tests() {
       {"S17_AMissingRunIsRefusedAndAMissingMessageIsFine", s17_missing_is_fine_or_refused},
       {"S18_TheOwnerIsNamedWhileTheRunIsHeld", s18_owner},
       {"S18_AskingForTheOwnerTakesNothing", s18_asking_takes_nothing},
+      {"S20_TheBytesOfARunAreCountedByWhatTheyAre", s20_footprint},
   };
 }
 

@@ -82,6 +82,8 @@ class Pawl {
 
   /// What the settings of the store, its user and the environment say, as read by `open`.
   [[nodiscard]] const Settings& settings() const;
+  /// Fails with checkpoints_off where they turn checkpoints off; then no run of this store can be written.
+  [[nodiscard]] Result<void> need_checkpoints() const;
   /// The port behind this handle, for programs that bring their own engine.
   [[nodiscard]] Store& store();
   /// The folder or URI that it was opened with.

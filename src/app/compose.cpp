@@ -40,6 +40,8 @@ class OwningStore final : public Store {
   Result<void> take(const RunId& run, std::string_view message_id) override { return store_->take(run, message_id); }
   Result<std::optional<std::string>> owner(const RunId& run) override { return store_->owner(run); }
   Result<std::string> local_folder(const RunId& run) override { return store_->local_folder(run); }
+  Result<RunFootprint> footprint(const RunId& run) override { return store_->footprint(run); }
+  Result<std::uint64_t> shared_bytes() override { return store_->shared_bytes(); }
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override { return store_->check(scope, repair); }
 
  private:

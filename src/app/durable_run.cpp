@@ -35,6 +35,7 @@ std::string DurableRun::idempotency_key(std::string_view name) const {
 
 Result<DurableRun> Pawl::durable(std::string_view id) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(id));
+  PAWL_TRY(need_checkpoints());
   auto parts = std::make_unique<DurableRun::Parts>();
   PosixForeground& foreground = parts->foreground;
   const DurableServices services{.store = store(), .clock = parts->clock, .files = parts->files,

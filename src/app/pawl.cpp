@@ -39,8 +39,15 @@ Result<Pawl> Pawl::open(std::string_view folder, const OpenOptions& options) {
 Result<Run> Pawl::run(std::string_view id, const RunOptions& options) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(id));
   PAWL_TRY(check_run_options(options));
+  PAWL_TRY(need_checkpoints());
   PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, store().open_run(run, options));
   return Run(std::move(writer), settings().checkpoint.size_max_bytes);
+}
+
+Result<void> Pawl::need_checkpoints() const {
+  if (settings().checkpoint.enabled || parts_->uri == "memory:") return {};
+  return fail(Error{Code::checkpoints_off, "checkpoints are off (checkpoint.enabled: false), so nothing can be saved",
+                    parts_->config.origin("checkpoint", "enabled"), "set it to true there, or open the store 'memory:'", 0});
 }
 
 Result<Restored> Pawl::restore(std::string_view address) {

@@ -129,6 +129,7 @@ struct WorkflowEngine::Parts {
 
   Result<WorkflowSummary> start(std::string_view run, Workflow workflow, std::string_view vars) {
     PAWL_TRY_ASSIGN(const RunId id, RunId::parse(run));
+    PAWL_TRY(pawl.need_checkpoints());
     PAWL_TRY(check_json(vars, kVarsBytesMax));
     NewRun fresh{.id = id, .workflow = std::make_shared<const Workflow>(std::move(workflow)), .vars = Json::parse(vars, nullptr, false)};
     if (!fresh.vars.is_object()) return fail(Code::invalid_variable, "the variables are no JSON object");
@@ -181,6 +182,7 @@ Result<void> WorkflowEngine::Parts::check_resume(const RunId& id, const ResumeOp
 
 Result<WorkflowSummary> WorkflowEngine::resume(std::string_view run, const ResumeOptions& options) {
   PAWL_TRY_ASSIGN(const RunId id, RunId::parse(run));
+  PAWL_TRY(parts_->pawl.need_checkpoints());
   HandlerRegistry registry;
   for (const std::string& name : parts_->handlers.list()) {
     PAWL_TRY_ASSIGN(Handler handler, parts_->handlers.get(name));

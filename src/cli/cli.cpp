@@ -55,8 +55,8 @@ Parser::Parser(const std::string& version) {
   commands = {add_run(app),     add_resume(app), add_step(app),   add_approve(app), add_reject(app), add_signal(app),
               add_cancel(app),  add_dlq(app),    add_list(app),   add_show(app),    add_logs(app),   add_save(app),
               add_restore(app), add_diff(app),   add_check(app),  add_schema(app),  add_init(app),   add_rekey(app),
-              add_fsck(app),    add_explain(app), add_help(app),  add_version(app), add_completion(app), add_complete(app),
-              add_man(app)};
+              add_fsck(app),    add_stats(app),  add_config(app), add_doctor(app),  add_explain(app), add_help(app),
+              add_version(app), add_completion(app), add_complete(app), add_man(app)};
   for (const Command& command : commands) add_globals(*command.app, globals, version);
 }
 
@@ -120,6 +120,8 @@ Error usage_error(const Parser& parser, const CLI::ParseError& error) {
 
 std::string default_hint(const Error& error) {
   switch (error.code) {
+    case Code::state_too_large:
+      return "keep large values in files and only their names in the state, or raise checkpoint.checkpoint_size_limit_mb (`pawl config checkpoint`)";
     case Code::run_not_found: return "`pawl list` shows the runs of this store";
     case Code::checkpoint_not_found: return "`pawl show RUN --checkpoints` lists the checkpoints of a run";
     case Code::store_not_found: return "`pawl save` makes a store; an existing one is named with --store or PAWL_STORE";

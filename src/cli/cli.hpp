@@ -15,6 +15,7 @@
 #include "cli/store_admin.hpp"
 #include "cli/workflow_world.hpp"
 #include "domain/settings.hpp"
+#include "ports/machine.hpp"
 #include "ports/store.hpp"
 
 namespace pawl::cli {
@@ -44,6 +45,7 @@ struct CliContext {
   bool err_is_terminal = false;
   int status = 0;  // of a command that succeeded: `pawl step` passes on that of what it ran
   StoreAdmin admin = {};
+  Machine* machine = nullptr;          // never null for `pawl doctor`
   WorkflowWorld* workflows = nullptr;  // never null for commands that run workflows
 };
 

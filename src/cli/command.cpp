@@ -40,6 +40,13 @@ Result<const Config*> Invocation::config() const {
   return &**config_;
 }
 
+Result<void> Invocation::need_checkpoints() const {
+  PAWL_TRY_ASSIGN(const Config* const found, config());
+  if (found->settings.checkpoint.enabled) return {};
+  return fail(Error{Code::checkpoints_off, "checkpoints are off (checkpoint.enabled: false), so nothing can be saved", found->origin("checkpoint", "enabled"),
+                    "set it to true there, or for this call: PAWL_CHECKPOINT_ENABLED=true", 0});
+}
+
 std::uint64_t Invocation::state_bytes_max() const {
   const Result<const Config*> found = config();
   return (found ? (*found)->settings : Settings{}).checkpoint.size_max_bytes;

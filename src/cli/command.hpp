@@ -32,6 +32,8 @@ class Invocation {
   [[nodiscard]] Result<const Config*> config() const;
   /// The largest state that may be saved; as built in where the settings can't be read.
   [[nodiscard]] std::uint64_t state_bytes_max() const;
+  /// Fails with checkpoints_off where the settings turn checkpoints off.
+  [[nodiscard]] Result<void> need_checkpoints() const;
   [[nodiscard]] ConfigWorld config_world() const;
   [[nodiscard]] Result<std::unique_ptr<Store>> open_store(StoreAccess access) const;
   /// For what goes to standard output. Colours only on a terminal, without NO_COLOR, and not in JSON.
@@ -76,6 +78,9 @@ struct Command {
 [[nodiscard]] Command add_init(CLI::App& root);
 [[nodiscard]] Command add_rekey(CLI::App& root);
 [[nodiscard]] Command add_fsck(CLI::App& root);
+[[nodiscard]] Command add_stats(CLI::App& root);
+[[nodiscard]] Command add_config(CLI::App& root);
+[[nodiscard]] Command add_doctor(CLI::App& root);
 [[nodiscard]] Command add_explain(CLI::App& root);
 [[nodiscard]] Command add_help(CLI::App& root);
 [[nodiscard]] Command add_version(CLI::App& root);

@@ -81,6 +81,7 @@ const std::unordered_map<std::string_view, LivePicture::Handler>& LivePicture::h
       {"storage_trouble", &LivePicture::trouble},
       {"storage_recovered", &LivePicture::trouble},
       {"inbox_trouble", &LivePicture::trouble},
+      {"large_checkpoint", &LivePicture::trouble},
       {"interrupting", &LivePicture::trouble},
       {"cancelling", &LivePicture::trouble},
       {"budget_reached", &LivePicture::trouble},

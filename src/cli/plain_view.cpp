@@ -70,6 +70,11 @@ class PlainView final : public RunView {
       static_cast<void>(err_.flush());
       return {};
     }
+    if (event.type == "large_checkpoint") {
+      err_.write(fmt::format("warning: {}\n", text("why")));
+      static_cast<void>(err_.flush());
+      return {};
+    }
     if (event.type == "interrupting" || event.type == "cancelling") return fmt::format("{}: {}\n", event.type, text("why"));
     return {};
   }

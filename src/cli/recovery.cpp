@@ -30,14 +30,21 @@ Result<std::vector<RunId>> crashed_runs(const Invocation& invocation, const Reco
 Result<void> recover_crashed_runs(const Invocation& invocation) {
   PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
   const RecoverySettings& settings = config->settings.recovery;
-  if (!settings.automatic) return {};
+  if (!settings.automatic || !config->settings.checkpoint.enabled) return {};
   const Result<std::vector<RunId>> crashed = crashed_runs(invocation, settings);
   if (!crashed) return {};  // no store yet, or one that the run itself will complain about
   for (const RunId& id : *crashed) {
     invocation.note(fmt::format("resuming {}, which crashed", id.text()));
     ResumeRequest request{.id = id};
     request.by = ResumedBy::automatic;
-    const Result<void> ended = resume_workflow(invocation, request, {.waiting = Waiting::leave});
+    bool too_long = false;
+    SessionOptions options{.timeout = settings.timeout};
+    options.on_timeout = [&too_long] { too_long = true; };
+    const Result<void> ended = resume_workflow(invocation, request, options);
+    if (!ended && too_long) {
+      invocation.note(fmt::format("run {}: not completed within {} (recovery.recovery_timeout_seconds); `pawl resume {}` goes on", id.text(), duration_text(settings.timeout), id.text()));
+      continue;
+    }
     if (!ended && ended.error().code == Code::run_interrupted) return ended;  // the person wants to stop
     if (!ended) invocation.note(fmt::format("run {}: {}", id.text(), ended.error().message));
   }

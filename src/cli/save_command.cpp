@@ -1,5 +1,6 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
+#include "domain/size_words.hpp"
 #include "engine/save.hpp"
 
 namespace pawl::cli {
@@ -79,19 +80,31 @@ Result<Saved> save_durably(Store& store, const RunId& run, const RunOptions& opt
   return saved;
 }
 
-Result<void> print_saved(const Invocation& invocation, const SaveArguments& arguments, const Saved& saved) {
+/// Empty where the state is not large.
+std::string size_warning(const Invocation& invocation, Store& store, const RunId& run, const SaveRequest& request, const Saved& saved) {
+  const Result<const Config*> config = invocation.config();
+  if (!config || saved.outcome != Saved::Outcome::written) return {};
+  std::uint64_t bytes = request.body.size();
+  if (request.form == Form::patch) {
+    const Result<CheckpointInfo> info = store.checkpoint(run, Which{.by = Which::By::sequence, .sequence = saved.sequence});
+    bytes = info ? info->state_bytes : bytes;
+  }
+  const std::uint64_t warning = (*config)->settings.checkpoint.size_warning_bytes;
+  if (bytes <= warning) return {};
+  return fmt::format("the state has {} bytes, more than {} (checkpoint.size_warning); `pawl stats {}` shows what grows", bytes, size_words(warning), run.text());
+}
+
+Result<void> print_saved(const Invocation& invocation, const SaveArguments& arguments, const Saved& saved, const std::string& warning) {
   const std::string address = fmt::format("{}@{}", arguments.run, saved.sequence.value);
   if (invocation.json()) {
-    invocation.print(JsonObject()
-                         .text("run", arguments.run)
-                         .number("sequence", saved.sequence.value)
-                         .text("id", saved.id.text())
-                         .text("checksum", saved.checksum)
-                         .text("outcome", to_text(saved.outcome))
-                         .done() +
-                     "\n");
+    JsonObject document;
+    document.text("run", arguments.run).number("sequence", saved.sequence.value).text("id", saved.id.text());
+    document.text("checksum", saved.checksum).text("outcome", to_text(saved.outcome));
+    if (!warning.empty()) document.raw("warnings", compact(Json::array({warning})));
+    invocation.print(document.done() + "\n");
   } else {
     invocation.print(address + "\n");
+    if (!warning.empty()) invocation.context().err.write(fmt::format("warning: {}\n", warning));
   }
   if (saved.outcome == Saved::Outcome::unchanged) {
     invocation.note(fmt::format("nothing written: {} holds this state already (--force writes it again)", address));
@@ -106,6 +119,7 @@ Result<void> print_saved(const Invocation& invocation, const SaveArguments& argu
 
 Result<void> save(const Invocation& invocation, const SaveArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
+  PAWL_TRY(invocation.need_checkpoints());
   PAWL_TRY_ASSIGN(const std::string body, read_state(invocation, arguments));
   const SaveRequest request = request_of(arguments, body);
   RunOptions options;
@@ -117,7 +131,7 @@ Result<void> save(const Invocation& invocation, const SaveArguments& arguments) 
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::write));
   Result<Saved> saved = save_durably(*store, run, options, request);
   if (!saved) return fail(at(std::move(saved).error(), run.text()));
-  return print_saved(invocation, arguments, *saved);
+  return print_saved(invocation, arguments, *saved, size_warning(invocation, *store, run, request, *saved));
 }
 
 void add_labels(CLI::App& app, SaveArguments& arguments) {

@@ -159,6 +159,7 @@ Result<void> step(const Invocation& invocation, const StepArguments& arguments) 
   if (invocation.command().empty()) return fail(missing_command());
   PAWL_TRY(check_step_name(arguments.name));
   PAWL_TRY_ASSIGN(const RunId run, chosen_run(invocation, arguments));
+  PAWL_TRY(invocation.need_checkpoints());
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::write));
   const Result<void> called = StepCall(invocation, arguments, *store, run).call();
   if (!called) return fail(at(called.error(), run.text()));

@@ -39,8 +39,13 @@ class Session {
         signals_(invocation.context().workflows->watch_signals([this](int signal) { on_signal(signal); })) {}
 
   Result<void> open() {
-    PAWL_TRY_ASSIGN(store_, invocation_.open_store(StoreAccess::serve));
     CliContext& context = invocation_.context();
+    PAWL_TRY_ASSIGN(const Config* const config, invocation_.config());
+    if (config->settings.checkpoint.enabled) {
+      PAWL_TRY_ASSIGN(store_, invocation_.open_store(StoreAccess::serve));
+    } else {
+      PAWL_TRY_ASSIGN(store_, context.open_store("memory:", StoreAccess::serve, config->settings));
+    }
     WorkflowWorld& world = *context.workflows;
     services_.reset(new ExecutionServices{.store = *store_, .clock = context.clock, .random = world.random, .files = world.files, .handlers = world.handlers});
     services_->observer = view_.get();
@@ -50,7 +55,6 @@ class Session {
     services_->parse_added = parse_added_steps;
     services_->resident_bytes = world.resident_bytes;
     services_->waiting = options_.waiting;
-    PAWL_TRY_ASSIGN(const Config* const config, invocation_.config());
     services_->settings = config->settings;
     if (context.in_is_terminal && context.out_is_terminal && !invocation_.json()) {
       services_->ask = [this](const Gate& gate) { return ask_person(invocation_, *view_, gate); };
@@ -66,6 +70,11 @@ class Session {
     SessionHooks hooks{.start_processes = world.start_processes, .start_mask = world.start_mask};
     hooks.begun = [this](EventLoop& loop, Execution& execution) {
       listen([&loop, &execution](int signal) { pass_on(loop, execution, signal); });
+      if (!options_.timeout) return;
+      loop.after(std::chrono::microseconds(*options_.timeout).count(), [this, &execution] {
+        if (options_.on_timeout) options_.on_timeout();
+        execution.interrupt("the time limit of automatic recoveries");
+      });
     };
     hooks.over = [this] {
       listen({});
@@ -138,7 +147,34 @@ std::string fresh_run_id(const std::string& workflow, Random& random) {
   return id;
 }
 
+namespace {
+
+/// To standard error with and without --json: nothing of the run is kept.
+void say_checkpoints_are_off(const Invocation& invocation, const Config& config) {
+  CliContext& context = invocation.context();
+  context.err.write(fmt::format("pawl: checkpoints are off (checkpoint.enabled: false in {}): this run can't be resumed\n", printable(config.origin("checkpoint", "enabled"))));
+  static_cast<void>(context.err.flush());
+}
+
+Result<void> start_kept(const Invocation& invocation, const NewRun& run, const SessionOptions& options);
+
+}  // namespace
+
 Result<void> start_workflow(const Invocation& invocation, const NewRun& run, const SessionOptions& options) {
+  PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
+  if (config->settings.checkpoint.enabled) return start_kept(invocation, run, options);
+  say_checkpoints_are_off(invocation, *config);
+  Result<void> ended = start_kept(invocation, run, options);
+  say_checkpoints_are_off(invocation, *config);
+  if (ended) return ended;
+  Error error = std::move(ended).error();
+  error.hint = "nothing of it was kept: set checkpoint.enabled to true to be able to resume, then run it again";
+  return fail(error);
+}
+
+namespace {
+
+Result<void> start_kept(const Invocation& invocation, const NewRun& run, const SessionOptions& options) {
   Session session(invocation, options);
   PAWL_TRY(session.open());
   PAWL_TRY_ASSIGN(OpenedRun opened, open_new(session.services(), run));
@@ -154,7 +190,10 @@ Result<void> start_workflow(const Invocation& invocation, const NewRun& run, con
   return {};
 }
 
+}  // namespace
+
 Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& request, const SessionOptions& options) {
+  PAWL_TRY(invocation.need_checkpoints());
   Session session(invocation, options);
   PAWL_TRY(session.open());
   session.services().child_changes = request.changes;

@@ -17,6 +17,8 @@ namespace pawl::cli {
 
 struct SessionOptions {
   Waiting waiting = Waiting::leave;
+  std::optional<Milliseconds> timeout = {};  // the run is interrupted after so long
+  std::function<void()> on_timeout = {};     // called then
 };
 
 /// Both return when the run has ended, waits or was interrupted: an error (run_failed, run_waiting,

@@ -175,9 +175,9 @@ TEST(Config, DeepAndHugeFilesAreRefused) {
 
 TEST(Config, LaterPlacesWin) {
   const auto config = load_config(
-      world({{"/home/u/.config/pawl/config.yaml", "checkpoint: { keep: 1, retention_days: 1 }\nrecovery: { auto: true }"},
+      world({{"/h/u/.config/pawl/config.yaml", "checkpoint: { keep: 1, retention_days: 1 }\nrecovery: { auto: true }"},
              {"s/config.yaml", "checkpoint:\n  keep: 2\n  retention_days: 2\n"}},
-            {{"HOME", "/home/u"}, {"PAWL_CHECKPOINT_MAX_CHECKPOINTS", "3"}, {"PAWL_STORE", "elsewhere"}}),
+            {{"HOME", "/h/u"}, {"PAWL_CHECKPOINT_MAX_CHECKPOINTS", "3"}, {"PAWL_STORE", "elsewhere"}}),
       "file:s");
   ASSERT_TRUE(config) << describe(config.error());
   EXPECT_EQ(config->settings.checkpoint.retention.keep, 3U);
@@ -185,7 +185,7 @@ TEST(Config, LaterPlacesWin) {
   EXPECT_EQ(config->settings.checkpoint.retention.keep_days, 2U);
   EXPECT_EQ(config->origin("checkpoint", "retention_days"), "s/config.yaml:3");
   EXPECT_TRUE(config->settings.recovery.automatic);
-  EXPECT_EQ(config->origin("recovery", "auto"), "/home/u/.config/pawl/config.yaml:2");
+  EXPECT_EQ(config->origin("recovery", "auto"), "/h/u/.config/pawl/config.yaml:2");
 }
 
 TEST(Config, WhatIsBoundedCanBeUnboundedAgain) {

@@ -5,6 +5,7 @@
 
 #include "base/hash.hpp"
 #include "domain/retry_policy.hpp"
+#include "domain/size_words.hpp"
 #include "engine/environment_entries.hpp"
 #include "engine/execution_parts.hpp"
 #include "engine/state_edit.hpp"
@@ -171,6 +172,7 @@ void Execution::save_now() {
   save_delayed_ = false;
   SaveDraft draft;
   draft.state = state_text();
+  warn_of_size(draft.state);
   SaveRequest& request = draft.request;
   request.kind = kind_;
   request.reason = reason_;
@@ -188,6 +190,16 @@ void Execution::save_now() {
   force_save_ = false;
   unsaved_ = draft;
   saver_->begin(std::move(draft));
+}
+
+/// Says once that the state has become large, in the very save that makes it so.
+void Execution::warn_of_size(std::string& state) {
+  const std::uint64_t warning = services_.settings.checkpoint.size_warning_bytes;
+  if (large_told_ || state.size() <= warning) return;
+  large_told_ = true;
+  tell("large_checkpoint", nullptr,
+       {{"bytes", state.size()}, {"limit", warning}, {"why", fmt::format("the state has {} bytes, more than {} (checkpoint.size_warning); `pawl stats {}` shows what grows", state.size(), size_words(warning), id_.text())}});
+  state = state_text();
 }
 
 void Execution::saved(Result<Saved> result) {

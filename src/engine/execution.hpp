@@ -129,6 +129,7 @@ class Execution {
   void touch(Node& node);
   void save_if_needed();
   void save_now();
+  void warn_of_size(std::string& state);
   void saved(Result<Saved> result);
   void save_failed(Error error);
   void retry_save();
@@ -199,6 +200,7 @@ class Execution {
   void attempt_failed(Node& node, Outcome& outcome);
   void complete(Node& node);
   void give_up(Node& node);
+  [[nodiscard]] bool save_decision_alone(Node& node, Outcome& outcome);
   void use_report(Node& node, const StepReport& report);
   void note_confidence(Node& node, double value);
   void harvest(Node& node);
@@ -292,6 +294,7 @@ class Execution {
   std::vector<std::string> saving_files_;  // those of the save that is on its way
   std::vector<std::string> spare_inputs_;  // of attempts that have ended: the next ones use their files
   std::vector<std::string> spare_logs_;    // the same, empty ones
+  bool large_told_ = false;    // that the state is large: once is enough
   bool save_delayed_ = false;  // results of items wait for company
   bool memory_only_ = false; // the workflow chose to go on without storage
   std::optional<Error> storage_error_;

@@ -245,7 +245,24 @@ Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
   return outcome;
 }
 
+/// True: a decision was taken out of the report and is on its way to the disk by itself; the rest of the attempt's
+/// end comes when that is durable.
+bool Execution::save_decision_alone(Node& node, Outcome& outcome) {
+  std::vector<Json>& decisions = outcome.report.decisions;
+  if (services_.settings.performance.batch_decisions || decisions.empty() || memory_only_ || finishing_) return false;
+  tell("decision", &node, decisions.front());
+  decisions.erase(decisions.begin());
+  force_save_ = true;
+  ++change_;
+  when_durable([this, alive = alive_, &node, rest = std::make_shared<Outcome>(std::move(outcome))] {
+    if (*alive) attempt_ended(node, std::move(*rest));
+  });
+  save_if_needed();
+  return true;
+}
+
 void Execution::attempt_ended(Node& node, Outcome outcome) {
+  if (save_decision_alone(node, outcome)) return;
   const std::int64_t took_us = services_.clock.monotonic_us() - node.attempt_began_us;
   const auto took_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(took_us, 0)) / 1000;
   node.record.duration_ms += took_ms;

@@ -81,7 +81,7 @@ Result<void> how_it_ended(const Execution& execution) {
   const std::string run = execution.id().text();
   if (execution.storage_error()) {
     Error error = *execution.storage_error();
-    error.hint = fmt::format("mend the storage, then `pawl resume {}`", run);
+    if (error.code != Code::state_too_large) error.hint = fmt::format("mend the storage, then `pawl resume {}`", run);
     return fail(error);
   }
   if (execution.refusal()) return fail(*execution.refusal());

@@ -1,4 +1,4 @@
-// The store as a port. The clauses (S1..S18) are the contract: `testing/store_contract.hpp` tests each
+// The store as a port. The clauses (S1..S20) are the contract: `testing/store_contract.hpp` tests each
 // one by its number on every adapter.
 //
 // Saving
@@ -34,6 +34,10 @@
 //      away, oldest first. Taking a message away that is not there is fine. A message for a missing run is
 //      refused with run_not_found.
 //  S18 `owner` says who holds the run's lock, and nothing where nobody does.
+// Sizes
+//  S20 `footprint` counts the bytes that a run takes up, by what they are, and `shared_bytes` those that belong to no
+//      single run; what was saved is in one of them. A message counts until it is taken away. A missing run is
+//      run_not_found.
 #pragma once
 
 #include <functional>
@@ -77,6 +81,18 @@ struct Message {
   std::string body = {};  // JSON
 };
 
+/// How many bytes the parts of a run take up.
+struct RunFootprint {
+  std::uint64_t checkpoints = 0;
+  std::uint64_t events = 0;
+  std::uint64_t audit = 0;
+  std::uint64_t blobs = 0;
+  std::uint64_t logs = 0;
+  std::uint64_t inbox = 0;
+  std::uint64_t other = 0;  // what describes the run
+  [[nodiscard]] std::uint64_t total() const { return checkpoints + events + audit + blobs + logs + inbox + other; }
+};
+
 /// Thread-safe. No exception leaves it. Writers must be destroyed before their store.
 class Store {
  public:
@@ -105,6 +121,11 @@ class Store {
   /// An absolute path of a local folder for the files of this run's execution (logs, inputs of steps), made
   /// if missing. Nothing in it is needed to resume.
   virtual Result<std::string> local_folder(const RunId& run) = 0;
+
+  /// Linear in the number of the run's files. What is not yet in files of its own counts to shared_bytes.
+  virtual Result<RunFootprint> footprint(const RunId& run) = 0;
+  /// The bytes that belong to no single run: journals and the catalogue.
+  virtual Result<std::uint64_t> shared_bytes() = 0;
 
   /// Looks at everything in `scope` and names what is damaged; with repair, mends what can be mended
   /// without losing anything that was acknowledged.

@@ -52,6 +52,7 @@ enum class Mutation : std::uint8_t {
   s17_taking_a_message_leaves_it,
   s18_a_closed_run_keeps_its_owner,
   s18_other_handles_see_no_owner,
+  s20_messages_are_not_counted,
 };
 
 struct NamedMutation {
@@ -100,6 +101,7 @@ constexpr NamedMutation kMutations[] = {
     {Mutation::s17_taking_a_message_leaves_it, "S17", "s17_taking_a_message_leaves_it"},
     {Mutation::s18_a_closed_run_keeps_its_owner, "S18", "s18_a_closed_run_keeps_its_owner"},
     {Mutation::s18_other_handles_see_no_owner, "S18", "s18_other_handles_see_no_owner"},
+    {Mutation::s20_messages_are_not_counted, "S20", "s20_messages_are_not_counted"},
 };
 
 /// What all handles of one broken store share.
@@ -288,6 +290,12 @@ class BrokenStore final : public Store {
 
   Result<std::string> local_folder(const RunId& run) override { return sound_->local_folder(run); }
 
+  Result<RunFootprint> footprint(const RunId& run) override {
+    PAWL_TRY_ASSIGN(RunFootprint bytes, sound_->footprint(run));
+    if (shared_->is(Mutation::s20_messages_are_not_counted)) bytes.inbox = 0;
+    return bytes;
+  }
+  Result<std::uint64_t> shared_bytes() override { return sound_->shared_bytes(); }
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override { return sound_->check(scope, repair); }
 
  private:

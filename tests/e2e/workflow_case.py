@@ -12,7 +12,7 @@ class Case:
     def __init__(self, folder, program):
         self.folder = folder
         self.program = program
-        self.env = {**os.environ, "PAWL_STORE": os.path.join(folder, "store")}
+        self.env = {**os.environ, "PAWL_STORE": os.path.join(folder, "store"), "XDG_CONFIG_HOME": os.path.join(folder, "xdg")}
         self.env.pop("PAWL_RUN", None)
         self.started = []
 

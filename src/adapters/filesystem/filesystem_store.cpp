@@ -116,6 +116,8 @@ Result<void> FilesystemStore::make_store() {
 
 Result<void> FilesystemStore::write_store_file(std::string_view text) {
   const std::string temporary = std::string(layout::kStoreFile) + ".tmp";
+  // After power loss the old name of a renamed file may be there again: emptying it would empty store.json.
+  PAWL_TRY(files_.remove(temporary));
   PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
   PAWL_TRY(file->write_at(0, text));
   PAWL_TRY(file->sync(SyncPoint::store_file));

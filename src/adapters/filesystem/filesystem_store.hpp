@@ -46,6 +46,8 @@ class FilesystemStore final : public Store {
   Result<void> take(const RunId& run, std::string_view message_id) override;
   Result<std::optional<std::string>> owner(const RunId& run) override;
   Result<std::string> local_folder(const RunId& run) override;
+  Result<RunFootprint> footprint(const RunId& run) override;
+  Result<std::uint64_t> shared_bytes() override;
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override;
 
   /// Publishes and syncs everything this store's journal holds, and recycles it.

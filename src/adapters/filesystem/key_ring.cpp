@@ -96,6 +96,7 @@ Result<void> KeyRing::make_run_key(const std::string& run, const Uuid& uuid, Ran
   }
   const std::string path = layout::run_key(run);
   const std::string temporary = path + ".tmp";
+  PAWL_TRY(files_.remove(temporary));  // it may be another name of a file that was renamed before power loss
   PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
   PAWL_TRY(file->write_at(0, encode_run_key(outer, make_key(random), store, uuid, make_nonce(random))));
   PAWL_TRY(file->sync(SyncPoint::run_key));

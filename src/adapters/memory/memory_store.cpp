@@ -305,6 +305,18 @@ Result<std::string> MemoryStore::local_folder(const RunId& run) {
   return folder.string();
 }
 
+Result<RunFootprint> MemoryStore::footprint(const RunId& run) {
+  const std::scoped_lock lock(disk_->mutex);
+  PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
+  RunFootprint bytes;
+  for (const MemoryCheckpoint& checkpoint : found->checkpoints) bytes.checkpoints += checkpoint.state.size();
+  for (const Event& event : found->events) bytes.events += event.type.size() + event.data.size();
+  for (const Message& message : found->messages) bytes.inbox += message.body.size();
+  return bytes;
+}
+
+Result<std::uint64_t> MemoryStore::shared_bytes() { return 0; }
+
 Result<CheckReport> MemoryStore::check(const CheckScope& scope, Repair /*repair*/) {
   const std::scoped_lock lock(disk_->mutex);
   CheckReport report;

@@ -33,6 +33,10 @@ class MemoryStore final : public Store {
   /// Under the system's folder for temporary files; gone with the disk's last handle.
   Result<std::string> local_folder(const RunId& run) override;
 
+  /// Of what it holds; local folders are not part of it.
+  Result<RunFootprint> footprint(const RunId& run) override;
+  Result<std::uint64_t> shared_bytes() override;
+
   /// Memory is never damaged: this only counts, and knows what is not there.
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override;
 

@@ -11,6 +11,7 @@
 #include "adapters/posix/posix_environment.hpp"
 #include "adapters/posix/posix_foreground.hpp"
 #include "adapters/posix/posix_local_files.hpp"
+#include "adapters/posix/posix_machine.hpp"
 #include "adapters/posix/posix_output_mask.hpp"
 #include "adapters/posix/posix_process_runner.hpp"
 #include "app/signals.hpp"
@@ -94,6 +95,7 @@ int main(int argc, char** argv) {
   workflows.columns = terminal_columns;
   workflows.rows = terminal_rows;
   workflows.resident_bytes = pawl::resident_bytes;
+  pawl::PosixMachine machine(clock);
   pawl::PosixForeground foreground;
   workflows.foreground = &foreground;
   pawl::cli::CliContext context{
@@ -111,6 +113,7 @@ int main(int argc, char** argv) {
       .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
       .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
       .admin = pawl::make_store_admin({}),
+      .machine = &machine,
       .workflows = &workflows,
   };
   return pawl::cli::run_cli(std::vector<std::string>(argv + 1, argv + argc), context);

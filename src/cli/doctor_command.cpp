@@ -1,0 +1,304 @@
+#include <algorithm>
+#include <cerrno>
+
+#include "base/json.hpp"
+#include "cli/command.hpp"
+#include "cli/workflow_session.hpp"
+#include "ports/machine.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::size_t kSyncs = 9;
+constexpr std::int64_t kSlowSync_us = 20'000;
+constexpr std::uint64_t kFreeBytesLow = 1ULL << 30;
+constexpr std::uint64_t kFreeBytesNone = 32ULL << 20;  // one journal and a little
+constexpr std::uint64_t kFreeFilesLow = 10'000;
+constexpr std::size_t kRunsLookedAt = 1000;
+constexpr std::int64_t kLeftOverAge_s = 3600;
+constexpr std::size_t kLeftOverMax = 100;
+constexpr std::int64_t kClockSlack_us = 60'000'000;
+constexpr std::uint64_t kStoreFileBytesMax = 1ULL << 20;
+
+enum class Verdict : std::uint8_t { fine, warning, broken };
+
+std::string_view to_text(Verdict verdict) {
+  constexpr std::string_view kWords[] = {"ok", "warning", "broken"};
+  return kWords[static_cast<std::size_t>(verdict)];
+}
+
+struct Finding {
+  std::string check;
+  Verdict verdict = Verdict::fine;
+  std::string what;
+  std::string advice = {};
+  Code code = {};  // of what is broken
+};
+
+/// One visit: what is looked at, and what was found.
+class Visit {
+ public:
+  explicit Visit(const Invocation& invocation)
+      : invocation_(invocation), context_(invocation.context()), machine_(*invocation.context().machine) {
+    std::string folder = store_config_path(invocation.store_uri());  // the folder's, where it has one
+    if (folder.ends_with("/config.yaml")) folder.resize(folder.size() - std::string_view("/config.yaml").size());
+    folder_ = folder.empty() ? folder : absolute_path(context_, folder);
+  }
+
+  std::vector<Finding> examine() {
+    fine("version", "pawl " + context_.version);
+    settings();
+    store();
+    if (!folder_.empty()) {
+      disk();
+      permissions();
+    }
+    clock();
+    if (store_) {
+      locks();
+      left_over();
+    }
+    programs();
+    return std::move(findings_);
+  }
+
+ private:
+  void fine(std::string check, std::string what) { findings_.push_back({std::move(check), Verdict::fine, std::move(what)}); }
+  void warn(std::string check, std::string what, std::string advice) {
+    findings_.push_back({std::move(check), Verdict::warning, std::move(what), std::move(advice)});
+  }
+  void broken(std::string check, Code code, std::string what, std::string advice) {
+    findings_.push_back({std::move(check), Verdict::broken, std::move(what), std::move(advice), code});
+  }
+  void broken(std::string check, const Error& error) {
+    std::string what = error.message;
+    if (!error.where.empty()) what += fmt::format(" ({})", error.where);
+    broken(std::move(check), error.code, std::move(what), error.hint.empty() ? fmt::format("`pawl explain {}` says more", code_text(error.code)) : error.hint);
+  }
+
+  void settings() {
+    const Result<const Config*> config = invocation_.config();
+    if (!config) return broken("settings", config.error());
+    std::size_t changed = 0;
+    for (const ConfigOrigin& origin : (*config)->origins) changed += origin.kind == ConfigOrigin::Kind::built_in ? 0 : 1;
+    fine("settings", fmt::format("valid; {} of {} are not the built-in ones (`pawl config` shows them)", changed, config_keys().size()));
+    if (!(*config)->settings.checkpoint.enabled) {
+      warn("checkpoints", fmt::format("turned off by {}", (*config)->origin("checkpoint", "enabled")), "set checkpoint.enabled to true to be able to resume");
+    }
+    key_file((*config)->settings.encryption.key_file);
+  }
+
+  void key_file(const std::string& path) {
+    if (path.empty()) return;
+    const Result<FileFacts> facts = machine_.file(absolute_path(context_, path));
+    if (!facts) return broken("key file", facts.error());
+    if (facts->is_folder) return broken("key file", Code::input_unreadable, fmt::format("{} is a folder", path), "name the file itself");
+    if ((facts->mode & 077U) != 0)
+      return broken("key file", Code::permission_denied, fmt::format("{} can be read by others (mode {:03o})", path, facts->mode), fmt::format("chmod 600 {}", path));
+    fine("key file", fmt::format("{}, for you alone", path));
+  }
+
+  void store() {
+    // Looked at with the built-in settings: wrong ones are another finding.
+    Result<std::unique_ptr<Store>> opened = context_.open_store(invocation_.store_uri(), StoreAccess::read, Settings{});
+    if (!opened && opened.error().code == Code::store_not_found) {
+      return warn("store", fmt::format("there is none at {}", invocation_.store_uri()), "`pawl init` makes one, and so does the first `pawl run` or `pawl save`; --store names another");
+    }
+    if (!opened) return broken("store", opened.error());
+    store_ = std::move(*opened);
+    const Result<std::vector<RunInfo>> runs = store_->runs(kRunsLookedAt);
+    if (!runs) return broken("store", runs.error());
+    runs_ = *runs;
+    fine("store", fmt::format("{}{}, {}{} runs", invocation_.store_uri(), format_text(), runs_.size(), runs_.size() == kRunsLookedAt ? " or more" : ""));
+  }
+
+  [[nodiscard]] std::string format_text() const {
+    if (folder_.empty()) return {};
+    const Result<std::string> text = context_.read_file(folder_ + "/store.json", kStoreFileBytesMax);
+    if (!text) return {};
+    const Json record = Json::parse(*text, nullptr, false);
+    if (!record.is_object() || !record.contains("pawl")) return {};
+    return ", format " + compact(record["pawl"]);
+  }
+
+  /// The store's folder, or the nearest one above it that is there.
+  [[nodiscard]] std::string existing_folder() const {
+    std::string folder = folder_;
+    while (folder.size() > 1 && !context_.workflows->files.is_folder(folder)) {
+      const std::size_t slash = folder.find_last_of('/');
+      folder = slash == 0 || slash == std::string::npos ? "/" : folder.substr(0, slash);
+    }
+    return folder;
+  }
+
+  void disk() {
+    const std::string folder = existing_folder();
+    const Result<DiskFacts> facts = machine_.disk(folder);
+    if (!facts) return broken("disk", facts.error());
+    if (facts->is_network) {
+      broken("file system", Code::network_filesystem, fmt::format("{} is on a network ({})", folder, facts->type), "put the store on a local disk; PAWL_ALLOW_NETWORK_FS=1 only where one machine alone uses it");
+    } else if (facts->type == "tmpfs" || facts->type == "ramfs") {
+      warn("file system", fmt::format("{} is in memory ({}): nothing survives a restart", folder, facts->type), "put the store on a disk");
+    } else {
+      fine("file system", facts->type);
+    }
+    if (facts->read_only) return broken("free space", Code::permission_denied, "the file system is read-only", "mount it for writing, or name another store");
+    space(*facts);
+    syncs(folder);
+  }
+
+  void space(const DiskFacts& facts) {
+    const std::string text = fmt::format("{} of {} free", size_text(facts.free_bytes), size_text(facts.total_bytes));
+    if (facts.free_bytes < kFreeBytesNone) {
+      broken("free space", Code::disk_full, text, "make room: `pawl stats` shows what is large");
+    } else if (facts.free_bytes < kFreeBytesLow) {
+      warn("free space", text, "make room soon: `pawl stats` shows what is large");
+    } else {
+      fine("free space", text);
+    }
+    if (facts.total_files == 0) return;
+    const std::string files = fmt::format("{} of {} free", facts.free_files, facts.total_files);
+    if (facts.free_files < kFreeFilesLow) return warn("inodes", files, "remove small files you don't need; each run takes about ten");
+    fine("inodes", files);
+  }
+
+  void syncs(const std::string& folder) {
+    Result<std::vector<std::int64_t>> times = machine_.sync_times_us(folder, kSyncs);
+    if (!times) return broken("sync", times.error());
+    std::ranges::sort(*times);
+    const std::int64_t median_us = times->at(times->size() / 2);
+    const std::string text = fmt::format("{:.2f} ms for half of {} syncs, {:.2f} ms for the slowest", static_cast<double>(median_us) / 1000, times->size(),
+                                         static_cast<double>(times->back()) / 1000);
+    if (median_us > kSlowSync_us) return warn("sync", text, "each save waits that long: a faster disk helps, and so does performance.async_writes for what may be lost");
+    fine("sync", text);
+  }
+
+  void clock() {
+    const Timestamp now = context_.clock.now();
+    const std::string text = now.text();
+    if (text < "2024" || text >= "2100") return warn("clock", fmt::format("it says {}", text), "set the machine's clock");
+    if (!runs_.empty() && runs_.front().updated.us > now.us + kClockSlack_us) {
+      return warn("clock", fmt::format("it says {}, and the last checkpoint is from {}", text, runs_.front().updated.text()),
+                  "set the machine's clock; times in the store never go back, so new ones will stand still until then");
+    }
+    fine("clock", text);
+  }
+
+  void permissions() {
+    const Result<FileFacts> facts = machine_.file(folder_);
+    if (!facts && facts.error().os_error == ENOENT) return;  // said already
+    if (!facts) return broken("permissions", facts.error());
+    if ((facts->mode & 022U) != 0)
+      return warn("permissions", fmt::format("others may write to the store's folder (mode {:03o})", facts->mode), fmt::format("chmod go-w {}", folder_));
+    fine("permissions", fmt::format("mode {:03o}{}", facts->mode, facts->mine ? ", yours" : ", not yours"));
+  }
+
+  void locks() {
+    std::vector<std::string> held;
+    for (const RunInfo& run : runs_) {
+      const Result<std::optional<std::string>> owner = store_->owner(run.id);
+      if (!owner) return broken("locks", owner.error());
+      if (*owner) held.push_back(fmt::format("{} by {}", run.id.text(), **owner));
+    }
+    // The kernel takes a lock away with its process, so one that is held is held by somebody.
+    if (held.empty()) return fine("locks", "no run is being written");
+    fine("locks", fmt::format("{} being written: {}", held.size() == 1 ? "one run is" : fmt::format("{} runs are", held.size()), fmt::join(held, "; ")));
+  }
+
+  void left_over() {
+    if (folder_.empty()) return;
+    const std::vector<std::string> files = machine_.left_over(folder_, kLeftOverAge_s, kLeftOverMax);
+    if (files.empty()) return fine("left-overs", "none of interrupted writes");
+    warn("left-overs", fmt::format("{}{} of interrupted writes, such as {}", files.size(), files.size() == kLeftOverMax ? " or more" : "", files.front()), "`pawl fsck --repair` removes them");
+  }
+
+  [[nodiscard]] std::string find_program(std::string_view name) const {
+    std::string path = context_.environment("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
+    for (std::size_t begin = 0; begin <= path.size();) {
+      const std::size_t end = std::min(path.find(':', begin), path.size());
+      const std::string folder = path.substr(begin, end - begin);
+      const std::string program = fmt::format("{}/{}", folder, name);
+      if (!folder.empty() && context_.workflows->files.is_executable(program)) return program;
+      begin = end + 1;
+    }
+    return {};
+  }
+
+  void programs() {
+    const std::string sh = find_program("sh");
+    const std::string git = find_program("git");
+    if (sh.empty()) {
+      broken("sh", Code::process_failed, "it is not in PATH, and steps are run by it", "install a shell, or mend PATH");
+    } else {
+      fine("sh", sh);
+    }
+    if (git.empty()) return warn("git", "it is not in PATH: worktrees can't be used, and the state of the working folder is not recorded", "install git");
+    fine("git", git);
+  }
+
+  const Invocation& invocation_;
+  CliContext& context_;
+  Machine& machine_;
+  std::string folder_;  // absolute; empty where the store has none
+  std::unique_ptr<Store> store_;
+  std::vector<RunInfo> runs_;  // the newest
+  std::vector<Finding> findings_;
+};
+
+Colour colour_of(Verdict verdict) {
+  return verdict == Verdict::fine ? Colour::green : verdict == Verdict::warning ? Colour::yellow : Colour::red;
+}
+
+std::string text_of(const std::vector<Finding>& findings, const Style& style) {
+  std::string out;
+  for (const Finding& finding : findings) {
+    out += fmt::format("{}{} {}: {}\n", style(colour_of(finding.verdict), to_text(finding.verdict)), std::string(8 - to_text(finding.verdict).size(), ' '),
+                       finding.check, printable(finding.what));
+    if (!finding.advice.empty()) out += fmt::format("         {}\n", printable(finding.advice));
+  }
+  return out;
+}
+
+Json json_of(const std::vector<Finding>& findings) {
+  Json checks = Json::array();
+  for (const Finding& finding : findings) {
+    Json row = {{"check", finding.check}, {"verdict", to_text(finding.verdict)}, {"what", finding.what}};
+    if (!finding.advice.empty()) row["advice"] = finding.advice;
+    if (finding.verdict == Verdict::broken) row["code"] = code_text(finding.code);
+    checks.push_back(std::move(row));
+  }
+  return {{"checks", checks}};
+}
+
+Result<void> doctor(const Invocation& invocation) {
+  const std::vector<Finding> findings = Visit(invocation).examine();
+  invocation.print(invocation.json() ? compact(json_of(findings)) + "\n" : text_of(findings, invocation.style()));
+  const auto count = [&](Verdict verdict) { return std::ranges::count(findings, verdict, &Finding::verdict); };
+  const auto first = std::ranges::find(findings, Verdict::broken, &Finding::verdict);
+  if (first != findings.end()) {
+    return fail(Error{first->code, fmt::format("{} of {} checks found something broken, first: {}: {}", count(Verdict::broken), findings.size(), first->check, first->what), {}, first->advice, 0});
+  }
+  if (!invocation.json()) {
+    const auto warnings = count(Verdict::warning);
+    invocation.print(warnings == 0 ? "all is fine\n" : fmt::format("nothing is broken; {} warning{}\n", warnings, warnings == 1 ? "" : "s"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Command add_doctor(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("doctor", "Check the machine, the settings and the store, and say what to do");
+  app->group(kCareGroup);
+  app->footer(
+      "Examples:\n"
+      "  pawl doctor            also without a store: then the folder where it would be made is checked\n"
+      "  pawl doctor --json     {\"checks\": [{\"check\", \"verdict\": \"ok\", \"warning\" or \"broken\", \"what\", \"advice\"}]}\n"
+      "\n"
+      "It writes one small file to measure syncs, and removes it. It looks at the newest 1,000 runs; `pawl fsck` checks\n"
+      "what is in all of them. Exit status: 0 where nothing is broken; else that of the first thing that is: 2 settings,\n"
+      "4 damage or a network file system, 5 the disk or its permissions.");
+  return {app, [](const Invocation& invocation) { return doctor(invocation); }};
+}
+
+}  // namespace pawl::cli
