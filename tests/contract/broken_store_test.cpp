@@ -1,5 +1,5 @@
 // Shows that the contract's tests can be red: stores that break one clause on purpose, over a memory
-// store that keeps all of them. At least one for each of the eighteen clauses.
+// store that keeps all of them. At least one for each of the clauses.
 #include <gtest/gtest.h>
 
 #include <algorithm>
