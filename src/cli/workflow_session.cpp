@@ -67,7 +67,7 @@ class Session {
   Result<void> execute(OpenedRun run) {
     view_->begin(run.id, *run.workflow, run.state);
     const WorkflowWorld& world = *invocation_.context().workflows;
-    SessionHooks hooks{.start_processes = world.start_processes, .start_mask = world.start_mask};
+    SessionHooks hooks{.start_processes = world.start_processes};
     hooks.begun = [this](EventLoop& loop, Execution& execution) {
       listen([&loop, &execution](int signal) { pass_on(loop, execution, signal); });
       if (!options_.timeout) return;

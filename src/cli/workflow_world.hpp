@@ -11,7 +11,6 @@
 #include "ports/environment.hpp"
 #include "ports/foreground.hpp"
 #include "ports/local_files.hpp"
-#include "ports/output_mask.hpp"
 #include "ports/process_runner.hpp"
 
 namespace pawl::cli {
@@ -28,7 +27,6 @@ struct WorkflowWorld {
   const HandlerRegistry& handlers;
   std::vector<std::string> environment = {};  // NAME=value, all of this process's
   std::function<Result<std::unique_ptr<ProcessRunner>>(const std::string& lock_path)> start_processes = {};
-  std::function<Result<std::unique_ptr<OutputMask>>()> start_mask = {};
   /// Calls from another thread, with the signal's number: SIGINT, SIGTERM, SIGHUP, SIGUSR1.
   std::function<std::unique_ptr<SignalWatch>(std::function<void(int)> on_signal)> watch_signals = {};
   std::function<void(int)> leave = {};                   // ends the program at once, with this status

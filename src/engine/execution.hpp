@@ -23,8 +23,10 @@
 #include "domain/settings.hpp"
 #include "domain/workflow.hpp"
 #include "engine/event_loop.hpp"
+#include "engine/output_file.hpp"
 #include "engine/run_events.hpp"
 #include "engine/saver.hpp"
+#include "engine/step_output.hpp"
 #include "engine/step_report.hpp"
 #include "ports/environment.hpp"
 #include "ports/local_files.hpp"
@@ -54,8 +56,8 @@ struct ExecutionServices {
   Random& random;
   LocalFiles& files;
   const HandlerRegistry& handlers;
-  OutputMask* mask = nullptr;  // may be null where no workflow has secrets
   RunObserver* observer = nullptr;               // may be null
+  OpenOutputFile open_output = {};               // empty: plain files
   std::vector<std::string> environment = {};     // NAME=value, of this process
   std::string store_uri = {};                    // for $PAWL_STORE of steps
   std::function<Result<Workflow>(const std::string& file)> load_workflow = {};  // absolute path
@@ -187,6 +189,7 @@ class Execution {
   void launch_command(Node& node);
   void launch_handler(Node& node);
   [[nodiscard]] Result<ProcessSpec> command_spec(Node& node);
+  [[nodiscard]] std::shared_ptr<StepOutput> make_output(const std::string& path, StepOutput::Wanted wanted) const;
   [[nodiscard]] Result<std::vector<std::string>> step_environment(const Node& node, const NodeNames& names);
   [[nodiscard]] Result<void> write_input(const Node& node, const NodeNames& names, const Json& arguments);
   void arm_timeouts(Node& node);
@@ -194,8 +197,9 @@ class Execution {
   void kill_node(Node& node, std::string_view why);
   void process_ended(Node& node, const ProcessEnd& end);
   [[nodiscard]] Outcome outcome_of(Node& node, const ProcessEnd& end);
-  [[nodiscard]] Result<Json> captured(const Node& node);
+  [[nodiscard]] static Result<Json> captured(const Node& node);
   void attempt_ended(Node& node, Outcome outcome);
+  void start_ready();
   void attempt_succeeded(Node& node, Outcome& outcome);
   void attempt_failed(Node& node, Outcome& outcome);
   void complete(Node& node);
@@ -206,7 +210,7 @@ class Execution {
   void harvest(Node& node);
   void count_forgotten_attempts(Node& node);
   void drop_files(const Node& node);
-  void take_spare(std::vector<std::string>& spares, const std::string& path);
+  void take_spare_input(const std::string& path);
   void remove_spares();
   void set_output(Node& node, Json output);
   [[nodiscard]] Result<Json> output_of(const Node& node) const;
@@ -293,7 +297,6 @@ class Execution {
   std::vector<std::string> used_files_;    // reports that the next save records
   std::vector<std::string> saving_files_;  // those of the save that is on its way
   std::vector<std::string> spare_inputs_;  // of attempts that have ended: the next ones use their files
-  std::vector<std::string> spare_logs_;    // the same, empty ones
   bool large_told_ = false;    // that the state is large: once is enough
   bool save_delayed_ = false;  // results of items wait for company
   bool memory_only_ = false; // the workflow chose to go on without storage

@@ -13,9 +13,7 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kCaptureBytesMax = 1'000'000;
 constexpr std::uint64_t kResultBytesMax = 64ULL << 20;
-constexpr std::uint64_t kTailBytes = 2'000;
 constexpr double kFailureConfidence = 0.8;             // what a failed step leaves of the run's confidence
 
 bool is_valid_utf8(std::string_view text) {
@@ -166,18 +164,14 @@ void Execution::process_ended(Node& node, const ProcessEnd& end) {
     static_cast<void>(loop_.processes()->end_all(
         fmt::format("PAWL_ATTEMPT_ID={}#{}", idempotency_key(node), node.record.starts), 2'000));
   }
-  if (!secrets_.empty()) {
-    for (const char* ending : {".log", ".out"}) services_.mask->drain(file_stem(node) + ending);
-  }
   attempt_ended(node, outcome_of(node, end));
 }
 
 Result<Json> Execution::captured(const Node& node) {
-  const std::string path = file_stem(node) + ".out";
-  const std::uint64_t size = services_.files.size(path);
+  const std::uint64_t size = node.captured->printed_bytes();
   if (size > kCaptureBytesMax)
     return fail(Code::step_failed, "it printed {} bytes, and at most {} can be captured", size, kCaptureBytesMax);
-  PAWL_TRY_ASSIGN(std::string text, services_.files.read(path, kCaptureBytesMax));
+  std::string text = node.captured->captured();
   if (!is_valid_utf8(text)) return fail(Code::step_failed, "its output is not valid UTF-8, so it can't be captured");
   if (node.step->capture.format == CaptureFormat::json) {
     const Result<void> checked = check_json(text, kCaptureBytesMax);
@@ -285,6 +279,10 @@ void Execution::attempt_ended(Node& node, Outcome outcome) {
     }
   }
   if (!result_file.empty()) used_files_.push_back(result_file);  // removed when what it says is durable
+  start_ready();
+}
+
+void Execution::start_ready() {
   while (!ready_.empty() && !held()) {
     Node* next = ready_.front();
     const std::size_t waiting = ready_.size();
@@ -298,6 +296,8 @@ void Execution::attempt_ended(Node& node, Outcome outcome) {
 void Execution::attempt_succeeded(Node& node, Outcome& outcome) {
   node.record.error.clear();
   set_output(node, outcome.report.output ? std::move(*outcome.report.output) : outcome.output ? std::move(*outcome.output) : Json());
+  node.log.reset();
+  node.captured.reset();
   drop_files(node);
   if (outcome.report.add_steps) add_steps(node, *outcome.report.add_steps);
   const Step& step = *node.step;
@@ -321,9 +321,9 @@ void Execution::attempt_failed(Node& node, Outcome& outcome) {
   const RetryPolicy policy = policy_of(retry_of(node));
   const bool again = outcome.retryable && policy.allows_after(record.spent) && !node.scope->failed;
   Json data = {{"attempt", record.attempts}, {"error", outcome.error}, {"retryable", outcome.retryable}};
-  const std::string log = file_stem(node) + ".log";
-  if (const Result<std::string> tail = services_.files.read_tail(log, kTailBytes); tail && !tail->empty())
-    data["log"] = readable_tail(*tail);
+  if (node.log != nullptr && !node.log->tail().empty()) data["log"] = readable_tail(std::string(node.log->tail()));
+  node.log.reset();
+  node.captured.reset();
   if (outcome.memory_peak_bytes > 0) data["memory_peak_bytes"] = outcome.memory_peak_bytes;
   if (!again) {
     tell("attempt_failed", &node, std::move(data));
@@ -407,41 +407,34 @@ void Execution::count_forgotten_attempts(Node& node) {
   if (!std::holds_alternative<RunCommand>(node.step->work)) return;
   StepRecord& record = node.record;
   ++record.starts;
-  const char* ending = node.step->capture.format == CaptureFormat::none ? ".log" : ".out";
-  while (services_.files.exists(file_stem(node) + ending)) {
+  const auto left_something = [&] {
+    const std::string stem = file_stem(node);
+    return std::ranges::any_of(std::initializer_list<const char*>{".input.json", ".log", ".out", ".result"},
+                               [&](const char* ending) { return services_.files.exists(stem + ending); });
+  };
+  while (left_something()) {
     harvest(node);
     ++record.starts;
   }
   --record.starts;
 }
 
-/// What stands in the checkpoint now need not lie about. Files are kept for the next attempts: making and removing
-/// them costs a short step more than all else, because ext4 does not use an inode again soon.
+/// What stands in the checkpoint now need not lie about. Inputs are kept for the next attempts: making and removing
+/// files costs a short step more than all else, because ext4 does not use an inode again soon.
 void Execution::drop_files(const Node& node) {
   if (!std::holds_alternative<RunCommand>(node.step->work)) return;
-  const std::string stem = file_stem(node);
-  spare_inputs_.push_back(stem + ".input.json");
-  const bool captures = node.step->capture.format != CaptureFormat::none;
-  for (const char* ending : {".log", ".out"}) {
-    if (std::string path = stem + ending; services_.files.is_idle(path)) {
-      spare_logs_.push_back(std::move(path));
-    } else if (services_.files.size(path) == 0) {
-      services_.files.remove(path);
-    }
-    if (!captures) break;
-  }
+  spare_inputs_.push_back(file_stem(node) + ".input.json");
 }
 
-void Execution::take_spare(std::vector<std::string>& spares, const std::string& path) {
-  if (spares.empty()) return;
-  const std::string spare = std::move(spares.back());
-  spares.pop_back();
+void Execution::take_spare_input(const std::string& path) {
+  if (spare_inputs_.empty()) return;
+  const std::string spare = std::move(spare_inputs_.back());
+  spare_inputs_.pop_back();
   if (!services_.files.rename(spare, path)) services_.files.remove(spare);
 }
 
 void Execution::remove_spares() {
   for (const std::string& spare : std::exchange(spare_inputs_, {})) services_.files.remove(spare);
-  for (const std::string& spare : std::exchange(spare_logs_, {})) services_.files.remove(spare);
 }
 
 void Execution::set_output(Node& node, Json output) {

@@ -36,7 +36,7 @@ Result<void> Execution::write_input(const Node& node, const NodeNames& names, co
     steps[other.step->id] = {{"status", to_text(other.record.status)}, {"output", std::move(output)}};
   }
   const std::string path = file_stem(node) + ".input.json";
-  take_spare(spare_inputs_, path);
+  take_spare_input(path);
   return services_.files.write_over(path, compact(input));
 }
 
@@ -91,20 +91,18 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
   } else {
     spec.argv = {"/bin/sh", "-e", "-c", command.command.script};  // POSIX has it there: no search through PATH
   }
-  spec.stderr_path = stem + ".log";
-  spec.stdout_path = node.step->capture.format == CaptureFormat::none ? stem + ".log" : stem + ".out";
-  if (secrets_.empty()) {
-    take_spare(spare_logs_, stem + ".log");
-    return spec;
-  }
-  const bool one_file = spec.stdout_path == spec.stderr_path;
-  PAWL_TRY_ASSIGN(spec.stderr_path, services_.mask->open(spec.stderr_path, secrets_));
-  if (one_file) {
-    spec.stdout_path = spec.stderr_path;
-  } else {
-    PAWL_TRY_ASSIGN(spec.stdout_path, services_.mask->open(spec.stdout_path, secrets_));
-  }
+  node.log = make_output(stem + ".log", {.tail_bytes = kTailBytes});
+  node.captured = node.step->capture.format == CaptureFormat::none
+                      ? nullptr
+                      : make_output(stem + ".out", {.captured_bytes = kCaptureBytesMax});
+  spec.errors = node.log;
+  spec.output = node.captured != nullptr ? node.captured : node.log;
   return spec;
+}
+
+std::shared_ptr<StepOutput> Execution::make_output(const std::string& path, StepOutput::Wanted wanted) const {
+  auto file = services_.open_output ? services_.open_output(path) : plain_output_files(services_.files)(path);
+  return std::make_shared<StepOutput>(std::move(file), secrets_, wanted);
 }
 
 void Execution::launch_command(Node& node) {

@@ -5,6 +5,9 @@
 
 namespace pawl {
 
+inline constexpr std::uint64_t kCaptureBytesMax = 1'000'000;
+inline constexpr std::uint64_t kTailBytes = 2'000;  // of a log, in the event of a failure
+
 /// `steps` with the added ones behind them. What came after `after` comes after all of these, too.
 [[nodiscard]] Steps grow(const Steps& steps, const Steps& added, std::size_t after);
 
@@ -35,6 +38,8 @@ struct Execution::Node {
   bool seen_on_failure = false;          // its always() or failed() was looked at after a failure
 
   std::optional<ProcessRunner::Number> process;
+  std::shared_ptr<StepOutput> log;       // of its last attempt, until that is judged
+  std::shared_ptr<StepOutput> captured;  // the same; null: standard output goes to the log
   bool in_handler = false;
   bool launching = false;                // waits for its start to be durable, or for a place
   std::int64_t attempt_began_us = 0;

@@ -57,9 +57,10 @@ std::string Execution::worktree_of(const Node& node) const {
 
 /// Runs a small script in the working folder; `then` gets what it said on standard error where it failed.
 void Execution::run_git(const Node& node, const char* script, const std::string& tree, std::function<void(std::optional<std::string> error)> then) {
-  const std::string stem = tree + ".git-log";
   static_cast<void>(services_.files.make_folder(logs_ + "/worktrees"));
-  services_.files.remove(stem);
+  const std::string log = tree + ".git-log";
+  services_.files.remove(log);
+  const std::shared_ptr<StepOutput> output = make_output(log, {.tail_bytes = kTailBytes});
   ProcessSpec spec;
   spec.argv = {"sh", "-e", "-c", script};
   spec.environment = environment();
@@ -67,16 +68,16 @@ void Execution::run_git(const Node& node, const char* script, const std::string&
   set_entry(spec.environment, fmt::format("MESSAGE={} of run {}", node.path, id_.text()));
   set_entry(spec.environment, "PAWL_RUN_UUID=" + uuid_.text());
   spec.working_dir = state_.working_dir;
-  spec.stdout_path = stem;
-  spec.stderr_path = stem;
+  spec.output = output;
+  spec.errors = output;
   ++attempts_running_;
-  loop_.start_process(spec, [this, alive = alive_, stem, then = std::move(then)](const ProcessEnd& end) {
+  loop_.start_process(spec, [this, alive = alive_, log, output, then = std::move(then)](const ProcessEnd& end) {
     if (!*alive) return;
     --attempts_running_;
     const bool ok = end.how == ProcessEnd::How::exited && end.exit_code == 0;
     std::string said = end.error;
-    if (!ok && said.empty()) said = services_.files.read_tail(stem, 2'000).value_or("git could not be run");
-    services_.files.remove(stem);
+    if (!ok && said.empty()) said = output->tail().empty() ? "git could not be run" : std::string(output->tail());
+    services_.files.remove(log);
     while (said.ends_with('\n')) said.pop_back();
     then(ok ? std::nullopt : std::optional(said));
   });

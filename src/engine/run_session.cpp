@@ -58,11 +58,6 @@ void add_handlers(const Steps& steps, std::set<std::string>& names) {
 Result<void> execute_run(ExecutionServices& services, OpenedRun run, const SessionHooks& hooks,
                          const std::function<Result<void>(const Execution& execution)>& ended) {
   const std::string mark = "PAWL_ROOT_RUN_UUID=" + run.writer->info().uuid.text();
-  std::unique_ptr<OutputMask> mask;  // outlives those who write into it
-  if (hooks.start_mask) {
-    PAWL_TRY_ASSIGN(mask, hooks.start_mask());
-  }
-  services.mask = mask.get();
   PAWL_TRY_ASSIGN(const std::unique_ptr<ProcessRunner> processes, hooks.start_processes(run.logs + "/../reaper"));
   PAWL_TRY(refuse_survivors(*processes, mark));
   set_entry(services.environment, mark);

@@ -7,7 +7,6 @@ namespace pawl {
 
 struct SessionHooks {
   std::function<Result<std::unique_ptr<ProcessRunner>>(const std::string& lock_path)> start_processes = {};
-  std::function<Result<std::unique_ptr<OutputMask>>()> start_mask = {};  // empty: workflows with secrets are refused
   std::size_t handler_threads = 8;
   /// Before it starts; loop and execution stay valid until `over` was called.
   std::function<void(EventLoop& loop, Execution& execution)> begun = {};

@@ -22,7 +22,6 @@ class NoFiles final : public LocalFiles {
   Result<void> write(const std::string&, std::string_view) override { return {}; }
   Result<void> write_over(const std::string&, std::string_view) override { return {}; }
   bool rename(const std::string&, const std::string&) override { return false; }
-  bool is_idle(const std::string&) override { return false; }
   Result<void> append(const std::string&, std::string_view) override { return {}; }
   Result<void> make_folder(const std::string&) override { return {}; }
   std::vector<std::string> list(const std::string&) override { return {}; }

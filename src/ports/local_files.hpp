@@ -47,8 +47,6 @@ class LocalFiles {
   virtual Result<void> write_over(const std::string& path, std::string_view bytes) = 0;
   /// False where that can't be.
   virtual bool rename(const std::string& from, const std::string& to) = 0;
-  /// An empty file that no process has open. When in doubt, no.
-  [[nodiscard]] virtual bool is_idle(const std::string& path) = 0;
   virtual Result<void> append(const std::string& path, std::string_view bytes) = 0;
   /// With all folders above it.
   virtual Result<void> make_folder(const std::string& path) = 0;

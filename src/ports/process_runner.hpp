@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
+#include "ports/output_sink.hpp"
 
 namespace pawl {
 
@@ -14,8 +16,8 @@ struct ProcessSpec {
   std::vector<std::string> argv;         // argv[0] is looked up in the environment's PATH
   std::vector<std::string> environment;  // NAME=value, all of it
   std::string working_dir;               // absolute
-  std::string stdout_path;               // absolute; made if missing, appended to
-  std::string stderr_path;               // the same; may equal stdout_path: then both share one file
+  std::shared_ptr<OutputSink> output = {};  // for standard output; null: nobody wants it
+  std::shared_ptr<OutputSink> errors = {};  // for standard error; where it is the same, both share one pipe
 };
 
 struct ProcessEnd {
@@ -58,7 +60,9 @@ class ProcessRunner {
   /// Starts a command in a process group of its own, with standard input empty. Does not wait; `number`
   /// (the caller's, never used twice) stands for it from then on. Whatever goes wrong comes as its end.
   virtual void start(Number number, const ProcessSpec& spec) = 0;
-  /// Waits until a command has ended, wake() was called or `wait_us` are over. Not by two threads at once.
+  /// Waits until a command has ended or printed something, wake() was called or `wait_us` are over. Not by two
+  /// threads at once. Sinks are written to by it, and before a command's end is told they have all that the command
+  /// has printed. They are let go when nothing that the command left behind can write to them any more.
   virtual void wait(std::int64_t wait_us) = 0;
   /// Ends the present wait(), or the next one.
   virtual void wake() = 0;

@@ -172,14 +172,6 @@ Result<void> PosixLocalFiles::write_over(const std::string& path, std::string_vi
 
 bool PosixLocalFiles::rename(const std::string& from, const std::string& to) { return ::rename(from.c_str(), to.c_str()) == 0; }
 
-bool PosixLocalFiles::is_idle(const std::string& path) {
-  const PosixFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat info {};
-  if (!fd.valid() || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size != 0) return false;
-  // The kernel grants this lease only where nobody else has the file open.
-  return ::fcntl(fd.get(), F_SETLEASE, F_WRLCK) == 0;
-}
-
 Result<void> PosixLocalFiles::append(const std::string& path, std::string_view bytes) {
   PAWL_TRY_ASSIGN(const PosixFd fd, open_file(path, O_WRONLY | O_CREAT | O_APPEND, PosixCall::open_created));
   return write_all(fd.get(), bytes, path);

@@ -19,7 +19,6 @@ class PosixLocalFiles final : public LocalFiles {
   Result<void> write(const std::string& path, std::string_view bytes) override;
   Result<void> write_over(const std::string& path, std::string_view bytes) override;
   bool rename(const std::string& from, const std::string& to) override;
-  bool is_idle(const std::string& path) override;
   Result<void> append(const std::string& path, std::string_view bytes) override;
   Result<void> make_folder(const std::string& path) override;
   std::vector<std::string> list(const std::string& folder) override;

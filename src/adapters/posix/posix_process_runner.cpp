@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -107,25 +108,29 @@ StartStep refusal_of(const ProcessSpec& spec) {
     size += text.size() + 1;
   };
   check(spec.working_dir);
-  check(spec.stdout_path);
-  check(spec.stderr_path);
   for (const std::string& text : spec.argv) check(text);
   for (const std::string& text : spec.environment) check(text);
   return refusal == StartStep::none && size > kRequestBytesMax ? StartStep::size : refusal;
 }
 
-std::string encode_start(ProcessRunner::Number number, const ProcessSpec& spec) {
+Streams streams_of(const OutputPipes::WritingEnds& ends) {
+  if (ends.output >= 0 && ends.errors >= 0) return ends.output == ends.errors ? Streams::both : Streams::two;
+  return ends.output >= 0 ? Streams::output : ends.errors >= 0 ? Streams::errors : Streams::none;
+}
+
+std::string encode_start(ProcessRunner::Number number, const ProcessSpec& spec, StartStep refusal,
+                         const OutputPipes::WritingEnds& ends) {
   ReaperRequest request;
   request.kind = RequestKind::start;
   request.number = number;
-  request.refused = refusal_of(spec);
+  request.refused = ends.os_error != 0 ? StartStep::streams : refusal;
+  request.os_error = ends.os_error;
   std::string message(sizeof(request), '\0');
   if (request.refused == StartStep::none) {
+    request.streams = streams_of(ends);
     request.arguments = static_cast<std::uint32_t>(spec.argv.size());
     request.variables = static_cast<std::uint32_t>(spec.environment.size());
     add_text(message, spec.working_dir);
-    add_text(message, spec.stdout_path);
-    add_text(message, spec.stderr_path);
     for (const std::string& text : spec.argv) add_text(message, text);
     for (const std::string& text : spec.environment) add_text(message, text);
   }
@@ -153,9 +158,9 @@ std::string start_failure_text(StartStep step, std::string_view detail, int os_e
     case StartStep::text: return "the command has no program, or a NUL byte in it";
     case StartStep::size: return "the command's arguments and environment are larger than 64 MiB";
     case StartStep::count: return "too many commands are running at once";
-    case StartStep::output_file:
-    case StartStep::error_file:
-      return fmt::format("the output file '{}' can't be opened: {}", detail, os_text(os_error));
+    case StartStep::streams:
+      if (os_error != EMFILE && os_error != ETOOMANYREFS) return fmt::format("no pipe for its output could be made: {}", os_text(os_error));
+      return "too many commands are running at once for the limit of open files (raise it with ulimit -n)";
     case StartStep::folder:
       return fmt::format("the working folder '{}' can't be entered: {}", detail, os_text(os_error));
     case StartStep::program: return program_text(detail, os_error);
@@ -183,6 +188,46 @@ ProcessEnd end_of(const ReaperReport& report, std::string_view detail) {
   return end;
 }
 
+/// The first piece of a request, with the descriptors that belong to it.
+class DescriptorsMessage {
+ public:
+  explicit DescriptorsMessage(const OutputPipes::WritingEnds& ends) {
+    int fds[kStreamsMax] = {};
+    std::size_t count = 0;
+    if (ends.output >= 0) fds[count++] = ends.output;
+    if (ends.errors >= 0 && ends.errors != ends.output) fds[count++] = ends.errors;
+    header_.msg_iov = &place_;
+    header_.msg_iovlen = 1;
+    if (count == 0 || ends.os_error != 0) return;
+    header_.msg_control = control_;
+    header_.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+    cmsghdr* control = CMSG_FIRSTHDR(&header_);
+    control->cmsg_level = SOL_SOCKET;
+    control->cmsg_type = SCM_RIGHTS;
+    control->cmsg_len = CMSG_LEN(sizeof(int) * count);
+    std::memcpy(CMSG_DATA(control), fds, sizeof(int) * count);
+  }
+  DescriptorsMessage(const DescriptorsMessage&) = delete;
+  DescriptorsMessage& operator=(const DescriptorsMessage&) = delete;
+  [[nodiscard]] const msghdr* with(std::string_view bytes) {
+    place_ = {const_cast<char*>(bytes.data()), bytes.size()};
+    return &header_;
+  }
+
+ private:
+  iovec place_{};
+  msghdr header_{};
+  alignas(cmsghdr) char control_[CMSG_SPACE(sizeof(int) * kStreamsMax)] = {};
+};
+
+/// Each command takes up to four of this program's descriptors. Commands themselves get the limit as it was.
+void allow_many_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+}
+
 ProcessEnd lost_end(ProcessEnd::How how) {
   ProcessEnd end;
   end.how = how;
@@ -207,6 +252,7 @@ Result<std::unique_ptr<PosixProcessRunner>> PosixProcessRunner::start_reaper(std
     reaper = fork_reaper({theirs.get(), lock_path.c_str(), lock_wait_ms, ::getpid()});
     if (reaper < 0) return fail(process_error("no reaper process could be made", errno));
   }
+  allow_many_descriptors();  // after the reaper has its own limit
   ReaperReady ready{ReaperReady::Outcome::setup_failed, ECHILD, 0};
   static_cast<void>(read_exactly(ours.get(), &ready, sizeof(ready)));
   if (auto checked = check_ready(ready, lock_path); !checked) {
@@ -226,6 +272,7 @@ PosixProcessRunner::~PosixProcessRunner() {
   }
   tell_refused();
   await_end(reaper_);
+  pipes_.close();
 }
 
 void PosixProcessRunner::on_ended(Ended ended) {
@@ -240,7 +287,9 @@ void PosixProcessRunner::start(Number number, const ProcessSpec& spec) {
     if (reaper_gone_) return refuse(number);
     running_.insert(number);
   }
-  if (send(encode_start(number, spec))) return;
+  const StartStep refusal = refusal_of(spec);
+  const OutputPipes::WritingEnds ends = refusal == StartStep::none ? pipes_.add(number, spec) : OutputPipes::WritingEnds();
+  if (send(encode_start(number, spec, refusal, ends), ends)) return;
   const Lock lock(mutex_);
   if (running_.erase(number) > 0) refuse(number);  // otherwise it was reported as lost meanwhile
 }
@@ -256,15 +305,18 @@ void PosixProcessRunner::wake() {
 }
 
 void PosixProcessRunner::wait(std::int64_t wait_us) {
-  pollfd watched[] = {{waker_.get(), POLLIN, 0}, {stream_ended_ ? -1 : socket_.get(), POLLIN, 0}};
+  pollfd watched[] = {{waker_.get(), POLLIN, 0},
+                      {stream_ended_ ? -1 : socket_.get(), POLLIN, 0},
+                      {pipes_.descriptor(), POLLIN, 0}};
   const timespec timeout{wait_us / 1'000'000, wait_us % 1'000'000 * 1000};
-  if (::ppoll(watched, 2, &timeout, nullptr) <= 0) return;
+  if (::ppoll(watched, 3, &timeout, nullptr) <= 0) return;
   if (watched[0].revents != 0) {
     std::uint64_t count = 0;
     static_cast<void>(::read(waker_.get(), &count, sizeof(count)));
     tell_refused();
   }
   if (watched[1].revents != 0) static_cast<void>(receive(MSG_DONTWAIT));
+  if (watched[2].revents != 0) pipes_.read_some();
 }
 
 void PosixProcessRunner::signal(Number number, int signal) {
@@ -275,16 +327,24 @@ void PosixProcessRunner::signal(Number number, int signal) {
   request.signal = signal;
   std::string message(sizeof(request), '\0');
   std::memcpy(message.data(), &request, sizeof(request));
-  static_cast<void>(send(message));  // without the reaper its commands are gone, too
+  static_cast<void>(send(message, {}));  // without the reaper its commands are gone, too
 }
 
 /// False where the reaper is gone.
-bool PosixProcessRunner::send(std::string_view message) {
+bool PosixProcessRunner::send(std::string_view message, const OutputPipes::WritingEnds& ends) {
+  DescriptorsMessage first(ends);
+  bool is_first = true;
   const Lock lock(send_mutex_);
   while (!message.empty()) {
-    const ssize_t sent = ::send(socket_.get(), message.data(), message.size(), MSG_NOSIGNAL);
+    const ssize_t sent = is_first ? ::sendmsg(socket_.get(), first.with(message), MSG_NOSIGNAL)
+                                  : ::send(socket_.get(), message.data(), message.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == ETOOMANYREFS) {  // the reaper is about to take some
+      ::usleep(1000);
+      continue;
+    }
     if (sent < 0) return false;
+    is_first = false;
     message.remove_prefix(static_cast<std::size_t>(sent));
   }
   return true;
@@ -331,6 +391,7 @@ void PosixProcessRunner::take_report(std::string_view message) {
 }
 
 void PosixProcessRunner::tell(Number number, const ProcessEnd& end) {
+  pipes_.ended(number);
   std::shared_ptr<const Ended> ended;
   {
     const Lock lock(mutex_);

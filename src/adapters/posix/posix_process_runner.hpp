@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "adapters/posix/output_pipes.hpp"
 #include "adapters/posix/posix_fd.hpp"
 #include "adapters/posix/reaper_wire.hpp"
 #include "base/mutex.hpp"
@@ -22,6 +23,8 @@ namespace pawl {
 /// The reaper is a child of this program that wait() and waitpid(-1) do not see and that sends no SIGCHLD.
 /// It starts as a copy of this program's memory, which costs nothing but counts: no command's memory peak is
 /// reported as less than what this program used when it made the runner.
+///
+/// Commands print into pipes, two descriptors each: this program's soft limit of open files is raised to its hard one.
 class PosixProcessRunner final : public ProcessRunner {
  public:
   static constexpr std::uint64_t kLockWaitMs = 15'000;
@@ -47,7 +50,7 @@ class PosixProcessRunner final : public ProcessRunner {
 
  private:
   PosixProcessRunner(PosixFd socket, PosixFd waker, pid_t reaper);
-  [[nodiscard]] bool send(std::string_view message);
+  [[nodiscard]] bool send(std::string_view message, const OutputPipes::WritingEnds& ends);
   void refuse(Number number) PAWL_REQUIRES(mutex_);
 
   [[nodiscard]] bool receive(int flags);
@@ -66,6 +69,8 @@ class PosixProcessRunner final : public ProcessRunner {
   std::unordered_set<Number> running_ PAWL_GUARDED_BY(mutex_);
   std::vector<Number> refused_ PAWL_GUARDED_BY(mutex_);  // the reaper is gone: not started
   bool reaper_gone_ PAWL_GUARDED_BY(mutex_) = false;
+
+  OutputPipes pipes_;
 
   // Of the thread that waits.
   std::string received_;  // the beginning of a report

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,6 +43,27 @@ bool eventually(const std::function<bool()>& holds) {
   }
   return true;
 }
+
+/// Writes to a file, which is made with the first byte.
+class FileSink final : public OutputSink {
+ public:
+  explicit FileSink(std::string path) : path_(std::move(path)) {}
+  void write(std::string_view bytes) override {
+    std::ofstream(path_, std::ios::binary | std::ios::app) << bytes;
+    largest_ = std::max(largest_, bytes.size());
+  }
+  void settle() override { ++settled_; }
+  void close() override { closed_ = true; }
+  [[nodiscard]] bool closed() const { return closed_; }
+  [[nodiscard]] int settled() const { return settled_; }
+  [[nodiscard]] std::size_t largest() const { return largest_; }
+
+ private:
+  const std::string path_;
+  bool closed_ = false;
+  int settled_ = 0;
+  std::size_t largest_ = 0;
+};
 
 /// False for a zombie, too.
 bool is_alive(pid_t pid) {
@@ -107,7 +129,8 @@ class PosixProcessRunnerTest : public ::testing::Test {
     runner_->on_ended([this](Number number, const ProcessEnd& end) { ends_.add(number, end); });
   }
   [[nodiscard]] ProcessSpec spec(std::vector<std::string> argv) const {
-    return {std::move(argv), {"PATH=/usr/bin:/bin", "PAWL_TEST=" + root_}, root_, root_ + "/out", root_ + "/err"};
+    return {std::move(argv), {"PATH=/usr/bin:/bin", "PAWL_TEST=" + root_}, root_, std::make_shared<FileSink>(root_ + "/out"),
+            std::make_shared<FileSink>(root_ + "/err")};
   }
   [[nodiscard]] ProcessSpec shell(const std::string& script) const { return spec({"/bin/sh", "-c", script}); }
   ProcessEnd end_of(Number number) { return ends_.wait(number, runner_.get()); }
@@ -168,12 +191,6 @@ TEST_F(PosixProcessRunnerTest, WhatStopsACommandFromStartingIsItsEnd) {
   ProcessSpec no_folder = spec({"true"});
   no_folder.working_dir = root_ + "/missing";
   fails_with(no_folder, "the working folder '" + root_ + "/missing' can't be entered: No such file or directory");
-  ProcessSpec no_output = spec({"true"});
-  no_output.stdout_path = root_ + "/missing/out";
-  fails_with(no_output, "the output file '" + root_ + "/missing/out' can't be opened");
-  ProcessSpec no_errors = spec({"true"});
-  no_errors.stderr_path = root_;
-  fails_with(no_errors, "the output file '" + root_ + "' can't be opened: Is a directory");
 
   ProcessSpec large = spec({"true"});
   large.environment.push_back("LARGE=" + std::string(200'000, 'x'));
@@ -187,7 +204,7 @@ TEST_F(PosixProcessRunnerTest, WhatStopsACommandFromStartingIsItsEnd) {
   EXPECT_EQ(run(spec({"true"})).how, How::exited) << "all is well after that";
 }
 
-TEST_F(PosixProcessRunnerTest, OutputIsAppendedToItsFiles) {
+TEST_F(PosixProcessRunnerTest, OutputGoesToItsSinks) {
   open();
   run(shell("echo one; echo wrong >&2"));
   run(shell("echo two"));
@@ -195,12 +212,143 @@ TEST_F(PosixProcessRunnerTest, OutputIsAppendedToItsFiles) {
   EXPECT_EQ(read_text(root_ + "/err"), "wrong\n");
 }
 
-TEST_F(PosixProcessRunnerTest, OneFileMayTakeBothStreamsInOrder) {
+TEST_F(PosixProcessRunnerTest, OneSinkMayTakeBothStreamsInOrder) {
   open();
   ProcessSpec both = shell("for i in 1 2 3; do echo out $i; echo err $i >&2; done");
-  both.stderr_path = both.stdout_path;
+  both.errors = both.output;
   run(both);
   EXPECT_EQ(out(), "out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n");
+}
+
+TEST_F(PosixProcessRunnerTest, AStreamThatNobodyWantsIsNowhere) {
+  open();
+  const std::string script = "echo out; echo err >&2; readlink /proc/$$/fd/1 /proc/$$/fd/2 > where; :";
+  ProcessSpec silent = shell(script);
+  silent.output = nullptr;
+  silent.errors = nullptr;
+  EXPECT_EQ(run(silent).exit_code, 0);
+  EXPECT_EQ(read_text(root_ + "/where"), "/dev/null\n/dev/null\n");
+  ProcessSpec only_output = shell(script);
+  only_output.errors = nullptr;
+  run(only_output);
+  EXPECT_EQ(out(), "out\n");
+  EXPECT_TRUE(read_text(root_ + "/where").ends_with("/dev/null\n"));
+  ProcessSpec only_errors = shell(script);
+  only_errors.output = nullptr;
+  run(only_errors);
+  EXPECT_EQ(out(), "out\n");
+  EXPECT_EQ(read_text(root_ + "/err"), "err\n");
+}
+
+TEST_F(PosixProcessRunnerTest, ASilentCommandWritesToNoSinkAndWakesNobodyBeforeItsEnd) {
+  open();
+  const ProcessSpec silent = shell("exec sleep 0.05");
+  runner_->start(1, silent);
+  runner_->wait(60'000'000);
+  EXPECT_EQ(ends_.count(), 1U) << "the first wake-up is its end";
+  EXPECT_FALSE(stdfs::exists(root_ + "/out"));
+  EXPECT_TRUE(static_cast<const FileSink&>(*silent.output).closed());
+  EXPECT_TRUE(static_cast<const FileSink&>(*silent.errors).closed());
+}
+
+TEST_F(PosixProcessRunnerTest, WhatACommandLeavesBehindDoesNotHoldUpItsEndAndIsReadOn) {
+  open();
+  ASSERT_EQ(::mkfifo((root_ + "/gate").c_str(), 0600), 0);
+  const ProcessSpec command = shell("(read line < gate; echo late) & echo early");
+  EXPECT_EQ(run(command).exit_code, 0);
+  const auto& sink = static_cast<const FileSink&>(*command.output);
+  EXPECT_EQ(out(), "early\n");
+  EXPECT_EQ(sink.settled(), 1);
+  EXPECT_FALSE(sink.closed());
+  EXPECT_EQ(run(shell("echo go > gate")).exit_code, 0);
+  EXPECT_TRUE(eventually([&] {
+    runner_->wait(10'000);
+    return sink.closed();
+  }));
+  EXPECT_EQ(out(), "early\nlate\n");
+}
+
+TEST_F(PosixProcessRunnerTest, WhatIsLeftBehindAndNeverStopsPrintingDoesNotHoldUpTheEnd) {
+  open();
+  const ProcessSpec command = shell("yes & echo $! > pid");
+  EXPECT_EQ(run(command).exit_code, 0);
+  runner_.reset();
+  EXPECT_TRUE(static_cast<const FileSink&>(*command.output).closed());
+}
+
+TEST_F(PosixProcessRunnerTest, ALargeOutputComesWholeAndInPieces) {
+  open();
+  const ProcessSpec command = shell("head -c 100000000 /dev/zero");
+  EXPECT_EQ(run(command).exit_code, 0);
+  EXPECT_EQ(stdfs::file_size(root_ + "/out"), 100'000'000U);
+  EXPECT_LE(static_cast<const FileSink&>(*command.output).largest(), 1U << 20U);
+}
+
+TEST_F(PosixProcessRunnerTest, DescriptorsAreNotLostOverManyCommandsAndRefusals) {
+  open();
+  const auto descriptors = [](const std::string& pid) {
+    return std::distance(stdfs::directory_iterator("/proc/" + pid + "/fd"), stdfs::directory_iterator());
+  };
+  run(shell("true"));
+  const std::string reaper = std::to_string(runner_->reaper_pid());
+  const auto ours = descriptors("self");
+  const auto its = descriptors(reaper);
+  for (int i = 0; i < 20; ++i) {
+    run(shell("echo x"));
+    run(spec({"/no/such/program"}));
+    run(spec({}));
+    runner_->signal(last_, SIGTERM);
+    ProcessSpec large = spec({"true"});
+    large.environment.push_back("LARGE=" + std::string(300'000, 'x'));
+    run(large);
+  }
+  EXPECT_EQ(descriptors("self"), ours);
+  EXPECT_EQ(descriptors(reaper), its);
+  EXPECT_EQ(out(), "x\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\nx\n");
+}
+
+TEST_F(PosixProcessRunnerTest, LargeRequestsInARowKeepTheirOwnStreams) {
+  open();
+  std::vector<ProcessSpec> commands;
+  for (Number number = 1; number <= 40; ++number) {
+    ProcessSpec command = shell("echo " + std::to_string(number));
+    for (int i = 0; i < 8; ++i) command.environment.push_back(fmt::format("LARGE_{}={}", i, std::string(100'000, 'x')));
+    command.output = std::make_shared<FileSink>(fmt::format("{}/out-{}", root_, number));
+    commands.push_back(command);
+    runner_->start(number, command);
+    runner_->signal(999, SIGTERM);  // requests without descriptors in between
+  }
+  for (Number number = 1; number <= 40; ++number) {
+    EXPECT_EQ(end_of(number).exit_code, 0);
+    EXPECT_EQ(read_text(fmt::format("{}/out-{}", root_, number)), std::to_string(number) + "\n");
+  }
+}
+
+TEST_F(PosixProcessRunnerTest, TooManyOpenFilesAreTheEndOfACommand) {
+  open();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::dup(0);
+  ::close(next);
+  rlimit low = before;
+  low.rlim_cur = static_cast<rlim_t>(next) + 3;  // one pipe, but not two
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  runner_->start(1, shell("true"));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  const ProcessEnd end = end_of(1);
+  EXPECT_EQ(end.how, How::not_started);
+  EXPECT_NE(end.error.find("too many commands are running at once"), std::string::npos) << end.error;
+  EXPECT_EQ(run(shell("echo fine")).exit_code, 0);
+  EXPECT_EQ(out(), "fine\n");
+}
+
+TEST_F(PosixProcessRunnerTest, CommandsGetTheLimitOfOpenFilesThatTheProgramHad) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  open();
+  run(shell("ulimit -n"));
+  EXPECT_EQ(out(), before.rlim_cur == RLIM_INFINITY ? "unlimited\n" : std::to_string(before.rlim_cur) + "\n");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST_F(PosixProcessRunnerTest, TheEnvironmentIsExactlyTheGivenOne) {

@@ -28,6 +28,11 @@ struct Running {
   pid_t pid;
 };
 
+/// The descriptors that came with a start.
+struct Received {
+  int fds[kStreamsMax] = {-1, -1};
+};
+
 constexpr std::uint64_t mask_of(int signal) noexcept { return std::uint64_t{1} << static_cast<unsigned>(signal - 1); }
 
 /// Waits for one of `watched`; a negative time is for ever.
@@ -50,10 +55,12 @@ class Reaper {
 
   void serve() noexcept;
   [[nodiscard]] bool receive() noexcept;
+  void keep_descriptors(const msghdr& header) noexcept;
+  [[nodiscard]] Received take_descriptors() noexcept;
   [[nodiscard]] bool has_request() const noexcept;
   void handle_request() noexcept;
   static void forget_memory_peak() noexcept;
-  void start(const ReaperRequest& request, char* strings) noexcept;
+  void start(const ReaperRequest& request, char* strings, const Received& received) noexcept;
   void send_signal(const ReaperRequest& request) noexcept;
   [[nodiscard]] bool reap() noexcept;
   void report(const ReaperReport& head, const char* detail) noexcept;
@@ -65,6 +72,10 @@ class Reaper {
   void kill_child(pid_t pid) noexcept;
   void name_those_left() noexcept;
 
+  // Requests are handled before more is received, and one call receives those of one start at most: the rest of one
+  // request and the beginning of the next are all that can wait.
+  static constexpr std::size_t kReceivedMax = 4;
+
   const ReaperSetup& setup_;
   pid_t self_ = 0;
   int signals_ = -1;
@@ -72,6 +83,8 @@ class Reaper {
   int lock_ = -1;
   StartMemory start_memory_;
   raw::Queue in_;
+  Received received_[kReceivedMax];
+  std::size_t received_count_ = 0;
   raw::Queue out_;
   raw::Queue pointers_;
   Running* running_ = nullptr;
@@ -202,7 +215,7 @@ void Reaper::serve() noexcept {
       raw::call(SYS_read, static_cast<long>(signals_), &info, static_cast<long>(sizeof(info)));
       static_cast<void>(reap());
     }
-    if ((watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !receive()) return;
+    if (!has_request() && (watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !receive()) return;
     // One at a time: ends are not to wait for a long row of starts.
     if (has_request()) handle_request();
     if (!flush(MSG_DONTWAIT)) return;
@@ -218,13 +231,47 @@ bool Reaper::receive() noexcept {
     if (size > in_.size() && size - in_.size() > wanted) wanted = size - in_.size();
   }
   if (!in_.reserve(wanted)) return false;
-  const long got =
-      raw::call(SYS_recvfrom, static_cast<long>(kSocket), in_.memory + in_.tail,
-                static_cast<long>(in_.capacity - in_.tail), static_cast<long>(MSG_DONTWAIT), nullptr, nullptr);
+  iovec place{in_.memory + in_.tail, in_.capacity - in_.tail};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kStreamsMax)];
+  msghdr header{};
+  header.msg_iov = &place;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof(control);
+  const long got = raw::call(SYS_recvmsg, static_cast<long>(kSocket), &header,
+                             static_cast<long>(MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
   if (got == -EAGAIN || got == -EINTR) return true;
   if (got <= 0) return false;
+  keep_descriptors(header);
   in_.tail += static_cast<std::size_t>(got);
   return true;
+}
+
+/// They come with the first byte of their request, and a read ends behind the bytes that they came with.
+void Reaper::keep_descriptors(const msghdr& header) noexcept {
+  const auto* control = static_cast<const cmsghdr*>(header.msg_control);
+  const bool has_some = header.msg_controllen >= sizeof(cmsghdr) && control->cmsg_type == SCM_RIGHTS;
+  if (!has_some && (header.msg_flags & MSG_CTRUNC) == 0) return;
+  Received received;
+  if (has_some) {
+    const std::size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    raw::copy(received.fds, CMSG_DATA(control), (count < kStreamsMax ? count : kStreamsMax) * sizeof(int));
+  }
+  if (received_count_ < kReceivedMax) {
+    received_[received_count_++] = received;
+    return;
+  }
+  for (const int fd : received.fds) {
+    if (fd >= 0) raw::close_file(fd);
+  }
+}
+
+Received Reaper::take_descriptors() noexcept {
+  if (received_count_ == 0) return {};
+  const Received first = received_[0];
+  --received_count_;
+  raw::copy(received_, received_ + 1, received_count_ * sizeof(Received));
+  return first;
 }
 
 bool Reaper::has_request() const noexcept {
@@ -240,9 +287,13 @@ void Reaper::handle_request() noexcept {
   if (request.kind == RequestKind::signal) {
     send_signal(request);
   } else if (request.refused != StartStep::none) {
-    report({sizeof(ReaperReport), request.refused, request.number, 0, 0, 0, 0}, "");
+    report({sizeof(ReaperReport), request.refused, request.number, request.os_error, 0, 0, 0}, "");
   } else {
-    start(request, in_.front() + sizeof(request));
+    const Received received = request.streams == Streams::none ? Received() : take_descriptors();
+    start(request, in_.front() + sizeof(request), received);
+    for (const int fd : received.fds) {
+      if (fd >= 0) raw::close_file(fd);
+    }
   }
   in_.taken(request.size);
   if (in_.size() == 0 && in_.capacity > kKeptBytes) {
@@ -262,15 +313,22 @@ void Reaper::forget_memory_peak() noexcept {
 
 const char* detail_of(StartStep step, const StartedCommand& command) noexcept {
   switch (step) {
-    case StartStep::output_file: return command.output_path;
-    case StartStep::error_file: return command.error_path;
     case StartStep::folder: return command.folder;
     case StartStep::program: return command.arguments[0];
     default: return "";
   }
 }
 
-void Reaper::start(const ReaperRequest& request, char* strings) noexcept {
+/// False where they have not come, because this process has too many.
+bool give_streams(StartedCommand& command, Streams streams, const Received& received) noexcept {
+  const int first = received.fds[0];
+  if (streams == Streams::none) return true;
+  if (streams != Streams::errors) command.output = first;
+  if (streams != Streams::output) command.errors = streams == Streams::two ? received.fds[1] : first;
+  return first >= 0 && (streams != Streams::two || received.fds[1] >= 0);
+}
+
+void Reaper::start(const ReaperRequest& request, char* strings, const Received& received) noexcept {
   ReaperReport failed{sizeof(ReaperReport), StartStep::count, request.number, EAGAIN, 0, 0, 0};
   if (running_count_ == kCommandsMax) return report(failed, "");
   const std::size_t pointers = std::size_t{request.arguments} + request.variables + 2;
@@ -286,8 +344,6 @@ void Reaper::start(const ReaperRequest& request, char* strings) noexcept {
   };
   StartedCommand command;
   command.folder = next();
-  command.output_path = next();
-  command.error_path = next();
   command.arguments = reinterpret_cast<char**>(pointers_.memory);
   for (std::uint32_t i = 0; i < request.arguments; ++i) command.arguments[i] = next();
   command.arguments[request.arguments] = nullptr;
@@ -295,6 +351,11 @@ void Reaper::start(const ReaperRequest& request, char* strings) noexcept {
   for (std::uint32_t i = 0; i < request.variables; ++i) command.environment[i] = next();
   command.environment[request.variables] = nullptr;
 
+  if (!give_streams(command, request.streams, received)) {
+    failed.failed = StartStep::streams;
+    failed.os_error = EMFILE;
+    return report(failed, "");
+  }
   if (const pid_t pid = start_command(command, start_memory_); pid > 0) {
     running_[running_count_++] = {request.number, pid};
     return;

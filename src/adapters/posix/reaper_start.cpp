@@ -35,30 +35,14 @@ void reset_signals() noexcept {
   raw::call(SYS_rt_sigprocmask, static_cast<long>(SIG_SETMASK), &none, nullptr, 8L);
 }
 
-bool same_text(const char* a, const char* b) noexcept {
-  while (*a != '\0' && *a == *b) ++a, ++b;
-  return *a == *b;
-}
-
-/// Opens `path` as the descriptor `as`; 0 or -errno.
-long open_as(const char* path, int flags, int as) noexcept {
-  const int fd = raw::open_file(path, flags | O_CLOEXEC, 0644);
-  if (fd < 0) return fd;
-  const long result = raw::call(SYS_dup3, static_cast<long>(fd), static_cast<long>(as), 0L);
-  raw::close_file(fd);
-  return result < 0 ? result : 0;
-}
-
 /// Standard input stays the reaper's, /dev/null.
-void open_streams(const Child& child) noexcept {
-  constexpr int kAppended = O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY;
-  const StartedCommand& command = child.command;
-  if (const long r = open_as(command.output_path, kAppended, 1); r < 0) give_up(child, StartStep::output_file, -r);
-  if (same_text(command.output_path, command.error_path)) {
-    raw::call(SYS_dup3, 1L, 2L, 0L);
-    return;
+void take_streams(const Child& child) noexcept {
+  const int streams[] = {child.command.output, child.command.errors};
+  for (long i = 0; i < 2; ++i) {
+    if (streams[i] < 0) continue;
+    const long r = raw::call(SYS_dup3, static_cast<long>(streams[i]), i + 1, 0L);
+    if (r < 0) give_up(child, StartStep::streams, -r);
   }
-  if (const long r = open_as(command.error_path, kAppended, 2); r < 0) give_up(child, StartStep::error_file, -r);
 }
 
 const char* search_path_of(char** environment) noexcept {
@@ -106,7 +90,7 @@ int child_main(void* pointer) noexcept {
   raw::call(SYS_setpgid, 0L, 0L);
   raw::call(SYS_prctl, static_cast<long>(PR_SET_PDEATHSIG), static_cast<long>(SIGKILL), 0L, 0L, 0L);
   if (raw::call(SYS_getppid) != child.reaper) raw::exit_now(127);  // it died before the line above
-  open_streams(child);
+  take_streams(child);
   if (const long r = raw::call(SYS_chdir, child.command.folder); r < 0) give_up(child, StartStep::folder, -r);
   reset_signals();
   give_up(child, StartStep::program, run_program(child.command));

@@ -19,8 +19,8 @@ struct StartFailure {
 
 struct StartedCommand {
   const char* folder = nullptr;
-  const char* output_path = nullptr;
-  const char* error_path = nullptr;
+  int output = -1;  // -1: the reaper's own, /dev/null
+  int errors = -1;
   char** arguments = nullptr;    // ends with a null pointer
   char** environment = nullptr;  // the same
 };

@@ -13,8 +13,7 @@ enum class StartStep : std::int32_t {
   size,         // more than kRequestBytesMax
   count,        // more than kCommandsMax at once
   process,      // the process could not be made
-  output_file,  // the file for standard output
-  error_file,   // the file for standard error
+  streams,      // the pipes of its output
   folder,       // the working folder
   program,      // execve
 };
@@ -24,8 +23,19 @@ enum class RequestKind : std::uint32_t { start, signal };
 inline constexpr std::uint32_t kRequestBytesMax = 64U << 20U;
 inline constexpr std::uint32_t kCommandsMax = 65536;
 
-/// To the reaper. A start is followed by NUL-terminated strings: working folder, file for standard output,
-/// file for standard error, arguments, environment.
+inline constexpr std::uint32_t kStreamsMax = 2;
+
+/// Which of the descriptors that come with a start is which.
+enum class Streams : std::uint32_t {
+  none,    // nothing comes: both are /dev/null
+  both,    // one for both
+  output,  // one
+  errors,  // one
+  two,     // output, errors
+};
+
+/// To the reaper. A start is followed by NUL-terminated strings: working folder, arguments, environment. Its
+/// descriptors come as SCM_RIGHTS with its first byte.
 struct ReaperRequest {
   std::uint32_t size = 0;
   RequestKind kind = RequestKind::start;
@@ -34,6 +44,8 @@ struct ReaperRequest {
   StartStep refused = StartStep::none;  // otherwise: only report this as the end
   std::uint32_t arguments = 0;
   std::uint32_t variables = 0;
+  Streams streams = Streams::none;
+  std::int32_t os_error = 0;  // of a refusal
 };
 
 /// From the reaper, first of all and once.

@@ -12,7 +12,6 @@
 #include "adapters/posix/posix_foreground.hpp"
 #include "adapters/posix/posix_local_files.hpp"
 #include "adapters/posix/posix_machine.hpp"
-#include "adapters/posix/posix_output_mask.hpp"
 #include "adapters/posix/posix_process_runner.hpp"
 #include "app/signals.hpp"
 #include "app/compose.hpp"
@@ -82,11 +81,6 @@ int main(int argc, char** argv) {
   for (char** entry = environ; *entry != nullptr; ++entry) workflows.environment.emplace_back(*entry);
   workflows.start_processes = [](const std::string& lock_path) -> pawl::Result<std::unique_ptr<pawl::ProcessRunner>> {
     auto started = pawl::PosixProcessRunner::start_reaper(lock_path);
-    if (!started) return std::unexpected(started.error());
-    return std::move(*started);
-  };
-  workflows.start_mask = []() -> pawl::Result<std::unique_ptr<pawl::OutputMask>> {
-    auto started = pawl::PosixOutputMask::start();
     if (!started) return std::unexpected(started.error());
     return std::move(*started);
   };
