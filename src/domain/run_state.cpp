@@ -186,6 +186,7 @@ Json RunState::to_json() const {
   for (const AddedSteps& entry : added) out["added"].push_back({{"after", entry.after}, {"steps", entry.steps}});
   if (!budget.is_null()) out["budget"] = budget;
   if (!outputs.is_null()) out["outputs"] = outputs;
+  if (!masked.empty()) out["masked"] = masked;
   Json& records = out["steps"] = Json::object();
   for (const auto& [path, record] : steps) records[path] = record.to_json();
   return out;
@@ -230,6 +231,9 @@ Result<RunState> RunState::from_json(const Json& value) {
   }
   state.budget = value_at(value, "budget");
   state.outputs = value_at(value, "outputs");
+  for (const auto& [kind, count] : value.value("masked", Json::object()).items()) {
+    if (count.is_number_unsigned()) state.masked[kind] = count.get<std::uint64_t>();
+  }
   for (const auto& [path, record] : records.items()) {
     PAWL_TRY_ASSIGN(StepRecord parsed, StepRecord::from_json(record));
     state.steps.emplace_back(path, std::move(parsed));

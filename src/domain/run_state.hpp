@@ -118,6 +118,7 @@ struct RunState {
   std::vector<AddedSteps> added;
   Json outputs;                       // of a completed run: what it answers its parent with
   Json budget;                        // raised at a resume; null: the workflow's
+  std::map<std::string, std::uint64_t> masked;  // how many secrets were masked, by kind
 
   [[nodiscard]] const StepRecord* find(std::string_view path) const;
   [[nodiscard]] Json to_json() const;

@@ -8,6 +8,7 @@
 #include "domain/size_words.hpp"
 #include "engine/environment_entries.hpp"
 #include "engine/execution_parts.hpp"
+#include "engine/mask_json.hpp"
 #include "engine/state_edit.hpp"
 
 namespace pawl {
@@ -51,6 +52,9 @@ Execution::Execution(const ExecutionServices& services, EventLoop& loop, OpenedR
       events_(run.events + pending_.size()),
       kind_(run.first_kind),
       reason_(run.first_reason) {
+  SecretSettings known = services_.settings.secrets;
+  known.patterns.clear();  // those may be wrong, which is for start() to say
+  patterns_ = *SecretPatterns::make(known, {});
   for (auto& [path, record] : state_.steps) loaded_.emplace(path, std::move(record));
   state_.steps.clear();
   for (const NewEvent& event : pending_) {
@@ -71,6 +75,7 @@ Execution::~Execution() {
 
 void Execution::tell(std::string_view type, const Node* node, Json data) {
   if (!data.is_object()) data = Json::object();
+  mask_event(data, patterns_, *masked_counts_);
   Json stored = Json::object();
   if (node != nullptr) stored["step"] = node->path;
   stored.update(data);
@@ -84,6 +89,7 @@ void Execution::tell(std::string_view type, const Node* node, Json data) {
 
 void Execution::whisper(std::string_view type, const Node* node, Json data) {
   if (services_.observer == nullptr) return;
+  mask_event(data, patterns_, *masked_counts_);
   if (!secrets_.empty()) data = Json::parse(masked(compact(data), secrets_), nullptr, false);
   services_.observer->on_event(
       {id_.text(), std::string(type), node == nullptr ? "" : node->path, now(), std::move(data)});
@@ -120,6 +126,7 @@ void Execution::collect(const Scope& scope, std::vector<std::pair<std::string, c
 std::string Execution::state_text() const {
   Json head = state_.to_json();
   head["events"] = events_;
+  for (const auto& [kind, count] : *masked_counts_) head["masked"][kind] = count + (state_.masked.contains(kind) ? state_.masked.at(kind) : 0);
   if (state_.status == RunStatus::running) head["position"] = attempts_running_ > 0 ? "before_step" : "completed";
   // The records stand last, each made once for as long as it does not change.
   head.erase("steps");
@@ -351,8 +358,17 @@ Result<void> Execution::make_environment() {
     const std::string quoted = compact(Json(secrets_.back()));  // as it stands in JSON
     if (quoted.size() > 2) secrets_.push_back(quoted.substr(1, quoted.size() - 2));
   }
-  for (NewEvent& event : pending_) event.data = masked(event.data, secrets_);
-  for (RunEvent& event : pending_told_) event.data = Json::parse(masked(compact(event.data), secrets_), nullptr, false);
+  return make_patterns();
+}
+
+/// Also for the events that were there before.
+Result<void> Execution::make_patterns() {
+  PAWL_TRY_ASSIGN(patterns_, SecretPatterns::make(services_.settings.secrets, secrets_));
+  for (RunEvent& event : pending_told_) {
+    mask_event(event.data, patterns_, *masked_counts_);
+    event.data = Json::parse(masked(compact(event.data), secrets_), nullptr, false);
+  }
+  for (std::size_t i = 0; i < pending_.size() && i < pending_told_.size(); ++i) pending_[i].data = compact(pending_told_[i].data);
   return {};
 }
 

@@ -145,6 +145,7 @@ class Execution {
   [[nodiscard]] bool held() const;
   [[nodiscard]] bool busy() const;
   [[nodiscard]] Result<void> make_environment();
+  [[nodiscard]] Result<void> make_patterns();
   [[nodiscard]] const std::vector<std::string>& environment() const {
     return base_environment_.empty() ? services_.environment : base_environment_;
   }
@@ -197,7 +198,7 @@ class Execution {
   void kill_node(Node& node, std::string_view why);
   void process_ended(Node& node, const ProcessEnd& end);
   [[nodiscard]] Outcome outcome_of(Node& node, const ProcessEnd& end);
-  [[nodiscard]] static Result<Json> captured(const Node& node);
+  [[nodiscard]] Result<Json> captured(const Node& node) const;
   void attempt_ended(Node& node, Outcome outcome);
   void start_ready();
   void attempt_succeeded(Node& node, Outcome& outcome);
@@ -268,6 +269,8 @@ class Execution {
   const std::string logs_;
   const Uuid uuid_;
   std::vector<std::string> secrets_;           // values that nothing may show
+  std::shared_ptr<const SecretPatterns> patterns_;  // those and what is known by its form
+  const std::shared_ptr<MaskCounts> masked_counts_ = std::make_shared<MaskCounts>();  // by this execution
   std::vector<std::string> base_environment_;  // process, env files and workflow
   std::unordered_map<std::string, StepRecord> loaded_;  // from the state, until their node takes them
   std::unique_ptr<Scope> top_;

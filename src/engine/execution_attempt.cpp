@@ -167,11 +167,11 @@ void Execution::process_ended(Node& node, const ProcessEnd& end) {
   attempt_ended(node, outcome_of(node, end));
 }
 
-Result<Json> Execution::captured(const Node& node) {
+Result<Json> Execution::captured(const Node& node) const {
   const std::uint64_t size = node.captured->printed_bytes();
   if (size > kCaptureBytesMax)
     return fail(Code::step_failed, "it printed {} bytes, and at most {} can be captured", size, kCaptureBytesMax);
-  std::string text = node.captured->captured();
+  std::string text = masked(node.captured->captured(), secrets_);
   if (!is_valid_utf8(text)) return fail(Code::step_failed, "its output is not valid UTF-8, so it can't be captured");
   if (node.step->capture.format == CaptureFormat::json) {
     const Result<void> checked = check_json(text, kCaptureBytesMax);

@@ -102,7 +102,7 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
 
 std::shared_ptr<StepOutput> Execution::make_output(const std::string& path, StepOutput::Wanted wanted) const {
   auto file = services_.open_output ? services_.open_output(path) : plain_output_files(services_.files)(path);
-  return std::make_shared<StepOutput>(std::move(file), secrets_, wanted);
+  return std::make_shared<StepOutput>(std::move(file), patterns_, masked_counts_, wanted);
 }
 
 void Execution::launch_command(Node& node) {

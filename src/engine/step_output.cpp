@@ -2,34 +2,36 @@
 
 #include <algorithm>
 
-#include "ports/output_mask.hpp"
-
 namespace pawl {
 
-StepOutput::StepOutput(std::unique_ptr<OutputFile> file, std::vector<std::string> secrets, Wanted wanted)
-    : file_(std::move(file)), secrets_(std::move(secrets)), wanted_(wanted) {
-  for (const std::string& secret : secrets_) longest_secret_ = std::max(longest_secret_, secret.size());
-}
+StepOutput::StepOutput(std::unique_ptr<OutputFile> file, std::shared_ptr<const SecretPatterns> patterns, std::shared_ptr<MaskCounts> counts, Wanted wanted)
+    : file_(std::move(file)), mask_(std::move(patterns)), counts_(std::move(counts)), wanted_(wanted) {}
 
 void StepOutput::write(std::string_view bytes) {
   printed_bytes_ += bytes.size();
   if (captured_.size() < wanted_.captured_bytes) captured_ += bytes.substr(0, wanted_.captured_bytes - captured_.size());
-  if (longest_secret_ == 0) return pass_on(bytes);
-  held_ += bytes;
-  held_ = masked(std::move(held_), secrets_);
-  const std::size_t ready = held_.size() - std::min(held_.size(), longest_secret_ - 1);
-  pass_on(std::string_view(held_).substr(0, ready));
-  held_.erase(0, ready);
+  mask_.add(bytes, masked_);
+  pass_on_masked();
 }
 
 void StepOutput::settle() {
-  pass_on(held_);
-  held_.clear();
+  mask_.settle(masked_);
+  pass_on_masked();
 }
 
 void StepOutput::close() {
-  settle();
+  mask_.finish(masked_);
+  pass_on_masked();
   static_cast<void>(file_->close());
+}
+
+void StepOutput::pass_on_masked() {
+  pass_on(masked_);
+  masked_.clear();
+  for (const auto& [kind, count] : mask_.counts()) {
+    std::uint64_t& counted = counted_[kind];
+    (*counts_)[kind] += count - std::exchange(counted, count);
+  }
 }
 
 void StepOutput::pass_on(std::string_view text) {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "domain/secret_patterns.hpp"
 #include "engine/output_file.hpp"
 #include "ports/output_sink.hpp"
 
@@ -18,7 +18,8 @@ class StepOutput final : public OutputSink {
     std::size_t captured_bytes = 0;  // the first ones as they were printed
   };
 
-  StepOutput(std::unique_ptr<OutputFile> file, std::vector<std::string> secrets, Wanted wanted);
+  /// What it masks is added to `counts`, by the thread that writes.
+  StepOutput(std::unique_ptr<OutputFile> file, std::shared_ptr<const SecretPatterns> patterns, std::shared_ptr<MaskCounts> counts, Wanted wanted);
   void write(std::string_view bytes) override;
   void settle() override;
   void close() override;
@@ -31,12 +32,14 @@ class StepOutput final : public OutputSink {
 
  private:
   void pass_on(std::string_view text);
+  void pass_on_masked();
 
   const std::unique_ptr<OutputFile> file_;
-  const std::vector<std::string> secrets_;
+  SecretMask mask_;
+  const std::shared_ptr<MaskCounts> counts_;
+  MaskCounts counted_;  // what `counts_` has of this one
   const Wanted wanted_;
-  std::size_t longest_secret_ = 0;
-  std::string held_;  // may be the beginning of a secret
+  std::string masked_;
   std::string tail_;
   std::string captured_;
   std::uint64_t printed_bytes_ = 0;
