@@ -170,6 +170,9 @@ class CliTest::ReportingStore final : public Store {
   Result<std::string> local_folder(const RunId& run) override { return store_->local_folder(run); }
   Result<RunFootprint> footprint(const RunId& run) override { return store_->footprint(run); }
   Result<std::uint64_t> shared_bytes() override { return store_->shared_bytes(); }
+  Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override {
+    return store_->prune(run, settings, mode);
+  }
   Result<CheckReport> check(const CheckScope&, Repair) override { return report_; }
 
  private:

@@ -1,4 +1,4 @@
-// S17, S18, S20: messages to a run, who holds it, and how large it is.
+// S17, S18, S21: messages to a run, who holds it, and how large it is.
 #include <algorithm>
 #include <set>
 
@@ -129,9 +129,9 @@ void s18_asking_takes_nothing(StoreUnderTest& subject) {
   need(writer(*subject.open(), "r")->save(state("2")));
 }
 
-// --- S20
+// --- S21
 
-void s20_footprint(StoreUnderTest& subject) {
+void s21_footprint(StoreUnderTest& subject) {
   const std::string large = "\"" + std::string(3000, 'x') + "\"";
   {
     const auto store = subject.open();
@@ -160,7 +160,7 @@ std::vector<ContractTest> inbox_tests() {
       {"S17_AMissingRunIsRefusedAndAMissingMessageIsFine", s17_missing_is_fine_or_refused},
       {"S18_TheOwnerIsNamedWhileTheRunIsHeld", s18_owner},
       {"S18_AskingForTheOwnerTakesNothing", s18_asking_takes_nothing},
-      {"S20_TheBytesOfARunAreCountedByWhatTheyAre", s20_footprint},
+      {"S21_TheBytesOfARunAreCountedByWhatTheyAre", s21_footprint},
   };
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "domain/retention.hpp"
+
 namespace pawl {
 
 enum class StateFormat : std::uint8_t { json, msgpack, cbor };
@@ -14,14 +16,6 @@ enum class Compression : std::uint8_t {
   none,
   automatic,  // zstd from `compression_from_bytes` on, where it makes the payload smaller
   zstd,       // wherever it makes the payload smaller
-};
-
-/// What is kept of a run's checkpoints. The last one, named ones and what these need are always kept.
-struct RetentionSettings {
-  std::optional<std::uint64_t> keep;            // the newest of a run; nothing: all
-  std::optional<std::uint64_t> keep_days;       // younger ones
-  std::optional<std::uint64_t> keep_per_stage;  // the newest of each stage of a run
-  [[nodiscard]] bool keeps_everything() const { return !keep && !keep_days && !keep_per_stage; }
 };
 
 struct CheckpointSettings {

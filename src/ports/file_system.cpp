@@ -9,7 +9,9 @@ std::string_view to_text(SyncPoint point) {
       "journal_batch", "journal_takeover", "segment_created",  "segment_recycled", "segment_name",   "takeover_name",
       "journal_name",  "journals_name",    "blob",             "blob_name",        "blob_folder_name", "published_file",
       "published_name", "published_all",   "store_file",       "side_file",        "side_name",
-      "inbox_message", "inbox_name",       "run_key",          "run_key_name",     "store_file_name"};
+      "inbox_message", "inbox_name",       "run_key",          "run_key_name",     "store_file_name",
+      "pruned_kept",      "pruned_callers",   "pruned_new_names", "pruned_list",
+      "pruned_list_name"};
   return kNames[static_cast<std::size_t>(point)];
 }
 

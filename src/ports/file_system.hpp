@@ -43,8 +43,13 @@ enum class SyncPoint : std::uint8_t {
   run_key,           // the data key of a new run, before the first record that needs it
   run_key_name,      // its name, and those of the folders on the way to it
   store_file_name,   // the name of a store.json that took the place of another
+  pruned_kept,       // what is kept of a group of checkpoints, before the group is given up
+  pruned_callers,    // the callers' ids of checkpoints, before these are given up
+  pruned_new_names,  // the names of both
+  pruned_list,       // the list of what was pruned, before it gets its name
+  pruned_list_name,  // its name, before anything is removed
 };
-constexpr std::size_t kSyncPointCount = 22;
+constexpr std::size_t kSyncPointCount = 27;
 [[nodiscard]] std::string_view to_text(SyncPoint point);
 
 /// An open file. Not thread-safe, except that `sync` may run beside `write_at` and `read_at`.

@@ -1,4 +1,4 @@
-// The store as a port. The clauses (S1..S20) are the contract: `testing/store_contract.hpp` tests each
+// The store as a port. The clauses (S1..S21) are the contract: `testing/store_contract.hpp` tests each
 // one by its number on every adapter.
 //
 // Saving
@@ -34,8 +34,15 @@
 //      away, oldest first. Taking a message away that is not there is fine. A message for a missing run is
 //      refused with run_not_found.
 //  S18 `owner` says who holds the run's lock, and nothing where nobody does.
+// Pruning
+//  S19 `prune` takes away the checkpoints that the settings let go (domain/retention), whoever holds the run, and
+//      says which. A pruned number fails with checkpoint_pruned, is in no list, is found by no label, never comes
+//      back and is never used again; the caller's id of its save is still answered. With dry_run nothing
+//      changes, and the report is the same.
+//  S20 What is kept is not touched: its state, labels, number and checksum stay, as do all events; saving goes on
+//      with the next number. Pruning again with the same settings changes nothing.
 // Sizes
-//  S20 `footprint` counts the bytes that a run takes up, by what they are, and `shared_bytes` those that belong to no
+//  S21 `footprint` counts the bytes that a run takes up, by what they are, and `shared_bytes` those that belong to no
 //      single run; what was saved is in one of them. A message counts until it is taken away. A missing run is
 //      run_not_found.
 #pragma once
@@ -48,6 +55,7 @@
 
 #include "base/result.hpp"
 #include "domain/appended.hpp"
+#include "domain/retention.hpp"
 
 namespace pawl {
 
@@ -93,6 +101,20 @@ struct RunFootprint {
   [[nodiscard]] std::uint64_t total() const { return checkpoints + events + audit + blobs + logs + inbox + other; }
 };
 
+enum class PruneMode : std::uint8_t {
+  dry_run,  // only says what would go
+  remove,
+};
+
+/// What a prune of one run did, or would do.
+struct PruneReport {
+  std::vector<Sequence> dropped = {};  // by this prune, ascending
+  std::uint64_t kept = 0;              // checkpoints that are left
+  /// Of files: what went, less what had to be written. Space of what is hidden among checkpoints that are still
+  /// needed comes back with a later prune. In a dry run as exact as can be known before.
+  std::int64_t freed_bytes = 0;
+};
+
 /// Thread-safe. No exception leaves it. Writers must be destroyed before their store.
 class Store {
  public:
@@ -126,6 +148,9 @@ class Store {
   virtual Result<RunFootprint> footprint(const RunId& run) = 0;
   /// The bytes that belong to no single run: journals and the catalogue.
   virtual Result<std::uint64_t> shared_bytes() = 0;
+  /// Removes what `settings` let go of the run's checkpoints. Durable when it returns; whoever saves meanwhile goes on.
+  /// Killed in the middle, everything kept is there, and the next prune finishes.
+  virtual Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) = 0;
 
   /// Looks at everything in `scope` and names what is damaged; with repair, mends what can be mended
   /// without losing anything that was acknowledged.

@@ -52,7 +52,13 @@ enum class Mutation : std::uint8_t {
   s17_taking_a_message_leaves_it,
   s18_a_closed_run_keeps_its_owner,
   s18_other_handles_see_no_owner,
-  s20_messages_are_not_counted,
+  s19_pruned_checkpoints_can_still_be_restored,
+  s19_pruned_checkpoints_are_a_plain_not_found,
+  s19_a_dry_run_removes,
+  s19_callers_ids_are_forgotten_with_their_saves,
+  s20_pruning_changes_what_is_kept,
+  s20_pruning_again_takes_more,
+  s21_messages_are_not_counted,
 };
 
 struct NamedMutation {
@@ -101,7 +107,13 @@ constexpr NamedMutation kMutations[] = {
     {Mutation::s17_taking_a_message_leaves_it, "S17", "s17_taking_a_message_leaves_it"},
     {Mutation::s18_a_closed_run_keeps_its_owner, "S18", "s18_a_closed_run_keeps_its_owner"},
     {Mutation::s18_other_handles_see_no_owner, "S18", "s18_other_handles_see_no_owner"},
-    {Mutation::s20_messages_are_not_counted, "S20", "s20_messages_are_not_counted"},
+    {Mutation::s19_pruned_checkpoints_can_still_be_restored, "S19", "s19_pruned_checkpoints_can_still_be_restored"},
+    {Mutation::s19_pruned_checkpoints_are_a_plain_not_found, "S19", "s19_pruned_checkpoints_are_a_plain_not_found"},
+    {Mutation::s19_a_dry_run_removes, "S19", "s19_a_dry_run_removes"},
+    {Mutation::s19_callers_ids_are_forgotten_with_their_saves, "S19", "s19_callers_ids_are_forgotten_with_their_saves"},
+    {Mutation::s20_pruning_changes_what_is_kept, "S20", "s20_pruning_changes_what_is_kept"},
+    {Mutation::s20_pruning_again_takes_more, "S20", "s20_pruning_again_takes_more"},
+    {Mutation::s21_messages_are_not_counted, "S21", "s21_messages_are_not_counted"},
 };
 
 /// What all handles of one broken store share.
@@ -111,6 +123,7 @@ struct BrokenShared {
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<RunWriter>> writers;               // guarded by mutex
   std::map<std::pair<std::string, std::uint64_t>, Timestamp> raw_times;  // guarded by mutex
+  std::set<std::string> pruned;                                          // runs; guarded by mutex
   [[nodiscard]] bool is(Mutation asked) const { return mutation == asked; }
 };
 
@@ -142,6 +155,9 @@ class BrokenWriter final : public RunWriter {
     if (shared_->is(Mutation::s07_a_patch_replaces_the_state)) request.form = Form::state;
     if (shared_->is(Mutation::s06_caller_ids_are_forgotten_after_another_save) &&
         request.caller_id != last_caller_id_) {
+      request.caller_id.clear();
+    }
+    if (shared_->is(Mutation::s19_callers_ids_are_forgotten_with_their_saves) && shared_->pruned.contains(info().id.text())) {
       request.caller_id.clear();
     }
     return request;
@@ -214,6 +230,7 @@ class BrokenStore final : public Store {
       PAWL_TRY_ASSIGN(const Restored latest, sound_->restore(run, {}));
       restored.state = latest.state;
     }
+    if (shared_->is(Mutation::s20_pruning_changes_what_is_kept) && pruned(run)) restored.info.stage.clear();
     restored.info = broken(run, restored.info);
     return restored;
   }
@@ -292,10 +309,20 @@ class BrokenStore final : public Store {
 
   Result<RunFootprint> footprint(const RunId& run) override {
     PAWL_TRY_ASSIGN(RunFootprint bytes, sound_->footprint(run));
-    if (shared_->is(Mutation::s20_messages_are_not_counted)) bytes.inbox = 0;
+    if (shared_->is(Mutation::s21_messages_are_not_counted)) bytes.inbox = 0;
     return bytes;
   }
   Result<std::uint64_t> shared_bytes() override { return sound_->shared_bytes(); }
+  Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override {
+    if (shared_->is(Mutation::s19_a_dry_run_removes)) mode = PruneMode::remove;
+    RetentionSettings broken = settings;
+    const std::scoped_lock lock(shared_->mutex);
+    const bool again = !shared_->pruned.insert(run.text()).second;
+    if (shared_->is(Mutation::s20_pruning_again_takes_more) && again && broken.keep) broken.keep = 1;
+    if (shared_->is(Mutation::s19_pruned_checkpoints_can_still_be_restored)) mode = PruneMode::dry_run;
+    return sound_->prune(run, broken, mode);
+  }
+
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override { return sound_->check(scope, repair); }
 
  private:
@@ -303,6 +330,11 @@ class BrokenStore final : public Store {
   bool wrote(const RunId& run) {
     const std::scoped_lock lock(shared_->mutex);
     return writes_here_.contains(run.text());
+  }
+
+  bool pruned(const RunId& run) {
+    const std::scoped_lock lock(shared_->mutex);
+    return shared_->pruned.contains(run.text());
   }
 
   bool held(const RunId& run) {
@@ -317,6 +349,10 @@ class BrokenStore final : public Store {
 
   template <class T>
   Result<T> named(Result<T> result) {
+    if (shared_->is(Mutation::s19_pruned_checkpoints_are_a_plain_not_found) && !result &&
+        result.error().code == Code::checkpoint_pruned) {
+      return fail(Code::checkpoint_not_found, "no such checkpoint");
+    }
     const bool confused = shared_->is(Mutation::s13_a_missing_checkpoint_is_a_missing_run);
     if (confused && !result && result.error().code == Code::checkpoint_not_found)
       return fail(Code::run_not_found, "no such run");
@@ -388,12 +424,12 @@ TEST(BrokenStore, WithoutAMutationViolatesNothing) {
   EXPECT_EQ(violated_by(Mutation::none), std::vector<std::string>());
 }
 
-TEST(BrokenStore, MutationsAndTestsCoverAllEighteenClauses) {
+TEST(BrokenStore, MutationsAndTestsCoverAllTwentyClauses) {
   std::set<std::string_view> broken;
   for (const NamedMutation& mutation : kMutations) broken.insert(mutation.clause);
   std::set<std::string_view> tested;
   for (const ContractTest& test : contract_tests()) tested.insert(test.clause());
-  EXPECT_EQ(broken.size(), 18U);
+  EXPECT_EQ(broken.size(), 20U);
   EXPECT_EQ(broken, tested);
 }
 

@@ -14,10 +14,10 @@ std::string_view without_newline(std::string_view text) {
   return text;
 }
 
-const JournalRecord* in_journal(const RunRecords* records, Sequence sequence) {
-  if (records == nullptr) return nullptr;
-  const auto found = records->checkpoints.find(sequence.value);
-  return found == records->checkpoints.end() ? nullptr : &found->second.record;
+const JournalRecord* in_journal(const ChainSource& source, Sequence sequence) {
+  if (source.records == nullptr || source.pruned.is_closed(sequence)) return nullptr;
+  const auto found = source.records->checkpoints.find(sequence.value);
+  return found == source.records->checkpoints.end() ? nullptr : &found->second.record;
 }
 
 Result<std::optional<std::string>> read_if_there(FileSystem& files, const std::string& path) {
@@ -68,10 +68,10 @@ FileLines decode_lines(std::string_view text, std::uint32_t seed, Sequence base)
   return lines;
 }
 
-Result<void> read_whole(FileSystem& files, std::string_view run, std::uint32_t seed, const RunRecords* records, Chain& chain) {
-  const std::string path = layout::full(run, chain.base);
-  const JournalRecord* copy = in_journal(records, chain.base);
-  PAWL_TRY_ASSIGN(auto text, read_if_there(files, path));
+Result<void> read_whole(const ChainSource& source, std::uint32_t seed, Chain& chain) {
+  const std::string path = whole_path(source, chain.base);
+  const JournalRecord* copy = in_journal(source, chain.base);
+  PAWL_TRY_ASSIGN(auto text, read_if_there(source.files, path));
   Result<RecordView> record = fail(Code::chain_broken, "the file is missing");
   if (text) {
     chain.whole_text = std::make_unique<std::string>(std::move(*text));
@@ -82,7 +82,7 @@ Result<void> read_whole(FileSystem& files, std::string_view run, std::uint32_t s
   if (record) {
     chain.links.push_back({*record, copy != nullptr});
   } else {
-    chain.damage = in_run(record.error(), run, chain.base, path);
+    chain.damage = in_run(record.error(), source.run, chain.base, path);
     chain.damaged = chain.base;
   }
   return {};
@@ -90,28 +90,33 @@ Result<void> read_whole(FileSystem& files, std::string_view run, std::uint32_t s
 
 }  // namespace
 
-Result<std::vector<Sequence>> list_bases(FileSystem& files, std::string_view run, const RunRecords* records) {
+std::string whole_path(const ChainSource& source, Sequence base) {
+  return source.pruned.rewritten(base) != nullptr ? layout::kept(source.run, base) : layout::full(source.run, base);
+}
+
+Result<std::vector<Sequence>> list_bases(const ChainSource& source) {
   std::set<Sequence> bases;
-  PAWL_TRY_ASSIGN(const auto entries, files.list(layout::checkpoints(run)));
+  PAWL_TRY_ASSIGN(const auto entries, source.files.list(layout::checkpoints(source.run)));
   for (const FolderEntry& entry : entries) {
-    if (const auto base = base_in_file_name(entry.name)) bases.insert(*base);
+    if (const auto base = base_in_file_name(entry.name); base && !source.pruned.is_closed(*base)) bases.insert(*base);
   }
-  if (records != nullptr) {
-    for (const auto& [sequence, found] : records->checkpoints) {
-      if (found.record.flags == RecordFlags::own_file) bases.insert(Sequence{sequence});
+  for (const auto& [sequence, sums] : source.pruned.kept) bases.insert(Sequence{sequence});
+  if (source.records != nullptr) {
+    for (const auto& [sequence, found] : source.records->checkpoints) {
+      if (found.record.flags == RecordFlags::own_file && !source.pruned.closed.contains(sequence)) bases.insert(Sequence{sequence});
     }
   }
   return std::vector<Sequence>(bases.begin(), bases.end());
 }
 
-Result<Chain> read_chain(FileSystem& files, std::string_view run, std::uint32_t seed, const RunRecords* records, Sequence base,
-                         Sequence up_to) {
+Result<Chain> read_chain(const ChainSource& source, std::uint32_t seed, Sequence base, Sequence up_to) {
   Chain chain;
   chain.base = base;
-  PAWL_TRY(read_whole(files, run, seed, records, chain));
-  if (chain.damage || up_to <= base) return chain;
-  const std::string path = layout::differences(run, base);
-  PAWL_TRY_ASSIGN(auto text, read_if_there(files, path));
+  PAWL_TRY(read_whole(source, seed, chain));
+  // What pruning kept stands alone.
+  if (chain.damage || up_to <= base || source.pruned.rewritten(base) != nullptr) return chain;
+  const std::string path = layout::differences(source.run, base);
+  PAWL_TRY_ASSIGN(auto text, read_if_there(source.files, path));
   FileLines lines;
   if (text) {
     chain.lines_text = std::make_unique<std::string>(std::move(*text));
@@ -120,7 +125,7 @@ Result<Chain> read_chain(FileSystem& files, std::string_view run, std::uint32_t 
   }
   for (Sequence next = base.next(); next <= up_to; next = next.next()) {
     const std::size_t line = next.value - base.value - 1;
-    const JournalRecord* copy = in_journal(records, next);
+    const JournalRecord* copy = in_journal(source, next);
     if (copy != nullptr && copy->number != base.value) break;  // a new base begins
     if (line < lines.records.size()) {
       chain.links.push_back({lines.records[line], copy != nullptr});
@@ -129,7 +134,7 @@ Result<Chain> read_chain(FileSystem& files, std::string_view run, std::uint32_t 
     const bool bad_line = lines.bad && line == lines.records.size();
     if (copy == nullptr) {
       if (bad_line) {
-        chain.damage = in_run(*lines.bad, run, next, path);
+        chain.damage = in_run(*lines.bad, source.run, next, path);
         chain.damaged = next;
       }
       break;
@@ -137,7 +142,7 @@ Result<Chain> read_chain(FileSystem& files, std::string_view run, std::uint32_t 
     if (bad_line) chain.bad_copies.push_back({next, is_cut_short(lines.rest, copy->text)});
     auto record = decode_as(copy->text, seed, next);
     if (!record) {
-      chain.damage = in_run(record.error(), run, next, std::string(layout::kJournals));
+      chain.damage = in_run(record.error(), source.run, next, std::string(layout::kJournals));
       chain.damaged = next;
       break;
     }

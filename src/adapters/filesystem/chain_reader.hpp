@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "adapters/filesystem/journal_reader.hpp"
+#include "codec/pruned_text.hpp"
 #include "codec/record_text.hpp"
 
 namespace pawl {
@@ -42,11 +43,21 @@ struct Chain {
   }
 };
 
+/// Where a run's chains are read from. What `pruned` has closed does not count in journals and older files.
+struct ChainSource {
+  FileSystem& files;
+  std::string_view run;
+  const RunRecords* records = nullptr;  // null: nothing in the journals
+  const PrunedList& pruned;
+};
+
 /// Where a run's whole checkpoints are: in files, and in journals. Ascending.
-[[nodiscard]] Result<std::vector<Sequence>> list_bases(FileSystem& files, std::string_view run, const RunRecords* records);
+[[nodiscard]] Result<std::vector<Sequence>> list_bases(const ChainSource& source);
 
 /// The chain of `base` up to `up_to`, or as far as it goes. Fails only where the operating system can't read.
-[[nodiscard]] Result<Chain> read_chain(FileSystem& files, std::string_view run, std::uint32_t seed, const RunRecords* records,
-                                       Sequence base, Sequence up_to);
+[[nodiscard]] Result<Chain> read_chain(const ChainSource& source, std::uint32_t seed, Sequence base, Sequence up_to);
+
+/// The file in which a whole checkpoint stands.
+[[nodiscard]] std::string whole_path(const ChainSource& source, Sequence base);
 
 }  // namespace pawl

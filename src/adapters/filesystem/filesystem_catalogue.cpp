@@ -113,7 +113,7 @@ Result<void> FilesystemStore::rebuild_catalogue_locked() {
 
 /// The save with this caller's id: in the journals, else in the catalogue, else (without one) in the files.
 Result<std::optional<CatalogueSave>> FilesystemStore::find_save(const std::string& run, const std::string& caller_id) {
-  return read_consistently([&](const auto& snapshot) { return find_save_in(snapshot, run, caller_id); });
+  return read_consistently(run, [&](const auto& snapshot) { return find_save_in(snapshot, run, caller_id); });
 }
 
 Result<std::optional<CatalogueSave>> FilesystemStore::find_save_in(const std::shared_ptr<JournalSnapshot>& snapshot,
@@ -148,7 +148,7 @@ Result<std::vector<RunInfo>> FilesystemStore::runs_from_files() {
 }
 
 Result<std::vector<RunInfo>> FilesystemStore::runs(std::size_t limit) {
-  return read_consistently([&](const auto& snapshot) { return list_runs(snapshot, limit); });
+  return read_consistently({}, [&](const auto& snapshot) { return list_runs(snapshot, limit); });
 }
 
 /// Settled runs, newest first: from the catalogue, which is made where it is missing or damaged. Where it

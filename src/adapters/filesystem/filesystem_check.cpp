@@ -71,6 +71,7 @@ Result<void> check_failure_log(FileSystem& files, CheckReport& report) {
 }  // namespace
 
 Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
+  std::optional<std::string> stamp;
   for (int attempt = 1;; ++attempt) {
     CheckReport report;
     PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
@@ -105,7 +106,10 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
     // A checker beside a writer may see a file before the journal it has just been published from was read.
     if ((valid && !report.damaged()) || attempt == kAttempts) return report;
     PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, environment_.owner.boot_id));
-    if (valid && now->last_batches() == snapshot->last_batches()) return report;
+    // Or a run that is just being pruned.
+    PAWL_TRY_ASSIGN(std::string stamp_now, prune_stamp(scope.run ? scope.run->text() : std::string()));
+    if (valid && now->last_batches() == snapshot->last_batches() && stamp == stamp_now) return report;
+    stamp = std::move(stamp_now);
   }
 }
 
@@ -127,6 +131,10 @@ Result<void> FilesystemStore::check_scope(const CheckScope& scope) {
   if (!scope.run) return {};
   const auto info = run(*scope.run);
   if (!info && info.error().code == Code::run_not_found) return std::unexpected(info.error());
+  if (info && scope.sequence && scope.sequence <= info->latest) {
+    const auto found = checkpoint(*scope.run, {.by = Which::By::sequence, .sequence = scope.sequence});
+    if (!found && found.error().code == Code::checkpoint_pruned) return std::unexpected(found.error());
+  }
   if (!info || scope.sequence <= info->latest) return {};
   return fail(Error{Code::checkpoint_not_found, fmt::format("run '{}' has no checkpoint {}", scope.run->text(), scope.sequence.value), {},
                     fmt::format("'pawl show {} --checkpoints' lists those it has", scope.run->text()), 0});

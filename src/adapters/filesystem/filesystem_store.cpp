@@ -329,24 +329,24 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_reader() 
 }
 
 Result<Restored> FilesystemStore::restore(const RunId& run, const Which& which) {
-  return read_consistently([&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).restore(which); });
+  return read_consistently(run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).restore(which); });
 }
 
 Result<RunInfo> FilesystemStore::run(const RunId& run) {
-  return read_consistently([&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).overview(); });
+  return read_consistently(run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).overview(); });
 }
 
 Result<CheckpointInfo> FilesystemStore::checkpoint(const RunId& run, const Which& which) {
-  return read_consistently([&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).info(which); });
+  return read_consistently(run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).info(which); });
 }
 
 Result<std::vector<CheckpointInfo>> FilesystemStore::checkpoints(const RunId& run, Sequence after, std::size_t limit) {
-  return read_consistently([&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).list(after, limit); });
+  return read_consistently(run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).list(after, limit); });
 }
 
 Result<std::vector<Event>> FilesystemStore::events(const RunId& run, std::uint64_t after_number, std::size_t limit) {
   return read_consistently(
-      [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).events(after_number, limit); });
+      run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).events(after_number, limit); });
 }
 
 }  // namespace pawl

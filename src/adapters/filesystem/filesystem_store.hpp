@@ -48,6 +48,7 @@ class FilesystemStore final : public Store {
   Result<std::string> local_folder(const RunId& run) override;
   Result<RunFootprint> footprint(const RunId& run) override;
   Result<std::uint64_t> shared_bytes() override;
+  Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override;
 
   /// Publishes and syncs everything this store's journal holds, and recycles it.
@@ -102,7 +103,9 @@ class FilesystemStore final : public Store {
   // Reading.
   /// Reads beside writers: again, where what looks damaged may only be on its way.
   template <class Read>
-  auto read_consistently(Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>()));
+  auto read_consistently(const std::string& run, Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>()));
+  /// What pruning changes beside readers: the list, and the names of files. Of all runs where `run` is empty.
+  Result<std::string> prune_stamp(const std::string& run);
   bool confirm_tails_of_the_dead(const JournalSnapshot& snapshot);
   /// The last one again, where nothing has changed.
   Result<std::shared_ptr<JournalSnapshot>> snapshot_for_reader();
@@ -162,14 +165,18 @@ class FilesystemStore final : public Store {
 constexpr int kReadAttemptsMax = 1000;
 
 template <class Read>
-auto FilesystemStore::read_consistently(Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>())) {
+auto FilesystemStore::read_consistently(const std::string& run, Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>())) {
+  std::optional<std::string> stamp;
   for (int attempt = 0; attempt < kReadAttemptsMax; ++attempt) {
     PAWL_TRY_ASSIGN(auto snapshot, snapshot_for_reader());
     auto result = read(snapshot);
     if (result || exit_status(result.error().code) != 4) return result;
-    // What looks damaged may be a line that is just being published, saved after the snapshot was taken.
+    // What looks damaged may be a line that is just being published, saved after the snapshot was taken, or a
+    // file that has just been pruned.
     PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, environment_.owner.boot_id));
-    if (now->last_batches() == snapshot->last_batches()) return result;
+    PAWL_TRY_ASSIGN(std::string stamp_now, prune_stamp(run));
+    if (now->last_batches() == snapshot->last_batches() && stamp == stamp_now) return result;
+    stamp = std::move(stamp_now);
   }
   return fail(Code::store_busy, "the store changes faster than it can be read");
 }

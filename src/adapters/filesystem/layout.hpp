@@ -23,6 +23,8 @@ constexpr std::string_view kCatalogueLock = "catalogue.lock";
 // Bytes of a lock file.
 constexpr std::uint64_t kWriterByte = 0;
 constexpr std::uint64_t kPublisherByte = 1;
+constexpr std::uint64_t kBlobByte = 2;    // a blob is about to be referred to, or blobs are removed
+constexpr std::uint64_t kPrunerByte = 3;  // the run is being pruned
 
 inline std::string journal(std::uint64_t number) { return fmt::format("journal/{}", number); }
 inline std::string journal_owner(std::uint64_t number) { return fmt::format("journal/{}/owner", number); }
@@ -39,6 +41,12 @@ inline std::string full(std::string_view id, Sequence base) {
 inline std::string differences(std::string_view id, Sequence base) {
   return fmt::format("runs/{}/checkpoints/checkpoint_{:05}.jsonl", id, base.value);
 }
+/// A checkpoint that pruning kept out of a group that is gone.
+inline std::string kept(std::string_view id, Sequence sequence) {
+  return fmt::format("runs/{}/checkpoints/kept_{:05}.json", id, sequence.value);
+}
+inline std::string pruned(std::string_view id) { return fmt::format("runs/{}/checkpoints/pruned.json", id); }
+inline std::string pruned_callers(std::string_view id) { return fmt::format("runs/{}/checkpoints/pruned_callers.jsonl", id); }
 inline std::string audit_folder(std::string_view id) { return fmt::format("runs/{}/audit", id); }
 inline std::string audit(std::string_view id) { return fmt::format("runs/{}/audit/audit_trail.jsonl", id); }
 inline std::string events_folder(std::string_view id) { return fmt::format("runs/{}/events", id); }
@@ -58,16 +66,20 @@ inline std::string logs(std::string_view id) { return fmt::format("runs/{}/logs"
 
 namespace pawl {
 
-/// The sequence in the name of a whole checkpoint's file; nothing where it is another kind of file.
-[[nodiscard]] inline std::optional<Sequence> base_in_file_name(std::string_view name) {
-  constexpr std::string_view kPrefix = "checkpoint_";
-  constexpr std::string_view kSuffix = ".json";
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
-  name = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
+/// The sequence in a file's name between `prefix` and `suffix`; nothing where it is another kind of file.
+[[nodiscard]] inline std::optional<Sequence> sequence_in_file_name(std::string_view name, std::string_view prefix,
+                                                                   std::string_view suffix) {
+  if (name.size() < prefix.size() + suffix.size() || !name.starts_with(prefix) || !name.ends_with(suffix)) return std::nullopt;
+  name = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
   Sequence sequence;
   const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), sequence.value);
   if (problem != std::errc{} || end != name.data() + name.size() || !sequence) return std::nullopt;
   return sequence;
+}
+
+/// Of a whole checkpoint's file.
+[[nodiscard]] inline std::optional<Sequence> base_in_file_name(std::string_view name) {
+  return sequence_in_file_name(name, "checkpoint_", ".json");
 }
 
 }  // namespace pawl

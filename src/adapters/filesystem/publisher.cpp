@@ -5,6 +5,7 @@
 
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
+#include "adapters/filesystem/pruned_file.hpp"
 
 namespace pawl {
 namespace {
@@ -122,6 +123,8 @@ Result<void> Publisher::write_whole(const std::string& path, std::string_view te
 }
 
 Result<bool> Publisher::publish_checkpoints(std::string_view run, const RunBatch& batch, Publish mode) {
+  if (batch.checkpoints.empty()) return true;
+  PAWL_TRY_ASSIGN(const PrunedList pruned, load_pruned(files_, run, seal_seed(batch.checkpoints.front().run_uuid)));
   std::vector<JournalRecord> lines;
   const auto append_lines = [&]() -> Result<bool> {
     if (lines.empty()) return true;
@@ -131,6 +134,11 @@ Result<bool> Publisher::publish_checkpoints(std::string_view run, const RunBatch
     return done;
   };
   for (const JournalRecord& record : batch.checkpoints) {
+    if (pruned.is_closed(record.sequence)) {
+      // The journal may forget it once the list that says so has a durable name.
+      if (mode == Publish::settled) folders_.insert(layout::checkpoints(run));
+      continue;
+    }
     if (record.flags != RecordFlags::own_file && (lines.empty() || lines.front().number == record.number)) {
       lines.push_back(record);
       continue;

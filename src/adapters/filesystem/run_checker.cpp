@@ -6,6 +6,7 @@
 #include "adapters/filesystem/inbox.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
+#include "adapters/filesystem/pruned_file.hpp"
 
 namespace pawl {
 namespace {
@@ -38,6 +39,8 @@ Result<void> RunChecker::check(Sequence only) {
   if (!usable) return {};
   ++report_.runs;
   PAWL_TRY(check_key());
+  PAWL_TRY_ASSIGN(const bool list_usable, check_pruned());
+  if (!list_usable) return {};
   PAWL_TRY(check_checkpoints(only));
   if (only) return {};
   PAWL_TRY(check_audit());
@@ -102,12 +105,30 @@ Result<void> RunChecker::check_key() {
   return {};
 }
 
+/// Without the list of what was pruned nothing can be said about what is missing.
+Result<bool> RunChecker::check_pruned() {
+  auto list = load_pruned(files_, run_, seed_);
+  if (!list && exit_status(list.error().code) != 4) return std::unexpected(list.error());
+  if (!list) {
+    add(Finding::Severity::damage, list.error().code, layout::pruned(run_), {}, list.error().message);
+    return false;
+  }
+  pruned_ = std::move(*list);
+  if (!pruned_.dropped.empty()) ++report_.files;
+  if (pruned_.callers > 0) ++report_.files;
+  const auto callers = load_pruned_callers(files_, run_, pruned_, seed_);
+  if (callers) return true;
+  if (exit_status(callers.error().code) != 4) return std::unexpected(callers.error());
+  add(Finding::Severity::damage, callers.error().code, layout::pruned_callers(run_), {}, callers.error().message);
+  return true;
+}
+
 Result<void> RunChecker::check_checkpoints(Sequence only) {
-  PAWL_TRY_ASSIGN(const auto bases, list_bases(files_, run_, records_));
+  PAWL_TRY_ASSIGN(const auto bases, list_bases(source()));
   for (std::size_t i = 0; i < bases.size(); ++i) {
     const Sequence end{i + 1 < bases.size() ? bases[i + 1].value - 1 : kHighest};
     if (only && (only < bases[i] || only > end)) continue;
-    PAWL_TRY_ASSIGN(const Chain chain, read_chain(files_, run_, seed_, records_, bases[i], only ? only : end));
+    PAWL_TRY_ASSIGN(const Chain chain, read_chain(source(), seed_, bases[i], only ? only : end));
     state_known_ = false;
     check_chain(chain);
   }
@@ -117,7 +138,7 @@ Result<void> RunChecker::check_checkpoints(Sequence only) {
   if (only || sums_.empty()) return {};
   // Every number from 1 to the highest that anything knows of.
   for (std::uint64_t sequence = 1; sequence < sums_.rbegin()->first; ++sequence) {
-    if (sums_.contains(sequence)) continue;
+    if (sums_.contains(sequence) || pruned_.is_dropped({sequence})) continue;
     add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), Sequence{sequence}, "the checkpoint is missing");
   }
   return {};
@@ -125,7 +146,7 @@ Result<void> RunChecker::check_checkpoints(Sequence only) {
 
 void RunChecker::check_chain(const Chain& chain) {
   report_.files += chain.lines_text ? 2U : 1U;
-  const std::string whole = layout::full(run_, chain.base);
+  const std::string whole = whole_path(source(), chain.base);
   const std::string lines = layout::differences(run_, chain.base);
   for (const ChainLink& link : chain.links) {
     ++report_.checkpoints;
@@ -261,7 +282,7 @@ Result<void> RunChecker::check_audit() {
   if (bad) add(Finding::Severity::damage, Code::chain_broken, std::string(layout::kJournals), {}, *bad);
   if (bad) return {};
   for (const auto& [sequence, sum] : sums_) {
-    if (!audited.contains(sequence)) {
+    if (!audited.contains(sequence) && !pruned_.is_dropped({sequence})) {
       add(Finding::Severity::damage, Code::chain_broken, path, Sequence{sequence}, "the audit trail does not have this checkpoint");
     }
   }
@@ -270,10 +291,15 @@ Result<void> RunChecker::check_audit() {
 
 void RunChecker::check_audited(const AuditEntry& entry) {
   const auto sum = sums_.find(entry.sequence.value);
+  const PrunedList::Sums* const rewritten = pruned_.rewritten(entry.sequence);
+  if (sum == sums_.end() && pruned_.is_dropped(entry.sequence)) return;
   if (sum == sums_.end()) {
     add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), entry.sequence,
         "the audit trail has this checkpoint, and it is missing");
-  } else if (!sum->second.empty() && entry.payload != "sha256:" + sum->second) {
+  } else if (rewritten != nullptr && !sum->second.empty() && sum->second != rewritten->is) {
+    add(Finding::Severity::damage, Code::checksum_mismatch, layout::kept(run_, entry.sequence), entry.sequence,
+        "the checkpoint is not the one that pruning kept");
+  } else if (!sum->second.empty() && entry.payload != "sha256:" + (rewritten != nullptr ? rewritten->was : sum->second)) {
     add(Finding::Severity::damage, Code::checksum_mismatch, layout::checkpoints(run_), entry.sequence,
         "the checkpoint is not the one that the audit trail recorded");
   }
@@ -330,23 +356,32 @@ Result<void> RunChecker::check_strays() {
                                  layout::inbox(run_)};
   for (const std::string& folder : folders) {
     PAWL_TRY_ASSIGN(const auto entries, files_.list(folder));
-    for (const FolderEntry& entry : entries) {
-      const std::string path = join_path(folder, entry.name);
-      if (entry.name.ends_with(".tmp")) add(Finding::Severity::note, Code::store_damaged, path, {}, "left over from an interrupted write");
-      if (folder == layout::blobs(run_) && !entry.name.ends_with(".tmp") && !blobs_.contains(entry.name)) {
-        add(Finding::Severity::note, Code::store_damaged, path, {}, "no checkpoint refers to this blob");
-      }
-      // A file of differences belongs to the whole checkpoint of the same number.
-      if (folder != layout::checkpoints(run_) || !entry.name.ends_with(".jsonl")) continue;
-      const std::string whole = entry.name.substr(0, entry.name.size() - 1);
-      const auto base = base_in_file_name(whole);
-      PAWL_TRY_ASSIGN(const bool exists, files_.exists(join_path(folder, whole)));
-      const bool in_journal = base && records_ != nullptr && records_->checkpoints.contains(base->value);
-      if (base && !exists) {
-        add(in_journal ? Finding::Severity::mendable : Finding::Severity::damage, Code::chain_broken, join_path(folder, whole), *base,
-            "the whole checkpoint is missing");
-      }
-    }
+    for (const FolderEntry& entry : entries) PAWL_TRY(check_stray(folder, entry.name));
+  }
+  return {};
+}
+
+Result<void> RunChecker::check_stray(const std::string& folder, const std::string& name) {
+  const std::string path = join_path(folder, name);
+  if (name.ends_with(".tmp")) {
+    add(Finding::Severity::note, Code::store_damaged, path, {}, "left over from an interrupted write");
+  } else if (folder == layout::blobs(run_) && !blobs_.contains(name)) {
+    add(Finding::Severity::note, Code::store_damaged, path, {}, "no checkpoint refers to this blob");
+  }
+  if (folder != layout::checkpoints(run_)) return {};
+  if (is_void(name, pruned_)) {
+    add(Finding::Severity::note, Code::store_damaged, path, {}, "left over from pruning; the next prune removes it");
+    return {};
+  }
+  if (!name.ends_with(".jsonl")) return {};
+  // A file of differences belongs to the whole checkpoint of the same number.
+  const std::string whole = name.substr(0, name.size() - 1);
+  const auto base = base_in_file_name(whole);
+  PAWL_TRY_ASSIGN(const bool exists, files_.exists(join_path(folder, whole)));
+  const bool in_journal = base && records_ != nullptr && records_->checkpoints.contains(base->value);
+  if (base && !exists) {
+    add(in_journal ? Finding::Severity::mendable : Finding::Severity::damage, Code::chain_broken, join_path(folder, whole), *base,
+        "the whole checkpoint is missing");
   }
   return {};
 }

@@ -20,6 +20,7 @@ class RunChecker {
  private:
   Result<bool> check_run_file();
   Result<void> check_key();
+  Result<bool> check_pruned();
   Result<void> check_checkpoints(Sequence only);
   void check_chain(const Chain& chain);
   void check_copy(const ChainLink& link);
@@ -30,6 +31,8 @@ class RunChecker {
   Result<void> check_events();
   Result<void> check_inbox();
   Result<void> check_strays();
+  Result<void> check_stray(const std::string& folder, const std::string& name);
+  [[nodiscard]] ChainSource source() const { return {files_, run_, records_, pruned_}; }
   void add(Finding::Severity severity, Code code, std::string file, Sequence sequence, std::string what);
 
   FileSystem& files_;
@@ -42,6 +45,7 @@ class RunChecker {
   std::uint32_t seed_ = 0;
   std::optional<RunCodec> codec_;
   bool has_key_ = true;
+  PrunedList pruned_;
   std::map<std::uint64_t, std::string> sums_;  // of every checkpoint that was read
   std::set<std::string> blobs_;                // referred to
   std::string state_;                          // of the checkpoint read last

@@ -5,6 +5,7 @@
 
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
+#include "adapters/filesystem/pruned_file.hpp"
 
 namespace pawl {
 namespace {
@@ -52,8 +53,12 @@ Result<RunInfo> run_info(std::string_view run, const RunRecord& record, const Ch
 RunReader::RunReader(FileSystem& files, KeyRing& keys, std::string run, std::shared_ptr<const JournalSnapshot> snapshot)
     : files_(files), keys_(keys), run_(std::move(run)), snapshot_(std::move(snapshot)), records_(snapshot_->find(run_)) {}
 
-/// A number above the last one was never used. One below it was, and what is missing is damage.
+/// A number above the last one was never used. One below it was: it was pruned, or what is missing is damage.
 Error RunReader::not_found(Sequence sequence) {
+  if (const auto list = pruned(); list && (*list)->is_dropped(sequence)) {
+    return Error{Code::checkpoint_pruned, fmt::format("checkpoint {} of run '{}' was pruned", sequence.value, run_), {},
+                 fmt::format("'pawl show {} --checkpoints' lists those it has", run_), 0};
+  }
   if (const auto last = latest(); last && sequence && sequence <= *last) {
     return Error{Code::chain_broken, fmt::format("checkpoint {} of run '{}' is missing", sequence.value, run_),
                  layout::checkpoints(run_), "run 'pawl fsck' to see what is damaged", 0};
@@ -101,9 +106,18 @@ Result<RunCodec*> RunReader::codec() {
   return &*codec_;
 }
 
+Result<const PrunedList*> RunReader::pruned() {
+  if (!pruned_) {
+    PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
+    PAWL_TRY_ASSIGN(pruned_, load_pruned(files_, run_, run_seed));
+  }
+  return &*pruned_;
+}
+
 Result<std::vector<Sequence>> RunReader::bases() {
   if (bases_) return *bases_;
-  PAWL_TRY_ASSIGN(bases_, list_bases(files_, run_, records_));
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+  PAWL_TRY_ASSIGN(bases_, list_bases({files_, run_, records_, *list}));
   return *bases_;
 }
 
@@ -116,7 +130,8 @@ Result<Sequence> RunReader::base_of(Sequence sequence) {
 
 Result<Chain> RunReader::chain(Sequence base, Sequence up_to) {
   PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
-  return read_chain(files_, run_, run_seed, records_, base, up_to);
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+  return read_chain({files_, run_, records_, *list}, run_seed, base, up_to);
 }
 
 Result<RecordView> RunReader::link(const Chain& links, Sequence sequence) {
@@ -175,7 +190,11 @@ Result<Sequence> RunReader::last_difference(Sequence base) {
 
 Result<Sequence> RunReader::resolve(const Which& which) {
   PAWL_TRY(run_record());
-  if (which.by == Which::By::sequence) return which.sequence;
+  if (which.by == Which::By::sequence) {
+    PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+    if (list->is_dropped(which.sequence)) return fail(not_found(which.sequence));
+    return which.sequence;
+  }
   if (which.by == Which::By::latest) return latest();
   return search(which);
 }
@@ -183,11 +202,14 @@ Result<Sequence> RunReader::resolve(const Which& which) {
 /// The newest that fits. Reads the run's history backwards: linear in it.
 Result<Sequence> RunReader::search(const Which& which) {
   PAWL_TRY_ASSIGN(Sequence up_to, latest());
-  while (up_to) {
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+  while ((up_to = list->last_there(up_to))) {
     PAWL_TRY_ASSIGN(const Sequence base, base_of(up_to));
     PAWL_TRY_ASSIGN(const Chain links, chain(base, up_to));
     if (links.damage) return std::unexpected(*links.damage);
+    PAWL_TRY(link(links, up_to));
     for (auto found = links.links.rbegin(); found != links.links.rend(); ++found) {
+      if (list->is_dropped(found->record.sequence)) continue;
       PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(found->record));
       if (fits(info, which)) return info.sequence;
     }
@@ -195,6 +217,14 @@ Result<Sequence> RunReader::search(const Which& which) {
   }
   return fail(Error{Code::checkpoint_not_found, fmt::format("run '{}' has no checkpoint {}", run_, describe_which(which)), {},
                     fmt::format("'pawl show {} --checkpoints' lists those it has", run_), 0});
+}
+
+Result<CheckpointInfo> RunReader::info_of(const RecordView& record) {
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+  PAWL_TRY_ASSIGN(RunCodec* const coder, codec());
+  PAWL_TRY_ASSIGN(CheckpointInfo info, coder->info(record));
+  if (const PrunedList::Sums* sums = list->rewritten(info.sequence)) info.checksum = "sha256:" + sums->was;
+  return info;
 }
 
 Result<std::string> RunReader::payload_of(const RecordView& record) {
@@ -251,8 +281,7 @@ Result<Restored> RunReader::restore(const Which& which) {
   PAWL_TRY_ASSIGN(const Chain links, chain(base, sequence));
   Restored restored;
   PAWL_TRY_ASSIGN(restored.state, rebuild(links, sequence));
-  PAWL_TRY_ASSIGN(RunCodec* const coder, codec());
-  PAWL_TRY_ASSIGN(restored.info, coder->info(*links.find(sequence)));
+  PAWL_TRY_ASSIGN(restored.info, info_of(*links.find(sequence)));
   return restored;
 }
 
@@ -261,26 +290,26 @@ Result<CheckpointInfo> RunReader::info(const Which& which) {
   PAWL_TRY_ASSIGN(const Sequence base, base_of(sequence));
   PAWL_TRY_ASSIGN(const Chain links, chain(base, sequence));
   PAWL_TRY_ASSIGN(const RecordView record, link(links, sequence));
-  PAWL_TRY_ASSIGN(RunCodec* const coder, codec());
-  return coder->info(record);
+  return info_of(record);
 }
 
 Result<std::vector<CheckpointInfo>> RunReader::list(Sequence after, std::size_t limit) {
   PAWL_TRY_ASSIGN(const Sequence last, latest());
-  PAWL_TRY_ASSIGN(RunCodec* const coder, codec());
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
   std::vector<CheckpointInfo> found;
-  Sequence next = after.next();
+  Sequence next = list->next_there(after.next());
   while (next <= last && found.size() < limit) {
     PAWL_TRY_ASSIGN(const Sequence base, base_of(next));
     PAWL_TRY_ASSIGN(const Chain links, chain(base, last));
     PAWL_TRY(link(links, next));
     for (const ChainLink& entry : links.links) {
-      if (entry.record.sequence < next || found.size() >= limit) continue;
-      PAWL_TRY_ASSIGN(CheckpointInfo info, coder->info(entry.record));
+      if (entry.record.sequence < next || found.size() >= limit || list->is_dropped(entry.record.sequence)) continue;
+      PAWL_TRY_ASSIGN(CheckpointInfo info, info_of(entry.record));
       found.push_back(std::move(info));
       next = entry.record.sequence.next();
     }
     if (links.damage) return std::unexpected(*links.damage);
+    next = list->next_there(next);
   }
   return found;
 }
@@ -377,11 +406,21 @@ Result<void> add_identified(const RecordView& record, RunReader::IdentifiedSaves
 
 Result<RunReader::IdentifiedSaves> RunReader::saves_with_caller_id() {
   PAWL_TRY_ASSIGN(const auto all, bases());
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
   IdentifiedSaves saves;
   for (const Sequence base : all) {
     PAWL_TRY_ASSIGN(const Chain links, chain(base, Sequence{kHighest}));
-    for (const ChainLink& entry : links.links) PAWL_TRY(add_identified(entry.record, saves));
+    for (const ChainLink& entry : links.links) {
+      // What is no longer shown is in the file of pruned ones, with the sum that it was saved with.
+      if (!list->is_dropped(entry.record.sequence)) PAWL_TRY(add_identified(entry.record, saves));
+    }
   }
+  for (auto& [info, fingerprint] : saves) {
+    if (const PrunedList::Sums* sums = list->rewritten(info.sequence)) info.checksum = "sha256:" + sums->was;
+  }
+  PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
+  PAWL_TRY_ASSIGN(auto callers, load_pruned_callers(files_, run_, *list, run_seed));
+  for (PrunedCaller& caller : callers) saves.emplace_back(std::move(caller.info), std::move(caller.fingerprint));
   return saves;
 }
 

@@ -48,19 +48,28 @@ class RunReader {
   /// Nothing where the run has no checkpoint yet.
   Result<std::optional<RunHead>> head();
 
+  // For pruning.
+  Result<const PrunedList*> pruned();
  private:
   Result<std::uint32_t> seed();
   Result<RunCodec*> codec();
   Result<std::vector<Sequence>> bases();
-  Result<Sequence> base_of(Sequence sequence);
+  /// As far as it goes; damage is part of it.
   Result<Chain> chain(Sequence base, Sequence up_to);
+  /// The state of one of the chain's checkpoints, dropped or not.
+  Result<std::string> rebuild(const Chain& links, Sequence sequence);
+  Result<std::uint32_t> seed();
+
+ private:
+  Result<Sequence> base_of(Sequence sequence);
   Result<Sequence> latest();
   Result<Sequence> last_difference(Sequence base);
   Result<Sequence> last_audited();
   Result<Sequence> resolve(const Which& which);
   Result<Sequence> search(const Which& which);
-  Result<std::string> rebuild(const Chain& links, Sequence sequence);
   Result<RecordView> link(const Chain& links, Sequence sequence);
+  /// With the sum that it was saved with.
+  Result<CheckpointInfo> info_of(const RecordView& record);
   Result<std::string> payload_of(const RecordView& record);
   Result<void> audit_head(RunHead& head);
   Result<void> event_head(RunHead& head);
@@ -73,6 +82,7 @@ class RunReader {
   const RunRecords* records_;  // null: nothing in the journals
   std::optional<RunRecord> run_record_;
   std::optional<RunCodec> codec_;
+  std::optional<PrunedList> pruned_;
   std::optional<std::vector<Sequence>> bases_;
 };
 

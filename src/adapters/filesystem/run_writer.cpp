@@ -10,6 +10,9 @@
 namespace pawl {
 namespace {
 
+constexpr std::int64_t kBlobWaitUs = 5'000'000;
+constexpr std::int64_t kBlobStepUs = 200;
+
 /// At least this much, encoded.
 std::uint64_t size_of(const std::vector<Splice>& splices) {
   std::uint64_t size = 2;
@@ -147,7 +150,7 @@ Result<Saved> FilesystemRunWriter::save(const SaveRequest& request) {
   PAWL_TRY_ASSIGN(std::string body, encode_records(request, draft, count));
   Saved saved{draft.info.sequence, draft.info.id, draft.info.checksum, Saved::Outcome::written};
   advance(request, state, draft, std::move(fingerprint));
-  return hand_over(std::move(saved), std::move(body), count, lock);
+  return hand_over(std::move(saved), draft, std::move(body), count, lock);
 }
 
 /// An answer says that the earlier save is durable: it may still be on its way.
@@ -156,7 +159,7 @@ Result<Saved> FilesystemRunWriter::answer(const Saved& saved) {
   return saved;
 }
 
-Result<Saved> FilesystemRunWriter::hand_over(Saved saved, std::string body, std::uint32_t count, Lock& lock) {
+Result<Saved> FilesystemRunWriter::hand_over(Saved saved, const Draft& draft, std::string body, std::uint32_t count, Lock& lock) {
   if (head_.run.durability == Durability::sync) {
     Commit commit;
     commit.body = std::move(body);
@@ -165,13 +168,16 @@ Result<Saved> FilesystemRunWriter::hand_over(Saved saved, std::string body, std:
     // Under the run's mutex, so that saves reach the journal in the order of their numbers.
     store_.committer_->submit(commit);
     lock.unlock();
-    if (auto committed = store_.committer_->wait(commit); !committed) {
-      lock.lock();
+    const auto committed = store_.committer_->wait(commit);
+    if (!committed || draft.has_blob) lock.lock();
+    if (draft.has_blob) release_blobs();
+    if (!committed) {
       if (committed.error().code == Code::outcome_unknown && lock_) store_.keep_lock(std::move(lock_));
       return std::unexpected(committed.error());
     }
     return saved;
   }
+  // Nobody waits until this one is durable: blobs are held until the writer closes.
   auto commit = std::make_unique<Commit>();
   commit->body = std::move(body);
   commit->record_count = count;
@@ -212,6 +218,7 @@ Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const S
   draft.own_file = !exists_ || head_.differences >= options.differences_max || head_.differences_bytes + form.payload.size() > room;
   if (draft.own_file) form = {Payload::state, std::string(state), {}};
   PAWL_TRY(pack_payload(info, state, form));
+  draft.has_blob = form.kind == Payload::state_blob || form.kind == Payload::diff_blob;
   const bool breaks = form.kind == Payload::state && form.how.empty() && !draft.own_file && form.payload.find_first_of("\n\r") != std::string::npos;
   if (breaks) form = {Payload::text, escape_json(state), {}};
   PAWL_TRY_ASSIGN(const std::string metadata,
@@ -235,7 +242,11 @@ Result<void> FilesystemRunWriter::pack_payload(const CheckpointInfo& info, std::
   if (size > store_.options_.inline_bytes_max) {
     PAWL_TRY(codec_.protect_blob(packed, bytes));
     std::string name;
-    PAWL_TRY(store_blob(packed.how.empty() ? bytes : std::string_view(packed.bytes), name));
+    PAWL_TRY(hold_blobs());
+    if (auto stored = store_blob(packed.how.empty() ? bytes : std::string_view(packed.bytes), name); !stored) {
+      release_blobs();
+      return std::unexpected(stored.error());
+    }
     form = {is_diff ? Payload::diff_blob : Payload::state_blob, escape_json(name), std::move(packed.how)};
     return {};
   }
@@ -245,6 +256,23 @@ Result<void> FilesystemRunWriter::pack_payload(const CheckpointInfo& info, std::
   form.payload = fmt::format("\"{}\"", to_base64(packed.bytes));
   form.how = std::move(packed.how);
   return {};
+}
+
+Result<void> FilesystemRunWriter::hold_blobs() {
+  for (std::int64_t waited_us = 0; blobs_on_their_way_ == 0; waited_us += kBlobStepUs) {
+    if (!lock_) break;  // kept until the store is closed, because a save's outcome is unknown
+    PAWL_TRY_ASSIGN(const bool locked, lock_->try_lock(layout::kBlobByte));
+    if (locked) break;
+    if (waited_us >= kBlobWaitUs) return fail(Code::store_busy, "another process is pruning run '{}' and does not finish", run_.text());
+    store_.environment_.clock->sleep_us(kBlobStepUs);
+  }
+  ++blobs_on_their_way_;
+  return {};
+}
+
+void FilesystemRunWriter::release_blobs() {
+  // A failure to unlock keeps the lock until the file is closed: then nothing is removed until then.
+  if (--blobs_on_their_way_ == 0 && lock_) static_cast<void>(lock_->unlock(layout::kBlobByte));
 }
 
 /// Large payloads are files named by their content, so equal ones are stored once. The file and its name

@@ -29,6 +29,7 @@ class FilesystemRunWriter final : public RunWriter {
     CheckpointInfo info;
     std::string text;
     bool own_file = false;
+    bool has_blob = false;
   };
   /// How a checkpoint's payload stands in its record.
   struct Form {
@@ -44,10 +45,13 @@ class FilesystemRunWriter final : public RunWriter {
   Result<Draft> draft_checkpoint(const SaveRequest& request, std::string_view state, std::string_view fingerprint) PAWL_REQUIRES(mutex_);
   Result<void> pack_payload(const CheckpointInfo& info, std::string_view state, Form& form) PAWL_REQUIRES(mutex_);
   Result<void> store_blob(std::string_view payload, std::string& name) PAWL_REQUIRES(mutex_);
+  /// From here on no blob of the run is removed, until the records of all that were counted are durable.
+  Result<void> hold_blobs() PAWL_REQUIRES(mutex_);
+  void release_blobs() PAWL_REQUIRES(mutex_);
   Result<std::string> encode_records(const SaveRequest& request, const Draft& draft, std::uint32_t& count) PAWL_REQUIRES(mutex_);
   void advance(const SaveRequest& request, std::string_view state, const Draft& draft, std::string fingerprint) PAWL_REQUIRES(mutex_);
   Result<Saved> answer(const Saved& saved);
-  Result<Saved> hand_over(Saved saved, std::string body, std::uint32_t count, Lock& lock)
+  Result<Saved> hand_over(Saved saved, const Draft& draft, std::string body, std::uint32_t count, Lock& lock)
       PAWL_REQUIRES(mutex_) PAWL_LETS_GO;
 
   FilesystemStore& store_;
@@ -59,6 +63,7 @@ class FilesystemRunWriter final : public RunWriter {
   bool exists_ PAWL_GUARDED_BY(mutex_) = false;  // has a checkpoint, on its way at least
   bool blob_folder_synced_ PAWL_GUARDED_BY(mutex_) = false;
   bool key_made_ PAWL_GUARDED_BY(mutex_) = false;
+  std::uint64_t blobs_on_their_way_ PAWL_GUARDED_BY(mutex_) = 0;  // saves whose blob no durable record refers to yet
   RunHead head_ PAWL_GUARDED_BY(mutex_);
   RunCodec codec_ PAWL_GUARDED_BY(mutex_);
   std::map<std::string, Earlier> earlier_ PAWL_GUARDED_BY(mutex_);  // by caller's id: what this writer saved or looked up

@@ -16,6 +16,7 @@ struct MemoryCheckpoint {
   CheckpointInfo info;
   std::string state;
   std::uint64_t body_fingerprint = 0;
+  bool pruned = false;  // then only what answers its caller's id is left
 };
 
 struct MemoryRun {
@@ -67,7 +68,13 @@ bool fits(const CheckpointInfo& info, const Which& which) {
 /// The newest that fits.
 Result<const MemoryCheckpoint*> find_checkpoint(const MemoryRun& run, const Which& which) {
   for (auto checkpoint = run.checkpoints.rbegin(); checkpoint != run.checkpoints.rend(); ++checkpoint) {
-    if (fits(checkpoint->info, which)) return &*checkpoint;
+    if (!fits(checkpoint->info, which)) continue;
+    if (!checkpoint->pruned) return &*checkpoint;
+    if (which.by == Which::By::sequence) {
+      return fail(Error{Code::checkpoint_pruned,
+                        fmt::format("checkpoint {} of run '{}' was pruned", which.sequence.value, run.info.id.text()), {},
+                        fmt::format("'pawl show {} --checkpoints' lists those it has", run.info.id.text()), 0});
+    }
   }
   return fail(Code::checkpoint_not_found, "run '{}' has no such checkpoint; its latest is {}", run.info.id.text(),
               run.info.latest.value);
@@ -128,7 +135,7 @@ Saved MemoryWriter::write(const SaveRequest& request, std::string state) {
   for (const NewEvent& event : request.events) {
     run.events.push_back(Event{run.events.size() + 1, info.sequence, info.created, event.type, event.data});
   }
-  run.checkpoints.push_back(MemoryCheckpoint{info, std::move(state), body_fingerprint(request)});
+  run.checkpoints.push_back(MemoryCheckpoint{info, std::move(state), body_fingerprint(request), false});
   return Saved{info.sequence, info.id, info.checksum, Saved::Outcome::written};
 }
 
@@ -177,6 +184,10 @@ RunInfo new_info(const RunId& run, const RunOptions& options, const Environment&
       .fork_of_run = {},
       .fork_of_sequence = {},
   };
+}
+
+std::uint64_t count_there(const MemoryRun& run) {
+  return static_cast<std::uint64_t>(std::ranges::count(run.checkpoints, false, &MemoryCheckpoint::pruned));
 }
 
 /// Those of `all` from `begin` on, at most `limit`.
@@ -240,8 +251,31 @@ Result<std::vector<CheckpointInfo>> MemoryStore::checkpoints(const RunId& run, S
   const std::scoped_lock lock(disk_->mutex);
   PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
   std::vector<CheckpointInfo> all;
-  for (const MemoryCheckpoint& checkpoint : found->checkpoints) all.push_back(checkpoint.info);
-  return page(all, after.value, limit);
+  for (const MemoryCheckpoint& checkpoint : found->checkpoints) {
+    if (!checkpoint.pruned && checkpoint.info.sequence > after) all.push_back(checkpoint.info);
+  }
+  return page(all, 0, limit);
+}
+
+Result<PruneReport> MemoryStore::prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) {
+  const std::scoped_lock lock(disk_->mutex);
+  PAWL_TRY_ASSIGN(MemoryRun* const found, find_run(*disk_, run));
+  std::vector<CheckpointInfo> there;
+  for (const MemoryCheckpoint& checkpoint : found->checkpoints) {
+    if (!checkpoint.pruned) there.push_back(checkpoint.info);
+  }
+  PruneReport report;
+  const std::set<Sequence> dropped = checkpoints_to_drop(there, settings, environment_.clock->now());
+  report.kept = there.size() - dropped.size();
+  for (const Sequence sequence : dropped) {
+    MemoryCheckpoint& checkpoint = found->checkpoints[sequence.value - 1];
+    report.dropped.push_back(sequence);
+    report.freed_bytes += static_cast<std::int64_t>(checkpoint.state.size());
+    if (mode == PruneMode::dry_run) continue;
+    checkpoint.pruned = true;
+    checkpoint.state = std::string();
+  }
+  return report;
 }
 
 Result<std::vector<Event>> MemoryStore::events(const RunId& run, std::uint64_t after_number, std::size_t limit) {
@@ -322,12 +356,12 @@ Result<CheckReport> MemoryStore::check(const CheckScope& scope, Repair /*repair*
   CheckReport report;
   if (!scope.run) {
     report.runs = disk_->runs.size();
-    for (const auto& [id, run] : disk_->runs) report.checkpoints += run.checkpoints.size();
+    for (const auto& [id, run] : disk_->runs) report.checkpoints += count_there(run);
     return report;
   }
   PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, *scope.run));
   report.runs = 1;
-  report.checkpoints = found->checkpoints.size();
+  report.checkpoints = count_there(*found);
   if (scope.sequence) {
     PAWL_TRY(
         find_checkpoint(*found, Which{.by = Which::By::sequence, .sequence = scope.sequence, .label = {}, .uuid = {}}));

@@ -36,6 +36,7 @@ class MemoryStore final : public Store {
   /// Of what it holds; local folders are not part of it.
   Result<RunFootprint> footprint(const RunId& run) override;
   Result<std::uint64_t> shared_bytes() override;
+  Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;
 
   /// Memory is never damaged: this only counts, and knows what is not there.
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override;

@@ -1,0 +1,276 @@
+#include "adapters/filesystem/run_pruner.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "adapters/filesystem/blob_sweeper.hpp"
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/pruned_file.hpp"
+#include "domain/json_text.hpp"
+#include "domain/retention.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::int64_t kLockWaitUs = 5'000'000;
+constexpr std::int64_t kLockStepUs = 1'000;
+// One replacement of the list for so much.
+constexpr std::size_t kBatchGroups = 64;
+constexpr std::int64_t kBatchBytes = 16 << 20;
+
+std::int64_t bytes_of(std::string_view text) { return static_cast<std::int64_t>(text.size()); }
+
+/// The last one up to `sequence` that is not closed; 0: none.
+Sequence last_open(const PrunedList& list, Sequence sequence) {
+  const auto after = list.closed.ranges().upper_bound(sequence.value);
+  if (after == list.closed.ranges().begin()) return sequence;
+  const auto& [first, last] = *std::prev(after);
+  return last < sequence.value ? sequence : Sequence{first - 1};
+}
+
+std::string blob_named_in(const RecordView& record) {
+  if (record.payload_kind != Payload::state_blob && record.payload_kind != Payload::diff_blob) return {};
+  return decode_text_payload(record.payload).value_or("");
+}
+
+}  // namespace
+
+RunPruner::RunPruner(Place place, std::string run, std::shared_ptr<JournalSnapshot> snapshot)
+    : files_(*place.files), place_(std::move(place)), run_(std::move(run)), snapshot_(std::move(snapshot)),
+      reader_(files_, run_, snapshot_) {}
+
+Result<void> RunPruner::lock_byte(File& lock, std::uint64_t byte, const char* what) {
+  for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
+    PAWL_TRY_ASSIGN(const bool locked, lock.try_lock(byte));
+    if (locked) return {};
+    if (waited_us >= kLockWaitUs) {
+      return fail(Error{Code::store_busy, fmt::format("another process is {} run '{}' and does not finish", what, run_), {}, "try again", 0});
+    }
+    place_.environment.clock->sleep_us(kLockStepUs);
+  }
+}
+
+Result<PruneReport> RunPruner::prune(const RetentionSettings& settings, PruneMode mode) {
+  PAWL_TRY(reader_.run_record());
+  if (mode == PruneMode::remove) {
+    PAWL_TRY_ASSIGN(lock_, files_.open(layout::run_lock(run_), OpenMode::create));
+    PAWL_TRY(lock_byte(*lock_, layout::kPrunerByte, "pruning"));
+  }
+  PAWL_TRY_ASSIGN(seed_, reader_.seed());
+  PAWL_TRY_ASSIGN(const PrunedList* const list, reader_.pruned());
+  list_ = *list;
+  next_ = *list;
+  // What an earlier prune that was killed has left. Its list may have no durable name yet.
+  if (mode == PruneMode::remove) PAWL_TRY(sweep());
+  PAWL_TRY(drop(settings));
+  PAWL_TRY(close_groups(mode));
+  if (mode == PruneMode::dry_run) {
+    PAWL_TRY_ASSIGN(const std::int64_t swept, estimate_sweep());
+    report_.freed_bytes += swept;
+  } else if (!report_.dropped.empty() || next_.closed != list_.closed) {
+    PAWL_TRY(switch_lists());
+  }
+  BlobSweeper blobs(files_, run_, seed_, next_);
+  PAWL_TRY_ASSIGN(const std::int64_t of_blobs, mode == PruneMode::dry_run ? blobs.estimate(*snapshot_, kept_blobs_)
+                                                                          : blobs.sweep(*snapshot_, *lock_, place_.fresh));
+  report_.freed_bytes += of_blobs;
+  return std::move(report_);
+}
+
+/// Marks what the settings let go.
+Result<void> RunPruner::drop(const RetentionSettings& settings) {
+  PAWL_TRY_ASSIGN(const auto there, reader_.list({}, std::numeric_limits<std::size_t>::max()));
+  const std::set<Sequence> dropped = checkpoints_to_drop(there, settings, place_.environment.clock->now());
+  report_.dropped.assign(dropped.begin(), dropped.end());
+  report_.kept = there.size() - dropped.size();
+  bool with_callers = false;
+  for (const CheckpointInfo& info : there) with_callers |= !info.caller_id.empty() && dropped.contains(info.sequence);
+  if (with_callers) PAWL_TRY(gather_callers(dropped));
+  for (const Sequence sequence : dropped) {
+    next_.dropped.add(sequence.value);
+    next_.kept.erase(sequence.value);
+  }
+  return {};
+}
+
+Result<void> RunPruner::gather_callers(const std::set<Sequence>& dropped) {
+  PAWL_TRY_ASSIGN(const auto saves, reader_.saves_with_caller_id());
+  for (const auto& [info, fingerprint] : saves) {
+    if (dropped.contains(info.sequence)) callers_.push_back({0, info, fingerprint});
+  }
+  return {};
+}
+
+/// Closes every group but the newest that gives space back.
+Result<void> RunPruner::close_groups(PruneMode mode) {
+  PAWL_TRY_ASSIGN(const auto bases, reader_.bases());
+  std::size_t groups = 0;
+  std::int64_t written_bytes = 0;
+  for (std::size_t i = 0; i + 1 < bases.size(); ++i) {
+    if (list_.is_closed(bases[i])) continue;
+    PAWL_TRY_ASSIGN(const auto group, plan_group(bases[i], last_open(list_, Sequence{bases[i + 1].value - 1})));
+    if (!group) continue;
+    for (const Kept& kept : group->kept) {
+      if (mode == PruneMode::remove) PAWL_TRY(write_kept(kept));
+      next_.kept[kept.sequence.value] = kept.sums;
+      kept_blobs_.insert(kept.blob);
+    }
+    report_.freed_bytes -= group->new_bytes;
+    for (Sequence sequence = group->first; sequence <= group->last; sequence = sequence.next()) next_.closed.add(sequence.value);
+    written_bytes += group->new_bytes;
+    if (++groups < kBatchGroups && written_bytes < kBatchBytes) continue;
+    if (mode == PruneMode::remove) PAWL_TRY(switch_lists());
+    groups = 0;
+    written_bytes = 0;
+  }
+  return {};
+}
+
+/// Nothing: the group stays as it is.
+Result<std::optional<RunPruner::Group>> RunPruner::plan_group(Sequence first, Sequence last) {
+  std::vector<Sequence> kept;
+  for (Sequence sequence = next_.next_there(first); sequence <= last; sequence = next_.next_there(sequence.next())) kept.push_back(sequence);
+  if (kept.size() == last.value - first.value + 1) return std::optional<Group>();
+  PAWL_TRY_ASSIGN(const Chain chain, reader_.chain(first, last));
+  // What is damaged, or missing, is not pruning's to judge.
+  if (chain.damage || chain.links.size() != last.value - first.value + 1) return std::optional<Group>();
+  Group group{.first = first, .last = last, .kept = {}};
+  std::set<std::string> blobs;
+  for (const ChainLink& link : chain.links) {
+    if (std::string name = blob_named_in(link.record); !name.empty()) blobs.insert(std::move(name));
+  }
+  for (const Sequence sequence : kept) {
+    PAWL_TRY_ASSIGN(Kept one, keep(chain, sequence));
+    group.new_bytes += bytes_of(one.text) + bytes_of(one.blob_bytes);
+    blobs.erase(one.blob);
+    group.kept.push_back(std::move(one));
+  }
+  PAWL_TRY_ASSIGN(const std::int64_t whole, size_of(layout::full(run_, first)));
+  PAWL_TRY_ASSIGN(const std::int64_t lines, size_of(layout::differences(run_, first)));
+  group.old_bytes = whole + lines;
+  std::int64_t gained = group.old_bytes;
+  for (const std::string& name : blobs) {
+    PAWL_TRY_ASSIGN(const std::int64_t size, size_of(layout::blob(run_, name)));
+    gained += size;
+  }
+  if (!kept.empty() && group.new_bytes >= gained) return std::optional<Group>();
+  return std::optional(std::move(group));
+}
+
+/// What is whole already stays as it is, byte for byte.
+Result<RunPruner::Kept> RunPruner::keep(const Chain& chain, Sequence sequence) {
+  const RecordView& record = *chain.find(sequence);
+  Kept kept{.sequence = sequence, .sums = {std::string(record.sum), std::string(record.sum)}, .text = std::string(record.text) + "\n",
+            .blob = {}, .blob_bytes = {}};
+  if (record.whole()) {
+    kept.blob = blob_named_in(record);
+    return kept;
+  }
+  PAWL_TRY_ASSIGN(std::string state, reader_.rebuild(chain, sequence));
+  PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(record));
+  PAWL_TRY_ASSIGN(const RunRecord run, reader_.run_record());
+  Payload kind = Payload::state;
+  std::string payload;
+  if (state.size() > place_.options.inline_bytes_max) {
+    kept.blob = to_hex(sha256(run.salt, state));
+    kind = Payload::state_blob;
+    payload = escape_json(kept.blob);
+    kept.blob_bytes = std::move(state);
+  } else {
+    payload = std::move(state);
+  }
+  kept.text = encode_checkpoint({&info, decode_fingerprint(record), kind, payload}, Shape::file, {run.salt, seed_}, kept.sums.is);
+  return kept;
+}
+
+Result<void> RunPruner::write_kept(const Kept& kept) {
+  if (!kept.blob_bytes.empty()) PAWL_TRY(write_blob(kept));
+  const std::string path = layout::kept(run_, kept.sequence);
+  const std::string temporary = path + ".tmp";
+  PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
+  PAWL_TRY(file->write_at(0, kept.text));
+  PAWL_TRY(file->sync(SyncPoint::pruned_kept));
+  PAWL_TRY(files_.rename(temporary, path));
+  new_names_ = true;
+  return {};
+}
+
+/// As a writer does; under a name of its own, because a writer may be at the same one.
+Result<void> RunPruner::write_blob(const Kept& kept) {
+  const std::string path = layout::blob(run_, kept.blob);
+  const std::string temporary = path + ".kept.tmp";
+  PAWL_TRY(files_.make_folder(layout::blobs(run_)));
+  PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
+  PAWL_TRY(file->write_at(0, kept.blob_bytes));
+  PAWL_TRY(file->sync(SyncPoint::blob));
+  PAWL_TRY(files_.rename(temporary, path));
+  PAWL_TRY(files_.sync_folder(layout::blobs(run_), SyncPoint::blob_name));
+  return files_.sync_folder(layout::run(run_), SyncPoint::blob_folder_name);
+}
+
+/// The moment at which everything changes. Publishing must not be in the middle of a file that is given up.
+Result<void> RunPruner::switch_lists() {
+  if (!callers_.empty()) {
+    PAWL_TRY(append_pruned_callers(files_, run_, next_, callers_, seed_));
+    for (const PrunedCaller& caller : callers_) report_.freed_bytes -= bytes_of(encode_pruned_caller(caller, seed_));
+    callers_.clear();
+    new_names_ = true;
+  }
+  next_.at = place_.environment.clock->now();
+  if (new_names_) PAWL_TRY(files_.sync_folder(layout::checkpoints(run_), SyncPoint::pruned_new_names));
+  new_names_ = false;
+  PAWL_TRY_ASSIGN(const std::int64_t before, size_of(layout::pruned(run_)));
+  PAWL_TRY(lock_byte(*lock_, layout::kPublisherByte, "publishing"));
+  const auto replaced = replace_pruned(files_, run_, next_, seed_);
+  PAWL_TRY(lock_->unlock(layout::kPublisherByte));
+  PAWL_TRY(replaced);
+  report_.freed_bytes -= bytes_of(encode_pruned(next_, seed_)) - before;
+  list_ = next_;
+  return sweep();
+}
+
+/// Removes what the list in force has given up. Not synced: a file that comes back does not count, and goes next time.
+Result<void> RunPruner::sweep() {
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::checkpoints(run_)));
+  bool named = false;
+  for (const FolderEntry& entry : entries) {
+    if (!is_void(entry.name, list_)) continue;
+    // Whoever replaced the list may have been killed before its name was durable.
+    if (!named) PAWL_TRY(files_.sync_folder(layout::checkpoints(run_), SyncPoint::pruned_list_name));
+    named = true;
+    const std::string path = join_path(layout::checkpoints(run_), entry.name);
+    PAWL_TRY_ASSIGN(const std::int64_t size, size_of(path));
+    PAWL_TRY(files_.remove(path));
+    report_.freed_bytes += size;
+  }
+  return {};
+}
+
+/// What the sweep would free once the next list were in force.
+Result<std::int64_t> RunPruner::estimate_sweep() {
+  std::int64_t bytes = 0;
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::checkpoints(run_)));
+  for (const FolderEntry& entry : entries) {
+    if (!is_void(entry.name, next_)) continue;
+    PAWL_TRY_ASSIGN(const std::int64_t size, size_of(join_path(layout::checkpoints(run_), entry.name)));
+    bytes += size;
+  }
+  PrunedList list = next_;
+  list.callers += callers_.size();
+  list.at = place_.environment.clock->now();
+  PAWL_TRY_ASSIGN(const std::int64_t before, size_of(layout::pruned(run_)));
+  if (!report_.dropped.empty() || next_.closed != list_.closed) bytes -= bytes_of(encode_pruned(list, seed_)) - before;
+  for (const PrunedCaller& caller : callers_) bytes -= bytes_of(encode_pruned_caller(caller, seed_));
+  return bytes;
+}
+
+/// 0 where it is not there.
+Result<std::int64_t> RunPruner::size_of(const std::string& path) {
+  const auto file = files_.open(path, OpenMode::read);
+  if (!file && file.error().code == Code::input_unreadable) return 0;
+  if (!file) return std::unexpected(file.error());
+  PAWL_TRY_ASSIGN(const std::uint64_t size, (*file)->size());
+  return static_cast<std::int64_t>(size);
+}
+
+}  // namespace pawl

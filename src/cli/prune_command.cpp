@@ -1,0 +1,156 @@
+#include <charconv>
+
+#include "cli/command.hpp"
+#include "cli/json_out.hpp"
+#include "domain/index_ranges.hpp"
+
+namespace pawl::cli {
+namespace {
+
+struct PruneArguments {
+  std::string run;
+  RetentionSettings limits;
+  bool dry_run = false;
+};
+
+struct PrunedRun {
+  std::string run;
+  PruneReport report;
+};
+
+/// `30` or `30d`.
+std::optional<std::uint64_t> parse_days(std::string_view text) {
+  if (text.ends_with('d')) text.remove_suffix(1);
+  std::uint64_t days = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), days);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return days;
+}
+
+std::string ranges_of(const std::vector<Sequence>& sequences) {
+  IndexRanges ranges;
+  for (const Sequence sequence : sequences) ranges.add(sequence.value);
+  return ranges.text();
+}
+
+std::string freed_text(std::int64_t bytes) { return size_text(bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0); }
+
+std::string json_of(const PrunedRun& pruned) {
+  std::vector<std::string> dropped;
+  for (const Sequence sequence : pruned.report.dropped) dropped.push_back(std::to_string(sequence.value));
+  return JsonObject()
+      .text("run", pruned.run)
+      .raw("removed", fmt::format("[{}]", fmt::join(dropped, ",")))
+      .number("kept", pruned.report.kept)
+      .raw("freed_bytes", std::to_string(pruned.report.freed_bytes))
+      .done();
+}
+
+PruneReport sum_of(const std::vector<PrunedRun>& all) {
+  PruneReport sum;
+  for (const PrunedRun& pruned : all) {
+    sum.dropped.insert(sum.dropped.end(), pruned.report.dropped.begin(), pruned.report.dropped.end());
+    sum.kept += pruned.report.kept;
+    sum.freed_bytes += pruned.report.freed_bytes;
+  }
+  return sum;
+}
+
+std::string text_of(const std::vector<PrunedRun>& all, PruneMode mode) {
+  const char* const removed = mode == PruneMode::dry_run ? "would remove" : "removed";
+  const char* const freed = mode == PruneMode::dry_run ? "would free" : "freed";
+  std::string text;
+  for (const PrunedRun& pruned : all) {
+    const PruneReport& report = pruned.report;
+    if (report.dropped.empty() && report.freed_bytes <= 0) continue;
+    text += fmt::format("{}: {} {} of {} checkpoints", printable(pruned.run), removed, report.dropped.size(),
+                        report.dropped.size() + report.kept);
+    if (!report.dropped.empty()) text += fmt::format(" ({})", ranges_of(report.dropped));
+    text += fmt::format(", {} {}\n", freed, freed_text(report.freed_bytes));
+  }
+  const PruneReport sum = sum_of(all);
+  return text + fmt::format("{} {}: {} {} checkpoints, kept {}, {} {}\n", all.size(), all.size() == 1 ? "run" : "runs", removed,
+                            sum.dropped.size(), sum.kept, freed, freed_text(sum.freed_bytes));
+}
+
+std::string document_of(const std::vector<PrunedRun>& all, PruneMode mode) {
+  std::vector<std::string> rows;
+  for (const PrunedRun& pruned : all) rows.push_back(json_of(pruned));
+  const PruneReport sum = sum_of(all);
+  return JsonObject()
+             .boolean("dry_run", mode == PruneMode::dry_run)
+             .raw("runs", json_array(rows))
+             .number("removed", sum.dropped.size())
+             .number("kept", sum.kept)
+             .raw("freed_bytes", std::to_string(sum.freed_bytes))
+             .done() +
+         "\n";
+}
+
+Result<std::vector<RunId>> runs_of(Store& store, const std::string& run) {
+  std::vector<RunId> runs;
+  if (!run.empty()) {
+    PAWL_TRY_ASSIGN(RunId id, RunId::parse(run));
+    runs.push_back(std::move(id));
+    return runs;
+  }
+  PAWL_TRY_ASSIGN(const std::vector<RunInfo> all, store.runs(SIZE_MAX));
+  for (const RunInfo& info : all) runs.push_back(info.id);
+  return runs;
+}
+
+Result<void> prune(const Invocation& invocation, const PruneArguments& arguments) {
+  const RetentionSettings limits =
+      arguments.limits.keeps_everything() ? invocation.context().retention : arguments.limits;
+  if (limits.keeps_everything()) {
+    return fail(Error{Code::usage, "nothing says which checkpoints may go", {},
+                      "give a limit, as in `pawl prune --keep 10 --dry-run`, or set one in .pawl/config.yaml", 0});
+  }
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  PAWL_TRY_ASSIGN(const std::vector<RunId> runs, runs_of(*store, arguments.run));
+  const PruneMode mode = arguments.dry_run ? PruneMode::dry_run : PruneMode::remove;
+  std::vector<PrunedRun> all;
+  std::optional<Error> trouble;
+  for (const RunId& run : runs) {
+    auto report = store->prune(run, limits, mode);
+    // One run that is damaged does not keep the others from being pruned.
+    if (!report && runs.size() > 1) invocation.note(fmt::format("run '{}' is left as it is: {}", run.text(), report.error().message));
+    if (!report && !trouble) trouble = report.error();
+    if (report) all.push_back({run.text(), std::move(*report)});
+  }
+  if (trouble && runs.size() == 1) return fail(*trouble);
+  invocation.print(invocation.json() ? document_of(all, mode) : text_of(all, mode));
+  if (trouble) return fail(*trouble);
+  return {};
+}
+
+}  // namespace
+
+Command add_prune(CLI::App& root) {
+  const auto arguments = std::make_shared<PruneArguments>();
+  CLI::App* app = root.add_subcommand("prune", "Remove old checkpoints, and give their space back");
+  app->group(kCareGroup);
+  app->add_option("RUN", arguments->run, "Only this run; all runs without it")->type_name("");
+  add_number(*app, "--keep", arguments->limits.keep, "Keep the newest N of each run", {.lowest = 1});
+  app->add_option_function<std::string>(
+         "--older-than", [arguments](const std::string& text) { arguments->limits.keep_days = parse_days(text); },
+         "Remove those that are older than so many days: 30 or 30d")
+      ->check([](const std::string& text) {
+        return parse_days(text) ? std::string() : fmt::format("'{}' is not a number of days, as in 30 or 30d", text);
+      })
+      ->type_name("DAYS");
+  add_number(*app, "--keep-per-stage", arguments->limits.keep_per_stage, "Keep the newest N of each stage of a run", {.lowest = 1});
+  app->add_flag("--dry-run", arguments->dry_run, "Only say what would go, and what it would free");
+  app->footer(
+      "A checkpoint goes where any of the limits lets it go. The last one of a run and those with a name stay. Limits\n"
+      "given here replace those of the store's config.yaml. Runs may be saved to meanwhile. What is removed is gone.\n"
+      "\n"
+      "Examples:\n"
+      "  pawl prune --keep 10 --dry-run         what would go, in all runs\n"
+      "  pawl prune nightly --keep 10\n"
+      "  pawl prune --older-than 30d --keep-per-stage 3\n"
+      "  pawl prune                             as config.yaml says");
+  return {app, [arguments](const Invocation& invocation) { return prune(invocation, *arguments); }};
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,128 @@
+#include "codec/pruned_text.hpp"
+
+#include <iterator>
+
+#include "codec/object_members.hpp"
+#include "codec/sealed_text.hpp"
+#include "domain/json_text.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t kFormat = 1;
+constexpr std::size_t kSumDigits = 64;
+
+Error damaged() {
+  return Error{Code::store_damaged, "the list of pruned checkpoints is damaged", {}, "restore the file from a backup", 0};
+}
+
+void add(std::string& out, std::string_view key, std::string_view value) {
+  out += ",\"";
+  out += key;
+  out += "\":";
+  append_json_string(out, value);
+}
+
+std::optional<std::map<std::uint64_t, PrunedList::Sums>> parse_kept(const std::string& text) {
+  const auto rows = nlohmann::json::parse(text, nullptr, false);
+  if (!rows.is_array()) return std::nullopt;
+  std::map<std::uint64_t, PrunedList::Sums> kept;
+  for (const auto& row : rows) {
+    if (!row.is_array() || row.size() != 3 || !row[0].is_number_unsigned() || !row[1].is_string() || !row[2].is_string()) {
+      return std::nullopt;
+    }
+    PrunedList::Sums sums{row[1].get<std::string>(), row[2].get<std::string>()};
+    if (sums.was.size() != kSumDigits || sums.is.size() != kSumDigits) return std::nullopt;
+    kept[row[0].get<std::uint64_t>()] = std::move(sums);
+  }
+  return kept;
+}
+
+std::optional<std::string_view> body_of(std::string_view text, std::uint32_t seed) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  const auto body = unseal(text, seed);
+  if (!body || !body->starts_with('{')) return std::nullopt;
+  return body->substr(1);
+}
+
+}  // namespace
+
+Sequence PrunedList::last_there(Sequence sequence) const {
+  const auto after = dropped.ranges().upper_bound(sequence.value);
+  if (after == dropped.ranges().begin()) return sequence;
+  const auto& [first, last] = *std::prev(after);
+  return last < sequence.value ? sequence : Sequence{first - 1};
+}
+
+std::string encode_pruned(const PrunedList& list, std::uint32_t seed) {
+  std::string out = fmt::format("{{\"pawl\":{}", kFormat);
+  add(out, "at", list.at.text());
+  add(out, "dropped", list.dropped.text());
+  add(out, "closed", list.closed.text());
+  out += ",\"kept\":[";
+  for (const auto& [sequence, sums] : list.kept) {
+    if (!out.ends_with('[')) out += ',';
+    out += fmt::format("[{},\"{}\",\"{}\"]", sequence, sums.was, sums.is);
+  }
+  out += fmt::format("],\"callers\":{}", list.callers);
+  seal(out, seed);
+  out += '\n';
+  return out;
+}
+
+Result<PrunedList> decode_pruned(std::string_view text, std::uint32_t seed) {
+  const auto body = body_of(text, seed);
+  if (!body || !text.ends_with('\n')) return fail(damaged());
+  const auto members = ObjectMembers::parse(*body);
+  if (!members) return fail(damaged());
+  if (members->number("pawl") > kFormat) {
+    return fail(Code::unsupported_version, "the list of pruned checkpoints has format {}, and this program reads up to {}",
+                members->number("pawl"), kFormat);
+  }
+  PrunedList list;
+  const auto at_time = Timestamp::parse(members->text("at"));
+  auto dropped = IndexRanges::parse(members->text("dropped"));
+  auto closed = IndexRanges::parse(members->text("closed"));
+  auto kept = parse_kept(members->raw("kept"));
+  if (!at_time || !dropped || !closed || !kept) return fail(damaged());
+  list.at = *at_time;
+  list.dropped = std::move(*dropped);
+  list.closed = std::move(*closed);
+  list.kept = std::move(*kept);
+  list.callers = members->number("callers");
+  return list;
+}
+
+std::string encode_pruned_caller(const PrunedCaller& caller, std::uint32_t seed) {
+  std::string out = fmt::format("{{\"n\":{},\"seq\":{}", caller.number, caller.info.sequence.value);
+  add(out, "id", caller.info.id.text());
+  add(out, "kind", to_text(caller.info.kind));
+  add(out, "sum", caller.info.checksum);
+  add(out, "caller", caller.info.caller_id);
+  add(out, "caller_sum", caller.fingerprint);
+  seal(out, seed);
+  out += '\n';
+  return out;
+}
+
+Result<PrunedCaller> decode_pruned_caller(std::string_view line, std::uint32_t seed) {
+  const auto bad = [] { return fail(Error{Code::store_damaged, "the caller's id of a pruned save is damaged", {}, "restore the file from a backup", 0}); };
+  const auto body = body_of(line, seed);
+  if (!body) return bad();
+  const auto members = ObjectMembers::parse(*body);
+  if (!members) return bad();
+  PrunedCaller caller;
+  const auto id = Uuid::parse(members->text("id"));
+  const auto kind = parse_kind(members->text("kind"));
+  if (!id || !kind) return bad();
+  caller.number = members->number("n");
+  caller.info.sequence.value = members->number("seq");
+  caller.info.id = *id;
+  caller.info.kind = *kind;
+  caller.info.checksum = members->text("sum");
+  caller.info.caller_id = members->text("caller");
+  caller.fingerprint = members->text("caller_sum");
+  return caller;
+}
+
+}  // namespace pawl
