@@ -103,6 +103,20 @@ inline void must_save(FilesystemStore& store, std::string_view run, SaveRequest 
   ASSERT_TRUE(saved) << describe(saved.error());
 }
 
+/// A run of which most was pruned: hidden, removed, and kept in files of their own.
+inline void save_pruned(FilesystemStore& store) {
+  for (int i = 1; i <= 13; ++i) {
+    SaveRequest request;
+    if (i == 4 || i == 8) request.name = "kept";
+    if (i % 3 == 0) request.caller_id = fmt::format("call-{}", i);
+    must_save(store, "kappa", request, fmt::format(R"({{"n":{},"text":"{}"}})", i, std::string(static_cast<std::size_t>(i % 2 == 0 ? 40 : 310), 'k')));
+  }
+  ASSERT_TRUE(store.settle_all());
+  const auto report = store.prune(id_of("kappa"), {.keep = 2, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove);
+  ASSERT_TRUE(report) << describe(report.error());
+  ASSERT_EQ(report->kept, 4U);
+}
+
 /// Settled: several bases, a text with line breaks, a blob, events, callers' ids and messages.
 inline void save_settled(FilesystemStore& store) {
   SaveRequest plain;
@@ -123,6 +137,7 @@ inline void save_settled(FilesystemStore& store) {
   must_save(store, "beta", named, "[1]");
   must_save(store, "beta", called, "[1,2]");
   must_save(store, "delta", called, "17");
+  save_pruned(store);
   ASSERT_TRUE(store.settle_all());
   ASSERT_TRUE(store.post(id_of("alpha"), R"({"approve":"deploy"})"));
   ASSERT_TRUE(store.post(id_of("alpha"), "[1]"));

@@ -41,17 +41,20 @@ TEST_P(CrashTest, NothingAcknowledgedIsLost) {
     sum.nested += world.counts().nested;
     sum.settles += world.counts().settles;
     sum.posted += world.counts().posted;
+    sum.pruned += world.counts().pruned;
+    sum.repeated += world.counts().repeated;
   }
   std::cout << fmt::format("{} schedules: {} acknowledged saves, {} kills, {} power losses, {} reads beside writers, {} nested "
-                           "actions, {} settles, {} messages\n",
+                           "actions, {} settles, {} messages, {} prunes, {} repeated saves\n",
                            last - first + 1, sum.acknowledged, sum.kills, sum.power_losses, sum.reads, sum.nested, sum.settles,
-                           sum.posted);
+                           sum.posted, sum.pruned, sum.repeated);
   // Each kind of trouble really occurred.
   EXPECT_GT(sum.acknowledged, 0U);
   EXPECT_GT(sum.kills, 0U);
   EXPECT_GT(sum.power_losses, 0U);
   EXPECT_GT(sum.nested, 0U);
   EXPECT_GT(sum.posted, 0U);
+  EXPECT_GT(sum.pruned, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Quarter, CrashTest, ::testing::Range(std::uint64_t{0}, kQuarters));

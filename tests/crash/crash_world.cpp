@@ -148,6 +148,12 @@ void CrashWorld::save(std::size_t index) {
   SaveRequest request;
   request.body = state;
   request.duplicates = Duplicates::write;
+  if (random_.below(8) == 0 && !callers_[run].empty()) return repeat(*writer, run);
+  if (random_.below(4) == 0) request.caller_id = fmt::format("call-{}", random_.next());
+  if (random_.below(6) == 0) {
+    request.name = "kept";
+    named_.insert(state);
+  }
   if (random_.below(4) == 0) request.events.push_back({"note", "{\"k\":1}"});
   // More than a journal segment holds.
   if (random_.below(24) == 0) request.events.push_back({"large", fmt::format("\"{}\"", std::string(8000 + random_.below(3000), 'e'))});
@@ -167,6 +173,71 @@ void CrashWorld::save(std::size_t index) {
   if (slot.promised && *slot.promised != state) broken(fmt::format("{}@{} was used twice", run, expected));
   slot.promised = state;
   last_state_[run] = state;
+  if (!request.caller_id.empty()) callers_[run][request.caller_id] = {saved->sequence.value, state};
+}
+
+/// A save that was acknowledged is answered when it is made again, pruned or not.
+void CrashWorld::repeat(RunWriter& writer, const std::string& run) {
+  auto caller = callers_[run].begin();
+  std::advance(caller, static_cast<std::ptrdiff_t>(random_.below(callers_[run].size())));
+  const auto& [sequence, state] = caller->second;
+  SaveRequest request;
+  request.body = state;
+  request.caller_id = caller->first;
+  const auto saved = writer.save(request);
+  if (!saved) {
+    // What went wrong before is another's to report; only a second checkpoint would be wrong here.
+    if (saved.error().code == Code::caller_id_reused) broken(fmt::format("{}: a repeated save is taken for another", run));
+    return;
+  }
+  ++counts_.repeated;
+  if (saved->outcome != Saved::Outcome::repeated || saved->sequence.value != sequence) {
+    broken(fmt::format("{}@{} was saved with a caller's id, and again as {}", run, sequence, saved->sequence.value));
+  }
+}
+
+std::uint64_t CrashWorld::highest(const std::string& run) {
+  std::uint64_t last = 0;
+  for (const auto& [sequence, slot] : runs_[run]) {
+    if (slot.promised) last = sequence;
+  }
+  return last;
+}
+
+/// Whether a prune that is not finished, or never was, may have taken this one.
+bool CrashWorld::may_go(const std::string& run, std::uint64_t sequence) {
+  const Slot& slot = runs_[run][sequence];
+  if (slot.promised && named_.contains(*slot.promised)) return false;
+  const auto pruning = pruning_.find(run);
+  return slot.may_be_pruned || (pruning != pruning_.end() && sequence + pruning->second <= highest(run));
+}
+
+void CrashWorld::prune(std::size_t index) { prune_run(index, run_name(random_.below(kRuns))); }
+
+void CrashWorld::prune_run(std::size_t index, const std::string& run) {
+  Process* at_work = process(index);
+  if (at_work == nullptr || pruning_.contains(run)) return;
+  RetentionSettings settings;
+  settings.keep = 1 + random_.below(4);
+  const std::uint64_t before = highest(run);
+  pruning_[run] = *settings.keep;
+  const PruneMode mode = random_.below(8) == 0 ? PruneMode::dry_run : PruneMode::remove;
+  const auto report = at_work->store->prune(run_id(run), settings, mode);
+  const bool dead = at_work->files->died() || disk_->power_is_off();
+  if (!report) {
+    const bool no_run = before == 0 && report.error().code == Code::run_not_found;
+    const bool waits = report.error().code == Code::store_busy;
+    if (!dead && !no_run && !waits) broken(fmt::format("{} can't be pruned: {}", run, describe(report.error())));
+    for (auto& [sequence, slot] : runs_[run]) slot.may_be_pruned = may_go(run, sequence);
+    pruning_.erase(run);
+    return;
+  }
+  ++counts_.pruned;
+  for (const Sequence sequence : report->dropped) {
+    if (!may_go(run, sequence.value)) broken(fmt::format("{}@{} was to be kept, and was pruned", run, sequence.value));
+    if (mode == PruneMode::remove) runs_[run][sequence.value].pruned = true;
+  }
+  pruning_.erase(run);
 }
 
 void CrashWorld::post(std::size_t index) {
@@ -223,8 +294,10 @@ void CrashWorld::act(std::size_t index) {
   if (nesting_ && processes_[index] && !processes_[index]->files->died() && index == steps_ % kProcesses) return;
   Process* at_work = process(index);
   if (at_work == nullptr || at_work->files->died()) return;
-  switch (random_.below(15)) {
-    case 14: rekey(index); break;
+  switch (random_.below(18)) {
+    case 14:
+    case 15: prune(index); break;
+    case 17: rekey(index); break;
     case 12: post(index); break;
     case 13: take(index); break;
     case 0: at_work->writers.clear(); break;
@@ -285,6 +358,9 @@ std::optional<std::string> CrashWorld::run() {
   for (std::size_t i = 0; i < kRuns && !violation_; ++i) save(0);
   Process* last = process(0);
   if (last != nullptr && !violation_) {
+    for (std::size_t i = 0; i < kRuns; ++i) {
+      if (random_.coin()) prune_run(0, run_name(i));
+    }
     const auto settled = last->store->settle_all();
     if (!settled) broken(fmt::format("the store can't be settled: {}", describe(settled.error())));
     const auto damage = last->store->check({}, Repair::no);
@@ -334,21 +410,40 @@ void CrashWorld::verify_run(Store& reader, const std::string& run, std::string_v
   if (latest < promised) return broken(fmt::format("{}: {}@{} was promised, the latest is {}", when, run, promised, latest));
   const auto listed = reader.checkpoints(run_id(run), {}, SIZE_MAX);
   if (!listed) return broken(fmt::format("{}: {} can't be listed: {}", when, run, describe(listed.error())));
-  if (listed->size() < latest) return broken(fmt::format("{}: {} has {} of {} checkpoints", when, run, listed->size(), latest));
+  verify_listed(*listed, run, latest, when);
   for (std::uint64_t sequence = 1; sequence <= latest; ++sequence) {
     // Every one at the end and the newest ones on the way: older ones were looked at before.
     if (sequence + 4 < latest && random_.below(8) != 0) continue;
-    Which which;
-    which.by = Which::By::sequence;
-    which.sequence.value = sequence;
-    const auto restored = reader.restore(run_id(run), which);
-    if (!restored) return broken(fmt::format("{}: {}@{}: {}", when, run, sequence, describe(restored.error())));
-    Slot& slot = slots[sequence];
-    if (slot.promised && *slot.promised != restored->state) return broken(fmt::format("{}: {}@{} has changed", when, run, sequence));
-    if (!slot.attempted.contains(restored->state)) return broken(fmt::format("{}: {}@{} was never saved", when, run, sequence));
-    slot.promised = restored->state;  // seen: it stays
+    verify_checkpoint(reader, run, sequence, when);
   }
   verify_inbox(reader, run, when);
+}
+
+void CrashWorld::verify_checkpoint(Store& reader, const std::string& run, std::uint64_t sequence, std::string_view when) {
+  Which which;
+  which.by = Which::By::sequence;
+  which.sequence.value = sequence;
+  const auto restored = reader.restore(run_id(run), which);
+  Slot& slot = runs_[run][sequence];
+  if (!restored && restored.error().code == Code::checkpoint_pruned && (slot.pruned || may_go(run, sequence))) return;
+  if (!restored) return broken(fmt::format("{}: {}@{}: {}", when, run, sequence, describe(restored.error())));
+  if (slot.pruned) return broken(fmt::format("{}: {}@{} was pruned, and is back", when, run, sequence));
+  if (slot.promised && *slot.promised != restored->state) return broken(fmt::format("{}: {}@{} has changed", when, run, sequence));
+  if (!slot.attempted.contains(restored->state)) return broken(fmt::format("{}: {}@{} was never saved", when, run, sequence));
+  slot.promised = restored->state;  // seen: it stays
+}
+
+/// All but those that were pruned, each once.
+void CrashWorld::verify_listed(const std::vector<CheckpointInfo>& listed, const std::string& run, std::uint64_t latest,
+                               std::string_view when) {
+  std::set<std::uint64_t> there;
+  for (const CheckpointInfo& info : listed) there.insert(info.sequence.value);
+  for (std::uint64_t sequence = 1; sequence <= latest; ++sequence) {
+    const Slot& slot = runs_[run][sequence];
+    if (there.contains(sequence) && slot.pruned) return broken(fmt::format("{}: {}@{} was pruned, and is listed", when, run, sequence));
+    if (there.contains(sequence) || slot.pruned || may_go(run, sequence)) continue;
+    return broken(fmt::format("{}: {}@{} is not listed", when, run, sequence));
+  }
 }
 
 /// What was posted is there, whole and in order, and nothing that nobody posted.

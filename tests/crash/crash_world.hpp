@@ -40,6 +40,8 @@ class CrashWorld {
     std::uint64_t settles = 0;
     std::uint64_t posted = 0;
     std::uint64_t rekeyed = 0;
+    std::uint64_t pruned = 0;
+    std::uint64_t repeated = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
@@ -53,6 +55,8 @@ class CrashWorld {
   struct Slot {
     std::optional<std::string> promised;  // acknowledged or seen
     std::set<std::string> attempted;
+    bool pruned = false;         // a prune that returned said so
+    bool may_be_pruned = false;  // by a prune that did not return
   };
   using Slots = std::map<std::uint64_t, Slot>;
   struct Messages {
@@ -70,9 +74,16 @@ class CrashWorld {
   void post(std::size_t index);
   void take(std::size_t index);
   void rekey(std::size_t index);
+  void prune(std::size_t index);
+  void prune_run(std::size_t index, const std::string& run);
+  void repeat(RunWriter& writer, const std::string& run);
+  [[nodiscard]] bool may_go(const std::string& run, std::uint64_t sequence);
+  [[nodiscard]] std::uint64_t highest(const std::string& run);
   void read_beside();
   void verify(std::string_view when);
   void verify_run(Store& reader, const std::string& run, std::string_view when);
+  void verify_checkpoint(Store& reader, const std::string& run, std::uint64_t sequence, std::string_view when);
+  void verify_listed(const std::vector<CheckpointInfo>& listed, const std::string& run, std::uint64_t latest, std::string_view when);
   void verify_inbox(Store& reader, const std::string& run, std::string_view when);
   void verify_side_files();
   void remember_side_files(bool interrupted);
@@ -88,6 +99,9 @@ class CrashWorld {
   std::vector<std::unique_ptr<Process>> processes_;
   std::map<std::string, Slots> runs_;
   std::map<std::string, Messages> messages_;
+  std::set<std::string> named_;                     // states that were saved with a name
+  std::map<std::string, std::uint64_t> pruning_;    // runs that are being pruned, and to how many
+  std::map<std::string, std::map<std::string, std::pair<std::uint64_t, std::string>>> callers_;  // by run and caller's id
   std::map<std::string, std::string> last_state_;
   std::map<std::string, std::optional<std::string>> side_files_;  // none: its writer may have died before the sync
   std::optional<std::string> violation_;

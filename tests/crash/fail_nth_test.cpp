@@ -37,6 +37,14 @@ class Machine {
     attempted_.insert({run, state});
     if (saved) promised_[{run, saved->sequence.value}] = state;
   }
+  /// From here on everything but the latest of this run, and `named`, may be gone.
+  void allow_pruning(const std::string& run, std::uint64_t named) {
+    std::uint64_t latest = 0;
+    for (const auto& [key, state] : promised_) latest = key.first == run ? key.second : latest;
+    for (const auto& [key, state] : promised_) {
+      if (key.first == run && key.second != latest && key.second != named) may_be_pruned_.insert(key);
+    }
+  }
   void acknowledge(const Result<std::string>& posted, const std::string& body) {
     if (posted) messages_[*posted] = body;
   }
@@ -48,6 +56,7 @@ class Machine {
     for (const auto& [key, state] : promised_) {
       Which which{.by = Which::By::sequence, .sequence = {key.second}};
       const auto restored = reader->restore(run_id(key.first), which);
+      if (!restored && restored.error().code == Code::checkpoint_pruned && may_be_pruned_.contains(key)) continue;
       if (!restored) return fmt::format("{}@{} is lost: {}", key.first, key.second, describe(restored.error()));
       if (restored->state != state) return fmt::format("{}@{} has changed", key.first, key.second);
     }
@@ -94,6 +103,7 @@ class Machine {
  private:
   std::map<std::pair<std::string, std::uint64_t>, std::string> promised_;
   std::set<std::pair<std::string, std::string>> attempted_;
+  std::set<std::pair<std::string, std::uint64_t>> may_be_pruned_;
   std::map<std::string, std::string> messages_;  // to the old run
   std::uint64_t pids_ = 10;
 };
@@ -156,6 +166,33 @@ void post_and_take(Machine& machine, SimFileSystem& files) {
   static_cast<void>(store->owner(run_id("old")));
 }
 
+void save_and_prune(Machine& machine, SimFileSystem& files) {
+  const auto store = machine.open(files);
+  if (!store) return;
+  std::uint64_t named = 0;
+  {
+    const auto writer = store->open_run(run_id("old"), {});
+    if (!writer) return;
+    for (int i = 0; i < 26; ++i) {
+      const std::string state = i % 9 == 5 ? big(static_cast<char>('a' + i)) : fmt::format("[\"{}\",{}]", std::string(60, 'x'), i);
+      SaveRequest request;
+      request.body = state;
+      request.duplicates = Duplicates::write;
+      if (i == 8) request.name = "kept";
+      if (i % 4 == 0) request.caller_id = fmt::format("call-{}", i);
+      const auto saved = (*writer)->save(request);
+      machine.acknowledge("old", saved, state);
+      if (saved && i == 8) named = saved->sequence.value;
+    }
+  }
+  static_cast<void>(store->publish_lazily());
+  machine.allow_pruning("old", named);
+  for (const std::uint64_t keep : {5ULL, 1ULL}) {
+    static_cast<void>(store->prune(run_id("old"), {.keep = keep, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
+  }
+  static_cast<void>(store->settle_all());
+}
+
 std::uint64_t fail_each_call(const Scenario& scenario, Fault::What what, bool persistent) {
   std::uint64_t fired = 0;
   for (std::uint64_t nth = 1;; ++nth) {
@@ -201,7 +238,8 @@ std::string name_of(const ::testing::TestParamInfo<FailNth::ParamType>& info) {
 INSTANTIATE_TEST_SUITE_P(
     Call, FailNth,
     ::testing::Combine(::testing::Values(Trouble{"save", save_some}, Trouble{"settle", save_and_settle}, Trouble{"rotate", rotate_often},
-                                         Trouble{"repair", read_and_repair}, Trouble{"post", post_and_take}),
+                                         Trouble{"repair", read_and_repair}, Trouble{"post", post_and_take},
+                                         Trouble{"prune", save_and_prune}),
                        ::testing::Values(Fault::enospc, Fault::eio, Fault::short_write_then_enospc, Fault::sync_fails), ::testing::Bool()),
     name_of);
 
