@@ -28,7 +28,7 @@ void fill(RunWriter& run, std::uint64_t count) {
     const std::string body = body_of(number);
     request.body = body;
     request.duplicates = Duplicates::write;
-    request.stage = number % 2 == 0 ? "a" : "b";
+    request.stage = std::string(1, number % 2 == 0 ? 'a' : 'b');
     request.step = fmt::format("step-{}", number);
     request.caller_id = fmt::format("call-{}", number);
     if (number % 10 == 0) request.name = fmt::format("name-{}", number);

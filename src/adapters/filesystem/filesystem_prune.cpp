@@ -28,10 +28,71 @@ Result<std::string> FilesystemStore::prune_stamp(const std::string& run) {
 }
 
 Result<PruneReport> FilesystemStore::prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) {
+  return prune_until(run, settings, mode, {});
+}
+
+Result<PruneReport> FilesystemStore::prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
+                                                 const std::function<bool()>& stop) {
   return read_consistently(run.text(), [&](auto snapshot) {
-    RunPruner pruner({&files_, environment_, options_, [this] { return snapshot_for_reader(); }}, run.text(), std::move(snapshot));
+    RunPruner pruner({&files_, environment_, options_, [this] { return snapshot_for_reader(); }, stop}, run.text(), std::move(snapshot));
     return pruner.prune(settings, mode);
   });
+}
+
+void FilesystemStore::mark_grown(const std::string& run) {
+  if (options_.retention.keeps_everything()) return;
+  const Lock lock(dirty_mutex_);
+  grown_.insert(run);
+  wake_pruning_.notify_one();
+}
+
+void FilesystemStore::run_pruning() {
+  const auto stop = [this] {
+    const Lock lock(dirty_mutex_);
+    return stopping_;
+  };
+  while (!stop()) {
+    {
+      Lock lock(dirty_mutex_);
+      if (grown_.empty() && !stopping_) wake_pruning_.wait(lock);
+    }
+    prune_grown(stop);
+  }
+}
+
+/// What fails here is tried again when the run has grown further; whoever asks for a prune is told.
+void FilesystemStore::prune_grown(const std::function<bool()>& stop) {
+  std::set<std::string> grown;
+  {
+    const Lock lock(dirty_mutex_);
+    grown.swap(grown_);
+  }
+  for (const std::string& run : grown) {
+    if (stop()) return;
+    if (const auto id = RunId::parse(run)) static_cast<void>(prune_until(*id, options_.retention, PruneMode::remove, stop));
+  }
+}
+
+/// Every run gives up what the settings let go. On a full disk that may fail where something has to be written first;
+/// what another run gives back can help.
+void FilesystemStore::make_room() {
+  const auto entries = files_.list(layout::kRuns);
+  if (!entries) return;
+  for (const FolderEntry& entry : *entries) {
+    if (const auto id = RunId::parse(entry.name)) static_cast<void>(prune(*id, options_.retention, PruneMode::remove));
+  }
+}
+
+Result<void> FilesystemStore::with_room(const std::function<Result<void>()>& write) {
+  const RetryPolicy& policy = options_.disk_full_policy;
+  for (std::uint32_t attempt = 1;; ++attempt) {
+    auto written = write();
+    if (written || written.error().code != Code::disk_full) return written;
+    if (options_.retention.keeps_everything() || !policy.allows_after(attempt)) return written;
+    make_room();
+    const double fraction = static_cast<double>(environment_.random->next() >> 11U) * 0x1.0p-53;
+    environment_.clock->sleep_us(static_cast<std::int64_t>(policy.delay_ms(attempt, fraction)) * 1000);
+  }
 }
 
 }  // namespace pawl

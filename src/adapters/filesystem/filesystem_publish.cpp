@@ -37,6 +37,7 @@ Earlier with_earlier(const JournalSnapshot& snapshot, std::uint64_t own_journal,
 
 void FilesystemStore::start_background() {
   background_ = std::thread([this] { run_background(); });
+  if (!options_.retention.keeps_everything()) pruning_ = std::thread([this] { run_pruning(); });
 }
 
 void FilesystemStore::run_background() {

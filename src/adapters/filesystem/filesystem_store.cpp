@@ -57,22 +57,26 @@ Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(FileSystem& files
 }
 
 FilesystemStore::~FilesystemStore() {
-  if (background_.joinable()) {
-    {
-      const Lock lock(dirty_mutex_);
-      stopping_ = true;
-      wake_publisher_.notify_all();
-    }
-    background_.join();
+  {
+    const Lock lock(dirty_mutex_);
+    stopping_ = true;
+    wake_publisher_.notify_all();
+    wake_pruning_.notify_all();
   }
+  if (pruning_.joinable()) pruning_.join();
+  if (background_.joinable()) background_.join();
   if (!journal_) return;
   // Everything acknowledged is durable already; what fails here is left to whoever opens the store next.
   static_cast<void>(committer_->flush());
   committer_.reset();
-  const Lock lock(publish_mutex_);
-  static_cast<void>(publish_dirty());
-  if (!journal_->full_segments().empty()) static_cast<void>(settle_full(*journal_));
-  if (journal_->wants_next()) static_cast<void>(journal_->ensure_next());
+  {
+    const Lock lock(publish_mutex_);
+    static_cast<void>(publish_dirty());
+    if (!journal_->full_segments().empty()) static_cast<void>(settle_full(*journal_));
+    if (journal_->wants_next()) static_cast<void>(journal_->ensure_next());
+  }
+  const std::int64_t end_us = environment_.clock->monotonic_us() + options_.prune_at_close_us;
+  prune_grown([&] { return environment_.clock->monotonic_us() >= end_us; });
 }
 
 JournalWriter::Place FilesystemStore::place() const { return {&files_, environment_, store_id_, options_}; }
@@ -249,6 +253,10 @@ Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, c
 // ---- The save path --------------------------------------------------------------------------------
 
 Result<void> FilesystemStore::append(std::string_view body, std::uint32_t record_count) {
+  return with_room([&] { return append_once(body, record_count); });
+}
+
+Result<void> FilesystemStore::append_once(std::string_view body, std::uint32_t record_count) {
   auto appended = journal_->append(body, record_count);
   if (!appended && appended.error().code == Code::store_busy) {
     PAWL_TRY(wait_for_room());

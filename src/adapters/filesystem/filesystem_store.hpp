@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -80,6 +81,7 @@ class FilesystemStore final : public Store {
   Result<std::shared_ptr<JournalSnapshot>> snapshot_for_writer(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<std::optional<RunHead>> load_head(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<void> append(std::string_view body, std::uint32_t record_count);
+  Result<void> append_once(std::string_view body, std::uint32_t record_count);
   Result<void> wait_for_room();
   [[nodiscard]] JournalWriter::Place place() const PAWL_REQUIRES(open_mutex_);
 
@@ -90,6 +92,15 @@ class FilesystemStore final : public Store {
   Result<void> settle_everything(JournalWriter& journal) PAWL_REQUIRES(publish_mutex_);
   Result<void> publish_dirty() PAWL_REQUIRES(publish_mutex_);
   void mark_dirty(const std::string& run);
+  // Pruning.
+  /// A new group of its checkpoints has begun, so the one before it can be closed.
+  void mark_grown(const std::string& run);
+  void run_pruning();
+  void prune_grown(const std::function<bool()>& stop);
+  Result<PruneReport> prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode, const std::function<bool()>& stop);
+  /// Calls `write` again, after pruning, while it finds the disk full.
+  Result<void> with_room(const std::function<Result<void>()>& write);
+  void make_room();
   /// Keeps a run's lock until the store is closed: its last save's outcome is unknown, and nobody may go on
   /// with the run before the journal was taken over.
   void keep_lock(std::unique_ptr<File> lock);
@@ -157,9 +168,12 @@ class FilesystemStore final : public Store {
   std::vector<std::unique_ptr<File>> kept_locks_ PAWL_GUARDED_BY(dirty_mutex_);
   bool stopping_ PAWL_GUARDED_BY(dirty_mutex_) = false;
   bool wanted_ PAWL_GUARDED_BY(dirty_mutex_) = false;
+  std::set<std::string> grown_ PAWL_GUARDED_BY(dirty_mutex_);  // runs to be pruned
   Condition wake_publisher_;
+  Condition wake_pruning_;
   Condition room_;
   std::thread background_;
+  std::thread pruning_;
 };
 
 constexpr int kReadAttemptsMax = 1000;

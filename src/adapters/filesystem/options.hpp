@@ -8,6 +8,8 @@
 
 #include "codec/packing.hpp"
 #include "codec/store_keys.hpp"
+#include "domain/retention.hpp"
+#include "domain/retry_policy.hpp"
 
 namespace pawl {
 
@@ -39,6 +41,9 @@ struct FilesystemOptions {
   /// Finds the outer key of an encrypted store: a file, the environment, a passphrase. Called when it is needed.
   std::function<Result<SecretKey>(const Uuid& store, const StoreKeyInfo& info)> find_key = {};
   std::optional<NewStoreKey> new_key = {};  // of a store that is made by its first save; nothing: it is not encrypted
+  RetentionSettings retention = {};  // runs are pruned in the background when they grow, and when the disk is full
+  RetryPolicy disk_full_policy = {};  // of a save that finds the disk full, where there is something to prune
+  std::int64_t prune_at_close_us = 200'000;  // without a background: so long at most
   std::int64_t backlog_wait_us = 30'000'000;  // a save waits this long for the publisher before it fails
 };
 

@@ -108,6 +108,7 @@ Result<void> RunPruner::close_groups(PruneMode mode) {
   std::int64_t written_bytes = 0;
   for (std::size_t i = 0; i + 1 < bases.size(); ++i) {
     if (list_.is_closed(bases[i])) continue;
+    if (place_.stop && place_.stop()) break;
     PAWL_TRY_ASSIGN(const auto group, plan_group(bases[i], last_open(list_, Sequence{bases[i + 1].value - 1})));
     if (!group) continue;
     for (const Kept& kept : group->kept) {

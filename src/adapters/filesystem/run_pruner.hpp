@@ -29,6 +29,7 @@ class RunPruner {
     Environment environment;
     FilesystemOptions options;
     TakeSnapshot fresh;  // all that is durable now, tails of the dead included
+    std::function<bool()> stop;  // asked before each group: true leaves the rest to the next prune
   };
   RunPruner(Place place, std::string run, std::shared_ptr<JournalSnapshot> snapshot);
 

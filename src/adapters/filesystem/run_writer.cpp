@@ -147,10 +147,14 @@ Result<Saved> FilesystemRunWriter::save(const SaveRequest& request) {
   const std::string_view state = state_to_write(request, std::get<WriteState>(decision));
   PAWL_TRY_ASSIGN(const Draft draft, draft_checkpoint(request, state, fingerprint));
   std::uint32_t count = 0;
-  PAWL_TRY_ASSIGN(std::string body, encode_records(request, draft, count));
+  auto body = encode_records(request, draft, count);
+  if (!body) {
+    if (draft.has_blob) release_blobs();
+    return std::unexpected(body.error());
+  }
   Saved saved{draft.info.sequence, draft.info.id, draft.info.checksum, Saved::Outcome::written};
   advance(request, state, draft, std::move(fingerprint));
-  return hand_over(std::move(saved), draft, std::move(body), count, lock);
+  return hand_over(std::move(saved), draft, std::move(*body), count, lock);
 }
 
 /// An answer says that the earlier save is durable: it may still be on its way.
@@ -217,13 +221,13 @@ Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const S
   }
   draft.own_file = !exists_ || head_.differences >= options.differences_max || head_.differences_bytes + form.payload.size() > room;
   if (draft.own_file) form = {Payload::state, std::string(state), {}};
+  PAWL_TRY_ASSIGN(const std::string metadata,
+                  codec_.stored_metadata(info.metadata, {RecordPlace::Kind::metadata, info.sequence.value, info.parent.value, {}},
+                                         make_nonce(*store_.environment_.random)));
   PAWL_TRY(pack_payload(info, state, form));
   draft.has_blob = form.kind == Payload::state_blob || form.kind == Payload::diff_blob;
   const bool breaks = form.kind == Payload::state && form.how.empty() && !draft.own_file && form.payload.find_first_of("\n\r") != std::string::npos;
   if (breaks) form = {Payload::text, escape_json(state), {}};
-  PAWL_TRY_ASSIGN(const std::string metadata,
-                  codec_.stored_metadata(info.metadata, {RecordPlace::Kind::metadata, info.sequence.value, info.parent.value, {}},
-                                         make_nonce(*store_.environment_.random)));
   std::string sum;
   draft.text = encode_checkpoint({&info, fingerprint, form.kind, form.payload, form.how, metadata},
                                  draft.own_file ? Shape::file : Shape::line, {head_.run.salt, seal_seed(head_.run.uuid)}, sum);
@@ -242,11 +246,13 @@ Result<void> FilesystemRunWriter::pack_payload(const CheckpointInfo& info, std::
   if (size > store_.options_.inline_bytes_max) {
     PAWL_TRY(codec_.protect_blob(packed, bytes));
     std::string name;
-    PAWL_TRY(hold_blobs());
-    if (auto stored = store_blob(packed.how.empty() ? bytes : std::string_view(packed.bytes), name); !stored) {
-      release_blobs();
-      return std::unexpected(stored.error());
-    }
+    const std::string_view stored_bytes = packed.how.empty() ? bytes : std::string_view(packed.bytes);
+    PAWL_TRY(store_.with_room([&]() PAWL_REQUIRES(mutex_) -> Result<void> {
+      PAWL_TRY(hold_blobs());
+      auto stored = store_blob(stored_bytes, name);
+      if (!stored) release_blobs();
+      return stored;
+    }));
     form = {is_diff ? Payload::diff_blob : Payload::state_blob, escape_json(name), std::move(packed.how)};
     return {};
   }
@@ -350,6 +356,7 @@ Result<std::string> FilesystemRunWriter::encode_records(const SaveRequest& reque
 void FilesystemRunWriter::advance(const SaveRequest& request, std::string_view state, const Draft& draft, std::string fingerprint) {
   head_.event_number += request.events.size();
   if (draft.own_file) {
+    if (exists_) store_.mark_grown(run_.text());
     head_.base = draft.info.sequence;
     head_.differences = 0;
     head_.differences_bytes = 0;
