@@ -17,7 +17,8 @@ constexpr Entry kEntries[] = {
     {"bursts", measure_bursts},     {"sustained", measure_sustained},
     {"threads", measure_threads},   {"small-change", measure_small_change},
     {"growth", measure_growth},     {"many-runs", measure_many_runs},
-    {"one-shot", measure_one_shot}, {"cpu", measure_cpu}, {"codecs", measure_codecs},
+    {"one-shot", measure_one_shot}, {"prune", measure_prune},
+    {"codecs", measure_codecs},     {"cpu", measure_cpu},
 };
 
 std::string names() {

@@ -39,7 +39,8 @@ class SharedPawl final : public SharedWriter {
 
 }  // namespace
 
-PawlStore::PawlStore(const Folder& folder, Background background) : PawlStore(folder, FilesystemOptions{.background = background}) {}
+PawlStore::PawlStore(const Folder& folder, Background background, const RetentionSettings& retention)
+    : PawlStore(folder, FilesystemOptions{.background = background, .retention = retention}) {}
 
 PawlStore::PawlStore(const Folder& folder, FilesystemOptions options) {
   must(make_root(folder.string()));

@@ -6,7 +6,7 @@
 namespace pawl {
 
 Result<RunRecord> FilesystemStore::record_of(const RunId& run) {
-  return read_consistently([&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).run_record(); });
+  return read_consistently(run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).run_record(); });
 }
 
 Result<std::string> FilesystemStore::post(const RunId& run, std::string_view body) {

@@ -50,8 +50,6 @@ class RunReader {
 
   // For pruning.
   Result<const PrunedList*> pruned();
- private:
-  Result<std::uint32_t> seed();
   Result<RunCodec*> codec();
   Result<std::vector<Sequence>> bases();
   /// As far as it goes; damage is part of it.
