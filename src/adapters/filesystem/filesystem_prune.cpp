@@ -34,7 +34,7 @@ Result<PruneReport> FilesystemStore::prune(const RunId& run, const RetentionSett
 Result<PruneReport> FilesystemStore::prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
                                                  const std::function<bool()>& stop) {
   return read_consistently(run.text(), [&](auto snapshot) {
-    RunPruner pruner({&files_, environment_, options_, [this] { return snapshot_for_reader(); }, stop}, run.text(), std::move(snapshot));
+    RunPruner pruner({&files_, &keys_, environment_, options_, [this] { return snapshot_for_reader(); }, stop}, run.text(), std::move(snapshot));
     return pruner.prune(settings, mode);
   });
 }

@@ -6,6 +6,7 @@
 #include "adapters/filesystem/blob_sweeper.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
+#include "codec/base64.hpp"
 #include "domain/json_text.hpp"
 #include "domain/retention.hpp"
 
@@ -37,7 +38,7 @@ std::string blob_named_in(const RecordView& record) {
 
 RunPruner::RunPruner(Place place, std::string run, std::shared_ptr<JournalSnapshot> snapshot)
     : files_(*place.files), place_(std::move(place)), run_(std::move(run)), snapshot_(std::move(snapshot)),
-      reader_(files_, run_, snapshot_) {}
+      reader_(files_, *place_.keys, run_, snapshot_) {}
 
 Result<void> RunPruner::lock_byte(File& lock, std::uint64_t byte, const char* what) {
   for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
@@ -170,17 +171,23 @@ Result<RunPruner::Kept> RunPruner::keep(const Chain& chain, Sequence sequence) {
   PAWL_TRY_ASSIGN(std::string state, reader_.rebuild(chain, sequence));
   PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(record));
   PAWL_TRY_ASSIGN(const RunRecord run, reader_.run_record());
+  PAWL_TRY_ASSIGN(RunCodec* const codec, reader_.codec());
+  Packed packed = codec->packed(state, Content::state);
   Payload kind = Payload::state;
   std::string payload;
-  if (state.size() > place_.options.inline_bytes_max) {
-    kept.blob = to_hex(sha256(run.salt, state));
+  if ((packed.how.empty() ? state.size() : packed.bytes.size()) > place_.options.inline_bytes_max) {
+    PAWL_TRY(codec->protect_blob(packed, state));
+    kept.blob_bytes = packed.how.empty() ? std::move(state) : std::move(packed.bytes);
+    kept.blob = to_hex(sha256(run.salt, kept.blob_bytes));
     kind = Payload::state_blob;
     payload = escape_json(kept.blob);
-    kept.blob_bytes = std::move(state);
   } else {
-    payload = std::move(state);
+    const RecordPlace place{RecordPlace::Kind::checkpoint, record.sequence.value, record.parent.value, {}};
+    PAWL_TRY(codec->protect(packed, state, place, make_nonce(*place_.environment.random)));
+    payload = packed.how.empty() ? std::move(state) : fmt::format("\"{}\"", to_base64(packed.bytes));
   }
-  kept.text = encode_checkpoint({&info, decode_fingerprint(record), kind, payload}, Shape::file, {run.salt, seed_}, kept.sums.is);
+  kept.text = encode_checkpoint({&info, decode_fingerprint(record), kind, payload, packed.how, info.metadata}, Shape::file,
+                                {run.salt, seed_}, kept.sums.is);
   return kept;
 }
 
@@ -188,6 +195,7 @@ Result<void> RunPruner::write_kept(const Kept& kept) {
   if (!kept.blob_bytes.empty()) PAWL_TRY(write_blob(kept));
   const std::string path = layout::kept(run_, kept.sequence);
   const std::string temporary = path + ".tmp";
+  PAWL_TRY(files_.remove(temporary));  // it may be another name of a file that was renamed before power loss
   PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
   PAWL_TRY(file->write_at(0, kept.text));
   PAWL_TRY(file->sync(SyncPoint::pruned_kept));
@@ -201,6 +209,7 @@ Result<void> RunPruner::write_blob(const Kept& kept) {
   const std::string path = layout::blob(run_, kept.blob);
   const std::string temporary = path + ".kept.tmp";
   PAWL_TRY(files_.make_folder(layout::blobs(run_)));
+  PAWL_TRY(files_.remove(temporary));  // it may be another name of a file that was renamed before power loss
   PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
   PAWL_TRY(file->write_at(0, kept.blob_bytes));
   PAWL_TRY(file->sync(SyncPoint::blob));

@@ -26,6 +26,7 @@ class RunPruner {
   using TakeSnapshot = std::function<Result<std::shared_ptr<JournalSnapshot>>()>;
   struct Place {
     FileSystem* files = nullptr;
+    KeyRing* keys = nullptr;
     Environment environment;
     FilesystemOptions options;
     TakeSnapshot fresh;  // all that is durable now, tails of the dead included
