@@ -57,6 +57,7 @@ Result<PrunedList> load_pruned(FileSystem& files, std::string_view run, std::uin
 Result<void> replace_pruned(FileSystem& files, std::string_view run, const PrunedList& list, std::uint32_t seed) {
   const std::string path = layout::pruned(run);
   const std::string temporary = path + ".tmp";
+  PAWL_TRY(files.remove(temporary));  // it may be another name of a file that was renamed before power loss
   {
     PAWL_TRY_ASSIGN(const auto file, files.open(temporary, OpenMode::create_empty));
     PAWL_TRY(file->write_at(0, encode_pruned(list, seed)));
