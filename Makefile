@@ -98,7 +98,7 @@ format: ## Lay the C++ out as .clang-format says
 
 install: build ## Put pawl, its manual, completions and library under PREFIX (/usr/local)
 	@$(call compile,release,,--target pawl_library)
-	$(quietly) build/install.log "installing" cmake --install build/release --prefix "$(DESTDIR)$(PREFIX)"
+	$(quietly) build/install.log "installing" env DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 	printf '  %s\n' "$(DESTDIR)$(PREFIX)/bin/pawl"
 
 package: build ## Make build/pawl_VERSION_ARCH.deb, and libpawl-dev
