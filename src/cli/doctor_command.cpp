@@ -109,7 +109,7 @@ class Visit {
     const Result<std::vector<RunInfo>> runs = store_->runs(kRunsLookedAt);
     if (!runs) return broken("store", runs.error());
     runs_ = *runs;
-    fine("store", fmt::format("{}{}, {}{} runs", invocation_.store_uri(), format_text(), runs_.size(), runs_.size() == kRunsLookedAt ? " or more" : ""));
+    fine("store", fmt::format("{}{}, {}{} run{}", invocation_.store_uri(), format_text(), runs_.size(), runs_.size() == kRunsLookedAt ? " or more" : "", runs_.size() == 1 ? "" : "s"));
   }
 
   [[nodiscard]] std::string format_text() const {

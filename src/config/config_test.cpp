@@ -127,7 +127,7 @@ TEST(Config, WrongValuesAreErrorsWithTheirPlace) {
       {"recovery:\n\tauto: true\n", "config.yaml:2:1"},
       {"recovery: { auto: true, auto: false }", "config.yaml:1:25"},
       {"recovery: { auto: true }\n---\nrecovery: { auto: false }\n", "config.yaml:2:1"},
-      {"recovery: !!python/object { auto: true }", "config.yaml:1:"},
+      {"recovery: !thing { auto: true }", "config.yaml:1:"},
   };
   for (const auto& [text, place] : wrong) {
     const Error error = fault(text);
