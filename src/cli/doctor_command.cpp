@@ -167,7 +167,7 @@ class Visit {
     if (!times) return broken("sync", times.error());
     std::ranges::sort(*times);
     const std::int64_t median_us = times->at(times->size() / 2);
-    const std::string text = fmt::format("{:.2f} ms for half of {} syncs, {:.2f} ms for the slowest", static_cast<double>(median_us) / 1000, times->size(),
+    const std::string text = fmt::format("{:.2f} ms (the median of {}; the slowest took {:.2f} ms)", static_cast<double>(median_us) / 1000, times->size(),
                                          static_cast<double>(times->back()) / 1000);
     if (median_us > kSlowSync_us) return warn("sync", text, "each save waits that long: a faster disk helps, and so does performance.async_writes for what may be lost");
     fine("sync", text);

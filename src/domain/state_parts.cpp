@@ -24,16 +24,22 @@ void each_part(std::string_view json, Use use) {
   }
 }
 
-bool larger(const StatePart& a, const StatePart& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name; }
+struct PlacedPart {
+  StatePart part;
+  std::uint64_t place = 0;  // in the order of the text, which settles ties
+};
+
+bool larger(const PlacedPart& a, const PlacedPart& b) {
+  return a.part.bytes != b.part.bytes ? a.part.bytes > b.part.bytes : a.place < b.place;
+}
 
 }  // namespace
 
 std::vector<StatePart> largest_parts(std::string_view json, std::size_t limit) {
-  std::vector<StatePart> largest;  // a heap whose front is the smallest of them
+  std::vector<PlacedPart> largest;  // a heap whose front is the smallest of them
+  std::uint64_t place = 0;
   each_part(json, [&](std::string name, std::string_view value) {
-    StatePart part{std::move(name), value.size()};
-    if (largest.size() >= limit && (largest.empty() || !larger(part, largest.front()))) return true;
-    largest.push_back(std::move(part));
+    largest.push_back({{std::move(name), value.size()}, place++});
     std::ranges::push_heap(largest, larger);
     if (largest.size() > limit) {
       std::ranges::pop_heap(largest, larger);
@@ -42,7 +48,9 @@ std::vector<StatePart> largest_parts(std::string_view json, std::size_t limit) {
     return true;
   });
   std::ranges::sort(largest, larger);
-  return largest;
+  std::vector<StatePart> parts;
+  for (PlacedPart& placed : largest) parts.push_back(std::move(placed.part));
+  return parts;
 }
 
 std::string_view part_value(std::string_view json, std::string_view name) {

@@ -13,6 +13,10 @@ TEST(StateParts, AreTheLargestFirst) {
 
 TEST(StateParts, OfArraysAreElements) { EXPECT_EQ(largest_parts("[1, 333, 22]", 2), (Parts{{"1", 3}, {"2", 2}})); }
 
+TEST(StateParts, OfEqualSizeKeepTheirOrder) {
+  EXPECT_EQ(largest_parts("[1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2]", 3), (Parts{{"0", 1}, {"1", 1}, {"2", 1}}));
+}
+
 TEST(StateParts, OfOtherValuesAreNone) {
   for (const char* json : {"1", "\"{}\"", "null", "{}", "[]"}) EXPECT_TRUE(largest_parts(json, 5).empty()) << json;
   EXPECT_TRUE(largest_parts(R"({"a": 1})", 0).empty());
