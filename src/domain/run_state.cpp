@@ -119,6 +119,7 @@ Json StepRecord::to_json() const {
   put(out, "due", due);
   put(out, "binding", binding);
   if (!partial.is_null()) out["partial"] = partial;
+  put(out, "decisions", decisions);
   put(out, "iteration", iteration);
   if (map) out["map"] = map_json(*map);
   put(out, "child", child_run);
@@ -151,6 +152,7 @@ Result<StepRecord> StepRecord::from_json(const Json& value) {
   record.due = time_at(value, "due");
   record.binding = text_at(value, "binding");
   record.partial = value_at(value, "partial");
+  record.decisions = static_cast<std::uint32_t>(number_at(value, "decisions"));
   record.iteration = static_cast<std::uint32_t>(number_at(value, "iteration"));
   if (const auto found = value.find("map"); found != value.end()) {
     PAWL_TRY_ASSIGN(record.map, map_from(*found));

@@ -80,6 +80,7 @@ struct StepRecord {
   Timestamp due;           // a sleep's or wait's end
   std::string binding;     // of a gate: what a decision must be bound to
   Json partial;            // what an unfinished attempt reported for the next one
+  std::uint32_t decisions = 0;  // of an attempt whose end is not recorded yet: those that were saved by themselves
   std::uint32_t iteration = 0;  // of a loop, from 1
   std::optional<MapProgress> map;
   std::string child_run;

@@ -246,8 +246,9 @@ bool Execution::save_decision_alone(Node& node, Outcome& outcome) {
   if (services_.settings.performance.batch_decisions || decisions.empty() || memory_only_ || finishing_) return false;
   tell("decision", &node, decisions.front());
   decisions.erase(decisions.begin());
+  ++node.record.decisions;  // a crash before the attempt's end is recorded must not tell it again
+  touch(node);
   force_save_ = true;
-  ++change_;
   when_durable([this, alive = alive_, &node, rest = std::make_shared<Outcome>(std::move(outcome))] {
     if (*alive) attempt_ended(node, std::move(*rest));
   });
@@ -262,6 +263,7 @@ void Execution::attempt_ended(Node& node, Outcome outcome) {
   node.record.duration_ms += took_ms;
   const std::string result_file = outcome.reported ? file_stem(node) + ".result" : "";
   use_report(node, outcome.report);
+  node.record.decisions = 0;
   const bool stopped = hold_ == Hold::interrupt || hold_ == Hold::cancel;
   if (!outcome.ok && (stopped || finishing_)) {
     // Interrupted, not failed: it does not count as an attempt.
@@ -395,7 +397,9 @@ void Execution::harvest(Node& node) {
   if (node.record.starts == 0 || !services_.files.exists(path)) return;
   const Result<std::string> text = services_.files.read(path, kResultBytesMax);
   if (!text) return;
-  const StepReport report = parse_report(*text, LastLine::may_be_cut);
+  StepReport report = parse_report(*text, LastLine::may_be_cut);
+  const auto saved = std::min<std::ptrdiff_t>(std::exchange(node.record.decisions, 0), std::ssize(report.decisions));
+  report.decisions.erase(report.decisions.begin(), report.decisions.begin() + saved);
   use_report(node, report);
   if (report.progress) node.record.partial = *report.progress;
   touch(node);

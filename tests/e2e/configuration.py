@@ -156,6 +156,31 @@ def decisions_are_saved_one_by_one_where_asked(case):
     equal(len({event["seq"] for event in events}), 3)
 
 
+def a_decision_that_was_saved_alone_is_not_told_again_after_a_crash(case):
+    case.write("workflow.yaml", """\
+        steps:
+        - id: a
+          run: |
+            i=0
+            while [ $i -lt 400 ]; do i=$((i + 1)); echo "{\\"decision\\": {\\"n\\": $i, \\"by\\": $PAWL_ATTEMPT}}"; done > $PAWL_RESULT
+            echo $PAWL_ATTEMPT >> log
+        """)
+    case.env["PAWL_PERFORMANCE_BATCH_DECISIONS"] = "false"
+    process = case.start("run", "--run-id", "r")
+
+    def told():
+        listed = case.pawl("show", "r", "--json")
+        return listed.returncode == 0 and json.loads(listed.stdout).get("latest", 0) > 10
+
+    wait_for(told, "some decisions")
+    process.kill()
+    process.wait()
+    case.pawl("resume", "r", status=0)
+    pairs = [(event["data"]["n"], event["data"]["by"]) for event in case.events("decision")]
+    equal(len(pairs), len(set(pairs)))
+    equal({n for n, _ in pairs}, set(range(1, 401)))
+
+
 def an_automatic_recovery_has_a_time_limit(case):
     case.write("crash.yaml", "grace: 100ms\nsteps:\n- {id: a, run: touch runs; sleep 60}\n")
     process = case.start("run", "crash.yaml", "--run-id", "crashed")
