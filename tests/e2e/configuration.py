@@ -169,8 +169,8 @@ def a_decision_that_was_saved_alone_is_not_told_again_after_a_crash(case):
     process = case.start("run", "--run-id", "r")
 
     def told():
-        listed = case.pawl("show", "r", "--json")
-        return listed.returncode == 0 and json.loads(listed.stdout).get("latest", 0) > 10
+        listed = case.pawl("list", "--json")
+        return listed.returncode == 0 and any(run["latest"] > 10 for run in json.loads(listed.stdout))
 
     wait_for(told, "some decisions")
     process.kill()
