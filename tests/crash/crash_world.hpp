@@ -76,7 +76,7 @@ class CrashWorld {
   void rekey(std::size_t index);
   void prune(std::size_t index);
   void prune_run(std::size_t index, const std::string& run);
-  void repeat(RunWriter& writer, const std::string& run);
+  void repeat(Process& at_work, const std::string& run);
   [[nodiscard]] bool may_go(const std::string& run, std::uint64_t sequence);
   [[nodiscard]] std::uint64_t highest(const std::string& run);
   void read_beside();

@@ -141,22 +141,38 @@ Result<std::optional<RunPruner::Group>> RunPruner::plan_group(Sequence first, Se
   for (const ChainLink& link : chain.links) {
     if (std::string name = blob_named_in(link.record); !name.empty()) blobs.insert(std::move(name));
   }
-  for (const Sequence sequence : kept) {
-    PAWL_TRY_ASSIGN(Kept one, keep(chain, sequence));
-    group.new_bytes += bytes_of(one.text) + bytes_of(one.blob_bytes);
-    blobs.erase(one.blob);
-    group.kept.push_back(std::move(one));
-  }
   PAWL_TRY_ASSIGN(const std::int64_t whole, size_of(layout::full(run_, first)));
   PAWL_TRY_ASSIGN(const std::int64_t lines, size_of(layout::differences(run_, first)));
-  group.old_bytes = whole + lines;
-  std::int64_t gained = group.old_bytes;
+  std::int64_t gained = whole + lines;
   for (const std::string& name : blobs) {
     PAWL_TRY_ASSIGN(const std::int64_t size, size_of(layout::blob(run_, name)));
     gained += size;
   }
+  // Before any state is rebuilt: most groups that stay are found here.
+  PAWL_TRY_ASSIGN(const std::int64_t at_least, least_bytes(chain, kept));
+  if (!kept.empty() && at_least >= gained) return std::optional<Group>();
+  for (const Sequence sequence : kept) {
+    PAWL_TRY_ASSIGN(Kept one, keep(chain, sequence));
+    group.new_bytes += bytes_of(one.text) + bytes_of(one.blob_bytes);
+    if (blobs.erase(one.blob) > 0) {
+      PAWL_TRY_ASSIGN(const std::int64_t size, size_of(layout::blob(run_, one.blob)));
+      gained -= size;
+    }
+    group.kept.push_back(std::move(one));
+  }
   if (!kept.empty() && group.new_bytes >= gained) return std::optional<Group>();
   return std::optional(std::move(group));
+}
+
+/// What these take at least in files of their own.
+Result<std::int64_t> RunPruner::least_bytes(const Chain& chain, const std::vector<Sequence>& kept) {
+  std::int64_t bytes = 0;
+  for (const Sequence sequence : kept) {
+    const RecordView& record = *chain.find(sequence);
+    PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(record));
+    bytes += record.whole() ? bytes_of(record.text) : static_cast<std::int64_t>(info.state_bytes);
+  }
+  return bytes;
 }
 
 /// What is whole already stays as it is, byte for byte.

@@ -49,14 +49,14 @@ class RunPruner {
     Sequence first;
     Sequence last;
     std::vector<Kept> kept;
-    std::int64_t old_bytes = 0;  // of files that go
-    std::int64_t new_bytes = 0;  // of files that come
+    std::int64_t new_bytes = 0;  // of files that have to be written
   };
   Result<void> lock_byte(File& lock, std::uint64_t byte, const char* what);
   Result<void> drop(const RetentionSettings& settings);
   Result<void> gather_callers(const std::set<Sequence>& dropped);
   Result<void> close_groups(PruneMode mode);
   Result<std::optional<Group>> plan_group(Sequence first, Sequence last);
+  Result<std::int64_t> least_bytes(const Chain& chain, const std::vector<Sequence>& kept);
   Result<Kept> keep(const Chain& chain, Sequence sequence);
   Result<void> write_kept(const Kept& kept);
   Result<void> write_blob(const Kept& kept);
