@@ -44,6 +44,14 @@ MUTANTS = [
     ("a new segment gets its name before it is whole", "journal_writer.cpp",
      "  PAWL_TRY(segment.file->sync(SyncPoint::segment_created));\n  PAWL_TRY(place_.files->rename(temporary, path));",
      "  PAWL_TRY(place_.files->rename(temporary, path));\n  PAWL_TRY(segment.file->sync(SyncPoint::segment_created));"),
+    ("publishing brings back what was pruned", "publisher.cpp",
+     "    if (pruned.is_closed(record.sequence)) {", "    if (pruned.is_closed(record.sequence) && batch.checkpoints.empty()) {"),
+    ("files are removed before the list that gives them up is in force", "run_pruner.cpp",
+     "  const auto replaced = replace_pruned(", "  list_ = next_;\n  PAWL_TRY(sweep());\n  const auto replaced = replace_pruned("),
+    ("blobs are removed while a writer is about to refer to one", "blob_sweeper.cpp",
+     "  if (!locked) return 0;\n", ""),
+    ("blobs are removed without another look at the records", "blob_sweeper.cpp",
+     "  PAWL_TRY_ASSIGN(const bool readable, spare_needed(*snapshot, newest_base_, Missing::stops, names));\n  if (!readable) return 0;\n", ""),
 ]
 
 
