@@ -54,6 +54,8 @@ Result<void> RunPruner::lock_byte(File& lock, std::uint64_t byte, const char* wh
 Result<PruneReport> RunPruner::prune(const RetentionSettings& settings, PruneMode mode) {
   PAWL_TRY(reader_.run_record());
   if (mode == PruneMode::remove) {
+    // Nothing of the run may have been published yet.
+    for (const std::string& folder : {std::string(layout::kRuns), layout::run(run_), layout::checkpoints(run_)}) PAWL_TRY(files_.make_folder(folder));
     PAWL_TRY_ASSIGN(lock_, files_.open(layout::run_lock(run_), OpenMode::create));
     PAWL_TRY(lock_byte(*lock_, layout::kPrunerByte, "pruning"));
   }
@@ -246,6 +248,12 @@ Result<void> RunPruner::switch_lists() {
   if (new_names_) PAWL_TRY(files_.sync_folder(layout::checkpoints(run_), SyncPoint::pruned_new_names));
   new_names_ = false;
   PAWL_TRY_ASSIGN(const std::int64_t before, size_of(layout::pruned(run_)));
+  if (before == 0) {
+    // Whoever made the folders on the way to the first list may not have synced their names.
+    for (const std::string& folder : {layout::run(run_), std::string(layout::kRuns), std::string()}) {
+      PAWL_TRY(files_.sync_folder(folder, SyncPoint::pruned_new_names));
+    }
+  }
   PAWL_TRY(lock_byte(*lock_, layout::kPublisherByte, "publishing"));
   const auto replaced = replace_pruned(files_, run_, next_, seed_);
   PAWL_TRY(lock_->unlock(layout::kPublisherByte));
