@@ -55,7 +55,7 @@ class Prune(unittest.TestCase):
             self.save(run, size, *(["--name", f"n{number}"] if number in named else []))
 
     def listed(self, run):
-        return [row["sequence"] for row in json.loads(self.pawl("show", run, "--checkpoints", "--limit", "100000", "--json").stdout)["checkpoints"]]
+        return [row["sequence"] for row in json.loads(self.pawl("show", run, "--checkpoints", "--limit", "100000", "--json").stdout)]
 
     def size(self, run):
         """Of all files of the run, as they stand there."""
