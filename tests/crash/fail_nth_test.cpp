@@ -37,13 +37,17 @@ class Machine {
     attempted_.insert({run, state});
     if (saved) promised_[{run, saved->sequence.value}] = state;
   }
-  /// From here on everything but the latest of this run, and `named`, may be gone.
+  /// From here on everything of this run but `named` and the latest may be gone. A save that failed may be the latest.
   void allow_pruning(const std::string& run, std::uint64_t named) {
-    std::uint64_t latest = 0;
-    for (const auto& [key, state] : promised_) latest = key.first == run ? key.second : latest;
     for (const auto& [key, state] : promised_) {
-      if (key.first == run && key.second != latest && key.second != named) may_be_pruned_.insert(key);
+      if (key.first == run && key.second != named) may_be_pruned_.insert(key);
     }
+  }
+  /// Whether this one was pruned, as it was allowed to be.
+  bool was_pruned(Store& reader, const std::pair<std::string, std::uint64_t>& key, const Error& error) {
+    if (error.code != Code::checkpoint_pruned || !may_be_pruned_.contains(key)) return false;
+    const auto latest = reader.restore(run_id(key.first), {});
+    return latest && latest->info.sequence.value > key.second;
   }
   void acknowledge(const Result<std::string>& posted, const std::string& body) {
     if (posted) messages_[*posted] = body;
@@ -56,7 +60,7 @@ class Machine {
     for (const auto& [key, state] : promised_) {
       Which which{.by = Which::By::sequence, .sequence = {key.second}};
       const auto restored = reader->restore(run_id(key.first), which);
-      if (!restored && restored.error().code == Code::checkpoint_pruned && may_be_pruned_.contains(key)) continue;
+      if (!restored && was_pruned(*reader, key, restored.error())) continue;
       if (!restored) return fmt::format("{}@{} is lost: {}", key.first, key.second, describe(restored.error()));
       if (restored->state != state) return fmt::format("{}@{} has changed", key.first, key.second);
     }

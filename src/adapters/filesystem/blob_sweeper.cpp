@@ -64,6 +64,8 @@ Result<std::int64_t> BlobSweeper::sweep(const JournalSnapshot& snapshot, File& l
   if (names.empty()) return 0;
   PAWL_TRY_ASSIGN(const bool readable, spare_needed(snapshot, {}, Missing::stops, names));
   if (!readable || names.empty()) return 0;
+  // Whoever put the list in its place may have been killed before its name was durable.
+  PAWL_TRY(files_.sync_folder(layout::checkpoints(run_), SyncPoint::pruned_list_name));
   PAWL_TRY_ASSIGN(const bool locked, lock.try_lock(layout::kBlobByte));
   if (!locked) return 0;
   auto freed = sweep_locked(fresh, std::move(names));
