@@ -10,6 +10,7 @@ struct ResumeArguments {
   std::string workflow;
   bool accept_changes = false;
   bool wait = false;
+  std::vector<std::string> vars;
   std::optional<double> budget_usd;
   std::optional<std::uint64_t> budget_tokens;
 };
@@ -36,6 +37,12 @@ Result<void> resume(const Invocation& invocation, const ResumeArguments& argumen
     if (arguments.budget_usd) request.budget["usd"] = *arguments.budget_usd;
     if (arguments.budget_tokens) request.budget["tokens"] = *arguments.budget_tokens;
   }
+  for (const std::string& text : arguments.vars) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return fail(Error{Code::invalid_variable, fmt::format("'{}' is not of the form NAME=VALUE", text), {}, "write --var NAME=VALUE", 0});
+    request.given[text.substr(0, equals)] = text.substr(equals + 1);
+  }
   return resume_workflow(invocation, request, {.waiting = arguments.wait ? Waiting::stay : Waiting::leave});
 }
 
@@ -49,6 +56,7 @@ Command add_resume(CLI::App& root) {
   app->add_option("--workflow", arguments->workflow, "The workflow's file, where it has moved")->type_name("FILE");
   app->add_flag("--accept-changes", arguments->accept_changes, "Go on although the workflow has changed; unchanged completed steps are kept");
   app->add_flag("--wait", arguments->wait, "Stay while approvals or signals are missing");
+  app->add_option("--var", arguments->vars, "The value of a key that is not saved (secrets.state_keys)")->type_name("KEY=VALUE")->expected(1)->take_all();
   app->add_option("--budget-usd", arguments->budget_usd, "A new limit for the whole run")->type_name("USD")->check(CLI::NonNegativeNumber);
   add_number(*app, "--budget-tokens", arguments->budget_tokens, "A new limit for the whole run")->type_name("N");
   app->footer(

@@ -74,6 +74,7 @@ Result<Json> document(Store& store, const RunReport& report, const ShowWorkflow&
   if (!state.error.empty()) out["error"] = state.error;
   out["vars"] = state.vars;
   out["usage"] = usage_json(state.usage);
+  out["masked"] = state.masked;
   out["confidence"] = state.confidence ? Json(*state.confidence) : Json();
   out["resumes"] = state.resumes;
   if (!state.parent_run.empty()) out["parent"] = {{"run", state.parent_run}, {"step", state.parent_step}};
@@ -180,6 +181,18 @@ std::string timeline(const RunReport& report, const Style& style, const ShowWork
   return out;
 }
 
+/// `3 secrets (2 github-token, 1 jwt)`.
+std::string masked_text(const RunState& state) {
+  std::uint64_t sum = 0;
+  std::vector<std::string> kinds;
+  for (const auto& [kind, count] : state.masked) {
+    sum += count;
+    kinds.push_back(fmt::format("{} {}", count, kind));
+  }
+  if (sum == 0) return {};
+  return fmt::format("{} secret{} ({})", sum, sum == 1 ? "" : "s", fmt::join(kinds, ", "));
+}
+
 std::string header(const Invocation& invocation, const RunReport& report) {
   const Timestamp now = invocation.context().clock.now();
   const RunState& state = report.standing.state;
@@ -200,6 +213,7 @@ std::string header(const Invocation& invocation, const RunReport& report) {
   if (state.usage.usd > 0) used = fmt::format("{:.2f} USD", state.usage.usd);
   if (state.usage.tokens > 0) used += fmt::format("{}{} tokens", used.empty() ? "" : ", ", state.usage.tokens);
   add("Used", used);
+  add("Masked", masked_text(state));
   if (state.resumes > 0) add("Resumes", std::to_string(state.resumes));
   add("Session", report.info.session);
   if (!state.parent_run.empty()) add("Child of", fmt::format("{}, step {}", state.parent_run, state.parent_step));

@@ -197,6 +197,7 @@ Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& 
   Session session(invocation, options);
   PAWL_TRY(session.open());
   session.services().child_changes = request.changes;
+  session.services().given = request.given;
   PAWL_TRY_ASSIGN(Resumption resumption, open_resume(session.services(), request));
   for (const std::string& note : resumption.notes) invocation.note(note);
   const std::string spared = spent_text(resumption);

@@ -189,6 +189,7 @@ Json RunState::to_json() const {
   if (!budget.is_null()) out["budget"] = budget;
   if (!outputs.is_null()) out["outputs"] = outputs;
   if (!masked.empty()) out["masked"] = masked;
+  if (!masked_keys.empty()) out["masked_keys"] = masked_keys;
   Json& records = out["steps"] = Json::object();
   for (const auto& [path, record] : steps) records[path] = record.to_json();
   return out;
@@ -233,6 +234,9 @@ Result<RunState> RunState::from_json(const Json& value) {
   }
   state.budget = value_at(value, "budget");
   state.outputs = value_at(value, "outputs");
+  for (const Json& key : value.value("masked_keys", Json::array())) {
+    if (key.is_string()) state.masked_keys.insert(key.get<std::string>());
+  }
   for (const auto& [kind, count] : value.value("masked", Json::object()).items()) {
     if (count.is_number_unsigned()) state.masked[kind] = count.get<std::uint64_t>();
   }

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <pawl/types.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -120,6 +121,7 @@ struct RunState {
   Json outputs;                       // of a completed run: what it answers its parent with
   Json budget;                        // raised at a resume; null: the workflow's
   std::map<std::string, std::uint64_t> masked;  // how many secrets were masked, by kind
+  std::set<std::string> masked_keys;  // whose values are not saved
 
   [[nodiscard]] const StepRecord* find(std::string_view path) const;
   [[nodiscard]] Json to_json() const;

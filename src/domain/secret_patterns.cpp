@@ -200,7 +200,7 @@ std::size_t SecretMask::skip_key(const SecretText& where, std::size_t at) {
         rest_ = SecretRest::nothing;
         return close + 5;
       }
-      if (close == std::string_view::npos && text.size() - at <= kKeyLabelBytesMax && !where.is_final()) return at;
+      if (close == std::string_view::npos && text.size() - at < kKeyLabelBytesMax + 5 && !where.is_final()) return at;
     }
     if (!is_in_key(text[at], at > 0 ? text[at - 1] : '\n')) {
       rest_ = SecretRest::nothing;

@@ -112,7 +112,7 @@ TEST(SecretPatterns, OrdinaryTextsAreLeftAlone) {
            "password: string;\nconst token = parser.next_token2();\nsecret = config.db1_password\n",
            "token = os.environ['TOKEN_2_LONG_NAME'];  password=$DB_PASSWORD1 password=${DB_PASSWORD_1}",
            "max_tokens: 4096, token_count=123456789012, tokens: 12345678901234567890",
-           "PWD=/home/user1/some/long/path OLDPWD=/home/user1/other/path2 SSH_AUTH_SOCK=/run/1/agent",
+           "PWD=/srv/user1/some/long/path OLDPWD=/srv/user1/other/path2 SSH_AUTH_SOCK=/run/1/agent",
            "http://localhost:8080/path see https://example.org:443/a:b@c and git@github.com:a/b.git",
            "postgres://user:$PASSWORD@host/db postgres://user:<password>@host/db http://user@host/",
            "sk-loading-spinner-with-a-long-class-name task-force-one disk-usage-of-everything-here",

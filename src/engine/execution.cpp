@@ -18,6 +18,7 @@ constexpr std::uint32_t kSaveTriesMax = 6;
 constexpr std::size_t kPendingEventsMax = 50'000;
 constexpr std::int64_t kCompany_us = 5'000;
 constexpr std::int64_t kMemoryCheck_us = 500'000;
+constexpr std::size_t kMaskedValueBytesMin = 6;  // of a key's value that is masked in logs, too: shorter ones are words
 
 /// Where several things share a checkpoint, the one that says most gives it its kind.
 int weight(Kind kind) {
@@ -48,10 +49,13 @@ Execution::Execution(const ExecutionServices& services, EventLoop& loop, OpenedR
       writer_(std::move(run.writer)),
       logs_(std::move(run.logs)),
       uuid_(writer_->info().uuid),
+      key_values_(std::move(run.key_values)),
       pending_(std::move(run.first_events)),
       events_(run.events + pending_.size()),
       kind_(run.first_kind),
       reason_(run.first_reason) {
+  secret_keys_ = std::exchange(state_.masked_keys, {});
+  secret_keys_.insert(services_.settings.secrets.state_keys.begin(), services_.settings.secrets.state_keys.end());
   SecretSettings known = services_.settings.secrets;
   known.patterns.clear();  // those may be wrong, which is for start() to say
   patterns_ = *SecretPatterns::make(known, {});
@@ -75,6 +79,7 @@ Execution::~Execution() {
 
 void Execution::tell(std::string_view type, const Node* node, Json data) {
   if (!data.is_object()) data = Json::object();
+  if (!secret_keys_.empty()) mask_keys(data, secret_keys_, key_values_);
   mask_event(data, patterns_, *masked_counts_);
   Json stored = Json::object();
   if (node != nullptr) stored["step"] = node->path;
@@ -123,31 +128,44 @@ void Execution::collect(const Scope& scope, std::vector<std::pair<std::string, c
   }
 }
 
+/// As it is saved.
+Json Execution::record_json(const StepRecord& record) const {
+  Json value = record.to_json();
+  for (const char* name : {"output", "partial"}) {
+    if (const auto found = value.find(name); !secret_keys_.empty() && found != value.end()) mask_keys(*found, secret_keys_, key_values_);
+  }
+  return value;
+}
+
 std::string Execution::state_text() const {
   Json head = state_.to_json();
+  for (const char* name : {"vars", "outputs"}) {
+    if (const auto found = head.find(name); !secret_keys_.empty() && found != head.end()) mask_keys(*found, secret_keys_, key_values_);
+  }
   head["events"] = events_;
   for (const auto& [kind, count] : *masked_counts_) head["masked"][kind] = count + (state_.masked.contains(kind) ? state_.masked.at(kind) : 0);
   if (state_.status == RunStatus::running) head["position"] = attempts_running_ > 0 ? "before_step" : "completed";
   // The records stand last, each made once for as long as it does not change.
   head.erase("steps");
-  std::string text = compact(head);
-  text.pop_back();
-  text += ",\"steps\":{";
+  std::string records;
   std::vector<std::pair<std::string, const Node*>> nodes;
   if (top_) collect(*top_, nodes);
   if (after_failure_) collect(*after_failure_, nodes);
   std::string comma;
   for (const auto& [path, node] : nodes) {
-    if (node->text.empty()) node->text = compact(node->record.to_json());
-    text += comma + compact(Json(path)) + ":" + node->text;
+    if (node->text.empty()) node->text = compact(record_json(node->record));
+    records += comma + compact(Json(path)) + ":" + node->text;
     comma.assign(1, ',');
   }
   // What no step has taken up yet stays what it was.
   for (const auto& [path, record] : loaded_) {
-    text += comma + compact(Json(path)) + ":" + compact(record.to_json());
+    records += comma + compact(Json(path)) + ":" + compact(record_json(record));
     comma.assign(1, ',');
   }
-  return masked(text + "}}", secrets_);
+  for (const auto& [key, value] : key_values_) head["masked_keys"].push_back(key);  // known when all is masked
+  std::string text = compact(head);
+  text.pop_back();
+  return masked(text + ",\"steps\":{" + records + "}}", secrets_);
 }
 
 std::vector<std::pair<std::string, StepRecord>> Execution::records() const {
@@ -363,8 +381,15 @@ Result<void> Execution::make_environment() {
 
 /// Also for the events that were there before.
 Result<void> Execution::make_patterns() {
-  PAWL_TRY_ASSIGN(patterns_, SecretPatterns::make(services_.settings.secrets, secrets_));
+  Json vars = state_.vars;
+  mask_keys(vars, secret_keys_, key_values_);
+  std::vector<std::string> values = secrets_;
+  for (const auto& [key, value] : key_values_) {
+    if (value.is_string() && value.get_ref<const std::string&>().size() >= kMaskedValueBytesMin) values.push_back(value.get<std::string>());
+  }
+  PAWL_TRY_ASSIGN(patterns_, SecretPatterns::make(services_.settings.secrets, std::move(values)));
   for (RunEvent& event : pending_told_) {
+    mask_keys(event.data, secret_keys_, key_values_);
     mask_event(event.data, patterns_, *masked_counts_);
     event.data = Json::parse(masked(compact(event.data), secrets_), nullptr, false);
   }

@@ -26,6 +26,7 @@
 #include "engine/output_file.hpp"
 #include "engine/run_events.hpp"
 #include "engine/saver.hpp"
+#include "engine/state_keys.hpp"
 #include "engine/step_output.hpp"
 #include "engine/step_report.hpp"
 #include "ports/environment.hpp"
@@ -69,6 +70,7 @@ struct ExecutionServices {
   Waiting waiting = Waiting::leave;
   Changes child_changes = Changes::refuse;  // whether children go on with a changed workflow
   Settings settings = {};
+  Json given = Json::object();  // values of masked keys, for a resume
   std::uint32_t parallel_max = 1024;  // attempts at once
 };
 
@@ -79,6 +81,7 @@ struct OpenedRun {
   RunState state;
   std::unique_ptr<RunWriter> writer;
   std::string logs;                  // folder of this run's logs, absolute
+  KeyValues key_values = {};         // of the keys whose values are not saved
   std::uint64_t events = 0;          // how many it has
   std::vector<NewEvent> first_events = {};  // for the first save of this execution
   Kind first_kind = Kind::workflow_start;
@@ -136,6 +139,7 @@ class Execution {
   void save_failed(Error error);
   void retry_save();
   [[nodiscard]] std::string state_text() const;
+  [[nodiscard]] Json record_json(const StepRecord& record) const;
   void collect(const Scope& scope, std::vector<std::pair<std::string, const Node*>>& out) const;
   void when_durable(std::function<void()> task);
   void finish(RunStatus status, const std::string& error);
@@ -270,6 +274,8 @@ class Execution {
   const Uuid uuid_;
   std::vector<std::string> secrets_;           // values that nothing may show
   std::shared_ptr<const SecretPatterns> patterns_;  // those and what is known by its form
+  std::set<std::string> secret_keys_;  // whose values are not saved
+  mutable KeyValues key_values_;       // what they are
   const std::shared_ptr<MaskCounts> masked_counts_ = std::make_shared<MaskCounts>();  // by this execution
   std::vector<std::string> base_environment_;  // process, env files and workflow
   std::unordered_map<std::string, StepRecord> loaded_;  // from the state, until their node takes them

@@ -164,6 +164,7 @@ void Execution::process_ended(Node& node, const ProcessEnd& end) {
     static_cast<void>(loop_.processes()->end_all(
         fmt::format("PAWL_ATTEMPT_ID={}#{}", idempotency_key(node), node.record.starts), 2'000));
   }
+  if (!secret_keys_.empty()) services_.files.remove(file_stem(node) + ".input.json");
   attempt_ended(node, outcome_of(node, end));
 }
 
@@ -463,7 +464,9 @@ Result<Json> Execution::output_of(const Node& node) const {
   const Json data = Json::parse(events.front().data, nullptr, false);
   if (!data.is_object() || !data.contains("output"))
     return fail(Code::event_replay_failed, "event {} does not hold the output of '{}'", node.record.output_event, node.path);
-  return data["output"];
+  Json output = data["output"];
+  unmask_keys(output, key_values_);
+  return output;
 }
 
 }  // namespace pawl

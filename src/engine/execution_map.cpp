@@ -303,7 +303,9 @@ Result<void> Execution::for_each_result(const Node& node, const std::function<Re
     for (const Event& event : events) {
       if (event.type != "item_completed" && event.type != "item_failed") continue;
       Json data = Json::parse(event.data, nullptr, false);
-      if (data.is_object() && data.value("step", std::string()) == node.path) PAWL_TRY(use(std::move(data)));
+      if (!data.is_object() || data.value("step", std::string()) != node.path) continue;
+      unmask_keys(data, key_values_);
+      PAWL_TRY(use(std::move(data)));
     }
   }
 }

@@ -240,6 +240,12 @@ Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRe
   const Json value = Json::parse(restored.state, nullptr, false);
   PAWL_TRY_ASSIGN(state, RunState::from_json(value));
   PAWL_TRY(refuse_ended(state, request.id));
+  PAWL_TRY_ASSIGN(KeyValues key_values, given_key_values(state.masked_keys, services.given, services.environment, request.id.text()));
+  unmask_keys(state.vars, key_values);
+  for (auto& [path, record] : state.steps) {
+    unmask_keys(record.output, key_values);
+    unmask_keys(record.partial, key_values);
+  }
   const std::string file = request.workflow_file.empty() ? state.workflow_file : request.workflow_file;
   Result<Workflow> loaded = services.load_workflow(file);
   if (!loaded) return fail(with_hint(loaded.error(), fmt::format("name the workflow's file: `pawl resume {} --workflow FILE`", request.id.text())));
@@ -247,6 +253,7 @@ Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRe
   PAWL_TRY_ASSIGN(std::string logs, services.store.local_folder(request.id));
   Resumption resumption{.run = {.id = request.id, .workflow = workflow, .state = {}, .writer = std::move(writer), .logs = std::move(logs)},
                         .plan = {}, .notes = {}};
+  resumption.run.key_values = std::move(key_values);
   resumption.run.first_kind = Kind::step_start;
   resumption.run.first_reason = Reason::before_step;
   resumption.run.events = value.value("events", std::uint64_t{0});

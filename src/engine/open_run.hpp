@@ -28,6 +28,7 @@ struct ResumeRequest {
   Changes changes = Changes::refuse;
   ResumedBy by = ResumedBy::person;
   Json budget = {};  // {"usd": n, "tokens": n}, or null
+  Json given = Json::object();  // values of keys that are not saved
 };
 
 /// What a resume will do, known before it does anything.
