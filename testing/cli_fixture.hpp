@@ -168,6 +168,7 @@ class CliTest::ReportingStore final : public Store {
   Result<void> take(const RunId& run, std::string_view message_id) override { return store_->take(run, message_id); }
   Result<std::optional<std::string>> owner(const RunId& run) override { return store_->owner(run); }
   Result<std::string> local_folder(const RunId& run) override { return store_->local_folder(run); }
+  Result<std::shared_ptr<LogCipher>> log_cipher(const RunId& run) override { return store_->log_cipher(run); }
   Result<RunFootprint> footprint(const RunId& run) override { return store_->footprint(run); }
   Result<std::uint64_t> shared_bytes() override { return store_->shared_bytes(); }
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override {

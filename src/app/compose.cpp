@@ -8,6 +8,7 @@
 #include "adapters/posix/posix_environment.hpp"
 #include "adapters/posix/posix_file_system.hpp"
 #include "app/keys.hpp"
+#include "app/store_admin.hpp"
 
 namespace pawl {
 namespace {
@@ -40,6 +41,7 @@ class OwningStore final : public Store {
   Result<void> take(const RunId& run, std::string_view message_id) override { return store_->take(run, message_id); }
   Result<std::optional<std::string>> owner(const RunId& run) override { return store_->owner(run); }
   Result<std::string> local_folder(const RunId& run) override { return store_->local_folder(run); }
+  Result<std::shared_ptr<LogCipher>> log_cipher(const RunId& run) override { return store_->log_cipher(run); }
   Result<RunFootprint> footprint(const RunId& run) override { return store_->footprint(run); }
   Result<std::uint64_t> shared_bytes() override { return store_->shared_bytes(); }
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override {
@@ -119,6 +121,9 @@ Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const Open
   std::error_code unreadable;
   const bool made = std::filesystem::exists(join_path(folder, layout::kStoreFile), unreadable);
   if (options.missing == Missing::create && !made) PAWL_TRY(make_root(folder));
+  if (options.missing == Missing::create && !made && configured.checkpoint.encryption) {
+    PAWL_TRY(store_admin().make(folder, {.encrypted = true, .key = {}, .config = {}}));
+  }
   PAWL_TRY_ASSIGN(std::unique_ptr<PosixFileSystem> files, open_root(folder, options.missing));
   PAWL_TRY(refuse_network(*files, folder, options.network_filesystem));
   if (options.missing == Missing::refuse) PAWL_TRY(refuse_other_folder(*files, folder));
@@ -129,6 +134,7 @@ Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const Open
   settings.state_bytes_max = configured.checkpoint.size_max_bytes;
   settings.packing = {configured.checkpoint.format, configured.checkpoint.compression, configured.checkpoint.compression_from_bytes,
                       configured.performance.compression_level};
+  settings.retention = configured.checkpoint.retention;
   settings.find_key = [file = configured.encryption.key_file](const Uuid& id, const StoreKeyInfo& info) {
     return find_outer_key(id, info, file);
   };

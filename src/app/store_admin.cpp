@@ -12,6 +12,7 @@
 #include "adapters/posix/posix_file_system.hpp"
 #include "app/keys.hpp"
 #include "app/local_files.hpp"
+#include "app/settings.hpp"
 
 namespace pawl {
 namespace {
@@ -82,7 +83,7 @@ Result<ChosenKey> of_file(const std::string& path, Random& random) {
   return ChosenKey{{made, {}}, {key_id(made), path, true}};
 }
 
-Result<ChosenKey> choose_key(const NewKey& wanted, const Uuid& store, Random& random) {
+Result<ChosenKey> choose_key(const NewKey& wanted, const Uuid& store, const std::string& configured, Random& random) {
   if (wanted.passphrase) return of_passphrase("PAWL_PASSPHRASE", random);
   if (wanted.file) return of_file(*wanted.file, random);
   if (const std::string text = variable("PAWL_KEY"); !text.empty()) {
@@ -91,6 +92,7 @@ Result<ChosenKey> choose_key(const NewKey& wanted, const Uuid& store, Random& ra
   }
   if (const std::string path = variable("PAWL_KEY_FILE"); !path.empty()) return of_file(path, random);
   if (!variable("PAWL_PASSPHRASE").empty()) return of_passphrase("PAWL_PASSPHRASE", random);
+  if (!configured.empty()) return of_file(configured, random);
   PAWL_TRY_ASSIGN(const std::string path, default_key_file(store));
   return of_file(path, random);
 }
@@ -105,7 +107,8 @@ Result<MadeStore> make_store(std::string_view uri, const NewStore& wanted) {
   }
   std::optional<NewStoreKey> key;
   if (wanted.encrypted) {
-    PAWL_TRY_ASSIGN(const ChosenKey chosen, choose_key(wanted.key, made.id, opened->random));
+    PAWL_TRY_ASSIGN(const Config config, load_settings(uri));
+    PAWL_TRY_ASSIGN(const ChosenKey chosen, choose_key(wanted.key, made.id, config.settings.encryption.key_file, opened->random));
     key = chosen.key;
     made.key = chosen.place;
   }
@@ -146,8 +149,10 @@ Result<ChosenKey> choose_next_key(const NewKey& wanted, const StoreRecord& store
   return beside(path, random);
 }
 
-Result<StoreKeyPlace> rekey_store(std::string_view uri, const NewKey& wanted, const std::string& configured) {
+Result<StoreKeyPlace> rekey_store(std::string_view uri, const NewKey& wanted) {
   PAWL_TRY_ASSIGN(const std::string folder, folder_of(uri));
+  PAWL_TRY_ASSIGN(const Config config, load_settings(uri));
+  const std::string& configured = config.settings.encryption.key_file;
   PAWL_TRY_ASSIGN(const auto opened, open_folder(folder, configured));
   auto record = opened->store->store_record();
   if (!record) return fail(Error{Code::store_not_found, "there is no store here", folder, "`pawl init --encrypt` makes one", 0});
@@ -164,10 +169,6 @@ Result<StoreKeyPlace> rekey_store(std::string_view uri, const NewKey& wanted, co
 
 }  // namespace
 
-cli::StoreAdmin make_store_admin(std::string configured_key_file) {
-  return {.make = make_store, .rekey = [configured = std::move(configured_key_file)](std::string_view uri, const NewKey& key) {
-            return rekey_store(uri, key, configured);
-          }};
-}
+cli::StoreAdmin store_admin() { return {.make = make_store, .rekey = rekey_store}; }
 
 }  // namespace pawl

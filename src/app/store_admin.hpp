@@ -5,7 +5,6 @@
 
 namespace pawl {
 
-/// `configured_key_file`: the setting encryption.key_file.
-[[nodiscard]] cli::StoreAdmin make_store_admin(std::string configured_key_file);
+[[nodiscard]] cli::StoreAdmin store_admin();
 
 }  // namespace pawl

@@ -8,6 +8,7 @@
 #include "cli/log_printer.hpp"
 #include "cli/run_report.hpp"
 #include "engine/resume_facts.hpp"
+#include "engine/secret_log.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -98,13 +99,15 @@ std::string no_logs(const RunId& run, const RunState& state, const LogsArguments
 
 class Logs {
  public:
-  Logs(const Invocation& invocation, Store& store, RunId run, const LogsArguments& arguments, std::string folder)
+  Logs(const Invocation& invocation, Store& store, RunId run, const LogsArguments& arguments, std::string folder,
+       std::shared_ptr<LogCipher> cipher)
       : invocation_(invocation),
         store_(store),
         run_(std::move(run)),
         arguments_(arguments),
         folder_(std::move(folder)),
         files_(invocation.context().workflows->files),
+        reader_(files_, std::move(cipher), folder_),
         printer_(invocation.context().out, invocation.json()                      ? LogForm::json
                                            : invocation.context().out_is_terminal ? LogForm::terminal
                                                                                   : LogForm::bytes) {}
@@ -146,9 +149,8 @@ class Logs {
     const std::uint64_t size = files_.size(file.path);
     if (size <= offset) return false;
     while (offset < size) {
-      PAWL_TRY_ASSIGN(const std::string piece, files_.read_range(file.path, offset, std::min(kPieceBytes, size - offset)));
+      PAWL_TRY_ASSIGN(const std::string piece, reader_.read(file.path, offset, std::min(kPieceBytes, size - offset)));
       if (piece.empty()) break;
-      offset += piece.size();
       printer_.print(file, piece);
     }
     return true;
@@ -160,6 +162,7 @@ class Logs {
   const LogsArguments& arguments_;
   const std::string folder_;
   LocalFiles& files_;
+  LogReader reader_;
   LogPrinter printer_;
   std::map<std::string, std::uint64_t> offsets_;  // what was printed already
 };
@@ -172,7 +175,8 @@ Result<void> logs(const Invocation& invocation, const LogsArguments& arguments) 
   if (!arguments.step.empty() && !is_step(standing.state, workflow, arguments.step))
     return fail(unknown_step(run, standing.state, workflow, arguments.step));
   PAWL_TRY_ASSIGN(std::string folder, store->local_folder(run));
-  Logs printed(invocation, *store, run, arguments, std::move(folder));
+  PAWL_TRY_ASSIGN(std::shared_ptr<LogCipher> cipher, store->log_cipher(run));
+  Logs printed(invocation, *store, run, arguments, std::move(folder), std::move(cipher));
   if (arguments.follow) {
     const Step* step = workflow && !arguments.step.empty() ? find_step(*workflow, arguments.step) : nullptr;
     const bool one = step != nullptr && std::holds_alternative<RunCommand>(step->work);

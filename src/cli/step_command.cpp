@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 #include "cli/workflow_session.hpp"
 #include "engine/environment_entries.hpp"
+#include "engine/secret_log.hpp"
 #include "engine/step_ledger.hpp"
 
 namespace pawl::cli {
@@ -47,6 +48,7 @@ class StepCall {
     PAWL_TRY_ASSIGN(LedgerState state, ledger_.load());
     if (is_done(state)) return replay(*state.find(arguments_.name));
     PAWL_TRY_ASSIGN(folder_, store_.local_folder(ledger_.run()));
+    PAWL_TRY_ASSIGN(cipher_, store_.log_cipher(ledger_.run()));
     PAWL_TRY_ASSIGN(const std::unique_ptr<StepLock> lock, world_.foreground->lock(fmt::format("{}/step-{}.lock", folder_, arguments_.name)));
     PAWL_TRY_ASSIGN(state, ledger_.load());
     if (is_done(state)) return replay(*state.find(arguments_.name));  // by the one that had the lock before
@@ -97,8 +99,12 @@ class StepCall {
   Result<void> execute(std::uint32_t attempt) {
     CliContext& context = invocation_.context();
     const std::string file = fmt::format("step-{}.{}.out", arguments_.name, attempt);
+    std::string output_folder = folder_;
+    if (cipher_) {
+      PAWL_TRY_ASSIGN(output_folder, world_.files.private_folder(uuid_.text()));
+    }
     const ForegroundSpec spec{.argv = invocation_.command(), .environment = environment(attempt),
-                              .output_path = folder_ + "/" + file, .output_bytes_max = kOutputInEvent};
+                              .output_path = output_folder + "/" + file, .output_bytes_max = kOutputInEvent};
     const Timestamp started = context.clock.now();
     const std::int64_t began_us = context.clock.monotonic_us();
     PAWL_TRY_ASSIGN(ForegroundEnd end, world_.foreground->run(spec));
@@ -109,6 +115,7 @@ class StepCall {
       return {};
     }
     if (end.output_closed && end.status == 0) end.status = kOutputClosed;
+    if (cipher_ && end.in_file) PAWL_TRY(encrypt_output(spec.output_path, folder_ + "/" + file));
     StepRecord made;
     made.status = end.status == 0 || (arguments_.any_status && !end.output_closed) ? StepStatus::completed : StepStatus::failed;
     made.attempts = made.starts = made.spent = attempt;
@@ -121,6 +128,20 @@ class StepCall {
     Json output = end.in_file ? Json{{"file", file}, {"size", end.output_bytes}, {"sha256", end.output_sha256}} : output_json(end.output);
     PAWL_TRY(record(made, std::move(output)));
     context.status = end.status;
+    return {};
+  }
+
+  /// What was too large for the checkpoint moves into the store.
+  Result<void> encrypt_output(const std::string& plain, const std::string& path) {
+    constexpr std::uint64_t kBlock = 256U << 10U;
+    world_.files.remove(path);
+    const auto out = secret_output_files(world_.files, cipher_, folder_)(path);
+    const std::uint64_t size = world_.files.size(plain);
+    for (std::uint64_t at = 0; at < size; at += kBlock) {
+      PAWL_TRY_ASSIGN(const std::string block, world_.files.read_range(plain, at, std::min(kBlock, size - at)));
+      PAWL_TRY(out->append(block));
+    }
+    world_.files.remove(plain);
     return {};
   }
 
@@ -152,6 +173,7 @@ class StepCall {
   const std::string hash_;
   Uuid uuid_;
   std::string folder_;
+  std::shared_ptr<LogCipher> cipher_;  // null: the run is not encrypted
   bool recorded_ = false;
 };
 

@@ -18,6 +18,7 @@ std::string_view name_of(RecordPlace::Kind kind) {
     case RecordPlace::Kind::event: return "event";
     case RecordPlace::Kind::message: return "message";
     case RecordPlace::Kind::blob: return "blob";
+    case RecordPlace::Kind::log: return "log";
   }
   return {};
 }

@@ -13,11 +13,11 @@ namespace pawl {
 
 /// Where something of a run stands.
 struct RecordPlace {
-  enum class Kind : std::uint8_t { checkpoint, metadata, event, message, blob };
+  enum class Kind : std::uint8_t { checkpoint, metadata, event, message, blob, log };
   Kind kind = Kind::checkpoint;
   std::uint64_t number = 0;  // the sequence, or the event's number
   std::uint64_t parent = 0;
-  std::string_view label = {};  // a message's id
+  std::string_view label = {};  // a message's id, a log's name
 };
 
 class RunCodec {
@@ -51,10 +51,11 @@ class RunCodec {
   Result<std::string> blob(const RecordView& record, std::string_view bytes);
   Result<Event> event(StoredEvent stored);
   Result<std::string> value(std::string_view json, std::string_view how, const RecordPlace& place);
+  /// Bytes that `protect` encrypted.
+  Result<std::string> opened(std::string_view how, std::string_view bytes, const RecordPlace& place, std::uint64_t bytes_max);
 
  private:
   Result<const SecretKey*> key();
-  Result<std::string> opened(std::string_view how, std::string_view bytes, const RecordPlace& place, std::uint64_t bytes_max);
   [[nodiscard]] std::string text_of(const RecordPlace& place) const;
 
   Uuid run_;

@@ -48,6 +48,8 @@ Execution::Execution(const ExecutionServices& services, EventLoop& loop, OpenedR
       state_(std::move(run.state)),
       writer_(std::move(run.writer)),
       logs_(std::move(run.logs)),
+      work_(run.work.empty() ? logs_ : std::move(run.work)),
+      open_output_(std::move(run.open_output)),
       uuid_(writer_->info().uuid),
       key_values_(std::move(run.key_values)),
       pending_(std::move(run.first_events)),
@@ -433,7 +435,7 @@ void Execution::watch_memory() {
 void Execution::checkpoint_now(Reason reason) {
   for_each_node(*top_, [this](Node& node) {
     if (!node.process) return;
-    const Result<std::string> text = services_.files.read(file_stem(node) + ".result", 8ULL << 20);
+    const Result<std::string> text = services_.files.read(work_stem(node) + ".result", 8ULL << 20);
     if (!text) return;
     const StepReport report = parse_report(*text, LastLine::may_be_cut);
     if (!report.progress || *report.progress == node.record.partial) return;
@@ -503,6 +505,7 @@ void Execution::finish_interrupted() {
 void Execution::finish(RunStatus status, const std::string& error) {
   finishing_ = true;
   remove_spares();
+  if (work_ != logs_) services_.files.remove_folder(work_);
   state_.status = status;
   state_.error = error;
   Json data = Json::object();

@@ -58,7 +58,6 @@ struct ExecutionServices {
   LocalFiles& files;
   const HandlerRegistry& handlers;
   RunObserver* observer = nullptr;               // may be null
-  OpenOutputFile open_output = {};               // empty: plain files
   std::vector<std::string> environment = {};     // NAME=value, of this process
   std::string store_uri = {};                    // for $PAWL_STORE of steps
   std::function<Result<Workflow>(const std::string& file)> load_workflow = {};  // absolute path
@@ -81,6 +80,8 @@ struct OpenedRun {
   RunState state;
   std::unique_ptr<RunWriter> writer;
   std::string logs;                  // folder of this run's logs, absolute
+  std::string work = {};             // of inputs and reports of steps; empty: the same
+  OpenOutputFile open_output = {};   // empty: plain files
   KeyValues key_values = {};         // of the keys whose values are not saved
   std::uint64_t events = 0;          // how many it has
   std::vector<NewEvent> first_events = {};  // for the first save of this execution
@@ -220,6 +221,8 @@ class Execution {
   void set_output(Node& node, Json output);
   [[nodiscard]] Result<Json> output_of(const Node& node) const;
   [[nodiscard]] std::string file_stem(const Node& node) const;
+  [[nodiscard]] std::string work_stem(const Node& node) const;
+  [[nodiscard]] static std::string stem_in(const std::string& folder, const Node& node);
   [[nodiscard]] std::string idempotency_key(const Node& node) const;
   [[nodiscard]] RetrySettings retry_of(const Node& node) const;
 
@@ -271,6 +274,8 @@ class Execution {
   RunState state_;
   std::unique_ptr<RunWriter> writer_;
   const std::string logs_;
+  const std::string work_;  // of inputs and reports
+  const OpenOutputFile open_output_;
   const Uuid uuid_;
   std::vector<std::string> secrets_;           // values that nothing may show
   std::shared_ptr<const SecretPatterns> patterns_;  // those and what is known by its form

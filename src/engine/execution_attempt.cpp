@@ -63,14 +63,20 @@ std::string Execution::idempotency_key(const Node& node) const { return uuid_.te
 RetrySettings Execution::retry_of(const Node& node) const { return node.step->retry; }
 
 /// Items have a folder of their own, so that a large map does not crowd the others' logs out.
-std::string Execution::file_stem(const Node& node) const {
+std::string Execution::stem_in(const std::string& folder, const Node& node) {
   std::string name = node.path;
   const std::size_t bracket = name.find('[');
   if (bracket != std::string::npos) {
     name = fmt::format("{}/{}", name.substr(0, bracket), name.substr(bracket));
   }
-  return fmt::format("{}/{}.{}", logs_, name, node.record.starts);
+  return fmt::format("{}/{}.{}", folder, name, node.record.starts);
 }
+
+/// Of logs.
+std::string Execution::file_stem(const Node& node) const { return stem_in(logs_, node); }
+
+/// Of inputs and reports.
+std::string Execution::work_stem(const Node& node) const { return stem_in(work_, node); }
 
 void Execution::start_attempt(Node& node) {
   if (held()) return;
@@ -164,7 +170,7 @@ void Execution::process_ended(Node& node, const ProcessEnd& end) {
     static_cast<void>(loop_.processes()->end_all(
         fmt::format("PAWL_ATTEMPT_ID={}#{}", idempotency_key(node), node.record.starts), 2'000));
   }
-  if (!secret_keys_.empty()) services_.files.remove(file_stem(node) + ".input.json");
+  if (!secret_keys_.empty()) services_.files.remove(work_stem(node) + ".input.json");
   attempt_ended(node, outcome_of(node, end));
 }
 
@@ -192,7 +198,7 @@ Result<Json> Execution::captured(const Node& node) const {
 
 Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
   Outcome outcome;
-  const std::string stem = file_stem(node);
+  const std::string stem = work_stem(node);
   outcome.memory_peak_bytes = end.memory_peak_bytes;
   outcome.reported = services_.files.exists(stem + ".result");
   if (outcome.reported) {
@@ -262,7 +268,7 @@ void Execution::attempt_ended(Node& node, Outcome outcome) {
   const std::int64_t took_us = services_.clock.monotonic_us() - node.attempt_began_us;
   const auto took_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(took_us, 0)) / 1000;
   node.record.duration_ms += took_ms;
-  const std::string result_file = outcome.reported ? file_stem(node) + ".result" : "";
+  const std::string result_file = outcome.reported ? work_stem(node) + ".result" : "";
   use_report(node, outcome.report);
   node.record.decisions = 0;
   const bool stopped = hold_ == Hold::interrupt || hold_ == Hold::cancel;
@@ -394,7 +400,7 @@ void Execution::note_confidence(Node& node, double value) {
 
 /// What an attempt reported that was cut off together with the program.
 void Execution::harvest(Node& node) {
-  const std::string path = file_stem(node) + ".result";
+  const std::string path = work_stem(node) + ".result";
   if (node.record.starts == 0 || !services_.files.exists(path)) return;
   const Result<std::string> text = services_.files.read(path, kResultBytesMax);
   if (!text) return;
@@ -414,8 +420,9 @@ void Execution::count_forgotten_attempts(Node& node) {
   ++record.starts;
   const auto left_something = [&] {
     const std::string stem = file_stem(node);
-    return std::ranges::any_of(std::initializer_list<const char*>{".input.json", ".log", ".out", ".result"},
-                               [&](const char* ending) { return services_.files.exists(stem + ending); });
+    const std::string work = work_stem(node);
+    return std::ranges::any_of(std::initializer_list<std::string>{work + ".input.json", stem + ".log", stem + ".out", work + ".result"},
+                               [&](const std::string& path) { return services_.files.exists(path); });
   };
   while (left_something()) {
     harvest(node);
@@ -428,7 +435,7 @@ void Execution::count_forgotten_attempts(Node& node) {
 /// files costs a short step more than all else, because ext4 does not use an inode again soon.
 void Execution::drop_files(const Node& node) {
   if (!std::holds_alternative<RunCommand>(node.step->work)) return;
-  spare_inputs_.push_back(file_stem(node) + ".input.json");
+  spare_inputs_.push_back(work_stem(node) + ".input.json");
 }
 
 void Execution::take_spare_input(const std::string& path) {

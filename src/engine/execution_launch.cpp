@@ -35,7 +35,7 @@ Result<void> Execution::write_input(const Node& node, const NodeNames& names, co
     PAWL_TRY_ASSIGN(Json output, output_of(other));
     steps[other.step->id] = {{"status", to_text(other.record.status)}, {"output", std::move(output)}};
   }
-  const std::string path = file_stem(node) + ".input.json";
+  const std::string path = work_stem(node) + ".input.json";
   take_spare_input(path);
   return services_.files.write_over(path, compact(input));
 }
@@ -44,8 +44,10 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
   const auto& command = std::get<RunCommand>(node.step->work);
   const NodeNames names(*this, *node.scope, &node);
   const std::string stem = file_stem(node);
-  const std::string folder = stem.substr(0, stem.rfind('/'));
-  if (!folders_made_.contains(folder)) {
+  const std::string work = work_stem(node);
+  for (const std::string& path : {stem, work}) {
+    const std::string folder = path.substr(0, path.rfind('/'));
+    if (folders_made_.contains(folder)) continue;
     PAWL_TRY(services_.files.make_folder(folder));
     folders_made_.insert(folder);
   }
@@ -65,11 +67,11 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
   set_entry(entries, fmt::format("PAWL_ATTEMPT={}", node.record.attempts + 1));
   set_entry(entries, fmt::format("PAWL_ATTEMPT_ID={}#{}", idempotency_key(node), node.record.starts));
   set_entry(entries, "PAWL_IDEMPOTENCY_KEY=" + idempotency_key(node));
-  set_entry(entries, "PAWL_RESULT=" + stem + ".result");
-  set_entry(entries, "PAWL_INPUT=" + stem + ".input.json");
+  set_entry(entries, "PAWL_RESULT=" + work + ".result");
+  set_entry(entries, "PAWL_INPUT=" + work + ".input.json");
   set_entry(entries, "PAWL_STORE=" + services_.store_uri);
   set_entry(entries, "PAWL_PREVIOUS=" + (node.record.partial.is_null() ? std::string() : compact(node.record.partial)));
-  if (node.scope->is_reduce) set_entry(entries, "PAWL_ITEMS=" + logs_ + "/" + node.scope->owner->path + ".items.jsonl");
+  if (node.scope->is_reduce) set_entry(entries, "PAWL_ITEMS=" + work_ + "/" + node.scope->owner->path + ".items.jsonl");
   for (const std::string& entry : entries) {
     if (entry.size() < kVariableBytesMax) continue;
     return fail(Error{Code::value_too_large,
@@ -101,7 +103,7 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
 }
 
 std::shared_ptr<StepOutput> Execution::make_output(const std::string& path, StepOutput::Wanted wanted) const {
-  auto file = services_.open_output ? services_.open_output(path) : plain_output_files(services_.files)(path);
+  auto file = open_output_ ? open_output_(path) : plain_output_files(services_.files)(path);
   return std::make_shared<StepOutput>(std::move(file), patterns_, masked_counts_, wanted);
 }
 

@@ -276,7 +276,7 @@ void Execution::map_items_done(Node& node) {
 }
 
 void Execution::begin_reduce(Node& node) {
-  const Result<void> written = write_items_file(node, logs_ + "/" + node.path + ".items.jsonl");
+  const Result<void> written = write_items_file(node, work_ + "/" + node.path + ".items.jsonl");
   if (!written) return settle_failed(node, describe(written.error()), true);
   if (!node.map->reduce_steps) node.map->reduce_steps = std::make_unique<Steps>(Steps{*node.map->map->reduce});
   node.inner = make_scope(node.scope, &node, *node.map->reduce_steps, node.path);
@@ -288,7 +288,7 @@ void Execution::begin_reduce(Node& node) {
     if (!output) return settle_failed(node, output.error().message, false);
     set_output(node, std::move(*output));
     bury(std::move(node.inner));
-    services_.files.remove(logs_ + "/" + node.path + ".items.jsonl");
+    services_.files.remove(work_ + "/" + node.path + ".items.jsonl");
     complete(node);
   };
   enter(*node.inner);

@@ -5,9 +5,19 @@
 #include "base/hash.hpp"
 #include "engine/environment_entries.hpp"
 #include "engine/resume_facts.hpp"
+#include "engine/secret_log.hpp"
 
 namespace pawl {
 namespace {
+
+/// Of an encrypted run nothing that steps print, get or report stands readable in the store's folder.
+Result<void> keep_secret(const ExecutionServices& services, OpenedRun& run) {
+  PAWL_TRY_ASSIGN(std::shared_ptr<LogCipher> cipher, run.writer->log_cipher());
+  if (!cipher) return {};
+  run.open_output = secret_output_files(services.files, std::move(cipher), run.logs);
+  PAWL_TRY_ASSIGN(run.work, services.files.private_folder(run.writer->info().uuid.text()));
+  return {};
+}
 
 constexpr std::size_t kIdMax = 128;
 
@@ -123,6 +133,7 @@ Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run)
   state.parent_step = run.parent_step;
   PAWL_TRY_ASSIGN(std::string logs, services.store.local_folder(run.id));
   OpenedRun opened{.id = run.id, .workflow = run.workflow, .state = std::move(state), .writer = std::move(writer), .logs = std::move(logs)};
+  PAWL_TRY(keep_secret(services, opened));
   opened.first_events.push_back({"run_started", compact({{"workflow", text_event(workflow)}, {"vars", opened.state.vars}})});
   return opened;
 }
@@ -253,6 +264,7 @@ Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRe
   PAWL_TRY_ASSIGN(std::string logs, services.store.local_folder(request.id));
   Resumption resumption{.run = {.id = request.id, .workflow = workflow, .state = {}, .writer = std::move(writer), .logs = std::move(logs)},
                         .plan = {}, .notes = {}};
+  PAWL_TRY(keep_secret(services, resumption.run));
   resumption.run.key_values = std::move(key_values);
   resumption.run.first_kind = Kind::step_start;
   resumption.run.first_reason = Reason::before_step;

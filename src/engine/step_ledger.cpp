@@ -5,6 +5,7 @@
 #include "base/hash.hpp"
 #include "domain/utf8.hpp"
 #include "engine/save.hpp"
+#include "engine/secret_log.hpp"
 
 namespace pawl {
 namespace {
@@ -223,18 +224,24 @@ Result<void> StepLedger::replay_file(const std::string& name, const Json& output
   PAWL_TRY_ASSIGN(const std::string folder, store_.local_folder(run_));
   const std::string path = folder + "/" + file.get<std::string>();
   const auto bytes = size.get<std::uint64_t>();
-  if (files.size(path) != bytes) return fail(at(lost(name, files.exists(path) ? "is damaged" : "is missing"), path));
-  const auto for_each_block = [&](const auto& take) -> Result<void> {
-    for (std::uint64_t at = 0; at < bytes; at += kBlock) {
-      PAWL_TRY_ASSIGN(const std::string block, files.read_range(path, at, std::min(kBlock, bytes - at)));
+  PAWL_TRY_ASSIGN(std::shared_ptr<LogCipher> cipher, store_.log_cipher(run_));
+  LogReader reader(files, std::move(cipher), folder);
+  const auto for_each_block = [&](const auto& take) -> Result<std::uint64_t> {
+    std::uint64_t read = 0;
+    for (std::uint64_t at = 0;;) {
+      PAWL_TRY_ASSIGN(const std::string block, reader.read(path, at, kBlock));
+      if (block.empty()) return read;
+      read += block.size();
       take(block);
     }
-    return {};
   };
+  if (!files.exists(path)) return fail(at(lost(name, "is missing"), path));
   Sha256Stream hash;
-  PAWL_TRY(for_each_block([&](const std::string& block) { hash.add(block); }));
+  PAWL_TRY_ASSIGN(const std::uint64_t read, for_each_block([&](const std::string& block) { hash.add(block); }));
+  if (read != bytes) return fail(at(lost(name, "is damaged"), path));
   if (Json(to_hex(hash.finish())) != output.value("sha256", Json())) return fail(at(lost(name, "is damaged"), path));
-  return for_each_block([&](const std::string& block) { use(block); });
+  PAWL_TRY(for_each_block([&](const std::string& block) { use(block); }));
+  return {};
 }
 
 }  // namespace pawl

@@ -24,6 +24,7 @@ class NoFiles final : public LocalFiles {
   bool rename(const std::string&, const std::string&) override { return false; }
   Result<void> append(const std::string&, std::string_view) override { return {}; }
   Result<void> make_folder(const std::string&) override { return {}; }
+  Result<std::string> private_folder(const std::string&) override { return none(); }
   std::vector<std::string> list(const std::string&) override { return {}; }
   void remove(const std::string&) override {}
   void remove_folder(const std::string&) override {}

@@ -50,6 +50,9 @@ class LocalFiles {
   virtual Result<void> append(const std::string& path, std::string_view bytes) = 0;
   /// With all folders above it.
   virtual Result<void> make_folder(const std::string& path) = 0;
+  /// A folder outside of every store that only this user can enter, in memory where the machine has a place for that.
+  /// The same for the same name, for as long as the machine is on.
+  virtual Result<std::string> private_folder(const std::string& name) = 0;
   /// The names of the files in it, sorted. A missing folder has none.
   [[nodiscard]] virtual std::vector<std::string> list(const std::string& folder) = 0;
   /// A missing file is fine.

@@ -55,6 +55,7 @@
 
 #include "base/result.hpp"
 #include "domain/appended.hpp"
+#include "ports/log_cipher.hpp"
 #include "domain/retention.hpp"
 
 namespace pawl {
@@ -74,6 +75,8 @@ class RunWriter {
   /// Makes everything saved so far durable, at any level.
   virtual Result<void> flush() = 0;
   [[nodiscard]] virtual RunInfo info() const = 0;
+  /// For what the run's steps print; null where the run is not encrypted.
+  [[nodiscard]] virtual Result<std::shared_ptr<LogCipher>> log_cipher() { return nullptr; }
   /// What `body` appends to an array of the last state, where that is all that it changes: then only this
   /// needs to be checked. A store may always say nothing.
   [[nodiscard]] virtual std::optional<Appended> appended(std::string_view body) const {
@@ -143,6 +146,11 @@ class Store {
   /// An absolute path of a local folder for the files of this run's execution (logs, inputs of steps), made
   /// if missing. Nothing in it is needed to resume.
   virtual Result<std::string> local_folder(const RunId& run) = 0;
+  /// To read the logs there; null where the run is not encrypted.
+  [[nodiscard]] virtual Result<std::shared_ptr<LogCipher>> log_cipher(const RunId& run) {
+    static_cast<void>(run);
+    return nullptr;
+  }
 
   /// Linear in the number of the run's files. What is not yet in files of its own counts to shared_bytes.
   virtual Result<RunFootprint> footprint(const RunId& run) = 0;

@@ -2,6 +2,7 @@
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/inbox.hpp"
 #include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/run_log_cipher.hpp"
 
 namespace pawl {
 
@@ -44,6 +45,13 @@ Result<std::optional<std::string>> FilesystemStore::owner(const RunId& run) {
   if (!held) return std::optional<std::string>();
   PAWL_TRY_ASSIGN(const std::string text, (*lock)->read_at(0, kWatermarkOffset));
   return std::optional(describe_owner(text));
+}
+
+Result<std::shared_ptr<LogCipher>> FilesystemStore::log_cipher(const RunId& run) {
+  PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
+  if (!record.encrypted) return nullptr;
+  PAWL_TRY_ASSIGN(RunCodec codec, keys_.codec(run.text(), record));
+  return std::make_shared<RunLogCipher>(std::move(codec), *environment_.random);
 }
 
 Result<std::string> FilesystemStore::local_folder(const RunId& run) {

@@ -47,6 +47,7 @@ class FilesystemStore final : public Store {
   Result<void> take(const RunId& run, std::string_view message_id) override;
   Result<std::optional<std::string>> owner(const RunId& run) override;
   Result<std::string> local_folder(const RunId& run) override;
+  Result<std::shared_ptr<LogCipher>> log_cipher(const RunId& run) override;
   Result<RunFootprint> footprint(const RunId& run) override;
   Result<std::uint64_t> shared_bytes() override;
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;

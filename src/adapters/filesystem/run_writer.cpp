@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/run_log_cipher.hpp"
 #include "codec/base64.hpp"
 #include "domain/json_text.hpp"
 #include "domain/save_rules.hpp"
@@ -106,6 +107,13 @@ RunInfo FilesystemRunWriter::info() const {
                  .latest = head_.latest.sequence, .status = head_.latest.status, .kind = head_.latest.kind,
                  .durability = run.durability, .workflow = run.workflow, .workflow_hash = run.workflow_hash,
                  .session = run.session, .fork_of_run = run.fork_of_run, .fork_of_sequence = run.fork_of_sequence};
+}
+
+Result<std::shared_ptr<LogCipher>> FilesystemRunWriter::log_cipher() {
+  const Lock guard(mutex_);
+  if (!codec_.encrypted()) return nullptr;
+  PAWL_TRY(ensure_key());
+  return std::make_shared<RunLogCipher>(codec_, *store_.environment_.random);
 }
 
 std::optional<Appended> FilesystemRunWriter::appended(std::string_view body) const {

@@ -18,6 +18,7 @@ class FilesystemRunWriter final : public RunWriter {
   Result<Saved> save(const SaveRequest& request) override;
   Result<void> flush() override;
   [[nodiscard]] RunInfo info() const override;
+  Result<std::shared_ptr<LogCipher>> log_cipher() override;
   [[nodiscard]] std::optional<Appended> appended(std::string_view body) const override;
 
  private:

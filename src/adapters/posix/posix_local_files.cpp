@@ -184,6 +184,24 @@ Result<void> PosixLocalFiles::make_folder(const std::string& path) {
   return {};
 }
 
+Result<std::string> PosixLocalFiles::private_folder(const std::string& name) {
+  std::error_code ignored;
+  std::string base = std::filesystem::is_directory("/dev/shm", ignored) && ::access("/dev/shm", W_OK) == 0
+                         ? "/dev/shm"
+                         : std::filesystem::temp_directory_path(ignored).string();
+  base += fmt::format("/pawl-{}", ::geteuid());
+  const std::string path = base + "/" + name;
+  for (const std::string& folder : {base, path}) {
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return fail(posix_error(PosixCall::make_folder, errno, folder));
+    // Somebody else may have made it to read what is put there.
+    struct stat info {};
+    if (::lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 077U) != 0) {
+      return fail(Error{Code::permission_denied, "a folder for secrets is not this user's alone", folder, "remove it", 0});
+    }
+  }
+  return path;
+}
+
 std::vector<std::string> PosixLocalFiles::list(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;

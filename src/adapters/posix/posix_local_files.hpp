@@ -21,6 +21,7 @@ class PosixLocalFiles final : public LocalFiles {
   bool rename(const std::string& from, const std::string& to) override;
   Result<void> append(const std::string& path, std::string_view bytes) override;
   Result<void> make_folder(const std::string& path) override;
+  Result<std::string> private_folder(const std::string& name) override;
   std::vector<std::string> list(const std::string& folder) override;
   void remove(const std::string& path) override;
   void remove_folder(const std::string& path) override;

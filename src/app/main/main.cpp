@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
       .in_is_terminal = ::isatty(STDIN_FILENO) == 1,
       .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
       .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
-      .admin = pawl::make_store_admin({}),
+      .admin = pawl::store_admin(),
       .machine = &machine,
       .workflows = &workflows,
   };
