@@ -237,7 +237,8 @@ Result<RunState> RunState::from_json(const Json& value) {
   for (const Json& key : value.value("masked_keys", Json::array())) {
     if (key.is_string()) state.masked_keys.insert(key.get<std::string>());
   }
-  for (const auto& [kind, count] : value.value("masked", Json::object()).items()) {
+  const Json masked = value.value("masked", Json::object());
+  for (const auto& [kind, count] : masked.items()) {
     if (count.is_number_unsigned()) state.masked[kind] = count.get<std::uint64_t>();
   }
   for (const auto& [path, record] : records.items()) {

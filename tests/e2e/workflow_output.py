@@ -37,8 +37,8 @@ PLAIN = "".join(f"{before}{secret}{after}\n" for _, before, secret, after in SEC
 MASKED = "".join(f"{before}[masked:{kind}]{after}\n" for kind, before, _, after in SECRETS)
 
 
-def files_of(case):
-    for folder, _, names in os.walk(case.env["PAWL_STORE"]):
+def files_of(the_case):
+    for folder, _, names in os.walk(the_case.env["PAWL_STORE"]):
         for name in names:
             path = os.path.join(folder, name)
             with open(path, "rb") as file:
@@ -51,18 +51,6 @@ def no_file_holds(case, secrets):
             # In JSON a newline stands as \n.
             for form in (secret, secret.replace("\n", "\\n")):
                 assert form.encode() not in content, f"{secret} is in {path}"
-
-
-def read_log(case, name, run="r"):
-    path = os.path.join(case.env["PAWL_STORE"], "runs", run, "logs", name)
-    if not os.path.exists(path):
-        return None
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def logs_folder(case):
-    return os.path.join(case.env["PAWL_STORE"], "runs", "r", "logs")
 
 
 def log_named(case, name):
