@@ -43,6 +43,14 @@ Result<void> check_journal(FileSystem& files, const JournalView& journal, CheckR
                                  fmt::format("the batch at byte {} is damaged", segment->scan.end), "restore the file from a backup"});
     }
     PAWL_TRY_ASSIGN(const std::string bytes, files.read_file(path));
+    std::uint64_t header_offset = 0;
+    bool other_is_damaged = false;
+    static_cast<void>(choose_segment_header(bytes, header_offset, other_is_damaged));
+    if (journal.damage && other_is_damaged && journal.damage->where != path) {
+      report.findings.push_back({Severity::damage, Code::journal_corrupt, path, {}, {},
+                                 "one of the two copies of its header is damaged, perhaps the one that was in force",
+                                 "restore the file from a backup"});
+    }
     if (!segment->scan.bad_batch && hidden_batch(bytes, segment->scan, segment->header.generation) && !journal.damage) {
       report.findings.push_back({Severity::damage, Code::journal_corrupt, path, {}, {},
                                  fmt::format("the batch at byte {} is damaged, and valid ones follow it", segment->scan.end),
