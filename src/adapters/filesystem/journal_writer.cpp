@@ -128,7 +128,9 @@ Result<void> JournalWriter::set_aside_torn(const JournalView& view) {
     if (!seen->scan.bad_batch) continue;
     std::string_view torn = std::string_view(seen->bytes).substr(seen->scan.end);
     torn = torn.substr(0, torn.find_last_not_of('\0') + 1);
-    const std::string name = fmt::format("recovery/torn-{}-{:016x}-{}.bin", number_, seen->header.generation, seen->scan.end);
+    // Two batches may have been torn at one place, one after the other: each keeps its file.
+    const std::string name = fmt::format("recovery/torn-{}-{:016x}-{}-{}.bin", number_, seen->header.generation, seen->scan.end,
+                                         to_hex(crc32c(torn)));
     PAWL_TRY(set_aside(*place_.files, name, torn));
     PAWL_TRY(log_failure(*place_.files, place_.environment,
                          Finding{Finding::Severity::note, Code::journal_corrupt, layout::segment(number_, seen->slot), {}, {},
