@@ -8,7 +8,8 @@ namespace {
 class CareCommands : public testing::CliTest {
  protected:
   nlohmann::json check(const testing::CliResult& result, const std::string& name) {
-    for (const auto& row : result.json().at("checks")) {
+    const nlohmann::json document = result.json();
+    for (const auto& row : document.at("checks")) {
       if (row.at("check") == name) return row;
     }
     ADD_FAILURE() << name << " is not in " << result.out;

@@ -100,8 +100,9 @@ Result<std::vector<RunId>> runs_of(Store& store, const std::string& run) {
 }
 
 Result<void> prune(const Invocation& invocation, const PruneArguments& arguments) {
+  PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
   const RetentionSettings limits =
-      arguments.limits.keeps_everything() ? invocation.context().retention : arguments.limits;
+      arguments.limits.keeps_everything() ? config->settings.checkpoint.retention : arguments.limits;
   if (limits.keeps_everything()) {
     return fail(Error{Code::usage, "nothing says which checkpoints may go", {},
                       "give a limit, as in `pawl prune --keep 10 --dry-run`, or set one in .pawl/config.yaml", 0});

@@ -424,12 +424,12 @@ TEST(BrokenStore, WithoutAMutationViolatesNothing) {
   EXPECT_EQ(violated_by(Mutation::none), std::vector<std::string>());
 }
 
-TEST(BrokenStore, MutationsAndTestsCoverAllTwentyClauses) {
+TEST(BrokenStore, MutationsAndTestsCoverTheSameClauses) {
   std::set<std::string_view> broken;
   for (const NamedMutation& mutation : kMutations) broken.insert(mutation.clause);
   std::set<std::string_view> tested;
   for (const ContractTest& test : contract_tests()) tested.insert(test.clause());
-  EXPECT_EQ(broken.size(), 20U);
+  EXPECT_EQ(broken.size(), 21U);
   EXPECT_EQ(broken, tested);
 }
 

@@ -162,8 +162,7 @@ def a_decision_that_was_saved_alone_is_not_told_again_after_a_crash(case):
         - id: a
           run: |
             i=0
-            while [ $i -lt 400 ]; do i=$((i + 1)); echo "{\\"decision\\": {\\"n\\": $i, \\"by\\": $PAWL_ATTEMPT}}"; done > $PAWL_RESULT
-            echo $PAWL_ATTEMPT >> log
+            while [ $i -lt 400 ]; do i=$((i + 1)); echo "{\\"decision\\": {\\"n\\": $i, \\"by\\": $$}}"; done > $PAWL_RESULT
         """)
     case.env["PAWL_PERFORMANCE_BATCH_DECISIONS"] = "false"
     process = case.start("run", "--run-id", "r")
