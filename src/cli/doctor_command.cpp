@@ -295,8 +295,8 @@ Command add_doctor(CLI::App& root) {
       "  pawl doctor            also without a store: then the folder where it would be made is checked\n"
       "  pawl doctor --json     {\"checks\": [{\"check\", \"verdict\": \"ok\", \"warning\" or \"broken\", \"what\", \"advice\"}]}\n"
       "\n"
-      "It writes one small file to measure syncs, and removes it. It looks at the newest 1,000 runs; `pawl fsck` checks\n"
-      "what is in all of them. Exit status: 0 where nothing is broken; else that of the first thing that is: 2 settings,\n"
+      "It writes one small file to measure syncs, and removes it. It asks for the writers of the newest 1,000 runs and\n"
+      "walks through the folders of all; `pawl fsck` checks what is in them. Exit status: 0 where nothing is broken; else that of the first thing that is: 2 settings,\n"
       "4 damage or a network file system, 5 the disk or its permissions.");
   return {app, [](const Invocation& invocation) { return doctor(invocation); }};
 }
