@@ -13,7 +13,6 @@ pawl_dependency(SQLite::SQLite3 libsqlite3-dev "find_dependency(SQLite3)")
 pawl_dependency(simdjson::simdjson libsimdjson-dev "find_dependency(simdjson)")
 pawl_dependency(yaml-cpp libyaml-cpp-dev "find_dependency(yaml-cpp)")
 pawl_dependency(ZLIB::ZLIB zlib1g-dev "find_dependency(ZLIB)")
-pawl_dependency(zstd::libzstd_shared libzstd-dev "find_dependency(zstd)")
 pawl_dependency(PkgConfig::zstd libzstd-dev "find_dependency(PkgConfig)"
                 "pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)")
 pawl_dependency(Threads::Threads "" "find_dependency(Threads)")

@@ -16,6 +16,9 @@ struct Entry {
 constexpr Entry kEnvironment[] = {
     {"PAWL_STORE", "The store, where --store is not given: a folder. Without both it is ./.pawl."},
     {"PAWL_RUN", "The run that `pawl step` belongs to, where --run is not given. Steps of a workflow find their own in it."},
+    {"PAWL_KEY_FILE", "The file with the key of an encrypted store. Without it: the setting encryption.key_file, else the file that `pawl init --encrypt` made."},
+    {"PAWL_KEY, PAWL_PASSPHRASE", "The key itself, 32 bytes in hexadecimal or base64; the passphrase of a store that was made with one."},
+    {"PAWL_NEW_KEY, PAWL_NEW_PASSPHRASE", "The new one, for `pawl rekey`."},
     {"PAWL_ALLOW_NETWORK_FS", "1 allows a store on a network file system, where kernel locks may not hold."},
     {"NO_COLOR", "If it is not empty, nothing is coloured. Colours appear only on a terminal in any case."},
     {"USER, LOGNAME", "Who decides, for `pawl approve` and `pawl reject` without --by."},
@@ -31,6 +34,8 @@ constexpr Entry kStepEnvironment[] = {
 constexpr Entry kFiles[] = {
     {"./.pawl", "The store. Its files are plain and readable; do not edit them."},
     {".pawl/config.yaml", "Settings of this store."},
+    {"~/.config/pawl/config.yaml", "Settings of this user."},
+    {"~/.config/pawl/keys", "Keys of encrypted stores. Keep copies of them elsewhere."},
     {"./workflow.yaml", "What `pawl run` runs and `pawl check` checks where no file is named."},
 };
 

@@ -9,7 +9,7 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kListFormat = 1;
 constexpr std::size_t kSumDigits = 64;
 
 Error damaged() {
@@ -55,7 +55,7 @@ Sequence PrunedList::last_there(Sequence sequence) const {
 }
 
 std::string encode_pruned(const PrunedList& list, std::uint32_t seed) {
-  std::string out = fmt::format("{{\"pawl\":{}", kFormat);
+  std::string out = fmt::format("{{\"pawl\":{}", kListFormat);
   add(out, "at", list.at.text());
   add(out, "dropped", list.dropped.text());
   add(out, "closed", list.closed.text());
@@ -75,9 +75,9 @@ Result<PrunedList> decode_pruned(std::string_view text, std::uint32_t seed) {
   if (!body || !text.ends_with('\n')) return fail(damaged());
   const auto members = ObjectMembers::parse(*body);
   if (!members) return fail(damaged());
-  if (members->number("pawl") > kFormat) {
+  if (members->number("pawl") > kListFormat) {
     return fail(Code::unsupported_version, "the list of pruned checkpoints has format {}, and this program reads up to {}",
-                members->number("pawl"), kFormat);
+                members->number("pawl"), kListFormat);
   }
   PrunedList list;
   const auto at_time = Timestamp::parse(members->text("at"));

@@ -255,12 +255,13 @@ Result<void> FilesystemRunWriter::pack_payload(const CheckpointInfo& info, std::
     PAWL_TRY(codec_.protect_blob(packed, bytes));
     std::string name;
     const std::string_view stored_bytes = packed.how.empty() ? bytes : std::string_view(packed.bytes);
-    PAWL_TRY(store_.with_room([&]() PAWL_REQUIRES(mutex_) -> Result<void> {
+    const auto kept = store_.with_room([&]() PAWL_REQUIRES(mutex_) -> Result<void> {
       PAWL_TRY(hold_blobs());
       auto stored = store_blob(stored_bytes, name);
       if (!stored) release_blobs();
       return stored;
-    }));
+    });
+    PAWL_TRY(kept);
     form = {is_diff ? Payload::diff_blob : Payload::state_blob, escape_json(name), std::move(packed.how)};
     return {};
   }

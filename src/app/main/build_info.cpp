@@ -23,7 +23,10 @@ cli::BuildInfo build_info() {
           .build_type = PAWL_BUILD_TYPE,
           .compiler = compiler(),
           .platform = PAWL_PLATFORM,
-          .features = {{"formats", {"json"}}, {"compression", {}}, {"encryption", {}}, {"stores", {"folder", "memory"}}}};
+          .features = {{"formats", {"json", "msgpack", "cbor"}},
+                       {"compression", {"zstd", "gzip (reading)"}},
+                       {"encryption", {"aes-256-gcm", "scrypt"}},
+                       {"stores", {"folder", "memory"}}}};
 }
 
 }  // namespace pawl
