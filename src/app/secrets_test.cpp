@@ -82,7 +82,7 @@ class SecretsTest : public ::testing::Test {
 
 TEST_F(SecretsTest, ValuesOfConfiguredKeysAreNeverSavedAndAreAskedForAgain) {
   settings_.state_keys = {"token"};
-  text_ = R"(
+  text_ = R"yaml(
 vars: {token: null, other: 1}
 steps:
 - id: a
@@ -92,7 +92,7 @@ steps:
 - id: b
   run: 'test "$A" = "$(cat "$ROOT/expected")" && test "$V" = "$A"'
   env: {A: '${steps.a.output.token}', V: '${vars.token}'}
-)";
+)yaml";
   const Result<void> first = run({{"token", "plain-value-1"}});
   ASSERT_FALSE(first);
   EXPECT_EQ(first.error().code, Code::run_failed) << describe(first.error());
@@ -113,7 +113,7 @@ steps:
 
 TEST_F(SecretsTest, OutputsThatStandInEventsAreMaskedAndComeBack) {
   settings_.state_keys = {"token"};
-  text_ = R"(
+  text_ = R"yaml(
 steps:
 - id: a
   run: 'printf "{\"token\": \"plain-%s\", \"x\": \"%05000d\"}" value-2 0'
@@ -121,7 +121,7 @@ steps:
 - id: b
   run: 'test "$A" = "$(cat "$ROOT/expected")"'
   env: {A: '${steps.a.output.token}'}
-)";
+)yaml";
   ASSERT_FALSE(run(Json::object()));
   const Result<std::vector<Event>> events = store_->events(id_, 0, 1000);
   ASSERT_TRUE(events);
