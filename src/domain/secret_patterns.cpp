@@ -164,7 +164,7 @@ SecretMask::Looked SecretMask::look(SecretText& where, std::size_t at) {
     until = std::max(until, found.end);
   }
   if (ranges_.empty()) return Looked::nothing;
-  std::ranges::stable_sort(ranges_, {}, &Range::begin);
+  std::ranges::sort(ranges_, {}, [](const Range& range) { return std::pair(range.begin, range.end); });
   std::size_t last = 0;
   for (std::size_t i = 1; i < ranges_.size(); ++i) {
     Range& whole = ranges_[last];

@@ -66,6 +66,7 @@ Execution::Execution(const ExecutionServices& services, EventLoop& loop, OpenedR
   for (const NewEvent& event : pending_) {
     pending_told_.push_back({id_.text(), event.type, {}, now(), Json::parse(event.data, nullptr, false)});
   }
+  mask_first_events();
   const auto post = [this, alive = alive_](Result<Saved> result) {
     loop_.post([this, alive, result = std::move(result)]() mutable {
       if (*alive) saved(std::move(result));
@@ -381,7 +382,6 @@ Result<void> Execution::make_environment() {
   return make_patterns();
 }
 
-/// Also for the events that were there before.
 Result<void> Execution::make_patterns() {
   Json vars = state_.vars;
   mask_keys(vars, secret_keys_, key_values_);
@@ -390,13 +390,17 @@ Result<void> Execution::make_patterns() {
     if (value.is_string() && value.get_ref<const std::string&>().size() >= kMaskedValueBytesMin) values.push_back(value.get<std::string>());
   }
   PAWL_TRY_ASSIGN(patterns_, SecretPatterns::make(services_.settings.secrets, std::move(values)));
+  mask_first_events();
+  return {};
+}
+
+void Execution::mask_first_events() {
   for (RunEvent& event : pending_told_) {
     mask_keys(event.data, secret_keys_, key_values_);
     mask_event(event.data, patterns_, *masked_counts_);
     event.data = Json::parse(masked(compact(event.data), secrets_), nullptr, false);
   }
   for (std::size_t i = 0; i < pending_.size() && i < pending_told_.size(); ++i) pending_[i].data = compact(pending_told_[i].data);
-  return {};
 }
 
 void Execution::run_interval() {

@@ -151,6 +151,7 @@ class Execution {
   [[nodiscard]] bool busy() const;
   [[nodiscard]] Result<void> make_environment();
   [[nodiscard]] Result<void> make_patterns();
+  void mask_first_events();
   [[nodiscard]] const std::vector<std::string>& environment() const {
     return base_environment_.empty() ? services_.environment : base_environment_;
   }
