@@ -21,7 +21,7 @@ std::string_view to_text(Completion::Also also) {
 void add_runs(const Invocation& invocation, Completion& completion) {
   const std::string uri = completion.store.value_or(invocation.store_uri());
   if (uri.empty()) return;
-  const Result<std::unique_ptr<Store>> store = invocation.context().open_store(uri, StoreAccess::read);
+  const Result<std::unique_ptr<Store>> store = invocation.context().open_store(uri, StoreAccess::read, Settings{});
   if (!store) return;
   const Result<std::vector<RunInfo>> runs = (*store)->runs(kRunsOffered);
   if (!runs) return;
