@@ -30,7 +30,10 @@ std::string Invocation::store_uri() const {
 
 ConfigWorld Invocation::config_world() const {
   ConfigWorld world{.read_file = context_.read_file, .environment = context_.environment};
-  if (context_.workflows != nullptr) world.variables = context_.workflows->environment;
+  if (context_.workflows != nullptr) {
+    world.variables = context_.workflows->environment;
+    world.sees = [&files = context_.workflows->files](const std::string& path) { return files.exists(path); };
+  }
   return world;
 }
 

@@ -152,6 +152,8 @@ Result<void> apply_file(Config& config, const ConfigWorld& world, const std::str
   if (path.empty()) return {};
   const Result<std::string> text = world.read_file(path, kConfigBytesMax);
   if (!text && (text.error().os_error == ENOENT || text.error().os_error == ENOTDIR)) return {};
+  const bool hidden = !text && text.error().os_error == EACCES && place == ConfigPlace::user && world.sees && !world.sees(path);
+  if (hidden) return {};
   if (!text && text.error().code == Code::state_too_large) {
     return fail(Error{Code::invalid_config, fmt::format("the settings have more than {} bytes", kConfigBytesMax), path, "keep only settings in this file", 0});
   }

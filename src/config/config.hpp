@@ -44,6 +44,8 @@ struct ConfigWorld {
   /// input_unreadable with ENOENT where there is none.
   std::function<Result<std::string>(const std::string& path, std::uint64_t bytes_max)> read_file = {};
   std::function<std::optional<std::string>(const std::string& name)> environment = {};
+  /// Whether there is such a file, as far as this user can see. Empty: one that can't be opened is there.
+  std::function<bool(const std::string& path)> sees = {};
   std::vector<std::string> variables = {};  // NAME=value, all of them
 };
 
@@ -57,7 +59,8 @@ struct ConfigWorld {
 
 /// Without the store's file: it tells which store is meant.
 [[nodiscard]] Result<Config> load_user_config(const ConfigWorld& world);
-/// All of it. Missing files are fine; unreadable ones are invalid_config.
+/// All of it. Missing files are fine; unreadable ones are invalid_config, but for a user's file in a home that is not
+/// this user's to look into.
 [[nodiscard]] Result<Config> load_config(const ConfigWorld& world, std::string_view store_uri);
 
 }  // namespace pawl

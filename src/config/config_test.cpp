@@ -206,6 +206,16 @@ TEST(Config, MissingFilesAreFineAndUnreadableOnesAreNot) {
   EXPECT_EQ(config.error().where, "/h/.config/pawl/config.yaml");
 }
 
+TEST(Config, AHomeOfSomebodyElseHoldsNoSettings) {
+  ConfigWorld closed = world({}, {{"HOME", "/h"}});
+  closed.read_file = [](const std::string& path, std::uint64_t) -> Result<std::string> {
+    return fail(Error{Code::input_unreadable, "permission denied", path, {}, path.starts_with("/h") ? EACCES : ENOENT});
+  };
+  closed.sees = [](const std::string&) { return false; };
+  EXPECT_TRUE(load_config(closed, "./.pawl"));
+  EXPECT_FALSE(load_config(closed, "/h/store"));  // a store's own file is never passed over
+}
+
 TEST(Config, TheUsersFileIsWhereXdgSays) {
   EXPECT_EQ(user_config_path(world({}, {{"XDG_CONFIG_HOME", "/x"}, {"HOME", "/h"}})), "/x/pawl/config.yaml");
   EXPECT_EQ(user_config_path(world({}, {{"XDG_CONFIG_HOME", "relative"}, {"HOME", "/h"}})), "/h/.config/pawl/config.yaml");

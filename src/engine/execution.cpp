@@ -181,7 +181,7 @@ std::vector<std::pair<std::string, StepRecord>> Execution::records() const {
 }
 
 void Execution::save_if_needed() {
-  if (saving_ != 0 || save_waits_ || over_ || memory_only_) return;
+  if (saving_ != 0 || save_waits_ || over_ || memory_only_ || storage_error_) return;
   if (change_ == durable_ && pending_.empty() && !force_save_) return;
   // Where nothing waits for it but the results of items, they share a save: a crash then repeats what ended in
   // the last moment, as it would repeat what was still running.
@@ -287,6 +287,7 @@ void Execution::save_failed(Error error) {
     }
     storage_error_ = std::move(error);
     hold_ = Hold::storage;
+    saving_ = 0;  // nothing is on its way any more, and nothing will be
     return finish_interrupted();
   }
   save_waits_ = true;

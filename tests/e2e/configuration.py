@@ -135,6 +135,15 @@ def a_state_above_the_limit_is_refused(case):
     case.pawl("save", "r", "--patch", stdin=json.dumps({"b": "x" * 100_000}), status=0)
 
 
+def a_workflow_whose_state_passes_the_limit_stops_and_can_go_on_with_a_larger_one(case):
+    text = "steps:\n- {id: a, run: echo a >> log; printf %01600d 1, capture: {format: text}}\n- {id: b, run: echo b >> log}\n"
+    failed = case.run(text, status=2, env={"PAWL_CHECKPOINT_SIZE_LIMIT": "1500B"}, timeout=20)
+    holds(failed.stderr, "PAWL-0009", "1500", "checkpoint_size_limit_mb")
+    assert "b" not in case.log()
+    case.pawl("resume", "r", status=0)
+    equal(case.log(), ["a", "a", "b"])
+
+
 def new_runs_are_made_with_async_writes(case):
     case.pawl("save", "old", stdin="1", status=0)
     settings(case, "performance: { async_writes: true }\n")
