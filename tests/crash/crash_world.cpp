@@ -202,7 +202,8 @@ void CrashWorld::repeat(Process& at_work, const std::string& run) {
 std::uint64_t CrashWorld::highest(const std::string& run) {
   std::uint64_t last = 0;
   for (const auto& [sequence, slot] : runs_[run]) {
-    if (slot.promised) last = sequence;
+    // One that was never acknowledged may be there all the same, and who prunes sees it first.
+    if (slot.promised || !slot.attempted.empty()) last = sequence;
   }
   return last;
 }
@@ -222,13 +223,13 @@ void CrashWorld::prune_run(std::size_t index, const std::string& run) {
   if (at_work == nullptr || pruning_.contains(run)) return;
   RetentionSettings settings;
   settings.keep = 1 + random_.below(4);
-  const std::uint64_t before = highest(run);
+  const bool promised = std::ranges::any_of(runs_[run], [](const auto& slot) { return slot.second.promised.has_value(); });
   pruning_[run] = *settings.keep;
   const PruneMode mode = random_.below(8) == 0 ? PruneMode::dry_run : PruneMode::remove;
   const auto report = at_work->store->prune(run_id(run), settings, mode);
   const bool dead = at_work->files->died() || disk_->power_is_off();
   if (!report) {
-    const bool no_run = before == 0 && report.error().code == Code::run_not_found;
+    const bool no_run = !promised && report.error().code == Code::run_not_found;
     const bool waits = report.error().code == Code::store_busy;
     if (!dead && !no_run && !waits) broken(fmt::format("{} can't be pruned: {}", run, describe(report.error())));
     for (auto& [sequence, slot] : runs_[run]) slot.may_be_pruned = may_go(run, sequence);
