@@ -34,9 +34,17 @@ Result<PruneReport> FilesystemStore::prune(const RunId& run, const RetentionSett
 Result<PruneReport> FilesystemStore::prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
                                                  const std::function<bool()>& stop) {
   return read_consistently(run.text(), [&](auto snapshot) {
-    RunPruner pruner({&files_, &keys_, environment_, options_, [this] { return snapshot_for_reader(); }, stop}, run.text(), std::move(snapshot));
+    RunPruner pruner({&files_, &keys_, environment_, options_, [this] { return snapshot_of_everything(); }, stop}, run.text(), std::move(snapshot));
     return pruner.prune(settings, mode);
   });
+}
+
+/// Never the last one again: what a killed writer left behind the watermark does not make that one old, and may refer to
+/// a blob.
+Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_of_everything() {
+  PAWL_TRY_ASSIGN(auto fresh, JournalSnapshot::take(files_, environment_.owner.boot_id));
+  if (!confirm_tails_of_the_dead(*fresh)) return fresh;
+  return JournalSnapshot::take(files_, environment_.owner.boot_id);
 }
 
 void FilesystemStore::mark_grown(const std::string& run) {

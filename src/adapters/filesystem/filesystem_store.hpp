@@ -99,6 +99,7 @@ class FilesystemStore final : public Store {
   void run_pruning();
   void prune_grown(const std::function<bool()>& stop);
   Result<PruneReport> prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode, const std::function<bool()>& stop);
+  Result<std::shared_ptr<JournalSnapshot>> snapshot_of_everything();
   /// Calls `write` again, after pruning, while it finds the disk full.
   Result<void> with_room(const std::function<Result<void>()>& write);
   void make_room();
