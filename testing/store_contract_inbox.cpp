@@ -132,7 +132,9 @@ void s18_asking_takes_nothing(StoreUnderTest& subject) {
 // --- S21
 
 void s21_footprint(StoreUnderTest& subject) {
-  const std::string large = "\"" + std::string(3000, 'x') + "\"";
+  std::string large = "\"";  // nothing that could be compressed by half
+  for (std::uint64_t i = 1; large.size() < 3000; ++i) large += fmt::format("{:x}", i * 0x9E3779B97F4A7C15ULL);
+  large += '"';
   {
     const auto store = subject.open();
     need(writer(*store, "r")->save(state(large)));
@@ -140,10 +142,10 @@ void s21_footprint(StoreUnderTest& subject) {
   }
   const auto store = subject.open();
   const auto all = [&] { return need(store->footprint(run_id("r"))).total() + need(store->shared_bytes()); };
-  expect(all() >= large.size(), "a saved state takes up no bytes");
+  expect(all() >= large.size() / 2, "a saved state takes up no bytes");
   const std::uint64_t before = need(store->footprint(run_id("r"))).inbox;
   const std::string id = need(store->post(run_id("r"), large));
-  expect(need(store->footprint(run_id("r"))).inbox >= before + large.size(), "a message takes up no bytes");
+  expect(need(store->footprint(run_id("r"))).inbox >= before + large.size() / 2, "a message takes up no bytes");
   expect(need(store->footprint(run_id("other"))).inbox == 0, "another run's message is counted");
   need(store->take(run_id("r"), id));
   expect(need(store->footprint(run_id("r"))).inbox == before, "a message that was taken away is counted");

@@ -283,10 +283,13 @@ void CrashWorld::rekey(std::size_t index) {
   const SecretKey next = make_key(random_);
   const std::string id = key_id(next);
   keys_[id] = next;
+  new_keys_.insert(id);
   const auto changed = at_work->store->rekey({next, {}});
+  new_keys_.erase(id);
   if (changed) {
     ++counts_.rekeyed;
-    keys_ = {{id, next}};
+    // Another process may be about to change it, too.
+    std::erase_if(keys_, [&](const auto& known) { return known.first != id && !new_keys_.contains(known.first); });
     return;
   }
   const bool waits = nesting_ && changed.error().code == Code::store_busy;

@@ -109,6 +109,7 @@ class CrashWorld {
   std::uint64_t pids_ = 100;
   bool nesting_ = false;
   bool encrypted_ = false;
+  std::set<std::string> new_keys_;         // that a process is about to give to the store
   std::map<std::string, SecretKey> keys_;  // by their ids: those that were not thrown away
   std::size_t steps_ = 0;
 };

@@ -86,8 +86,8 @@ TEST_F(Damage, AStoreOfANewerFormatIsLeftAlone) {
   ASSERT_EQ(save("r", "1").status, 0);
   const std::string original = read_bytes(stored("store.json"));
   std::string newer = original;
-  ASSERT_NE(newer.find("\"pawl\":1"), std::string::npos);
-  newer.replace(newer.find("\"pawl\":1"), 8, "\"pawl\":2");
+  ASSERT_NE(newer.find("\"pawl\":2"), std::string::npos);
+  newer.replace(newer.find("\"pawl\":2"), 8, "\"pawl\":3");
   write_bytes(stored("store.json"), newer);
   const std::string journal = read_bytes(stored("journal/1/00000001.log"));
   expect_error(save("r", "2"), 4, "PAWL-0401");

@@ -178,7 +178,7 @@ TEST_F(Looking, TheStoreHasItsFilesUnderTheirNames) {
         "runs/nightly/audit/audit_trail.jsonl", "catalogue.db"}) {
     EXPECT_TRUE(std::filesystem::is_regular_file(stored(name))) << name;
   }
-  EXPECT_EQ(nlohmann::json::parse(read_bytes(stored("store.json"))).at("pawl"), 1);
+  EXPECT_EQ(nlohmann::json::parse(read_bytes(stored("store.json"))).at("pawl"), 2);
   EXPECT_EQ(nlohmann::json::parse(read_bytes(stored("runs/nightly/run.json"))).at("run"), "nightly");
   EXPECT_TRUE(contains(read_bytes(stored("runs/nightly/checkpoints/checkpoint_00001.json")), std::string(500, 'x')))
       << "readable";

@@ -36,7 +36,7 @@ class Prune(unittest.TestCase):
     # What tests are made of.
 
     def environment(self):
-        return {**os.environ, "PAWL_STORE": self.store, "NO_COLOR": "1"}
+        return {**os.environ, "PAWL_STORE": self.store, "NO_COLOR": "1", "PAWL_CHECKPOINT_COMPRESSION": "none"}
 
     def pawl(self, *args, status=0, stdin=b""):
         done = subprocess.run([PROGRAM, *args], cwd=self.folder, env=self.environment(), input=stdin, capture_output=True, timeout=120)

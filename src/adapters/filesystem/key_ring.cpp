@@ -37,21 +37,36 @@ bool KeyRing::encrypted() const {
   return store_ && store_->key;
 }
 
+/// What store.json says now: the key may have been changed since the store was opened.
+void KeyRing::look_again() {
+  const auto text = files_.read_file(layout::kStoreFile, 1ULL << 20U);
+  if (auto now = text ? decode_store(*text) : std::unexpected(text.error())) store_ = std::move(*now);
+}
+
 Result<SecretKey> KeyRing::store_key() {
   const Lock lock(mutex_);
   if (store_key_) return *store_key_;
-  // The key may have been changed since the store was opened.
-  const auto text = files_.read_file(layout::kStoreFile, 1ULL << 20U);
-  if (auto now = text ? decode_store(*text) : std::unexpected(text.error())) store_ = std::move(*now);
+  look_again();
+  while (true) {
+    const auto id = [&]() PAWL_REQUIRES(mutex_) { return store_ && store_->key ? store_->key->id : std::string(); };
+    const std::string asked_for = id();
+    auto key = find_store_key();
+    if (key) {
+      store_key_ = *key;
+      return *store_key_;
+    }
+    look_again();  // it may have been changed while it was looked for
+    if (id() == asked_for) return fail(at(key.error(), std::string(layout::kStoreFile)));
+  }
+}
+
+Result<SecretKey> KeyRing::find_store_key() {
   if (!options_.find_key || !store_ || !store_->key) {
     return fail(Error{Code::key_missing, "the store is encrypted, and no key was given", {},
                       "give it as PAWL_KEY_FILE, PAWL_KEY or PAWL_PASSPHRASE", 0});
   }
   PAWL_TRY_ASSIGN(const SecretKey outer, options_.find_key(store_->id, *store_->key));
-  auto key = unwrap_store_key(outer, *store_->key, store_->id);
-  if (!key) return fail(at(key.error(), std::string(layout::kStoreFile)));
-  store_key_ = *key;
-  return *store_key_;
+  return unwrap_store_key(outer, *store_->key, store_->id);
 }
 
 Result<void> KeyRing::unlock() {

@@ -32,6 +32,8 @@ class KeyRing {
 
  private:
   Result<SecretKey> store_key();
+  void look_again() PAWL_REQUIRES(mutex_);
+  Result<SecretKey> find_store_key() PAWL_REQUIRES(mutex_);
   Result<SecretKey> run_key(const std::string& run, const Uuid& uuid);
 
   FileSystem& files_;
