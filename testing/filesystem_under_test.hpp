@@ -55,7 +55,10 @@ class TemporaryFolder {
 
 class FilesystemUnderTest final : public StoreUnderTest {
  public:
-  explicit FilesystemUnderTest(const FilesystemOptions& options) : options_(options) { options_.root = folder_.path(); }
+  explicit FilesystemUnderTest(const FilesystemOptions& options) : options_(options) {
+    options_.root = folder_.path();
+    if (options.background == Background::thread) clock_.sleep_really();
+  }
 
   std::unique_ptr<Store> open() override {
     auto files = PosixFileSystem::open(folder_.path());

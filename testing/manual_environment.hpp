@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <thread>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -19,7 +21,12 @@ class ManualClock final : public Clock {
 
   [[nodiscard]] Timestamp now() override { return Timestamp{wall_us_.load()}; }
   [[nodiscard]] std::int64_t monotonic_us() override { return monotonic_us_.load(); }
-  void sleep_us(std::int64_t duration_us) override { advance(duration_us); }
+  void sleep_us(std::int64_t duration_us) override {
+    if (really_sleeps_) std::this_thread::sleep_for(std::chrono::microseconds(duration_us));
+    advance(duration_us);
+  }
+  /// For stores with threads: who waits for another one gives it the time.
+  void sleep_really() { really_sleeps_ = true; }
 
   /// Time passes: both clocks go on. Nothing for 0 and less.
   void advance(std::int64_t duration_us) {
@@ -33,6 +40,7 @@ class ManualClock final : public Clock {
  private:
   std::atomic<std::int64_t> wall_us_;
   std::atomic<std::int64_t> monotonic_us_{0};
+  std::atomic<bool> really_sleeps_ = false;
 };
 
 /// splitmix64: the same seed gives the same numbers on every machine. Thread-safe.

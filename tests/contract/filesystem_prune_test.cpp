@@ -27,7 +27,8 @@ void fill(Store& store, std::string_view run, int count) {
   ASSERT_TRUE(writer) << describe(writer.error());
   for (int i = 0; i < count; ++i) {
     const std::string body = fmt::format("[{},\"{}\"]", i, std::string(100, 'x'));
-    ASSERT_TRUE((*writer)->save({.body = body, .duplicates = Duplicates::write}));
+    const auto saved = (*writer)->save({.body = body, .duplicates = Duplicates::write});
+    ASSERT_TRUE(saved) << describe(saved.error());
   }
 }
 
