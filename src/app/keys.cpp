@@ -23,6 +23,12 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+/// `~/` is the user's home.
+std::string expanded(const std::string& path) {
+  if (!path.starts_with("~/") || variable("HOME").empty()) return path;
+  return variable("HOME") + path.substr(1);
+}
+
 /// Closes what it holds.
 class Descriptor {
  public:
@@ -57,9 +63,9 @@ Result<SecretKey> key_in_file(const std::string& path, const std::string& id) {
 }
 
 /// Without echo, from the terminal itself: standard input may be a state.
-Result<std::string> ask_terminal(const std::string& prompt) {
+Result<std::string> ask_terminal(const std::string& prompt, const char* name) {
   const Descriptor terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
-  if (terminal.get() < 0) return fail(Error{Code::key_missing, "a passphrase is needed, and there is no terminal to ask for it", {}, "set PAWL_PASSPHRASE", 0});
+  if (terminal.get() < 0) return fail(Error{Code::key_missing, "a passphrase is needed, and there is no terminal to ask for it", {}, fmt::format("set {}", name), 0});
   termios before{};
   const bool has_settings = ::tcgetattr(terminal.get(), &before) == 0;
   termios silent = before;
@@ -125,9 +131,9 @@ Result<std::string> default_key_file(const Uuid& store) {
 
 Result<std::string> ask_passphrase(const char* name, const std::string& prompt, Asked asked) {
   if (std::string given = variable(name); !given.empty()) return given;
-  PAWL_TRY_ASSIGN(std::string first, ask_terminal(prompt));
+  PAWL_TRY_ASSIGN(std::string first, ask_terminal(prompt, name));
   if (asked == Asked::once) return first;
-  PAWL_TRY_ASSIGN(const std::string second, ask_terminal("the same again: "));
+  PAWL_TRY_ASSIGN(const std::string second, ask_terminal("the same again: ", name));
   if (first != second) return fail(Error{Code::invalid_key, "the two passphrases differ", {}, "try again", 0});
   return first;
 }
@@ -143,7 +149,7 @@ Result<SecretKey> find_outer_key(const Uuid& store, const StoreKeyInfo& info, co
     return *key;
   }
   for (const std::string& path : {variable("PAWL_KEY_FILE"), configured_file}) {
-    if (!path.empty()) return key_in_file(path, info.id);
+    if (!path.empty()) return key_in_file(expanded(path), info.id);
   }
   PAWL_TRY_ASSIGN(const std::string path, default_key_file(store));
   auto key = key_in_file(path, info.id);

@@ -13,6 +13,7 @@
 #include "app/keys.hpp"
 #include "app/local_files.hpp"
 #include "app/settings.hpp"
+#include "base/json.hpp"
 
 namespace pawl {
 namespace {
@@ -39,6 +40,11 @@ Result<std::string> folder_of(std::string_view uri) {
   }
   std::error_code error;
   return std::filesystem::absolute(uri, error).lexically_normal().string();
+}
+
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::absolute(path, error).lexically_normal().string();
 }
 
 /// A folder with a store in it, opened without the program's threads.
@@ -97,8 +103,11 @@ Result<ChosenKey> choose_key(const NewKey& wanted, const Uuid& store, const std:
   return of_file(path, random);
 }
 
-Result<MadeStore> make_store(std::string_view uri, const NewStore& wanted) {
+Result<MadeStore> make_store(std::string_view uri, const NewStore& asked) {
   PAWL_TRY_ASSIGN(const std::string folder, folder_of(uri));
+  PAWL_TRY_ASSIGN(const Config config, load_settings(uri));
+  NewStore wanted = asked;
+  wanted.encrypted = wanted.encrypted || config.settings.checkpoint.encryption;
   PAWL_TRY(make_root(folder));
   PAWL_TRY_ASSIGN(const auto opened, open_folder(folder, {}));
   MadeStore made{.folder = folder, .id = make_uuid(opened->random), .key = {}};
@@ -107,10 +116,11 @@ Result<MadeStore> make_store(std::string_view uri, const NewStore& wanted) {
   }
   std::optional<NewStoreKey> key;
   if (wanted.encrypted) {
-    PAWL_TRY_ASSIGN(const Config config, load_settings(uri));
     PAWL_TRY_ASSIGN(const ChosenKey chosen, choose_key(wanted.key, made.id, config.settings.encryption.key_file, opened->random));
     key = chosen.key;
     made.key = chosen.place;
+    // Later commands find it there by themselves.
+    if (wanted.key.file) wanted.config += fmt::format("encryption:\n  key_file: {}\n", compact(absolute_path(*wanted.key.file)));
   }
   PAWL_TRY(opened->store->create(made.id, key));
   if (!wanted.config.empty()) PAWL_TRY(write_local_file(folder + "/config.yaml", wanted.config));

@@ -48,6 +48,7 @@ Result<void> rekey(const Invocation& invocation, const NewKey& wanted) {
   }
   invocation.print(fmt::format("the store has a new key, {}; the old one does not open it any more\n", key.key_id));
   invocation.print(key_advice(key));
+  if (wanted.file) invocation.print(fmt::format("later commands need PAWL_KEY_FILE={0}, or `encryption: {{ key_file: {0} }}` in config.yaml\n", *wanted.file));
   return {};
 }
 

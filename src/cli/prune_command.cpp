@@ -144,7 +144,9 @@ Command add_prune(CLI::App& root) {
   app->add_flag("--dry-run", arguments->dry_run, "Only say what would go, and what it would free");
   app->footer(
       "A checkpoint goes where any of the limits lets it go. The last one of a run and those with a name stay. Limits\n"
-      "given here replace those of the store's config.yaml. Runs may be saved to meanwhile. What is removed is gone.\n"
+      "given here replace those of the store's config.yaml. Runs may be saved to meanwhile. What is removed\n"
+      "can't be restored any more; its bytes go with the group of checkpoints that they stand in, and from the journal when\n"
+      "that is used again.\n"
       "\n"
       "Examples:\n"
       "  pawl prune --keep 10 --dry-run         what would go, in all runs\n"

@@ -142,7 +142,7 @@ class StepCall {
       PAWL_TRY(out->append(block));
     }
     world_.files.remove(plain);
-    return {};
+    return world_.files.make_durable(path);  // before the record that names it
   }
 
   Result<void> record(const StepRecord& made, Json output) {

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "config/config_value.hpp"
+#include "domain/secret_patterns.hpp"
 #include "workflow/faults.hpp"
 #include "workflow/yaml_tree.hpp"
 
@@ -249,6 +250,10 @@ Result<Config> load_config(const ConfigWorld& world, std::string_view store_uri)
   PAWL_TRY(apply_file(config, world, user_config_path(world), ConfigPlace::user));
   PAWL_TRY(apply_file(config, world, store_config_path(store_uri), ConfigPlace::store));
   PAWL_TRY(apply_variables(config, world.variables));
+  if (const auto patterns = SecretPatterns::make(config.settings.secrets, {}); !patterns) {
+    return fail(Error{Code::invalid_config, fmt::format("secrets.patterns: {}", patterns.error().message), config.origin("secrets", "patterns"),
+                      patterns.error().hint, 0});
+  }
   return config;
 }
 

@@ -74,7 +74,7 @@ std::vector<ConfigKey> checkpoint_keys() {
        .get = [](const S& s) { return Json(s.checkpoint.encryption); },
        .set = [](S& s, const Json& v) { s.checkpoint.encryption = v; }},
       {.section = "checkpoint", .names = {{"retention_days"}, {"keep_days"}}, .type = ConfigType::whole_or_all, .lowest = 1, .highest = 36'500,
-       .about = "checkpoints younger than this are kept; all: whatever their age",
+       .about = "older checkpoints go; all: none goes for its age",
        .get = [](const S& s) { return count_of(s.checkpoint.retention.keep_days); },
        .set = [](S& s, const Json& v) { s.checkpoint.retention.keep_days = to_count(v); }},
       {.section = "checkpoint", .names = {{"keep"}, {"max_checkpoints"}}, .type = ConfigType::whole_or_all, .lowest = 1, .highest = 1'000'000'000,

@@ -376,11 +376,19 @@ Result<void> Execution::make_environment() {
     const std::string* entry = find_entry(base_environment_, name);
     if (entry == nullptr)
       return fail(Error{Code::invalid_variable, fmt::format("the secret '{}' is not in the environment", name), {}, fmt::format("export {}=...", name), 0});
-    secrets_.emplace_back(entry_value(*entry));
-    const std::string quoted = compact(Json(secrets_.back()));  // as it stands in JSON
-    if (quoted.size() > 2) secrets_.push_back(quoted.substr(1, quoted.size() - 2));
+    add_secret(entry_value(*entry));
+  }
+  // A step may call `pawl` itself, so it gets them; what it prints of them is nobody's business.
+  for (const char* name : {"PAWL_KEY", "PAWL_PASSPHRASE", "PAWL_NEW_KEY", "PAWL_NEW_PASSPHRASE"}) {
+    if (const std::string* entry = find_entry(base_environment_, name); entry != nullptr && !entry_value(*entry).empty()) add_secret(entry_value(*entry));
   }
   return make_patterns();
+}
+
+void Execution::add_secret(std::string_view value) {
+  secrets_.emplace_back(value);
+  const std::string quoted = compact(Json(secrets_.back()));  // as it stands in JSON
+  if (quoted.size() > 2) secrets_.push_back(quoted.substr(1, quoted.size() - 2));
 }
 
 Result<void> Execution::make_patterns() {

@@ -150,6 +150,7 @@ class Execution {
   [[nodiscard]] bool held() const;
   [[nodiscard]] bool busy() const;
   [[nodiscard]] Result<void> make_environment();
+  void add_secret(std::string_view value);
   [[nodiscard]] Result<void> make_patterns();
   void mask_first_events();
   [[nodiscard]] const std::vector<std::string>& environment() const {

@@ -21,6 +21,7 @@ class NoFiles final : public LocalFiles {
   Result<std::unique_ptr<LineSource>> lines(const std::string&, std::uint64_t) override { return fail(Code::input_unreadable, "no file"); }
   Result<void> write(const std::string&, std::string_view) override { return {}; }
   Result<void> write_over(const std::string&, std::string_view) override { return {}; }
+  Result<void> make_durable(const std::string&) override { return {}; }
   bool rename(const std::string&, const std::string&) override { return false; }
   Result<void> append(const std::string&, std::string_view) override { return {}; }
   Result<void> make_folder(const std::string&) override { return {}; }

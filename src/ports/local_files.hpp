@@ -1,5 +1,5 @@
 // Files of the machine that steps run on, as a port: logs, inputs and results of steps, items of a map.
-// Nothing of it is made durable: what counts stands in checkpoints and events.
+// Nothing of it is made durable unless it says so: what counts stands in checkpoints and events.
 #pragma once
 
 #include <pawl/types.hpp>
@@ -45,6 +45,8 @@ class LocalFiles {
   virtual Result<void> write(const std::string& path, std::string_view bytes) = 0;
   /// The same, keeping the file on the disk that has the name.
   virtual Result<void> write_over(const std::string& path, std::string_view bytes) = 0;
+  /// The file and its name survive power loss when this returns.
+  virtual Result<void> make_durable(const std::string& path) = 0;
   /// False where that can't be.
   virtual bool rename(const std::string& from, const std::string& to) = 0;
   virtual Result<void> append(const std::string& path, std::string_view bytes) = 0;

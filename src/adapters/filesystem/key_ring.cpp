@@ -50,13 +50,16 @@ Result<SecretKey> KeyRing::store_key() {
   while (true) {
     const auto id = [&]() PAWL_REQUIRES(mutex_) { return store_ && store_->key ? store_->key->id : std::string(); };
     const std::string asked_for = id();
+    if (refused_ && refused_->first == asked_for) return std::unexpected(refused_->second);  // nobody is asked twice
     auto key = find_store_key();
     if (key) {
       store_key_ = *key;
       return *store_key_;
     }
     look_again();  // it may have been changed while it was looked for
-    if (id() == asked_for) return fail(at(key.error(), std::string(layout::kStoreFile)));
+    if (id() != asked_for) continue;
+    refused_ = {asked_for, at(key.error(), std::string(layout::kStoreFile))};
+    return std::unexpected(refused_->second);
   }
 }
 

@@ -41,6 +41,7 @@ class KeyRing {
   mutable Mutex mutex_;
   std::optional<StoreRecord> store_ PAWL_GUARDED_BY(mutex_);
   std::optional<SecretKey> store_key_ PAWL_GUARDED_BY(mutex_);
+  std::optional<std::pair<std::string, Error>> refused_ PAWL_GUARDED_BY(mutex_);  // the id that was asked for, and why it was not found
 };
 
 /// A new key of the kind, from a source of randomness.

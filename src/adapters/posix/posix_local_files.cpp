@@ -170,6 +170,15 @@ Result<void> PosixLocalFiles::write_over(const std::string& path, std::string_vi
   return {};
 }
 
+Result<void> PosixLocalFiles::make_durable(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  for (const std::string& one : {path, folder}) {
+    PAWL_TRY_ASSIGN(const PosixFd fd, open_file(one, O_RDONLY, PosixCall::open_existing));
+    if (::fsync(fd.get()) != 0) return fail(posix_error(PosixCall::write, errno, one));
+  }
+  return {};
+}
+
 bool PosixLocalFiles::rename(const std::string& from, const std::string& to) { return ::rename(from.c_str(), to.c_str()) == 0; }
 
 Result<void> PosixLocalFiles::append(const std::string& path, std::string_view bytes) {
