@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "adapters/posix/posix_fd.hpp"
 #include "app/local_files.hpp"
 
 namespace pawl {
@@ -28,21 +29,6 @@ std::string expanded(const std::string& path) {
   if (!path.starts_with("~/") || variable("HOME").empty()) return path;
   return variable("HOME") + path.substr(1);
 }
-
-/// Closes what it holds.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 std::unexpected<Error> unusable(const std::string& path, std::string message, std::string hint) {
   return fail(Error{Code::invalid_key, std::move(message), path, std::move(hint), 0});
@@ -64,7 +50,7 @@ Result<SecretKey> key_in_file(const std::string& path, const std::string& id) {
 
 /// Without echo, from the terminal itself: standard input may be a state.
 Result<std::string> ask_terminal(const std::string& prompt, const char* name) {
-  const Descriptor terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
+  const PosixFd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
   if (terminal.get() < 0) return fail(Error{Code::key_missing, "a passphrase is needed, and there is no terminal to ask for it", {}, fmt::format("set {}", name), 0});
   termios before{};
   const bool has_settings = ::tcgetattr(terminal.get(), &before) == 0;
@@ -83,7 +69,7 @@ Result<std::string> ask_terminal(const std::string& prompt, const char* name) {
 }  // namespace
 
 Result<SecretKey> read_key_file(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  const PosixFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (file.get() < 0) {
     const Code code = errno == ENOENT ? Code::key_missing : Code::invalid_key;
     return fail(Error{code, fmt::format("the key file can't be read: {}", std::strerror(errno)), path,
@@ -109,13 +95,13 @@ Result<void> make_key_file(const std::string& path, const SecretKey& key) {
   if (!folder.empty()) {
     std::filesystem::create_directories(folder, ignored);
   }
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const PosixFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (file.get() < 0) return unusable(path, fmt::format("the key file can't be made: {}", std::strerror(errno)), "name another place with --key-file");
   if (write_fully(file.get(), key_text(key)) != 0 || ::fsync(file.get()) != 0) {
     ::unlink(path.c_str());
     return unusable(path, "the key file can't be written", "name another place with --key-file");
   }
-  const Descriptor parent(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const PosixFd parent(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (parent.get() >= 0) ::fsync(parent.get());
   return {};
 }
