@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -137,7 +139,8 @@ class CliTest : public ::testing::Test {
     return found->second;
   }
 
-  SeededRandom random_{1};
+  // Tests run beside each other: a run's processes are found by its UUID, so no two may have the same.
+  SeededRandom random_{static_cast<std::uint64_t>(::getpid())};
   SystemClock system_clock_;
   PosixLocalFiles local_files_;
   HandlerRegistry handlers_;

@@ -9,6 +9,12 @@
 namespace pawl {
 namespace {
 
+// Git's own commands for worktrees read those of others, and fail where one of these is just being made: one at a
+// time in a repository, whichever run it is for. The lock is not left to what git starts in the background.
+constexpr const char* kOneAtATime = R"sh(
+exec flock -o "$(git rev-parse --git-common-dir)/pawl-worktrees.lock" sh -e -c "$1"
+)sh";
+
 constexpr const char* kPrepare = R"sh(
 base=$(git rev-parse HEAD)
 if [ -e "$TREE/.git" ]; then
@@ -62,7 +68,7 @@ void Execution::run_git(const Node& node, const char* script, const std::string&
   services_.files.remove(log);
   const std::shared_ptr<StepOutput> output = make_output(log, {.tail_bytes = kTailBytes});
   ProcessSpec spec;
-  spec.argv = {"sh", "-e", "-c", script};
+  spec.argv = {"sh", "-e", "-c", kOneAtATime, "git", script};
   spec.environment = environment();
   set_entry(spec.environment, "TREE=" + tree);
   set_entry(spec.environment, fmt::format("MESSAGE={} of run {}", node.path, id_.text()));

@@ -137,7 +137,13 @@ Result<JournalView> read_journal(FileSystem& files, std::uint64_t number, std::s
   constexpr int kAttempts = 5;
   for (int attempt = 1;; ++attempt) {
     PAWL_TRY_ASSIGN(JournalView view, read_journal_once(files, number, boot_id));
-    if (!view.damage || attempt == kAttempts) return view;
+    if (!view.watermark) {
+      // A first writer may have come between the look at the watermark and the segments: then these hold batches
+      // that nobody was told of yet. Its watermark stays, so this happens once.
+      PAWL_TRY_ASSIGN(const auto watermark, read_watermark(files, number, boot_id));
+      if (watermark) continue;
+    }
+    if (!view.damage || attempt >= kAttempts) return view;
   }
 }
 
