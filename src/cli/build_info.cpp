@@ -1,5 +1,7 @@
 #include "cli/build_info.hpp"
 
+#include <fmt/ranges.h>
+
 #include "cli/json_out.hpp"
 #include "cli/text.hpp"
 

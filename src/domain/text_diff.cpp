@@ -15,6 +15,7 @@ constexpr std::size_t kBlock = 32;              // bytes that are looked for
 constexpr std::size_t kBlocksWorthwhile = 4096;  // a smaller middle is one splice: looking costs more than it saves
 constexpr std::size_t kShortSkip = 256;          // a match this close by need not be long
 constexpr std::size_t kMiddleMax = std::size_t{4} << 20U;
+constexpr std::size_t kStretchMax = std::size_t{256} << 10U;  // new text without a match: the rest is likely to be new, too
 constexpr std::size_t kLookAhead = 4096;  // in `before`, beyond what is matched
 constexpr std::size_t kLongMatch = 256;   // good enough not to look for a longer one
 constexpr std::size_t kPatience = 128;    // bytes in which a longer match is looked for
@@ -165,7 +166,7 @@ class Matcher {
     const std::size_t limit = std::min(after_.size(), kMiddleMax);
     if (done_.after_at + kBlock > limit) return std::nullopt;
     Match best;
-    std::size_t stop_at = limit - kBlock;
+    std::size_t stop_at = std::min(limit - kBlock, done_.after_at + kStretchMax);
     std::uint64_t hash = hash_block(after_, done_.after_at);
     for (std::size_t at = done_.after_at; at <= stop_at && effort_left_ > 0; ++at) {
       // The further the search goes, the further ahead a match may be. One that comes into view late is

@@ -20,7 +20,8 @@ struct Splice {
 /// Splices that make `after` of `before`: by ascending offset, not overlapping, none for equal texts. Where
 /// both texts are valid UTF-8, so is every `inserted`, which is a span of `after`.
 /// Linear: what the texts share at both ends is found by comparing words; in between, blocks of `before`
-/// are found again in the first 4 MB. Not necessarily the shortest difference.
+/// are found again in the first 4 MB, until a stretch of 256 KB has nothing in common. Not necessarily the shortest
+/// difference.
 [[nodiscard]] std::vector<Splice> diff_text(std::string_view before, std::string_view after);
 
 /// The one splice that makes `after` of `before`, where it removes nothing.

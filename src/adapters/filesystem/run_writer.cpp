@@ -11,6 +11,7 @@
 namespace pawl {
 namespace {
 
+constexpr std::uint64_t kLargeState = 64U << 10;
 constexpr std::int64_t kBlobWaitUs = 5'000'000;
 constexpr std::int64_t kBlobStepUs = 200;
 
@@ -199,6 +200,17 @@ Result<Saved> FilesystemRunWriter::hand_over(Saved saved, const Draft& draft, st
   return saved;
 }
 
+/// The difference to the last state, where that is smaller than the state.
+FilesystemRunWriter::Form FilesystemRunWriter::form_of(std::string_view state) const {
+  const std::vector<Splice> splices = diff_text(head_.state, state);
+  // Of a large state a difference that has nearly all of it is not worth a chain, nor the work of writing it.
+  const std::uint64_t saving = state.size() < kLargeState ? 0 : state.size() / 8;
+  if (size_of(splices) >= state.size() - saving) return {};
+  Form form{Payload::diff, encode_splices(splices), {}};
+  if (form.payload.size() >= state.size()) return {};
+  return form;
+}
+
 Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const SaveRequest& request, std::string_view state,
                                                                                  std::string_view fingerprint) {
   Draft draft;
@@ -220,24 +232,21 @@ Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const S
   Form form;
   const FilesystemOptions& options = store_.options_;
   const std::uint64_t room = std::max<std::uint64_t>(state.size(), options.differences_floor_bytes);
-  if (exists_ && head_.differences < options.differences_max) {
-    const std::vector<Splice> splices = diff_text(head_.state, state);
-    const bool pays = size_of(splices) < state.size();
-    if (pays) form.payload = encode_splices(splices);
-    form.kind = Payload::diff;
-    if (!pays || form.payload.size() >= state.size()) form = {Payload::state, std::string(state), {}};
-  }
-  draft.own_file = !exists_ || head_.differences >= options.differences_max || head_.differences_bytes + form.payload.size() > room;
-  if (draft.own_file) form = {Payload::state, std::string(state), {}};
+  if (exists_ && head_.differences < options.differences_max) form = form_of(state);
+  const std::uint64_t line_bytes = form.kind == Payload::diff ? form.payload.size() : state.size();
+  draft.own_file = !exists_ || head_.differences >= options.differences_max || head_.differences_bytes + line_bytes > room;
+  if (draft.own_file) form = {};
   PAWL_TRY_ASSIGN(const std::string metadata,
                   codec_.stored_metadata(info.metadata, {RecordPlace::Kind::metadata, info.sequence.value, info.parent.value, {}},
                                          make_nonce(*store_.environment_.random)));
   PAWL_TRY(pack_payload(info, state, form));
   draft.has_blob = form.kind == Payload::state_blob || form.kind == Payload::diff_blob;
-  const bool breaks = form.kind == Payload::state && form.how.empty() && !draft.own_file && form.payload.find_first_of("\n\r") != std::string::npos;
+  const bool as_given = form.kind == Payload::state && form.how.empty();
+  const bool breaks = as_given && !draft.own_file && state.find_first_of("\n\r") != std::string_view::npos;
   if (breaks) form = {Payload::text, escape_json(state), {}};
+  const std::string_view payload = as_given && !breaks ? state : std::string_view(form.payload);
   std::string sum;
-  draft.text = encode_checkpoint({&info, fingerprint, form.kind, form.payload, form.how, metadata},
+  draft.text = encode_checkpoint({&info, fingerprint, form.kind, payload, form.how, metadata},
                                  draft.own_file ? Shape::file : Shape::line, {head_.run.salt, seal_seed(head_.run.uuid)}, sum);
   info.checksum = "sha256:" + sum;
   info.stored_bytes = draft.text.size();

@@ -43,6 +43,7 @@ class FilesystemRunWriter final : public RunWriter {
   Result<void> ensure_key() PAWL_REQUIRES(mutex_);
   Result<std::string> fingerprint_of(const SaveRequest& request) PAWL_REQUIRES(mutex_);
   Result<std::optional<Earlier>> find_earlier(const std::string& caller_id) PAWL_REQUIRES(mutex_);
+  [[nodiscard]] Form form_of(std::string_view state) const PAWL_REQUIRES(mutex_);
   Result<Draft> draft_checkpoint(const SaveRequest& request, std::string_view state, std::string_view fingerprint) PAWL_REQUIRES(mutex_);
   Result<void> pack_payload(const CheckpointInfo& info, std::string_view state, Form& form) PAWL_REQUIRES(mutex_);
   Result<void> store_blob(std::string_view payload, std::string& name) PAWL_REQUIRES(mutex_);
