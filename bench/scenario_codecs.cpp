@@ -43,6 +43,7 @@ void measure_ways(Scenario& scenario, const char* size_name, const std::string& 
   constexpr Way kWays[] = {{"json", {}},
                            {"msgpack", {StateFormat::msgpack, Compression::none, 0, 3}},
                            {"cbor", {StateFormat::cbor, Compression::none, 0, 3}},
+                           {"json+zstd, no dictionary", {StateFormat::json, Compression::zstd, 0, 3, Dictionary::none}},
                            {"json+zstd", {StateFormat::json, Compression::zstd, 0, 3}},
                            {"msgpack+zstd", {StateFormat::msgpack, Compression::zstd, 0, 3}},
                            {"cbor+zstd", {StateFormat::cbor, Compression::zstd, 0, 3}}};

@@ -100,8 +100,8 @@ Result<void> refuse_other_folder(FileSystem& files, const std::string& folder) {
 }
 
 /// Where nothing is to be made, a missing folder is a missing store, whatever advice there is on making one.
-Result<std::unique_ptr<PosixFileSystem>> open_root(const std::string& folder, Missing missing) {
-  Result<std::unique_ptr<PosixFileSystem>> files = PosixFileSystem::open(folder);
+Result<std::unique_ptr<PosixFileSystem>> open_root(const std::string& folder, Missing missing, const Settings& settings) {
+  Result<std::unique_ptr<PosixFileSystem>> files = PosixFileSystem::open(folder, settings.performance.mapped_from_bytes);
   if (!files && missing == Missing::refuse && files.error().code == Code::store_not_found) {
     return fail(Error{Code::store_not_found, "there is no store here", folder, {}, files.error().os_error});
   }
@@ -124,7 +124,7 @@ Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const Open
   if (options.missing == Missing::create && !made && configured.checkpoint.encryption) {
     PAWL_TRY(store_admin().make(folder, {.encrypted = true, .key = {}, .config = {}}));
   }
-  PAWL_TRY_ASSIGN(std::unique_ptr<PosixFileSystem> files, open_root(folder, options.missing));
+  PAWL_TRY_ASSIGN(std::unique_ptr<PosixFileSystem> files, open_root(folder, options.missing, configured));
   PAWL_TRY(refuse_network(*files, folder, options.network_filesystem));
   if (options.missing == Missing::refuse) PAWL_TRY(refuse_other_folder(*files, folder));
   auto owning = std::make_unique<OwningStore>(std::move(files));

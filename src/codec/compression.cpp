@@ -26,18 +26,18 @@ std::unexpected<Error> too_large(std::string_view what, std::uint64_t bytes_max)
 
 }  // namespace
 
-std::string compress_zstd(std::string_view bytes, int level) {
+std::string compress_zstd(std::string_view bytes, int level, std::string_view dictionary) {
   // Making a context costs more than compressing a small state does.
   thread_local const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
   if (!context) return {};
   std::string frame(ZSTD_compressBound(bytes.size()), '\0');
-  const std::size_t size = ZSTD_compressCCtx(context.get(), frame.data(), frame.size(), bytes.data(), bytes.size(), level);
+  const std::size_t size = ZSTD_compress_usingDict(context.get(), frame.data(), frame.size(), bytes.data(), bytes.size(), dictionary.data(), dictionary.size(), level);
   if (ZSTD_isError(size) != 0U) return {};
   frame.resize(size);
   return frame;
 }
 
-Result<std::string> decompress_zstd(std::string_view frame, std::uint64_t bytes_max) {
+Result<std::string> decompress_zstd(std::string_view frame, std::uint64_t bytes_max, std::string_view dictionary) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
   if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) return undecodable("zstd", "it does not say its size");
   if (size > bytes_max) return too_large("zstd", bytes_max);
@@ -45,7 +45,7 @@ Result<std::string> decompress_zstd(std::string_view frame, std::uint64_t bytes_
   thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
   if (!context) return undecodable("zstd", "there is no memory");
   std::string bytes(static_cast<std::size_t>(size), '\0');
-  const std::size_t got = ZSTD_decompressDCtx(context.get(), bytes.data(), bytes.size(), frame.data(), frame.size());
+  const std::size_t got = ZSTD_decompress_usingDict(context.get(), bytes.data(), bytes.size(), frame.data(), frame.size(), dictionary.data(), dictionary.size());
   if (ZSTD_isError(got) != 0U) return undecodable("zstd", ZSTD_getErrorName(got));
   if (got != bytes.size()) return undecodable("zstd", "it is shorter than it says");
   return bytes;

@@ -1,6 +1,7 @@
 #include "codec/packing.hpp"
 
 #include "codec/compression.hpp"
+#include "codec/dictionary.hpp"
 #include "codec/state_format.hpp"
 
 namespace pawl {
@@ -9,9 +10,11 @@ namespace {
 constexpr std::string_view kMessagePack = "msgpack";
 constexpr std::string_view kCbor = "cbor";
 constexpr std::string_view kZstd = "zstd";
+constexpr std::string_view kZstd1 = "zstd1";  // with the first dictionary
 constexpr std::string_view kGzip = "gzip";
 constexpr std::string_view kAes = "aes";
 constexpr std::uint64_t kWorthCompressing = 256;
+constexpr std::uint64_t kDictionaryMax = 16U << 10;  // what is larger has its own words in it often enough
 
 void add_name(std::string& how, std::string_view name) {
   if (!how.empty()) how += '+';
@@ -39,11 +42,12 @@ Packed pack(std::string_view bytes, Content content, const PackRules& rules) {
     }
   }
   if (!wants_compression(bytes.size(), rules)) return packed;
-  std::string smaller = compress_zstd(bytes, rules.compression_level);
+  const bool small = rules.dictionary == Dictionary::built_in && bytes.size() <= kDictionaryMax;
+  std::string smaller = compress_zstd(bytes, rules.compression_level, small ? kDictionary1 : std::string_view());
   // In a line it stands as base64, which takes a third more.
   if (smaller.empty() || smaller.size() + smaller.size() / 3 >= bytes.size()) return packed;
   packed.bytes = std::move(smaller);
-  add_name(packed.how, kZstd);
+  add_name(packed.how, small ? kZstd1 : kZstd);
   return packed;
 }
 
@@ -70,8 +74,8 @@ Result<std::string> unpack(std::string_view how, std::string_view bytes, const S
                           "give the key as PAWL_KEY_FILE, PAWL_KEY or PAWL_PASSPHRASE", 0});
       }
       next = open_secret(*key, given, place);
-    } else if (name == kZstd) {
-      next = decompress_zstd(given, bytes_max);
+    } else if (name == kZstd || name == kZstd1) {
+      next = decompress_zstd(given, bytes_max, name == kZstd1 ? kDictionary1 : std::string_view());
     } else if (name == kGzip) {
       next = decompress_gzip(given, bytes_max);
     } else if (name == kMessagePack || name == kCbor) {

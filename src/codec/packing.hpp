@@ -11,11 +11,14 @@
 
 namespace pawl {
 
+enum class Dictionary : std::uint8_t { none, built_in };
+
 struct PackRules {
   StateFormat format = StateFormat::json;
   Compression compression = Compression::none;
   std::uint64_t compression_from_bytes = 100'000;
   std::int32_t compression_level = 3;
+  Dictionary dictionary = Dictionary::built_in;  // for what is small
 };
 
 /// How large something that was stored may become when it is read: nothing larger is ever written.

@@ -98,12 +98,27 @@ TEST(Packing, EveryCombinationGivesTheSameBytesBack) {
 }
 
 TEST(Packing, SaysWhatWasDone) {
-  const std::string state = "{\"text\":\"" + std::string(5000, 'x') + "\"}";
+  const std::string state = "{\"text\":\"" + std::string(50'000, 'x') + "\"}";
   EXPECT_EQ(pack(state, Content::state, {}).how, "");
   EXPECT_EQ(pack(state, Content::state, {StateFormat::msgpack, Compression::zstd, 0, 3}).how, "msgpack+zstd");
   EXPECT_EQ(pack(state, Content::other, {StateFormat::msgpack, Compression::zstd, 0, 3}).how, "zstd");
   EXPECT_EQ(pack(state, Content::state, {StateFormat::json, Compression::automatic, 100'000, 3}).how, "");
   EXPECT_EQ(pack(state, Content::state, {StateFormat::cbor, Compression::none, 0, 3}).how, "cbor");
+}
+
+TEST(Packing, ASmallStateOfAWorkflowIsMuchSmallerWithTheDictionary) {
+  const std::string state =
+      R"({"pawl":"run/1","status":"running","position":"before_step","workflow":{"name":"notes","file":"notes.yaml","hash":"4e1f"},)"
+      R"("working_dir":"/srv/notes","vars":{"topic":"bees"},"spent_ms":812,"completed_steps":2,"events":9,"steps":{"gather":{"status":)"
+      R"("completed","output":"12 pages","ended_ms":1768141800123,"ms":512,"def":"9a01b2c3"},"outline":{"status":"completed",)"
+      R"("ended_ms":1768141800555,"ms":300,"def":"77e0aa10"},"write":{"status":"running","started":"2026-01-11T14:30:02.000002Z"}}})";
+  const Packed with = pack(state, Content::state, {StateFormat::json, Compression::zstd, 0, 3});
+  const Packed without = pack(state, Content::state, {StateFormat::json, Compression::zstd, 0, 3, Dictionary::none});
+  EXPECT_EQ(with.how, "zstd1");
+  EXPECT_EQ(without.how, "zstd");
+  EXPECT_LT(with.bytes.size() * 3, without.bytes.size() * 2);
+  EXPECT_EQ(unpack("zstd1", with.bytes, nullptr, "", kMax).value(), state);
+  EXPECT_EQ(unpack("zstd", with.bytes, nullptr, "", kMax).error().code, Code::decoding_failed);
 }
 
 TEST(Packing, AStateThatABinaryFormatWouldChangeStaysJson) {

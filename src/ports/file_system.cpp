@@ -25,6 +25,13 @@ Result<std::string> FileSystem::read_file(std::string_view path, std::uint64_t s
   return file->read_at(0, size);
 }
 
+Result<FileContent> FileSystem::content(std::string_view path, std::uint64_t size_max) {
+  PAWL_TRY_ASSIGN(std::string text, read_file(path, size_max));
+  auto kept = std::make_shared<const std::string>(std::move(text));
+  const std::string_view bytes = *kept;
+  return FileContent{std::move(kept), bytes};
+}
+
 std::string join_path(std::string_view folder, std::string_view name) {
   if (folder.empty()) return std::string(name);
   return fmt::format("{}/{}", folder, name);

@@ -85,6 +85,12 @@ enum class OpenMode : std::uint8_t {
   create_empty,  // reads and writes; made if missing, emptied if not
 };
 
+/// A file's bytes, for as long as this is kept.
+struct FileContent {
+  std::shared_ptr<const void> keeper;
+  std::string_view bytes;
+};
+
 struct FolderEntry {
   std::string name;
   bool is_folder = false;
@@ -116,6 +122,9 @@ class FileSystem {
 
   /// Reads a whole file of at most `size_max` bytes.
   Result<std::string> read_file(std::string_view path, std::uint64_t size_max = std::uint64_t{1} << 32);
+  /// The same, of a file that is never changed: a large one may be mapped instead of copied. What can't be read is an
+  /// error here, not a signal later.
+  virtual Result<FileContent> content(std::string_view path, std::uint64_t size_max = std::uint64_t{1} << 32);
 };
 
 [[nodiscard]] std::string join_path(std::string_view folder, std::string_view name);

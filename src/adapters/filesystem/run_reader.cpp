@@ -235,18 +235,18 @@ Result<std::string> RunReader::payload_of(const RecordView& record) {
   if (name.find_first_not_of("0123456789abcdef") != std::string::npos) {
     return fail(Error{Code::checkpoint_corrupt, "a blob's name is not a hash", path, {}, 0});
   }
-  auto bytes = files_.read_file(path);
-  if (!bytes) {
+  const auto content = files_.content(path);
+  if (!content) {
     return fail(Error{Code::chain_broken, fmt::format("checkpoint {} of run '{}' refers to a blob that can't be read",
                       record.sequence.value, run_), path, "run 'pawl fsck' to see what is damaged", 0});
   }
   PAWL_TRY_ASSIGN(const RunRecord run, run_record());
-  if (to_hex(sha256(run.salt, *bytes)) != name) {
+  if (to_hex(sha256(run.salt, content->bytes)) != name) {
     return fail(Error{Code::checksum_mismatch, fmt::format("the blob of checkpoint {} of run '{}' is damaged",
                       record.sequence.value, run_), path, "run 'pawl fsck' to see what is damaged", 0});
   }
-  if (record.how.empty() && !coder->encrypted()) return std::move(*bytes);
-  return coder->blob(record, *bytes);
+  if (record.how.empty() && !coder->encrypted()) return std::string(content->bytes);
+  return coder->blob(record, content->bytes);
 }
 
 Result<std::string> RunReader::rebuild(const Chain& links, Sequence sequence) {

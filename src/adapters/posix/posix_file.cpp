@@ -1,6 +1,7 @@
 #include "adapters/posix/posix_file.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@ namespace {
 
 // Above this, a read asks for the file's size first instead of allocating what it may not need.
 constexpr std::uint64_t kTrustedReadBytes = 1ULL << 20;
+constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, since Linux 5.14
 
 struct flock one_byte(short type, std::uint64_t byte) {
   struct flock lock{};
@@ -53,6 +55,19 @@ Result<std::string> PosixFile::read_at(std::uint64_t offset, std::uint64_t size)
   }
   bytes.resize(done);
   return bytes;
+}
+
+Result<std::optional<FileContent>> PosixFile::map() {
+  PAWL_TRY_ASSIGN(const std::uint64_t bytes, size());
+  void* const memory = bytes == 0 ? MAP_FAILED : ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd_.get(), 0);
+  if (memory == MAP_FAILED) return std::optional<FileContent>();
+  std::shared_ptr<const void> keeper(memory, [bytes](const void* at) { ::munmap(const_cast<void*>(at), bytes); });
+  // Reads all of it now: a sector that can't be read is an error of this call, where touching it would be a SIGBUS.
+  if (::madvise(memory, bytes, kPopulateRead) != 0) {
+    if (errno == EFAULT || errno == EIO || errno == EHWPOISON) return fail(posix_error(PosixCall::read, EIO, where_));
+    return std::optional<FileContent>();  // an older kernel, or no memory
+  }
+  return std::optional(FileContent{keeper, {static_cast<const char*>(memory), bytes}});
 }
 
 Result<void> PosixFile::write_at(std::uint64_t offset, std::string_view bytes) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "adapters/posix/posix_fd.hpp"
@@ -29,6 +30,8 @@ class PosixFile final : public File {
   Result<void> sync(SyncPoint point) override;
   Result<void> resize(std::uint64_t size) override;
   Result<std::uint64_t> size() override;
+  /// Maps the whole file. Nothing where the kernel can't bring it into memory at once: then it is to be read.
+  Result<std::optional<FileContent>> map();
   /// Needs a file that was opened for writing.
   Result<bool> try_lock(std::uint64_t byte) override;
   Result<void> unlock(std::uint64_t byte) override;

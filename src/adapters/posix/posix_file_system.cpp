@@ -92,20 +92,32 @@ Result<void> make_root(std::string_view path) {
   return {};
 }
 
-PosixFileSystem::PosixFileSystem(PosixFd root, std::string root_path)
-    : root_(std::move(root)), root_path_(std::move(root_path)) {}
+PosixFileSystem::PosixFileSystem(PosixFd root, std::string root_path, std::uint64_t mapped_from_bytes)
+    : root_(std::move(root)), root_path_(std::move(root_path)), mapped_from_bytes_(mapped_from_bytes) {}
 
-Result<std::unique_ptr<PosixFileSystem>> PosixFileSystem::open(std::string root_path) {
+Result<std::unique_ptr<PosixFileSystem>> PosixFileSystem::open(std::string root_path, std::uint64_t mapped_from_bytes) {
   PosixFd root = open_retrying(AT_FDCWD, root_path.c_str(), kFolderFlags);
   if (!root.valid()) return fail(posix_error(PosixCall::open_root, errno, std::move(root_path)));
-  return std::unique_ptr<PosixFileSystem>(new PosixFileSystem(std::move(root), std::move(root_path)));
+  return std::unique_ptr<PosixFileSystem>(new PosixFileSystem(std::move(root), std::move(root_path), mapped_from_bytes));
 }
 
 std::string PosixFileSystem::where(std::string_view path) const {
   return path.empty() ? root_path_ : join_path(root_path_, path);
 }
 
-Result<std::unique_ptr<File>> PosixFileSystem::open(std::string_view path, OpenMode mode) {
+Result<std::unique_ptr<File>> PosixFileSystem::open(std::string_view path, OpenMode mode) { return open_file(path, mode); }
+
+Result<FileContent> PosixFileSystem::content(std::string_view path, std::uint64_t size_max) {
+  PAWL_TRY_ASSIGN(const auto file, open_file(path, OpenMode::read));
+  PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
+  if (size >= mapped_from_bytes_ && size <= size_max) {
+    PAWL_TRY_ASSIGN(auto mapped, file->map());
+    if (mapped) return std::move(*mapped);
+  }
+  return FileSystem::content(path, size_max);
+}
+
+Result<std::unique_ptr<PosixFile>> PosixFileSystem::open_file(std::string_view path, OpenMode mode) const {
   const bool creates = mode == OpenMode::create || mode == OpenMode::create_empty;
   const PosixCall call = creates ? PosixCall::open_created : PosixCall::open_existing;
   PosixFd fd = open_retrying(root_.get(), checked(path).c_str(), flags_of(mode), 0666);

@@ -24,7 +24,8 @@ namespace pawl {
 class PosixFileSystem final : public FileSystem {
  public:
   /// Fails with store_not_found where there is no such folder.
-  [[nodiscard]] static Result<std::unique_ptr<PosixFileSystem>> open(std::string root_path);
+  [[nodiscard]] static Result<std::unique_ptr<PosixFileSystem>> open(std::string root_path, std::uint64_t mapped_from_bytes = kNeverMapped);
+  static constexpr std::uint64_t kNeverMapped = UINT64_MAX;
 
   Result<std::unique_ptr<File>> open(std::string_view path, OpenMode mode) override;
   Result<bool> exists(std::string_view path) override;
@@ -36,17 +37,21 @@ class PosixFileSystem final : public FileSystem {
   Result<void> sync_folder(std::string_view path, SyncPoint point) override;
   Result<void> sync_all(SyncPoint point) override;
 
+  Result<FileContent> content(std::string_view path, std::uint64_t size_max) override;
+
   [[nodiscard]] Result<FilesystemInfo> filesystem_info() const;
   /// Calls so far by reason, failed ones included.
   [[nodiscard]] std::array<std::uint64_t, kSyncPointCount> sync_counts() const;
 
  private:
-  PosixFileSystem(PosixFd root, std::string root_path);
+  PosixFileSystem(PosixFd root, std::string root_path, std::uint64_t mapped_from_bytes);
+  [[nodiscard]] Result<std::unique_ptr<PosixFile>> open_file(std::string_view path, OpenMode mode) const;
   [[nodiscard]] Result<bool> is_folder(const std::string& path) const;
   [[nodiscard]] std::string where(std::string_view path) const;
 
   const PosixFd root_;
   const std::string root_path_;
+  const std::uint64_t mapped_from_bytes_;
   const std::shared_ptr<PosixSyncCounts> counts_ = std::make_shared<PosixSyncCounts>();
 };
 

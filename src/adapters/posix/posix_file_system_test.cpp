@@ -69,6 +69,24 @@ TEST_F(PosixFileSystemTest, OpeningARootThatIsNotThereIsStoreNotFound) {
   EXPECT_EQ(opened.error().where, root_ + "/nothing");
 }
 
+TEST_F(PosixFileSystemTest, ALargeFilesContentIsMappedAndOutlivesItsName) {
+  const std::string large(300'000, 'x');
+  put("large", large);
+  put("small", "abc");
+  put("empty", "");
+  const auto files = PosixFileSystem::open(root_, 4096);
+  ASSERT_TRUE(files.has_value());
+  const auto content = (*files)->content("large", 1U << 20);
+  ASSERT_TRUE(content.has_value());
+  EXPECT_TRUE((*files)->remove("large").has_value());
+  EXPECT_EQ(content->bytes, large);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(content->bytes.data()) % 4096, 0U) << "mapped, not copied";
+  EXPECT_EQ((*files)->content("small", 10)->bytes, "abc");
+  EXPECT_EQ((*files)->content("empty", 10)->bytes, "");
+  EXPECT_EQ((*files)->content("small", 2).error().code, Code::read_failed);
+  EXPECT_EQ((*files)->content("large", 10).error().code, Code::input_unreadable);
+}
+
 TEST_F(PosixFileSystemTest, MakeRootMakesTheLastPartOnlyAndIsFineWithAnExistingOne) {
   EXPECT_TRUE(make_root(root_ + "/store/").has_value());
   EXPECT_TRUE(make_root(root_ + "/store").has_value());
