@@ -59,7 +59,21 @@ Result<std::unique_ptr<Store>> Invocation::open_store(StoreAccess access) const 
   const std::string uri = store_uri();
   if (uri.empty()) return fail(Error{Code::usage, "the store's name is empty", {}, "name a folder: --store ./.pawl", 0});
   PAWL_TRY_ASSIGN(const Config* const found, config());
+  if (access != StoreAccess::read && found->settings.checkpoint.encryption) PAWL_TRY(make_encrypted(uri, found->settings));
   return context_.open_store(uri, access, found->settings);
+}
+
+/// A store that the settings want encrypted is not made in silence: whoever does not know of its key will lose it.
+Result<void> Invocation::make_encrypted(const std::string& uri, const Settings& settings) const {
+  if (!context_.admin.make) return {};
+  const Result<std::unique_ptr<Store>> there = context_.open_store(uri, StoreAccess::read, settings);
+  if (there || there.error().code != Code::store_not_found) return {};
+  PAWL_TRY_ASSIGN(const MadeStore made, context_.admin.make(uri, {.encrypted = true, .key = {}, .config = {}}));
+  std::string text = fmt::format("made the encrypted store {}, as the settings say\n", made.folder);
+  if (made.key) text += key_advice(*made.key);
+  text.pop_back();
+  note(text);
+  return {};
 }
 
 Style Invocation::style() const {

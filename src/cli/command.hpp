@@ -36,6 +36,8 @@ class Invocation {
   [[nodiscard]] Result<void> need_checkpoints() const;
   [[nodiscard]] ConfigWorld config_world() const;
   [[nodiscard]] Result<std::unique_ptr<Store>> open_store(StoreAccess access) const;
+  /// Where there is no store at `uri` yet.
+  Result<void> make_encrypted(const std::string& uri, const Settings& settings) const;
   /// For what goes to standard output. Colours only on a terminal, without NO_COLOR, and not in JSON.
   [[nodiscard]] Style style() const;
 

@@ -86,6 +86,7 @@ class Visit {
       warn("checkpoints", fmt::format("turned off by {}", (*config)->origin("checkpoint", "enabled")), "set checkpoint.enabled to true to be able to resume");
     }
     key_file((*config)->settings.encryption.key_file);
+    settings_ = (*config)->settings;
   }
 
   void key_file(const std::string& path) {
@@ -99,8 +100,8 @@ class Visit {
   }
 
   void store() {
-    // Looked at with the built-in settings: wrong ones are another finding.
-    Result<std::unique_ptr<Store>> opened = context_.open_store(invocation_.store_uri(), StoreAccess::read, Settings{});
+    // Wrong settings are another finding: then it is looked at with the built-in ones.
+    Result<std::unique_ptr<Store>> opened = context_.open_store(invocation_.store_uri(), StoreAccess::read, settings_);
     if (!opened && opened.error().code == Code::store_not_found) {
       return warn("store", fmt::format("there is none at {}", invocation_.store_uri()), "`pawl init` makes one, and so does the first `pawl run` or `pawl save`; --store names another");
     }
@@ -109,16 +110,33 @@ class Visit {
     const Result<std::vector<RunInfo>> runs = store_->runs(kRunsLookedAt);
     if (!runs) return broken("store", runs.error());
     runs_ = *runs;
+    key();
     fine("store", fmt::format("{}{}, {}{} run{}", invocation_.store_uri(), format_text(), runs_.size(), runs_.size() == kRunsLookedAt ? " or more" : "", runs_.size() == 1 ? "" : "s"));
   }
 
-  [[nodiscard]] std::string format_text() const {
+  [[nodiscard]] Json store_record() const {
     if (folder_.empty()) return {};
     const Result<std::string> text = context_.read_file(folder_ + "/store.json", kStoreFileBytesMax);
-    if (!text) return {};
-    const Json record = Json::parse(*text, nullptr, false);
+    return text ? Json::parse(*text, nullptr, false) : Json();
+  }
+
+  [[nodiscard]] std::string format_text() const {
+    const Json record = store_record();
     if (!record.is_object() || !record.contains("pawl")) return {};
     return ", format " + compact(record["pawl"]);
+  }
+
+  /// Whether what is encrypted can be read: a lost key is found out now, not when it is needed.
+  void key() {
+    const Json record = store_record();
+    if (!record.is_object()) return;
+    const bool encrypted = record.contains("key") && !record["key"].is_null();
+    if (!encrypted && settings_.checkpoint.encryption) {
+      return warn("encryption", "checkpoint.encryption is set, and this store is not encrypted: it is decided when a store is made", "`pawl --store OTHER init --encrypt` makes one that is");
+    }
+    if (!encrypted || runs_.empty()) return;
+    if (const auto newest = store_->restore(runs_.front().id, {}); !newest) return broken("key", newest.error());
+    fine("key", "it fits this store");
   }
 
   /// The store's folder, or the nearest one above it that is there.
@@ -240,6 +258,7 @@ class Visit {
   CliContext& context_;
   Machine& machine_;
   std::string folder_;  // absolute; empty where the store has none
+  Settings settings_;
   std::unique_ptr<Store> store_;
   std::vector<RunInfo> runs_;  // the newest
   std::vector<Finding> findings_;

@@ -20,11 +20,6 @@ std::string config_of(const InitArguments& arguments) {
 
 Json key_json(const StoreKeyPlace& key) { return {{"id", key.key_id}, {"from", key.from}}; }
 
-std::string key_advice(const StoreKeyPlace& key) {
-  if (!key.made) return fmt::format("its key comes from {}\n", key.from);
-  return fmt::format("its key is in {}\nkeep a copy of that file elsewhere: without it nothing in the store can be read\n", key.from);
-}
-
 Result<void> init(const Invocation& invocation, InitArguments arguments) {
   arguments.store.config = config_of(arguments);
   if (!arguments.store.encrypted && (arguments.store.key.file || arguments.store.key.passphrase)) arguments.store.encrypted = true;

@@ -256,6 +256,26 @@ def the_setting_makes_encrypted_stores(case):
     equal(files_with(other["PAWL_STORE"], SECRET), [])
 
 
+def a_store_that_the_setting_makes_is_announced_with_its_key(case):
+    with_home(case)
+    done = save(case, "r", {"a": 1}, status=0, env={"PAWL_CHECKPOINT_ENCRYPTION": "true"})
+    holds(done.stderr, "made the encrypted store", "its key is in " + case.env["XDG_CONFIG_HOME"], "keep a copy of that file")
+    equal(save(case, "r", {"a": 2}, status=0, env={"PAWL_CHECKPOINT_ENCRYPTION": "true"}).stderr, "")
+
+
+def doctor_finds_a_missing_key_and_a_setting_without_effect(case):
+    document = made(case)
+    save(case, "r", {"a": 1}, status=0)
+    holds(case.pawl("doctor").stdout, "key: it fits this store")
+    os.remove(document["key"]["from"])
+    found = case.pawl("doctor", "--json", status=2)
+    keys = [check for check in json.loads(found.stdout)["checks"] if check["check"] == "key"]
+    equal([(check["verdict"], check["code"]) for check in keys], [("broken", "PAWL-0019")])
+    case.env["PAWL_STORE"] = os.path.join(case.folder, "plain")
+    case.pawl("init", status=0)
+    holds(case.pawl("doctor", env={"PAWL_CHECKPOINT_ENCRYPTION": "true"}).stdout, "this store is not encrypted")
+
+
 def a_key_file_that_is_named_is_found_again(case):
     with_home(case)
     case.pawl("init", "--encrypt", "--key-file", "my.key", status=0)
@@ -277,7 +297,7 @@ def formats_and_compression_are_per_store_and_visible(case):
     with_home(case)
     state = {"text": "abc " * 500, "n": 1.5, "list": [1, 2, 3], "empty": {}, "unicode": "\u00e4\u20ac"}
     body = json.dumps(state, separators=(",", ":"), ensure_ascii=False)
-    for name, args, how in [("mz", ["--format", "msgpack", "--compression", "zstd"], '"enc":"msgpack+zstd"'),
+    for name, args, how in [("mz", ["--format", "msgpack", "--compression", "zstd"], '"enc":"msgpack+zstd1"'),
                             ("cn", ["--format", "cbor", "--compression", "none"], '"enc":"cbor"'),
                             ("jn", ["--format", "json", "--compression", "none"], '"size"')]:
         env = {"PAWL_STORE": os.path.join(case.folder, name)}
