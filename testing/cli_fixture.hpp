@@ -166,6 +166,9 @@ class CliTest::ReportingStore final : public Store {
   Result<std::vector<Event>> events(const RunId& run, std::uint64_t after, std::size_t limit) override {
     return store_->events(run, after, limit);
   }
+  Result<std::vector<AuditEntry>> audit(const RunId& run, std::uint64_t after, std::size_t limit) override {
+    return store_->audit(run, after, limit);
+  }
   Result<std::string> post(const RunId& run, std::string_view body) override { return store_->post(run, body); }
   Result<std::vector<Message>> inbox(const RunId& run) override { return store_->inbox(run); }
   Result<void> take(const RunId& run, std::string_view message_id) override { return store_->take(run, message_id); }

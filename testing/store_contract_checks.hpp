@@ -76,5 +76,6 @@ std::string picture(Store& store, std::string_view run);
 [[nodiscard]] std::vector<ContractTest> reading_tests();
 [[nodiscard]] std::vector<ContractTest> inbox_tests();
 [[nodiscard]] std::vector<ContractTest> pruning_tests();
+[[nodiscard]] std::vector<ContractTest> audit_tests();
 
 }  // namespace pawl::testing::contract

@@ -5,9 +5,17 @@
 
 namespace pawl {
 
+/// Whether an event gets an entry of its own in the audit trail.
+enum class Audited : std::uint8_t {
+  by_type,  // decisions and refusals do: domain/audited_events.hpp
+  yes,
+};
+
 struct NewEvent {
   std::string type = {};
   std::string data = "{}";  // JSON as text
+  Audited audited = Audited::by_type;
+  std::string agent = {};  // who acted, for the audit trail
 };
 
 enum class Form : std::uint8_t {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/audit_world.hpp"
 #include "cli/build_info.hpp"
 #include "cli/output.hpp"
 #include "ports/environment.hpp"
@@ -45,6 +46,7 @@ struct CliContext {
   bool err_is_terminal = false;
   int status = 0;  // of a command that succeeded: `pawl step` passes on that of what it ran
   StoreAdmin admin = {};
+  AuditWorld audit = {};
   Machine* machine = nullptr;          // never null for `pawl doctor`
   WorkflowWorld* workflows = nullptr;  // never null for commands that run workflows
 };

@@ -79,6 +79,8 @@ struct Command {
 [[nodiscard]] Command add_diff(CLI::App& root);
 [[nodiscard]] Command add_init(CLI::App& root);
 [[nodiscard]] Command add_rekey(CLI::App& root);
+[[nodiscard]] Command add_audit(CLI::App& root);
+[[nodiscard]] Command add_verify(CLI::App& root);
 [[nodiscard]] Command add_fsck(CLI::App& root);
 [[nodiscard]] Command add_stats(CLI::App& root);
 [[nodiscard]] Command add_config(CLI::App& root);

@@ -1,3 +1,4 @@
+#include "cli/audited_read.hpp"
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 
@@ -13,6 +14,7 @@ Result<void> restore(const Invocation& invocation, const RestoreArguments& argum
   PAWL_TRY_ASSIGN(const Address address, Address::parse(arguments.address));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(Restored restored, store->restore(address.run, address.which));
+  PAWL_TRY(note_read(invocation, *store, address.run, restored.info.sequence, "restore"));
   std::string document = std::move(restored.state);
   if (invocation.json()) {
     document = checkpoint_object(address.run.text(), restored.info).raw("state", document).done() + "\n";

@@ -112,6 +112,11 @@ std::string encode_audit(AuditEntry& entry) {
   add(out, "type", entry.type);
   if (entry.sequence) out += fmt::format(",\"seq\":{}", entry.sequence.value);
   if (!entry.payload.empty()) add(out, "payload", entry.payload);
+  if (entry.event != 0) out += fmt::format(",\"event\":{}", entry.event);
+  if (!entry.events.empty()) add(out, "events", entry.events);
+  if (!entry.user.empty()) add(out, "user", entry.user);
+  if (!entry.host.empty()) add(out, "host", entry.host);
+  if (!entry.agent.empty()) add(out, "agent", entry.agent);
   add(out, "prev", entry.previous);
   entry.hash = to_hex(sha256(from_hex(entry.previous), out));
   out += kHashKey;
@@ -137,6 +142,11 @@ Result<AuditEntry> decode_audit(std::string_view line) {
   entry.type = members->text("type");
   entry.sequence.value = members->number("seq");
   entry.payload = members->text("payload");
+  entry.event = members->number("event");
+  entry.events = members->text("events");
+  entry.user = members->text("user");
+  entry.host = members->text("host");
+  entry.agent = members->text("agent");
   entry.previous = members->text("prev");
   entry.hash = tail.substr(kHashKey.size(), 64);
   if (to_hex(sha256(from_hex(entry.previous), body)) != entry.hash) return bad();

@@ -10,6 +10,7 @@
 // `,"crc"`, seeded with the run's UUID, so that a line moved to another run is found.
 #pragma once
 
+#include <pawl/audit.hpp>
 #include <pawl/types.hpp>
 #include <span>
 #include <string>
@@ -108,21 +109,15 @@ struct StoredEvent {
 [[nodiscard]] std::string encode_event(const StoredEvent& stored, std::uint32_t seed);
 [[nodiscard]] Result<StoredEvent> decode_event(std::string_view line, std::uint32_t seed);
 
-/// One entry of the audit trail: `hash` = SHA-256(previous hash, the line before `,"hash"`).
-struct AuditEntry {
-  std::uint64_t index = 0;
-  Timestamp at;
-  std::string type;
-  Sequence sequence;
-  std::string payload;   // "sha256:..." of the checkpoint's record
-  std::string previous;  // hexadecimal; 64 zeros for the first
-  std::string hash;
-};
-/// The line, ending with a newline; sets `entry.hash`.
+/// The line of an entry of the audit trail, ending with a newline; sets `entry.hash` = SHA-256(previous hash, the line
+/// before `,"hash"`). `entry.data` is no part of it.
 [[nodiscard]] std::string encode_audit(AuditEntry& entry);
 /// Checks that the entry's hash fits its own bytes.
 [[nodiscard]] Result<AuditEntry> decode_audit(std::string_view line);
 [[nodiscard]] std::string_view first_previous_hash();
+/// Types that the store itself writes.
+constexpr std::string_view kRunCreated = "run_created";
+constexpr std::string_view kCheckpointSaved = "checkpoint_saved";
 
 constexpr std::uint32_t kFormat = 2;
 

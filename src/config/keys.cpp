@@ -14,12 +14,13 @@ constexpr std::uint64_t kMiB = 1ULL << 20U;
 constexpr std::uint64_t kSecond_ms = 1'000;
 constexpr std::uint64_t kYear_ms = 365ULL * 24 * 3'600'000;
 
-constexpr std::array<ConfigSection, 5> kSections{{
+constexpr std::array<ConfigSection, 6> kSections{{
     {"checkpoint", "checkpoint_config"},
     {"recovery", "recovery_config"},
     {"performance", "performance_config"},
     {"secrets", ""},
     {"encryption", ""},
+    {"audit", ""},
 }};
 
 constexpr std::array<std::string_view, 3> kFormats = {"json", "msgpack", "cbor"};
@@ -159,6 +160,10 @@ std::vector<ConfigKey> secret_keys() {
       {.section = "encryption", .names = {{"key_file"}}, .about = "the file that holds the store's key",
        .get = [](const S& s) { return Json(s.encryption.key_file); },
        .set = [](S& s, const Json& v) { s.encryption.key_file = v; }},
+      {.section = "audit", .names = {{"reads"}}, .type = ConfigType::boolean,
+       .about = "reading a checkpoint adds an entry to the audit trail of its run",
+       .get = [](const S& s) { return Json(s.audit.reads); },
+       .set = [](S& s, const Json& v) { s.audit.reads = v; }},
   };
 }
 

@@ -56,12 +56,17 @@ struct EncryptionSettings {
   std::string key_file = {};  // empty: the environment's, or the one that `pawl init --encrypt` made
 };
 
+struct AuditSettings {
+  bool reads = false;  // reading a checkpoint through the command line is part of the audit trail
+};
+
 struct Settings {
   CheckpointSettings checkpoint = {};
   RecoverySettings recovery = {};
   PerformanceSettings performance = {};
   SecretSettings secrets = {};
   EncryptionSettings encryption = {};
+  AuditSettings audit = {};
 };
 
 }  // namespace pawl

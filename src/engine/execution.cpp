@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "domain/audited_events.hpp"
 #include "domain/retry_policy.hpp"
 #include "domain/size_words.hpp"
+#include "engine/audit_entries.hpp"
 #include "engine/environment_entries.hpp"
 #include "engine/execution_parts.hpp"
 #include "engine/mask_json.hpp"
@@ -88,6 +90,7 @@ void Execution::tell(std::string_view type, const Node* node, Json data) {
   if (node != nullptr) stored["step"] = node->path;
   stored.update(data);
   pending_.push_back({std::string(type), masked(compact(stored), secrets_)});
+  if (is_audited_type(type)) pending_.back().agent = agent_of(data);
   ++events_;
   if (services_.observer != nullptr) {
     if (!secrets_.empty()) data = Json::parse(masked(compact(data), secrets_), nullptr, false);

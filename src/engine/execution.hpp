@@ -238,6 +238,7 @@ class Execution {
   void schedule_poll();
   void consume(const Message& message);
   void decide_gate(const Json& body);
+  void add_entry(const Json& body);
   void refuse(std::string_view what, const Json& body);
   void deliver_signal(const Json& body);
   [[nodiscard]] bool take_signal(Node& node);

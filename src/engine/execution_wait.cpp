@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "engine/audit_entries.hpp"
 #include "engine/execution_parts.hpp"
 
 namespace pawl {
@@ -151,7 +152,18 @@ void Execution::consume(const Message& message) {
   if (type == "signal") return deliver_signal(body);
   if (type == "cancel") return cancel(text_in(body, "reason").empty() ? "cancelled by request" : text_in(body, "reason"));
   if (type == "checkpoint") return checkpoint_now(Reason::manual);
+  if (type == "audit") return add_entry(body);
   refuse("a message of an unknown type", body);
+}
+
+/// Someone adds to the audit trail.
+void Execution::add_entry(const Json& body) {
+  const NewAuditEntry entry{text_in(body, "entry"), text_in(body, "agent"), body.value("data", Json::object())};
+  if (const Result<void> checked = check_entry(entry); !checked || !entry.data.is_object()) return refuse("an audit entry that can't be one", body);
+  tell(entry.type, nullptr, entry.data);
+  pending_.back().audited = Audited::yes;
+  pending_.back().agent = entry.agent;
+  ++change_;
 }
 
 void Execution::refuse(std::string_view what, const Json& body) {

@@ -46,6 +46,7 @@ Result<void> check_events(const SaveRequest& request) {
   for (const NewEvent& event : request.events) {
     if (event.type.empty()) return fail(Code::invalid_label, "an event has no type");
     PAWL_TRY(check_label("event type", event.type));
+    PAWL_TRY(check_label("agent", event.agent));
     PAWL_TRY(check_document("event data", event.data, kEventBytesMax));
     bytes += event.data.size();
   }

@@ -31,6 +31,7 @@ struct Owner {
   std::uint64_t started = 0;  // of the process, in the kernel's ticks
   std::string host;
   std::string program;  // for people
+  std::string user = {};  // of the operating system, for the audit trail
 };
 
 struct Environment {

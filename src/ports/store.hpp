@@ -1,4 +1,4 @@
-// The store as a port. The clauses (S1..S21) are the contract: `testing/store_contract.hpp` tests each
+// The store as a port. The clauses (S1..S23) are the contract: `testing/store_contract.hpp` tests each
 // one by its number on every adapter.
 //
 // Saving
@@ -45,10 +45,17 @@
 //  S21 `footprint` counts the bytes that a run takes up, by what they are, and `shared_bytes` those that belong to no
 //      single run; what was saved is in one of them. A message counts until it is taken away. A missing run is
 //      run_not_found.
+// The audit trail
+//  S22 A run's entries are numbered from 1 and listed in ascending order after a given number, at most `limit`; each one's
+//      `previous` is the hash of the one before (64 zeros for the first), and no entry ever changes. The first is `run_created`. Each save
+//      that is written adds one `checkpoint_saved` with its checksum, behind the entries of its events; one that
+//      is answered adds none. A missing run is run_not_found.
+//  S23 An audited event has an entry of its own, with the event's type, number, data and agent, and the user and host that saved it.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <pawl/audit.hpp>
 #include <pawl/check.hpp>
 #include <pawl/save.hpp>
 #include <vector>
@@ -134,6 +141,9 @@ class Store {
   virtual Result<CheckpointInfo> checkpoint(const RunId& run, const Which& which) = 0;
   virtual Result<std::vector<CheckpointInfo>> checkpoints(const RunId& run, Sequence after, std::size_t limit) = 0;
   virtual Result<std::vector<Event>> events(const RunId& run, std::uint64_t after_number, std::size_t limit) = 0;
+
+  /// Linear in the run's trail.
+  virtual Result<std::vector<AuditEntry>> audit(const RunId& run, std::uint64_t after, std::size_t limit) = 0;
 
   /// Durable when it returns. `body` is JSON on one line. Gives the message's id.
   virtual Result<std::string> post(const RunId& run, std::string_view body) = 0;

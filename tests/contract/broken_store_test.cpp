@@ -59,6 +59,10 @@ enum class Mutation : std::uint8_t {
   s20_pruning_changes_what_is_kept,
   s20_pruning_again_takes_more,
   s21_messages_are_not_counted,
+  s22_entries_have_no_hash_of_the_one_before,
+  s22_the_limit_of_entries_is_ignored,
+  s22_the_first_entry_is_missing,
+  s23_who_acted_is_forgotten,
 };
 
 struct NamedMutation {
@@ -114,6 +118,10 @@ constexpr NamedMutation kMutations[] = {
     {Mutation::s20_pruning_changes_what_is_kept, "S20", "s20_pruning_changes_what_is_kept"},
     {Mutation::s20_pruning_again_takes_more, "S20", "s20_pruning_again_takes_more"},
     {Mutation::s21_messages_are_not_counted, "S21", "s21_messages_are_not_counted"},
+    {Mutation::s22_entries_have_no_hash_of_the_one_before, "S22", "s22_entries_have_no_hash_of_the_one_before"},
+    {Mutation::s22_the_limit_of_entries_is_ignored, "S22", "s22_the_limit_of_entries_is_ignored"},
+    {Mutation::s22_the_first_entry_is_missing, "S22", "s22_the_first_entry_is_missing"},
+    {Mutation::s23_who_acted_is_forgotten, "S23", "s23_who_acted_is_forgotten"},
 };
 
 /// What all handles of one broken store share.
@@ -268,6 +276,17 @@ class BrokenStore final : public Store {
     PAWL_TRY_ASSIGN(std::vector<Event> all, sound_->events(run, after_number, limit));
     if (shared_->is(Mutation::s09_events_are_listed_backwards)) std::ranges::reverse(all);
     for (Event& event : all) event.number -= shared_->is(Mutation::s09_events_count_from_zero) ? 1U : 0U;
+    return all;
+  }
+
+  Result<std::vector<AuditEntry>> audit(const RunId& run, std::uint64_t after, std::size_t limit) override {
+    if (shared_->is(Mutation::s22_the_limit_of_entries_is_ignored)) limit = SIZE_MAX;
+    if (shared_->is(Mutation::s22_the_first_entry_is_missing)) after = std::max<std::uint64_t>(after, 1);
+    PAWL_TRY_ASSIGN(std::vector<AuditEntry> all, sound_->audit(run, after, limit));
+    for (AuditEntry& entry : all) {
+      if (shared_->is(Mutation::s22_entries_have_no_hash_of_the_one_before)) entry.previous = std::string(64, '0');
+      if (shared_->is(Mutation::s23_who_acted_is_forgotten)) entry.agent.clear();
+    }
     return all;
   }
 

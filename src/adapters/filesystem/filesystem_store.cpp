@@ -357,4 +357,8 @@ Result<std::vector<Event>> FilesystemStore::events(const RunId& run, std::uint64
       run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).events(after_number, limit); });
 }
 
+Result<std::vector<AuditEntry>> FilesystemStore::audit(const RunId& run, std::uint64_t after, std::size_t limit) {
+  return read_consistently(run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).audit(after, limit); });
+}
+
 }  // namespace pawl

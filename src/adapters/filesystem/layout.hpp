@@ -49,6 +49,7 @@ inline std::string pruned(std::string_view id) { return fmt::format("runs/{}/che
 inline std::string pruned_callers(std::string_view id) { return fmt::format("runs/{}/checkpoints/pruned_callers.jsonl", id); }
 inline std::string audit_folder(std::string_view id) { return fmt::format("runs/{}/audit", id); }
 inline std::string audit(std::string_view id) { return fmt::format("runs/{}/audit/audit_trail.jsonl", id); }
+inline std::string roots(std::string_view id) { return fmt::format("runs/{}/audit/merkle_roots.json", id); }
 inline std::string events_folder(std::string_view id) { return fmt::format("runs/{}/events", id); }
 inline std::string events(std::string_view id, std::string_view day) {
   return fmt::format("runs/{}/events/events_{}.jsonl", id, day);

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::int64_t kLockWaitUs = 5'000'000;
 constexpr std::int64_t kLockStepUs = 1'000;
-constexpr std::size_t kKnownMax = 4096;
 
 std::uint64_t number_of(const JournalRecord& record, bool by_sequence) {
   return by_sequence ? record.sequence.value : record.number;
@@ -86,7 +85,9 @@ Result<bool> Publisher::publish_locked(std::string_view run, const RunBatch& bat
   PAWL_TRY_ASSIGN(const bool events, publish_events(run, batch, mode));
   if (!events) return false;
   if (batch.audit.empty()) return true;
-  return append({run, layout::audit(run), 1}, batch.audit, mode);
+  PAWL_TRY_ASSIGN(const bool audit, append({run, layout::audit(run), 1}, batch.audit, mode));
+  if (audit && mode == Publish::settled) PAWL_TRY(publish_roots(run, batch.audit));
+  return audit;
 }
 
 Result<void> Publisher::make_folders(std::string_view run, const RunBatch& batch, Publish mode) {
@@ -257,6 +258,7 @@ Result<void> Publisher::sync() {
   auto synced = sync_each();
   if (!synced) {
     known_.clear();
+    known_roots_.clear();
     written_.clear();
   }
   return synced;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "adapters/filesystem/journal_reader.hpp"
+#include "audit/roots.hpp"
 #include "adapters/filesystem/options.hpp"
 #include "ports/environment.hpp"
 
@@ -61,11 +62,17 @@ class Publisher {
     std::uint64_t last_number = 0;
     std::uint64_t end = 0;
   };
+  struct KnownRoot {
+    SettledRoot root;
+    std::uint64_t end = 0;
+  };
+  static constexpr std::size_t kKnownMax = 4096;
   Result<bool> publish_locked(std::string_view run, const RunBatch& batch, Publish mode);
   Result<void> make_folders(std::string_view run, const RunBatch& batch, Publish mode);
   Result<bool> publish_checkpoints(std::string_view run, const RunBatch& batch, Publish mode);
   Result<std::uint64_t> first_event_after_earlier_days(std::string_view run, std::string_view day);
   Result<bool> publish_events(std::string_view run, const RunBatch& batch, Publish mode);
+  Result<void> publish_roots(std::string_view run, std::span<const JournalRecord> audit);
   Result<void> write_whole(const std::string& path, std::string_view text, Publish mode);
   Result<bool> append(const Lines& lines, std::span<const JournalRecord> records, Publish mode);
   Result<bool> append_unbroken(const Lines& lines, std::span<const JournalRecord> records, Publish mode);
@@ -77,6 +84,7 @@ class Publisher {
   const Environment environment_;
   const FilesystemOptions options_;
   std::map<std::string, Known> known_;       // files whose lines this process wrote itself
+  std::map<std::string, KnownRoot> known_roots_;  // the same for files of roots
   std::set<std::string> written_;            // whole files this process wrote itself
   std::map<std::string, std::shared_ptr<File>> touched_;  // to be synced
   std::set<std::string> folders_;                         // to be synced

@@ -7,6 +7,7 @@
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
+#include "audit/roots.hpp"
 
 namespace pawl {
 namespace {
@@ -263,7 +264,8 @@ Result<void> RunChecker::check_audit() {
     if (bad) return false;
     ++index;
     previous = entry->hash;
-    if (entry->sequence) check_audited(*entry);
+    if (entry->type != kCheckpointSaved) return true;
+    check_audited(*entry);
     audited.insert(entry->sequence.value);
     return true;
   };
@@ -289,6 +291,23 @@ Result<void> RunChecker::check_audit() {
     if (!audited.contains(sequence) && !pruned_.is_dropped({sequence})) {
       add(Finding::Severity::damage, Code::chain_broken, path, Sequence{sequence}, "the audit trail does not have this checkpoint");
     }
+  }
+  return check_roots(index);
+}
+
+/// `pawl verify` computes them; here only what is written is looked at.
+Result<void> RunChecker::check_roots(std::uint64_t entries) {
+  const std::string path = layout::roots(run_);
+  auto text = files_.read_file(path);
+  if (!text) return text.error().code == Code::input_unreadable ? Result<void>() : std::unexpected(text.error());
+  ++report_.files;
+  const RootsText parsed = parse_roots(*text, seed_);
+  const std::uint64_t size = parsed.roots.empty() ? 0 : parsed.roots.back().tree.size();
+  const bool unfinished = records_ != nullptr && records_->audit.contains(size + 1);
+  if (!parsed.fault.empty() && unfinished) {
+    add(Finding::Severity::note, Code::checksum_mismatch, path, {}, "the file was cut short by a crash; it will be written again");
+  } else if (!parsed.fault.empty() || size > entries) {
+    add(Finding::Severity::damage, Code::audit_damaged, path, {}, parsed.fault.empty() ? "it has more entries than the audit trail" : parsed.fault);
   }
   return {};
 }

@@ -27,6 +27,7 @@ class RunChecker {
   void apply(const RecordView& record, const std::string& path);
   std::optional<std::string> payload_of(const RecordView& record, const std::string& path);
   Result<void> check_audit();
+  Result<void> check_roots(std::uint64_t entries);
   void check_audited(const AuditEntry& entry);
   Result<void> check_events();
   Result<void> check_inbox();

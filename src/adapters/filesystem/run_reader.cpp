@@ -5,6 +5,7 @@
 
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
+#include "adapters/filesystem/numbered_lines.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
 
 namespace pawl {
@@ -362,6 +363,31 @@ Result<std::vector<Event>> RunReader::events(std::uint64_t after_number, std::si
     listed.push_back(std::move(event));
   }
   return listed;
+}
+
+/// Entries as they stand, with the data of the events that they refer to.
+Result<std::vector<AuditEntry>> RunReader::audit(std::uint64_t after, std::size_t limit) {
+  if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
+  PAWL_TRY(run_record());
+  NumberedLines lines(files_, "entry", {layout::audit(run_)}, records_ == nullptr ? nullptr : &records_->audit);
+  std::vector<AuditEntry> found;
+  std::map<std::uint64_t, std::size_t> by_event;
+  while (found.size() < limit) {
+    PAWL_TRY_ASSIGN(const auto line, lines.next());
+    if (!line) break;
+    if (line->number <= after) continue;
+    auto entry = decode_audit(line->text);
+    if (!entry) return fail(at(entry.error(), std::string(line->file)));
+    if (entry->event != 0) by_event.emplace(entry->event, found.size());
+    found.push_back(std::move(*entry));
+  }
+  if (by_event.empty()) return found;
+  const std::uint64_t first = by_event.begin()->first;
+  PAWL_TRY_ASSIGN(const std::vector<Event> told, events(first - 1, by_event.rbegin()->first - first + 1));
+  for (const Event& event : told) {
+    if (const auto entry = by_event.find(event.number); entry != by_event.end()) found[entry->second].data = event.data;
+  }
+  return found;
 }
 
 Result<RunInfo> RunReader::overview() {

@@ -39,6 +39,7 @@ class RunReader {
   Result<CheckpointInfo> info(const Which& which);
   Result<std::vector<CheckpointInfo>> list(Sequence after, std::size_t limit);
   Result<std::vector<Event>> events(std::uint64_t after_number, std::size_t limit);
+  Result<std::vector<AuditEntry>> audit(std::uint64_t after, std::size_t limit);
   Result<RunInfo> overview();
   /// Saves that carried a caller's id, with their fingerprints. Reads all of the run's files.
   using IdentifiedSaves = std::vector<std::pair<CheckpointInfo, std::string>>;

@@ -5,6 +5,7 @@
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/run_log_cipher.hpp"
 #include "codec/base64.hpp"
+#include "domain/audited_events.hpp"
 #include "domain/json_text.hpp"
 #include "domain/save_rules.hpp"
 
@@ -345,28 +346,57 @@ Result<std::string> FilesystemRunWriter::encode_records(const SaveRequest& reque
   append_record(body, record);
   ++count;
   record.flags = RecordFlags::none;
+  std::vector<AuditEntry> entries;
+  if (!exists_) entries.push_back(created_entry(encode_run(head_.run)));
+  PAWL_TRY_ASSIGN(const std::string events_sum, encode_events(request, draft, record, body, entries));
+  count += static_cast<std::uint32_t>(request.events.size());
+  entries.push_back(AuditEntry{.type = std::string(kCheckpointSaved), .payload = draft.info.checksum, .events = events_sum});
+  record.type = RecordType::audit;
+  for (AuditEntry& entry : entries) {
+    entry.index = head_.audit_index + 1;
+    entry.at = draft.info.created;
+    entry.sequence = draft.info.sequence;
+    entry.previous = head_.audit_hash;
+    const std::string line = encode_audit(entry);
+    record.number = entry.index;
+    record.text = line;
+    append_record(body, record);
+    ++count;
+    head_.audit_index = entry.index;
+    head_.audit_hash = entry.hash;
+  }
+  return body;
+}
+
+/// The first entry binds run.json.
+AuditEntry FilesystemRunWriter::created_entry(std::string_view run_text) const {
+  const Owner& owner = store_.environment_.owner;
+  return AuditEntry{.type = std::string(kRunCreated), .payload = "sha256:" + to_hex(sha256(head_.run.salt, run_text)), .user = owner.user,
+                    .host = owner.host};
+}
+
+/// Appends the records of the events, and an entry for each audited one. Gives the sum that the checkpoint's entry binds them with.
+Result<std::string> FilesystemRunWriter::encode_events(const SaveRequest& request, const Draft& draft, JournalRecord record,
+                                                       std::string& body, std::vector<AuditEntry>& entries) {
+  std::string hashes;
   record.type = RecordType::event;
+  record.number = head_.event_number;
   for (const NewEvent& event : request.events) {
-    record.number = head_.event_number + (count - (exists_ ? 0U : 1U));
+    ++record.number;
     StoredEvent stored{{record.number, draft.info.sequence, draft.info.created, event.type, {}}, {}};
     const std::string nonce = codec_.encrypted() ? make_nonce(*store_.environment_.random) : std::string();
     PAWL_TRY_ASSIGN(stored.event.data, codec_.stored_value(event.data, {RecordPlace::Kind::event, record.number, 0, {}}, nonce, stored.how));
     const std::string line = encode_event(stored, seal_seed(head_.run.uuid));
     record.text = line;
     append_record(body, record);
-    ++count;
+    const Sha256 hash = sha256(head_.run.salt, std::string_view(line).substr(0, line.size() - 1));
+    hashes.append(reinterpret_cast<const char*>(hash.data()), hash.size());
+    if (!is_audited(event)) continue;
+    const Owner& owner = store_.environment_.owner;
+    entries.push_back(AuditEntry{.type = event.type, .payload = "sha256:" + to_hex(hash), .event = record.number, .user = owner.user,
+                                 .host = owner.host, .agent = event.agent});
   }
-  AuditEntry entry{head_.audit_index + 1, draft.info.created, "checkpoint_saved", draft.info.sequence, draft.info.checksum,
-                   head_.audit_hash, {}};
-  const std::string line = encode_audit(entry);
-  record.type = RecordType::audit;
-  record.number = entry.index;
-  record.text = line;
-  append_record(body, record);
-  ++count;
-  head_.audit_index = entry.index;
-  head_.audit_hash = entry.hash;
-  return body;
+  return hashes.empty() ? std::string() : "sha256:" + to_hex(sha256(head_.run.salt, hashes));
 }
 
 /// From here on the run's head is this save, though it is not durable yet: later saves build on it, and if

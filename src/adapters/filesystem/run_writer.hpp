@@ -51,6 +51,9 @@ class FilesystemRunWriter final : public RunWriter {
   Result<void> hold_blobs() PAWL_REQUIRES(mutex_);
   void release_blobs() PAWL_REQUIRES(mutex_);
   Result<std::string> encode_records(const SaveRequest& request, const Draft& draft, std::uint32_t& count) PAWL_REQUIRES(mutex_);
+  [[nodiscard]] AuditEntry created_entry(std::string_view run_text) const PAWL_REQUIRES(mutex_);
+  Result<std::string> encode_events(const SaveRequest& request, const Draft& draft, JournalRecord record, std::string& body,
+                                    std::vector<AuditEntry>& entries) PAWL_REQUIRES(mutex_);
   void advance(const SaveRequest& request, std::string_view state, const Draft& draft, std::string fingerprint) PAWL_REQUIRES(mutex_);
   Result<Saved> answer(const Saved& saved);
   Result<Saved> hand_over(Saved saved, const Draft& draft, std::string body, std::uint32_t count, Lock& lock)

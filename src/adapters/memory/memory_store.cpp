@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/hash.hpp"
+#include "domain/audited_events.hpp"
 #include "domain/save_rules.hpp"
 
 namespace pawl {
@@ -24,6 +25,7 @@ struct MemoryRun {
   std::vector<MemoryCheckpoint> checkpoints;  // sequence n at n - 1
   std::vector<Event> events;                  // number n at n - 1
   std::vector<Message> messages;              // oldest first
+  std::vector<AuditEntry> audit;              // index n at n - 1
 };
 
 }  // namespace
@@ -83,7 +85,7 @@ Result<const MemoryCheckpoint*> find_checkpoint(const MemoryRun& run, const Whic
 class MemoryWriter final : public RunWriter {
  public:
   MemoryWriter(Environment environment, std::shared_ptr<MemoryDisk> disk, RunInfo info)
-      : environment_(std::move(environment)), disk_(std::move(disk)), new_run_{std::move(info), {}, {}, {}} {}
+      : environment_(std::move(environment)), disk_(std::move(disk)), new_run_{std::move(info), {}, {}, {}, {}} {}
   ~MemoryWriter() override {
     const std::scoped_lock lock(disk_->mutex);
     disk_->writers.erase(new_run_.info.id);
@@ -109,6 +111,15 @@ class MemoryWriter final : public RunWriter {
   const MemoryRun new_run_;
 };
 
+void add_entry(MemoryRun& run, AuditEntry entry) {
+  entry.index = run.audit.size() + 1;
+  entry.at = run.info.updated;
+  entry.sequence = run.info.latest;
+  entry.previous = run.audit.empty() ? std::string(64, '0') : run.audit.back().hash;
+  entry.hash = to_hex(sha256(entry.previous, fmt::format("{} {} {}", entry.type, entry.payload, entry.agent), entry.data));
+  run.audit.push_back(std::move(entry));
+}
+
 Saved MemoryWriter::write(const SaveRequest& request, std::string state) {
   MemoryRun& run = disk_->runs.try_emplace(new_run_.info.id, new_run_).first->second;
   CheckpointInfo info;
@@ -132,9 +143,15 @@ Saved MemoryWriter::write(const SaveRequest& request, std::string state) {
   run.info.latest = info.sequence;
   run.info.kind = info.kind;
   run.info.status = info.status;
+  const Owner& owner = environment_.owner;
+  if (run.audit.empty()) add_entry(run, AuditEntry{.type = "run_created", .user = owner.user, .host = owner.host});
   for (const NewEvent& event : request.events) {
     run.events.push_back(Event{run.events.size() + 1, info.sequence, info.created, event.type, event.data});
+    if (!is_audited(event)) continue;
+    add_entry(run, AuditEntry{.type = event.type, .payload = "sha256:" + to_hex(sha256(event.data)), .event = run.events.size(),
+                              .user = owner.user, .host = owner.host, .agent = event.agent, .data = event.data});
   }
+  add_entry(run, AuditEntry{.type = "checkpoint_saved", .payload = info.checksum});
   run.checkpoints.push_back(MemoryCheckpoint{info, std::move(state), body_fingerprint(request), false});
   return Saved{info.sequence, info.id, info.checksum, Saved::Outcome::written};
 }
@@ -284,6 +301,12 @@ Result<std::vector<Event>> MemoryStore::events(const RunId& run, std::uint64_t a
   return page(found->events, after_number, limit);
 }
 
+Result<std::vector<AuditEntry>> MemoryStore::audit(const RunId& run, std::uint64_t after, std::size_t limit) {
+  const std::scoped_lock lock(disk_->mutex);
+  PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
+  return page(found->audit, after, limit);
+}
+
 Result<std::string> MemoryStore::post(const RunId& run, std::string_view body) {
   const std::scoped_lock lock(disk_->mutex);
   PAWL_TRY_ASSIGN(MemoryRun* const found, find_run(*disk_, run));
@@ -346,6 +369,7 @@ Result<RunFootprint> MemoryStore::footprint(const RunId& run) {
   for (const MemoryCheckpoint& checkpoint : found->checkpoints) bytes.checkpoints += checkpoint.state.size();
   for (const Event& event : found->events) bytes.events += event.type.size() + event.data.size();
   for (const Message& message : found->messages) bytes.inbox += message.body.size();
+  for (const AuditEntry& entry : found->audit) bytes.audit += entry.type.size() + entry.payload.size() + entry.hash.size();
   return bytes;
 }
 

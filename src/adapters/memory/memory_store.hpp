@@ -25,6 +25,7 @@ class MemoryStore final : public Store {
   Result<CheckpointInfo> checkpoint(const RunId& run, const Which& which) override;
   Result<std::vector<CheckpointInfo>> checkpoints(const RunId& run, Sequence after, std::size_t limit) override;
   Result<std::vector<Event>> events(const RunId& run, std::uint64_t after_number, std::size_t limit) override;
+  Result<std::vector<AuditEntry>> audit(const RunId& run, std::uint64_t after, std::size_t limit) override;
 
   Result<std::string> post(const RunId& run, std::string_view body) override;
   Result<std::vector<Message>> inbox(const RunId& run) override;

@@ -1,6 +1,7 @@
 #include "adapters/posix/posix_environment.hpp"
 
 #include <fmt/format.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/random.h>
 #include <time.h>
@@ -38,6 +39,15 @@ std::string read_host() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) < 0) return {};
   return name.data();
+}
+
+/// The name of the effective user, or its number where it has no name.
+std::string read_user() {
+  std::array<char, 4096> buffer{};
+  passwd entry{};
+  passwd* found = nullptr;
+  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) return found->pw_name;
+  return std::to_string(::geteuid());
 }
 
 std::optional<ProcessStat> stat_of(std::string_view process) {
@@ -109,6 +119,7 @@ Owner current_owner() {
   owner.started = stat_of("self").value_or(ProcessStat{}).started;
   owner.host = read_host();
   owner.program = read_text("/proc/self/comm");
+  owner.user = read_user();
   return owner;
 }
 

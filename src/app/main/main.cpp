@@ -13,6 +13,7 @@
 #include "adapters/posix/posix_local_files.hpp"
 #include "adapters/posix/posix_machine.hpp"
 #include "adapters/posix/posix_process_runner.hpp"
+#include "app/audit_world.hpp"
 #include "app/signals.hpp"
 #include "app/compose.hpp"
 #include "app/local_files.hpp"
@@ -107,6 +108,7 @@ int main(int argc, char** argv) {
       .out_is_terminal = ::isatty(STDOUT_FILENO) == 1,
       .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
       .admin = pawl::store_admin(),
+      .audit = pawl::audit_world(),
       .machine = &machine,
       .workflows = &workflows,
   };

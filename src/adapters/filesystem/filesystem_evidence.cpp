@@ -1,0 +1,255 @@
+#include "adapters/filesystem/filesystem_evidence.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "adapters/filesystem/chain_reader.hpp"
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/line_file.hpp"
+#include "adapters/filesystem/numbered_lines.hpp"
+#include "adapters/filesystem/pruned_file.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t kHighest = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kPieceBytes = 1ULL << 20;
+
+Result<std::optional<std::string>> read_if_there(FileSystem& files, const std::string& path) {
+  auto text = files.read_file(path);
+  if (text) return std::optional(std::move(*text));
+  if (text.error().code == Code::input_unreadable) return std::optional<std::string>();
+  return std::unexpected(text.error());
+}
+
+Result<std::vector<std::string>> event_files(FileSystem& files, const std::string& run) {
+  PAWL_TRY_ASSIGN(const auto entries, files.list(layout::events_folder(run)));
+  std::vector<std::string> paths;
+  for (const FolderEntry& entry : entries) {
+    if (entry.name.ends_with(".jsonl")) paths.push_back(join_path(layout::events_folder(run), entry.name));
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+std::unexpected<Error> bad_file(std::string message, const std::string& path) {
+  return fail(Error{Code::checkpoint_corrupt, std::move(message), path, {}, 0});
+}
+
+class RunFiles final : public RunEvidence {
+ public:
+  RunFiles(FileSystem& files, std::string boot_id, std::string run, std::shared_ptr<const JournalSnapshot> snapshot, std::vector<std::string> events)
+      : files_(files),
+        boot_id_(std::move(boot_id)),
+        run_(std::move(run)),
+        snapshot_(std::move(snapshot)),
+        records_(snapshot_->find(run_)),
+        entries_(files_, "entry", {layout::audit(run_)}, records_ == nullptr ? nullptr : &records_->audit),
+        events_(files_, "event", std::move(events), records_ == nullptr ? nullptr : &records_->events) {}
+
+  Result<void> begin() {
+    if (records_ != nullptr && !records_->audit.empty()) last_entry_ = records_->audit.rbegin()->first;
+    PAWL_TRY_ASSIGN(trail_bytes_, trail_size());
+    auto file = files_.open(layout::audit(run_), OpenMode::read);
+    if (!file && file.error().code != Code::input_unreadable) return std::unexpected(file.error());
+    if (!file) return {};
+    PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
+    if (line) last_entry_ = std::max(last_entry_, line->number);
+    // Where nobody else could tell, anything that stands there is an entry, or should be one.
+    if (last_entry_ == 0 && trail_bytes_ > 0) last_entry_ = 1;
+    return {};
+  }
+
+  Result<std::string> run_file() override {
+    PAWL_TRY_ASSIGN(auto text, read_if_there(files_, layout::run_file(run_)));
+    const bool in_journal = records_ != nullptr && records_->run;
+    if (!text && !in_journal) return fail(Error{Code::store_damaged, "run.json is missing", layout::run_file(run_), {}, 0});
+    // Lazily published files may be cut short by a crash.
+    if (text && in_journal && !records_->run->text.starts_with(*text)) {
+      return fail(Error{Code::store_damaged, "run.json differs from what the journal holds", layout::run_file(run_), {}, 0});
+    }
+    return in_journal ? std::string(records_->run->text) : std::move(*text);
+  }
+
+  Result<std::optional<std::string>> pruned_file() override { return read_if_there(files_, layout::pruned(run_)); }
+  Result<std::optional<std::string>> roots_file() override { return read_if_there(files_, layout::roots(run_)); }
+
+  Result<std::optional<StoredText>> next_entry() override { return stored(entries_.next()); }
+  Result<std::optional<StoredText>> next_event() override { return stored(events_.next()); }
+  Result<std::optional<StoredText>> next_checkpoint() override;
+  Result<std::optional<Sha256>> blob_hash(std::string_view name, std::string_view salt) override;
+
+  [[nodiscard]] std::uint64_t last_entry() const override { return last_entry_; }
+  [[nodiscard]] std::uint64_t first_entry_in_journal() const override {
+    return records_ == nullptr || records_->audit.empty() ? 0 : records_->audit.begin()->first;
+  }
+  Result<bool> unchanged() override {
+    PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, boot_id_));
+    PAWL_TRY_ASSIGN(const std::uint64_t bytes, trail_size());
+    PAWL_TRY_ASSIGN(const auto pruned, pruned_file());
+    return now->last_batches() == snapshot_->last_batches() && bytes == trail_bytes_ && (!prepared_ || pruned == pruned_text_);
+  }
+  [[nodiscard]] std::string path_of(std::string_view file) const override { return join_path(layout::run(run_), file); }
+
+ private:
+  Result<std::uint64_t> trail_size() {
+    auto file = files_.open(layout::audit(run_), OpenMode::read);
+    if (!file) return file.error().code == Code::input_unreadable ? Result<std::uint64_t>(0) : std::unexpected(file.error());
+    return (*file)->size();
+  }
+  static Result<std::optional<StoredText>> stored(Result<std::optional<NumberedLines::Line>> line) {
+    if (!line) return std::unexpected(std::move(line).error());
+    if (!*line) return std::optional<StoredText>();
+    return std::optional(StoredText{(*line)->number, (*line)->text, (*line)->file});
+  }
+  Result<void> prepare();
+  Result<bool> read_next_chain();
+  Result<void> check_copy(const ChainLink& link, const std::string& path) const;
+  Result<void> check_end() const;
+  [[nodiscard]] ChainSource source() const { return {files_, run_, records_, pruned_}; }
+
+  FileSystem& files_;
+  const std::string boot_id_;
+  const std::string run_;
+  const std::shared_ptr<const JournalSnapshot> snapshot_;
+  const RunRecords* records_;
+  NumberedLines entries_;
+  NumberedLines events_;
+  std::uint64_t last_entry_ = 0;
+  std::uint64_t trail_bytes_ = 0;
+
+  bool prepared_ = false;
+  std::uint32_t seed_ = 0;
+  std::optional<std::string> pruned_text_;
+  PrunedList pruned_;
+  std::vector<Sequence> bases_;
+  std::size_t next_base_ = 0;
+  Chain chain_;
+  std::string whole_path_;
+  std::string lines_path_;
+  std::size_t next_link_ = 0;
+};
+
+Result<void> RunFiles::prepare() {
+  if (prepared_) return {};
+  PAWL_TRY_ASSIGN(const std::string text, run_file());
+  PAWL_TRY_ASSIGN(const RunRecord record, decode_run(text));
+  seed_ = seal_seed(record.uuid);
+  PAWL_TRY_ASSIGN(pruned_text_, pruned_file());
+  PAWL_TRY_ASSIGN(pruned_, load_pruned(files_, run_, seed_));
+  PAWL_TRY_ASSIGN(bases_, list_bases(source()));
+  prepared_ = true;
+  return {};
+}
+
+/// A file's copy of a record is the journal's, and the file of a whole one holds nothing else.
+Result<void> RunFiles::check_copy(const ChainLink& link, const std::string& path) const {
+  const Sequence sequence = link.record.sequence;
+  for (const BadCopy& copy : chain_.bad_copies) {
+    if (copy.sequence == sequence && !copy.cut_short) return bad_file(fmt::format("checkpoint {} differs from what the journal holds", sequence.value), path);
+  }
+  if (link.from_journal) {
+    std::string_view copy = records_->checkpoints.at(sequence.value).record.text;
+    if (copy.ends_with('\n')) copy.remove_suffix(1);
+    if (copy != link.record.text) return bad_file(fmt::format("checkpoint {} differs from what the journal holds", sequence.value), path);
+    return {};
+  }
+  if (sequence == chain_.base && *chain_.whole_text != std::string(link.record.text) + "\n") {
+    return bad_file(fmt::format("the file of checkpoint {} does not end as it should", sequence.value), path);
+  }
+  return {};
+}
+
+/// A file of differences holds them and nothing else.
+Result<void> RunFiles::check_end() const {
+  if (chain_.damage) return fail(at(*chain_.damage, lines_path_));
+  if (chain_.bad_line && chain_.bad_copies.empty()) return bad_file("the file goes on behind its last checkpoint", lines_path_);
+  const auto lines = chain_.lines_text ? std::ranges::count(*chain_.lines_text, '\n') : 0;
+  if (lines > 0 && static_cast<std::size_t>(lines) >= chain_.links.size()) return bad_file("the file goes on behind its last checkpoint", lines_path_);
+  return {};
+}
+
+Result<bool> RunFiles::read_next_chain() {
+  PAWL_TRY(check_end());
+  if (next_base_ == bases_.size()) return false;
+  const Sequence base = bases_[next_base_++];
+  const Sequence end{next_base_ < bases_.size() ? bases_[next_base_].value - 1 : kHighest};
+  whole_path_ = whole_path(source(), base);
+  lines_path_ = layout::differences(run_, base);
+  PAWL_TRY_ASSIGN(chain_, read_chain(source(), seed_, base, end));
+  next_link_ = 0;
+  return true;
+}
+
+Result<std::optional<StoredText>> RunFiles::next_checkpoint() {
+  PAWL_TRY(prepare());
+  while (next_link_ == chain_.links.size()) {
+    PAWL_TRY_ASSIGN(const bool more, read_next_chain());
+    if (!more) return std::optional<StoredText>();
+  }
+  const ChainLink& link = chain_.links[next_link_];
+  const std::string& file = next_link_++ == 0 ? whole_path_ : lines_path_;
+  PAWL_TRY(check_copy(link, file));
+  return std::optional(StoredText{link.record.sequence.value, link.record.text, file});
+}
+
+Result<std::optional<Sha256>> RunFiles::blob_hash(std::string_view name, std::string_view salt) {
+  auto file = files_.open(layout::blob(run_, name), OpenMode::read);
+  if (!file && file.error().code == Code::input_unreadable) return std::optional<Sha256>();
+  if (!file) return std::unexpected(file.error());
+  Sha256Stream hash;
+  hash.add(salt);
+  for (std::uint64_t offset = 0;;) {
+    PAWL_TRY_ASSIGN(const std::string piece, (*file)->read_at(offset, kPieceBytes));
+    hash.add(piece);
+    offset += piece.size();
+    if (piece.size() < kPieceBytes) return std::optional(hash.finish());
+  }
+}
+
+}  // namespace
+
+Result<void> FilesystemEvidence::read_journals(Journals journals) {
+  if (snapshot_ && journals == Journals::as_read) return {};
+  PAWL_TRY_ASSIGN(snapshot_, JournalSnapshot::take(files_, boot_id_));
+  if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
+  return {};
+}
+
+Result<Uuid> FilesystemEvidence::store_id() {
+  PAWL_TRY_ASSIGN(const std::string text, files_.read_file(layout::kStoreFile, 1ULL << 20));
+  auto record = decode_store(text);
+  if (!record) return fail(at(record.error(), std::string(layout::kStoreFile)));
+  return record->id;
+}
+
+Result<std::vector<std::string>> FilesystemEvidence::runs() {
+  PAWL_TRY(read_journals(Journals::as_read));
+  std::set<std::string> names;
+  for (const auto& [run, records] : snapshot_->runs()) names.insert(run);
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
+  for (const FolderEntry& entry : entries) {
+    if (names.contains(entry.name)) continue;
+    // A folder with nothing but a lock is a run whose first save never happened.
+    PAWL_TRY_ASSIGN(const bool has_run, files_.exists(layout::run_file(entry.name)));
+    PAWL_TRY_ASSIGN(const auto checkpoints, files_.list(layout::checkpoints(entry.name)));
+    if (has_run || !checkpoints.empty()) names.insert(entry.name);
+  }
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
+Result<std::unique_ptr<RunEvidence>> FilesystemEvidence::run(const RunId& run, Journals journals) {
+  PAWL_TRY(read_journals(journals));
+  PAWL_TRY_ASSIGN(const bool has_run, files_.exists(layout::run_file(run.text())));
+  PAWL_TRY_ASSIGN(const auto checkpoints, files_.list(layout::checkpoints(run.text())));
+  if (!has_run && checkpoints.empty() && snapshot_->find(run.text()) == nullptr) {
+    return fail(Error{Code::run_not_found, fmt::format("there is no run '{}' in this store", run.text()), {}, "'pawl list' shows the runs", 0});
+  }
+  PAWL_TRY_ASSIGN(auto events, event_files(files_, run.text()));
+  auto evidence = std::make_unique<RunFiles>(files_, boot_id_, run.text(), snapshot_, std::move(events));
+  PAWL_TRY(evidence->begin());
+  return evidence;
+}
+
+}  // namespace pawl

@@ -1,0 +1,115 @@
+#include "adapters/filesystem/numbered_lines.hpp"
+
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/line_file.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 1ULL << 20;
+
+std::string_view without_newline(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+Error NumberedLines::bad(std::string message) const {
+  return Error{Code::checksum_mismatch, std::move(message), next_path_ == 0 ? std::string() : paths_[next_path_ - 1],
+               "run 'pawl fsck' to see what is damaged", 0};
+}
+
+const JournalRecord* NumberedLines::in_journal(std::uint64_t number) const {
+  if (journal_ == nullptr) return nullptr;
+  const auto found = journal_->find(number);
+  return found == journal_->end() ? nullptr : &found->second;
+}
+
+/// False: there is none left.
+Result<bool> NumberedLines::open_next() {
+  while (next_path_ < paths_.size()) {
+    auto file = files_.open(paths_[next_path_++], OpenMode::read);
+    if (!file && file.error().code != Code::input_unreadable) return std::unexpected(file.error());
+    if (!file) continue;
+    file_ = std::move(*file);
+    offset_ = 0;
+    at_end_ = false;
+    return true;
+  }
+  return false;
+}
+
+/// One more piece of the file. False: it has none.
+Result<bool> NumberedLines::fill() {
+  if (at_end_) return false;
+  PAWL_TRY_ASSIGN(std::string piece, file_->read_at(offset_, kPieceBytes));
+  offset_ += piece.size();
+  at_end_ = piece.size() < kPieceBytes;
+  if (piece.empty()) return false;
+  if (begin_ == buffer_.size()) {
+    buffer_ = std::move(piece);
+  } else {
+    buffer_.erase(0, begin_);
+    buffer_ += piece;
+  }
+  begin_ = 0;
+  return true;
+}
+
+Result<std::optional<NumberedLines::FileLine>> NumberedLines::peek() {
+  while (true) {
+    if (!file_) {
+      PAWL_TRY_ASSIGN(const bool opened, open_next());
+      if (!opened) return std::optional<FileLine>();
+    }
+    std::size_t looked = 0;
+    while (true) {
+      const std::size_t end = buffer_.find('\n', begin_ + looked);
+      if (end != std::string::npos) return std::optional(FileLine{std::string_view(buffer_).substr(begin_, end - begin_), true});
+      looked = buffer_.size() - begin_;
+      PAWL_TRY_ASSIGN(const bool more, fill());
+      if (!more) break;
+    }
+    if (begin_ < buffer_.size()) return std::optional(FileLine{std::string_view(buffer_).substr(begin_), false});
+    file_.reset();
+    buffer_.clear();
+    begin_ = 0;
+  }
+}
+
+void NumberedLines::consume(const FileLine& line) { begin_ += line.text.size() + (line.complete ? 1 : 0); }
+
+Result<std::optional<NumberedLines::Line>> NumberedLines::next() {
+  const std::uint64_t number = last_ + 1;
+  const JournalRecord* const record = in_journal(number);
+  PAWL_TRY_ASSIGN(const auto line, peek());
+  const auto from_journal = [&] {
+    last_ = number;
+    return std::optional(Line{number, without_newline(record->text), layout::kJournals});
+  };
+  const auto from_file = [&] {
+    last_ = number;
+    consume(*line);
+    return std::optional(Line{number, line->text, paths_[next_path_ - 1]});
+  };
+  if (!line) return record != nullptr ? from_journal() : std::optional<Line>();
+  const auto found = line_number(line->text);
+  if (record != nullptr) {
+    const std::string_view copy = without_newline(record->text);
+    if (line->complete && line->text == copy) return from_file();
+    // A crash left a file without these lines, or in the middle of one: the journal has them.
+    if (line->complete && found && *found > number) return from_journal();
+    if (!line->complete && copy.starts_with(line->text)) {
+      consume(*line);
+      return from_journal();
+    }
+    return fail(bad(fmt::format("{} {} differs from what the journal holds", what_, number)));
+  }
+  if (!line->complete) return fail(bad(fmt::format("{} {} is cut short", what_, number)));
+  if (!found) return fail(bad(fmt::format("{} {} is damaged", what_, number)));
+  if (*found != number) return fail(bad(fmt::format("{} {} is missing: {} stands in its place", what_, number, *found)));
+  return from_file();
+}
+
+}  // namespace pawl

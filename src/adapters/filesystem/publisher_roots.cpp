@@ -1,0 +1,86 @@
+// Publisher: the Merkle roots of what is settled.
+#include <algorithm>
+
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/publisher.hpp"
+#include "codec/record_text.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 1ULL << 20;
+
+/// Those of `audit` that follow `size`, where they are all there.
+std::span<const JournalRecord> following(std::span<const JournalRecord> audit, std::uint64_t size) {
+  const auto first = std::ranges::find(audit, size + 1, &JournalRecord::number);
+  const auto rest = audit.subspan(static_cast<std::size_t>(first - audit.begin()));
+  for (std::size_t i = 1; i < rest.size(); ++i) {
+    if (rest[i].number != rest[i - 1].number + 1) return {};
+  }
+  return rest;
+}
+
+/// From the file, where no journal holds them any more. False: they are not there as they should be.
+Result<bool> add_from_file(FileSystem& files, const std::string& path, std::uint64_t last, SettledRoot& root) {
+  PAWL_TRY_ASSIGN(const auto file, files.open(path, OpenMode::read));
+  std::string rest;
+  std::uint64_t offset = root.bytes;
+  while (root.tree.size() < last) {
+    PAWL_TRY_ASSIGN(const std::string piece, file->read_at(offset, kPieceBytes));
+    if (piece.empty()) return false;
+    offset += piece.size();
+    rest += piece;
+    std::size_t begin = 0;
+    for (std::size_t end = rest.find('\n'); end != std::string::npos && root.tree.size() < last; end = rest.find('\n', begin)) {
+      if (!add_entry(root, std::string_view(rest).substr(begin, end + 1 - begin))) return false;
+      begin = end + 1;
+    }
+    rest.erase(0, begin);
+  }
+  return true;
+}
+
+}  // namespace
+
+/// What another process left is written anew, because it may never have reached the disk; then only the end changes. The file
+/// follows from the audit trail, so a damaged end is replaced.
+Result<void> Publisher::publish_roots(std::string_view run, std::span<const JournalRecord> audit) {
+  const std::string path = layout::roots(run);
+  const std::uint32_t seed = seal_seed(audit.front().run_uuid);
+  PAWL_TRY_ASSIGN(std::shared_ptr<File> file, files_.open(path, OpenMode::create));
+  if (known_roots_.size() > kKnownMax) known_roots_.clear();
+  KnownRoot known;
+  std::string kept;
+  if (const auto found = known_roots_.find(path); found != known_roots_.end()) {
+    known = found->second;
+  } else {
+    PAWL_TRY_ASSIGN(kept, files_.read_file(path));
+    RootsText parsed = parse_roots(kept, seed);
+    if (!parsed.roots.empty()) known = {std::move(parsed.roots.back()), parsed.end};
+    kept.resize(known.end);
+  }
+  const std::uint64_t offset = known.end - kept.size();
+  std::string text = std::move(kept);
+  if (const std::uint64_t last = audit.back().number; known.root.tree.size() < last) {
+    const auto lines = following(audit, known.root.tree.size());
+    bool complete = !lines.empty();
+    for (const JournalRecord& record : lines) complete = complete && add_entry(known.root, record.text);
+    if (lines.empty()) {
+      PAWL_TRY_ASSIGN(complete, add_from_file(files_, layout::audit(run), last, known.root));
+    }
+    if (!complete) return {};  // the trail is damaged: whoever verifies it says where
+    text += next_root_text(known.root, known.end, seed);
+    known.end = offset + text.size() - kRootsEnd.size();
+  } else if (!text.empty()) {
+    text += kRootsEnd;
+  }
+  if (!text.empty()) {
+    PAWL_TRY(file->write_at(offset, text));
+    PAWL_TRY(file->resize(offset + text.size()));
+  }
+  known_roots_[path] = std::move(known);
+  touch(path, std::move(file), Publish::settled);
+  return {};
+}
+
+}  // namespace pawl

@@ -1,0 +1,348 @@
+#include "audit/verify.hpp"
+
+#include <map>
+
+#include "audit/audit_line.hpp"
+#include "audit/roots.hpp"
+#include "codec/pruned_text.hpp"
+#include "codec/record_text.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr int kAttemptsMax = 20;
+constexpr std::uint64_t kProgressEvery = 1U << 14U;
+constexpr std::string_view kSumPrefix = "sha256:";
+constexpr std::string_view kTrail = "audit/audit_trail.jsonl";
+constexpr std::string_view kRootsFile = "audit/merkle_roots.json";
+
+std::string_view bytes_of(const Sha256& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
+
+bool is_sum(std::string_view text, const Sha256& hash) {
+  return text.starts_with(kSumPrefix) && equals_hex(hash, text.substr(kSumPrefix.size()));
+}
+
+/// `{"n":7,"seq":3,`
+std::optional<std::uint64_t> sequence_of_event(std::string_view line) {
+  constexpr std::string_view kKey = ",\"seq\":";
+  const std::size_t key = line.find(kKey);
+  if (key == std::string_view::npos || key > 32) return std::nullopt;
+  std::uint64_t sequence = 0;
+  for (std::size_t i = key + kKey.size(); i < line.size() && line[i] >= '0' && line[i] <= '9'; ++i) sequence = sequence * 10 + static_cast<std::uint64_t>(line[i] - '0');
+  return sequence;
+}
+
+/// One pass over one run. Its errors with exit status 4 are findings.
+class RunVerifier {
+ public:
+  RunVerifier(RunEvidence& evidence, const RunId& run, const AnchorPoint* anchor, const VerifyProgress& progress)
+      : evidence_(evidence), anchor_(anchor), progress_(progress) {
+    verdict_.head.run = run.text();
+  }
+
+  Result<RunVerdict> verify() {
+    auto done = look();
+    if (done) return std::move(verdict_);
+    const Error& error = done.error();
+    if (exit_status(error.code) != 4) return std::unexpected(error);
+    verdict_.bad = BadEntry{error.code, entry_, sequence_, error.where, error.message, hint_of(error)};
+    return std::move(verdict_);
+  }
+
+ private:
+  [[nodiscard]] std::unexpected<Error> bad(std::string what, std::string_view file) const {
+    return fail(Error{Code::audit_damaged, std::move(what), evidence_.path_of(file), {}, 0});
+  }
+  [[nodiscard]] std::unexpected<Error> bad_at(std::string what, std::string_view path) const {
+    return fail(Error{Code::audit_damaged, std::move(what), std::string(path), {}, 0});
+  }
+  [[nodiscard]] std::string hint_of(const Error& error) const {
+    if (error.code == Code::anchor_mismatch) return "somebody has replaced or removed what was there when the anchor was made: restore the run from a backup";
+    return fmt::format("restore the file from a backup; `pawl show {} --checkpoints` lists what can still be read", verdict_.head.run);
+  }
+
+  Result<void> look() {
+    entry_ = 1;
+    PAWL_TRY(read_run());
+    PAWL_TRY(read_roots());
+    while (verdict_.head.entries < evidence_.last_entry()) {
+      entry_ = verdict_.head.entries + 1;
+      sequence_ = {};
+      PAWL_TRY_ASSIGN(const auto stored, evidence_.next_entry());
+      if (!stored) return bad(fmt::format("entry {} is missing", entry_), kTrail);
+      PAWL_TRY(take_entry(*stored));
+      if (progress_ && entry_ % kProgressEvery == 0) progress_(entry_);
+    }
+    return finish();
+  }
+
+  Result<void> read_run() {
+    PAWL_TRY_ASSIGN(run_text_, evidence_.run_file());
+    auto record = decode_run(run_text_);
+    if (record && record->run != verdict_.head.run) record = fail(Code::store_damaged, "it belongs to run '{}'", record->run);
+    if (!record) return fail(at(record.error(), evidence_.path_of("run.json")));
+    record_ = std::move(*record);
+    seed_ = seal_seed(record_.uuid);
+    verdict_.head.uuid = record_.uuid;
+    last_sequence_ = record_.fork_of_run ? record_.fork_of_sequence : Sequence();
+    PAWL_TRY_ASSIGN(const auto pruned, evidence_.pruned_file());
+    if (!pruned) return {};
+    auto list = decode_pruned(*pruned, seed_);
+    if (!list) return fail(at(list.error(), evidence_.path_of("checkpoints/pruned.json")));
+    pruned_ = std::move(*list);
+    return {};
+  }
+
+  /// A file that its writer did not come to the end of is fine as long as a journal holds the entries behind it.
+  Result<void> read_roots() {
+    PAWL_TRY_ASSIGN(const auto text, evidence_.roots_file());
+    if (!text) return {};
+    RootsText parsed = parse_roots(*text, seed_);
+    const std::uint64_t size = parsed.roots.empty() ? 0 : parsed.roots.back().tree.size();
+    const std::uint64_t in_journal = evidence_.first_entry_in_journal();
+    const bool unfinished = in_journal != 0 && in_journal <= size + 1 && evidence_.last_entry() > size;  // what follows is in journals
+    entry_ = size + 1;
+    if (!parsed.fault.empty() && !unfinished) return bad(parsed.fault, kRootsFile);
+    if (!parsed.fault.empty()) verdict_.notes.push_back("merkle_roots.json was cut short by a crash; it will be written again");
+    roots_ = std::move(parsed.roots);
+    entry_ = 1;
+    return {};
+  }
+
+  Result<void> take_entry(const StoredText& stored) {
+    const auto line = AuditLine::parse(stored.text);
+    if (!line) return bad_at(fmt::format("entry {} is damaged", entry_), stored.file);
+    sequence_.value = line->sequence;
+    const Sha256 hash = sha256(bytes_of(head_), line->body);
+    if (line->index != entry_ || !equals_hex(head_, line->previous)) return bad_at(fmt::format("entry {} does not follow the one before it", entry_), stored.file);
+    if (!equals_hex(hash, line->hash)) return bad_at(fmt::format("entry {} does not have its hash", entry_), stored.file);
+    if (line->type == kCheckpointSaved) {
+      PAWL_TRY(check_saved(*line));
+    } else if (line->type == kRunCreated) {
+      PAWL_TRY(check_created(*line));
+    } else if (line->event != 0) {
+      PAWL_TRY(check_event(*line));
+    }
+    head_ = hash;
+    tree_.add(merkle_leaf(bytes_of(hash)));
+    trail_bytes_ += stored.text.size() + 1;
+    verdict_.head.entries = entry_;
+    // Only the last one's time is kept, and parsing it costs more than all the rest.
+    if (entry_ == evidence_.last_entry() || is_root_size()) at_ = Timestamp::parse(line->at).value_or(Timestamp());
+    PAWL_TRY(check_root());
+    return check_anchor();
+  }
+
+  Result<void> check_created(const AuditLine& line) {
+    if (entry_ != 1) return bad("the run is said to be made a second time", kTrail);
+    bound_ = true;
+    if (!is_sum(line.payload, sha256(record_.salt, run_text_))) return bad("run.json is not the one that the run was made with", "run.json");
+    return {};
+  }
+
+  Result<void> peek_checkpoint() {
+    if (checkpoint_) return {};
+    PAWL_TRY_ASSIGN(checkpoint_, evidence_.next_checkpoint());
+    return {};
+  }
+
+  Result<void> peek_event() {
+    if (event_) return {};
+    PAWL_TRY_ASSIGN(event_, evidence_.next_event());
+    if (!event_) return {};
+    const auto of = sequence_of_event(event_->text);
+    if (!of) return bad_at(fmt::format("event {} is damaged", event_->number), event_->file);
+    event_sequence_ = *of;
+    return {};
+  }
+
+  /// The lines of the events that were saved with checkpoint `sequence`.
+  Result<void> read_events(std::uint64_t sequence) {
+    if (events_of_ == sequence) return {};
+    events_of_ = sequence;
+    event_hashes_.clear();
+    while (true) {
+      PAWL_TRY(peek_event());
+      if (!event_ || event_sequence_ > sequence) return {};
+      if (event_sequence_ < sequence) return bad_at(fmt::format("event {} belongs to no entry of the audit trail", event_->number), event_->file);
+      event_hashes_.emplace(event_->number, sha256(record_.salt, event_->text));
+      event_file_ = event_->file;
+      if (!bound_ && !decode_event(event_->text, seed_)) return bad_at(fmt::format("event {} is damaged", event_->number), event_->file);
+      event_.reset();
+    }
+  }
+
+  Result<void> check_event(const AuditLine& line) {
+    PAWL_TRY(read_events(line.sequence));
+    const auto found = event_hashes_.find(line.event);
+    if (found == event_hashes_.end()) return bad(fmt::format("event {}, which holds the data of entry {}, is missing", line.event, entry_), "events");
+    if (!is_sum(line.payload, found->second)) return bad_at(fmt::format("event {} is not the one that entry {} vouches for", line.event, entry_), event_file_);
+    return {};
+  }
+
+  Result<void> check_events(const AuditLine& line) {
+    PAWL_TRY(read_events(line.sequence));
+    if (event_hashes_.empty() && line.events.empty()) return {};
+    if (event_hashes_.empty()) return bad(fmt::format("the events of checkpoint {} are missing", line.sequence), "events");
+    verdict_.events += event_hashes_.size();
+    if (line.events.empty() && !bound_) {
+      unbound_events_ += event_hashes_.size();
+      return {};
+    }
+    std::string all;
+    all.reserve(event_hashes_.size() * sizeof(Sha256));
+    for (const auto& [number, hash] : event_hashes_) all += bytes_of(hash);
+    if (!is_sum(line.events, sha256(record_.salt, all)))
+      return bad_at(fmt::format("the events of checkpoint {} are not those that were saved with it", line.sequence), event_file_);
+    return {};
+  }
+
+  Result<void> check_saved(const AuditLine& line) {
+    if (line.sequence != last_sequence_.value + 1) return bad(fmt::format("checkpoint {} follows {}", line.sequence, last_sequence_.value), kTrail);
+    last_sequence_.value = line.sequence;
+    PAWL_TRY(check_checkpoint(line));
+    return check_events(line);
+  }
+
+  Result<void> check_checkpoint(const AuditLine& line) {
+    PAWL_TRY(peek_checkpoint());
+    if (checkpoint_ && checkpoint_->number < line.sequence) {
+      return bad_at(fmt::format("checkpoint {} is in no entry of the audit trail", checkpoint_->number), checkpoint_->file);
+    }
+    if (!checkpoint_ || checkpoint_->number > line.sequence) {
+      if (!pruned_.is_dropped({line.sequence})) return bad(fmt::format("checkpoint {} is missing", line.sequence), "checkpoints");
+      ++verdict_.pruned;
+      return {};
+    }
+    const StoredText stored = *std::exchange(checkpoint_, std::nullopt);
+    const auto record = decode_checkpoint(stored.text, seed_);
+    if (!record) return fail(at(record.error(), std::string(stored.file)));
+    const PrunedList::Sums* const rewritten = pruned_.rewritten({line.sequence});
+    const std::string_view vouched = line.payload.starts_with(kSumPrefix) ? line.payload.substr(kSumPrefix.size()) : std::string_view();
+    const bool same = rewritten == nullptr ? record->sum == vouched : record->sum == rewritten->is && rewritten->was == vouched;
+    if (!same || !sum_matches(*record, record_.salt)) {
+      return bad_at(fmt::format("checkpoint {} is not the one that was saved", line.sequence), stored.file);
+    }
+    ++verdict_.checkpoints;
+    return check_blob(*record);
+  }
+
+  Result<void> check_blob(const RecordView& record) {
+    if (record.payload_kind != Payload::state_blob && record.payload_kind != Payload::diff_blob) return {};
+    const std::string name = decode_text_payload(record.payload).value_or("");
+    const std::string file = "blobs/" + name;
+    if (!hash_of_hex(name)) return bad(fmt::format("checkpoint {} names a blob that can't be one", record.sequence.value), "checkpoints");
+    PAWL_TRY_ASSIGN(const auto hash, evidence_.blob_hash(name, record_.salt));
+    if (!hash) return bad(fmt::format("the blob of checkpoint {} is missing", record.sequence.value), file);
+    if (!equals_hex(*hash, name)) return bad(fmt::format("the blob of checkpoint {} is not the one that was saved", record.sequence.value), file);
+    return {};
+  }
+
+  [[nodiscard]] bool is_root_size() const { return next_root_ < roots_.size() && roots_[next_root_].tree.size() == entry_; }
+
+  Result<void> check_root() {
+    if (!is_root_size()) return {};
+    const SettledRoot& root = roots_[next_root_++];
+    if (root.tree == tree_ && equals_hex(head_, root.head) && root.bytes == trail_bytes_ && root.at == at_) return {};
+    return bad(fmt::format("the Merkle root over {} entries is not that of the audit trail", entry_), kRootsFile);
+  }
+
+  Result<void> check_anchor() const {
+    if (anchor_ == nullptr || anchor_->entries != entry_) return {};
+    if (equals_hex(head_, anchor_->head) && equals_hex(tree_.root(), anchor_->root)) return {};
+    return fail(Error{Code::anchor_mismatch, fmt::format("entry {} is not the one that the anchor has: the chain was rebuilt", entry_),
+                      evidence_.path_of(kTrail), {}, 0});
+  }
+
+  Result<void> finish() {
+    AuditHead& head = verdict_.head;
+    head.head = to_hex(head_);
+    head.root = to_hex(tree_.root());
+    head.at = at_;
+    verdict_.settled = roots_.empty() ? 0 : roots_.back().tree.size();
+    entry_ = head.entries + 1;
+    sequence_ = {};
+    if (anchor_ != nullptr) PAWL_TRY(check_against_anchor());
+    if (head.entries == 0) return bad("the audit trail is missing", kTrail);
+    if (next_root_ < roots_.size()) {
+      return bad(fmt::format("the audit trail ends after entry {}, and merkle_roots.json has {}: its tail was cut", head.entries, verdict_.settled), kTrail);
+    }
+    PAWL_TRY(check_leftovers());
+    const std::uint64_t in_journal = evidence_.first_entry_in_journal();
+    const std::uint64_t must_be_settled = in_journal == 0 ? head.entries : in_journal - 1;
+    if (bound_ && verdict_.settled < must_be_settled) {
+      return bad(fmt::format("the Merkle roots cover {} entries, and {} are settled", verdict_.settled, must_be_settled), kRootsFile);
+    }
+    if (!bound_) verdict_.notes.push_back("the run was made before run.json was part of the audit trail: only its checksum was looked at");
+    if (unbound_events_ > 0) verdict_.notes.push_back(fmt::format("{} events were saved before events were part of the audit trail", unbound_events_));
+    return {};
+  }
+
+  Result<void> check_against_anchor() const {
+    const auto mismatch = [&](std::string what) {
+      return fail(Error{Code::anchor_mismatch, std::move(what), evidence_.path_of(kTrail), {}, 0});
+    };
+    if (anchor_->uuid != record_.uuid) return mismatch("another run has taken the place of the one that the anchor has");
+    if (verdict_.head.entries < anchor_->entries) {
+      return mismatch(fmt::format("the audit trail ends after entry {}, and the anchor has {}: its tail was cut", verdict_.head.entries, anchor_->entries));
+    }
+    return {};
+  }
+
+  /// What is stored and in no entry. A writer that goes on may just have put it there.
+  Result<void> check_leftovers() {
+    PAWL_TRY_ASSIGN(const bool quiet, evidence_.unchanged());
+    if (!quiet) return {};
+    PAWL_TRY(peek_checkpoint());
+    if (checkpoint_) return bad_at(fmt::format("checkpoint {} is in no entry of the audit trail", checkpoint_->number), checkpoint_->file);
+    PAWL_TRY(peek_event());
+    if (event_) return bad_at(fmt::format("event {} is in no entry of the audit trail", event_->number), event_->file);
+    PAWL_TRY_ASSIGN(const auto more, evidence_.next_entry());
+    if (more) return bad_at(fmt::format("entry {} was added", entry_), more->file);
+    return {};
+  }
+
+  RunEvidence& evidence_;
+  const AnchorPoint* anchor_;
+  const VerifyProgress& progress_;
+  RunVerdict verdict_;
+  std::uint64_t entry_ = 0;  // that is looked at
+  Sequence sequence_;        // of it
+
+  std::string run_text_;
+  RunRecord record_;
+  std::uint32_t seed_ = 0;
+  PrunedList pruned_;
+  std::vector<SettledRoot> roots_;
+  std::size_t next_root_ = 0;
+
+  Sha256 head_{};  // zeros before the first
+  MerkleFrontier tree_;
+  std::uint64_t trail_bytes_ = 0;
+  Timestamp at_;
+  bool bound_ = false;  // the first entry binds run.json
+  std::uint64_t unbound_events_ = 0;
+  Sequence last_sequence_;
+  std::optional<StoredText> checkpoint_;  // read, and not yet looked at
+  std::optional<StoredText> event_;       // the same
+  std::uint64_t event_sequence_ = 0;
+  std::uint64_t events_of_ = 0;
+  std::map<std::uint64_t, Sha256> event_hashes_;  // of the events of checkpoint events_of_
+  std::string event_file_;
+};
+
+}  // namespace
+
+Result<RunVerdict> verify_run(Evidence& evidence, const RunId& run, const AnchorPoint* anchor, const VerifyProgress& progress) {
+  Evidence::Journals journals = Evidence::Journals::as_read;
+  for (int attempt = 1;; ++attempt) {
+    PAWL_TRY_ASSIGN(const auto of_run, evidence.run(run, journals));
+    PAWL_TRY_ASSIGN(RunVerdict verdict, RunVerifier(*of_run, run, anchor, progress).verify());
+    if (!verdict.bad) return verdict;
+    PAWL_TRY_ASSIGN(const bool unchanged, of_run->unchanged());
+    if ((unchanged && journals == Evidence::Journals::fresh) || attempt == kAttemptsMax) return verdict;
+    journals = Evidence::Journals::fresh;
+  }
+}
+
+}  // namespace pawl

@@ -1,0 +1,23 @@
+#include "domain/audited_events.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace pawl {
+namespace {
+
+constexpr std::array<std::string_view, 19> kAudited = {
+    // Decisions of people and agents.
+    "approved", "rejected", "decision", "run_cancelled", "cancelling", "dlq_retried", "dlq_dropped",
+    // What was refused.
+    "message_refused", "steps_refused",
+    // What somebody accepted, or a recovery had to do.
+    "workflow_changed", "folder_changed", "run_resumed", "recovery_fallback", "bad_events_skipped",
+    // Changes of a run's history.
+    "run_forked", "run_rolled_back", "run_imported", "run_erased", "checkpoint_read"};
+
+}  // namespace
+
+bool is_audited_type(std::string_view type) { return std::ranges::find(kAudited, type) != kAudited.end(); }
+
+}  // namespace pawl

@@ -1,0 +1,95 @@
+#include "engine/audit_entries.hpp"
+
+#include "codec/record_text.hpp"
+#include "domain/secret_patterns.hpp"
+#include "engine/mask_json.hpp"
+#include "engine/open_run.hpp"
+#include "engine/save.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::int64_t kBusyMax_us = 5'000'000;
+constexpr std::int64_t kBusyPause_us = 5'000;
+
+Result<std::unique_ptr<RunWriter>> open_writer(Store& store, const RunId& run, Clock& clock) {
+  for (std::int64_t waited_us = 0;; waited_us += kBusyPause_us) {
+    auto writer = store.open_run(run, {});
+    if (writer || writer.error().code != Code::run_busy || waited_us >= kBusyMax_us) return writer;
+    clock.sleep_us(kBusyPause_us);
+  }
+}
+
+Result<AddedEntry> ask_owner(Store& store, const RunId& run, const NewAuditEntry& entry) {
+  PAWL_TRY(checked_post(store, run, compact({{"type", "audit"}, {"entry", entry.type}, {"agent", entry.agent}, {"data", entry.data}})));
+  PAWL_TRY_ASSIGN(const std::optional<std::string> owner, store.owner(run));
+  return AddedEntry{.asked = true, .owner = owner.value_or(""), .sequence = {}};
+}
+
+/// States of Pawl's own runs count the run's events, so that outputs can refer to them.
+std::string counted(const std::string& text) {
+  if (!text.starts_with(R"({"pawl":")")) return text;
+  Json state = Json::parse(text, nullptr, false);
+  const auto events = state.is_object() ? state.find("events") : state.end();
+  if (!state.is_object() || events == state.end() || !events->is_number_unsigned()) return text;
+  *events = events->get<std::uint64_t>() + 1;
+  return compact(state);
+}
+
+Result<AddedEntry> write_entry(Store& store, RunWriter& writer, const RunId& run, const NewAuditEntry& entry, std::uint64_t state_bytes_max) {
+  PAWL_TRY_ASSIGN(const Restored last, store.restore(run, {}));
+  const std::string state = counted(last.state);
+  SaveRequest request;
+  request.body = state;
+  request.kind = last.info.kind;
+  request.status = last.info.status;
+  request.stage = last.info.stage;
+  request.step = last.info.step;
+  request.duplicates = Duplicates::write;
+  request.events.push_back({entry.type, compact(entry.data), Audited::yes, entry.agent});
+  PAWL_TRY_ASSIGN(const Saved saved, checked_save(writer, request, state_bytes_max));
+  return AddedEntry{.asked = false, .owner = {}, .sequence = saved.sequence};
+}
+
+}  // namespace
+
+std::string agent_of(const Json& data) {
+  for (const char* key : {"by", "agent"}) {
+    const auto found = data.find(key);
+    if (found != data.end() && found->is_string() && check_label(key, found->get_ref<const std::string&>())) return found->get<std::string>();
+  }
+  return {};
+}
+
+Result<void> check_entry(const NewAuditEntry& entry) {
+  PAWL_TRY(check_label("type of the entry", entry.type));
+  PAWL_TRY(check_label("agent", entry.agent));
+  if (entry.type.empty()) return fail(Error{Code::invalid_label, "the type of the entry is empty", {}, "name it, as in --type reviewed", 0});
+  if (entry.type == kRunCreated || entry.type == kCheckpointSaved) {
+    return fail(Error{Code::usage, fmt::format("entries of the type '{}' are written by the store itself", entry.type), {}, "take another type", 0});
+  }
+  if (const std::size_t size = compact(entry.data).size(); size > kAuditDataBytesMax) {
+    return fail(Error{Code::state_too_large, fmt::format("the entry's data has {} bytes, and may have {}", size, kAuditDataBytesMax), {},
+                      "keep large values in files, and their names or hashes in the entry", 0});
+  }
+  return {};
+}
+
+Result<AddedEntry> add_audit_entry(Store& store, const RunId& run, NewAuditEntry entry, const Settings& settings, Clock& clock) {
+  PAWL_TRY(check_entry(entry));
+  PAWL_TRY(store.run(run));  // opening a run that is not there would begin one
+  PAWL_TRY_ASSIGN(const auto patterns, SecretPatterns::make(settings.secrets, {}));
+  MaskCounts counts;
+  mask_texts(entry.data, patterns, counts);
+  auto writer = store.open_run(run, {});
+  if (!writer && writer.error().code == Code::run_busy) {
+    // An execution reads its inbox; whoever else holds a run is soon done with it.
+    if (load_state(store, run)) return ask_owner(store, run, entry);
+    writer = open_writer(store, run, clock);
+  }
+  if (!writer) return std::unexpected(writer.error());
+  PAWL_TRY_ASSIGN(AddedEntry added, write_entry(store, **writer, run, entry, settings.checkpoint.size_max_bytes));
+  return added;
+}
+
+}  // namespace pawl

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""An independent verifier of a Pawl store, from docs/formats/ alone: run.json, checkpoints, events, audit trail, Merkle roots.
+
+For stores whose journals hold nothing of the run (after `pawl fsck --repair`, or a copy of runs/ alone): journals are not read.
+The anchor's list is compared; its Ed25519 signature is left to `pawl verify --anchor`.
+usage: verify_store.py STORE [RUN...] [--anchor FILE]      exit status 0, or 4 with the first bad entry of each run
+"""
+import hashlib
+import json
+import re
+import sys
+from pathlib import Path
+
+HEX = re.compile(r"[0-9a-f]{64}")
+TABLE = []
+for byte in range(256):
+    for _ in range(8):
+        byte = (byte >> 1) ^ (0x82F63B78 if byte & 1 else 0)
+    TABLE.append(byte)
+
+
+class Bad(Exception):
+    """What is wrong, where, and at which entry."""
+
+    def __init__(self, what, file, entry=0):
+        super().__init__(f"entry {entry}: {what} ({file})")
+        self.what, self.file, self.entry = what, str(file), entry
+
+
+def crc32c(data, seed=0):
+    value = seed ^ 0xFFFFFFFF
+    for byte in data:
+        value = TABLE[(value ^ byte) & 255] ^ (value >> 8)
+    return value ^ 0xFFFFFFFF
+
+
+def sha(*parts):
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def sealed(text, seed, file, entry=0):
+    """The members of a sealed object without its newline."""
+    tail = re.search(rb',"crc":"([0-9a-f]{8})"}\Z', text)
+    if not tail or crc32c(text[: tail.start()], seed) != int(tail[1], 16):
+        raise Bad("a wrong checksum", file, entry)
+    return json.loads(text)
+
+
+def lines_of(path, entry=0):
+    data = path.read_bytes() if path.exists() else b""
+    if data and not data.endswith(b"\n"):
+        raise Bad("the last line is cut short", path, data.count(b"\n") + 1 if entry is None else entry)
+    return data.split(b"\n")[:-1]
+
+
+def ranges(text):
+    found = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return found
+
+
+def root_of(peaks):
+    root = peaks[-1]
+    for peak in reversed(peaks[:-1]):
+        root = sha(b"\1", peak, root)
+    return root
+
+
+class Run:
+    def __init__(self, folder):
+        self.folder, self.name = folder, folder.name
+        self.records = {}  # sequence -> (text, file)
+
+    def verify(self, anchored=None):
+        path = self.folder / "run.json"
+        text = path.read_bytes() if path.exists() else b""
+        if not text.endswith(b"\n"):
+            raise Bad("run.json is cut short", path, 1)
+        run = sealed(text[:-1], 0, path, 1)
+        if run.get("run") != self.name:
+            raise Bad("run.json belongs to another run", path, 1)
+        self.run_text, self.salt, uuid = text, run["salt"].encode(), bytes.fromhex(run["uuid"].replace("-", ""))
+        self.uuid, self.seed, self.first = run["uuid"], crc32c(uuid), run.get("fork_at", 0)
+        path = self.folder / "checkpoints/pruned.json"
+        pruned = sealed(path.read_bytes().rstrip(b"\n"), self.seed, path) if path.exists() else {}
+        self.dropped, self.closed = ranges(pruned.get("dropped", "")), ranges(pruned.get("closed", ""))
+        self.kept = {number: (was, now) for number, was, now in pruned.get("kept", [])}
+        self.trail(anchored)
+
+    def place_of(self, sequence):
+        """The file and the bytes of a checkpoint's record; nothing where it is not there."""
+        folder = self.folder / "checkpoints"
+        if sequence in self.kept or (folder / f"checkpoint_{sequence:05}.json").exists() and sequence not in self.closed:
+            name = folder / (f"kept_{sequence:05}.json" if sequence in self.kept else f"checkpoint_{sequence:05}.json")
+            text = name.read_bytes() if name.exists() else b""
+            if not text.endswith(b"\n"):
+                raise Bad("the file does not end as it should", name, self.entry)
+            if self.records:
+                raise Bad("a file of differences goes on behind its last checkpoint", folder, self.entry)
+            if sequence not in self.kept:
+                lines = folder / f"checkpoint_{sequence:05}.jsonl"
+                self.records = {sequence + 1 + i: (line, lines) for i, line in enumerate(lines_of(lines, self.entry))}
+            return text[:-1], name
+        return self.records.pop(sequence, (None, folder))
+
+    def checkpoint(self, sequence, payload):
+        text, file = self.place_of(sequence)
+        if text is None:
+            if sequence not in self.dropped:
+                raise Bad(f"checkpoint {sequence} is missing", file, self.entry)
+            return
+        record = sealed(text, self.seed, file, self.entry)
+        covered, total = text[:-98], sha(self.salt, text[:-98]).hex()
+        was, now = self.kept.get(sequence, (total, total))
+        if record["seq"] != sequence or record["sum"] != "sha256:" + total or now != total or payload != "sha256:" + was:
+            raise Bad(f"checkpoint {sequence} is not the one that was saved", file, self.entry)
+        blob = re.search(rb',"(?:state|diff)_blob":"([0-9a-f]{64})"\Z', covered)
+        if blob:
+            path = self.folder / "blobs" / blob[1].decode()
+            if not path.exists() or sha(self.salt, path.read_bytes()).hex() != path.name:
+                raise Bad(f"the blob of checkpoint {sequence} is missing or changed", path, self.entry)
+
+    def read_events(self):
+        events, number = {}, 0  # sequence -> number -> hash of the line
+        for path in sorted((self.folder / "events").glob("events_*.jsonl")):
+            for line in lines_of(path):
+                number += 1
+                head = re.match(rb'{"n":(\d+),"seq":(\d+),', line)
+                if not head or int(head[1]) != number or not sealed(line, self.seed, path):
+                    raise Bad(f"event {number} is damaged", path)
+                events.setdefault(int(head[2]), {})[number] = sha(self.salt, line)
+        return events
+
+    def read_roots(self):
+        path = self.folder / "audit/merkle_roots.json"
+        if not path.exists():
+            return [], path
+        text = path.read_bytes()
+        if not (text.startswith(b"[\n") and text.endswith(b"\n]\n")):
+            raise Bad("the roots do not begin or end as they should", path, 1)
+        return [sealed(line, self.seed, path, 1) for line in text[2:-3].split(b",\n")], path
+
+    def trail(self, anchored):
+        path, self.entry = self.folder / "audit/audit_trail.jsonl", 0
+        events, (roots, roots_path) = self.read_events(), self.read_roots()
+        head, peaks, size, last, bound, covered = b"\0" * 32, [], 0, self.first, False, 0
+        for line in lines_of(path, None):
+            self.entry += 1
+            tail = re.search(rb',"prev":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"}\Z', line)
+            if not tail or tail[1] != head.hex().encode() or sha(head, line[: tail.end(1) + 1]) != bytes.fromhex(tail[2].decode()):
+                raise Bad("the entry does not follow the one before it, or has not its hash", path, self.entry)
+            head, entry = bytes.fromhex(tail[2].decode()), json.loads(line)
+            if entry["i"] != self.entry:
+                raise Bad("the entry has another number", path, self.entry)
+            of_save = events.get(entry.get("seq"), {})
+            if entry["type"] == "run_created":
+                bound = self.entry == 1
+                if not bound or entry["payload"] != "sha256:" + sha(self.salt, self.run_text).hex():
+                    raise Bad("run.json is not the one that the run was made with", self.folder / "run.json", self.entry)
+            elif entry["type"] == "checkpoint_saved":
+                if entry["seq"] != last + 1:
+                    raise Bad("a checkpoint is left out", path, self.entry)
+                last += 1
+                self.checkpoint(last, entry["payload"])
+                total = "sha256:" + sha(self.salt, *of_save.values()).hex() if of_save else None
+                if entry.get("events") != total and (bound or "events" in entry):
+                    raise Bad(f"the events of checkpoint {last} are not those that were saved", self.folder / "events", self.entry)
+                events.pop(last, None)
+            elif "event" in entry and "sha256:" + of_save.get(entry["event"], b"").hex() != entry["payload"]:
+                raise Bad(f"event {entry['event']} is not the one that was saved", self.folder / "events", self.entry)
+            peak, size, count = sha(b"\0", head), size + len(line) + 1, self.entry - 1
+            while count & 1:
+                peak, count = sha(b"\1", peaks.pop(), peak), count >> 1
+            peaks.append(peak)
+            if roots and roots[0]["size"] == self.entry:
+                root = roots.pop(0)
+                made = {"size": self.entry, "at": entry["at"], "bytes": size, "head": head.hex(), "root": root_of(peaks).hex(), "frontier": [p.hex() for p in peaks]}
+                if {key: root.get(key) for key in root if key != "crc"} != made:
+                    raise Bad("the Merkle root is not that of the trail", roots_path, self.entry)
+                covered = self.entry
+            if anchored and anchored["entries"] == self.entry and (anchored["head"], anchored["root"]) != (head.hex(), root_of(peaks).hex()):
+                raise Bad("the chain was rebuilt: the anchor has another entry", path, self.entry)
+        self.finish(path, roots, roots_path, events, last, bound, anchored, covered)
+
+    def finish(self, path, roots, roots_path, events, last, bound, anchored, covered):
+        after = self.entry + 1
+        if anchored and (anchored["uuid"] != self.uuid or anchored["entries"] > self.entry):
+            raise Bad("the tail was cut, or another run stands here: the anchor has more", path, after)
+        if roots or self.entry == 0 or bound and covered != self.entry:
+            raise Bad("the trail and its roots do not end together", roots_path if covered else path, after)
+        known = {int(m[1]) for p in (self.folder / "checkpoints").iterdir() if (m := re.fullmatch(r"checkpoint_(\d+)\.jsonl?", p.name))}
+        if self.records or events or known - self.closed - set(range(self.first, last + 1)):
+            raise Bad("a checkpoint or an event is in no entry of the trail", self.folder, after)
+
+
+def main(arguments):
+    anchor = {}
+    if "--anchor" in arguments:
+        at = arguments.index("--anchor")
+        anchor = {run["run"]: run for run in json.loads(Path(arguments[at + 1]).read_text())["runs"]}
+        arguments = arguments[:at] + arguments[at + 2 :]
+    store, names = Path(arguments[0]), arguments[1:]
+    status = 0
+    for name in names or sorted({p.name for p in (store / "runs").iterdir() if (p / "checkpoints").exists()} | set(anchor)):
+        try:
+            if not (store / "runs" / name).exists():
+                raise Bad("the anchor has this run, and it is gone", store / "runs" / name)
+            Run(store / "runs" / name).verify(anchor.get(name))
+            print(f"{name}: fine")
+        except (Bad, ValueError, KeyError, TypeError, UnicodeDecodeError) as bad:
+            print(f"{name}: BAD: {bad}")
+            status = 4
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
