@@ -88,7 +88,9 @@ void s22_pruning_leaves_it(StoreUnderTest& subject) {
     for (int i = 0; i < 6; ++i) need(run->save(state(fmt::format("{{\"n\":{}}}", i))));
   }
   const Entries before = trail(*store, "r");
-  need(store->prune(run_id("r"), RetentionSettings{.keep = 2}, PruneMode::remove));
+  RetentionSettings limits;
+  limits.keep = 2;
+  need(store->prune(run_id("r"), limits, PruneMode::remove));
   expect(trail(*store, "r") == before, "pruning changes the audit trail");
   expect(trail(*subject.open(), "r") == before, "pruning changes the audit trail for others");
 }

