@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <pawl/audit.hpp>
 #include <pawl/check.hpp>
 #include <pawl/error.hpp>
 #include <pawl/save.hpp>
@@ -78,6 +79,9 @@ class Pawl {
   Result<CheckpointInfo> checkpoint(std::string_view address);
   Result<std::vector<CheckpointInfo>> checkpoints(std::string_view run, Sequence after = {}, std::size_t limit = 100);
   Result<std::vector<Event>> events(std::string_view run, std::uint64_t after_number = 0, std::size_t limit = 100);
+  /// What was done and decided, hash-chained (docs/formats/audit.md). A program adds to it with events of its saves
+  /// that are `Audited::yes`.
+  Result<std::vector<AuditEntry>> audit(std::string_view run, std::uint64_t after = 0, std::size_t limit = 100);
   Result<CheckReport> check(const CheckScope& scope = {}, Repair repair = Repair::no);
 
   /// What the settings of the store, its user and the environment say, as read by `open`.

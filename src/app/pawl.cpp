@@ -77,6 +77,11 @@ Result<std::vector<Event>> Pawl::events(std::string_view run, std::uint64_t afte
   return store().events(id, after_number, limit);
 }
 
+Result<std::vector<AuditEntry>> Pawl::audit(std::string_view run, std::uint64_t after, std::size_t limit) {
+  PAWL_TRY_ASSIGN(const RunId id, RunId::parse(run));
+  return store().audit(id, after, limit);
+}
+
 Result<CheckReport> Pawl::check(const CheckScope& scope, Repair repair) { return store().check(scope, repair); }
 
 Store& Pawl::store() { return *parts_->store; }

@@ -27,6 +27,19 @@ TEST_F(Library, SavesAndRestores) {
   EXPECT_EQ(pawl_.restore("nightly@1")->state, R"({"done": 3})");
 }
 
+TEST_F(Library, AddsToTheAuditTrail) {
+  Result<pawl::Run> run = pawl_.run("nightly");
+  SaveRequest request = state("{}");
+  request.events = {{.type = "reviewed", .data = R"({"verdict":"fine"})", .audited = Audited::yes, .agent = "ann"}};
+  ASSERT_TRUE(run->save(request));
+  const auto entries = pawl_.audit("nightly", 1);
+  ASSERT_TRUE(entries);
+  ASSERT_EQ(entries->size(), 2U);
+  EXPECT_EQ(entries->front().type, "reviewed");
+  EXPECT_EQ(entries->front().agent, "ann");
+  EXPECT_EQ(entries->front().data, R"({"verdict":"fine"})");
+}
+
 TEST_F(Library, ReadsEverythingElse) {
   {
     Result<pawl::Run> run = pawl_.run("nightly");

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "adapters/filesystem/filesystem_evidence.hpp"
+#include "audit/verify.hpp"
 #include "testing/filesystem_under_test.hpp"
 
 // Several simulated processes take turns in one thread, one within a call of another, so the order in which
@@ -154,7 +156,7 @@ void CrashWorld::save(std::size_t index) {
     request.name = "kept";
     named_.insert(state);
   }
-  if (random_.below(4) == 0) request.events.push_back({"note", "{\"k\":1}"});
+  if (random_.below(4) == 0) request.events.push_back({"note", "{\"k\":1}", Audited::yes, "ann"});
   // More than a journal segment holds.
   if (random_.below(24) == 0) request.events.push_back({"large", fmt::format("\"{}\"", std::string(8000 + random_.below(3000), 'e'))});
   runs_[run][expected].attempted.insert(state);
@@ -389,6 +391,18 @@ std::optional<std::string> CrashWorld::run() {
   return violation_;
 }
 
+/// What a crash leaves is never taken for a change of the history.
+void CrashWorld::verify_evidence(SimFileSystem& files, std::string_view when) {
+  FilesystemEvidence evidence(files, disk_->boot_id());
+  for (const auto& entry : runs_) {
+    const auto verdict = pawl::verify_run(evidence, *RunId::parse(entry.first), nullptr, {});
+    if (!verdict && verdict.error().code == Code::run_not_found) continue;
+    if (!verdict) return broken(fmt::format("{}: run {} can't be verified: {}", when, entry.first, describe(verdict.error())));
+    if (!verdict->bad) continue;
+    return broken(fmt::format("{}: run {} does not verify: entry {}: {} ({})", when, entry.first, verdict->bad->entry, verdict->bad->what, verdict->bad->file));
+  }
+}
+
 void CrashWorld::verify(std::string_view when) {
   if (violation_ || disk_->power_is_off()) return;
   verify_side_files();
@@ -398,6 +412,7 @@ void CrashWorld::verify(std::string_view when) {
   auto reader = FilesystemStore::open(files, environment, options_, "");
   if (!reader) return broken(fmt::format("{}: the store can't be opened: {}", when, describe(reader.error())));
   for (const auto& entry : runs_) verify_run(**reader, entry.first, when);
+  verify_evidence(files, when);
 }
 
 void CrashWorld::verify_run(Store& reader, const std::string& run, std::string_view when) {

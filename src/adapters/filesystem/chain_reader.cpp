@@ -77,7 +77,7 @@ Result<void> read_whole(const ChainSource& source, std::uint32_t seed, Chain& ch
     chain.whole_text = std::make_unique<std::string>(std::move(*text));
     record = decode_as(*chain.whole_text, seed, chain.base);
   }
-  if (!record && text && copy != nullptr) chain.bad_copies.push_back({chain.base, is_cut_short(*chain.whole_text, copy->text)});
+  if (!record && text && copy != nullptr) chain.bad_copies.push_back({chain.base, is_cut_short(*chain.whole_text, copy->text), *chain.whole_text});
   if (copy != nullptr) record = decode_as(copy->text, seed, chain.base);
   if (record) {
     chain.links.push_back({*record, copy != nullptr});
@@ -139,7 +139,7 @@ Result<Chain> read_chain(const ChainSource& source, std::uint32_t seed, Sequence
       }
       break;
     }
-    if (bad_line) chain.bad_copies.push_back({next, is_cut_short(lines.rest, copy->text)});
+    if (bad_line) chain.bad_copies.push_back({next, is_cut_short(lines.rest, copy->text), lines.rest});
     auto record = decode_as(copy->text, seed, next);
     if (!record) {
       chain.damage = in_run(record.error(), source.run, next, std::string(layout::kJournals));

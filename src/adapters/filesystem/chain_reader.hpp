@@ -19,6 +19,7 @@ namespace pawl {
 struct BadCopy {
   Sequence sequence;
   bool cut_short = false;  // its beginning is right: whoever wrote it did not come to the end
+  std::string_view found = {};  // from its beginning to the end of its file
 };
 
 struct ChainLink {

@@ -65,8 +65,8 @@ class RunFiles final : public RunEvidence {
     PAWL_TRY_ASSIGN(auto text, read_if_there(files_, layout::run_file(run_)));
     const bool in_journal = records_ != nullptr && records_->run;
     if (!text && !in_journal) return fail(Error{Code::store_damaged, "run.json is missing", layout::run_file(run_), {}, 0});
-    // Lazily published files may be cut short by a crash.
-    if (text && in_journal && !records_->run->text.starts_with(*text)) {
+    const bool longer = text && in_journal && text->size() > records_->run->text.size();
+    if (text && in_journal && (longer || !is_left_by_crash(*text, records_->run->text))) {
       return fail(Error{Code::store_damaged, "run.json differs from what the journal holds", layout::run_file(run_), {}, 0});
     }
     return in_journal ? std::string(records_->run->text) : std::move(*text);
@@ -147,7 +147,8 @@ Result<void> RunFiles::prepare() {
 Result<void> RunFiles::check_copy(const ChainLink& link, const std::string& path) const {
   const Sequence sequence = link.record.sequence;
   for (const BadCopy& copy : chain_.bad_copies) {
-    if (copy.sequence == sequence && !copy.cut_short) return bad_file(fmt::format("checkpoint {} differs from what the journal holds", sequence.value), path);
+    if (copy.sequence != sequence) continue;
+    if (!is_left_by_crash(copy.found, records_->checkpoints.at(sequence.value).record.text)) return bad_file(fmt::format("checkpoint {} differs from what the journal holds", sequence.value), path);
   }
   if (link.from_journal) {
     std::string_view copy = records_->checkpoints.at(sequence.value).record.text;

@@ -35,6 +35,14 @@ std::optional<std::uint64_t> line_number(std::string_view line) {
   return number;
 }
 
+bool is_left_by_crash(std::string_view found, std::string_view whole) {
+  const std::size_t size = std::min(found.size(), whole.size());
+  for (std::size_t i = 0; i < size; ++i) {
+    if (found[i] != whole[i] && found[i] != '\0') return false;
+  }
+  return true;
+}
+
 Result<std::optional<FoundLine>> last_line_below(File& file, std::uint64_t limit) {
   PAWL_TRY_ASSIGN(const std::uint64_t size, file.size());
   for (std::uint64_t look = kFirstLookBytes;; look *= 4) {

@@ -78,6 +78,15 @@ Result<std::optional<NumberedLines::FileLine>> NumberedLines::peek() {
   }
 }
 
+/// So many bytes from here on; fewer at the end of the file.
+Result<std::string_view> NumberedLines::look(std::size_t size) {
+  while (buffer_.size() - begin_ < size) {
+    PAWL_TRY_ASSIGN(const bool more, fill());
+    if (!more) break;
+  }
+  return std::string_view(buffer_).substr(begin_, size);
+}
+
 void NumberedLines::consume(const FileLine& line) { begin_ += line.text.size() + (line.complete ? 1 : 0); }
 
 Result<std::optional<NumberedLines::Line>> NumberedLines::next() {
@@ -96,15 +105,13 @@ Result<std::optional<NumberedLines::Line>> NumberedLines::next() {
   if (!line) return record != nullptr ? from_journal() : std::optional<Line>();
   const auto found = line_number(line->text);
   if (record != nullptr) {
-    const std::string_view copy = without_newline(record->text);
-    if (line->complete && line->text == copy) return from_file();
-    // A crash left a file without these lines, or in the middle of one: the journal has them.
+    if (line->complete && line->text == without_newline(record->text)) return from_file();
+    // A crash left a file without these lines: the journal has them.
     if (line->complete && found && *found > number) return from_journal();
-    if (!line->complete && copy.starts_with(line->text)) {
-      consume(*line);
-      return from_journal();
-    }
-    return fail(bad(fmt::format("{} {} differs from what the journal holds", what_, number)));
+    PAWL_TRY_ASSIGN(const std::string_view copy, look(record->text.size()));
+    if (!is_left_by_crash(copy, record->text)) return fail(bad(fmt::format("{} {} differs from what the journal holds", what_, number)));
+    begin_ += copy.size();
+    return from_journal();
   }
   if (!line->complete) return fail(bad(fmt::format("{} {} is cut short", what_, number)));
   if (!found) return fail(bad(fmt::format("{} {} is damaged", what_, number)));

@@ -37,6 +37,7 @@ class NumberedLines {
     bool complete = false;
   };
   Result<std::optional<FileLine>> peek();
+  Result<std::string_view> look(std::size_t size);
   Result<bool> fill();
   Result<bool> open_next();
   void consume(const FileLine& line);
