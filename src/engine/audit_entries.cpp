@@ -1,6 +1,8 @@
 #include "engine/audit_entries.hpp"
 
-#include "codec/record_text.hpp"
+#include <algorithm>
+
+#include "domain/audited_events.hpp"
 #include "domain/secret_patterns.hpp"
 #include "engine/mask_json.hpp"
 #include "engine/open_run.hpp"
@@ -51,6 +53,14 @@ Result<AddedEntry> write_entry(Store& store, RunWriter& writer, const RunId& run
   return AddedEntry{.asked = false, .owner = {}, .sequence = saved.sequence};
 }
 
+/// What a resume or a reader would take for a fact of the engine's.
+bool is_pawls_own(std::string_view type) {
+  if (type == "checkpoint_read") return false;
+  if (is_audited_type(type)) return true;
+  constexpr std::string_view kPrefixes[] = {"run_", "stage_", "step_", "item_", "map_", "workflow_", "checkpoint_", "attempt_", "dlq_"};
+  return std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return type.starts_with(prefix); });
+}
+
 }  // namespace
 
 std::string agent_of(const Json& data) {
@@ -65,8 +75,8 @@ Result<void> check_entry(const NewAuditEntry& entry) {
   PAWL_TRY(check_label("type of the entry", entry.type));
   PAWL_TRY(check_label("agent", entry.agent));
   if (entry.type.empty()) return fail(Error{Code::invalid_label, "the type of the entry is empty", {}, "name it, as in --type reviewed", 0});
-  if (entry.type == kRunCreated || entry.type == kCheckpointSaved) {
-    return fail(Error{Code::usage, fmt::format("entries of the type '{}' are written by the store itself", entry.type), {}, "take another type", 0});
+  if (is_pawls_own(entry.type)) {
+    return fail(Error{Code::usage, fmt::format("entries of the type '{}' are written by Pawl itself", entry.type), {}, "take another type, such as reviewed", 0});
   }
   if (const std::size_t size = compact(entry.data).size(); size > kAuditDataBytesMax) {
     return fail(Error{Code::state_too_large, fmt::format("the entry's data has {} bytes, and may have {}", size, kAuditDataBytesMax), {},

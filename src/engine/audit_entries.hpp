@@ -27,7 +27,7 @@ struct AddedEntry {
 /// Who acted, by the data of an event: `by`, or `agent`; empty where neither is there, or can't be a label.
 [[nodiscard]] std::string agent_of(const Json& data);
 
-/// invalid_label or state_too_large; usage for a type that the store writes itself.
+/// invalid_label or state_too_large; usage for a type that Pawl itself writes.
 [[nodiscard]] Result<void> check_entry(const NewAuditEntry& entry);
 
 /// A save of the same state with the entry; where an execution holds the run, a message to it. Durable when it returns. What

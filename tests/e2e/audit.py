@@ -155,7 +155,7 @@ class Audit(unittest.TestCase):
 
     def test_entries_are_checked_and_masked(self):
         self.pawl("save", "r", stdin=b"{}")
-        for bad in (["--type", ""], ["--type", "checkpoint_saved"], ["--type", "run_created"], ["--type", "a\nb"], ["--type", "x", "--data", "[1]"],
+        for bad in (["--type", ""], ["--type", "checkpoint_saved"], ["--type", "run_created"], ["--type", "approved"], ["--type", "workflow_changed"], ["--type", "a\nb"], ["--type", "x", "--data", "[1]"],
                     ["--type", "x", "--data", "{"], ["--type", "x" * 300], ["--type", "x", "--data", json.dumps({"a": "b" * 70000})]):
             self.pawl("audit", "add", "r", *bad, status=2)
         self.pawl("audit", "add", "missing", "--type", "x", status=2)
