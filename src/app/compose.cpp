@@ -24,6 +24,11 @@ class OwningStore final : public Store {
   Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override {
     return store_->open_run(run, options);
   }
+  Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run, const RunOptions& options) override {
+    return store_->fork(parent, at, run, options);
+  }
+  Result<std::vector<ForkInfo>> forks_of(const RunId& run) override { return store_->forks_of(run); }
+  Result<std::optional<ForkInfo>> origin_of(const RunId& run) override { return store_->origin_of(run); }
   Result<Restored> restore(const RunId& run, const Which& which) override { return store_->restore(run, which); }
   Result<RunInfo> run(const RunId& run) override { return store_->run(run); }
   Result<std::vector<RunInfo>> runs(std::size_t limit) override { return store_->runs(limit); }

@@ -77,6 +77,9 @@ struct Command {
 [[nodiscard]] Command add_show(CLI::App& root);
 [[nodiscard]] Command add_logs(CLI::App& root);
 [[nodiscard]] Command add_diff(CLI::App& root);
+[[nodiscard]] Command add_replay(CLI::App& root);
+[[nodiscard]] Command add_fork(CLI::App& root);
+[[nodiscard]] Command add_rollback(CLI::App& root);
 [[nodiscard]] Command add_init(CLI::App& root);
 [[nodiscard]] Command add_rekey(CLI::App& root);
 [[nodiscard]] Command add_audit(CLI::App& root);

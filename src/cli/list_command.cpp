@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
+#include "cli/lineage.hpp"
 #include "cli/run_status.hpp"
 
 namespace pawl::cli {
@@ -14,18 +17,27 @@ struct ListArguments {
 
 std::string rows_json(Store& store, const std::vector<RunInfo>& runs) {
   std::vector<std::string> rows;
-  for (const RunInfo& run : runs) rows.push_back(run_object(run, status_word(store, run)).number("latest", run.latest.value).done());
+  for (const RunInfo& run : runs) {
+    JsonObject row = run_object(run, status_word(store, run)).number("latest", run.latest.value);
+    if (run.fork_of_run) row.raw("fork_of", fork_json(origin_of(store, run)));
+    rows.push_back(row.done());
+  }
   return json_array(rows) + "\n";
 }
 
 std::string rows_text(const Invocation& invocation, Store& store, const std::vector<RunInfo>& runs) {
   const CliContext& context = invocation.context();
-  Table table({"RUN", "LATEST", "KIND", "STATUS", "UPDATED"});
+  const bool forks = std::ranges::any_of(runs, [](const RunInfo& run) { return run.fork_of_run.has_value(); });
+  std::vector<std::string> header = {"RUN", "LATEST", "KIND", "STATUS", "UPDATED"};
+  if (forks) header.emplace_back("FORK OF");
+  Table table(std::move(header));
   for (const RunInfo& run : runs) {
     std::string updated = run.updated.text();
     if (context.out_is_terminal) updated += "  " + age(run.updated, context.clock.now());
-    table.add({printable(run.id.text()), std::to_string(run.latest.value), std::string(to_text(run.kind)),
-               status_word(store, run), updated});
+    std::vector<std::string> row = {printable(run.id.text()), std::to_string(run.latest.value), std::string(to_text(run.kind)),
+                                    status_word(store, run), updated};
+    if (forks) row.push_back(run.fork_of_run ? fork_text(origin_of(store, run)) : "");
+    table.add(std::move(row));
   }
   return table.text(invocation.style());
 }

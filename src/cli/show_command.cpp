@@ -1,5 +1,6 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
+#include "cli/lineage.hpp"
 #include "cli/show_workflow.hpp"
 
 namespace pawl::cli {
@@ -109,7 +110,9 @@ Result<void> show_run(const Invocation& invocation, Store& store, const RunId& r
   PAWL_TRY_ASSIGN(const RunInfo info, store.run(run));
   PAWL_TRY_ASSIGN(const CheckpointInfo latest, store.checkpoint(run, {}));
   if (invocation.json()) {
-    invocation.print(run_object(info).raw("latest", checkpoint_object(run.text(), latest).done()).done() + "\n");
+    JsonObject document = run_object(info).raw("latest", checkpoint_object(run.text(), latest).done());
+    add_lineage(document, store, info);
+    invocation.print(document.done() + "\n");
     return {};
   }
   Lines lines;
@@ -122,8 +125,8 @@ Result<void> show_run(const Invocation& invocation, Store& store, const RunId& r
   lines.add("Durability", to_text(info.durability));
   lines.add("Session", info.session);
   lines.add("Workflow", info.workflow);
-  if (info.fork_of_run)
-    lines.add("Fork of", fmt::format("{}@{}", info.fork_of_run->text(), info.fork_of_sequence.value));
+  if (info.fork_of_run) lines.add("Fork of", fork_text(origin_of(store, info)));
+  lines.add("Forks", forks_text(store, info));
   const std::uint64_t last = latest.sequence.value;
   PAWL_TRY_ASSIGN(const std::vector<CheckpointInfo> newest,
                   store.checkpoints(run, Sequence{last > kNewestShown ? last - kNewestShown : 0}, kNewestShown));

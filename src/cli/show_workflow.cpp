@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/json_out.hpp"
+#include "cli/lineage.hpp"
 #include "cli/run_report.hpp"
 #include "cli/terminal_text.hpp"
 #include "engine/resume_facts.hpp"
@@ -77,6 +78,9 @@ Result<Json> document(Store& store, const RunReport& report, const ShowWorkflow&
   out["masked"] = state.masked;
   out["confidence"] = state.confidence ? Json(*state.confidence) : Json();
   out["resumes"] = state.resumes;
+  JsonObject lineage;
+  add_lineage(lineage, store, report.info);
+  out.update(Json::parse(lineage.done(), nullptr, false));
   if (!state.parent_run.empty()) out["parent"] = {{"run", state.parent_run}, {"step", state.parent_step}};
   out["waiting_for"] = waiting_json(report);
   Json& steps = out["steps"] = Json::array();
@@ -193,7 +197,7 @@ std::string masked_text(const RunState& state) {
   return fmt::format("{} secret{} ({})", sum, sum == 1 ? "" : "s", fmt::join(kinds, ", "));
 }
 
-std::string header(const Invocation& invocation, const RunReport& report) {
+std::string header(const Invocation& invocation, Store& store, const RunReport& report) {
   const Timestamp now = invocation.context().clock.now();
   const RunState& state = report.standing.state;
   std::string out;
@@ -216,6 +220,8 @@ std::string header(const Invocation& invocation, const RunReport& report) {
   add("Masked", masked_text(state));
   if (state.resumes > 0) add("Resumes", std::to_string(state.resumes));
   add("Session", report.info.session);
+  if (report.info.fork_of_run) add("Fork of", fork_text(origin_of(store, report.info)));
+  add("Forks", forks_text(store, report.info));
   if (!state.parent_run.empty()) add("Child of", fmt::format("{}, step {}", state.parent_run, state.parent_step));
   return out;
 }
@@ -272,7 +278,7 @@ Result<void> show_workflow_run(const Invocation& invocation, Store& store, const
     return {};
   }
   const Style style = invocation.style();
-  invocation.print(header(invocation, report) + "\n" + timeline(report, style, options, now));
+  invocation.print(header(invocation, store, report) + "\n" + timeline(report, style, options, now));
   if (options.events) {
     PAWL_TRY_ASSIGN(const std::vector<Event> events, newest_events(store, report, kEventsShown));
     invocation.print("\n" + events_text(events, style));

@@ -29,8 +29,13 @@ std::string_view without_newline(std::string_view text) {
 
 }  // namespace
 
+std::string fork_seal(const RunRecord& run) {
+  if (!run.fork_of_run) return {};
+  return "sha256:" + to_hex(sha256(fmt::format("{} {} {}", run.fork_of_run->text(), run.fork_of_sequence.value, run.fork_of_sum)));
+}
+
 std::string encode_run(const RunRecord& run) {
-  std::string out = fmt::format("{{\"pawl\":{}", kFormat);
+  std::string out = fmt::format("{{\"pawl\":{}", run.fork_of_run ? kForkFormat : kFormat);
   add(out, "run", run.run);
   add(out, "uuid", run.uuid.text());
   add(out, "created", run.created.text());
@@ -42,6 +47,9 @@ std::string encode_run(const RunRecord& run) {
   if (run.fork_of_run) {
     add(out, "fork_of", run.fork_of_run->text());
     out += fmt::format(",\"fork_at\":{}", run.fork_of_sequence.value);
+    add(out, "fork_run", run.fork_of_name);
+    add(out, "fork_sum", run.fork_of_sum);
+    out += fmt::format(",\"fork_events\":{}", run.fork_events);
   }
   out += run.encrypted ? ",\"key\":\"key.json\"" : ",\"key\":null";
   seal(out);
@@ -54,9 +62,9 @@ Result<RunRecord> decode_run(std::string_view text) {
   if (!body || !body->starts_with('{')) return fail(damaged("run.json"));
   const auto members = ObjectMembers::parse(body->substr(1));
   if (!members) return fail(damaged("run.json"));
-  if (members->number("pawl") > kFormat) {
+  if (members->number("pawl") > kForkFormat) {
     return fail(Code::unsupported_version, "the run has format {}, and this program reads up to {}", members->number("pawl"),
-                kFormat);
+                kForkFormat);
   }
   RunRecord run;
   run.run = members->text("run");
@@ -73,6 +81,11 @@ Result<RunRecord> decode_run(std::string_view text) {
   run.salt = members->text("salt");
   run.fork_of_run = Uuid::parse(members->text("fork_of"));
   run.fork_of_sequence.value = members->number("fork_at");
+  run.fork_of_name = members->text("fork_run");
+  run.fork_of_sum = members->text("fork_sum");
+  run.fork_events = members->number("fork_events");
+  const bool whole_fork = run.fork_of_sequence && RunId::parse(run.fork_of_name).has_value();
+  if (run.fork_of_run && !whole_fork) return fail(damaged("run.json"));
   run.encrypted = !members->text("key").empty();
   return run;
 }

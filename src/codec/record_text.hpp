@@ -36,8 +36,14 @@ struct RunRecord {
   std::string salt;  // 16 bytes, hexadecimal: keeps short payloads from being guessed by their hash
   std::optional<Uuid> fork_of_run;
   Sequence fork_of_sequence;
+  std::string fork_of_name;       // the run's readable id
+  std::string fork_of_sum;        // of that checkpoint, "sha256:..."
+  std::uint64_t fork_events = 0;  // how many events the fork shares: its own have higher numbers
   bool encrypted = false;  // its key is in key.json
 };
+
+/// What a fork's first audit entry vouches for: which run it goes on from, where, and what stood there.
+[[nodiscard]] std::string fork_seal(const RunRecord& run);
 
 [[nodiscard]] std::string encode_run(const RunRecord& run);
 [[nodiscard]] Result<RunRecord> decode_run(std::string_view text);
@@ -120,6 +126,7 @@ constexpr std::string_view kRunCreated = "run_created";
 constexpr std::string_view kCheckpointSaved = "checkpoint_saved";
 
 constexpr std::uint32_t kFormat = 2;
+constexpr std::uint32_t kForkFormat = 3;  // of a fork's run.json: programs that know no forks must not read it as a whole run
 
 struct StoreRecord {
   std::uint32_t format = kFormat;

@@ -183,6 +183,7 @@ Json RunState::to_json() const {
   if (confidence) out["confidence"] = *confidence;
   put(out, "resumes", resumes);
   put(out, "automatic_resumes", automatic_resumes);
+  put(out, "rollbacks", rollbacks);
   if (!consumed.empty()) out["consumed"] = consumed;
   if (!signals.empty()) out["signals"] = signals;
   for (const AddedSteps& entry : added) out["added"].push_back({{"after", entry.after}, {"steps", entry.steps}});
@@ -222,6 +223,7 @@ Result<RunState> RunState::from_json(const Json& value) {
   if (const auto found = value.find("confidence"); found != value.end() && found->is_number())
     state.confidence = found->get<double>();
   state.resumes = static_cast<std::uint32_t>(number_at(value, "resumes"));
+  state.rollbacks = static_cast<std::uint32_t>(number_at(value, "rollbacks"));
   state.automatic_resumes = static_cast<std::uint32_t>(number_at(value, "automatic_resumes"));
   for (const Json& entry : value.value("consumed", Json::array())) {
     if (entry.is_string()) state.consumed.push_back(entry.get<std::string>());

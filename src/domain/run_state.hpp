@@ -115,6 +115,7 @@ struct RunState {
   std::optional<double> confidence;
   std::uint32_t resumes = 0;
   std::uint32_t automatic_resumes = 0;  // in a row, without progress by hand
+  std::uint32_t rollbacks = 0;     // a decision that was made before the last one does not count any more
   std::vector<std::string> consumed;  // messages of the inbox whose effect is in here already
   std::vector<std::string> signals;   // early ones, kept until a step waits for them: compact JSON
   std::vector<AddedSteps> added;

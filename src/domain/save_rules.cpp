@@ -74,7 +74,7 @@ Result<SaveDecision> decide_save(const SaveRequest& request, const SaveFacts& fa
     PAWL_TRY_ASSIGN(write.patched, apply_patch(facts.head == nullptr ? "{}" : facts.head_state, request.body));
     PAWL_TRY(check_patched(write.patched, facts.state_bytes_max));
   }
-  const bool may_answer = facts.head != nullptr && request.duplicates == Duplicates::answer;
+  const bool may_answer = facts.head != nullptr && !facts.head_is_shared && request.duplicates == Duplicates::answer;
   if (may_answer && is_unchanged(request, *facts.head) && state_to_write(request, write) == facts.head_state) {
     return answer(*facts.head, Saved::Outcome::unchanged);
   }

@@ -27,8 +27,10 @@ Result<std::string> Execution::gate_binding(Node& node, std::string& prompt) {
     const Node& other = *node.scope->nodes[before];
     PAWL_TRY_ASSIGN(inputs[other.step->id], output_of(other));
   }
-  const Json shown = {{"run", uuid_.text()}, {"gate", node.path}, {"prompt", prompt}, {"inputs", inputs},
+  Json shown = {{"run", uuid_.text()}, {"gate", node.path}, {"prompt", prompt}, {"inputs", inputs},
                       {"vars", state_.vars}, {"workflow", workflow_->hash}};
+  // Each decision counts once: one that a rollback took back is not valid again.
+  if (state_.rollbacks > 0) shown["rollbacks"] = state_.rollbacks;
   return "sha256:" + to_hex(sha256(compact(shown)));
 }
 

@@ -21,10 +21,6 @@ Result<void> keep_secret(const ExecutionServices& services, OpenedRun& run) {
 
 constexpr std::size_t kIdMax = 128;
 
-Json text_event(const Workflow& workflow) {
-  return {{"name", workflow.name}, {"file", workflow.file}, {"hash", workflow.hash}, {"text", workflow.text}};
-}
-
 /// Names that are known before anything has run.
 class FirstNames final : public Names {
  public:
@@ -84,6 +80,10 @@ Result<RunOptions> options_of(const Workflow& workflow, const std::string& sessi
 
 }  // namespace
 
+Json workflow_facts(const Workflow& workflow) {
+  return {{"name", workflow.name}, {"file", workflow.file}, {"hash", workflow.hash}, {"text", workflow.text}};
+}
+
 Result<Json> resolve_vars(const Workflow& workflow, const Json& given) {
   for (const auto& [name, value] : given.items()) {
     if (std::ranges::find(workflow.vars, name, &Variable::name) != workflow.vars.end()) continue;
@@ -134,7 +134,7 @@ Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run)
   PAWL_TRY_ASSIGN(std::string logs, services.store.local_folder(run.id));
   OpenedRun opened{.id = run.id, .workflow = run.workflow, .state = std::move(state), .writer = std::move(writer), .logs = std::move(logs)};
   PAWL_TRY(keep_secret(services, opened));
-  opened.first_events.push_back({"run_started", compact({{"workflow", text_event(workflow)}, {"vars", opened.state.vars}})});
+  opened.first_events.push_back({"run_started", compact({{"workflow", workflow_facts(workflow)}, {"vars", opened.state.vars}})});
   return opened;
 }
 
@@ -233,7 +233,7 @@ Result<void> check_workflow(const ExecutionServices& services, const ResumeReque
   }
   state = std::move(changed);
   resumption.run.first_events.push_back(
-      {"workflow_changed", compact({{"before", state.workflow_hash}, {"workflow", text_event(workflow)}, {"dropped", dropped}})});
+      {"workflow_changed", compact({{"before", state.workflow_hash}, {"workflow", workflow_facts(workflow)}, {"dropped", dropped}})});
   for (const std::string& path : dropped) resumption.notes.push_back(fmt::format("step {} changed and will run again", path));
   state.workflow_hash = workflow.hash;
   state.workflow_file = workflow.file;
@@ -241,6 +241,15 @@ Result<void> check_workflow(const ExecutionServices& services, const ResumeReque
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> change_workflow(RunState& state, const Workflow& workflow) {
+  PAWL_TRY(check_gates(state, workflow));
+  std::vector<std::string> dropped = apply_changes(state, workflow);
+  state.workflow_name = workflow.name;
+  state.workflow_hash = workflow.hash;
+  state.workflow_file = workflow.file;
+  return dropped;
+}
 
 Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRequest& request) {
   // Looked at before the lock is taken, for the clearer message; and again with it.

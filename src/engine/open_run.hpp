@@ -42,6 +42,13 @@ struct Resumption {
 /// not_a_workflow_run.
 [[nodiscard]] Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRequest& request);
 
+/// What a run goes on with after its workflow was changed: completed steps that are as they were are kept, gates have
+/// to be decided again. Gives the paths of completed steps that will run again or are gone; gate_in_the_way where the
+/// new workflow lacks a gate that the run has come to.
+[[nodiscard]] Result<std::vector<std::string>> change_workflow(RunState& state, const Workflow& workflow);
+/// The data of an event that says which workflow a run goes on with.
+[[nodiscard]] Json workflow_facts(const Workflow& workflow);
+
 struct ChildOf {
   std::string parent_run;
   std::string parent_step;

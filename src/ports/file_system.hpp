@@ -48,8 +48,10 @@ enum class SyncPoint : std::uint8_t {
   pruned_new_names,  // the names of both
   pruned_list,       // the list of what was pruned, before it gets its name
   pruned_list_name,  // its name, before anything is removed
+  fork_note,         // what tells a run of its fork, before it gets its name
+  fork_note_name,    // its name, and those of the folders on the way to it, before the fork's first record
 };
-constexpr std::size_t kSyncPointCount = 27;
+constexpr std::size_t kSyncPointCount = 29;
 [[nodiscard]] std::string_view to_text(SyncPoint point);
 
 /// An open file. Not thread-safe, except that `sync` may run beside `write_at` and `read_at`.

@@ -1,4 +1,4 @@
-// The store as a port. The clauses (S1..S23) are the contract: `testing/store_contract.hpp` tests each
+// The store as a port. The clauses (S1..S23, S30..S34) are the contract: `testing/store_contract.hpp` tests each
 // one by its number on every adapter.
 //
 // Saving
@@ -51,6 +51,16 @@
 //      that is written adds one `checkpoint_saved` with its checksum, behind the entries of its events; one that
 //      is answered adds none. A missing run is run_not_found.
 //  S23 An audited event has an entry of its own, with the event's type, number, data and agent, and the user and host that saved it.
+// Forks
+//  S30 A fork shares its parent's past: checkpoints 1 to `at`, and their events, are read as the parent's; its own go on
+//      with the next numbers. It exists from its first save on, which is always written and has `at` as its parent.
+//      Nothing that is saved to one of the two is seen in the other. A fork of a fork is one, too; a fork of what a
+//      fork shares with its parent is a fork of the parent.
+//  S31 A missing parent is run_not_found, a checkpoint that it does not have checkpoint_not_found or checkpoint_pruned,
+//      a run that is there already run_exists. One writer per run holds for forks, whoever holds the parent.
+//  S32 `forks_of` names a run's forks by run, UUID and sequence, oldest point first; `origin_of` the run that it is a fork of.
+//  S33 Pruning a run keeps the checkpoints at which it was forked; pruning a fork takes away its own checkpoints only.
+//  S34 A caller's id of the past is not answered in a fork: its saves are its own.
 #pragma once
 
 #include <functional>
@@ -111,6 +121,13 @@ struct RunFootprint {
   [[nodiscard]] std::uint64_t total() const { return checkpoints + events + audit + blobs + logs + inbox + other; }
 };
 
+/// One end of a fork: the fork, or the run that it goes on from, and the last checkpoint that both have.
+struct ForkInfo {
+  RunId run;
+  Uuid uuid = {};
+  Sequence at = {};
+};
+
 enum class PruneMode : std::uint8_t {
   dry_run,  // only says what would go
   remove,
@@ -134,6 +151,15 @@ class Store {
   virtual ~Store() = default;
 
   virtual Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) = 0;
+
+  /// A new run that shares the past of `parent` up to checkpoint `at`; nothing of it is copied. Durable with its first
+  /// save. The parent knows of it before that, so that it keeps what the fork needs. Options that are empty are the
+  /// parent's.
+  virtual Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run, const RunOptions& options) = 0;
+  /// The forks that go on from this run's checkpoints: those that are there, and those that are being made.
+  virtual Result<std::vector<ForkInfo>> forks_of(const RunId& run) = 0;
+  /// What a fork goes on from; nothing where the run is none.
+  virtual Result<std::optional<ForkInfo>> origin_of(const RunId& run) = 0;
 
   virtual Result<Restored> restore(const RunId& run, const Which& which) = 0;
   virtual Result<RunInfo> run(const RunId& run) = 0;

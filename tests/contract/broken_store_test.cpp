@@ -63,6 +63,11 @@ enum class Mutation : std::uint8_t {
   s22_the_limit_of_entries_is_ignored,
   s22_the_first_entry_is_missing,
   s23_who_acted_is_forgotten,
+  s30_a_fork_begins_with_nothing,
+  s31_a_run_that_is_there_is_forked_over,
+  s32_forks_are_not_named,
+  s33_pruning_a_fork_prunes_its_parent,
+  s34_callers_ids_of_the_past_are_answered,
 };
 
 struct NamedMutation {
@@ -122,6 +127,11 @@ constexpr NamedMutation kMutations[] = {
     {Mutation::s22_the_limit_of_entries_is_ignored, "S22", "s22_the_limit_of_entries_is_ignored"},
     {Mutation::s22_the_first_entry_is_missing, "S22", "s22_the_first_entry_is_missing"},
     {Mutation::s23_who_acted_is_forgotten, "S23", "s23_who_acted_is_forgotten"},
+    {Mutation::s30_a_fork_begins_with_nothing, "S30", "s30_a_fork_begins_with_nothing"},
+    {Mutation::s31_a_run_that_is_there_is_forked_over, "S31", "s31_a_run_that_is_there_is_forked_over"},
+    {Mutation::s32_forks_are_not_named, "S32", "s32_forks_are_not_named"},
+    {Mutation::s33_pruning_a_fork_prunes_its_parent, "S33", "s33_pruning_a_fork_prunes_its_parent"},
+    {Mutation::s34_callers_ids_of_the_past_are_answered, "S34", "s34_callers_ids_of_the_past_are_answered"},
 };
 
 /// What all handles of one broken store share.
@@ -132,6 +142,7 @@ struct BrokenShared {
   std::map<std::string, std::weak_ptr<RunWriter>> writers;               // guarded by mutex
   std::map<std::pair<std::string, std::uint64_t>, Timestamp> raw_times;  // guarded by mutex
   std::set<std::string> pruned;                                          // runs; guarded by mutex
+  std::map<std::pair<std::string, std::string>, Saved> past;             // by fork and caller's id; guarded by mutex
   [[nodiscard]] bool is(Mutation asked) const { return mutation == asked; }
 };
 
@@ -142,6 +153,11 @@ class BrokenWriter final : public RunWriter {
 
   Result<Saved> save(const SaveRequest& request) override {
     const Timestamp now = shared_->clock->now();
+    if (shared_->is(Mutation::s34_callers_ids_of_the_past_are_answered)) {
+      const std::scoped_lock lock(shared_->mutex);
+      const auto found = shared_->past.find({info().id.text(), request.caller_id});
+      if (found != shared_->past.end()) return found->second;
+    }
     Result<Saved> saved = broken_answer(request, sound_->save(broken_request(request)));
     if (!saved) return saved;
     const std::scoped_lock lock(shared_->mutex);
@@ -226,6 +242,30 @@ class BrokenStore final : public Store {
     writes_here_.insert(run.text());
     return std::make_unique<BrokenWriter>(std::move(writer), shared_);
   }
+
+  Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run, const RunOptions& options) override {
+    Result<std::unique_ptr<RunWriter>> opened = shared_->is(Mutation::s30_a_fork_begins_with_nothing)
+                                                    ? sound_->open_run(run, options)
+                                                    : sound_->fork(parent, at, run, options);
+    if (!opened && shared_->is(Mutation::s31_a_run_that_is_there_is_forked_over) && opened.error().code == Code::run_exists) {
+      opened = sound_->open_run(run, options);
+    }
+    if (!opened) return fail(std::move(opened).error());
+    const std::scoped_lock lock(shared_->mutex);
+    for (const CheckpointInfo& info : sound_->checkpoints(parent, {}, at.value).value_or(std::vector<CheckpointInfo>())) {
+      shared_->past[{run.text(), info.caller_id}] = {info.sequence, info.id, info.checksum, Saved::Outcome::repeated};
+    }
+    const std::shared_ptr<RunWriter> writer = std::move(*opened);
+    shared_->writers[run.text()] = writer;
+    writes_here_.insert(run.text());
+    return std::make_unique<BrokenWriter>(writer, shared_);
+  }
+  Result<std::vector<ForkInfo>> forks_of(const RunId& run) override {
+    PAWL_TRY_ASSIGN(std::vector<ForkInfo> forks, sound_->forks_of(run));
+    if (shared_->is(Mutation::s32_forks_are_not_named)) forks.clear();
+    return forks;
+  }
+  Result<std::optional<ForkInfo>> origin_of(const RunId& run) override { return sound_->origin_of(run); }
 
   Result<Restored> restore(const RunId& run, const Which& which) override {
     PAWL_TRY(readable(run));
@@ -339,6 +379,10 @@ class BrokenStore final : public Store {
     const bool again = !shared_->pruned.insert(run.text()).second;
     if (shared_->is(Mutation::s20_pruning_again_takes_more) && again && broken.keep) broken.keep = 1;
     if (shared_->is(Mutation::s19_pruned_checkpoints_can_still_be_restored)) mode = PruneMode::dry_run;
+    if (shared_->is(Mutation::s33_pruning_a_fork_prunes_its_parent)) {
+      PAWL_TRY_ASSIGN(const auto origin, sound_->origin_of(run));
+      if (origin) PAWL_TRY(sound_->prune(origin->run, broken, mode));
+    }
     return sound_->prune(run, broken, mode);
   }
 
@@ -448,7 +492,7 @@ TEST(BrokenStore, MutationsAndTestsCoverTheSameClauses) {
   for (const NamedMutation& mutation : kMutations) broken.insert(mutation.clause);
   std::set<std::string_view> tested;
   for (const ContractTest& test : contract_tests()) tested.insert(test.clause());
-  EXPECT_EQ(broken.size(), 21U);
+  EXPECT_EQ(broken.size(), 26U);
   EXPECT_EQ(broken, tested);
 }
 

@@ -43,11 +43,12 @@ TEST_P(CrashTest, NothingAcknowledgedIsLost) {
     sum.posted += world.counts().posted;
     sum.pruned += world.counts().pruned;
     sum.repeated += world.counts().repeated;
+    sum.forked += world.counts().forked;
   }
   std::cout << fmt::format("{} schedules: {} acknowledged saves, {} kills, {} power losses, {} reads beside writers, {} nested "
-                           "actions, {} settles, {} messages, {} prunes, {} repeated saves\n",
+                           "actions, {} settles, {} messages, {} prunes, {} repeated saves, {} forks\n",
                            last - first + 1, sum.acknowledged, sum.kills, sum.power_losses, sum.reads, sum.nested, sum.settles,
-                           sum.posted, sum.pruned, sum.repeated);
+                           sum.posted, sum.pruned, sum.repeated, sum.forked);
   // Each kind of trouble really occurred.
   EXPECT_GT(sum.acknowledged, 0U);
   EXPECT_GT(sum.kills, 0U);
@@ -55,6 +56,7 @@ TEST_P(CrashTest, NothingAcknowledgedIsLost) {
   EXPECT_GT(sum.nested, 0U);
   EXPECT_GT(sum.posted, 0U);
   EXPECT_GT(sum.pruned, 0U);
+  EXPECT_GT(sum.forked, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Quarter, CrashTest, ::testing::Range(std::uint64_t{0}, kQuarters));

@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kProcesses = 3;
 constexpr std::size_t kRuns = 3;
 constexpr std::size_t kSteps = 36;
+constexpr std::size_t kForks = 4;
 
 std::string run_name(std::size_t index) { return fmt::format("run-{}", index); }
 
@@ -131,7 +132,7 @@ void CrashWorld::arm(Process& victim) {
 void CrashWorld::save(std::size_t index) {
   Process* at_work = process(index);
   if (at_work == nullptr) return;
-  const std::string run = run_name(random_.below(kRuns));
+  const std::string run = any_run();
   auto& writer = at_work->writers[run];
   if (!writer) {
     auto opened = at_work->store->open_run(run_id(run), {});
@@ -178,6 +179,53 @@ void CrashWorld::save(std::size_t index) {
   if (!request.caller_id.empty()) callers_[run][request.caller_id] = {saved->sequence.value, state};
 }
 
+/// One of those that are there from the beginning, or a fork that was seen or acknowledged.
+std::string CrashWorld::any_run() {
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < kRuns; ++i) runs.push_back(run_name(i));
+  for (const auto& [fork, origin] : forks_) {
+    if (exists(fork)) runs.push_back(fork);
+  }
+  return runs[random_.below(runs.size())];
+}
+
+bool CrashWorld::exists(const std::string& run) {
+  return std::ranges::any_of(runs_[run], [](const auto& slot) { return slot.second.promised.has_value(); });
+}
+
+std::string CrashWorld::home(const std::string& run, std::uint64_t sequence) const {
+  const auto fork = forks_.find(run);
+  return fork == forks_.end() || sequence > fork->second.at ? run : home(fork->second.run, sequence);
+}
+
+/// A fork of any checkpoint that is there, with its first save.
+void CrashWorld::fork(std::size_t index) {
+  Process* at_work = process(index);
+  if (at_work == nullptr || forks_.size() >= kForks) return;
+  const std::string named = any_run();
+  const std::uint64_t at = 1 + random_.below(std::max<std::uint64_t>(highest(named), 1));
+  const std::string parent = home(named, at);
+  if (!runs_[parent][at].promised || runs_[parent][at].pruned) return;
+  const std::string run = fmt::format("fork-{}", forks_.size());
+  forks_[run] = {parent, at};
+  const std::string state = random_.coin() ? *runs_[parent][at].promised : next_state(parent);
+  runs_[run][at + 1].attempted.insert(state);
+  auto writer = at_work->store->fork(run_id(named), Sequence{at}, run_id(run), {});
+  Result<Saved> saved = writer ? (*writer)->save({.body = state, .duplicates = Duplicates::write}) : std::unexpected(writer.error());
+  if (!saved) {
+    const bool pruned = saved.error().code == Code::checkpoint_pruned && (runs_[parent][at].pruned || may_go(parent, at));
+    const bool waits = saved.error().code == Code::store_busy;
+    const bool dead = at_work->files->died() || disk_->power_is_off();
+    if (!dead && !pruned && !waits) broken(fmt::format("{}@{} can't be forked: {}", named, at, describe(saved.error())));
+    return;
+  }
+  ++counts_.forked;
+  if (saved->sequence.value != at + 1) broken(fmt::format("the fork of {}@{} begins with {}", named, at, saved->sequence.value));
+  runs_[run][at + 1].promised = state;
+  last_state_[run] = state;
+  at_work->writers[run] = std::move(*writer);
+}
+
 /// A save that was acknowledged is answered when it is made again, pruned or not.
 void CrashWorld::repeat(Process& at_work, const std::string& run) {
   RunWriter& writer = *at_work.writers.at(run);
@@ -212,13 +260,17 @@ std::uint64_t CrashWorld::highest(const std::string& run) {
 
 /// Whether a prune that is not finished, or never was, may have taken this one.
 bool CrashWorld::may_go(const std::string& run, std::uint64_t sequence) {
+  if (home(run, sequence) != run) return may_go(home(run, sequence), sequence);
   const Slot& slot = runs_[run][sequence];
+  for (const auto& [fork, origin] : forks_) {
+    if (origin.run == run && origin.at == sequence && exists(fork)) return false;
+  }
   if (slot.promised && named_.contains(*slot.promised)) return false;
   const auto pruning = pruning_.find(run);
   return slot.may_be_pruned || (pruning != pruning_.end() && sequence + pruning->second <= highest(run));
 }
 
-void CrashWorld::prune(std::size_t index) { prune_run(index, run_name(random_.below(kRuns))); }
+void CrashWorld::prune(std::size_t index) { prune_run(index, any_run()); }
 
 void CrashWorld::prune_run(std::size_t index, const std::string& run) {
   Process* at_work = process(index);
@@ -240,7 +292,7 @@ void CrashWorld::prune_run(std::size_t index, const std::string& run) {
   }
   ++counts_.pruned;
   for (const Sequence sequence : report->dropped) {
-    if (!may_go(run, sequence.value)) broken(fmt::format("{}@{} was to be kept, and was pruned", run, sequence.value));
+    if (home(run, sequence.value) != run || !may_go(run, sequence.value)) broken(fmt::format("{}@{} was to be kept, and was pruned", run, sequence.value));
     if (mode == PruneMode::remove) runs_[run][sequence.value].pruned = true;
   }
   pruning_.erase(run);
@@ -303,7 +355,9 @@ void CrashWorld::act(std::size_t index) {
   if (nesting_ && processes_[index] && !processes_[index]->files->died() && index == steps_ % kProcesses) return;
   Process* at_work = process(index);
   if (at_work == nullptr || at_work->files->died()) return;
-  switch (random_.below(18)) {
+  switch (random_.below(20)) {
+    case 18:
+    case 19: fork(index); break;
     case 14:
     case 15: prune(index); break;
     case 17: rekey(index); break;
@@ -370,6 +424,9 @@ std::optional<std::string> CrashWorld::run() {
     for (std::size_t i = 0; i < kRuns; ++i) {
       if (random_.coin()) prune_run(0, run_name(i));
     }
+    for (const auto& [fork, origin] : forks_) {
+      if (exists(fork) && random_.coin()) prune_run(0, fork);
+    }
     const auto settled = last->store->settle_all();
     if (!settled) broken(fmt::format("the store can't be settled: {}", describe(settled.error())));
     const auto damage = last->store->check({}, Repair::no);
@@ -411,7 +468,9 @@ void CrashWorld::verify(std::string_view when) {
   const Environment environment{&clock_, &random_, sim_owner(disk_->boot_id(), ++pids_)};
   auto reader = FilesystemStore::open(files, environment, options_, "");
   if (!reader) return broken(fmt::format("{}: the store can't be opened: {}", when, describe(reader.error())));
-  for (const auto& entry : runs_) verify_run(**reader, entry.first, when);
+  std::vector<std::string> runs;  // others may be added on the way
+  for (const auto& entry : runs_) runs.push_back(entry.first);
+  for (const std::string& run : runs) verify_run(**reader, run, when);
   verify_evidence(files, when);
 }
 
@@ -439,6 +498,16 @@ void CrashWorld::verify_run(Store& reader, const std::string& run, std::string_v
     verify_checkpoint(reader, run, sequence, when);
   }
   verify_inbox(reader, run, when);
+  if (forks_.contains(run)) verify_fork(reader, run, when);
+}
+
+/// Whoever is forked knows it, so that it keeps what the fork needs.
+void CrashWorld::verify_fork(Store& reader, const std::string& run, std::string_view when) {
+  const Origin& origin = forks_.at(run);
+  const auto forks = reader.forks_of(run_id(origin.run));
+  if (!forks) return broken(fmt::format("{}: the forks of {} can't be listed: {}", when, origin.run, describe(forks.error())));
+  const bool known = std::ranges::any_of(*forks, [&](const ForkInfo& fork) { return fork.run == run_id(run) && fork.at.value == origin.at; });
+  if (!known) broken(fmt::format("{}: {} does not know of its fork {}", when, origin.run, run));
 }
 
 void CrashWorld::verify_checkpoint(Store& reader, const std::string& run, std::uint64_t sequence, std::string_view when) {
@@ -446,7 +515,7 @@ void CrashWorld::verify_checkpoint(Store& reader, const std::string& run, std::u
   which.by = Which::By::sequence;
   which.sequence.value = sequence;
   const auto restored = reader.restore(run_id(run), which);
-  Slot& slot = runs_[run][sequence];
+  Slot& slot = runs_[home(run, sequence)][sequence];
   if (!restored && restored.error().code == Code::checkpoint_pruned && (slot.pruned || may_go(run, sequence))) return;
   if (!restored) return broken(fmt::format("{}: {}@{}: {}", when, run, sequence, describe(restored.error())));
   if (slot.pruned) return broken(fmt::format("{}: {}@{} was pruned, and is back", when, run, sequence));
@@ -461,7 +530,7 @@ void CrashWorld::verify_listed(const std::vector<CheckpointInfo>& listed, const 
   std::set<std::uint64_t> there;
   for (const CheckpointInfo& info : listed) there.insert(info.sequence.value);
   for (std::uint64_t sequence = 1; sequence <= latest; ++sequence) {
-    const Slot& slot = runs_[run][sequence];
+    const Slot& slot = runs_[home(run, sequence)][sequence];
     if (there.contains(sequence) && slot.pruned) return broken(fmt::format("{}: {}@{} was pruned, and is listed", when, run, sequence));
     if (there.contains(sequence) || slot.pruned || may_go(run, sequence)) continue;
     return broken(fmt::format("{}: {}@{} is not listed", when, run, sequence));

@@ -42,6 +42,7 @@ class CrashWorld {
     std::uint64_t rekeyed = 0;
     std::uint64_t pruned = 0;
     std::uint64_t repeated = 0;
+    std::uint64_t forked = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
@@ -59,6 +60,11 @@ class CrashWorld {
     bool may_be_pruned = false;  // by a prune that did not return
   };
   using Slots = std::map<std::uint64_t, Slot>;
+  /// Where a fork goes on from: a run, and its sequence.
+  struct Origin {
+    std::string run;
+    std::uint64_t at = 0;
+  };
   struct Messages {
     std::map<std::string, std::string> promised;  // id and body: posted and not taken
     std::set<std::string> attempted;              // bodies
@@ -77,6 +83,12 @@ class CrashWorld {
   void prune(std::size_t index);
   void prune_run(std::size_t index, const std::string& run);
   void repeat(Process& at_work, const std::string& run);
+  void fork(std::size_t index);
+  [[nodiscard]] std::string any_run();
+  /// Which of a fork and those that it goes on from has the sequence itself.
+  [[nodiscard]] std::string home(const std::string& run, std::uint64_t sequence) const;
+  [[nodiscard]] bool exists(const std::string& run);
+  void verify_fork(Store& reader, const std::string& run, std::string_view when);
   [[nodiscard]] bool may_go(const std::string& run, std::uint64_t sequence);
   [[nodiscard]] std::uint64_t highest(const std::string& run);
   void read_beside();
@@ -100,6 +112,7 @@ class CrashWorld {
   std::vector<std::unique_ptr<Process>> processes_;
   std::map<std::string, Slots> runs_;
   std::map<std::string, Messages> messages_;
+  std::map<std::string, Origin> forks_;
   std::set<std::string> named_;                     // states that were saved with a name
   std::map<std::string, std::uint64_t> pruning_;    // runs that are being pruned, and to how many
   std::map<std::string, std::map<std::string, std::pair<std::uint64_t, std::string>>> callers_;  // by run and caller's id

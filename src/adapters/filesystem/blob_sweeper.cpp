@@ -17,7 +17,7 @@ Result<std::set<std::string>> BlobSweeper::candidates() {
 }
 
 Result<bool> BlobSweeper::spare_needed(const JournalSnapshot& snapshot, Sequence from, Missing missing, std::set<std::string>& names) {
-  const ChainSource source{files_, run_, snapshot.find(run_), pruned_};
+  const ChainSource source{files_, run_, snapshot.find(run_), pruned_, fork_at_};
   PAWL_TRY_ASSIGN(const auto bases, list_bases(source));
   for (const Sequence base : bases) {
     if (names.empty()) return true;

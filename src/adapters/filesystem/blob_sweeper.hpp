@@ -14,9 +14,9 @@ namespace pawl {
 class BlobSweeper {
  public:
   using TakeSnapshot = std::function<Result<std::shared_ptr<JournalSnapshot>>()>;
-  /// `pruned` is the list in force, or the one that will be; it must outlive this.
-  BlobSweeper(FileSystem& files, std::string_view run, std::uint32_t seed, const PrunedList& pruned)
-      : files_(files), run_(run), seed_(seed), pruned_(pruned) {}
+  /// `pruned` is the list in force, or the one that will be; it must outlive this. `fork_at` as in ChainSource.
+  BlobSweeper(FileSystem& files, std::string_view run, std::uint32_t seed, const PrunedList& pruned, Sequence fork_at)
+      : files_(files), run_(run), seed_(seed), pruned_(pruned), fork_at_(fork_at) {}
 
   /// The bytes that were freed. Leaves everything where a writer is about to refer to a blob.
   Result<std::int64_t> sweep(const JournalSnapshot& snapshot, File& lock, const TakeSnapshot& fresh);
@@ -36,6 +36,7 @@ class BlobSweeper {
   const std::string run_;
   const std::uint32_t seed_;
   const PrunedList& pruned_;
+  const Sequence fork_at_;
   Sequence newest_base_;  // of what was looked at
 };
 

@@ -96,6 +96,7 @@ std::string whole_path(const ChainSource& source, Sequence base) {
 
 Result<std::vector<Sequence>> list_bases(const ChainSource& source) {
   std::set<Sequence> bases;
+  if (source.fork_at) bases.insert(source.fork_at);
   PAWL_TRY_ASSIGN(const auto entries, source.files.list(layout::checkpoints(source.run)));
   for (const FolderEntry& entry : entries) {
     if (const auto base = base_in_file_name(entry.name); base && !source.pruned.is_closed(*base)) bases.insert(*base);
@@ -112,7 +113,14 @@ Result<std::vector<Sequence>> list_bases(const ChainSource& source) {
 Result<Chain> read_chain(const ChainSource& source, std::uint32_t seed, Sequence base, Sequence up_to) {
   Chain chain;
   chain.base = base;
-  PAWL_TRY(read_whole(source, seed, chain));
+  if (source.fork_at && base == source.fork_at) {
+    chain.borrowed = true;
+    chain.links.emplace_back();
+    chain.links.back().record.sequence = base;
+    if (source.pruned.is_closed(base.next())) return chain;
+  } else {
+    PAWL_TRY(read_whole(source, seed, chain));
+  }
   // What pruning kept stands alone.
   if (chain.damage || up_to <= base || source.pruned.rewritten(base) != nullptr) return chain;
   const std::string path = layout::differences(source.run, base);

@@ -33,6 +33,7 @@ struct Chain {
   std::vector<ChainLink> links;      // base, base + 1, ... without a gap
   std::optional<Error> damage;       // why it ends before it should
   Sequence damaged;                  // which one that is
+  bool borrowed = false;             // the base is the last checkpoint that a fork shares: its link has no record
   std::vector<BadCopy> bad_copies;
   std::optional<Error> bad_line;     // the file of differences ends in something that is no line of it
   std::unique_ptr<std::string> whole_text;  // what views of the files point into
@@ -50,9 +51,10 @@ struct ChainSource {
   std::string_view run;
   const RunRecords* records = nullptr;  // null: nothing in the journals
   const PrunedList& pruned;
+  Sequence fork_at = {};  // of a fork: what its first checkpoints are differences to
 };
 
-/// Where a run's whole checkpoints are: in files, and in journals. Ascending.
+/// Where a run's whole checkpoints are: in files, and in journals. Ascending. Of a fork the first is the borrowed one.
 [[nodiscard]] Result<std::vector<Sequence>> list_bases(const ChainSource& source);
 
 /// The chain of `base` up to `up_to`, or as far as it goes. Fails only where the operating system can't read.

@@ -115,7 +115,7 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
     if ((valid && !report.damaged()) || attempt == kAttempts) return report;
     PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, environment_.owner.boot_id));
     // Or a run that is just being pruned.
-    PAWL_TRY_ASSIGN(std::string stamp_now, prune_stamp(scope.run ? scope.run->text() : std::string()));
+    PAWL_TRY_ASSIGN(std::string stamp_now, prune_stamp(scope.run ? scope.run->text() : std::string(), now));
     if (valid && now->last_batches() == snapshot->last_batches() && stamp == stamp_now) return report;
     stamp = std::move(stamp_now);
   }
@@ -166,7 +166,8 @@ Result<void> FilesystemStore::mend(const CheckReport& report) {
   for (const Finding& finding : report.findings) {
     if (finding.file.ends_with(".tmp")) PAWL_TRY(files_.remove(finding.file));
   }
-  return rebuild_catalogue();
+  PAWL_TRY(rebuild_catalogue());
+  return {};
 }
 
 Result<CheckReport> FilesystemStore::check(const CheckScope& scope, Repair repair) {
@@ -175,6 +176,7 @@ Result<CheckReport> FilesystemStore::check(const CheckScope& scope, Repair repai
   PAWL_TRY_ASSIGN(CheckReport report, find_faults(scope));
   if (repair == Repair::no) return report;
   PAWL_TRY(mend(report));
+  PAWL_TRY(mend_forks());
   PAWL_TRY_ASSIGN(CheckReport after, find_faults(scope));
   for (Finding& finding : report.findings) {
     const auto same = [&](const Finding& other) {

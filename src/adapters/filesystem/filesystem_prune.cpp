@@ -7,10 +7,11 @@
 
 namespace pawl {
 
-Result<std::string> FilesystemStore::prune_stamp(const std::string& run) {
+Result<std::string> FilesystemStore::prune_stamp(const std::string& run, const std::shared_ptr<JournalSnapshot>& snapshot) {
   std::vector<std::string> runs;
   if (!run.empty()) {
-    runs.push_back(run);
+    auto lineage = RunReader(files_, keys_, run, snapshot).lineage();
+    runs = lineage ? std::move(*lineage) : std::vector<std::string>{run};
   } else {
     PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
     for (const FolderEntry& entry : entries) runs.push_back(entry.name);

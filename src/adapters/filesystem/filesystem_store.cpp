@@ -232,9 +232,7 @@ Result<std::optional<RunHead>> FilesystemStore::load_head(const RunId& run) {
   return head;
 }
 
-Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, const RunOptions& options) {
-  const Lock lock(open_mutex_);
-  PAWL_TRY(make_store());
+Result<std::unique_ptr<File>> FilesystemStore::lock_run(const RunId& run) {
   PAWL_TRY(files_.make_folder(layout::kRuns));
   PAWL_TRY(files_.make_folder(layout::run(run.text())));
   PAWL_TRY_ASSIGN(auto run_lock, files_.open(layout::run_lock(run.text()), OpenMode::create));
@@ -245,6 +243,13 @@ Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, c
                       layout::run_lock(run.text()), "wait until it ends, or save to another run", 0});
   }
   PAWL_TRY(run_lock->write_at(0, encode_owner(environment_.owner)));
+  return run_lock;
+}
+
+Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, const RunOptions& options) {
+  const Lock lock(open_mutex_);
+  PAWL_TRY(make_store());
+  PAWL_TRY_ASSIGN(auto run_lock, lock_run(run));
   PAWL_TRY(ensure_journal(run));
   PAWL_TRY_ASSIGN(auto head, load_head(run));
   return FilesystemRunWriter::make(*this, run, options, std::move(run_lock), std::move(head));

@@ -36,6 +36,9 @@ class FilesystemStore final : public Store {
   ~FilesystemStore() override;
 
   Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override;
+  Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run, const RunOptions& options) override;
+  Result<std::vector<ForkInfo>> forks_of(const RunId& run) override;
+  Result<std::optional<ForkInfo>> origin_of(const RunId& run) override;
   Result<Restored> restore(const RunId& run, const Which& which) override;
   Result<RunInfo> run(const RunId& run) override;
   Result<std::vector<RunInfo>> runs(std::size_t limit) override;
@@ -82,6 +85,9 @@ class FilesystemStore final : public Store {
   Result<std::unique_ptr<JournalWriter>> acquire_journal(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<std::shared_ptr<JournalSnapshot>> snapshot_for_writer(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<std::optional<RunHead>> load_head(const RunId& run) PAWL_REQUIRES(open_mutex_);
+  Result<std::unique_ptr<File>> lock_run(const RunId& run) PAWL_REQUIRES(open_mutex_);
+  Result<std::unique_ptr<File>> hold_new_run(const RunId& run);
+  Result<std::unique_ptr<File>> hold_pruning(const std::string& run);
   Result<void> append(std::string_view body, std::uint32_t record_count);
   Result<void> append_once(std::string_view body, std::uint32_t record_count);
   Result<void> wait_for_room();
@@ -113,13 +119,15 @@ class FilesystemStore final : public Store {
   Result<CheckReport> find_faults(const CheckScope& scope);
   void find_missing_runs(const std::set<std::string>& runs, CheckReport& report);
   Result<void> mend(const CheckReport& report);
+  Result<void> mend_forks();
 
   // Reading.
   /// Reads beside writers: again, where what looks damaged may only be on its way.
   template <class Read>
   auto read_consistently(const std::string& run, Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>()));
-  /// What pruning changes beside readers: the list, and the names of files. Of all runs where `run` is empty.
-  Result<std::string> prune_stamp(const std::string& run);
+  /// What pruning changes beside readers: the list, and the names of files, of the run and those that it is a fork of.
+  /// Of all runs where `run` is empty.
+  Result<std::string> prune_stamp(const std::string& run, const std::shared_ptr<JournalSnapshot>& snapshot);
   bool confirm_tails_of_the_dead(const JournalSnapshot& snapshot);
   /// The last one again, where nothing has changed.
   Result<std::shared_ptr<JournalSnapshot>> snapshot_for_reader();
@@ -191,7 +199,7 @@ auto FilesystemStore::read_consistently(const std::string& run, Read read) -> de
     // What looks damaged may be a line that is just being published, saved after the snapshot was taken, or a
     // file that has just been pruned.
     PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, environment_.owner.boot_id));
-    PAWL_TRY_ASSIGN(std::string stamp_now, prune_stamp(run));
+    PAWL_TRY_ASSIGN(std::string stamp_now, prune_stamp(run, now));
     if (now->last_batches() == snapshot->last_batches() && stamp == stamp_now) return result;
     stamp = std::move(stamp_now);
   }

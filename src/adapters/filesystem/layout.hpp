@@ -61,6 +61,9 @@ inline std::string inbox(std::string_view id) { return fmt::format("runs/{}/inbo
 inline std::string message(std::string_view id, std::string_view message_id) {
   return fmt::format("runs/{}/inbox/{}.json", id, message_id);
 }
+/// What tells a run of its forks, a file each.
+inline std::string forks(std::string_view id) { return fmt::format("runs/{}/forks", id); }
+inline std::string fork(std::string_view id, std::string_view fork_uuid) { return fmt::format("runs/{}/forks/{}.json", id, fork_uuid); }
 inline std::string logs(std::string_view id) { return fmt::format("runs/{}/logs", id); }
 
 }  // namespace pawl::layout

@@ -39,7 +39,9 @@ Result<CallerLines> read_callers(FileSystem& files, std::string_view run, std::u
 bool is_void(std::string_view name, const PrunedList& list) {
   if (const auto kept = sequence_in_file_name(name, "kept_", ".json")) return list.rewritten(*kept) == nullptr;
   for (const std::string_view suffix : {".json", ".jsonl"}) {
-    if (const auto base = sequence_in_file_name(name, "checkpoint_", suffix)) return list.is_closed(*base);
+    const auto base = sequence_in_file_name(name, "checkpoint_", suffix);
+    // The lines behind a base that a fork borrows have a group of their own.
+    if (base) return list.is_closed(*base) || (suffix == ".jsonl" && list.is_closed(base->next()));
   }
   return name.starts_with("kept_") && name.ends_with(".tmp");
 }

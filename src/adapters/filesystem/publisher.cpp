@@ -163,7 +163,11 @@ Result<std::uint64_t> Publisher::first_event_after_earlier_days(std::string_view
   for (const FolderEntry& entry : entries) {
     if (entry.name.ends_with(".jsonl") && entry.name < today) newest = std::max(newest, entry.name);
   }
-  if (newest.empty()) return 1;
+  if (newest.empty()) {
+    const auto text = files_.read_file(layout::run_file(run), 1ULL << 20);  // was written before any event
+    const auto record = text ? decode_run(*text) : std::unexpected(text.error());
+    return record ? record->fork_events + 1 : 1;
+  }
   PAWL_TRY_ASSIGN(const auto file, files_.open(join_path(layout::events_folder(run), newest), OpenMode::read));
   PAWL_TRY_ASSIGN(const auto line, last_line_below(*file, std::numeric_limits<std::uint64_t>::max()));
   return line ? line->number + 1 : 1;

@@ -42,8 +42,10 @@ Result<void> RunChecker::check(Sequence only) {
   PAWL_TRY(check_key());
   PAWL_TRY_ASSIGN(const bool list_usable, check_pruned());
   if (!list_usable) return {};
+  PAWL_TRY(check_origin());
   PAWL_TRY(check_checkpoints(only));
   if (only) return {};
+  PAWL_TRY(check_fork_notes());
   PAWL_TRY(check_audit());
   PAWL_TRY(check_events());
   PAWL_TRY(check_inbox());
@@ -133,16 +135,18 @@ Result<void> RunChecker::check_checkpoints(Sequence only) {
   for (std::size_t i = 0; i < bases.size(); ++i) {
     const Sequence end{i + 1 < bases.size() ? bases[i + 1].value - 1 : kHighest};
     if (only && (only < bases[i] || only > end)) continue;
+    if (bases[i] == run_record_.fork_of_sequence && pruned_.is_closed(bases[i].next())) continue;
     PAWL_TRY_ASSIGN(const Chain chain, read_chain(source(), seed_, bases[i], only ? only : end));
-    state_known_ = false;
+    state_known_ = chain.borrowed && shared_state_;
+    if (state_known_) state_ = *shared_state_;
     check_chain(chain);
   }
-  if (only && !sums_.contains(only.value)) {
+  if (only && only > run_record_.fork_of_sequence && !sums_.contains(only.value)) {
     add(Finding::Severity::damage, Code::checkpoint_not_found, layout::checkpoints(run_), only, "there is no such checkpoint");
   }
   if (only || sums_.empty()) return {};
-  // Every number from 1 to the highest that anything knows of.
-  for (std::uint64_t sequence = 1; sequence < sums_.rbegin()->first; ++sequence) {
+  // Every number of its own up to the highest that anything knows of.
+  for (std::uint64_t sequence = run_record_.fork_of_sequence.value + 1; sequence < sums_.rbegin()->first; ++sequence) {
     if (sums_.contains(sequence) || pruned_.is_dropped({sequence})) continue;
     add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), Sequence{sequence}, "the checkpoint is missing");
   }
@@ -150,10 +154,11 @@ Result<void> RunChecker::check_checkpoints(Sequence only) {
 }
 
 void RunChecker::check_chain(const Chain& chain) {
-  report_.files += chain.lines_text ? 2U : 1U;
+  report_.files += (chain.lines_text ? 1U : 0U) + (chain.borrowed ? 0U : 1U);
   const std::string whole = whole_path(source(), chain.base);
   const std::string lines = layout::differences(run_, chain.base);
   for (const ChainLink& link : chain.links) {
+    if (chain.borrowed && link.record.sequence == chain.base) continue;
     ++report_.checkpoints;
     check_copy(link);
     apply(link.record, link.record.sequence == chain.base ? whole : lines);
@@ -253,6 +258,7 @@ Result<void> RunChecker::check_audit() {
   std::string previous(first_previous_hash());
   std::uint64_t index = 0;
   std::set<std::uint64_t> audited;
+  bool forked = false;
   std::optional<std::string> bad;
   const auto take = [&](std::string_view line) {
     const auto entry = decode_audit(line);
@@ -264,6 +270,7 @@ Result<void> RunChecker::check_audit() {
     if (bad) return false;
     ++index;
     previous = entry->hash;
+    forked |= entry->type == "forked" && entry->payload == fork_seal(run_record_);
     if (entry->type != kCheckpointSaved) return true;
     check_audited(*entry);
     audited.insert(entry->sequence.value);
@@ -287,6 +294,9 @@ Result<void> RunChecker::check_audit() {
   while (records_ != nullptr && records_->audit.contains(index + 1) && !bad) take(without_newline(records_->audit.at(index + 1).text));
   if (bad) add(Finding::Severity::damage, Code::chain_broken, std::string(layout::kJournals), {}, *bad);
   if (bad) return {};
+  if (run_record_.fork_of_run && !forked) {
+    add(Finding::Severity::damage, Code::chain_broken, path, {}, "the audit trail does not say that the run is a fork of what run.json names");
+  }
   for (const auto& [sequence, sum] : sums_) {
     if (!audited.contains(sequence) && !pruned_.is_dropped({sequence})) {
       add(Finding::Severity::damage, Code::chain_broken, path, Sequence{sequence}, "the audit trail does not have this checkpoint");
@@ -335,7 +345,7 @@ Result<void> RunChecker::check_events() {
     if (entry.name.ends_with(".jsonl")) names.push_back(entry.name);
   }
   std::ranges::sort(names);
-  std::uint64_t expected = 1;
+  std::uint64_t expected = run_record_.fork_events + 1;
   for (const std::string& name : names) {
     const std::string path = join_path(layout::events_folder(run_), name);
     PAWL_TRY_ASSIGN(const std::string text, files_.read_file(path));
@@ -401,6 +411,7 @@ Result<void> RunChecker::check_stray(const std::string& folder, const std::strin
   const std::string whole = name.substr(0, name.size() - 1);
   const auto base = base_in_file_name(whole);
   PAWL_TRY_ASSIGN(const bool exists, files_.exists(join_path(folder, whole)));
+  if (base && *base == run_record_.fork_of_sequence) return {};  // check_origin looks at that one
   const bool in_journal = base && records_ != nullptr && records_->checkpoints.contains(base->value);
   if (base && !exists) {
     add(in_journal ? Finding::Severity::mendable : Finding::Severity::damage, Code::chain_broken, join_path(folder, whole), *base,

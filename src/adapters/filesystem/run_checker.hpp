@@ -26,6 +26,8 @@ class RunChecker {
   void check_copy(const ChainLink& link);
   void apply(const RecordView& record, const std::string& path);
   std::optional<std::string> payload_of(const RecordView& record, const std::string& path);
+  Result<void> check_origin();
+  Result<void> check_fork_notes();
   Result<void> check_audit();
   Result<void> check_roots(std::uint64_t entries);
   void check_audited(const AuditEntry& entry);
@@ -33,7 +35,7 @@ class RunChecker {
   Result<void> check_inbox();
   Result<void> check_strays();
   Result<void> check_stray(const std::string& folder, const std::string& name);
-  [[nodiscard]] ChainSource source() const { return {files_, run_, records_, pruned_}; }
+  [[nodiscard]] ChainSource source() const { return {files_, run_, records_, pruned_, run_record_.fork_of_sequence}; }
   void add(Finding::Severity severity, Code code, std::string file, Sequence sequence, std::string what);
 
   FileSystem& files_;
@@ -49,6 +51,7 @@ class RunChecker {
   PrunedList pruned_;
   std::map<std::uint64_t, std::string> sums_;  // of every checkpoint that was read
   std::set<std::string> blobs_;                // referred to
+  std::optional<std::string> shared_state_;    // of a fork: what its first checkpoints are differences to
   std::string state_;                          // of the checkpoint read last
   bool state_known_ = false;
 };

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "adapters/filesystem/blob_sweeper.hpp"
+#include "adapters/filesystem/fork_notes.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
 #include "codec/base64.hpp"
@@ -60,6 +61,7 @@ Result<PruneReport> RunPruner::prune(const RetentionSettings& settings, PruneMod
     PAWL_TRY(lock_byte(*lock_, layout::kPrunerByte, "pruning"));
   }
   PAWL_TRY_ASSIGN(seed_, reader_.seed());
+  PAWL_TRY_ASSIGN(fork_at_, reader_.fork_at());
   PAWL_TRY_ASSIGN(const PrunedList* const list, reader_.pruned());
   list_ = *list;
   next_ = *list;
@@ -73,7 +75,7 @@ Result<PruneReport> RunPruner::prune(const RetentionSettings& settings, PruneMod
   } else if (!report_.dropped.empty() || next_.closed != list_.closed) {
     PAWL_TRY(switch_lists());
   }
-  BlobSweeper blobs(files_, run_, seed_, next_);
+  BlobSweeper blobs(files_, run_, seed_, next_, fork_at_);
   PAWL_TRY_ASSIGN(const std::int64_t of_blobs, mode == PruneMode::dry_run ? blobs.estimate(*snapshot_, kept_blobs_)
                                                                           : blobs.sweep(*snapshot_, *lock_, place_.fresh));
   report_.freed_bytes += of_blobs;
@@ -82,8 +84,9 @@ Result<PruneReport> RunPruner::prune(const RetentionSettings& settings, PruneMod
 
 /// Marks what the settings let go.
 Result<void> RunPruner::drop(const RetentionSettings& settings) {
-  PAWL_TRY_ASSIGN(const auto there, reader_.list({}, std::numeric_limits<std::size_t>::max()));
-  const std::set<Sequence> dropped = checkpoints_to_drop(there, settings, place_.environment.clock->now());
+  PAWL_TRY_ASSIGN(const auto there, reader_.list(fork_at_, std::numeric_limits<std::size_t>::max()));
+  std::set<Sequence> dropped = checkpoints_to_drop(there, settings, place_.environment.clock->now());
+  PAWL_TRY(keep_forked(dropped));
   report_.dropped.assign(dropped.begin(), dropped.end());
   report_.kept = there.size() - dropped.size();
   bool with_callers = false;
@@ -93,6 +96,14 @@ Result<void> RunPruner::drop(const RetentionSettings& settings) {
     next_.dropped.add(sequence.value);
     next_.kept.erase(sequence.value);
   }
+  return {};
+}
+
+/// Forks go on from these. A note whose fork was never made keeps one, too, until fsck takes it away.
+Result<void> RunPruner::keep_forked(std::set<Sequence>& dropped) {
+  if (dropped.empty()) return {};
+  PAWL_TRY_ASSIGN(const auto notes, load_fork_notes(files_, run_, seed_));
+  for (const ForkNote& note : notes) dropped.erase(note.at);
   return {};
 }
 
@@ -110,7 +121,8 @@ Result<void> RunPruner::close_groups(PruneMode mode) {
   std::size_t groups = 0;
   std::int64_t written_bytes = 0;
   for (std::size_t i = 0; i + 1 < bases.size(); ++i) {
-    if (list_.is_closed(bases[i])) continue;
+    const Sequence first = bases[i] == fork_at_ ? bases[i].next() : bases[i];
+    if (list_.is_closed(first) || first >= bases[i + 1]) continue;
     if (place_.stop && place_.stop()) break;
     PAWL_TRY_ASSIGN(const auto group, plan_group(bases[i], last_open(list_, Sequence{bases[i + 1].value - 1})));
     if (!group) continue;
@@ -131,20 +143,21 @@ Result<void> RunPruner::close_groups(PruneMode mode) {
 }
 
 /// Nothing: the group stays as it is.
-Result<std::optional<RunPruner::Group>> RunPruner::plan_group(Sequence first, Sequence last) {
+Result<std::optional<RunPruner::Group>> RunPruner::plan_group(Sequence base, Sequence last) {
+  const Sequence first = base == fork_at_ ? base.next() : base;
   std::vector<Sequence> kept;
   for (Sequence sequence = next_.next_there(first); sequence <= last; sequence = next_.next_there(sequence.next())) kept.push_back(sequence);
   if (kept.size() == last.value - first.value + 1) return std::optional<Group>();
-  PAWL_TRY_ASSIGN(const Chain chain, reader_.chain(first, last));
+  PAWL_TRY_ASSIGN(const Chain chain, reader_.chain(base, last));
   // What is damaged, or missing, is not pruning's to judge.
-  if (chain.damage || chain.links.size() != last.value - first.value + 1) return std::optional<Group>();
+  if (chain.damage || chain.links.size() != last.value - base.value + 1) return std::optional<Group>();
   Group group{.first = first, .last = last, .kept = {}};
   std::set<std::string> blobs;
   for (const ChainLink& link : chain.links) {
     if (std::string name = blob_named_in(link.record); !name.empty()) blobs.insert(std::move(name));
   }
-  PAWL_TRY_ASSIGN(const std::int64_t whole, size_of(layout::full(run_, first)));
-  PAWL_TRY_ASSIGN(const std::int64_t lines, size_of(layout::differences(run_, first)));
+  PAWL_TRY_ASSIGN(const std::int64_t whole, size_of(layout::full(run_, base)));
+  PAWL_TRY_ASSIGN(const std::int64_t lines, size_of(layout::differences(run_, base)));
   std::int64_t gained = whole + lines;
   for (const std::string& name : blobs) {
     PAWL_TRY_ASSIGN(const std::int64_t size, size_of(layout::blob(run_, name)));

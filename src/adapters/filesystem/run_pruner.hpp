@@ -55,7 +55,8 @@ class RunPruner {
   Result<void> drop(const RetentionSettings& settings);
   Result<void> gather_callers(const std::set<Sequence>& dropped);
   Result<void> close_groups(PruneMode mode);
-  Result<std::optional<Group>> plan_group(Sequence first, Sequence last);
+  Result<void> keep_forked(std::set<Sequence>& dropped);
+  Result<std::optional<Group>> plan_group(Sequence base, Sequence last);
   Result<std::int64_t> least_bytes(const Chain& chain, const std::vector<Sequence>& kept);
   Result<Kept> keep(const Chain& chain, Sequence sequence);
   Result<void> write_kept(const Kept& kept);
@@ -72,6 +73,7 @@ class RunPruner {
   RunReader reader_;
   std::unique_ptr<File> lock_;
   std::uint32_t seed_ = 0;
+  Sequence fork_at_;                   // of a fork: up to here nothing is its own
   PrunedList list_;                    // in force
   PrunedList next_;                    // what it will be
   std::vector<PrunedCaller> callers_;  // of what is dropped now

@@ -118,7 +118,8 @@ Result<const PrunedList*> RunReader::pruned() {
 Result<std::vector<Sequence>> RunReader::bases() {
   if (bases_) return *bases_;
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
-  PAWL_TRY_ASSIGN(bases_, list_bases({files_, run_, records_, *list}));
+  PAWL_TRY_ASSIGN(const Sequence shared, fork_at());
+  PAWL_TRY_ASSIGN(bases_, list_bases({files_, run_, records_, *list, shared}));
   return *bases_;
 }
 
@@ -132,7 +133,8 @@ Result<Sequence> RunReader::base_of(Sequence sequence) {
 Result<Chain> RunReader::chain(Sequence base, Sequence up_to) {
   PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
-  return read_chain({files_, run_, records_, *list}, run_seed, base, up_to);
+  PAWL_TRY_ASSIGN(const Sequence shared, fork_at());
+  return read_chain({files_, run_, records_, *list, shared}, run_seed, base, up_to);
 }
 
 Result<RecordView> RunReader::link(const Chain& links, Sequence sequence) {
@@ -160,6 +162,11 @@ Result<Sequence> RunReader::latest() {
   if (audited > newest) {
     return fail(Error{Code::chain_broken, fmt::format("checkpoints {} to {} of run '{}' are missing", newest.value + 1, audited.value, run_),
                       layout::differences(run_, all.back()), "run 'pawl fsck'; older checkpoints can be restored by number", 0});
+  }
+  PAWL_TRY_ASSIGN(const Sequence shared, fork_at());
+  if (newest == shared) {
+    return fail(Error{Code::chain_broken, fmt::format("checkpoint {} of run '{}', its first as a fork, is missing", newest.value + 1, run_),
+                      layout::checkpoints(run_), "run 'pawl fsck' to see what is damaged", 0});
   }
   return newest;
 }
@@ -196,28 +203,32 @@ Result<Sequence> RunReader::resolve(const Which& which) {
     if (list->is_dropped(which.sequence)) return fail(not_found(which.sequence));
     return which.sequence;
   }
-  if (which.by == Which::By::latest) return latest();
-  return search(which);
+  PAWL_TRY_ASSIGN(const Sequence last, latest());
+  if (which.by == Which::By::latest) return last;
+  PAWL_TRY_ASSIGN(const Sequence found, search(which, last));
+  if (found) return found;
+  return fail(Error{Code::checkpoint_not_found, fmt::format("run '{}' has no checkpoint {}", run_, describe_which(which)), {},
+                    fmt::format("'pawl show {} --checkpoints' lists those it has", run_), 0});
 }
 
-/// The newest that fits. Reads the run's history backwards: linear in it.
-Result<Sequence> RunReader::search(const Which& which) {
-  PAWL_TRY_ASSIGN(Sequence up_to, latest());
+/// Reads the run's history backwards: linear in it.
+Result<Sequence> RunReader::search(const Which& which, Sequence up_to) {
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
-  while ((up_to = list->last_there(up_to))) {
+  PAWL_TRY_ASSIGN(const Sequence shared, fork_at());
+  while ((up_to = list->last_there(up_to)) > shared) {
     PAWL_TRY_ASSIGN(const Sequence base, base_of(up_to));
     PAWL_TRY_ASSIGN(const Chain links, chain(base, up_to));
     if (links.damage) return std::unexpected(*links.damage);
     PAWL_TRY(link(links, up_to));
     for (auto found = links.links.rbegin(); found != links.links.rend(); ++found) {
-      if (list->is_dropped(found->record.sequence)) continue;
+      if (found->record.sequence <= shared || list->is_dropped(found->record.sequence)) continue;
       PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(found->record));
       if (fits(info, which)) return info.sequence;
     }
     up_to.value = base.value - 1;
   }
-  return fail(Error{Code::checkpoint_not_found, fmt::format("run '{}' has no checkpoint {}", run_, describe_which(which)), {},
-                    fmt::format("'pawl show {} --checkpoints' lists those it has", run_), 0});
+  PAWL_TRY_ASSIGN(RunReader* const parent, origin());
+  return parent == nullptr ? Sequence() : parent->search(which, shared);
 }
 
 Result<CheckpointInfo> RunReader::info_of(const RecordView& record) {
@@ -256,7 +267,14 @@ Result<std::string> RunReader::rebuild(const Chain& links, Sequence sequence) {
   Sequence first = sequence;
   while (!links.find(first)->whole() && first > links.base) first.value -= 1;
   if (!links.find(first)->whole()) return fail(Code::chain_broken, "checkpoint {} has no whole one before it", sequence.value);
-  PAWL_TRY_ASSIGN(std::string state, payload_of(*links.find(first)));
+  std::string state;
+  if (links.borrowed && first == links.base) {
+    PAWL_TRY_ASSIGN(RunReader* const parent, origin());
+    PAWL_TRY_ASSIGN(Restored restored, parent->restore({.by = Which::By::sequence, .sequence = first}));
+    state = std::move(restored.state);
+  } else {
+    PAWL_TRY_ASSIGN(state, payload_of(*links.find(first)));
+  }
   PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(last));
   if (info.state_bytes < (1ULL << 32)) state.reserve(info.state_bytes);
   for (Sequence next = first.next(); next <= sequence; next = next.next()) {
@@ -278,6 +296,8 @@ Result<std::string> RunReader::rebuild(const Chain& links, Sequence sequence) {
 
 Result<Restored> RunReader::restore(const Which& which) {
   PAWL_TRY_ASSIGN(const Sequence sequence, resolve(which));
+  PAWL_TRY_ASSIGN(RunReader* const home, home_of(sequence));
+  if (home != this) return home->restore({.by = Which::By::sequence, .sequence = sequence});
   PAWL_TRY_ASSIGN(const Sequence base, base_of(sequence));
   PAWL_TRY_ASSIGN(const Chain links, chain(base, sequence));
   Restored restored;
@@ -288,6 +308,8 @@ Result<Restored> RunReader::restore(const Which& which) {
 
 Result<CheckpointInfo> RunReader::info(const Which& which) {
   PAWL_TRY_ASSIGN(const Sequence sequence, resolve(which));
+  PAWL_TRY_ASSIGN(RunReader* const home, home_of(sequence));
+  if (home != this) return home->info({.by = Which::By::sequence, .sequence = sequence});
   PAWL_TRY_ASSIGN(const Sequence base, base_of(sequence));
   PAWL_TRY_ASSIGN(const Chain links, chain(base, sequence));
   PAWL_TRY_ASSIGN(const RecordView record, link(links, sequence));
@@ -296,15 +318,29 @@ Result<CheckpointInfo> RunReader::info(const Which& which) {
 
 Result<std::vector<CheckpointInfo>> RunReader::list(Sequence after, std::size_t limit) {
   PAWL_TRY_ASSIGN(const Sequence last, latest());
-  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+  return list_up_to(after, last, limit);
+}
+
+Result<std::vector<CheckpointInfo>> RunReader::list_up_to(Sequence after, Sequence last, std::size_t limit) {
+  PAWL_TRY_ASSIGN(const Sequence shared, fork_at());
   std::vector<CheckpointInfo> found;
+  if (after < shared) {
+    PAWL_TRY_ASSIGN(RunReader* const parent, origin());
+    PAWL_TRY_ASSIGN(found, parent->list_up_to(after, std::min(last, shared), limit));
+  }
+  PAWL_TRY(list_own(std::max(after, shared), last, limit, found));
+  return found;
+}
+
+Result<void> RunReader::list_own(Sequence after, Sequence last, std::size_t limit, std::vector<CheckpointInfo>& found) {
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
   Sequence next = list->next_there(after.next());
   while (next <= last && found.size() < limit) {
     PAWL_TRY_ASSIGN(const Sequence base, base_of(next));
     PAWL_TRY_ASSIGN(const Chain links, chain(base, last));
     PAWL_TRY(link(links, next));
     for (const ChainLink& entry : links.links) {
-      if (entry.record.sequence < next || found.size() >= limit || list->is_dropped(entry.record.sequence)) continue;
+      if (entry.record.sequence < next || entry.record.sequence > last || found.size() >= limit || list->is_dropped(entry.record.sequence)) continue;
       PAWL_TRY_ASSIGN(CheckpointInfo info, info_of(entry.record));
       found.push_back(std::move(info));
       next = entry.record.sequence.next();
@@ -312,10 +348,26 @@ Result<std::vector<CheckpointInfo>> RunReader::list(Sequence after, std::size_t 
     if (links.damage) return std::unexpected(*links.damage);
     next = list->next_there(next);
   }
-  return found;
+  return {};
 }
 
 Result<std::vector<Event>> RunReader::events(std::uint64_t after_number, std::size_t limit) {
+  PAWL_TRY_ASSIGN(const RunRecord record, run_record());
+  if (!record.fork_of_run || after_number >= record.fork_events) return own_events(after_number, limit);
+  PAWL_TRY_ASSIGN(RunReader* const parent, origin());
+  const std::size_t shared = std::min<std::uint64_t>(limit, record.fork_events - after_number);
+  PAWL_TRY_ASSIGN(std::vector<Event> listed, parent->events(after_number, shared));
+  if (listed.size() < shared) {
+    return fail(Error{Code::chain_broken, fmt::format("run '{}' shares {} events with run '{}', which has {}", run_, record.fork_events,
+                      record.fork_of_name, after_number + listed.size()), layout::events_folder(record.fork_of_name), "run 'pawl fsck'", 0});
+  }
+  if (listed.size() == limit) return listed;
+  PAWL_TRY_ASSIGN(std::vector<Event> own, own_events(record.fork_events, limit - listed.size()));
+  std::ranges::move(own, std::back_inserter(listed));
+  return listed;
+}
+
+Result<std::vector<Event>> RunReader::own_events(std::uint64_t after_number, std::size_t limit) {
   if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
   PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
@@ -327,7 +379,8 @@ Result<std::vector<Event>> RunReader::events(std::uint64_t after_number, std::si
   PAWL_TRY_ASSIGN(RunCodec* const coder, codec());
   std::map<std::uint64_t, StoredEvent> found;
   std::optional<Error> damage;
-  std::uint64_t skipped = 0;
+  PAWL_TRY_ASSIGN(const RunRecord run, run_record());
+  std::uint64_t skipped = run.fork_events;
   for (const std::string& name : names) {
     const std::string path = join_path(layout::events_folder(run_), name);
     PAWL_TRY_ASSIGN(const std::string text, files_.read_file(path));
@@ -414,6 +467,9 @@ Result<std::optional<RunHead>> RunReader::head() {
   PAWL_TRY_ASSIGN(head.latest, coder->info(links.links.back().record));
   for (std::size_t i = 1; i < links.links.size(); ++i) head.differences_bytes += links.links[i].record.text.size() + 1;
   head.differences = links.links.size() - 1;
+  if (links.borrowed) {
+    PAWL_TRY_ASSIGN(head.differences_bytes, lent_bytes(last));
+  }
   PAWL_TRY(audit_head(head));
   PAWL_TRY(event_head(head));
   return std::optional(std::move(head));
@@ -485,6 +541,7 @@ Result<void> RunReader::audit_head(RunHead& head) {
 }
 
 Result<void> RunReader::event_head(RunHead& head) {
+  head.event_number = head.run.fork_events;
   if (records_ != nullptr && !records_->events.empty()) head.event_number = records_->events.rbegin()->first;
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
   std::string newest;

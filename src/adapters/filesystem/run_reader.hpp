@@ -49,7 +49,20 @@ class RunReader {
   /// Nothing where the run has no checkpoint yet.
   Result<std::optional<RunHead>> head();
 
-  // For pruning.
+  // Forks.
+  /// The last sequence that a fork shares; 0: the run is none.
+  Result<Sequence> fork_at();
+  /// The run that this is a fork of, lives as long as this; null: it is none. chain_broken where it is not there.
+  Result<RunReader*> origin();
+  /// Who of this run and those that it goes on from has the checkpoint itself.
+  Result<RunReader*> home_of(Sequence sequence);
+  /// The run and those that it goes on from, nearest first.
+  Result<std::vector<std::string>> lineage();
+  /// What a fork of this run at `sequence`, which is its own, begins with. `run` is this run's, with where it was forked.
+  Result<RunHead> fork_head(Sequence sequence);
+  [[nodiscard]] const std::string& name() const { return run_; }
+
+  // For pruning; of the run's own checkpoints.
   Result<const PrunedList*> pruned();
   Result<RunCodec*> codec();
   Result<std::vector<Sequence>> bases();
@@ -65,7 +78,15 @@ class RunReader {
   Result<Sequence> last_difference(Sequence base);
   Result<Sequence> last_audited();
   Result<Sequence> resolve(const Which& which);
-  Result<Sequence> search(const Which& which);
+  /// The newest up to `up_to` that fits; 0: none.
+  Result<Sequence> search(const Which& which, Sequence up_to);
+  Result<void> list_own(Sequence after, Sequence last, std::size_t limit, std::vector<CheckpointInfo>& found);
+  Result<std::vector<CheckpointInfo>> list_up_to(Sequence after, Sequence last, std::size_t limit);
+  Result<std::vector<Event>> own_events(std::uint64_t after_number, std::size_t limit);
+  /// The number of the last event that was saved with `sequence` or before.
+  Result<std::uint64_t> events_up_to(Sequence sequence);
+  /// Of differences that forks put on a borrowed base, one on the other, on the way to this checkpoint.
+  Result<std::uint64_t> lent_bytes(Sequence sequence);
   Result<RecordView> link(const Chain& links, Sequence sequence);
   /// With the sum that it was saved with.
   Result<CheckpointInfo> info_of(const RecordView& record);
@@ -83,6 +104,8 @@ class RunReader {
   std::optional<RunCodec> codec_;
   std::optional<PrunedList> pruned_;
   std::optional<std::vector<Sequence>> bases_;
+  std::unique_ptr<RunReader> origin_;
+  int depth_ = 0;  // how many forks lie between this run and the one that is being read
 };
 
 }  // namespace pawl

@@ -37,7 +37,8 @@ FilesystemRunWriter::FilesystemRunWriter(FilesystemStore& store, RunId run, std:
       run_(std::move(run)),
       epoch_(store.committer_->epoch()),
       lock_(std::move(lock)),
-      exists_(known == Known::yes),
+      exists_(known != Known::no),
+      recorded_(known == Known::yes),
       key_made_(known == Known::yes || !head.run.encrypted),
       head_(std::move(head)),
       codec_(std::move(codec)) {}
@@ -93,6 +94,25 @@ Result<std::unique_ptr<RunWriter>> FilesystemRunWriter::make(FilesystemStore& st
       new FilesystemRunWriter(store, run, std::move(lock), std::move(*head), std::move(codec), known));
 }
 
+Result<std::unique_ptr<RunWriter>> FilesystemRunWriter::make_fork(FilesystemStore& store, const RunId& run, const RunOptions& options,
+                                                                  std::unique_ptr<File> lock, RunHead head) {
+  const RunRecord parent = std::move(head.run);
+  head.run = first_head(run, options, parent.durability, store.environment_).run;
+  RunRecord& record = head.run;
+  if (record.workflow.empty()) record.workflow = parent.workflow;
+  if (record.workflow_hash.empty()) record.workflow_hash = parent.workflow_hash;
+  if (record.session.empty()) record.session = parent.session;
+  record.fork_of_run = parent.fork_of_run;
+  record.fork_of_name = parent.fork_of_name;
+  record.fork_of_sequence = parent.fork_of_sequence;
+  record.fork_of_sum = parent.fork_of_sum;
+  record.fork_events = parent.fork_events;
+  record.encrypted = store.keys_.encrypted();
+  PAWL_TRY_ASSIGN(RunCodec codec, store.keys_.codec(run.text(), record));
+  return std::unique_ptr<RunWriter>(
+      new FilesystemRunWriter(store, run, std::move(lock), std::move(head), std::move(codec), Known::forked));
+}
+
 FilesystemRunWriter::~FilesystemRunWriter() {
   bool lazy = false;
   {
@@ -126,7 +146,7 @@ std::optional<Appended> FilesystemRunWriter::appended(std::string_view body) con
 Result<void> FilesystemRunWriter::flush() { return store_.committer_->flush(); }
 
 Result<std::optional<FilesystemRunWriter::Earlier>> FilesystemRunWriter::find_earlier(const std::string& caller_id) {
-  if (caller_id.empty() || !exists_) return std::optional<Earlier>();
+  if (caller_id.empty() || !recorded_) return std::optional<Earlier>();
   if (const auto found = earlier_.find(caller_id); found != earlier_.end()) return std::optional(found->second);
   PAWL_TRY_ASSIGN(const auto found, store_.find_save(run_.text(), caller_id));
   if (!found) return std::optional<Earlier>();
@@ -148,7 +168,8 @@ Result<Saved> FilesystemRunWriter::save(const SaveRequest& request) {
   const SaveFacts facts{.run = run_, .head = exists_ ? &head_.latest : nullptr, .head_state = head_.state,
                         .earlier = earlier ? &earlier->info : nullptr,
                         .earlier_has_same_body = earlier && earlier->fingerprint == fingerprint,
-                        .state_bytes_max = store_.options_.state_bytes_max};
+                        .state_bytes_max = store_.options_.state_bytes_max,
+                        .head_is_shared = !recorded_};
   PAWL_TRY_ASSIGN(const SaveDecision decision, decide_save(request, facts));
   if (const auto* saved = std::get_if<Saved>(&decision)) {
     lock.unlock();
@@ -332,7 +353,7 @@ Result<std::string> FilesystemRunWriter::encode_records(const SaveRequest& reque
   record.run_uuid = head_.run.uuid;
   record.sequence = draft.info.sequence;
   record.parent = draft.info.parent;
-  if (!exists_) {
+  if (!recorded_) {
     const std::string run_text = encode_run(head_.run);
     record.type = RecordType::run;
     record.text = run_text;
@@ -347,7 +368,8 @@ Result<std::string> FilesystemRunWriter::encode_records(const SaveRequest& reque
   ++count;
   record.flags = RecordFlags::none;
   std::vector<AuditEntry> entries;
-  if (!exists_) entries.push_back(created_entry(encode_run(head_.run)));
+  if (!recorded_) entries.push_back(created_entry(encode_run(head_.run)));
+  if (!recorded_ && head_.run.fork_of_run) entries.push_back(AuditEntry{.type = "forked", .payload = fork_seal(head_.run)});
   PAWL_TRY_ASSIGN(const std::string events_sum, encode_events(request, draft, record, body, entries));
   count += static_cast<std::uint32_t>(request.events.size());
   entries.push_back(AuditEntry{.type = std::string(kCheckpointSaved), .payload = draft.info.checksum, .events = events_sum});
@@ -415,6 +437,7 @@ void FilesystemRunWriter::advance(const SaveRequest& request, std::string_view s
   head_.latest = draft.info;
   head_.state.assign(state);
   exists_ = true;
+  recorded_ = true;
   if (!request.caller_id.empty()) earlier_[request.caller_id] = {draft.info, std::move(fingerprint)};
   store_.mark_dirty(run_.text());
 }

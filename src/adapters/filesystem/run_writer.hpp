@@ -13,6 +13,9 @@ class FilesystemRunWriter final : public RunWriter {
   /// `lock` holds the run's kernel lock and goes with the writer.
   [[nodiscard]] static Result<std::unique_ptr<RunWriter>> make(FilesystemStore& store, const RunId& run, const RunOptions& options,
                                                                std::unique_ptr<File> lock, std::optional<RunHead> head);
+  /// `head` is RunReader::fork_head's: of it the fork takes all but what makes it a run of its own.
+  [[nodiscard]] static Result<std::unique_ptr<RunWriter>> make_fork(FilesystemStore& store, const RunId& run, const RunOptions& options,
+                                                                    std::unique_ptr<File> lock, RunHead head);
   ~FilesystemRunWriter() override;
 
   Result<Saved> save(const SaveRequest& request) override;
@@ -38,7 +41,7 @@ class FilesystemRunWriter final : public RunWriter {
     std::string payload = {};
     std::string how = {};
   };
-  enum class Known : std::uint8_t { no, yes };  // whether the run has a checkpoint already
+  enum class Known : std::uint8_t { no, yes, forked };  // whether the run has a checkpoint already, or is to share some
   FilesystemRunWriter(FilesystemStore& store, RunId run, std::unique_ptr<File> lock, RunHead head, RunCodec codec, Known known);
   Result<void> ensure_key() PAWL_REQUIRES(mutex_);
   Result<std::string> fingerprint_of(const SaveRequest& request) PAWL_REQUIRES(mutex_);
@@ -65,7 +68,8 @@ class FilesystemRunWriter final : public RunWriter {
 
   mutable Mutex mutex_;
   std::unique_ptr<File> lock_ PAWL_GUARDED_BY(mutex_);
-  bool exists_ PAWL_GUARDED_BY(mutex_) = false;  // has a checkpoint, on its way at least
+  bool exists_ PAWL_GUARDED_BY(mutex_) = false;  // has a checkpoint, on its way at least, or one that it shares
+  bool recorded_ PAWL_GUARDED_BY(mutex_) = false;  // has one of its own, and with it its run record
   bool blob_folder_synced_ PAWL_GUARDED_BY(mutex_) = false;
   bool key_made_ PAWL_GUARDED_BY(mutex_) = false;
   std::uint64_t blobs_on_their_way_ PAWL_GUARDED_BY(mutex_) = 0;  // saves whose blob no durable record refers to yet

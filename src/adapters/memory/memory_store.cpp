@@ -22,10 +22,12 @@ struct MemoryCheckpoint {
 
 struct MemoryRun {
   RunInfo info;
-  std::vector<MemoryCheckpoint> checkpoints;  // sequence n at n - 1
-  std::vector<Event> events;                  // number n at n - 1
+  std::vector<MemoryCheckpoint> checkpoints;  // sequence n at n - 1; a fork has copies of what it shares
+  std::vector<Event> events;                  // number n at n - 1; the same
   std::vector<Message> messages;              // oldest first
   std::vector<AuditEntry> audit;              // index n at n - 1
+  std::optional<RunId> parent;                // of a fork
+  [[nodiscard]] Sequence shared() const { return info.fork_of_sequence; }
 };
 
 }  // namespace
@@ -84,8 +86,8 @@ Result<const MemoryCheckpoint*> find_checkpoint(const MemoryRun& run, const Whic
 
 class MemoryWriter final : public RunWriter {
  public:
-  MemoryWriter(Environment environment, std::shared_ptr<MemoryDisk> disk, RunInfo info)
-      : environment_(std::move(environment)), disk_(std::move(disk)), new_run_{std::move(info), {}, {}, {}, {}} {}
+  MemoryWriter(Environment environment, std::shared_ptr<MemoryDisk> disk, MemoryRun new_run)
+      : environment_(std::move(environment)), disk_(std::move(disk)), new_run_(std::move(new_run)) {}
   ~MemoryWriter() override {
     const std::scoped_lock lock(disk_->mutex);
     disk_->writers.erase(new_run_.info.id);
@@ -164,8 +166,10 @@ Result<Saved> MemoryWriter::save(const SaveRequest& request) {
   if (!run.checkpoints.empty()) {
     facts.head = &run.checkpoints.back().info;
     facts.head_state = run.checkpoints.back().state;
+    facts.head_is_shared = run.shared() == run.info.latest;
   }
   for (const MemoryCheckpoint& checkpoint : run.checkpoints) {
+    if (checkpoint.info.sequence <= run.shared()) continue;
     if (request.caller_id.empty() || checkpoint.info.caller_id != request.caller_id) continue;
     facts.earlier = &checkpoint.info;
     facts.earlier_has_same_body = checkpoint.body_fingerprint == body_fingerprint(request);
@@ -203,8 +207,20 @@ RunInfo new_info(const RunId& run, const RunOptions& options, const Environment&
   };
 }
 
+/// Of its own.
 std::uint64_t count_there(const MemoryRun& run) {
-  return static_cast<std::uint64_t>(std::ranges::count(run.checkpoints, false, &MemoryCheckpoint::pruned));
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(run.checkpoints, [&](const auto& one) { return !one.pruned && one.info.sequence > run.shared(); }));
+}
+
+/// A run and its forks, and theirs, lose it.
+void prune_shared(MemoryDisk& disk, MemoryRun& run, Sequence sequence) {
+  MemoryCheckpoint& checkpoint = run.checkpoints[sequence.value - 1];
+  checkpoint.pruned = true;
+  checkpoint.state = std::string();
+  for (auto& [id, other] : disk.runs) {
+    if (other.info.fork_of_run == run.info.uuid && sequence <= other.shared()) prune_shared(disk, other, sequence);
+  }
 }
 
 /// Those of `all` from `begin` on, at most `limit`.
@@ -230,9 +246,55 @@ Result<std::unique_ptr<RunWriter>> MemoryStore::open_run(const RunId& run, const
                                   to_text(found->second.info.durability), to_text(*options.durability)),
                       run.text(), "leave the durability out, or save to a new run", 0});
   }
-  auto writer = std::make_unique<MemoryWriter>(environment_, disk_, new_info(run, options, environment_));
+  auto writer = std::make_unique<MemoryWriter>(environment_, disk_, MemoryRun{new_info(run, options, environment_), {}, {}, {}, {}});
   disk_->writers.emplace(run, environment_.owner);
   return writer;
+}
+
+Result<std::unique_ptr<RunWriter>> MemoryStore::fork(const RunId& parent, Sequence at, const RunId& run, const RunOptions& options) {
+  const std::scoped_lock lock(disk_->mutex);
+  PAWL_TRY_ASSIGN(MemoryRun* from, find_run(*disk_, parent));
+  PAWL_TRY(find_checkpoint(*from, Which{.by = Which::By::sequence, .sequence = at, .label = {}, .uuid = {}}));
+  if (disk_->runs.contains(run)) return fail(Code::run_exists, "run '{}' exists already", run.text());
+  if (const auto writer = disk_->writers.find(run); writer != disk_->writers.end()) return busy(run, writer->second);
+  // A fork of what a fork shares with its parent is a fork of the parent.
+  while (at <= from->shared()) {
+    PAWL_TRY_ASSIGN(from, find_run(*disk_, *from->parent));
+  }
+  MemoryRun forked{new_info(run, options, environment_), {}, {}, {}, from->info.id};
+  if (!options.durability) forked.info.durability = from->info.durability;
+  if (forked.info.workflow.empty()) forked.info.workflow = from->info.workflow;
+  if (forked.info.workflow_hash.empty()) forked.info.workflow_hash = from->info.workflow_hash;
+  if (forked.info.session.empty()) forked.info.session = from->info.session;
+  forked.info.fork_of_run = from->info.uuid;
+  forked.info.fork_of_sequence = at;
+  forked.info.latest = at;
+  forked.checkpoints.assign(from->checkpoints.begin(), from->checkpoints.begin() + static_cast<std::ptrdiff_t>(at.value));
+  forked.info.updated = forked.checkpoints.back().info.created;
+  for (const Event& event : from->events) {
+    if (event.sequence <= at) forked.events.push_back(event);
+  }
+  auto writer = std::make_unique<MemoryWriter>(environment_, disk_, std::move(forked));
+  disk_->writers.emplace(run, environment_.owner);
+  return writer;
+}
+
+Result<std::vector<ForkInfo>> MemoryStore::forks_of(const RunId& run) {
+  const std::scoped_lock lock(disk_->mutex);
+  PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
+  std::vector<ForkInfo> forks;
+  for (const auto& [id, other] : disk_->runs) {
+    if (other.info.fork_of_run == found->info.uuid) forks.push_back({id, other.info.uuid, other.shared()});
+  }
+  std::ranges::sort(forks, [](const ForkInfo& a, const ForkInfo& b) { return std::tie(a.at, a.run) < std::tie(b.at, b.run); });
+  return forks;
+}
+
+Result<std::optional<ForkInfo>> MemoryStore::origin_of(const RunId& run) {
+  const std::scoped_lock lock(disk_->mutex);
+  PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
+  if (!found->parent) return std::optional<ForkInfo>();
+  return std::optional(ForkInfo{*found->parent, *found->info.fork_of_run, found->shared()});
 }
 
 Result<Restored> MemoryStore::restore(const RunId& run, const Which& which) {
@@ -279,18 +341,18 @@ Result<PruneReport> MemoryStore::prune(const RunId& run, const RetentionSettings
   PAWL_TRY_ASSIGN(MemoryRun* const found, find_run(*disk_, run));
   std::vector<CheckpointInfo> there;
   for (const MemoryCheckpoint& checkpoint : found->checkpoints) {
-    if (!checkpoint.pruned) there.push_back(checkpoint.info);
+    if (!checkpoint.pruned && checkpoint.info.sequence > found->shared()) there.push_back(checkpoint.info);
   }
   PruneReport report;
-  const std::set<Sequence> dropped = checkpoints_to_drop(there, settings, environment_.clock->now());
+  std::set<Sequence> dropped = checkpoints_to_drop(there, settings, environment_.clock->now());
+  for (const auto& [id, other] : disk_->runs) {
+    if (other.info.fork_of_run == found->info.uuid) dropped.erase(other.shared());
+  }
   report.kept = there.size() - dropped.size();
   for (const Sequence sequence : dropped) {
-    MemoryCheckpoint& checkpoint = found->checkpoints[sequence.value - 1];
     report.dropped.push_back(sequence);
-    report.freed_bytes += static_cast<std::int64_t>(checkpoint.state.size());
-    if (mode == PruneMode::dry_run) continue;
-    checkpoint.pruned = true;
-    checkpoint.state = std::string();
+    report.freed_bytes += static_cast<std::int64_t>(found->checkpoints[sequence.value - 1].state.size());
+    if (mode == PruneMode::remove) prune_shared(*disk_, *found, sequence);
   }
   return report;
 }
@@ -366,7 +428,9 @@ Result<RunFootprint> MemoryStore::footprint(const RunId& run) {
   const std::scoped_lock lock(disk_->mutex);
   PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
   RunFootprint bytes;
-  for (const MemoryCheckpoint& checkpoint : found->checkpoints) bytes.checkpoints += checkpoint.state.size();
+  for (const MemoryCheckpoint& checkpoint : found->checkpoints) {
+    if (checkpoint.info.sequence > found->shared()) bytes.checkpoints += checkpoint.state.size();
+  }
   for (const Event& event : found->events) bytes.events += event.type.size() + event.data.size();
   for (const Message& message : found->messages) bytes.inbox += message.body.size();
   for (const AuditEntry& entry : found->audit) bytes.audit += entry.type.size() + entry.payload.size() + entry.hash.size();

@@ -1,0 +1,124 @@
+// FilesystemStore: forks.
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/filesystem/fork_notes.hpp"
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/run_writer.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::int64_t kPrunerWaitUs = 5'000'000;
+constexpr std::int64_t kPrunerStepUs = 1'000;
+
+Error exists_already(const RunId& run) {
+  return Error{Code::run_exists, fmt::format("run '{}' exists already", run.text()), {}, "give the fork another id", 0};
+}
+
+}  // namespace
+
+/// Nothing that the fork needs may be pruned before the run knows of the fork.
+Result<std::unique_ptr<File>> FilesystemStore::hold_pruning(const std::string& run) {
+  for (const std::string& folder : {std::string(layout::kRuns), layout::run(run)}) PAWL_TRY(files_.make_folder(folder));
+  PAWL_TRY_ASSIGN(auto lock, files_.open(layout::run_lock(run), OpenMode::create));
+  for (std::int64_t waited_us = 0;; waited_us += kPrunerStepUs) {
+    PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kPrunerByte));
+    if (locked) return lock;
+    if (waited_us >= kPrunerWaitUs) {
+      return fail(Error{Code::store_busy, fmt::format("another process is pruning run '{}' and does not finish", run), {}, "try again", 0});
+    }
+    environment_.clock->sleep_us(kPrunerStepUs);
+  }
+}
+
+Result<std::unique_ptr<File>> FilesystemStore::hold_new_run(const RunId& run) {
+  const Lock lock(open_mutex_);
+  PAWL_TRY(make_store());
+  PAWL_TRY_ASSIGN(auto run_lock, lock_run(run));
+  PAWL_TRY(ensure_journal(run));
+  PAWL_TRY_ASSIGN(const auto head, load_head(run));
+  if (head) return fail(exists_already(run));
+  return run_lock;
+}
+
+/// In this order: the fork's lock, the parent's pruner lock, what stands there, the note. Killed anywhere, there is at
+/// most a note of a fork that does not exist.
+Result<std::unique_ptr<RunWriter>> FilesystemStore::fork(const RunId& parent, Sequence at, const RunId& run, const RunOptions& options) {
+  // A fork of what a fork shares with its parent is a fork of the parent.
+  PAWL_TRY_ASSIGN(const std::string home, read_consistently(parent.text(), [&](auto snapshot) -> Result<std::string> {
+    RunReader reader(files_, keys_, parent.text(), std::move(snapshot));
+    PAWL_TRY(reader.info({.by = Which::By::sequence, .sequence = at}));
+    PAWL_TRY_ASSIGN(const RunReader* const found, reader.home_of(at));
+    return found->name();
+  }));
+  const auto known = record_of(run);
+  if (known) return fail(exists_already(run));
+  if (known.error().code != Code::run_not_found) return std::unexpected(known.error());
+  PAWL_TRY_ASSIGN(auto run_lock, hold_new_run(run));
+  PAWL_TRY_ASSIGN(const auto pruning, hold_pruning(home));
+  PAWL_TRY_ASSIGN(RunHead head, read_consistently(home, [&](auto snapshot) {
+    return RunReader(files_, keys_, home, std::move(snapshot)).fork_head(at);
+  }));
+  const std::uint32_t seed = seal_seed(*head.run.fork_of_run);
+  PAWL_TRY_ASSIGN(auto writer, FilesystemRunWriter::make_fork(*this, run, options, std::move(run_lock), std::move(head)));
+  PAWL_TRY(write_fork_note(files_, home, {run.text(), writer->info().uuid, at}, seed));
+  return writer;
+}
+
+/// A note counts where its fork is there, or is held by whoever makes it.
+Result<std::vector<ForkInfo>> FilesystemStore::forks_of(const RunId& run) {
+  PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
+  PAWL_TRY_ASSIGN(const auto notes, load_fork_notes(files_, run.text(), seal_seed(record.uuid)));
+  std::vector<ForkInfo> forks;
+  for (const ForkNote& note : notes) {
+    PAWL_TRY_ASSIGN(const RunId id, RunId::parse(note.fork));
+    const auto fork = record_of(id);
+    if (!fork && fork.error().code != Code::run_not_found) return std::unexpected(fork.error());
+    if (fork && fork->uuid != note.uuid) continue;
+    if (!fork) {
+      PAWL_TRY_ASSIGN(const auto holder, owner(id));
+      if (!holder) continue;
+    }
+    forks.push_back({id, note.uuid, note.at});
+  }
+  return forks;
+}
+
+Result<std::optional<ForkInfo>> FilesystemStore::origin_of(const RunId& run) {
+  PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
+  if (!record.fork_of_run) return std::optional<ForkInfo>();
+  PAWL_TRY_ASSIGN(RunId id, RunId::parse(record.fork_of_name));
+  return std::optional(ForkInfo{std::move(id), *record.fork_of_run, record.fork_of_sequence});
+}
+
+/// Notes of forks that were never made go; those that forks lack are written again.
+Result<void> FilesystemStore::mend_forks() {
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
+  for (const FolderEntry& entry : entries) {
+    const auto id = RunId::parse(entry.name);
+    const auto record = id ? record_of(*id) : std::unexpected(id.error());
+    if (!record) continue;  // not a run, or damaged: that has been said
+    if (record->fork_of_run) {
+      const ForkNote note{record->run, record->uuid, record->fork_of_sequence};
+      const std::uint32_t seed = seal_seed(*record->fork_of_run);
+      const auto text = files_.read_file(layout::fork(record->fork_of_name, note.uuid.text()));
+      PAWL_TRY_ASSIGN(const bool parent_is_there, files_.exists(layout::run_file(record->fork_of_name)));
+      if (parent_is_there && (!text || *text != encode_fork_note(note, seed))) PAWL_TRY(write_fork_note(files_, record->fork_of_name, note, seed));
+    }
+    const auto notes = load_fork_notes(files_, entry.name, seal_seed(record->uuid));
+    if (!notes) continue;
+    for (const ForkNote& note : *notes) {
+      const auto fork_id = RunId::parse(note.fork);
+      const auto fork = record_of(*fork_id);
+      if (fork ? fork->uuid == note.uuid : fork.error().code != Code::run_not_found) continue;
+      const auto lock = files_.open(layout::run_lock(note.fork), OpenMode::write);
+      if (lock) {
+        PAWL_TRY_ASSIGN(const bool locked, (*lock)->try_lock(layout::kWriterByte));
+        if (!locked) continue;  // it is being made
+      }
+      PAWL_TRY(files_.remove(layout::fork(entry.name, note.uuid.text())));
+    }
+  }
+  return {};
+}
+
+}  // namespace pawl

@@ -1,0 +1,76 @@
+#include "adapters/filesystem/fork_notes.hpp"
+
+#include <algorithm>
+
+#include "adapters/filesystem/layout.hpp"
+#include "codec/object_members.hpp"
+#include "codec/sealed_text.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t kNoteFormat = 1;
+constexpr std::uint64_t kNoteBytesMax = 4096;
+
+Error damaged() {
+  return Error{Code::store_damaged, "the note of a fork is damaged", {}, "'pawl fsck --repair' writes it again from the fork", 0};
+}
+
+}  // namespace
+
+std::string encode_fork_note(const ForkNote& note, std::uint32_t seed) {
+  std::string out = fmt::format("{{\"pawl\":{},\"fork\":\"{}\",\"uuid\":\"{}\",\"at\":{}", kNoteFormat, note.fork, note.uuid.text(), note.at.value);
+  seal(out, seed);
+  out += '\n';
+  return out;
+}
+
+Result<ForkNote> decode_fork_note(std::string_view text, std::uint32_t seed) {
+  if (!text.ends_with('\n')) return fail(damaged());
+  const auto body = unseal(text.substr(0, text.size() - 1), seed);
+  if (!body || !body->starts_with('{')) return fail(damaged());
+  const auto members = ObjectMembers::parse(body->substr(1));
+  if (!members) return fail(damaged());
+  if (members->number("pawl") > kNoteFormat) {
+    return fail(Code::unsupported_version, "the note of a fork has format {}, and this program reads up to {}", members->number("pawl"), kNoteFormat);
+  }
+  const auto uuid = Uuid::parse(members->text("uuid"));
+  ForkNote note{members->text("fork"), uuid.value_or(Uuid()), {members->number("at")}};
+  if (!uuid || !note.at || !RunId::parse(note.fork)) return fail(damaged());
+  return note;
+}
+
+Result<std::vector<ForkNote>> load_fork_notes(FileSystem& files, std::string_view run, std::uint32_t seed) {
+  PAWL_TRY_ASSIGN(const auto entries, files.list(layout::forks(run)));
+  std::vector<ForkNote> notes;
+  for (const FolderEntry& entry : entries) {
+    if (!entry.name.ends_with(".json")) continue;
+    const std::string path = join_path(layout::forks(run), entry.name);
+    auto text = files.read_file(path, kNoteBytesMax);
+    if (!text && text.error().code == Code::input_unreadable) continue;  // taken away meanwhile
+    if (!text) return std::unexpected(text.error());
+    auto note = decode_fork_note(*text, seed);
+    if (note && note->uuid.text() + ".json" != entry.name) note = fail(damaged());
+    if (!note) return fail(at(note.error(), path));
+    notes.push_back(std::move(*note));
+  }
+  std::ranges::sort(notes, [](const ForkNote& a, const ForkNote& b) { return std::tie(a.at, a.fork) < std::tie(b.at, b.fork); });
+  return notes;
+}
+
+Result<void> write_fork_note(FileSystem& files, std::string_view run, const ForkNote& note, std::uint32_t seed) {
+  for (const std::string& folder : {std::string(layout::kRuns), layout::run(run), layout::forks(run)}) PAWL_TRY(files.make_folder(folder));
+  const std::string path = layout::fork(run, note.uuid.text());
+  const std::string temporary = path + ".tmp";
+  PAWL_TRY(files.remove(temporary));  // it may be another name of a file that was renamed before power loss
+  PAWL_TRY_ASSIGN(const auto file, files.open(temporary, OpenMode::create_empty));
+  PAWL_TRY(file->write_at(0, encode_fork_note(note, seed)));
+  PAWL_TRY(file->sync(SyncPoint::fork_note));
+  PAWL_TRY(files.rename(temporary, path));
+  for (const std::string& folder : {layout::forks(run), layout::run(run), std::string(layout::kRuns), std::string()}) {
+    PAWL_TRY(files.sync_folder(folder, SyncPoint::fork_note_name));
+  }
+  return {};
+}
+
+}  // namespace pawl

@@ -1,0 +1,75 @@
+// RunChecker: forks. A fork is checked with what it goes on from; a run with what it knows of its forks.
+#include "adapters/filesystem/fork_notes.hpp"
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/run_checker.hpp"
+#include "adapters/filesystem/run_reader.hpp"
+
+namespace pawl {
+
+/// What a fork's first checkpoints are differences to must be there, and be what it was.
+Result<void> RunChecker::check_origin() {
+  if (!run_record_.fork_of_run) return {};
+  const std::string& parent = run_record_.fork_of_name;
+  const Sequence at = run_record_.fork_of_sequence;
+  RunReader reader(files_, keys_, run_, snapshot_);
+  const auto info = reader.info({.by = Which::By::sequence, .sequence = at});
+  if (!info && exit_status(info.error().code) == 5) return std::unexpected(info.error());
+  if (!info || info->checksum != run_record_.fork_of_sum) {
+    const bool without_key = !info && (info.error().code == Code::key_missing || info.error().code == Code::key_wrong);
+    if (!without_key) {
+      add(Finding::Severity::damage, info ? Code::checksum_mismatch : info.error().code, layout::run(parent), at,
+          info ? fmt::format("checkpoint {} of run '{}' is not the one that this run is a fork of", at.value, parent)
+               : fmt::format("what this run is a fork of can't be read: {}", info.error().message));
+    }
+    return {};
+  }
+  if (has_key_) {
+    auto restored = reader.restore({.by = Which::By::sequence, .sequence = at});
+    if (!restored && exit_status(restored.error().code) == 5) return std::unexpected(restored.error());
+    if (restored) {
+      shared_state_ = std::move(restored->state);
+    } else {
+      add(Finding::Severity::damage, restored.error().code, layout::run(parent), at,
+          fmt::format("what this run is a fork of can't be restored: {}", restored.error().message));
+    }
+  }
+  const std::string path = layout::fork(parent, run_record_.uuid.text());
+  PAWL_TRY_ASSIGN(const bool known, files_.exists(path));
+  if (!known) {
+    report_.findings.push_back({Finding::Severity::mendable, Code::store_damaged, path, run_, at,
+                                fmt::format("run '{}' does not know of this fork: pruning it could take away what the fork needs", parent),
+                                "'pawl fsck --repair' writes the note again"});
+  }
+  return {};
+}
+
+Result<void> RunChecker::check_fork_notes() {
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::forks(run_)));
+  for (const FolderEntry& entry : entries) {
+    const std::string path = join_path(layout::forks(run_), entry.name);
+    if (entry.name.ends_with(".tmp")) {
+      add(Finding::Severity::note, Code::store_damaged, path, {}, "left over from an interrupted write");
+      continue;
+    }
+    ++report_.files;
+    const auto text = files_.read_file(path);
+    if (!text && exit_status(text.error().code) == 5) return std::unexpected(text.error());
+    auto note = text ? decode_fork_note(*text, seed_) : std::unexpected(text.error());
+    if (note && note->uuid.text() + ".json" != entry.name) note = fail(Code::store_damaged, "it is the note of another fork");
+    if (!note) {
+      // The fork has what it says, and writes it again.
+      report_.findings.push_back({Finding::Severity::mendable, note.error().code, path, run_, {}, note.error().message,
+                                  "'pawl fsck --repair' writes it again from the fork"});
+      continue;
+    }
+    const auto fork = RunReader(files_, keys_, note->fork, snapshot_).run_record();
+    const bool there = fork && fork->uuid == note->uuid;
+    if (there || (!fork && fork.error().code != Code::run_not_found)) continue;
+    report_.findings.push_back({Finding::Severity::note, Code::run_not_found, path, run_, note->at,
+                                fmt::format("the fork '{}' that this announces was never made, or is being made", note->fork),
+                                "'pawl fsck --repair' takes it away; until then checkpoint " + std::to_string(note->at.value) + " is not pruned"});
+  }
+  return {};
+}
+
+}  // namespace pawl

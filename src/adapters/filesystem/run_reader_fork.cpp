@@ -1,0 +1,153 @@
+// RunReader: forks. What a fork shares with the run that it goes on from is read there, with that run's key.
+#include <algorithm>
+#include <charconv>
+
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/line_file.hpp"
+#include "adapters/filesystem/run_reader.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr int kForkDepthMax = 1000;
+
+/// `{"n":7,"seq":3,...`: the 3.
+std::optional<Sequence> sequence_in(std::string_view line) {
+  constexpr std::string_view kKey = ",\"seq\":";
+  const auto found = line.find(kKey);
+  if (found == std::string_view::npos || found > 32) return std::nullopt;
+  Sequence sequence;
+  const char* const begin = line.data() + found + kKey.size();
+  const auto [end, problem] = std::from_chars(begin, line.data() + line.size(), sequence.value);
+  if (problem != std::errc{} || end == begin) return std::nullopt;
+  return sequence;
+}
+
+}  // namespace
+
+Result<Sequence> RunReader::fork_at() {
+  PAWL_TRY_ASSIGN(const RunRecord record, run_record());
+  return record.fork_of_run ? record.fork_of_sequence : Sequence();
+}
+
+Result<RunReader*> RunReader::origin() {
+  if (origin_) return origin_.get();
+  PAWL_TRY_ASSIGN(const RunRecord record, run_record());
+  if (!record.fork_of_run) return nullptr;
+  if (depth_ >= kForkDepthMax) return fail(Code::store_damaged, "run '{}' is a fork of a fork, {} times over", run_, kForkDepthMax);
+  auto found = std::make_unique<RunReader>(files_, keys_, record.fork_of_name, snapshot_);
+  found->depth_ = depth_ + 1;
+  auto parent = found->run_record();
+  const std::string hint = "restore its folder from a backup; 'pawl fsck' shows what else is damaged";
+  if (!parent && parent.error().code == Code::run_not_found) {
+    return fail(Error{Code::chain_broken, fmt::format("run '{}' is a fork of run '{}', which is missing", run_, record.fork_of_name),
+                      layout::run(record.fork_of_name), hint, 0});
+  }
+  if (!parent) return std::unexpected(parent.error());
+  if (parent->uuid != *record.fork_of_run) {
+    return fail(Error{Code::chain_broken, fmt::format("run '{}' is a fork of another run '{}' than the one that is there", run_, record.fork_of_name),
+                      layout::run_file(record.fork_of_name), hint, 0});
+  }
+  origin_ = std::move(found);
+  return origin_.get();
+}
+
+Result<RunReader*> RunReader::home_of(Sequence sequence) {
+  PAWL_TRY_ASSIGN(const Sequence shared, fork_at());
+  if (!shared || sequence > shared) return this;
+  PAWL_TRY_ASSIGN(RunReader* const parent, origin());
+  return parent->home_of(sequence);
+}
+
+Result<std::vector<std::string>> RunReader::lineage() {
+  std::vector<std::string> runs = {run_};
+  RunReader* reader = this;
+  while (true) {
+    PAWL_TRY_ASSIGN(reader, reader->origin());
+    if (reader == nullptr) return runs;
+    runs.push_back(reader->run_);
+  }
+}
+
+Result<std::uint64_t> RunReader::lent_bytes(Sequence sequence) {
+  PAWL_TRY_ASSIGN(const Sequence shared, fork_at());
+  if (!shared || sequence <= shared) return 0;
+  PAWL_TRY_ASSIGN(const Sequence base, base_of(sequence));
+  if (base != shared) return 0;
+  PAWL_TRY_ASSIGN(const Chain links, chain(base, sequence));
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 1; i < links.links.size(); ++i) bytes += links.links[i].record.text.size() + 1;
+  PAWL_TRY_ASSIGN(RunReader* const parent, origin());
+  PAWL_TRY_ASSIGN(RunReader* const home, parent->home_of(shared));
+  PAWL_TRY_ASSIGN(const std::uint64_t before, home->lent_bytes(shared));
+  return bytes + before;
+}
+
+/// Reads the lines' beginnings only, newest file first: linear in the run's events, without decoding them.
+Result<std::uint64_t> RunReader::events_up_to(Sequence sequence) {
+  if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
+  PAWL_TRY_ASSIGN(const RunRecord record, run_record());
+  if (record.fork_of_run && sequence <= record.fork_of_sequence) {
+    PAWL_TRY_ASSIGN(RunReader* const parent, origin());
+    return parent->events_up_to(sequence);
+  }
+  std::uint64_t last = record.fork_events;
+  if (records_ != nullptr) {
+    for (auto found = records_->events.rbegin(); found != records_->events.rend(); ++found) {
+      if (found->second.sequence > sequence) continue;
+      last = std::max(last, found->first);
+      break;
+    }
+  }
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
+  std::vector<std::string> names;
+  for (const FolderEntry& entry : entries) {
+    if (entry.name.ends_with(".jsonl")) names.push_back(entry.name);
+  }
+  std::ranges::sort(names, std::greater<>());
+  for (const std::string& name : names) {
+    const std::string path = join_path(layout::events_folder(run_), name);
+    PAWL_TRY_ASSIGN(const std::string text, files_.read_file(path));
+    std::uint64_t before = 0;  // the line before, where it has a number
+    std::uint64_t in_file = 0;
+    std::optional<Error> damage;
+    for_each_line(text, [&](std::string_view line, bool complete) {
+      const auto number = line_number(line);
+      const auto of = sequence_in(line);
+      const bool follows = complete && number && of && (before == 0 || *number == before + 1);
+      const std::uint64_t expected = follows ? *number : before + 1;
+      if (!follows && (records_ == nullptr || !records_->events.contains(expected))) {
+        damage = Error{Code::checksum_mismatch, fmt::format("an event behind {} of run '{}' is damaged", before, run_), path, "run 'pawl fsck'", 0};
+      }
+      if (!follows) return false;
+      before = *number;
+      if (*of <= sequence) in_file = *number;
+      return *of <= sequence;
+    });
+    if (damage) return std::unexpected(*damage);
+    last = std::max(last, in_file);
+    if (in_file > 0) break;
+  }
+  return last;
+}
+
+Result<RunHead> RunReader::fork_head(Sequence sequence) {
+  RunHead head;
+  PAWL_TRY_ASSIGN(const RunRecord record, run_record());
+  PAWL_TRY_ASSIGN(Restored restored, restore({.by = Which::By::sequence, .sequence = sequence}));
+  head.latest = std::move(restored.info);
+  head.state = std::move(restored.state);
+  head.base = sequence;
+  PAWL_TRY_ASSIGN(head.differences_bytes, lent_bytes(sequence));
+  PAWL_TRY_ASSIGN(head.event_number, events_up_to(sequence));
+  head.audit_hash = first_previous_hash();
+  head.run = record;
+  head.run.fork_of_run = record.uuid;
+  head.run.fork_of_name = run_;
+  head.run.fork_of_sequence = sequence;
+  head.run.fork_of_sum = head.latest.checksum;
+  head.run.fork_events = head.event_number;
+  return head;
+}
+
+}  // namespace pawl

@@ -1,0 +1,136 @@
+#include "engine/roll_back.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/fork_run.hpp"
+#include "engine/resume_facts.hpp"
+#include "engine/save.hpp"
+#include "engine/state_edit.hpp"
+#include "engine/step_ledger.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t kEventsAtOnce = 1000;
+
+using Records = std::vector<std::pair<std::string, StepRecord>>;
+
+bool is_completed(const Records& records, std::string_view path) {
+  return std::ranges::any_of(records, [&](const auto& entry) { return entry.first == path && entry.second.status == StepStatus::completed; });
+}
+
+/// `pages[17]` of an item's event, the step's path of another one; empty: the event completes nothing.
+std::string completed_by(const Event& event) {
+  if (event.type != "step_completed" && event.type != "item_completed") return {};
+  const Json data = Json::parse(event.data, nullptr, false);
+  if (!data.is_object() || !data.contains("step") || !data["step"].is_string()) return {};
+  std::string path = data["step"].get<std::string>();
+  if (event.type == "item_completed") path += fmt::format("[{}]", data.value("index", std::uint64_t{0}));
+  return path;
+}
+
+/// What was completed since then, by the state and by the events: an older checkpoint does not forget it.
+Result<std::vector<std::string>> completed_since(Store& store, const RollbackRequest& request, const Records& then, const Records& now,
+                                                 std::uint64_t events_then) {
+  std::vector<std::string> found;
+  std::set<std::string> seen;
+  const auto add = [&](const std::string& path) {
+    if (!path.empty() && !is_completed(then, path) && seen.insert(path).second) found.push_back(path);
+  };
+  for (std::uint64_t after = events_then;;) {
+    PAWL_TRY_ASSIGN(const std::vector<Event> events, store.events(request.run, after, kEventsAtOnce));
+    for (const Event& event : events) {
+      after = event.number;
+      if (event.sequence > request.to) add(completed_by(event));
+    }
+    if (events.size() < kEventsAtOnce) break;
+  }
+  for (const auto& [path, record] : now) {
+    if (record.status == StepStatus::completed) add(path);
+  }
+  return found;
+}
+
+Result<void> refuse_rerun(const RollbackRequest& request, const std::vector<std::string>& rerun) {
+  if (rerun.empty() || request.rerun == Rerun::accept) return {};
+  return fail(Error{Code::steps_would_rerun,
+                    fmt::format("going back to {}@{} would run steps again that are recorded as completed: {}", request.run.text(), request.to.value, joined_list(rerun)), {},
+                    fmt::format("`pawl rollback {0}@{1} --accept-rerun` does that; `pawl fork {0}@{1}` leaves this run as it is", request.run.text(), request.to.value), 0});
+}
+
+Json rollback_facts(const RollbackRequest& request, const RolledBack& done) {
+  Json facts = {{"to", request.to.value}, {"rerun", done.rerun}};
+  if (!request.by.empty()) facts["by"] = request.by;
+  return facts;
+}
+
+/// The state as it was, except what must not be forgotten: what was spent, which messages were taken.
+RunState state_again(RunState then, const RunState& now, const RollbackRequest& request) {
+  std::erase_if(then.steps, [](const auto& entry) { return !entry.second.binding.empty() && entry.second.status == StepStatus::waiting; });
+  then.usage = now.usage;
+  then.spent_ms = now.spent_ms;
+  then.completed_steps = now.completed_steps;
+  then.resumes = now.resumes;
+  then.automatic_resumes = now.automatic_resumes;
+  then.consumed = now.consumed;
+  then.masked = now.masked;
+  then.masked_keys.insert(now.masked_keys.begin(), now.masked_keys.end());
+  then.budget = now.budget;
+  then.rollbacks = now.rollbacks + 1;
+  then.outputs = Json();
+  then.status = RunStatus::interrupted;
+  then.error = fmt::format("a rollback to checkpoint {}", request.to.value);
+  return then;
+}
+
+Result<RolledBack> roll_back_workflow(Store& store, const RollbackRequest& request, const Restored& target, std::uint64_t state_bytes_max) {
+  const Json value = Json::parse(target.state, nullptr, false);
+  PAWL_TRY_ASSIGN(const RunState then, RunState::from_json(value));
+  PAWL_TRY_ASSIGN(StateEdit edit, StateEdit::open(store, request.run));
+  if (edit.state.status == RunStatus::cancelled) {
+    return fail(Error{Code::run_ended, fmt::format("run '{}' was cancelled", request.run.text()), {},
+                      fmt::format("`pawl fork {}@{}` goes on from there as a new run", request.run.text(), request.to.value), 0});
+  }
+  RolledBack done;
+  PAWL_TRY_ASSIGN(done.rerun, completed_since(store, request, then.steps, edit.state.steps, value.value("events", std::uint64_t{0})));
+  PAWL_TRY(refuse_rerun(request, done.rerun));
+  edit.state = state_again(then, edit.state, request);
+  PAWL_TRY_ASSIGN(done.saved, edit.save(Kind::manual, Reason::manual, "rolled_back", rollback_facts(request, done), state_bytes_max));
+  return done;
+}
+
+Result<RolledBack> roll_back_other(Store& store, const RollbackRequest& request, const Restored& target, RunKind kind, std::uint64_t state_bytes_max) {
+  PAWL_TRY_ASSIGN(const std::unique_ptr<RunWriter> writer, store.open_run(request.run, {}));
+  RolledBack done;
+  std::string text = target.state;
+  if (kind == RunKind::steps) {
+    Json value = Json::parse(text, nullptr, false);
+    PAWL_TRY_ASSIGN(const LedgerState then, LedgerState::from_json(value));
+    PAWL_TRY_ASSIGN(const LedgerState now, load_ledger(store, request.run));
+    PAWL_TRY_ASSIGN(done.rerun, completed_since(store, request, then.steps, now.steps, then.events));
+    PAWL_TRY(refuse_rerun(request, done.rerun));
+    value["events"] = now.events + 1;
+    text = compact(value);
+  }
+  SaveRequest save;
+  save.body = text;
+  save.status = target.info.status;
+  save.duplicates = Duplicates::write;
+  save.events.push_back({"rolled_back", compact(rollback_facts(request, done))});
+  PAWL_TRY_ASSIGN(done.saved, checked_save(*writer, save, state_bytes_max));
+  PAWL_TRY(writer->flush());
+  return done;
+}
+
+}  // namespace
+
+Result<RolledBack> roll_back(Store& store, const RollbackRequest& request, std::uint64_t state_bytes_max) {
+  PAWL_TRY_ASSIGN(const RunInfo info, store.run(request.run));
+  PAWL_TRY_ASSIGN(const Restored target, store.restore(request.run, {.by = Which::By::sequence, .sequence = request.to}));
+  const RunKind kind = kind_of(info, target.state);
+  if (kind == RunKind::workflow) return roll_back_workflow(store, request, target, state_bytes_max);
+  return roll_back_other(store, request, target, kind, state_bytes_max);
+}
+
+}  // namespace pawl
