@@ -160,6 +160,7 @@ TEST(RecordText, RunGoesBothWays) {
   run.salt = kSalt;
   run.fork_of_run = kOtherRun;
   run.fork_of_sequence.value = 3;
+  run.fork_of_name = "other";
   const std::string text = encode_run(run);
   const auto back = decode_run(text);
   ASSERT_TRUE(back) << describe(back.error());
