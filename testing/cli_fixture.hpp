@@ -185,6 +185,7 @@ class CliTest::ReportingStore final : public Store {
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override {
     return store_->prune(run, settings, mode);
   }
+  Result<Erasure> erase(const RunId& run, const EraseRequest& request) override { return store_->erase(run, request); }
   Result<CheckReport> check(const CheckScope&, Repair) override { return report_; }
 
  private:

@@ -160,7 +160,17 @@ TEST_P(FileSystemContract, AFolderInAFilesPlaceIsAnError) {
   ASSERT_TRUE(fs().make_folder("f").has_value());
   EXPECT_EQ(code(fs().open("f", OpenMode::read)), Code::read_failed);
   EXPECT_EQ(code(fs().open("f", OpenMode::create)), Code::write_failed);
+}
+
+TEST_P(FileSystemContract, AFolderIsRemovedOnlyWhereItIsEmpty) {
+  ASSERT_TRUE(fs().make_folder("f").has_value());
+  put("f/a", "1");
   EXPECT_EQ(code(fs().remove("f")), Code::write_failed);
+  EXPECT_EQ(fs().read_file("f/a").value(), "1");
+  ASSERT_TRUE(fs().remove("f/a").has_value());
+  EXPECT_TRUE(fs().remove("f").has_value());
+  EXPECT_EQ(names(""), Names{});
+  EXPECT_TRUE(fs().make_folder("f").value());
 }
 
 TEST_P(FileSystemContract, RenameReplacesAndNeedsItsSource) {

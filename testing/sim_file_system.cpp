@@ -124,7 +124,8 @@ Result<void> SimFileSystem::remove(std::string_view path) {
   SimCall call(*machine_, *process_, SimCallKind::remove, path);
   return call.run([&]() -> Result<void> {
     const SimPlace place = machine_->look_up(path);
-    if (place.inode != nullptr && place.inode->is_folder) return fail(sim_error(Code::write_failed, EISDIR, path));
+    const bool full = place.inode != nullptr && place.inode->is_folder && !place.inode->names.cached.empty();
+    if (full) return fail(sim_error(Code::write_failed, ENOTEMPTY, path));
     if (place.os_error == ENOTDIR) return fail(sim_error(Code::write_failed, ENOTDIR, path));
     if (place.inode != nullptr) place.folder->names.change(place.name, {++machine_->last_id, nullptr, {}});
     return {};

@@ -1,4 +1,4 @@
-// The contract of the Store port as tests: at least one per clause S1..S23 and S30..S34 of `ports/store.hpp`, named
+// The contract of the Store port as tests: at least one per clause of `ports/store.hpp`, named
 // after its clause. The same functions run as GoogleTest cases on every adapter, and as plain functions
 // against stores that are broken on purpose, to show that each clause's tests can be red.
 //

@@ -12,6 +12,7 @@
 #include <optional>
 #include <pawl/audit.hpp>
 #include <pawl/check.hpp>
+#include <pawl/erase.hpp>
 #include <pawl/error.hpp>
 #include <pawl/save.hpp>
 #include <pawl/types.hpp>
@@ -83,6 +84,9 @@ class Pawl {
   /// that are `Audited::yes`.
   Result<std::vector<AuditEntry>> audit(std::string_view run, std::uint64_t after = 0, std::size_t limit = 100);
   Result<CheckReport> check(const CheckScope& scope = {}, Repair repair = Repair::no);
+  /// Destroys everything that was saved in a run. Its id, its audit trail and the reason stay; run_busy while it has
+  /// a writer, run_has_forks while others build on it.
+  Result<Erasure> erase(std::string_view run, const EraseRequest& request);
 
   /// What the settings of the store, its user and the environment say, as read by `open`.
   [[nodiscard]] const Settings& settings() const;

@@ -66,8 +66,8 @@ enum class Kind : std::uint8_t {
   workflow_complete,
 };
 
-/// How the execution that a checkpoint belongs to stands.
-enum class Status : std::uint8_t { active, completed, failed, recovering };
+/// How the execution that a checkpoint belongs to stands. `erased` is a run's alone: no checkpoint has it.
+enum class Status : std::uint8_t { active, completed, failed, recovering, erased };
 
 /// Why a checkpoint was made.
 enum class Reason : std::uint8_t {

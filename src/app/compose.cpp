@@ -55,6 +55,7 @@ class OwningStore final : public Store {
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override {
     return store_->prune(run, settings, mode);
   }
+  Result<Erasure> erase(const RunId& run, const EraseRequest& request) override { return store_->erase(run, request); }
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override { return store_->check(scope, repair); }
 
  private:

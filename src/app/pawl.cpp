@@ -3,6 +3,7 @@
 
 #include "app/compose.hpp"
 #include "app/settings.hpp"
+#include "engine/erase.hpp"
 #include "engine/save.hpp"
 
 namespace pawl {
@@ -83,6 +84,11 @@ Result<std::vector<AuditEntry>> Pawl::audit(std::string_view run, std::uint64_t 
 }
 
 Result<CheckReport> Pawl::check(const CheckScope& scope, Repair repair) { return store().check(scope, repair); }
+
+Result<Erasure> Pawl::erase(std::string_view run, const EraseRequest& request) {
+  PAWL_TRY_ASSIGN(const RunId id, RunId::parse(run));
+  return checked_erase(store(), id, request);
+}
 
 Store& Pawl::store() { return *parts_->store; }
 const Settings& Pawl::settings() const { return parts_->config.settings; }

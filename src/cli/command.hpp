@@ -89,6 +89,7 @@ struct Command {
 [[nodiscard]] Command add_config(CLI::App& root);
 [[nodiscard]] Command add_doctor(CLI::App& root);
 [[nodiscard]] Command add_prune(CLI::App& root);
+[[nodiscard]] Command add_erase(CLI::App& root);
 [[nodiscard]] Command add_explain(CLI::App& root);
 [[nodiscard]] Command add_help(CLI::App& root);
 [[nodiscard]] Command add_version(CLI::App& root);

@@ -95,7 +95,9 @@ Result<std::vector<RunId>> runs_of(Store& store, const std::string& run) {
     return runs;
   }
   PAWL_TRY_ASSIGN(const std::vector<RunInfo> all, store.runs(SIZE_MAX));
-  for (const RunInfo& info : all) runs.push_back(info.id);
+  for (const RunInfo& info : all) {
+    if (info.status != Status::erased) runs.push_back(info.id);
+  }
   return runs;
 }
 

@@ -73,6 +73,7 @@ Result<StoreSizes> sizes_of(Store& store, std::size_t top) {
   StoreSizes sizes;
   PAWL_TRY_ASSIGN(std::vector<RunInfo> runs, store.runs(kRunsMax));
   for (RunInfo& run : runs) {
+    if (run.status == Status::erased) continue;
     const Result<RunFootprint> bytes = store.footprint(run.id);
     if (!bytes && bytes.error().code == Code::run_not_found) continue;  // it went meanwhile
     if (!bytes) return fail(bytes.error());

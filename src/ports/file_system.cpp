@@ -11,7 +11,8 @@ std::string_view to_text(SyncPoint point) {
       "published_name", "published_all",   "store_file",       "side_file",        "side_name",
       "inbox_message", "inbox_name",       "run_key",          "run_key_name",     "store_file_name",
       "pruned_kept",      "pruned_callers",   "pruned_new_names", "pruned_list",
-      "pruned_list_name", "fork_note",       "fork_note_name"};
+      "pruned_list_name", "fork_note",        "fork_note_name",   "erased_mark",      "erased_mark_name",
+      "erased_bytes",     "erased_names"};
   return kNames[static_cast<std::size_t>(point)];
 }
 

@@ -50,8 +50,12 @@ enum class SyncPoint : std::uint8_t {
   pruned_list_name,  // its name, before anything is removed
   fork_note,         // what tells a run of its fork, before it gets its name
   fork_note_name,    // its name, and those of the folders on the way to it, before the fork's first record
+  erased_mark,       // that a run is erased, before that has a name
+  erased_mark_name,  // its name, before anything of the run is destroyed
+  erased_bytes,      // zeros over what is erased: in files that then lose their names, and in journals
+  erased_names,      // that these names are gone
 };
-constexpr std::size_t kSyncPointCount = 29;
+constexpr std::size_t kSyncPointCount = 33;
 [[nodiscard]] std::string_view to_text(SyncPoint point);
 
 /// An open file. Not thread-safe, except that `sync` may run beside `write_at` and `read_at`.
@@ -115,7 +119,7 @@ class FileSystem {
   virtual Result<bool> make_folder(std::string_view path) = 0;
   /// Atomic; replaces `to`. Durable only after sync_folder of the folder that holds it.
   virtual Result<void> rename(std::string_view from, std::string_view to) = 0;
-  /// A missing file is fine.
+  /// Removes a file or an empty folder. A missing one is fine.
   virtual Result<void> remove(std::string_view path) = 0;
   /// Makes the names in this folder durable.
   virtual Result<void> sync_folder(std::string_view path, SyncPoint point) = 0;

@@ -1,4 +1,4 @@
-// The store as a port. The clauses (S1..S23, S30..S34) are the contract: `testing/store_contract.hpp` tests each
+// The store as a port. The clauses (S1..S23, S30..S34, S40..S42) are the contract: `testing/store_contract.hpp` tests each
 // one by its number on every adapter.
 //
 // Saving
@@ -61,12 +61,19 @@
 //  S32 `forks_of` names a run's forks by run, UUID and sequence, oldest point first; `origin_of` the run that it is a fork of.
 //  S33 Pruning a run keeps the checkpoints at which it was forked; pruning a fork takes away its own checkpoints only.
 //  S34 A caller's id of the past is not answered in a fork: its saves are its own.
+// Erasing
+//  S40 `erase` destroys what was saved in a run: states, events, labels, messages, local files. From then on it
+//      can't be opened, read, posted to or pruned: that fails with run_erased, which says when and why. Only `runs` lists
+//      it, as erased, and `check` finds nothing wrong. Its id is not given to another run. Erasing it again is answered with the first erasure (`already`).
+//  S41 A run that is held is refused with run_busy, and nothing changes. A missing one is run_not_found.
+//  S42 Other runs are not touched.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <pawl/audit.hpp>
 #include <pawl/check.hpp>
+#include <pawl/erase.hpp>
 #include <pawl/save.hpp>
 #include <vector>
 
@@ -195,6 +202,11 @@ class Store {
   /// Removes what `settings` let go of the run's checkpoints. Durable when it returns; whoever saves meanwhile goes on.
   /// Killed in the middle, everything kept is there, and the next prune finishes.
   virtual Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) = 0;
+
+  /// Destroys what was saved in the run. Durable when it returns; killed in the middle, the run is erased for whoever
+  /// reads, and the next erase, fsck or writer finishes. `pending` where a journal of a living process may hold
+  /// something of it. Fails with run_has_forks where a run that is not erased was forked from it, unless told to cascade.
+  virtual Result<Erasure> erase(const RunId& run, const EraseRequest& request) = 0;
 
   /// Looks at everything in `scope` and names what is damaged; with repair, mends what can be mended
   /// without losing anything that was acknowledged.

@@ -68,6 +68,11 @@ enum class Mutation : std::uint8_t {
   s32_forks_are_not_named,
   s33_pruning_a_fork_prunes_its_parent,
   s34_callers_ids_of_the_past_are_answered,
+  s40_erasing_does_nothing,
+  s40_the_reason_is_forgotten,
+  s40_erased_runs_are_not_listed,
+  s41_a_held_run_is_said_to_be_erased,
+  s42_other_runs_go_as_well,
 };
 
 struct NamedMutation {
@@ -132,6 +137,11 @@ constexpr NamedMutation kMutations[] = {
     {Mutation::s32_forks_are_not_named, "S32", "s32_forks_are_not_named"},
     {Mutation::s33_pruning_a_fork_prunes_its_parent, "S33", "s33_pruning_a_fork_prunes_its_parent"},
     {Mutation::s34_callers_ids_of_the_past_are_answered, "S34", "s34_callers_ids_of_the_past_are_answered"},
+    {Mutation::s40_erasing_does_nothing, "S40", "s40_erasing_does_nothing"},
+    {Mutation::s40_the_reason_is_forgotten, "S40", "s40_the_reason_is_forgotten"},
+    {Mutation::s40_erased_runs_are_not_listed, "S40", "s40_erased_runs_are_not_listed"},
+    {Mutation::s41_a_held_run_is_said_to_be_erased, "S41", "s41_a_held_run_is_said_to_be_erased"},
+    {Mutation::s42_other_runs_go_as_well, "S42", "s42_other_runs_go_as_well"},
 };
 
 /// What all handles of one broken store share.
@@ -292,6 +302,9 @@ class BrokenStore final : public Store {
     const bool unlimited = shared_->is(Mutation::s15_the_limit_is_ignored);
     PAWL_TRY_ASSIGN(std::vector<RunInfo> all, sound_->runs(unlimited ? SIZE_MAX : limit));
     if (shared_->is(Mutation::s15_runs_are_listed_oldest_first)) std::ranges::reverse(all);
+    if (shared_->is(Mutation::s40_erased_runs_are_not_listed)) {
+      std::erase_if(all, [](const RunInfo& info) { return info.status == Status::erased; });
+    }
     return all;
   }
 
@@ -384,6 +397,21 @@ class BrokenStore final : public Store {
       if (origin) PAWL_TRY(sound_->prune(origin->run, broken, mode));
     }
     return sound_->prune(run, broken, mode);
+  }
+
+  Result<Erasure> erase(const RunId& run, const EraseRequest& request) override {
+    const Erasure nothing{.run = run, .outcome = Erasure::Outcome::done, .at = {}, .by = request.by, .reason = request.reason,
+                          .checkpoints = 23, .waiting_for = {}, .forks = {}};
+    if (shared_->is(Mutation::s40_erasing_does_nothing)) return nothing;
+    EraseRequest broken = request;
+    if (shared_->is(Mutation::s40_the_reason_is_forgotten)) broken.reason = "of something";
+    if (shared_->is(Mutation::s42_other_runs_go_as_well)) {
+      PAWL_TRY_ASSIGN(const std::vector<RunInfo> all, sound_->runs(SIZE_MAX));
+      for (const RunInfo& info : all) static_cast<void>(sound_->erase(info.id, broken));
+    }
+    Result<Erasure> erased = sound_->erase(run, broken);
+    if (!erased && erased.error().code == Code::run_busy && shared_->is(Mutation::s41_a_held_run_is_said_to_be_erased)) return nothing;
+    return erased;
   }
 
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override { return sound_->check(scope, repair); }
@@ -492,7 +520,7 @@ TEST(BrokenStore, MutationsAndTestsCoverTheSameClauses) {
   for (const NamedMutation& mutation : kMutations) broken.insert(mutation.clause);
   std::set<std::string_view> tested;
   for (const ContractTest& test : contract_tests()) tested.insert(test.clause());
-  EXPECT_EQ(broken.size(), 26U);
+  EXPECT_EQ(broken.size(), 31U);
   EXPECT_EQ(broken, tested);
 }
 

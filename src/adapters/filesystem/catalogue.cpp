@@ -206,6 +206,25 @@ Result<void> Catalogue::record(const CatalogueUpdate& update) {
   return execute(database.get(), "COMMIT", path_);
 }
 
+Result<void> Catalogue::forget(const RunInfo& run) {
+  PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READWRITE));
+  // The rollback journal has the old pages: it is kept, so that it can be overwritten, and not only unlinked.
+  PAWL_TRY(execute(database.get(), "PRAGMA synchronous=FULL; PRAGMA secure_delete=ON", path_));
+  Statement mode(database.get(), "PRAGMA journal_mode=PERSIST");
+  if (mode.step() != SQLITE_ROW) return fail(sqlite_error(database.get(), path_));
+  mode.reset();
+  PAWL_TRY(execute(database.get(), "BEGIN IMMEDIATE", path_));
+  for (const char* text : {"DELETE FROM saves WHERE run=?", "DELETE FROM runs WHERE run=?"}) {
+    Statement remove(database.get(), text);
+    remove.bind(run.id.text());
+    if (remove.step() != SQLITE_DONE) return fail(sqlite_error(database.get(), path_));
+  }
+  PAWL_TRY(insert(database.get(), {{run}, {}}, path_));
+  PAWL_TRY(execute(database.get(), "COMMIT", path_));
+  // Pages that were split keep old rows behind their new ones: all of them are written anew.
+  return execute(database.get(), "VACUUM", path_);
+}
+
 Result<std::vector<RunInfo>> Catalogue::newest(std::size_t limit) const {
   PAWL_TRY_ASSIGN(const Database database, open_for_reading(path_));
   Statement rows(database.get(), "SELECT * FROM runs ORDER BY updated DESC, run LIMIT ?");

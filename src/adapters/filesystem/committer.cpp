@@ -90,6 +90,20 @@ Result<void> Committer::flush() {
   return unawaited_failure_;
 }
 
+Result<bool> Committer::try_alone(const std::function<Result<void>()>& work) {
+  Lock lock(mutex_);
+  if (writing_) return false;
+  writing_ = true;
+  lock.unlock();
+  const Result<void> done = work();
+  lock.lock();
+  writing_ = false;
+  idle_.notify_all();
+  if (thread_.joinable() && !queue_.empty()) work_.notify_one();
+  PAWL_TRY(done);
+  return true;
+}
+
 Result<void> Committer::enqueue(std::unique_ptr<Commit> commit, std::int64_t window_us) {
   Lock lock(mutex_);
   if (commit->epoch != epoch_) return earlier_failure();

@@ -73,6 +73,8 @@ class Committer {
   Result<void> enqueue(std::unique_ptr<Commit> commit, std::int64_t window_us);
   /// Returns when everything taken before is durable.
   Result<void> flush();
+  /// Runs `work` while nothing is appended. False: something is being appended just now, and it was not run.
+  Result<bool> try_alone(const std::function<Result<void>()>& work);
 
  private:
   using Queue = std::vector<Commit*>;

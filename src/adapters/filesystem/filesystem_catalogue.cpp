@@ -65,7 +65,10 @@ Result<void> FilesystemStore::update_catalogue(const RunBatches& batches) {
   CatalogueUpdate update;
   for (const auto& [run, batch] : batches) {
     RunReader reader(files_, keys_, run, nothing);
-    PAWL_TRY_ASSIGN(const RunRecord record, reader.run_record());
+    const auto described = reader.run_record();
+    if (!described && described.error().code == Code::run_erased) continue;  // its row says that alone
+    if (!described) return std::unexpected(described.error());
+    const RunRecord& record = *described;
     for (const JournalRecord& checkpoint : batch.checkpoints) {
       PAWL_TRY_ASSIGN(const RecordView view, decode_checkpoint(without_newline(checkpoint.text), seal_seed(record.uuid)));
       const bool last = &checkpoint == &batch.checkpoints.back();

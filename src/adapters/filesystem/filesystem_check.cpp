@@ -166,6 +166,7 @@ Result<void> FilesystemStore::mend(const CheckReport& report) {
   for (const Finding& finding : report.findings) {
     if (finding.file.ends_with(".tmp")) PAWL_TRY(files_.remove(finding.file));
   }
+  PAWL_TRY(mend_erasures(report));
   PAWL_TRY(rebuild_catalogue());
   return {};
 }

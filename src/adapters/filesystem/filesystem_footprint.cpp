@@ -1,6 +1,7 @@
 // FilesystemStore: how many bytes its parts take up.
 #include <cerrno>
 
+#include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
 
@@ -43,6 +44,7 @@ std::uint64_t& part_of(RunFootprint& bytes, std::string_view name) {
 }  // namespace
 
 Result<RunFootprint> FilesystemStore::footprint(const RunId& run) {
+  PAWL_TRY(refuse_erased(files_, run.text()));
   RunFootprint bytes;
   const std::string folder = layout::run(run.text());
   PAWL_TRY_ASSIGN(const std::vector<FolderEntry> entries, files_.list(folder));

@@ -1,4 +1,5 @@
 // FilesystemStore: messages, owners and local folders.
+#include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/inbox.hpp"
 #include "adapters/filesystem/layout.hpp"
@@ -20,6 +21,10 @@ Result<std::string> FilesystemStore::post(const RunId& run, std::string_view bod
   }
   Inbox inbox(files_, run.text(), seal_seed(record.uuid));
   PAWL_TRY_ASSIGN(std::string id, inbox.post(environment_, codec, body, named ? Inbox::Names::durable : Inbox::Names::unsynced));
+  if (const auto erased = refuse_erased(files_, run.text()); !erased) {  // meanwhile, and perhaps before this message came
+    PAWL_TRY(wipe_file(files_, layout::message(run.text(), id)));
+    return std::unexpected(erased.error());
+  }
   const Lock lock(inbox_mutex_);
   named_inboxes_.insert(run.text());
   return id;
@@ -55,6 +60,7 @@ Result<std::shared_ptr<LogCipher>> FilesystemStore::log_cipher(const RunId& run)
 }
 
 Result<std::string> FilesystemStore::local_folder(const RunId& run) {
+  PAWL_TRY(refuse_erased(files_, run.text()));
   const std::string folder = layout::logs(run.text());
   if (options_.root.empty()) return fail(Error{Code::write_failed, "there is no local folder here", folder, {}, 0});
   PAWL_TRY(files_.make_folder(layout::kRuns));

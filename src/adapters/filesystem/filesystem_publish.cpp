@@ -36,11 +36,11 @@ Earlier with_earlier(const JournalSnapshot& snapshot, std::uint64_t own_journal,
 }  // namespace
 
 void FilesystemStore::start_background() {
-  background_ = std::thread([this] { run_background(); });
+  background_ = std::thread([this, work = EraseWork{place(), journal_.get()}] { run_background(work); });
   if (!options_.retention.keeps_everything()) pruning_ = std::thread([this] { run_pruning(); });
 }
 
-void FilesystemStore::run_background() {
+void FilesystemStore::run_background(const EraseWork& work) {
   Lock lock(dirty_mutex_);
   while (!stopping_) {
     if (!wanted_) wake_publisher_.wait_us(lock, kIdlePublishUs);
@@ -55,6 +55,8 @@ void FilesystemStore::run_background() {
       if (done) done = settle_full(*journal_);
       if (done && idle) done = publish_dirty();
     }
+    // Another process may have erased a run whose records this one's journal holds. What fails is tried again.
+    if (idle) static_cast<void>(finish_erasures(work));
     lock.lock();
     publish_error_.reset();
     if (!done) publish_error_ = done.error();

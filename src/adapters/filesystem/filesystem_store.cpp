@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/migrations.hpp"
 #include "adapters/filesystem/run_writer.hpp"
@@ -248,8 +249,12 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_run(const RunId& run) {
 
 Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, const RunOptions& options) {
   const Lock lock(open_mutex_);
+  PAWL_TRY(refuse_erased(files_, run.text()));
   PAWL_TRY(make_store());
+  // What a killed eraser left is finished by the next writer; where that can't be done now, it is not in its way.
+  if (!journal_) static_cast<void>(finish_erasures({place(), nullptr}));
   PAWL_TRY_ASSIGN(auto run_lock, lock_run(run));
+  PAWL_TRY(refuse_erased(files_, run.text()));  // it may have been erased before the lock was free
   PAWL_TRY(ensure_journal(run));
   PAWL_TRY_ASSIGN(auto head, load_head(run));
   return FilesystemRunWriter::make(*this, run, options, std::move(run_lock), std::move(head));
@@ -346,6 +351,7 @@ Result<Restored> FilesystemStore::restore(const RunId& run, const Which& which) 
 }
 
 Result<RunInfo> FilesystemStore::run(const RunId& run) {
+  PAWL_TRY(refuse_erased(files_, run.text()));
   return read_consistently(run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).overview(); });
 }
 

@@ -21,6 +21,7 @@
 #include "adapters/filesystem/publisher.hpp"
 #include "adapters/filesystem/run_reader.hpp"
 #include "base/mutex.hpp"
+#include "codec/erased_text.hpp"
 #include "ports/store.hpp"
 
 namespace pawl {
@@ -55,6 +56,7 @@ class FilesystemStore final : public Store {
   Result<RunFootprint> footprint(const RunId& run) override;
   Result<std::uint64_t> shared_bytes() override;
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;
+  Result<Erasure> erase(const RunId& run, const EraseRequest& request) override;
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override;
 
   /// Publishes and syncs everything this store's journal holds, and recycles it.
@@ -76,6 +78,12 @@ class FilesystemStore final : public Store {
   FilesystemStore(FileSystem& files, const Environment& environment, const FilesystemOptions& options,
                   std::string catalogue_path);
 
+  /// What an erasure works with, so that it needs no lock of this object while it waits for others.
+  struct EraseWork {
+    JournalWriter::Place place;
+    JournalWriter* own = nullptr;  // this store's journal, if it has one
+  };
+
   // Writing.
   Result<void> make_store() PAWL_REQUIRES(open_mutex_);
   Result<std::unique_ptr<File>> lock_store_file() PAWL_REQUIRES(open_mutex_);
@@ -94,8 +102,8 @@ class FilesystemStore final : public Store {
   [[nodiscard]] JournalWriter::Place place() const PAWL_REQUIRES(open_mutex_);
 
   // Publishing.
-  void start_background();
-  void run_background();
+  void start_background() PAWL_REQUIRES(open_mutex_);
+  void run_background(const EraseWork& work);
   Result<void> settle_full(JournalWriter& journal) PAWL_REQUIRES(publish_mutex_);
   Result<void> settle_everything(JournalWriter& journal) PAWL_REQUIRES(publish_mutex_);
   Result<void> publish_dirty() PAWL_REQUIRES(publish_mutex_);
@@ -113,6 +121,23 @@ class FilesystemStore final : public Store {
   /// Keeps a run's lock until the store is closed: its last save's outcome is unknown, and nobody may go on
   /// with the run before the journal was taken over.
   void keep_lock(std::unique_ptr<File> lock);
+
+  // Erasing.
+  Result<EraseWork> erase_work();
+  Result<std::vector<RunId>> forks_of(const Uuid& uuid);
+  Result<std::vector<RunId>> erase_forks(const RunId& run, const Uuid& uuid, const EraseRequest& request);
+  Result<std::unique_ptr<File>> lock_for_erasure(const RunId& run);
+  Result<ErasedRecord> plan_erasure(const RunId& run, const EraseRequest& request);
+  Result<Erasure> finish_erasure(const EraseWork& work, ErasedRecord record, File& lock);
+  Result<void> finish_if_free(const EraseWork& work, const std::string& run);
+  /// Those that were begun and are noted in `erasing/`.
+  Result<void> finish_erasures(const EraseWork& work);
+  Result<void> clean_journals(const EraseWork& work, const ErasedRecord& record, std::vector<std::string>& waiting_for);
+  Result<void> mend_erasures(const CheckReport& report) PAWL_REQUIRES(open_mutex_);
+  Result<bool> clean_own_journal(JournalWriter& own, const ErasedRecord& record);
+  Result<std::string> clean_free_journal(const EraseWork& work, const ErasedRecord& record, std::uint64_t number);
+  Result<std::string> look_at_held_journal(const ErasedRecord& record, std::uint64_t number);
+  Result<void> clean_catalogue(const ErasedRecord& record);
 
   // Checking.
   Result<void> check_scope(const CheckScope& scope);
@@ -171,6 +196,8 @@ class FilesystemStore final : public Store {
   Mutex publish_mutex_;
   Publisher publisher_ PAWL_GUARDED_BY(publish_mutex_);
   std::set<std::string> clear_ PAWL_GUARDED_BY(publish_mutex_);  // runs with nothing earlier in other journals
+
+  std::atomic<bool> wipe_again_ = false;  // this store's journal was to be overwritten, and it is not known whether it is
 
   Mutex dirty_mutex_;
   std::set<std::string> dirty_ PAWL_GUARDED_BY(dirty_mutex_);  // runs with something not yet in their files

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/failure_log.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "base/assert.hpp"
@@ -320,6 +321,22 @@ bool JournalWriter::wants_care() const {
     if (active_ > 0) return true;
   }
   return wants_next();
+}
+
+Result<void> JournalWriter::wipe_unused() {
+  const Lock growing(grow_mutex_);
+  std::vector<std::pair<std::shared_ptr<File>, std::uint64_t>> unused;
+  {
+    const Lock guard(mutex_);
+    for (std::size_t i = active_; i < segments_.size(); ++i) {
+      unused.emplace_back(segments_[i].file, segments_[i].last_batch == 0 ? kSegmentHeaderBytes : active_end_);
+    }
+  }
+  for (const auto& [file, offset] : unused) {
+    PAWL_TRY(overwrite(*file, offset));
+    PAWL_TRY(file->sync(SyncPoint::erased_bytes));
+  }
+  return {};
 }
 
 Result<void> JournalWriter::retire_active() {

@@ -53,6 +53,9 @@ class JournalWriter {
   [[nodiscard]] bool wants_next() const;
   /// Whether there is anything for the publisher to do: a full segment, or the next one to be made.
   [[nodiscard]] bool wants_care() const;
+  /// Puts zeros over what stands behind the last batch of the active segment and in those that hold none, and syncs
+  /// them. Nothing may be appended meanwhile.
+  Result<void> wipe_unused();
   /// Starts a new segment, so that the active one becomes a full one. Nothing where it is empty.
   Result<void> retire_active();
 

@@ -16,6 +16,7 @@ constexpr std::string_view kStoreFile = "store.json";
 constexpr std::string_view kJournals = "journal";
 constexpr std::string_view kRuns = "runs";
 constexpr std::string_view kRecovery = "recovery";
+constexpr std::string_view kErasing = "erasing";
 constexpr std::string_view kFailures = "recovery/failures.jsonl";
 constexpr std::string_view kCatalogue = "catalogue.db";
 constexpr std::string_view kCatalogueLock = "catalogue.lock";
@@ -33,6 +34,9 @@ inline std::string segment(std::uint64_t number, std::uint64_t slot) { return fm
 inline std::string run(std::string_view id) { return fmt::format("runs/{}", id); }
 inline std::string run_file(std::string_view id) { return fmt::format("runs/{}/run.json", id); }
 inline std::string run_key(std::string_view id) { return fmt::format("runs/{}/key.json", id); }
+inline std::string erased(std::string_view id) { return fmt::format("runs/{}/erased.json", id); }
+/// That the run's erasure is to be finished: an empty file.
+inline std::string erasing(std::string_view id) { return fmt::format("erasing/{}", id); }
 inline std::string run_lock(std::string_view id) { return fmt::format("runs/{}/lock", id); }
 inline std::string checkpoints(std::string_view id) { return fmt::format("runs/{}/checkpoints", id); }
 inline std::string full(std::string_view id, Sequence base) {

@@ -62,6 +62,8 @@ Publisher::Publisher(FileSystem& files, const Environment& environment, const Fi
     : files_(files), environment_(environment), options_(options) {}
 
 Result<bool> Publisher::publish(std::string_view run, const RunBatch& batch, Publish mode) {
+  PAWL_TRY_ASSIGN(const bool erased, is_erased(run, mode));
+  if (erased) return true;
   PAWL_TRY(make_folders(run, batch, mode));
   PAWL_TRY_ASSIGN(const auto lock, files_.open(layout::run_lock(run), OpenMode::create));
   for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
@@ -76,7 +78,17 @@ Result<bool> Publisher::publish(std::string_view run, const RunBatch& batch, Pub
   return publish_locked(run, batch, mode);
 }
 
+/// What was erased is never written again.
+Result<bool> Publisher::is_erased(std::string_view run, Publish mode) {
+  PAWL_TRY_ASSIGN(const bool erased, files_.exists(layout::erased(run)));
+  // The journal may forget it once the mark that says so has a durable name.
+  if (erased && mode == Publish::settled) folders_.insert(layout::run(run));
+  return erased;
+}
+
 Result<bool> Publisher::publish_locked(std::string_view run, const RunBatch& batch, Publish mode) {
+  PAWL_TRY_ASSIGN(const bool erased, is_erased(run, mode));
+  if (erased) return true;
   if (known_.size() > kKnownMax) known_.clear();
   if (written_.size() > kKnownMax) written_.clear();
   if (batch.run) PAWL_TRY(write_whole(layout::run_file(run), *batch.run, mode));

@@ -67,6 +67,7 @@ class Publisher {
     std::uint64_t end = 0;
   };
   static constexpr std::size_t kKnownMax = 4096;
+  Result<bool> is_erased(std::string_view run, Publish mode);
   Result<bool> publish_locked(std::string_view run, const RunBatch& batch, Publish mode);
   Result<void> make_folders(std::string_view run, const RunBatch& batch, Publish mode);
   Result<bool> publish_checkpoints(std::string_view run, const RunBatch& batch, Publish mode);

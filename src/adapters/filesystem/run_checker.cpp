@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/inbox.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
@@ -36,6 +37,8 @@ void RunChecker::add(Finding::Severity severity, Code code, std::string file, Se
 }
 
 Result<void> RunChecker::check(Sequence only) {
+  PAWL_TRY_ASSIGN(const bool erased, check_erased());
+  if (erased) return {};
   PAWL_TRY_ASSIGN(const bool usable, check_run_file());
   if (!usable) return {};
   ++report_.runs;
@@ -50,6 +53,54 @@ Result<void> RunChecker::check(Sequence only) {
   PAWL_TRY(check_events());
   PAWL_TRY(check_inbox());
   return check_strays();
+}
+
+/// Its mark, what identifies it and its audit trail are there, and nothing else is.
+Result<bool> RunChecker::check_erased() {
+  const std::string path = layout::erased(run_);
+  auto record = load_erased(files_, run_);
+  if (!record && exit_status(record.error().code) != 4) return std::unexpected(record.error());
+  if (!record) {
+    ++report_.files;
+    add(Finding::Severity::damage, record.error().code, path, {}, record.error().message);
+    return true;
+  }
+  if (!*record) return false;
+  erased_ = std::move(*record);
+  ++report_.runs;
+  ++report_.files;
+  if (!erased_->finished) {
+    report_.findings.push_back({Finding::Severity::note, Code::erasure_pending, path, run_, {}, "the erasure of this run is not finished",
+                                fmt::format("'pawl erase {} --reason TEXT' or 'pawl fsck --repair' goes on with it", run_)});
+    return true;
+  }
+  const auto text = files_.read_file(layout::run_file(run_), 1ULL << 20);
+  if (!text && text.error().code != Code::input_unreadable) return std::unexpected(text.error());
+  ++report_.files;
+  const auto described = text ? decode_run(*text) : std::unexpected(text.error());
+  if (!described || described->uuid != erased_->uuid || !described->salt.empty()) {
+    add(Finding::Severity::mendable, Code::store_damaged, layout::run_file(run_), {}, "the file is not what an erasure leaves");
+  }
+  records_ = nullptr;
+  PAWL_TRY(check_audit());
+  if (last_audited_ != "erased") {
+    add(Finding::Severity::damage, Code::chain_broken, layout::audit(run_), {}, "the audit trail does not end with the erasure");
+  }
+  PAWL_TRY(check_remains());
+  return true;
+}
+
+Result<void> RunChecker::check_remains() {
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::run(run_)));
+  for (const FolderEntry& entry : entries) {
+    const std::string path = join_path(layout::run(run_), entry.name);
+    if (entry.name == "audit" || entry.name == "lock" || entry.name == "run.json" || entry.name == "erased.json") continue;
+    PAWL_TRY_ASSIGN(const auto inside, entry.is_folder ? files_.list(path) : Result<std::vector<FolderEntry>>());
+    if (entry.is_folder && inside.empty()) continue;
+    report_.findings.push_back({Finding::Severity::mendable, Code::store_damaged, path, run_, {}, "something of an erased run is there",
+                                "'pawl fsck --repair' destroys it"});
+  }
+  return {};
 }
 
 Result<bool> RunChecker::check_run_file() {
@@ -270,9 +321,10 @@ Result<void> RunChecker::check_audit() {
     if (bad) return false;
     ++index;
     previous = entry->hash;
+    last_audited_ = entry->type;
     forked |= entry->type == "forked" && entry->payload == fork_seal(run_record_);
     if (entry->type != kCheckpointSaved) return true;
-    check_audited(*entry);
+    if (!erased_) check_audited(*entry);
     audited.insert(entry->sequence.value);
     return true;
   };

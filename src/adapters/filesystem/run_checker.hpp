@@ -7,6 +7,7 @@
 
 #include "adapters/filesystem/chain_reader.hpp"
 #include "adapters/filesystem/key_ring.hpp"
+#include "codec/erased_text.hpp"
 
 namespace pawl {
 
@@ -18,6 +19,9 @@ class RunChecker {
   Result<void> check(Sequence only);
 
  private:
+  /// True: the run was erased, and nothing else is to be said of it.
+  Result<bool> check_erased();
+  Result<void> check_remains();
   Result<bool> check_run_file();
   Result<void> check_key();
   Result<bool> check_pruned();
@@ -54,6 +58,8 @@ class RunChecker {
   std::optional<std::string> shared_state_;    // of a fork: what its first checkpoints are differences to
   std::string state_;                          // of the checkpoint read last
   bool state_known_ = false;
+  std::optional<ErasedRecord> erased_;
+  std::string last_audited_;  // the type of the audit trail's last entry
 };
 
 }  // namespace pawl

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/numbered_lines.hpp"
@@ -70,6 +71,7 @@ Error RunReader::not_found(Sequence sequence) {
 
 Result<RunRecord> RunReader::run_record() {
   if (run_record_) return *run_record_;
+  PAWL_TRY(refuse_erased(files_, run_));
   if (records_ != nullptr && records_->run) {
     PAWL_TRY_ASSIGN(run_record_, decode_run(records_->run->text));
     return *run_record_;
@@ -444,6 +446,8 @@ Result<std::vector<AuditEntry>> RunReader::audit(std::uint64_t after, std::size_
 }
 
 Result<RunInfo> RunReader::overview() {
+  PAWL_TRY_ASSIGN(const auto erased, load_erased(files_, run_));
+  if (erased) return info_of_erased(*erased);
   PAWL_TRY_ASSIGN(const RunRecord record, run_record());
   PAWL_TRY_ASSIGN(const Sequence sequence, latest());
   PAWL_TRY_ASSIGN(const Sequence base, base_of(sequence));

@@ -40,6 +40,7 @@ class RunReader {
   Result<std::vector<CheckpointInfo>> list(Sequence after, std::size_t limit);
   Result<std::vector<Event>> events(std::uint64_t after_number, std::size_t limit);
   Result<std::vector<AuditEntry>> audit(std::uint64_t after, std::size_t limit);
+  /// Of an erased run, what is left to be shown.
   Result<RunInfo> overview();
   /// Saves that carried a caller's id, with their fingerprints. Reads all of the run's files.
   using IdentifiedSaves = std::vector<std::pair<CheckpointInfo, std::string>>;

@@ -8,6 +8,7 @@
 
 #include "base/hash.hpp"
 #include "domain/audited_events.hpp"
+#include "domain/erasure.hpp"
 #include "domain/save_rules.hpp"
 
 namespace pawl {
@@ -28,6 +29,7 @@ struct MemoryRun {
   std::vector<AuditEntry> audit;              // index n at n - 1
   std::optional<RunId> parent;                // of a fork
   [[nodiscard]] Sequence shared() const { return info.fork_of_sequence; }
+  std::optional<Erasure> erased = {};         // then nothing but this and what identifies the run is left
 };
 
 }  // namespace
@@ -54,6 +56,7 @@ namespace {
 Result<MemoryRun*> find_run(MemoryDisk& disk, const RunId& run) {
   const auto found = disk.runs.find(run);
   if (found == disk.runs.end()) return fail(Code::run_not_found, "there is no run '{}'", run.text());
+  if (found->second.erased) return fail(erased_error(run.text(), *found->second.erased));
   return &found->second;
 }
 
@@ -240,6 +243,7 @@ Result<std::unique_ptr<RunWriter>> MemoryStore::open_run(const RunId& run, const
   const std::scoped_lock lock(disk_->mutex);
   if (const auto writer = disk_->writers.find(run); writer != disk_->writers.end()) return busy(run, writer->second);
   const auto found = disk_->runs.find(run);
+  if (found != disk_->runs.end() && found->second.erased) return fail(erased_error(run.text(), *found->second.erased));
   if (found != disk_->runs.end() && options.durability && *options.durability != found->second.info.durability) {
     return fail(Error{Code::durability_fixed,
                       fmt::format("run '{}' was made with durability {}, not {}", run.text(),
@@ -357,6 +361,43 @@ Result<PruneReport> MemoryStore::prune(const RunId& run, const RetentionSettings
   return report;
 }
 
+Result<Erasure> MemoryStore::erase(const RunId& run, const EraseRequest& request) {
+  std::vector<RunId> forks;
+  {
+    const std::scoped_lock lock(disk_->mutex);
+    const auto found = disk_->runs.find(run);
+    if (found != disk_->runs.end() && found->second.erased) {
+      Erasure erasure = *found->second.erased;
+      erasure.outcome = Erasure::Outcome::already;
+      return erasure;
+    }
+    PAWL_TRY_ASSIGN(const MemoryRun* const there, find_run(*disk_, run));
+    if (const auto writer = disk_->writers.find(run); writer != disk_->writers.end()) return busy(run, writer->second);
+    for (const auto& [id, other] : disk_->runs) {
+      if (!other.erased && other.info.fork_of_run == there->info.uuid) forks.push_back(id);
+    }
+  }
+  if (!forks.empty() && request.cascade == Cascade::no) return fail(forks_error(run, forks));
+  std::vector<std::string> gone;
+  for (const RunId& fork : forks) {
+    PAWL_TRY_ASSIGN(const Erasure erasure, erase(fork, request));
+    gone.insert(gone.end(), erasure.forks.begin(), erasure.forks.end());
+    gone.push_back(fork.text());
+  }
+  const std::scoped_lock lock(disk_->mutex);
+  PAWL_TRY_ASSIGN(MemoryRun* const there, find_run(*disk_, run));
+  if (const auto writer = disk_->writers.find(run); writer != disk_->writers.end()) return busy(run, writer->second);
+  const Timestamp now = next_timestamp(there->info.updated, environment_.clock->now());
+  Erasure erasure{.run = run, .outcome = Erasure::Outcome::done, .at = now,
+                  .by = request.by.empty() ? described_user(environment_.owner.user, environment_.owner.host) : request.by,
+                  .reason = request.reason, .checkpoints = count_there(*there), .waiting_for = {}, .forks = std::move(gone)};
+  const RunInfo info = erased_info(there->info, now);
+  *there = MemoryRun{info, {}, {}, {}, erasure};
+  std::error_code ignored;  // what is left is in a folder that the system cleans
+  if (!disk_->folder.empty()) std::filesystem::remove_all(disk_->folder / run.text(), ignored);
+  return erasure;
+}
+
 Result<std::vector<Event>> MemoryStore::events(const RunId& run, std::uint64_t after_number, std::size_t limit) {
   const std::scoped_lock lock(disk_->mutex);
   PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
@@ -418,6 +459,9 @@ Result<std::string> MemoryStore::local_folder(const RunId& run) {
     disk_->folder = std::move(folder);
     std::filesystem::permissions(disk_->folder, std::filesystem::perms::owner_all, problem);
   }
+  if (const auto found = disk_->runs.find(run); found != disk_->runs.end() && found->second.erased) {
+    return fail(erased_error(run.text(), *found->second.erased));
+  }
   const std::filesystem::path folder = disk_->folder / run.text();
   if (!problem) std::filesystem::create_directory(folder, problem);
   if (problem) return fail(Error{Code::write_failed, "a folder can't be made", folder.string(), {}, problem.value()});
@@ -445,6 +489,10 @@ Result<CheckReport> MemoryStore::check(const CheckScope& scope, Repair /*repair*
   if (!scope.run) {
     report.runs = disk_->runs.size();
     for (const auto& [id, run] : disk_->runs) report.checkpoints += count_there(run);
+    return report;
+  }
+  if (const auto erased = disk_->runs.find(*scope.run); erased != disk_->runs.end() && erased->second.erased) {
+    report.runs = 1;
     return report;
   }
   PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, *scope.run));

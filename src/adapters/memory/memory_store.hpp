@@ -41,6 +41,7 @@ class MemoryStore final : public Store {
   Result<RunFootprint> footprint(const RunId& run) override;
   Result<std::uint64_t> shared_bytes() override;
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;
+  Result<Erasure> erase(const RunId& run, const EraseRequest& request) override;
 
   /// Memory is never damaged: this only counts, and knows what is not there.
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override;

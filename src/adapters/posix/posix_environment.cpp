@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 #include "base/assert.hpp"
 
@@ -41,13 +42,15 @@ std::string read_host() {
   return name.data();
 }
 
-/// The name of the effective user, or its number where it has no name.
+/// The name of the user that this process acts as; its number where it has none.
 std::string read_user() {
-  std::array<char, 4096> buffer{};
+  constexpr std::size_t kBufferBytes = 16U << 10U;
+  std::vector<char> buffer(kBufferBytes);
   passwd entry{};
   passwd* found = nullptr;
-  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) return found->pw_name;
-  return std::to_string(::geteuid());
+  const uid_t user = ::geteuid();
+  if (::getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) return found->pw_name;
+  return fmt::format("uid {}", user);
 }
 
 std::optional<ProcessStat> stat_of(std::string_view process) {

@@ -176,7 +176,9 @@ Result<void> PosixFileSystem::rename(std::string_view from, std::string_view to)
 }
 
 Result<void> PosixFileSystem::remove(std::string_view path) {
-  if (::unlinkat(root_.get(), checked(path).c_str(), 0) == 0 || errno == ENOENT) return {};
+  const std::string relative = checked(path);
+  if (::unlinkat(root_.get(), relative.c_str(), 0) == 0 || errno == ENOENT) return {};
+  if (errno == EISDIR && ::unlinkat(root_.get(), relative.c_str(), AT_REMOVEDIR) == 0) return {};
   return fail(posix_error(PosixCall::remove, errno, where(path)));
 }
 

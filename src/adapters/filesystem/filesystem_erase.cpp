@@ -1,0 +1,301 @@
+// FilesystemStore: erasing runs.
+#include <algorithm>
+
+#include "adapters/filesystem/erased_file.hpp"
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/run_eraser.hpp"
+#include "domain/erasure.hpp"
+#include "domain/save_rules.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::int64_t kLockWaitUs = 5'000'000;
+constexpr std::int64_t kLockStepUs = 1'000;
+constexpr int kLooks = 4;
+
+Result<bool> mentions(const SegmentScan& scan, const Uuid& run) {
+  for (const Batch& batch : scan.batches) {
+    PAWL_TRY_ASSIGN(const auto records, decode_records(batch));
+    if (std::ranges::any_of(records, [&](const JournalRecord& record) { return record.run_uuid == run; })) return true;
+  }
+  return false;
+}
+
+/// Whether a segment holds nothing of the run, and nothing behind its batches: remains of an earlier use may be of any run.
+Result<bool> segment_is_clean(std::string_view bytes, const Uuid& run) {
+  std::uint64_t offset = 0;
+  bool other_is_damaged = false;
+  const auto header = choose_segment_header(bytes, offset, other_is_damaged);
+  if (!header || other_is_damaged) return false;
+  const SegmentScan scan = scan_segment(bytes, header->generation);
+  if (bytes.substr(std::min<std::uint64_t>(scan.end, bytes.size())).find_first_not_of('\0') != std::string_view::npos) return false;
+  PAWL_TRY_ASSIGN(const bool mentioned, mentions(scan, run));
+  return !mentioned;
+}
+
+/// What is clean is synced: whoever wrote the zeros may have been killed before it did.
+Result<bool> journal_is_clean(FileSystem& files, std::uint64_t number, const Uuid& run) {
+  PAWL_TRY_ASSIGN(const auto entries, files.list(layout::journal(number)));
+  for (const FolderEntry& entry : entries) {
+    if (!entry.name.ends_with(".log")) continue;
+    PAWL_TRY_ASSIGN(const auto file, files.open(join_path(layout::journal(number), entry.name), OpenMode::write));
+    PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
+    PAWL_TRY_ASSIGN(const std::string bytes, file->read_at(0, size));
+    PAWL_TRY_ASSIGN(const bool clean, segment_is_clean(bytes, run));
+    if (!clean) return false;
+    PAWL_TRY(file->sync(SyncPoint::erased_bytes));
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<FilesystemStore::EraseWork> FilesystemStore::erase_work() {
+  const Lock lock(open_mutex_);
+  PAWL_TRY(make_store());
+  return EraseWork{place(), journal_.get()};
+}
+
+/// Runs that are not erased and were forked from this one. Looks at every run.
+Result<std::vector<RunId>> FilesystemStore::forks_of(const Uuid& uuid) {
+  PAWL_TRY_ASSIGN(const auto snapshot, snapshot_of_everything());
+  std::set<std::string> names;
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
+  for (const FolderEntry& entry : entries) names.insert(entry.name);
+  for (const auto& [run, records] : snapshot->runs()) names.insert(run);
+  std::vector<RunId> forks;
+  for (const std::string& name : names) {
+    auto id = RunId::parse(name);
+    if (!id) continue;
+    const auto record = RunReader(files_, keys_, name, snapshot).run_record();
+    if (record && record->fork_of_run == uuid) forks.push_back(std::move(*id));
+  }
+  return forks;
+}
+
+Result<std::vector<RunId>> FilesystemStore::erase_forks(const RunId& run, const Uuid& uuid, const EraseRequest& request) {
+  PAWL_TRY_ASSIGN(const std::vector<RunId> forks, forks_of(uuid));
+  if (!forks.empty() && request.cascade == Cascade::no) return fail(forks_error(run, forks));
+  std::vector<RunId> gone;
+  for (const RunId& fork : forks) {
+    PAWL_TRY_ASSIGN(const Erasure erasure, erase(fork, request));
+    for (const std::string& name : erasure.forks) {
+      if (auto id = RunId::parse(name)) gone.push_back(std::move(*id));
+    }
+    gone.push_back(fork);
+  }
+  return gone;
+}
+
+Result<std::unique_ptr<File>> FilesystemStore::lock_for_erasure(const RunId& run) {
+  PAWL_TRY(files_.make_folder(layout::kRuns));
+  PAWL_TRY(files_.make_folder(layout::run(run.text())));
+  PAWL_TRY_ASSIGN(auto lock, files_.open(layout::run_lock(run.text()), OpenMode::create));
+  PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
+  if (!locked) {
+    PAWL_TRY_ASSIGN(const std::string owner, lock->read_at(0, kWatermarkOffset));
+    return fail(Error{Code::run_busy, fmt::format("run '{}' is held by {}", run.text(), describe_owner(owner)),
+                      layout::run_lock(run.text()), "wait until it ends, or end it with 'pawl cancel'", 0});
+  }
+  PAWL_TRY(lock->write_at(0, encode_owner(environment_.owner)));
+  for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
+    PAWL_TRY_ASSIGN(const bool alone, lock->try_lock(layout::kPrunerByte));
+    if (alone) return lock;
+    if (waited_us >= kLockWaitUs) {
+      return fail(Error{Code::store_busy, fmt::format("another process is pruning run '{}' and does not finish", run.text()), {}, "try again", 0});
+    }
+    environment_.clock->sleep_us(kLockStepUs);
+  }
+}
+
+/// The run's whole audit trail stands in its file when this returns, and what describes the run does. The writer's lock
+/// is held, so nothing is added meanwhile.
+Result<ErasedRecord> FilesystemStore::plan_erasure(const RunId& run, const EraseRequest& request) {
+  PAWL_TRY_ASSIGN(const auto snapshot, snapshot_of_everything());
+  RunReader reader(files_, keys_, run.text(), snapshot);
+  PAWL_TRY_ASSIGN(const RunRecord described, reader.run_record());
+  RunBatch batch;
+  if (const RunRecords* records = snapshot->find(run.text())) {
+    if (records->run) batch.run = records->run->text;
+    for (const auto& [number, record] : records->audit) batch.audit.push_back(record);
+  }
+  {
+    const Lock lock(publish_mutex_);
+    const auto published = publisher_.publish(run.text(), batch, Publish::settled);
+    // A trail that is damaged is no reason to keep the data.
+    if (!published && exit_status(published.error().code) != 4) return std::unexpected(published.error());
+    PAWL_TRY(publisher_.sync());
+  }
+  ErasedRecord record{.run = run.text(), .uuid = described.uuid, .created = described.created, .at = environment_.clock->now(),
+                      .by = request.by.empty() ? described_user(environment_.owner.user, environment_.owner.host) : request.by,
+                      .reason = request.reason, .checkpoints = 0, .latest = {}, .finished = false};
+  if (const auto info = reader.overview()) {
+    record.latest = info->latest;
+    record.at = next_timestamp(info->updated, record.at);
+    const auto pruned = reader.pruned();
+    record.checkpoints = info->latest.value - (pruned ? (*pruned)->dropped.count() : 0);
+  }
+  return record;
+}
+
+Result<Erasure> FilesystemStore::erase(const RunId& run, const EraseRequest& request) {
+  PAWL_TRY_ASSIGN(const auto before, load_erased(files_, run.text()));
+  if (before && before->finished) return erasure_of(*before, Erasure::Outcome::already);
+  std::vector<RunId> forks;
+  if (!before) {
+    PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
+    PAWL_TRY_ASSIGN(const auto busy, owner(run));  // before forks are gone
+    if (busy) PAWL_TRY(lock_for_erasure(run));
+    PAWL_TRY_ASSIGN(forks, erase_forks(run, record.uuid, request));
+  }
+  PAWL_TRY_ASSIGN(const EraseWork work, erase_work());
+  PAWL_TRY_ASSIGN(const auto lock, lock_for_erasure(run));
+  // Someone else may have been at it.
+  PAWL_TRY_ASSIGN(auto record, load_erased(files_, run.text()));
+  if (record && record->finished) return erasure_of(*record, Erasure::Outcome::already);
+  if (!record) {
+    PAWL_TRY_ASSIGN(record, plan_erasure(run, request));
+    PAWL_TRY(RunEraser(files_, environment_, options_, run.text(), *lock).mark(*record));
+  }
+  PAWL_TRY_ASSIGN(Erasure erasure, finish_erasure(work, *record, *lock));
+  for (const RunId& fork : forks) erasure.forks.push_back(fork.text());
+  return erasure;
+}
+
+Result<Erasure> FilesystemStore::finish_erasure(const EraseWork& work, ErasedRecord record, File& lock) {
+  RunEraser eraser(files_, environment_, options_, record.run, lock);
+  PAWL_TRY(eraser.destroy(record));
+  std::vector<std::string> waiting_for;
+  PAWL_TRY(clean_journals(work, record, waiting_for));
+  // Taking a journal over may have set something aside.
+  PAWL_TRY(eraser.clean_recovery(record));
+  PAWL_TRY(clean_catalogue(record));
+  const bool done = waiting_for.empty();
+  if (done) PAWL_TRY(eraser.mark_finished(record));
+  PAWL_TRY_ASSIGN(Erasure erasure, erasure_of(record, done ? Erasure::Outcome::done : Erasure::Outcome::pending));
+  erasure.waiting_for = std::move(waiting_for);
+  return erasure;
+}
+
+Result<void> FilesystemStore::finish_if_free(const EraseWork& work, const std::string& run) {
+  PAWL_TRY_ASSIGN(const auto marked, load_erased(files_, run));
+  if (!marked || marked->finished) return files_.remove(layout::erasing(run));
+  PAWL_TRY_ASSIGN(const RunId id, RunId::parse(run));
+  const auto lock = lock_for_erasure(id);
+  if (!lock && lock.error().code == Code::run_busy) return {};  // another one is at it
+  if (!lock) return std::unexpected(lock.error());
+  PAWL_TRY_ASSIGN(const auto record, load_erased(files_, run));
+  if (record && !record->finished) PAWL_TRY(finish_erasure(work, *record, **lock));
+  return {};
+}
+
+Result<void> FilesystemStore::finish_erasures(const EraseWork& work) {
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kErasing));
+  for (const FolderEntry& entry : entries) PAWL_TRY(finish_if_free(work, entry.name));
+  return {};
+}
+
+/// What fsck found of erased runs: begun and not finished, or files that are there again.
+Result<void> FilesystemStore::mend_erasures(const CheckReport& report) {
+  const EraseWork work{place(), journal_.get()};
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
+  for (const FolderEntry& entry : entries) {
+    const auto record = load_erased(files_, entry.name);
+    if (!record || !*record) continue;
+    const bool found = std::ranges::any_of(report.findings, [&](const Finding& finding) { return finding.run == entry.name; });
+    if ((*record)->finished && !found) continue;
+    PAWL_TRY_ASSIGN(const RunId id, RunId::parse(entry.name));
+    PAWL_TRY_ASSIGN(const auto lock, lock_for_erasure(id));
+    PAWL_TRY(finish_erasure(work, **record, *lock));
+  }
+  return {};
+}
+
+/// A journal is clean after what it holds of the run was settled and everything behind its batches was overwritten. One of
+/// a living process is that process's: it does the same when it is idle, and who comes after it does when it has ended.
+Result<void> FilesystemStore::clean_journals(const EraseWork& work, const ErasedRecord& record, std::vector<std::string>& waiting_for) {
+  PAWL_TRY_ASSIGN(const auto numbers, list_journals(files_));
+  for (const std::uint64_t number : numbers) {
+    if (work.own != nullptr && work.own->number() == number) {
+      PAWL_TRY_ASSIGN(const bool cleaned, clean_own_journal(*work.own, record));
+      if (!cleaned) waiting_for.push_back(fmt::format("journal {}, to which this process is saving", number));
+      continue;
+    }
+    PAWL_TRY_ASSIGN(std::string holder, clean_free_journal(work, record, number));
+    if (!holder.empty()) waiting_for.push_back(std::move(holder));
+  }
+  return {};
+}
+
+Result<bool> FilesystemStore::clean_own_journal(JournalWriter& own, const ErasedRecord& record) {
+  if (!wipe_again_) {
+    PAWL_TRY_ASSIGN(const bool clean, journal_is_clean(files_, own.number(), record.uuid));
+    if (clean) return true;
+  }
+  // After a failed sync the page cache may show zeros that the disk has not.
+  wipe_again_ = true;
+  PAWL_TRY_ASSIGN(const bool cleaned, committer_->try_alone([&]() -> Result<void> {
+    const Lock lock(publish_mutex_);
+    PAWL_TRY(settle_everything(own));
+    return own.wipe_unused();
+  }));
+  if (cleaned) wipe_again_ = false;
+  return cleaned;
+}
+
+/// Empty: it is clean now. Else why it is not.
+Result<std::string> FilesystemStore::clean_free_journal(const EraseWork& work, const ErasedRecord& record, std::uint64_t number) {
+  const auto stuck = [&](const Error& error) { return fmt::format("journal {}, which is damaged: {}", number, error.message); };
+  const auto taken = JournalWriter::take_over(work.place, number);
+  if (!taken && exit_status(taken.error().code) == 4) return stuck(taken.error());
+  if (!taken) return std::unexpected(taken.error());
+  if (!*taken) return look_at_held_journal(record, number);
+  const Lock lock(publish_mutex_);
+  PAWL_TRY_ASSIGN(const auto active, (*taken)->read((*taken)->active()));
+  PAWL_TRY_ASSIGN(const bool mentioned, mentions(active->scan, record.uuid));
+  if (mentioned || !(*taken)->full_segments().empty()) {
+    const auto settled = settle_everything(**taken);
+    if (!settled && exit_status(settled.error().code) == 4) return stuck(settled.error());
+    PAWL_TRY(settled);
+  }
+  PAWL_TRY((*taken)->wipe_unused());
+  return std::string();
+}
+
+Result<std::string> FilesystemStore::look_at_held_journal(const ErasedRecord& record, std::uint64_t number) {
+  for (int look = 0; look < kLooks; ++look) {
+    PAWL_TRY_ASSIGN(const bool clean, journal_is_clean(files_, number, record.uuid));
+    if (clean) return std::string();
+    environment_.clock->sleep_us(kLockStepUs);  // a batch that is just being written looks like remains
+  }
+  const auto owner = files_.open(layout::journal_owner(number), OpenMode::read);
+  const auto text = owner ? (*owner)->read_at(0, kWatermarkOffset) : Result<std::string>();
+  return fmt::format("journal {} of {}", number, describe_owner(text ? *text : std::string()));
+}
+
+Result<void> FilesystemStore::clean_catalogue(const ErasedRecord& record) {
+  if (!has_catalogue()) return {};
+  PAWL_TRY_ASSIGN(const auto lock, lock_catalogue());
+  const std::string catalogue(layout::kCatalogue);
+  if (catalogue_.usable()) {
+    PAWL_TRY_ASSIGN(const RunInfo info, info_of_erased(record));
+    auto forgotten = catalogue_.forget(info);
+    if (!forgotten && forgotten.error().code != Code::store_damaged) return forgotten;
+    if (!forgotten) PAWL_TRY(rebuild_catalogue_locked());
+  } else {
+    PAWL_TRY_ASSIGN(const auto old, open_to_wipe(files_, catalogue));
+    PAWL_TRY(rebuild_catalogue_locked());
+    if (old) PAWL_TRY(overwrite(*old, 0));
+    if (old) PAWL_TRY(old->sync(SyncPoint::erased_bytes));
+  }
+  for (const std::string_view ending : {"-journal", "-wal", "-shm", ".tmp", ".tmp-journal"}) {
+    PAWL_TRY(wipe_file(files_, catalogue + std::string(ending)));
+  }
+  PAWL_TRY_ASSIGN(const auto file, files_.open(catalogue, OpenMode::write));
+  PAWL_TRY(file->sync(SyncPoint::erased_bytes));
+  return files_.sync_folder("", SyncPoint::erased_names);
+}
+
+}  // namespace pawl

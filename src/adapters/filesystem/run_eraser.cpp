@@ -1,0 +1,226 @@
+#include "adapters/filesystem/run_eraser.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+
+#include "adapters/filesystem/erased_file.hpp"
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/line_file.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::int64_t kLockWaitUs = 5'000'000;
+constexpr std::int64_t kLockStepUs = 1'000;
+constexpr std::string_view kWorktrees = "/logs/worktrees/";
+
+bool is_id_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+}
+
+/// Whether the text names this run: its UUID, or its id and not a part of a longer one.
+bool mentions(std::string_view text, const ErasedRecord& record) {
+  if (text.find(record.uuid.text()) != std::string_view::npos) return true;
+  for (std::size_t at = text.find(record.run); at != std::string_view::npos; at = text.find(record.run, at + 1)) {
+    const std::size_t end = at + record.run.size();
+    if ((at == 0 || !is_id_character(text[at - 1])) && (end == text.size() || !is_id_character(text[end]))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+RunEraser::RunEraser(FileSystem& files, Environment environment, const FilesystemOptions& options, std::string run, File& lock)
+    : files_(files), environment_(std::move(environment)), options_(options), run_(std::move(run)), lock_(lock) {}
+
+Result<void> RunEraser::lock_publishing() {
+  for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
+    PAWL_TRY_ASSIGN(const bool locked, lock_.try_lock(layout::kPublisherByte));
+    if (locked) return {};
+    if (waited_us >= kLockWaitUs) {
+      return fail(Error{Code::store_busy, fmt::format("another process is publishing run '{}' and does not finish", run_), {}, "try again", 0});
+    }
+    environment_.clock->sleep_us(kLockStepUs);
+  }
+}
+
+Result<void> RunEraser::write_mark(const ErasedRecord& record) {
+  const std::string path = layout::erased(run_);
+  const std::string temporary = path + ".tmp";
+  PAWL_TRY(files_.remove(temporary));  // it may be another name of a file that was renamed before power loss
+  PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
+  PAWL_TRY(file->write_at(0, encode_erased(record)));
+  PAWL_TRY(file->sync(SyncPoint::erased_mark));
+  PAWL_TRY(files_.rename(temporary, path));
+  return files_.sync_folder(layout::run(run_), SyncPoint::erased_mark_name);
+}
+
+Result<void> RunEraser::mark(const ErasedRecord& record) {
+  // Whoever opens the store next finds what is to be finished without looking at every run.
+  PAWL_TRY(files_.make_folder(layout::kErasing));
+  PAWL_TRY(files_.open(layout::erasing(run_), OpenMode::create));
+  for (const std::string_view folder : {layout::kErasing, layout::kRuns, std::string_view()}) {
+    PAWL_TRY(files_.sync_folder(folder, SyncPoint::erased_mark_name));
+  }
+  // Nobody may be in the middle of writing the run's files.
+  PAWL_TRY(lock_publishing());
+  const auto written = write_mark(record);
+  PAWL_TRY(lock_.unlock(layout::kPublisherByte));
+  return written;
+}
+
+Result<void> RunEraser::mark_finished(ErasedRecord record) {
+  record.finished = true;
+  PAWL_TRY(write_mark(record));
+  return files_.remove(layout::erasing(run_));  // where it comes back, the mark says that there is nothing to do
+}
+
+Result<void> RunEraser::destroy(const ErasedRecord& record) {
+  // Whoever wrote the mark may have been killed before its name was durable.
+  PAWL_TRY(files_.sync_folder(layout::run(run_), SyncPoint::erased_mark_name));
+  PAWL_TRY(wipe_file(files_, layout::run_key(run_)));
+  PAWL_TRY(files_.sync_folder(layout::run(run_), SyncPoint::erased_names));
+  PAWL_TRY(close_audit(record));
+  PAWL_TRY_ASSIGN(const Found found, find_data());
+  PAWL_TRY(wipe(found));
+  return reduce_run_file(record);
+}
+
+/// The entry `erased` behind the last one.
+Result<void> RunEraser::close_audit(const ErasedRecord& record) {
+  PAWL_TRY(files_.make_folder(layout::audit_folder(run_)));
+  PAWL_TRY_ASSIGN(const auto file, files_.open(layout::audit(run_), OpenMode::create));
+  PAWL_TRY_ASSIGN(const auto last, last_line_below(*file, std::numeric_limits<std::uint64_t>::max()));
+  const auto entry = last ? decode_audit(last->text) : fail(Code::chain_broken, "there is none");
+  // A trail whose end is damaged stays so; the entry still says what happened.
+  std::uint64_t end = last ? last->end : 0;
+  std::string line = encode_erased_entry(record, last ? last->number + 1 : 1, entry ? std::string_view(entry->hash) : first_previous_hash());
+  if (entry && entry->type == "erased") {
+    line = last->text + "\n";  // written again, as its sync may have failed
+    end -= line.size();
+  }
+  PAWL_TRY(file->write_at(end, line));
+  PAWL_TRY(file->resize(end + line.size()));
+  PAWL_TRY(file->sync(SyncPoint::published_file));
+  PAWL_TRY(files_.sync_folder(layout::audit_folder(run_), SyncPoint::published_name));
+  return files_.sync_folder(layout::run(run_), SyncPoint::published_name);
+}
+
+Result<void> RunEraser::find_below(const std::string& folder, Found& found) {
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(folder));
+  for (const FolderEntry& entry : entries) {
+    const std::string path = join_path(folder, entry.name);
+    if (entry.is_folder) {
+      PAWL_TRY(find_below(path, found));
+    } else {
+      found.files.push_back(path);
+    }
+  }
+  found.folders.push_back(folder);
+  return {};
+}
+
+/// Whatever is in the run's folder and need not stay.
+Result<RunEraser::Found> RunEraser::find_data() {
+  constexpr std::array<std::string_view, 3> kStays = {"lock", "run.json", "erased.json"};
+  Found found;
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::run(run_)));
+  for (const FolderEntry& entry : entries) {
+    const std::string path = join_path(layout::run(run_), entry.name);
+    if (entry.is_folder && entry.name != "audit") {
+      PAWL_TRY(find_below(path, found));
+    } else if (!entry.is_folder && std::ranges::find(kStays, entry.name) == kStays.end()) {
+      found.files.push_back(path);
+    }
+  }
+  PAWL_TRY_ASSIGN(const auto audit, files_.list(layout::audit_folder(run_)));
+  for (const FolderEntry& entry : audit) {
+    if (entry.name.ends_with(".tmp")) found.files.push_back(join_path(layout::audit_folder(run_), entry.name));
+  }
+  return found;
+}
+
+/// Zeros are durable before a name goes: else the kernel may never write them. Files of a worktree may be other names
+/// of files elsewhere, so they only lose the name that is here.
+Result<void> RunEraser::wipe(const Found& found) {
+  const bool many = found.files.size() > options_.sync_all_from_files;
+  for (const std::string& path : found.files) {
+    if (path.find(kWorktrees) != std::string::npos) continue;
+    PAWL_TRY_ASSIGN(const auto file, open_to_wipe(files_, path));
+    if (!file) continue;
+    PAWL_TRY(overwrite(*file, 0));
+    if (!many) PAWL_TRY(file->sync(SyncPoint::erased_bytes));
+  }
+  if (many) PAWL_TRY(files_.sync_all(SyncPoint::erased_bytes));
+  for (const std::string& path : found.files) PAWL_TRY(files_.remove(path));
+  for (const std::string& folder : found.folders) PAWL_TRY(files_.remove(folder));
+  PAWL_TRY(files_.sync_folder(layout::audit_folder(run_), SyncPoint::erased_names));
+  return files_.sync_folder(layout::run(run_), SyncPoint::erased_names);
+}
+
+/// Without the salt nobody can find out short states by their hashes.
+Result<void> RunEraser::reduce_run_file(const ErasedRecord& record) {
+  RunRecord reduced;
+  const auto text = files_.read_file(layout::run_file(run_), 1ULL << 20);
+  if (!text && text.error().code != Code::input_unreadable) return std::unexpected(text.error());
+  if (const auto before = text ? decode_run(*text) : std::unexpected(text.error())) reduced = *before;
+  reduced.run = run_;
+  reduced.uuid = record.uuid;
+  reduced.created = record.created;
+  reduced.workflow.clear();
+  reduced.workflow_hash.clear();
+  reduced.session.clear();
+  reduced.salt.clear();
+  return replace(layout::run_file(run_), encode_run(reduced));
+}
+
+Result<void> RunEraser::replace(const std::string& path, std::string_view text) {
+  const std::string temporary = path + ".tmp";
+  PAWL_TRY_ASSIGN(const auto old, open_to_wipe(files_, path));
+  PAWL_TRY(files_.remove(temporary));
+  PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
+  PAWL_TRY(file->write_at(0, text));
+  PAWL_TRY(file->sync(SyncPoint::erased_bytes));
+  PAWL_TRY(files_.rename(temporary, path));
+  PAWL_TRY(files_.sync_folder(parent_folder(path), SyncPoint::erased_names));
+  if (!old) return {};
+  PAWL_TRY(overwrite(*old, 0));
+  return old->sync(SyncPoint::erased_bytes);
+}
+
+Result<void> RunEraser::clean_recovery(const ErasedRecord& record) {
+  PAWL_TRY_ASSIGN(const bool exists, files_.exists(layout::kRecovery));
+  if (!exists) return {};
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRecovery));
+  for (const FolderEntry& entry : entries) {
+    const std::string path = join_path(layout::kRecovery, entry.name);
+    if (entry.is_folder || path == layout::kFailures) continue;
+    // A torn batch may hold anything, and nothing of it was ever acknowledged.
+    bool goes = entry.name.starts_with("torn-") || entry.name.ends_with(".tmp");
+    if (!goes) {
+      const auto text = files_.read_file(path);
+      goes = text && mentions(*text, record);
+    }
+    if (goes) PAWL_TRY(wipe_file(files_, path));
+  }
+  PAWL_TRY(files_.sync_folder(layout::kRecovery, SyncPoint::erased_names));
+  return clean_failures(record);
+}
+
+Result<void> RunEraser::clean_failures(const ErasedRecord& record) {
+  const std::string path(layout::kFailures);
+  const auto text = files_.read_file(path);
+  if (!text && text.error().code == Code::input_unreadable) return {};
+  if (!text) return std::unexpected(text.error());
+  std::string kept;
+  for_each_line(*text, [&](std::string_view line, bool /*complete*/) {
+    if (!mentions(line, record)) kept += fmt::format("{}\n", line);
+    return true;
+  });
+  if (kept == *text) return {};
+  return replace(path, kept);
+}
+
+}  // namespace pawl

@@ -1,0 +1,121 @@
+#include <istream>
+
+#include "cli/command.hpp"
+#include "cli/json_out.hpp"
+#include "cli/workflow_world.hpp"
+#include "domain/json_text.hpp"
+#include "engine/erase.hpp"
+
+namespace pawl::cli {
+namespace {
+
+struct EraseArguments {
+  std::string run;
+  std::string reason;
+  bool cascade = false;
+  bool yes = false;
+};
+
+const char* word_of(Erasure::Outcome outcome) {
+  switch (outcome) {
+    case Erasure::Outcome::done: return "erased";
+    case Erasure::Outcome::already: return "already_erased";
+    case Erasure::Outcome::pending: return "pending";
+  }
+  return "";
+}
+
+std::string texts_json(const std::vector<std::string>& texts) {
+  std::vector<std::string> quoted;
+  for (const std::string& text : texts) quoted.push_back(escape_json(text));
+  return fmt::format("[{}]", fmt::join(quoted, ","));
+}
+
+std::string document_of(const Erasure& erasure) {
+  return JsonObject()
+             .text("run", erasure.run.text())
+             .text("status", word_of(erasure.outcome))
+             .text("erased_at", erasure.at.text())
+             .text("by", erasure.by)
+             .text("reason", erasure.reason)
+             .number("checkpoints", erasure.checkpoints)
+             .raw("forks", texts_json(erasure.forks))
+             .raw("waiting_for", texts_json(erasure.waiting_for))
+             .done() +
+         "\n";
+}
+
+std::string text_of(const Erasure& erasure) {
+  std::string text;
+  for (const std::string& fork : erasure.forks) text += fmt::format("{}: erased (a fork)\n", printable(fork));
+  const std::string run = printable(erasure.run.text());
+  if (erasure.outcome == Erasure::Outcome::already) {
+    return text + fmt::format("{}: was erased on {} because {}\n", run, erasure.at.text(), printable(erasure.reason));
+  }
+  text += fmt::format("{}: {} {}, its audit trail is left\n", run, erasure.checkpoints,
+                      erasure.checkpoints == 1 ? "checkpoint is erased" : "checkpoints are erased");
+  if (erasure.outcome == Erasure::Outcome::pending) text += fmt::format("{}: pending, the rest goes with {}\n", run, fmt::join(erasure.waiting_for, ", "));
+  return text;
+}
+
+/// On a terminal only: scripts give a reason, which is deliberate enough.
+Result<void> ask(const Invocation& invocation, const RunInfo& run) {
+  CliContext& context = invocation.context();
+  if (!context.in_is_terminal) return {};
+  context.err.write(fmt::format("erase run '{}' with its {} checkpoints for good? Type its id to go on: ", printable(run.id.text()), run.latest.value));
+  std::string answer;
+  std::getline(context.in, answer);
+  if (answer == run.id.text()) return {};
+  return fail(Error{Code::usage, "nothing was erased", {}, "type the run's id, or give --yes", 0});
+}
+
+/// Commands of an execution that died may still write to the run's folder.
+Result<void> refuse_left_processes(const Invocation& invocation, Store& store, const RunInfo& run) {
+  const WorkflowWorld* world = invocation.context().workflows;
+  if (run.workflow.empty() || world == nullptr || !world->start_processes) return {};
+  PAWL_TRY_ASSIGN(const std::string logs, store.local_folder(run.id));
+  auto processes = world->start_processes(logs + "/../reaper");
+  if (processes || processes.error().code != Code::processes_left) return {};
+  return fail(with_hint(processes.error(), fmt::format("'pawl cancel {}' ends them", run.id.text())));
+}
+
+Result<void> erase(const Invocation& invocation, const EraseArguments& arguments) {
+  PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  const auto info = store->run(run);
+  // A run that is damaged can be erased, and one whose erasure is not finished.
+  if (!info && info.error().code == Code::run_not_found) return std::unexpected(info.error());
+  if (info && !arguments.yes) PAWL_TRY(ask(invocation, *info));
+  if (info) PAWL_TRY(refuse_left_processes(invocation, *store, *info));
+  const EraseRequest request{.reason = arguments.reason, .by = {}, .cascade = arguments.cascade ? Cascade::yes : Cascade::no};
+  PAWL_TRY_ASSIGN(const Erasure erasure, checked_erase(*store, run, request));
+  invocation.print(invocation.json() ? document_of(erasure) : text_of(erasure));
+  if (erasure.outcome != Erasure::Outcome::pending) return {};
+  return fail(Error{Code::erasure_pending, fmt::format("the erasure of run '{}' waits for {}", run.text(), fmt::join(erasure.waiting_for, ", ")), {},
+                    "it is finished by that process when it is idle, else by the same command again, or by 'pawl fsck --repair'", 0});
+}
+
+}  // namespace
+
+Command add_erase(CLI::App& root) {
+  const auto arguments = std::make_shared<EraseArguments>();
+  CLI::App* app = root.add_subcommand("erase", "Destroy all data of a run, and keep the proof that it was there");
+  app->group(kCareGroup);
+  app->add_option("RUN", arguments->run, "The run")->type_name("")->required();
+  app->add_option("--reason", arguments->reason, "Why; kept in the audit trail, so it should name nobody")->type_name("TEXT")->required();
+  app->add_flag("--cascade", arguments->cascade, "Erase the runs that were forked from it as well");
+  app->add_flag("--yes", arguments->yes, "Don't ask, on a terminal");
+  app->footer(
+      "The run's key is destroyed; states, events, logs, messages and labels are overwritten and removed, in the journals\n"
+      "and the catalogue, too. What stays: the run's id, its audit trail of hashes and an entry that says who erased it, when\n"
+      "and why. Copies elsewhere (exports, backups, snapshots of the disk) are not reached.\n"
+      "\n"
+      "Exit status 3: something of it is in the journal of a process that is running; it goes when that process is idle or ends.\n"
+      "\n"
+      "Examples:\n"
+      "  pawl erase applicant-4711 --reason 'request 17'\n"
+      "  pawl erase nightly --reason 'retention' --cascade --yes --json");
+  return {app, [arguments](const Invocation& invocation) { return erase(invocation, *arguments); }};
+}
+
+}  // namespace pawl::cli

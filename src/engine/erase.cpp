@@ -1,0 +1,34 @@
+#include "engine/erase.hpp"
+
+#include <algorithm>
+
+#include "domain/utf8.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::size_t kReasonBytesMax = 1000;
+
+/// One line of UTF-8.
+bool is_plain(std::string_view text) {
+  while (!text.empty()) {
+    const CodePoint first = first_code_point(text);
+    if (first.size == 0 || first.value < 0x20U || first.value == 0x7fU) return false;
+    text.remove_prefix(first.size);
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Erasure> checked_erase(Store& store, const RunId& run, const EraseRequest& request) {
+  const std::string& reason = request.reason;
+  const bool blank = std::ranges::all_of(reason, [](char c) { return c == ' '; });
+  if (blank || reason.size() > kReasonBytesMax || !is_plain(reason)) {
+    return fail(Error{Code::usage, fmt::format("a reason is one line of 1 to {} bytes", kReasonBytesMax), {},
+                      "say why, as in --reason 'request 17 of 2026-01-11'; it stays in the audit trail", 0});
+  }
+  return store.erase(run, request);
+}
+
+}  // namespace pawl

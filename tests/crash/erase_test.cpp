@@ -1,0 +1,111 @@
+// Erasing under kill -9, power loss and failing calls, at every op: a run is whole or erased, what was begun is finished by
+// whoever comes next, and then nothing is left, neither in the page cache nor on the disk.
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "testing/checking_file_system.hpp"
+#include "testing/filesystem_under_test.hpp"
+#include "tests/crash/erase_world.hpp"
+
+namespace pawl::testing {
+namespace {
+
+constexpr std::uint64_t kSchedules = 400;
+
+/// Plain stores have odd seeds, encrypted ones even ones.
+class EraseCrash : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(EraseCrash, AtEveryOpTheRunIsWholeOrErasedAndIsFinishedLater) {
+  EraseWorld world(GetParam(), {});
+  world.fill();
+  ASSERT_FALSE(world.violation()) << *world.violation();
+  ASSERT_NE(world.find_remains(), "") << "nothing is there that could be erased";
+  const auto before = world.disk_copy();
+  const std::uint64_t ops = world.ops_of_erasure();
+  for (std::uint64_t op = 1; op <= ops; ++op) {
+    const std::pair<Cut, Loss> ways[] = {{Cut::kill, Loss::keep_all}, {Cut::power, Loss::drop_all}, {Cut::power, Loss::random}, {Cut::power, Loss::keep_all}};
+    for (const auto& [cut, loss] : ways) {
+      world.use(before->copy());
+      world.erase(cut, op, loss);
+      world.verify("after the cut");
+      world.finish(static_cast<FinishBy>(op % 3));
+      world.verify_finished("when it is finished");
+      world.power_loss(Loss::drop_all);
+      world.verify_finished("on the disk");
+      ASSERT_FALSE(world.violation()) << "op " << op << " of " << ops << ", loss " << static_cast<int>(loss) << ": " << *world.violation();
+    }
+  }
+  std::cout << fmt::format("{} ops\n", ops);
+}
+
+TEST_P(EraseCrash, AfterAnyFailingCallItIsFinishedByTheNextErase) {
+  EraseWorld world(GetParam(), {});
+  world.fill();
+  const auto before = world.disk_copy();
+  for (const Fault::What what : {Fault::eio, Fault::enospc, Fault::sync_fails}) {
+    for (std::uint64_t nth = 1;; ++nth) {
+      world.use(before->copy());
+      const bool reached = world.erase_with_fault({.what = what, .nth = nth, .persistent = false});
+      world.verify("after the failure");
+      world.finish(FinishBy::erase);
+      world.verify_finished("when it is finished");
+      world.power_loss(Loss::drop_all);
+      world.verify_finished("on the disk");
+      ASSERT_FALSE(world.violation()) << "fault " << static_cast<int>(what) << " at call " << nth << ": " << *world.violation();
+      if (!reached) break;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Store, EraseCrash, ::testing::Values(1, 2, 3, 4));
+
+TEST(EraseSchedules, NothingIsLeftAndNothingElseIsLost) {
+  for (std::uint64_t seed = 1; seed <= kSchedules; ++seed) {
+    EraseWorld world(seed, {});
+    const auto violation = world.run();
+    ASSERT_FALSE(violation) << "seed " << seed << ": " << *violation;
+  }
+}
+
+/// What is overwritten is synced before its name goes: else the kernel may drop the zeros with the file.
+TEST(EraseOrder, ZerosAreDurableBeforeANameGoes) {
+  SimDisk disk(5);
+  SimFileSystem sim(disk);
+  CheckingFileSystem files(sim);
+  ManualClock clock;
+  SeededRandom random(5);
+  const Environment environment{&clock, &random, sim_owner(disk.boot_id(), 1)};
+  auto store = FilesystemStore::open(files, environment, packed_options(small_options(), StateFormat::json), "");
+  ASSERT_TRUE(store.has_value());
+  {
+    const auto writer = (*store)->open_run(*RunId::parse("r"), {});
+    ASSERT_TRUE(writer.has_value());
+    for (int i = 0; i < 30; ++i) {
+      SaveRequest request;
+      const std::string body = fmt::format("{{\"n\":{},\"pad\":\"{}\"}}", i, std::string(static_cast<std::size_t>(i) * 120, 'p'));
+      request.body = body;
+      ASSERT_TRUE((*writer)->save(request).has_value());
+    }
+  }
+  ASSERT_TRUE((*store)->settle_all().has_value());
+  files.clear();
+  ASSERT_TRUE((*store)->erase(*RunId::parse("r"), {.reason = "x", .by = {}, .cascade = Cascade::no}).has_value());
+  std::set<std::string> wiped;
+  std::size_t removed = 0;
+  bool marked = false;
+  for (const LoggedOp& op : files.changes()) {
+    if (op.what == LoggedOp::What::sync_folder && op.point == SyncPoint::erased_mark_name && op.path == "runs/r") marked = true;
+    if (op.what == LoggedOp::What::sync && op.point == SyncPoint::erased_bytes) wiped.insert(op.path);
+    if (op.what == LoggedOp::What::sync_all && op.point == SyncPoint::erased_bytes) FAIL() << "the test looks at single syncs";
+    if (op.what == LoggedOp::What::write && op.path.starts_with("runs/r/checkpoints")) EXPECT_TRUE(marked) << "destroyed before the mark is durable";
+    const bool file = op.path.ends_with(".json") || op.path.ends_with(".jsonl") || op.path.find("/blobs/") != std::string::npos;
+    if (op.what != LoggedOp::What::remove || !op.path.starts_with("runs/r/") || !file) continue;
+    EXPECT_TRUE(wiped.contains(op.path)) << op.text();
+    ++removed;
+  }
+  EXPECT_GT(removed, 5U);
+}
+
+}  // namespace
+}  // namespace pawl::testing

@@ -1,0 +1,83 @@
+// A simulated machine on which a run is erased: schedules with kill -9 and power loss at any op, and what must hold
+// afterwards. A run is whole or erased; once it is erased and finished, nothing of it is in any file, in the page cache
+// or on the disk; other runs lose nothing.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "testing/manual_environment.hpp"
+#include "testing/sim_file_system.hpp"
+#include "tests/crash/crash_world.hpp"
+
+namespace pawl::testing {
+
+/// How an erasure that was cut is finished.
+enum class FinishBy : std::uint8_t { erase, fsck, writer };
+
+/// What happens at one op of an erasure.
+enum class Cut : std::uint8_t { none, kill, power };
+
+class EraseWorld {
+ public:
+  EraseWorld(std::uint64_t seed, const Mutation& mutation);
+  ~EraseWorld();
+  EraseWorld(const EraseWorld&) = delete;
+  EraseWorld& operator=(const EraseWorld&) = delete;
+
+  /// One random schedule. The first broken promise, or nothing.
+  std::optional<std::string> run();
+
+  // The parts of a schedule, for tests that choose each.
+  /// Fills a store with the run and others, through processes of which some are killed, and none is left.
+  void fill();
+  /// How many ops an erasure takes here. Changes nothing.
+  [[nodiscard]] std::uint64_t ops_of_erasure();
+  /// Erases, cut at an op; where the power was cut, what is unsynced is lost.
+  void erase(Cut cut, std::uint64_t op, Loss loss);
+  /// Makes the nth call fail. True: it was reached.
+  bool erase_with_fault(const Fault& fault);
+  void finish(FinishBy by);
+  /// The run is whole or erased, others are as they were. `finished`: it is erased, and nothing is left.
+  void verify(std::string_view when);
+  void verify_finished(std::string_view when);
+  void power_loss(Loss loss) { disk_->power_loss(loss); }
+  /// Goes on with a copy of the disk as it is now.
+  [[nodiscard]] std::unique_ptr<SimDisk> disk_copy() const { return disk_->copy(); }
+  void use(std::unique_ptr<SimDisk> disk) { disk_ = std::move(disk); }
+  [[nodiscard]] const std::optional<std::string>& violation() const { return violation_; }
+  /// What of the run is found in files; empty: nothing.
+  [[nodiscard]] std::string find_remains();
+
+ private:
+  struct Process {
+    std::unique_ptr<SimFileSystem> files;
+    std::unique_ptr<FilesystemStore> store;
+  };
+  Process start();
+  std::string marker();
+  void save(RunWriter& writer, const std::string& run);
+  void write_session();
+  void plant_remains();
+  std::string picture(Store& store, const std::string& run);
+  void find_below(SimFileSystem& files, const std::string& folder, std::string& found);
+  void check_store(Store& store, std::string_view when);
+  void broken(std::string what);
+
+  SeededRandom random_;
+  ManualClock clock_;
+  const Mutation mutation_;
+  FilesystemOptions options_;
+  std::unique_ptr<SimDisk> disk_;
+  std::vector<std::string> markers_;
+  std::map<std::string, std::vector<std::string>> saved_;  // states by run
+  std::map<std::string, std::string> pictures_;            // of every run, before the erasure
+  std::optional<std::string> violation_;
+  std::uint64_t pids_ = 100;
+};
+
+}  // namespace pawl::testing
