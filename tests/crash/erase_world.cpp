@@ -205,6 +205,8 @@ bool EraseWorld::erase_with_fault(const Fault& fault) {
 void EraseWorld::finish(FinishBy by) {
   Process process = start();
   if (!process.store) return;
+  const auto there = process.store->run(id_of(kTarget));
+  const bool begun = !there && there.error().code == Code::run_erased;
   if (by == FinishBy::fsck) {
     const auto report = process.store->check({}, Repair::yes);
     if (!report) broken(fmt::format("the store can't be repaired: {}", describe(report.error())));
@@ -213,11 +215,11 @@ void EraseWorld::finish(FinishBy by) {
     const auto writer = process.store->open_run(id_of("another"), {});
     if (!writer) broken(fmt::format("a run can't be opened: {}", describe(writer.error())));
   }
-  // Where it was cut before its beginning, there is nothing to be finished.
+  // Where it was cut before its beginning, there is nothing that the others could have finished.
   const auto erased = process.store->erase(id_of(kTarget), because());
   if (!erased) return broken(fmt::format("the erasure can't be finished: {}", describe(erased.error())));
-  const bool begun = by != FinishBy::erase && erased->outcome != Erasure::Outcome::already;
-  if (begun && erased->outcome != Erasure::Outcome::done) broken("the erasure is not finished");
+  if (erased->outcome == Erasure::Outcome::pending) broken("the erasure is pending, and nobody holds a journal");
+  if (begun && by != FinishBy::erase && erased->outcome != Erasure::Outcome::already) broken("nobody has finished the erasure");
 }
 
 void EraseWorld::verify(std::string_view when) {

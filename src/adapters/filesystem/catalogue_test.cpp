@@ -144,5 +144,36 @@ TEST_F(CatalogueTest, NoticesAKeyOfTheWrongType) {
   EXPECT_FALSE(catalogue().usable());
 }
 
+TEST_F(CatalogueTest, WhatIsForgottenLeavesNoRemainsInTheFile) {
+  const auto caller = [](const char* run, int number) { return std::string(run) + "-caller-of-long-name-" + std::to_string(number * 7919); };
+  CatalogueUpdate content;
+  for (int number = 0; number < 3000; ++number) {
+    content.saves.push_back(save("secret", caller("secret", number), static_cast<std::uint64_t>(number)));
+    content.saves.push_back(save("other", caller("other", number), static_cast<std::uint64_t>(number)));
+  }
+  content.runs = {run("secret", 5, 1), run("other", 6, 1)};
+  content.runs.front().session = "a session of somebody";
+  // In pieces, so that pages are split again and again.
+  for (std::size_t begin = 0; begin < content.saves.size(); begin += 100) {
+    const auto from = content.saves.begin() + static_cast<std::ptrdiff_t>(begin);
+    ASSERT_TRUE(catalogue().record({content.runs, {from, from + 100}}));
+  }
+  RunInfo erased = run("secret", 9, 1);
+  erased.status = Status::erased;
+  erased.workflow.clear();
+  erased.session.clear();
+  ASSERT_TRUE(catalogue().forget(erased));
+  std::ifstream file(path_, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(bytes.find("secret-caller"), std::string::npos);
+  EXPECT_EQ(bytes.find("a session of somebody"), std::string::npos);
+  EXPECT_NE(bytes.find("other-caller"), std::string::npos);
+  EXPECT_EQ(catalogue().find_fault(), "");
+  EXPECT_EQ(ids(catalogue().newest(9)), (std::vector<std::string>{"secret", "other"}));
+  EXPECT_EQ(catalogue().newest(9)->front().status, Status::erased);
+  EXPECT_FALSE(*catalogue().find_save("secret", caller("secret", 4)));
+  EXPECT_TRUE(*catalogue().find_save("other", caller("other", 4)));
+}
+
 }  // namespace
 }  // namespace pawl

@@ -201,5 +201,25 @@ TEST(Committer, WhatIsStillQueuedAtTheEndIsNotCommitted) {
   EXPECT_EQ(log.text(), "");
 }
 
+TEST(Committer, NothingIsAppendedWhileSomeoneIsAloneAndAllOfItAfterwards) {
+  for (const Background background : {Background::none, Background::thread}) {
+    Log log;
+    testing::ManualClock clock;
+    Committer committer(log.append(), options_with(background), clock);
+    std::vector<std::thread> savers;
+    std::size_t seen = 1;
+    const auto alone = committer.try_alone([&]() -> Result<void> {
+      for (int i = 0; i < 8; ++i) savers.emplace_back([&] { EXPECT_TRUE(commit(committer, "x").has_value()); });
+      EXPECT_EQ(*committer.try_alone([] { return Result<void>(); }), false);
+      seen = log.size();
+      return {};
+    });
+    EXPECT_TRUE(*alone);
+    EXPECT_EQ(seen, 0U);
+    for (std::thread& saver : savers) saver.join();
+    EXPECT_EQ(log.text(), "xxxxxxxx");
+  }
+}
+
 }  // namespace
 }  // namespace pawl

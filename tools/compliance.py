@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Holds docs/compliance.md against the tests: every test that it names exists. `compliance.py [FILE]`
+
+A test is named as `path#name`: a GoogleTest case as Suite.Name, a clause of the store's contract as its string, a Python test as
+its function."""
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = re.compile(r"`([\w./-]+\.(?:cpp|py))#([\w.]+)`")
+
+
+def has_test(text: str, path: str, name: str) -> bool:
+    if path.endswith(".py"):
+        return re.search(rf"^\s*def {re.escape(name)}\(", text, re.MULTILINE) is not None
+    if "." not in name:
+        return f'"{name}"' in text
+    suite, case = name.split(".", 1)
+    return re.search(rf"^TEST(?:_F|_P)?\({re.escape(suite)}, {re.escape(case)}\)", text, re.MULTILINE) is not None
+
+
+def faults(document: str, root: Path) -> list[str]:
+    """What is wrong, a line each."""
+    found = REFERENCE.findall(document)
+    wrong = [] if found else ["no test is named"]
+    for path, name in found:
+        file = root / path
+        if not file.is_file():
+            wrong.append(f"{path} does not exist")
+        elif not has_test(file.read_text(), path, name):
+            wrong.append(f"{path} has no test {name}")
+    # A row of a table makes a claim: it names a test, or says that there is none.
+    for line in document.splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if len(cells) == 3 and not set(cells[0]) <= set("-: ") and cells[0] not in ("Criterion", "Article"):
+            if not REFERENCE.search(cells[2]) and not cells[2].startswith("none"):
+                wrong.append(f"no test is named for {cells[0]}")
+    return wrong
+
+
+def main() -> int:
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs/compliance.md"
+    wrong = faults(path.read_text(), ROOT)
+    for line in wrong:
+        print(f"{path.name}: {line}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

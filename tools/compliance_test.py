@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""The check of docs/compliance.md finds what it is there for."""
+import unittest
+
+from compliance import ROOT, faults
+
+GOOD = "| CC6.1 | x | `tests/e2e/erasure.py#test_erasing_again_is_answered` |"
+
+
+class Compliance(unittest.TestCase):
+    def test_the_document_names_tests_that_exist(self):
+        self.assertEqual(faults((ROOT / "docs/compliance.md").read_text(), ROOT), [])
+
+    def test_what_is_right_is_let_pass(self):
+        self.assertEqual(faults(GOOD, ROOT), [])
+        self.assertEqual(faults("`testing/store_contract_erasing.cpp#S42_OtherRunsStayAsTheyAre`", ROOT), [])
+        self.assertEqual(faults("`tests/crash/erase_test.cpp#EraseOrder.ZerosAreDurableBeforeANameGoes`", ROOT), [])
+
+    def test_a_test_that_does_not_exist_is_found(self):
+        self.assertEqual(faults(GOOD.replace("again", "once"), ROOT), ["tests/e2e/erasure.py has no test test_erasing_once_is_answered"])
+        self.assertEqual(len(faults("`tests/crash/erase_test.cpp#EraseOrder.Missing`", ROOT)), 1)
+        self.assertEqual(len(faults("`testing/store_contract_erasing.cpp#S42_Missing`", ROOT)), 1)
+        self.assertEqual(faults(GOOD.replace("erasure.py", "missing.py"), ROOT), ["tests/e2e/missing.py does not exist"])
+
+    def test_a_claim_without_a_test_is_found(self):
+        self.assertEqual(faults(GOOD + "\n| CC6.2 | y | trust us |", ROOT), ["no test is named for CC6.2"])
+        self.assertEqual(faults(GOOD + "\n| CC6.2 | y | none: an organisation's |", ROOT), [])
+        self.assertEqual(faults("nothing", ROOT), ["no test is named"])
+
+
+if __name__ == "__main__":
+    unittest.main()
