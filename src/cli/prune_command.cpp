@@ -2,6 +2,7 @@
 
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
+#include "cli/prune_logs.hpp"
 #include "domain/index_ranges.hpp"
 
 namespace pawl::cli {
@@ -11,6 +12,7 @@ struct PruneArguments {
   std::string run;
   RetentionSettings limits;
   bool dry_run = false;
+  bool logs = false;
 };
 
 struct PrunedRun {
@@ -101,7 +103,19 @@ Result<std::vector<RunId>> runs_of(Store& store, const std::string& run) {
   return runs;
 }
 
+Result<void> prune_only_logs(const Invocation& invocation, const PruneArguments& arguments) {
+  const RetentionSettings& limits = arguments.limits;
+  if (!limits.keep_days || limits.keep || limits.keep_per_stage) {
+    return fail(Error{Code::usage, "logs go by their age alone", {}, "say how old, as in `pawl prune --logs --older-than 30d --dry-run`", 0});
+  }
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  PAWL_TRY_ASSIGN(const std::vector<RunId> runs, runs_of(*store, arguments.run));
+  if (!arguments.run.empty()) PAWL_TRY(store->run(runs.front()));
+  return prune_logs(invocation, *store, runs, *limits.keep_days, arguments.dry_run ? PruneMode::dry_run : PruneMode::remove);
+}
+
 Result<void> prune(const Invocation& invocation, const PruneArguments& arguments) {
+  if (arguments.logs) return prune_only_logs(invocation, arguments);
   PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
   const RetentionSettings limits =
       arguments.limits.keeps_everything() ? config->settings.checkpoint.retention : arguments.limits;
@@ -143,6 +157,7 @@ Command add_prune(CLI::App& root) {
       })
       ->type_name("DAYS");
   add_number(*app, "--keep-per-stage", arguments->limits.keep_per_stage, "Keep the newest N of each stage of a run", {.lowest = 1});
+  app->add_flag("--logs", arguments->logs, "Remove logs instead of checkpoints: what steps printed, by --older-than");
   app->add_flag("--dry-run", arguments->dry_run, "Only say what would go, and what it would free");
   app->footer(
       "A checkpoint goes where any of the limits lets it go. The last one of a run and those with a name stay. Limits\n"
@@ -154,6 +169,7 @@ Command add_prune(CLI::App& root) {
       "  pawl prune --keep 10 --dry-run         what would go, in all runs\n"
       "  pawl prune nightly --keep 10\n"
       "  pawl prune --older-than 30d --keep-per-stage 3\n"
+      "  pawl prune --logs --older-than 90d     what steps printed, of runs that nobody executes\n"
       "  pawl prune                             as config.yaml says");
   return {app, [arguments](const Invocation& invocation) { return prune(invocation, *arguments); }};
 }

@@ -61,6 +61,28 @@ TEST_F(PruneCommand, KeepsTheNewestOfEachStage) {
   EXPECT_EQ(document.at("dry_run"), false);
 }
 
+TEST_F(PruneCommand, LogsGoByTheirAgeAndCheckpointsAndOutputsStay) {
+  save("r", 2);
+  PosixLocalFiles files;
+  const std::string folder = *other_handle()->local_folder(*RunId::parse("r"));
+  ASSERT_TRUE(files.make_folder(folder + "/pages"));
+  for (const char* name : {"/a.1.log", "/a.1.out", "/pages/[0].s.1.log"}) ASSERT_TRUE(files.write(folder + name, "text"));
+  // Files have the time of the machine, which the test's clock is before: so they are from the future.
+  EXPECT_EQ(pawl({"prune", "--logs", "--older-than", "1", "--json"}).json().at("removed"), 0);
+  clock_.advance(100LL * 365 * 86'400'000'000);
+  EXPECT_EQ(pawl({"prune", "--logs", "--older-than", "1", "--dry-run", "--json"}).json().at("removed"), 2);
+  EXPECT_TRUE(files.exists(folder + "/a.1.log"));
+  const CliResult result = pawl({"prune", "r", "--logs", "--older-than", "1d"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.out.find("1 run: removed 2 logs, freed "), std::string::npos) << result.out;
+  EXPECT_FALSE(files.exists(folder + "/a.1.log") || files.exists(folder + "/pages/[0].s.1.log"));
+  EXPECT_TRUE(files.exists(folder + "/a.1.out"));
+  EXPECT_EQ(pawl({"restore", "r@1"}).status, 0);
+  EXPECT_EQ(pawl({"prune", "--logs"}).status, 2);
+  EXPECT_EQ(pawl({"prune", "--logs", "--keep", "1", "--older-than", "1"}).status, 2);
+  EXPECT_EQ(pawl({"prune", "missing", "--logs", "--older-than", "1"}).status, 2);
+}
+
 TEST_F(PruneCommand, OfAMissingRunOrStoreIsRefused) {
   EXPECT_NE(pawl({"prune", "--keep", "1"}).err.find("PAWL-0103"), std::string::npos);
   save("r", 1);

@@ -239,7 +239,7 @@ void EraseWorld::check_store(Store& store, std::string_view when) {
   if (!report) return broken(fmt::format("{}: the check fails: {}", when, describe(report.error())));
   for (const Finding& finding : report->findings) {
     // Of other runs, and of journals, crashes may leave something that is mended by going on.
-    const bool of_target = finding.run == kTarget;
+    const bool of_target = finding.run == kTarget && !finding.file.ends_with(".tmp");
     if (!of_target && finding.severity != Finding::Severity::damage) continue;
     return broken(fmt::format("{}: the check finds: {} in {}", when, finding.what, finding.file));
   }

@@ -142,7 +142,7 @@ Result<ErasedRecord> FilesystemStore::plan_erasure(const RunId& run, const Erase
 
 Result<Erasure> FilesystemStore::erase(const RunId& run, const EraseRequest& request) {
   PAWL_TRY_ASSIGN(const auto before, load_erased(files_, run.text()));
-  if (before && before->finished) return erasure_of(*before, Erasure::Outcome::already);
+  if (before && before->finished) return answer_erased(*before);
   std::vector<RunId> forks;
   if (!before) {
     PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
@@ -154,7 +154,7 @@ Result<Erasure> FilesystemStore::erase(const RunId& run, const EraseRequest& req
   PAWL_TRY_ASSIGN(const auto lock, lock_for_erasure(run));
   // Someone else may have been at it.
   PAWL_TRY_ASSIGN(auto record, load_erased(files_, run.text()));
-  if (record && record->finished) return erasure_of(*record, Erasure::Outcome::already);
+  if (record && record->finished) return answer_erased(*record);
   if (!record) {
     PAWL_TRY_ASSIGN(record, plan_erasure(run, request));
     PAWL_TRY(RunEraser(files_, environment_, options_, run.text(), *lock).mark(*record));
@@ -162,6 +162,12 @@ Result<Erasure> FilesystemStore::erase(const RunId& run, const EraseRequest& req
   PAWL_TRY_ASSIGN(Erasure erasure, finish_erasure(work, *record, *lock));
   for (const RunId& fork : forks) erasure.forks.push_back(fork.text());
   return erasure;
+}
+
+/// Whoever finished it may have been killed before the mark that says so had a durable name.
+Result<Erasure> FilesystemStore::answer_erased(const ErasedRecord& record) {
+  PAWL_TRY(files_.sync_folder(layout::run(record.run), SyncPoint::erased_mark_name));
+  return erasure_of(record, Erasure::Outcome::already);
 }
 
 Result<Erasure> FilesystemStore::finish_erasure(const EraseWork& work, ErasedRecord record, File& lock) {
@@ -181,6 +187,7 @@ Result<Erasure> FilesystemStore::finish_erasure(const EraseWork& work, ErasedRec
 
 Result<void> FilesystemStore::finish_if_free(const EraseWork& work, const std::string& run) {
   PAWL_TRY_ASSIGN(const auto marked, load_erased(files_, run));
+  if (marked && marked->finished) PAWL_TRY(answer_erased(*marked));
   if (!marked || marked->finished) return files_.remove(layout::erasing(run));
   PAWL_TRY_ASSIGN(const RunId id, RunId::parse(run));
   const auto lock = lock_for_erasure(id);

@@ -128,6 +128,7 @@ class FilesystemStore final : public Store {
   Result<std::vector<RunId>> erase_forks(const RunId& run, const Uuid& uuid, const EraseRequest& request);
   Result<std::unique_ptr<File>> lock_for_erasure(const RunId& run);
   Result<ErasedRecord> plan_erasure(const RunId& run, const EraseRequest& request);
+  Result<Erasure> answer_erased(const ErasedRecord& record);
   Result<Erasure> finish_erasure(const EraseWork& work, ErasedRecord record, File& lock);
   Result<void> finish_if_free(const EraseWork& work, const std::string& run);
   /// Those that were begun and are noted in `erasing/`.

@@ -97,6 +97,10 @@ Result<void> RunChecker::check_remains() {
     if (entry.name == "audit" || entry.name == "lock" || entry.name == "run.json" || entry.name == "erased.json") continue;
     PAWL_TRY_ASSIGN(const auto inside, entry.is_folder ? files_.list(path) : Result<std::vector<FolderEntry>>());
     if (entry.is_folder && inside.empty()) continue;
+    if (entry.name == "erased.json.tmp") {
+      add(Finding::Severity::note, Code::store_damaged, path, {}, "left over from an interrupted write");
+      continue;
+    }
     report_.findings.push_back({Finding::Severity::mendable, Code::store_damaged, path, run_, {}, "something of an erased run is there",
                                 "'pawl fsck --repair' destroys it"});
   }
