@@ -133,6 +133,10 @@ Result<void> CheckingFileSystem::remove(std::string_view path) {
   return logged(*log_, on_path(What::remove, path), inner_.remove(path));
 }
 
+Result<void> CheckingFileSystem::remove_folder(std::string_view path) {
+  return logged(*log_, on_path(What::remove, path), inner_.remove_folder(path));
+}
+
 Result<void> CheckingFileSystem::sync_folder(std::string_view path, SyncPoint point) {
   return logged(*log_, on_path(What::sync_folder, path, {}, point), inner_.sync_folder(path, point));
 }

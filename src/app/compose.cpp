@@ -124,8 +124,7 @@ std::string absolute_path(const std::string& folder) {
   return error ? folder : absolute.lexically_normal().string();
 }
 
-Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const OpenOptions& options, StoreUse use,
-                                           const Settings& configured) {
+Result<FilesystemOpened> open_folder(const std::string& folder, const OpenOptions& options, StoreUse use, const Settings& configured) {
   // A store that is there needs no new folder, and no sync of its parent.
   std::error_code unreadable;
   const bool made = std::filesystem::exists(join_path(folder, layout::kStoreFile), unreadable);
@@ -150,8 +149,9 @@ Result<std::unique_ptr<Store>> open_folder(const std::string& folder, const Open
   settings.background = use == StoreUse::service ? Background::thread : Background::none;
   PAWL_TRY_ASSIGN(std::unique_ptr<FilesystemStore> store,
                   FilesystemStore::open(owning->files(), owning->environment(), settings, join_path(settings.root, layout::kCatalogue)));
+  FilesystemStore* const opened = store.get();
   owning->own(std::move(store));
-  return owning;
+  return FilesystemOpened{std::move(owning), opened};
 }
 
 std::unique_ptr<Store> open_memory() {
@@ -165,7 +165,14 @@ std::unique_ptr<Store> open_memory() {
 Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, StoreUse use, const Settings& settings) {
   PAWL_TRY_ASSIGN(const Place place, parse_uri(uri));
   if (place.kind == Place::Kind::memory) return open_memory();
-  return open_folder(place.folder, options, use, settings);
+  PAWL_TRY_ASSIGN(FilesystemOpened opened, open_folder(place.folder, options, use, settings));
+  return std::move(opened.owner);
+}
+
+Result<FilesystemOpened> open_filesystem(std::string_view uri, const OpenOptions& options, const Settings& settings) {
+  PAWL_TRY_ASSIGN(const Place place, parse_uri(uri));
+  if (place.kind == Place::Kind::memory) return fail(Error{Code::usage, "a store in memory has no files", {}, "name a folder: --store ./.pawl", 0});
+  return open_folder(place.folder, options, StoreUse::one_shot, settings);
 }
 
 }  // namespace pawl

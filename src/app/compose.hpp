@@ -20,4 +20,14 @@ enum class StoreUse : std::uint8_t {
 [[nodiscard]] Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, StoreUse use,
                                                         const Settings& settings = {});
 
+class FilesystemStore;
+
+/// The same for what only a folder can do.
+struct FilesystemOpened {
+  std::unique_ptr<Store> owner;
+  FilesystemStore* store = nullptr;  // a part of it
+};
+/// Fails with usage where `uri` names no folder.
+[[nodiscard]] Result<FilesystemOpened> open_filesystem(std::string_view uri, const OpenOptions& options, const Settings& settings);
+
 }  // namespace pawl

@@ -56,7 +56,7 @@ Parser::Parser(const std::string& version) {
               add_cancel(app),  add_dlq(app),    add_list(app),   add_show(app),    add_logs(app),   add_save(app),
               add_restore(app), add_diff(app),   add_replay(app), add_fork(app),    add_rollback(app), add_check(app),
               add_schema(app),  add_init(app),   add_rekey(app),  add_audit(app),   add_prune(app),  add_erase(app),  add_verify(app),
-              add_fsck(app),    add_stats(app),  add_config(app), add_doctor(app),  add_explain(app), add_help(app),
+              add_import(app),  add_export(app), add_fsck(app),   add_stats(app),  add_config(app), add_doctor(app),  add_explain(app), add_help(app),
               add_version(app), add_completion(app), add_complete(app), add_man(app)};
   for (const Command& command : commands) add_globals(*command.app, globals, version);
 }

@@ -12,10 +12,12 @@
 #include "cli/audit_world.hpp"
 #include "cli/build_info.hpp"
 #include "cli/output.hpp"
+#include "cli/run_transport.hpp"
 #include "ports/environment.hpp"
 #include "cli/store_admin.hpp"
 #include "cli/workflow_world.hpp"
 #include "domain/settings.hpp"
+#include "ports/file_system.hpp"
 #include "ports/machine.hpp"
 #include "ports/store.hpp"
 
@@ -47,6 +49,9 @@ struct CliContext {
   int status = 0;  // of a command that succeeded: `pawl step` passes on that of what it ran
   StoreAdmin admin = {};
   AuditWorld audit = {};
+  /// A folder to look at: what is to be imported. input_unreadable where there is none.
+  std::function<Result<std::unique_ptr<FileSystem>>(const std::string& folder)> open_folder = {};
+  RunTransport transport = {};
   Machine* machine = nullptr;          // never null for `pawl doctor`
   WorkflowWorld* workflows = nullptr;  // never null for commands that run workflows
 };

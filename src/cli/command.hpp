@@ -90,6 +90,8 @@ struct Command {
 [[nodiscard]] Command add_doctor(CLI::App& root);
 [[nodiscard]] Command add_prune(CLI::App& root);
 [[nodiscard]] Command add_erase(CLI::App& root);
+[[nodiscard]] Command add_import(CLI::App& root);
+[[nodiscard]] Command add_export(CLI::App& root);
 [[nodiscard]] Command add_explain(CLI::App& root);
 [[nodiscard]] Command add_help(CLI::App& root);
 [[nodiscard]] Command add_version(CLI::App& root);

@@ -35,7 +35,7 @@ std::vector<std::string> known_words(CLI::Option& option) {
 
 Wants wanted(std::string_view value) {
   if (value.empty()) return Wants::nothing;
-  if (value == "FILE") return Wants::file;
+  if (value == "FILE" || value == "PATH") return Wants::file;
   if (value == "FOLDER" || value == "URI") return Wants::folder;
   if (value == "COMMAND") return Wants::command;
   if (value == "BEFORE" || value == "AFTER" || value == "RUN" || value.starts_with("RUN@") || value.starts_with("RUN["))

@@ -35,12 +35,16 @@ class FirstNames final : public Names {
   const Json& vars_;
 };
 
-Result<std::string> working_folder(const ExecutionServices& services, const Workflow& workflow, const Json& vars) {
-  const std::string beside = workflow.file.empty() ? services.files.absolute(".", "") : services.files.absolute("..", workflow.file);
+}  // namespace
+
+Result<std::string> working_folder(LocalFiles& files, const Workflow& workflow, const Json& vars) {
+  const std::string beside = workflow.file.empty() ? files.absolute(".", "") : files.absolute("..", workflow.file);
   if (!workflow.working_dir) return beside;
   PAWL_TRY_ASSIGN(const std::string folder, workflow.working_dir->render(FirstNames(vars)));
-  return services.files.absolute(folder, beside);
+  return files.absolute(folder, beside);
 }
+
+namespace {
 
 /// What is known of the working folder: the git commit it stands on, and the files that the workflow names.
 Json folder_facts(const ExecutionServices& services, const Workflow& workflow, const std::string& folder) {
@@ -116,7 +120,7 @@ Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run)
                       fmt::format("`pawl resume {}` goes on with it; `pawl run` without --run-id takes a new id", run.id.text()), 0});
   }
   if (known.error().code != Code::run_not_found && known.error().code != Code::store_not_found) return fail(known.error());
-  PAWL_TRY_ASSIGN(const std::string folder, working_folder(services, workflow, vars));
+  PAWL_TRY_ASSIGN(const std::string folder, working_folder(services.files, workflow, vars));
   if (!services.files.is_folder(folder))
     return fail(Error{Code::folder_changed, "the working folder does not exist", folder, {}, 0});
   PAWL_TRY_ASSIGN(const RunOptions options, options_of(workflow, run.session));

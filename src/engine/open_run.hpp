@@ -18,6 +18,9 @@ struct NewRun {
 /// Values for all declared variables: invalid_variable where one is required and missing, or not declared.
 [[nodiscard]] Result<Json> resolve_vars(const Workflow& workflow, const Json& given);
 
+/// The folder that commands of the workflow run in: what it says, relative to where its file is.
+[[nodiscard]] Result<std::string> working_folder(LocalFiles& files, const Workflow& workflow, const Json& vars);
+
 /// `run_exists` where it does.
 [[nodiscard]] Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run);
 

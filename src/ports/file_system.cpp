@@ -12,7 +12,7 @@ std::string_view to_text(SyncPoint point) {
       "inbox_message", "inbox_name",       "run_key",          "run_key_name",     "store_file_name",
       "pruned_kept",      "pruned_callers",   "pruned_new_names", "pruned_list",
       "pruned_list_name", "fork_note",        "fork_note_name",   "erased_mark",      "erased_mark_name",
-      "erased_bytes",     "erased_names"};
+      "erased_bytes",     "erased_names",     "imported_files",   "imported_name"};
   return kNames[static_cast<std::size_t>(point)];
 }
 

@@ -54,8 +54,10 @@ enum class SyncPoint : std::uint8_t {
   erased_mark_name,  // its name, before anything of the run is destroyed
   erased_bytes,      // zeros over what is erased: in files that then lose their names, and in journals
   erased_names,      // that these names are gone
+  imported_files,    // all of a run that arrives, before it gets its name
+  imported_name,     // its name
 };
-constexpr std::size_t kSyncPointCount = 33;
+constexpr std::size_t kSyncPointCount = 35;
 [[nodiscard]] std::string_view to_text(SyncPoint point);
 
 /// An open file. Not thread-safe, except that `sync` may run beside `write_at` and `read_at`.
@@ -121,6 +123,8 @@ class FileSystem {
   virtual Result<void> rename(std::string_view from, std::string_view to) = 0;
   /// Removes a file or an empty folder. A missing one is fine.
   virtual Result<void> remove(std::string_view path) = 0;
+  /// Only an empty one. A missing one is fine.
+  virtual Result<void> remove_folder(std::string_view path) = 0;
   /// Makes the names in this folder durable.
   virtual Result<void> sync_folder(std::string_view path, SyncPoint point) = 0;
   /// Makes everything written so far durable, names included (syncfs).

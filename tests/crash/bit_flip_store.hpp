@@ -44,6 +44,7 @@ class ImageFileSystem final : public FileSystem {
   Result<bool> make_folder(std::string_view) override { return refuse(); }
   Result<void> rename(std::string_view, std::string_view) override { return refuse(); }
   Result<void> remove(std::string_view) override { return refuse(); }
+  Result<void> remove_folder(std::string_view) override { return refuse(); }
   Result<void> sync_folder(std::string_view, SyncPoint) override { return refuse(); }
   Result<void> sync_all(SyncPoint) override { return refuse(); }
 

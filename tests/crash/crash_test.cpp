@@ -93,7 +93,17 @@ TEST_P(EverySync, MustComeBeforeWhatFollowsIt) {
   std::cout << fmt::format("{} postponed: noticed in schedule {}\n", to_text(point), seeds);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sync, EverySync, ::testing::Range(0, static_cast<int>(kSyncPointCount)),
+/// Those of runs that arrive are shown by import_crash_test.cpp.
+std::vector<int> points_of_this_world() {
+  std::vector<int> points;
+  for (int i = 0; i < static_cast<int>(kSyncPointCount); ++i) {
+    const auto point = static_cast<SyncPoint>(i);
+    if (point != SyncPoint::imported_files && point != SyncPoint::imported_name) points.push_back(i);
+  }
+  return points;
+}
+
+INSTANTIATE_TEST_SUITE_P(Sync, EverySync, ::testing::ValuesIn(points_of_this_world()),
                          [](const auto& test) { return std::string(to_text(static_cast<SyncPoint>(test.param))); });
 
 }  // namespace

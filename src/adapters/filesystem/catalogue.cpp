@@ -225,6 +225,16 @@ Result<void> Catalogue::forget(const RunInfo& run) {
   return execute(database.get(), "VACUUM", path_);
 }
 
+Result<void> Catalogue::suspend() {
+  PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READWRITE));
+  return execute(database.get(), "PRAGMA synchronous=FULL; PRAGMA user_version=0", path_);
+}
+
+Result<void> Catalogue::resume() {
+  PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READWRITE));
+  return execute(database.get(), fmt::format("PRAGMA synchronous=FULL; PRAGMA user_version={}", kFormat).c_str(), path_);
+}
+
 Result<std::vector<RunInfo>> Catalogue::newest(std::size_t limit) const {
   PAWL_TRY_ASSIGN(const Database database, open_for_reading(path_));
   Statement rows(database.get(), "SELECT * FROM runs ORDER BY updated DESC, run LIMIT ?");

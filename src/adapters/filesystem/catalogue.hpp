@@ -38,6 +38,9 @@ class Catalogue {
   [[nodiscard]] bool usable() const;
   /// Adds, or replaces what is older, in one transaction; durable when it returns.
   Result<void> record(const CatalogueUpdate& update);
+  /// From here on it is to be rebuilt, until `resume`; durable when it returns. For a change of files that it must not miss, whatever happens.
+  Result<void> suspend();
+  Result<void> resume();
   /// Newest first. Fails with store_damaged where a row does not fit its check.
   [[nodiscard]] Result<std::vector<RunInfo>> newest(std::size_t limit) const;
   [[nodiscard]] Result<std::optional<CatalogueSave>> find_save(std::string_view run, std::string_view caller_id) const;

@@ -92,7 +92,12 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
     } else {
       PAWL_TRY(check_failure_log(files_, report));
       PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
-      for (const FolderEntry& entry : entries) runs.insert(entry.name);
+      for (const FolderEntry& entry : entries) {
+        if (!entry.name.starts_with('.')) runs.insert(entry.name);
+        if (join_path(layout::kRuns, entry.name) != layout::kArriving) continue;
+        report.findings.push_back({Severity::note, Code::store_damaged, std::string(layout::kArriving), {}, {},
+                                   "a run is arriving, or its import was cut short", "the next import removes what is left"});
+      }
       for (const auto& [run, records] : snapshot->runs()) runs.insert(run);
     }
     for (const std::string& run : runs) PAWL_TRY(RunChecker(files_, keys_, run, snapshot, report).check(scope.sequence));

@@ -20,6 +20,7 @@
 #include "adapters/filesystem/options.hpp"
 #include "adapters/filesystem/publisher.hpp"
 #include "adapters/filesystem/run_reader.hpp"
+#include "adapters/filesystem/run_transport.hpp"
 #include "base/mutex.hpp"
 #include "codec/erased_text.hpp"
 #include "ports/store.hpp"
@@ -58,6 +59,14 @@ class FilesystemStore final : public Store {
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;
   Result<Erasure> erase(const RunId& run, const EraseRequest& request) override;
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override;
+
+  /// Hands a run over as one portable file (docs/formats/export.md), piece by piece. Nobody may be writing to it. `outer`: gives the key
+  /// that an encrypted run's is wrapped with.
+  using FindExportKey = std::function<Result<SecretKey>()>;
+  Result<SentRun> send_run(const RunId& run, SendLogs logs, const FindExportKey& outer, const std::function<Result<void>(std::string_view)>& write);
+  /// Takes such a file. The run is there, whole and durable, when it returns, or not at all; one that is there already with the
+  /// same history is answered. run_exists, export_damaged; what a check of the run finds.
+  Result<ReceivedRun> receive_run(File& file, const FindExportKey& outer);
 
   /// Publishes and syncs everything this store's journal holds, and recycles it.
   Result<void> settle_all();
@@ -139,6 +148,15 @@ class FilesystemStore final : public Store {
   Result<std::string> clean_free_journal(const EraseWork& work, const ErasedRecord& record, std::uint64_t number);
   Result<std::string> look_at_held_journal(const ErasedRecord& record, std::uint64_t number);
   Result<void> clean_catalogue(const ErasedRecord& record);
+
+  // Transport.
+  Result<std::unique_ptr<File>> lock_for_sending(const RunId& run);
+  Result<void> settle_run(const std::string& run);
+  Result<ReceivedRun> unpack_run(RunReceiver& receiver, const ExportHeader& header, const FindExportKey& outer);
+  Result<void> write_arriving_key(const ExportHeader& header, const FindExportKey& outer);
+  Result<ReceivedRun> check_arriving(const ExportHeader& header);
+  Result<void> place_run(const std::string& run);
+  Result<std::optional<ReceivedRun>> known_arrival(const ReceivedRun& arrived);
 
   // Checking.
   Result<void> check_scope(const CheckScope& scope);

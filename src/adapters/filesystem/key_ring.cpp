@@ -124,6 +124,16 @@ Result<void> KeyRing::make_run_key(const std::string& run, const Uuid& uuid, Ran
   return files_.sync_folder("", SyncPoint::run_key_name);
 }
 
+Result<std::string> KeyRing::arriving_key(const SecretKey& key, const Uuid& uuid, Random& random) {
+  PAWL_TRY_ASSIGN(const SecretKey outer, store_key());
+  Uuid store;
+  {
+    const Lock lock(mutex_);
+    store = store_->id;
+  }
+  return encode_run_key(outer, key, store, uuid, make_nonce(random));
+}
+
 Result<std::string> KeyRing::rewrapped(std::string_view store_text, const SecretKey& outer, const std::optional<Scrypt>& scrypt,
                                        Random& random) {
   PAWL_TRY_ASSIGN(const SecretKey key, store_key());

@@ -27,6 +27,10 @@ class KeyRing {
   Result<RunCodec> codec(const std::string& run, const RunRecord& record);
   /// Makes the data key of a new run; it is durable, with its name, when this returns.
   Result<void> make_run_key(const std::string& run, const Uuid& uuid, Random& random);
+  /// The run's own key, to be wrapped for another place.
+  Result<SecretKey> key_of(const std::string& run, const Uuid& uuid) { return run_key(run, uuid); }
+  /// key.json of a run that arrives.
+  Result<std::string> arriving_key(const SecretKey& key, const Uuid& uuid, Random& random);
   /// store.json's text with the store's key wrapped for another outer key.
   Result<std::string> rewrapped(std::string_view store_text, const SecretKey& outer, const std::optional<Scrypt>& scrypt, Random& random);
 

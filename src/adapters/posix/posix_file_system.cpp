@@ -182,6 +182,11 @@ Result<void> PosixFileSystem::remove(std::string_view path) {
   return fail(posix_error(PosixCall::remove, errno, where(path)));
 }
 
+Result<void> PosixFileSystem::remove_folder(std::string_view path) {
+  if (::unlinkat(root_.get(), checked(path).c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+  return fail(posix_error(PosixCall::remove, errno, where(path)));
+}
+
 Result<void> PosixFileSystem::sync_folder(std::string_view path, SyncPoint point) {
   counts_->add(point);
   const PosixFd folder = open_retrying(root_.get(), checked(path).c_str(), kFolderFlags | O_NOFOLLOW);

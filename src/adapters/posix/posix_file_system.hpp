@@ -33,6 +33,7 @@ class PosixFileSystem final : public FileSystem {
   Result<bool> make_folder(std::string_view path) override;
   Result<void> rename(std::string_view from, std::string_view to) override;
   Result<void> remove(std::string_view path) override;
+  Result<void> remove_folder(std::string_view path) override;
   /// Every failure is outcome_unknown: the names were made, and are not known to be durable.
   Result<void> sync_folder(std::string_view path, SyncPoint point) override;
   Result<void> sync_all(SyncPoint point) override;

@@ -17,6 +17,7 @@
 #include "app/signals.hpp"
 #include "app/compose.hpp"
 #include "app/local_files.hpp"
+#include "app/run_transport.hpp"
 #include "app/store_admin.hpp"
 #include "app/main/build_info.hpp"
 #include "cli/cli.hpp"
@@ -109,6 +110,8 @@ int main(int argc, char** argv) {
       .err_is_terminal = ::isatty(STDERR_FILENO) == 1,
       .admin = pawl::store_admin(),
       .audit = pawl::audit_world(),
+      .open_folder = pawl::open_source_folder,
+      .transport = pawl::run_transport(),
       .machine = &machine,
       .workflows = &workflows,
   };

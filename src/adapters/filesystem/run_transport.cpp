@@ -1,0 +1,183 @@
+#include "adapters/filesystem/run_transport.hpp"
+
+#include <algorithm>
+
+#include "adapters/filesystem/layout.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 1ULL << 20;
+constexpr int kDepthMax = 64;
+
+Error damaged(std::string message) {
+  return Error{Code::export_damaged, std::move(message), {}, "export the run again, or copy the file again", 0};
+}
+
+Result<void> collect(FileSystem& files, const std::string& root, const std::string& folder, int depth, std::vector<std::string>& found) {
+  if (depth > kDepthMax) return fail(Code::not_portable, "the folders of the run are nested too deeply");
+  PAWL_TRY_ASSIGN(const auto entries, files.list(join_path(root, folder)));
+  for (const FolderEntry& entry : entries) {
+    const std::string path = join_path(folder, entry.name);
+    if (entry.is_folder) {
+      PAWL_TRY(collect(files, root, path, depth + 1, found));
+    } else if (may_be_exported(path)) {
+      found.push_back(path);
+    }
+  }
+  return {};
+}
+
+std::unexpected<Error> only_read() { return fail(Code::permission_denied, "an arriving run is only looked at"); }
+
+}  // namespace
+
+Result<std::vector<std::string>> files_to_send(FileSystem& files, const std::string& run, SendLogs logs) {
+  std::vector<std::string> names;
+  PAWL_TRY_ASSIGN(const auto entries, files.list(layout::run(run)));
+  for (const FolderEntry& entry : entries) {
+    if (entry.name == "logs" && logs == SendLogs::no) continue;
+    if (entry.is_folder) {
+      PAWL_TRY(collect(files, layout::run(run), entry.name, 1, names));
+    } else if (may_be_exported(entry.name)) {
+      names.push_back(entry.name);
+    }
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+RunSender::RunSender(FileSystem& files, std::string run, std::function<Result<void>(std::string_view)> write)
+    : files_(files), run_(std::move(run)), write_(std::move(write)) {}
+
+Result<void> RunSender::put(std::string_view bytes) {
+  hash_.add(bytes);
+  bytes_ += bytes.size();
+  return write_(bytes);
+}
+
+Result<void> RunSender::put_file(const std::string& name) {
+  PAWL_TRY_ASSIGN(const auto file, files_.open(join_path(layout::run(run_), name), OpenMode::read));
+  PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
+  PAWL_TRY(put(encode_export(ExportEntry{.file = name, .bytes = size})));
+  for (std::uint64_t at = 0; at < size;) {
+    PAWL_TRY_ASSIGN(const std::string piece, file->read_at(at, std::min(kPieceBytes, size - at)));
+    if (piece.empty()) return fail(Code::read_failed, "'{}' became shorter while it was read", name);
+    PAWL_TRY(put(piece));
+    at += piece.size();
+  }
+  return put("\n");
+}
+
+Result<SentRun> RunSender::send(const ExportHeader& header, const std::vector<std::string>& names) {
+  PAWL_TRY(put(encode_export(header)));
+  for (const std::string& name : names) PAWL_TRY(put_file(name));
+  SentRun sent{.uuid = header.uuid, .files = names.size(), .bytes = bytes_, .sha256 = to_hex(hash_.finish()), .encrypted = header.key.has_value()};
+  const std::string last = encode_export(ExportEnd{.files = sent.files, .bytes = sent.bytes, .sha256 = sent.sha256});
+  PAWL_TRY(write_(last));
+  sent.bytes += last.size();
+  return sent;
+}
+
+RunReceiver::RunReceiver(FileSystem* files, File& source) : files_(files), source_(source) {}
+
+/// Without its newline. What is hashed is up to the caller: the last line is not.
+Result<std::string> RunReceiver::line() {
+  PAWL_TRY_ASSIGN(std::string text, source_.read_at(at_, kExportLineMax));
+  const std::size_t end = text.find('\n');
+  if (end == std::string::npos) return fail(damaged(fmt::format("the portable file is cut short or damaged at byte {}", at_)));
+  text.resize(end);
+  return text;
+}
+
+Result<std::string> RunReceiver::take(std::uint64_t bytes) {
+  PAWL_TRY_ASSIGN(std::string text, source_.read_at(at_, bytes));
+  if (text.size() != bytes) return fail(damaged("the portable file is cut short"));
+  hash_.add(text);
+  at_ += bytes;
+  return text;
+}
+
+Result<ExportHeader> RunReceiver::begin() {
+  PAWL_TRY_ASSIGN(const std::string text, line());
+  PAWL_TRY_ASSIGN(ExportHeader header, decode_export_header(text));
+  PAWL_TRY(take(text.size() + 1));
+  return header;
+}
+
+Result<void> RunReceiver::make_folders(std::string_view file) {
+  for (std::size_t slash = file.find('/'); slash != std::string_view::npos; slash = file.find('/', slash + 1)) {
+    PAWL_TRY(files_->make_folder(join_path(layout::kArriving, file.substr(0, slash))));
+  }
+  return {};
+}
+
+Result<void> RunReceiver::take_file(const ExportEntry& entry) {
+  if (entry.file <= last_file_) return fail(damaged(fmt::format("'{}' stands in the portable file twice, or not in its order", entry.file)));
+  last_file_ = entry.file;
+  std::unique_ptr<File> file;
+  if (files_ != nullptr) {
+    PAWL_TRY(make_folders(entry.file));
+    PAWL_TRY_ASSIGN(file, files_->open(join_path(layout::kArriving, entry.file), OpenMode::create_empty));
+  }
+  for (std::uint64_t done = 0; done < entry.bytes;) {
+    PAWL_TRY_ASSIGN(const std::string piece, take(std::min(kPieceBytes, entry.bytes - done)));
+    if (file) PAWL_TRY(file->write_at(done, piece));
+    done += piece.size();
+  }
+  PAWL_TRY_ASSIGN(const std::string newline, take(1));
+  if (newline != "\n") return fail(damaged(fmt::format("'{}' has another size in the portable file than it says", entry.file)));
+  return {};
+}
+
+Result<std::uint64_t> RunReceiver::receive() {
+  for (std::uint64_t files = 0;; ++files) {
+    PAWL_TRY_ASSIGN(const std::string text, line());
+    if (!text.starts_with("{\"files\":")) {
+      PAWL_TRY_ASSIGN(const ExportEntry entry, decode_export_entry(text));
+      PAWL_TRY(take(text.size() + 1));
+      PAWL_TRY(take_file(entry));
+      continue;
+    }
+    PAWL_TRY_ASSIGN(const ExportEnd end, decode_export_end(text));
+    PAWL_TRY_ASSIGN(const std::uint64_t size, source_.size());
+    if (end.files != files || end.bytes != at_ || end.sha256 != to_hex(hash_.finish())) {
+      return fail(damaged("the portable file does not have its checksum"));
+    }
+    if (size != at_ + text.size() + 1) return fail(damaged("something stands behind the end of the portable file"));
+    return files;
+  }
+}
+
+Result<void> remove_all(FileSystem& files, const std::string& folder, int depth_max) {
+  if (depth_max == 0) return fail(Code::write_failed, "the folders below {} are nested too deeply", folder);
+  PAWL_TRY_ASSIGN(const auto entries, files.list(folder));
+  for (const FolderEntry& entry : entries) {
+    const std::string path = join_path(folder, entry.name);
+    PAWL_TRY(entry.is_folder ? remove_all(files, path, depth_max - 1) : files.remove(path));
+  }
+  return files.remove_folder(folder);
+}
+
+ArrivedFiles::ArrivedFiles(FileSystem& files, std::string_view run) : files_(files), folder_(layout::run(run)) {}
+
+std::string ArrivedFiles::mapped(std::string_view path) const {
+  if (path == folder_) return std::string(layout::kArriving);
+  if (path.starts_with(folder_) && path.substr(folder_.size()).starts_with('/')) return std::string(layout::kArriving) + std::string(path.substr(folder_.size()));
+  return std::string(path);
+}
+
+Result<std::unique_ptr<File>> ArrivedFiles::open(std::string_view path, OpenMode mode) {
+  if (mode != OpenMode::read) return only_read();
+  return files_.open(mapped(path), mode);
+}
+Result<bool> ArrivedFiles::exists(std::string_view path) { return files_.exists(mapped(path)); }
+Result<std::vector<FolderEntry>> ArrivedFiles::list(std::string_view folder) { return files_.list(mapped(folder)); }
+Result<bool> ArrivedFiles::make_folder(std::string_view) { return only_read(); }
+Result<void> ArrivedFiles::rename(std::string_view, std::string_view) { return only_read(); }
+Result<void> ArrivedFiles::remove(std::string_view) { return only_read(); }
+Result<void> ArrivedFiles::remove_folder(std::string_view) { return only_read(); }
+Result<void> ArrivedFiles::sync_folder(std::string_view, SyncPoint) { return only_read(); }
+Result<void> ArrivedFiles::sync_all(SyncPoint) { return only_read(); }
+
+}  // namespace pawl

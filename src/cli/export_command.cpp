@@ -1,0 +1,159 @@
+#include "cli/command.hpp"
+#include "cli/json_out.hpp"
+#include "cli/workflow_session.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::size_t kPage = 1000;
+
+struct ExportArguments {
+  std::string run;
+  std::string output;
+  std::string folder;
+  bool logs = false;
+};
+
+/// A file that gets its name when it is whole and durable. Without it, nothing is left behind.
+class OutputFile {
+ public:
+  static Result<OutputFile> open(const CliContext& context, const std::string& path) {
+    const std::string absolute = absolute_path(context, path);
+    if (context.workflows->files.is_folder(absolute)) return fail(Error{Code::usage, "it is a folder", path, "name a file", 0});
+    const std::size_t slash = absolute.rfind('/');
+    OutputFile output;
+    PAWL_TRY_ASSIGN(output.files_, context.open_folder(slash == 0 ? "/" : absolute.substr(0, slash)));
+    output.name_ = absolute.substr(slash + 1);
+    PAWL_TRY(output.files_->remove(output.temporary()));
+    PAWL_TRY_ASSIGN(output.file_, output.files_->open(output.temporary(), OpenMode::create_empty));
+    return output;
+  }
+  Result<void> write(std::string_view bytes) {
+    PAWL_TRY(file_->write_at(at_, bytes));
+    at_ += bytes.size();
+    return {};
+  }
+  Result<void> finish() {
+    PAWL_TRY(file_->sync(SyncPoint::side_file));
+    PAWL_TRY(files_->rename(temporary(), name_));
+    return files_->sync_folder("", SyncPoint::side_name);
+  }
+  void give_up() { static_cast<void>(files_->remove(temporary())); }
+
+ private:
+  [[nodiscard]] std::string temporary() const { return name_ + ".tmp"; }
+  std::unique_ptr<FileSystem> files_;
+  std::unique_ptr<File> file_;
+  std::string name_;
+  std::uint64_t at_ = 0;
+};
+
+void report(const Invocation& invocation, const ExportArguments& arguments, const ExportedRun& exported) {
+  if (invocation.json()) {
+    invocation.print(JsonObject()
+                         .text("run", arguments.run)
+                         .text("uuid", exported.uuid.text())
+                         .text("file", arguments.output)
+                         .number("files", exported.files)
+                         .number("bytes", exported.bytes)
+                         .text("sha256", exported.sha256)
+                         .boolean("encrypted", exported.encrypted)
+                         .done() +
+                     "\n");
+  } else {
+    invocation.print(fmt::format("{}: {} files, {} in {}\n", printable(arguments.run), exported.files, size_text(exported.bytes), printable(arguments.output)));
+  }
+}
+
+Result<void> export_portable(const Invocation& invocation, const ExportArguments& arguments, const RunId& run) {
+  CliContext& context = invocation.context();
+  const WithLogs logs = arguments.logs ? WithLogs::yes : WithLogs::no;
+  if (arguments.output.empty() || arguments.output == "-") {
+    if (invocation.json()) return fail(Error{Code::usage, "with --json a file is needed for the run", {}, "name it: -o FILE", 0});
+    if (context.out_is_terminal) return fail(Error{Code::usage, "a portable file is nothing for a terminal", {}, "name a file: -o FILE", 0});
+    const auto sent = context.transport.send(invocation.store_uri(), run, logs, [&](std::string_view bytes) {
+      context.out.write(bytes);
+      return context.out.flush();
+    });
+    if (!sent) return std::unexpected(sent.error());
+    return {};
+  }
+  PAWL_TRY_ASSIGN(OutputFile output, OutputFile::open(context, arguments.output));
+  const auto sent = context.transport.send(invocation.store_uri(), run, logs, [&](std::string_view bytes) { return output.write(bytes); });
+  const Result<void> finished = sent ? output.finish() : fail(sent.error());
+  if (!finished) {
+    output.give_up();
+    return finished;
+  }
+  report(invocation, arguments, *sent);
+  return {};
+}
+
+/// `{"run":..., "sequence":..., ..., "state": ...}`: the state as it was given.
+std::string checkpoint_file(const RunId& run, const Restored& restored) {
+  std::string text = checkpoint_object(run.text(), restored.info).done();
+  text.pop_back();
+  return text + ",\"state\":\n" + restored.state + "\n}\n";
+}
+
+Result<void> export_files(const Invocation& invocation, const ExportArguments& arguments, const RunId& run) {
+  CliContext& context = invocation.context();
+  LocalFiles& local = context.workflows->files;
+  const std::string folder = absolute_path(context, arguments.folder);
+  if (local.is_folder(folder) && !local.list(folder).empty()) {
+    return fail(Error{Code::usage, "the folder is not empty, and nothing in it is to be replaced", arguments.folder, "name another one", 0});
+  }
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  PAWL_TRY(store->run(run));
+  PAWL_TRY(local.make_folder(folder));
+  std::uint64_t written = 0;
+  for (Sequence after{};;) {
+    PAWL_TRY_ASSIGN(const auto page, store->checkpoints(run, after, kPage));
+    if (page.empty()) break;
+    for (const CheckpointInfo& info : page) {
+      PAWL_TRY_ASSIGN(const Restored restored, store->restore(run, {.by = Which::By::sequence, .sequence = info.sequence}));
+      PAWL_TRY(context.write_file(fmt::format("{}/checkpoint_{:05}.json", folder, info.sequence.value), checkpoint_file(run, restored)));
+      ++written;
+    }
+    after = page.back().sequence;
+  }
+  if (invocation.json()) {
+    invocation.print(JsonObject().text("run", arguments.run).text("folder", arguments.folder).number("files", written).done() + "\n");
+  } else {
+    invocation.print(fmt::format("{}: {} checkpoints in {}\n", printable(arguments.run), written, printable(arguments.folder)));
+  }
+  return {};
+}
+
+Result<void> export_run(const Invocation& invocation, const ExportArguments& arguments) {
+  PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
+  if (arguments.folder.empty()) return export_portable(invocation, arguments, run);
+  if (!arguments.output.empty() || arguments.logs) {
+    return fail(Error{Code::usage, "--files writes states alone", {}, "leave out -o and --logs, or --files", 0});
+  }
+  return export_files(invocation, arguments, run);
+}
+
+}  // namespace
+
+Command add_export(CLI::App& root) {
+  const auto arguments = std::make_shared<ExportArguments>();
+  CLI::App* app = root.add_subcommand("export", "Write a run as one portable file that `pawl import` takes back unchanged");
+  app->group(kCareGroup);
+  app->add_option("RUN", arguments->run, "The run; nobody may be writing to it")->required()->type_name("");
+  app->add_option("-o,--output", arguments->output, "The file; standard output without it, or with -")->type_name("FILE");
+  app->add_flag("--logs", arguments->logs, "With what its steps have printed");
+  app->add_option("--files", arguments->folder, "Instead: a JSON file per checkpoint, with its state, in this new folder")->type_name("FOLDER");
+  app->footer(
+      "The file holds everything: checkpoints, events, the audit trail, blobs, messages; the same run becomes the same bytes.\n"
+      "An encrypted run stays so: its key goes along, wrapped with the key in the file that PAWL_EXPORT_KEY_FILE names, and\n"
+      "the import needs the same file. --files writes states as they are, not encrypted.\n"
+      "\n"
+      "Examples:\n"
+      "  pawl export nightly -o nightly.pawl\n"
+      "  pawl export nightly | ssh elsewhere 'cat > nightly.pawl && pawl import nightly.pawl'\n"
+      "  pawl export nightly --files states/");
+  return {app, [arguments](const Invocation& invocation) { return export_run(invocation, *arguments); }};
+}
+
+}  // namespace pawl::cli

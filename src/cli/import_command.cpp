@@ -1,0 +1,210 @@
+#include "cli/command.hpp"
+#include "cli/json_out.hpp"
+#include "cli/workflow_session.hpp"
+#include "codec/export_text.hpp"
+#include "importers/formats.hpp"
+#include "importers/write_import.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::string_view kPortable = "pawl";
+constexpr std::uint64_t kLookBytes = 64;
+constexpr std::size_t kNotesShown = 20;
+
+struct ImportArguments {
+  std::string path;
+  std::string from;
+  std::string run_id;
+  std::string workflow;
+  bool dry_run = false;
+};
+
+/// The folder to open, and the one file of it that is meant; empty: all.
+struct Source {
+  std::unique_ptr<FileSystem> files;
+  std::string only;
+};
+
+Result<Source> open_source(const CliContext& context, const std::string& path) {
+  LocalFiles& local = context.workflows->files;
+  const std::string absolute = absolute_path(context, path);
+  Source source;
+  if (local.is_folder(absolute)) {
+    PAWL_TRY_ASSIGN(source.files, context.open_folder(absolute));
+    return source;
+  }
+  if (!local.exists(absolute)) return fail(Error{Code::input_unreadable, "there is no such file or folder", path, "name what is to be imported", 0});
+  const std::size_t slash = absolute.rfind('/');
+  PAWL_TRY_ASSIGN(source.files, context.open_folder(slash == 0 ? "/" : absolute.substr(0, slash)));
+  source.only = absolute.substr(slash + 1);
+  return source;
+}
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const ImportFormat& format : import_formats()) names.emplace_back(format.name);
+  names.emplace_back(kPortable);
+  return names;
+}
+
+std::string run_json(const TakenRun& run) {
+  return JsonObject()
+      .text("run", run.run)
+      .text("original", run.original)
+      .number("written", run.written)
+      .number("repeated", run.repeated)
+      .number("events", run.events)
+      .number("latest", run.latest.value)
+      .boolean("resumable", run.resumable)
+      .done();
+}
+
+std::string document_of(std::string_view format, const ImportReport& report, const ImportArguments& arguments) {
+  std::vector<std::string> runs;
+  std::vector<std::string> refused;
+  std::vector<std::string> notes;
+  for (const TakenRun& run : report.runs) runs.push_back(run_json(run));
+  for (const ImportProblem& problem : report.refused) {
+    refused.push_back(JsonObject().text("code", code_text(problem.code)).text("file", problem.file).text("item", problem.item).text("reason", problem.reason).done());
+  }
+  for (const ImportNote& note : report.notes) notes.push_back(JsonObject().text("file", note.file).text("text", note.text).done());
+  return JsonObject()
+             .text("format", format)
+             .boolean("dry_run", arguments.dry_run)
+             .raw("runs", json_array(runs))
+             .raw("refused", json_array(refused))
+             .raw("notes", json_array(notes))
+             .done() +
+         "\n";
+}
+
+std::string text_of(std::string_view format, const ImportReport& report, const ImportArguments& arguments) {
+  const char* const taken = arguments.dry_run ? "would take" : "took";
+  std::string text;
+  std::uint64_t checkpoints = 0;
+  for (const TakenRun& run : report.runs) {
+    checkpoints += run.written;
+    text += fmt::format("{}: {} {} checkpoints, {} events", printable(run.run), taken, run.written, run.events);
+    if (run.repeated > 0) text += fmt::format(", {} there already", run.repeated);
+    if (run.original != run.run) text += fmt::format(" (was {})", printable(run.original));
+    if (run.resumable) text += fmt::format("; go on with `pawl resume {}`", run.run);
+    text += '\n';
+  }
+  for (const ImportProblem& problem : report.refused) {
+    text += fmt::format("refused: {}", printable(problem.file));
+    if (!problem.item.empty()) text += fmt::format(", {}", printable(problem.item));
+    text += fmt::format(": {} ({})\n", printable(problem.reason), code_text(problem.code));
+  }
+  for (std::size_t i = 0; i < report.notes.size() && i < kNotesShown; ++i) {
+    text += fmt::format("note: {}: {}\n", printable(report.notes[i].file), printable(report.notes[i].text));
+  }
+  if (report.notes.size() > kNotesShown) text += fmt::format("note: and {} more; --json has all of them\n", report.notes.size() - kNotesShown);
+  return text + fmt::format("{} ({}): {} {} runs with {} checkpoints, refused {}\n", printable(arguments.path), format, taken, report.runs.size(),
+                            checkpoints, report.refused.size());
+}
+
+Result<void> end_with(const Invocation& invocation, std::string_view format, const ImportReport& report, const ImportArguments& arguments) {
+  invocation.print(invocation.json() ? document_of(format, report, arguments) : text_of(format, report, arguments));
+  if (report.refused.empty()) return {};
+  return fail(Error{Code::import_incomplete, fmt::format("{} of the things to be imported were refused, the rest was taken", report.refused.size()), {},
+                    "each of them has its reason above; put it right and import again: what was taken is not doubled", 0});
+}
+
+/// A store that is not there has nothing that could be in the way of a dry run.
+Result<std::unique_ptr<Store>> open_for_import(const Invocation& invocation, const ImportArguments& arguments) {
+  if (!arguments.dry_run) return invocation.open_store(StoreAccess::write);
+  auto store = invocation.open_store(StoreAccess::read);
+  if (!store && store.error().code == Code::store_not_found) return nullptr;
+  return store;
+}
+
+Result<void> import_portable(const Invocation& invocation, const ImportArguments& arguments, Source& source) {
+  if (!arguments.run_id.empty() || !arguments.workflow.empty()) {
+    return fail(Error{Code::usage, "an exported run keeps its name and its workflow", arguments.path, "leave out --run-id and --workflow", 0});
+  }
+  PAWL_TRY_ASSIGN(const auto file, source.files->open(source.only, OpenMode::read));
+  PAWL_TRY_ASSIGN(const ArrivedRun arrived,
+                  invocation.context().transport.receive(invocation.store_uri(), *file, arguments.dry_run ? Arrival::only_check : Arrival::import));
+  ImportReport report;
+  TakenRun taken{.run = arrived.run, .original = arrived.run};
+  (arrived.repeated ? taken.repeated : taken.written) = arrived.checkpoints;
+  taken.latest = arrived.latest;
+  report.runs.push_back(std::move(taken));
+  return end_with(invocation, kPortable, report, arguments);
+}
+
+Result<const ImportFormat*> choose_format(const SourceTree& tree, const ImportArguments& arguments) {
+  const ImportFormat* format = arguments.from.empty() ? recognise_import(tree) : find_import_format(arguments.from);
+  if (format != nullptr) return format;
+  return fail(Error{Code::import_unrecognised, "nothing in it looks like a format that is known", arguments.path,
+                    fmt::format("name the format with --from: {}", fmt::join(format_names(), ", ")), 0});
+}
+
+Result<void> import_runs(const Invocation& invocation, const ImportArguments& arguments) {
+  PAWL_TRY(invocation.need_checkpoints());
+  CliContext& context = invocation.context();
+  PAWL_TRY_ASSIGN(Source source, open_source(context, arguments.path));
+  SourceLimits limits;
+  limits.file_bytes_max = invocation.state_bytes_max();
+  PAWL_TRY_ASSIGN(const SourceTree tree, SourceTree::open(*source.files, source.only, limits));
+  if (!source.only.empty() && (arguments.from == kPortable || (arguments.from.empty() && is_export(tree.begin_of(source.only, kLookBytes))))) {
+    return import_portable(invocation, arguments, source);
+  }
+  PAWL_TRY_ASSIGN(const ImportFormat* const format, choose_format(tree, arguments));
+  ImportOptions options{.format = format->name, .run_id = arguments.run_id, .mode = arguments.dry_run ? ImportMode::dry_run : ImportMode::write};
+  options.state_bytes_max = invocation.state_bytes_max();
+  std::optional<Workflow> workflow;
+  if (!arguments.workflow.empty()) {
+    PAWL_TRY_ASSIGN(workflow, load_workflow(context, arguments.workflow));
+    options.workflow = &*workflow;
+    options.working_dir = [&](const Json& vars) { return working_folder(context.workflows->files, *workflow, vars); };
+  }
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, open_for_import(invocation, arguments));
+  ImportReport report;
+  for (const SourceProblem& problem : tree.refused()) report.refused.push_back({problem.error.code, problem.path, {}, problem.error.message});
+  ImportWriter writer(store.get(), options, report);
+  format->parse(tree, writer.sink());
+  const auto finished = writer.finish();
+  if (!finished) {
+    invocation.print(invocation.json() ? document_of(format->name, report, arguments) : text_of(format->name, report, arguments));
+    return finished;
+  }
+  return end_with(invocation, format->name, report, arguments);
+}
+
+}  // namespace
+
+Command add_import(CLI::App& root) {
+  const auto arguments = std::make_shared<ImportArguments>();
+  CLI::App* app = root.add_subcommand("import", "Take runs over from other programs, or from `pawl export`");
+  app->group(kCareGroup);
+  app->add_option("PATH", arguments->path, "A file or folder; it is only read")->required()->type_name("");
+  CLI::Option* from = app->add_option("--from", arguments->from, "The format, where it is not to be recognised by itself");
+  from->check([](const std::string& word) {
+    const std::vector<std::string> names = format_names();
+    return std::ranges::find(names, word) != names.end() ? std::string() : unknown_word(word, names);
+  });
+  know_words(*from, format_names());
+  from->type_name("WORD");
+  app->add_option("--run-id", arguments->run_id, "The run's id; of several runs, what stands before theirs")->type_name("ID");
+  app->add_option("--workflow", arguments->workflow, "The workflow that goes on with the runs: their completed steps are its")->type_name("FILE");
+  app->add_flag("--dry-run", arguments->dry_run, "Only say what would be taken, and what not");
+  std::string formats;
+  for (const ImportFormat& format : import_formats()) formats += fmt::format("  {:14}{}\n", format.name, format.what);
+  app->footer(
+      "Formats:\n" + formats +
+      "  pawl          a file that `pawl export` wrote\n"
+      "\n"
+      "What is damaged, hostile or not understood is refused one by one, with a code and a reason, and the rest is taken: exit\n"
+      "status 4. Importing again answers with what is there already. Original ids and times stand in the metadata: `imported`.\n"
+      "\n"
+      "Examples:\n"
+      "  pawl import .jerry --dry-run                    what would be taken\n"
+      "  pawl import ~/.prodigy/state/repo --workflow build.yaml && pawl resume session-abc123\n"
+      "  pawl import checkpoints.sql --run-id old\n"
+      "  pawl import nightly.pawl                        a run of another store, chain and all");
+  return {app, [arguments](const Invocation& invocation) { return import_runs(invocation, *arguments); }};
+}
+
+}  // namespace pawl::cli

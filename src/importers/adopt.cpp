@@ -1,0 +1,119 @@
+#include "importers/adopt.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace pawl {
+namespace {
+
+/// The steps of the workflow that are meant, by their place in it.
+std::vector<std::size_t> steps_meant(const ImportedStep& said, const Workflow& workflow) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < workflow.steps.size(); ++i) {
+    const Step& step = workflow.steps[i];
+    const bool meant = !said.id.empty() ? step.id == said.id : said.index ? i == *said.index : step.stage == said.stage && !said.stage.empty();
+    if (meant) found.push_back(i);
+  }
+  return found;
+}
+
+std::string name_of(const ImportedStep& said) {
+  if (!said.id.empty()) return fmt::format("step '{}'", said.id);
+  if (said.index) return fmt::format("step {}", *said.index + 1);
+  return fmt::format("stage '{}'", said.stage);
+}
+
+StepRecord record_of(const ImportedStep& said, const Step& step) {
+  StepRecord record;
+  record.status = said.status;
+  record.attempts = said.status == StepStatus::interrupted ? 0 : 1;
+  record.starts = 1;
+  record.spent = record.attempts;
+  record.error = said.error;
+  record.retryable = said.retryable;
+  record.ended = said.ended;
+  record.started = said.ended;
+  if (said.status == StepStatus::completed) record.definition = step.definition_hash.substr(0, 8);
+  return record;
+}
+
+Result<Json> variables_of(const ImportedRun& run, const Workflow& workflow) {
+  Json vars = Json::object();
+  for (const Variable& variable : workflow.vars) {
+    if (run.vars.is_object() && run.vars.contains(variable.name)) {
+      vars[variable.name] = run.vars[variable.name];
+    } else if (variable.required) {
+      return fail(Code::invalid_variable, "the workflow's variable '{}' must be given, and the import does not have it", variable.name);
+    } else {
+      vars[variable.name] = variable.value;
+    }
+  }
+  return vars;
+}
+
+/// What is said of each step; a completed one stays so, whatever is said later.
+Result<std::map<std::size_t, ImportedStep>> match_steps(const ImportedRun& run, const Workflow& workflow, Adopted& adopted) {
+  std::map<std::size_t, ImportedStep> matched;
+  for (const ImportedStep& said : run.steps) {
+    const std::vector<std::size_t> meant = steps_meant(said, workflow);
+    // A stage is only a way to speak of steps.
+    if (meant.empty() && said.status == StepStatus::completed && (said.stage.empty() || !said.id.empty())) {
+      return fail(Code::workflow_mismatch, "{} is completed, and the workflow '{}' has no such step", name_of(said), workflow.name);
+    }
+    if (meant.empty()) adopted.notes.push_back(fmt::format("the workflow has no {}", name_of(said)));
+    for (const std::size_t index : meant) {
+      const auto known = matched.find(index);
+      const bool done = known != matched.end() && known->second.status == StepStatus::completed;
+      if (done && (said.status != StepStatus::completed || said.output.is_null())) continue;
+      matched[index] = said;
+    }
+  }
+  return matched;
+}
+
+void put_output(const ImportedStep& said, const std::string& path, std::uint64_t events_before, StepRecord& record, Adopted& adopted) {
+  if (said.output.is_null() || said.status != StepStatus::completed) return;
+  if (compact(said.output).size() <= kOutputInline) {
+    record.output = said.output;
+    return;
+  }
+  adopted.events.push_back({"step_completed", compact({{"step", path}, {"output", said.output}})});
+  record.output_event = events_before + adopted.events.size();
+}
+
+}  // namespace
+
+Result<Adopted> adopt_run(const ImportedRun& run, const Workflow& workflow,
+                          const std::function<Result<std::string>(const Json& vars)>& working_dir, std::uint64_t events_before) {
+  Adopted adopted;
+  RunState& state = adopted.state;
+  PAWL_TRY_ASSIGN(state.vars, variables_of(run, workflow));
+  PAWL_TRY_ASSIGN(const auto matched, match_steps(run, workflow, adopted));
+  state.workflow_name = workflow.name;
+  state.workflow_file = workflow.file;
+  state.workflow_hash = workflow.hash;
+  PAWL_TRY_ASSIGN(state.working_dir, working_dir(state.vars));
+  bool failed = false;
+  for (std::size_t i = 0; i < workflow.steps.size(); ++i) {
+    const Step& step = workflow.steps[i];
+    const auto found = matched.find(i);
+    const bool told = found != matched.end();
+    if (!told && !run.completed) continue;
+    const ImportedStep said = told && !run.completed ? found->second : ImportedStep{.output = told ? found->second.output : Json()};
+    if (std::holds_alternative<Approve>(step.work)) {
+      adopted.notes.push_back(fmt::format("the gate '{}' has to be decided here, whatever was decided elsewhere", step.id));
+      continue;
+    }
+    StepRecord record = record_of(said, step);
+    put_output(said, step.id, events_before, record, adopted);
+    failed = failed || record.status == StepStatus::failed;
+    if (record.status == StepStatus::completed) ++state.completed_steps;
+    state.steps.emplace_back(step.id, std::move(record));
+  }
+  const bool all = state.completed_steps == workflow.steps.size();
+  state.status = all ? RunStatus::completed : failed ? RunStatus::failed : RunStatus::interrupted;
+  if (!all) state.error = run.error.empty() ? "imported" : run.error;
+  return adopted;
+}
+
+}  // namespace pawl

@@ -1,0 +1,143 @@
+// A run that arrives: killed or without power at any of its calls, it is there whole, or not at all, and nothing else suffers.
+#include <gtest/gtest.h>
+
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/filesystem/layout.hpp"
+#include "testing/filesystem_under_test.hpp"
+#include "testing/manual_environment.hpp"
+#include "testing/sim_file_system.hpp"
+#include "testing/text_files.hpp"
+
+namespace pawl::testing {
+namespace {
+
+constexpr std::uint64_t kSeeds = 6;
+
+RunId id_of(std::string_view run) { return *RunId::parse(run); }
+
+Result<SecretKey> no_key() { return fail(Code::key_missing, "no key"); }
+
+struct World {
+  explicit World(std::uint64_t seed) : disk(seed), random(seed) {}
+  SimDisk disk;
+  ManualClock clock;
+  SeededRandom random;
+
+  std::unique_ptr<FilesystemStore> open(SimFileSystem& files, std::uint64_t pid) {
+    auto store = FilesystemStore::open(files, {&clock, &random, sim_owner("boot", pid)}, small_options(), "");
+    EXPECT_TRUE(store) << describe(store.error());
+    return store ? std::move(*store) : nullptr;
+  }
+};
+
+void save(FilesystemStore& store, std::string_view run, const std::string& body) {
+  const auto writer = store.open_run(id_of(run), {});
+  ASSERT_TRUE(writer) << describe(writer.error());
+  SaveRequest request;
+  request.body = body;
+  request.events.push_back({"happened", "{}"});
+  ASSERT_TRUE((*writer)->save(request));
+}
+
+/// A run with several groups, a blob and events.
+std::string exported_run() {
+  World world(1);
+  SimFileSystem files(world.disk);
+  const auto store = world.open(files, 1);
+  for (int i = 0; i < 14; ++i) save(*store, "traveller", fmt::format("{{\"n\":{},\"text\":\"{}\"}}", i, std::string(i == 9 ? 5000 : 300, 'x')));
+  std::string text;
+  const auto sent = store->send_run(id_of("traveller"), SendLogs::no, no_key, [&](std::string_view bytes) -> Result<void> {
+    text += bytes;
+    return {};
+  });
+  EXPECT_TRUE(sent) << describe(sent.error());
+  return text;
+}
+
+/// What is wrong with a store in which the import may have happened; empty: nothing. `sure`: it must have.
+enum class Sure : std::uint8_t { no, yes };
+std::string fault_of(FilesystemStore& store, Sure sure) {
+  const auto report = store.check({}, Repair::no);
+  if (!report) return describe(report.error());
+  for (const Finding& finding : report->findings) {
+    if (finding.severity == Finding::Severity::damage || finding.severity == Finding::Severity::mendable) return finding.file + ": " + finding.what;
+  }
+  const auto other = store.restore(id_of("resident"), {});
+  if (!other || other->state != "{\"here\":true}") return "another run was hurt";
+  const auto there = store.restore(id_of("traveller"), {});
+  if (!there) return sure == Sure::yes || there.error().code != Code::run_not_found ? describe(there.error()) : "";
+  if (there->info.sequence.value != 14) return "it is there in part";
+  const auto first = store.restore(id_of("traveller"), {.by = Which::By::sequence, .sequence = {10}});
+  return first && first->state.size() > 5000 ? "" : "an earlier checkpoint is missing";
+}
+
+struct Outcome {
+  bool finished = false;  // the import returned success
+  std::string fault = {};
+  std::uint64_t ops = 0;
+};
+
+enum class End : std::uint8_t { kill, power };
+
+/// Imports, and is cut at call `cut` (0: never). Then the store is looked at, the import is repeated, and it is looked at again.
+Outcome run_schedule(const std::string& text, std::uint64_t seed, std::uint64_t cut, End end, std::optional<SyncPoint> ignored) {
+  World world(seed);
+  Outcome outcome;
+  TextFiles source({{"a.pawl", text}});
+  const auto file = *source.open("a.pawl", OpenMode::read);
+  {
+    SimFileSystem files(world.disk);
+    save(*world.open(files, 2), "resident", "{\"here\":true}");
+  }
+  {
+    SimFileSystem files(world.disk);
+    if (ignored) files.ignore_sync(*ignored);
+    if (cut != 0 && end == End::kill) files.kill_at(cut);
+    if (cut != 0 && end == End::power) files.power_cut_at(cut);
+    const auto store = world.open(files, 3);
+    outcome.finished = store->receive_run(*file, no_key).has_value();
+    outcome.ops = files.ops();
+    if (!files.died()) files.kill();
+  }
+  if (end == End::power) world.disk.power_loss();
+  {
+    SimFileSystem files(world.disk);
+    const auto store = world.open(files, 4);
+    outcome.fault = fault_of(*store, outcome.finished ? Sure::yes : Sure::no);
+    if (!outcome.fault.empty()) return outcome;
+    const auto again = store->receive_run(*file, no_key);
+    if (!again) outcome.fault = "it can't be repeated: " + describe(again.error());
+    if (outcome.fault.empty()) outcome.fault = fault_of(*store, Sure::yes);
+    if (outcome.fault.empty() && files.exists(layout::kArriving).value_or(true)) outcome.fault = "something was left behind";
+  }
+  return outcome;
+}
+
+TEST(ImportCrash, CutAtAnyCallItIsThereWholeOrNotAtAll) {
+  const std::string text = exported_run();
+  const std::uint64_t ops = run_schedule(text, 1, 0, End::kill, {}).ops;
+  ASSERT_GT(ops, 20U);
+  for (const End end : {End::kill, End::power}) {
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      for (std::uint64_t cut = 1; cut <= ops; ++cut) {
+        const Outcome outcome = run_schedule(text, seed, cut, end, {});
+        ASSERT_EQ(outcome.fault, "") << "seed " << seed << ", cut at " << cut << (end == End::kill ? " by kill" : " by power loss");
+      }
+    }
+  }
+}
+
+TEST(ImportCrash, EverySyncOfItIsNeeded) {
+  const std::string text = exported_run();
+  for (const SyncPoint point : {SyncPoint::imported_files, SyncPoint::imported_name}) {
+    bool noticed = false;
+    for (std::uint64_t seed = 1; seed <= 200 && !noticed; ++seed) {
+      const std::uint64_t ops = run_schedule(text, seed, 0, End::power, point).ops;
+      for (std::uint64_t cut = ops - std::min<std::uint64_t>(ops, 4); cut <= ops + 1 && !noticed; ++cut) noticed = !run_schedule(text, seed, cut, End::power, point).fault.empty();
+    }
+    EXPECT_TRUE(noticed) << "without the sync '" << to_text(point) << "' nothing is lost";
+  }
+}
+
+}  // namespace
+}  // namespace pawl::testing
