@@ -82,11 +82,16 @@ class Run:
         if run.get("run") != self.name:
             raise Bad("run.json belongs to another run", path, 1)
         self.run_text, self.salt, uuid = text, run["salt"].encode(), bytes.fromhex(run["uuid"].replace("-", ""))
-        self.uuid, self.seed, self.first = run["uuid"], crc32c(uuid), run.get("fork_at", 0)
+        self.uuid, self.seed, self.first, self.first_event = run["uuid"], crc32c(uuid), run.get("fork_at", 0), run.get("fork_events", 0)
+        path = self.folder / "erased.json"
+        self.erased = sealed(path.read_bytes().rstrip(b"\n"), 0, path) if path.exists() else None
         path = self.folder / "checkpoints/pruned.json"
         pruned = sealed(path.read_bytes().rstrip(b"\n"), self.seed, path) if path.exists() else {}
         self.dropped, self.closed = ranges(pruned.get("dropped", "")), ranges(pruned.get("closed", ""))
         self.kept = {number: (was, now) for number, was, now in pruned.get("kept", [])}
+        borrowed = self.folder / f"checkpoints/checkpoint_{self.first:05}.jsonl"
+        if self.first and borrowed.exists() and self.first + 1 not in self.closed:  # a fork's first ones follow what it shares
+            self.records = {self.first + 1 + i: (line, borrowed) for i, line in enumerate(lines_of(borrowed, 1))}
         self.trail(anchored)
 
     def place_of(self, sequence):
@@ -123,7 +128,7 @@ class Run:
                 raise Bad(f"the blob of checkpoint {sequence} is missing or changed", path, self.entry)
 
     def read_events(self):
-        events, number = {}, 0  # sequence -> number -> hash of the line
+        events, number = {}, self.first_event  # sequence -> number -> hash of the line
         for path in sorted((self.folder / "events").glob("events_*.jsonl")):
             for line in lines_of(path):
                 number += 1
@@ -155,7 +160,9 @@ class Run:
             if entry["i"] != self.entry:
                 raise Bad("the entry has another number", path, self.entry)
             of_save = events.get(entry.get("seq"), {})
-            if entry["type"] == "run_created":
+            if self.erased:  # what the entries vouch for is gone
+                bound = bound or entry["type"] == "run_created"
+            elif entry["type"] == "run_created":
                 bound = self.entry == 1
                 if not bound or entry["payload"] != "sha256:" + sha(self.salt, self.run_text).hex():
                     raise Bad("run.json is not the one that the run was made with", self.folder / "run.json", self.entry)
@@ -186,11 +193,13 @@ class Run:
 
     def finish(self, path, roots, roots_path, events, last, bound, anchored, covered):
         after = self.entry + 1
+        if self.erased and self.erased.get("state") == "done" and b'"type":"erased"' not in path.read_bytes().splitlines()[-1]:
+            raise Bad("the run was erased, and the trail does not say so", path, after)
         if anchored and (anchored["uuid"] != self.uuid or anchored["entries"] > self.entry):
             raise Bad("the tail was cut, or another run stands here: the anchor has more", path, after)
-        if roots or self.entry == 0 or bound and covered != self.entry:
+        if roots or self.entry == 0 or bound and not self.erased and covered != self.entry:
             raise Bad("the trail and its roots do not end together", roots_path if covered else path, after)
-        known = {int(m[1]) for p in (self.folder / "checkpoints").iterdir() if (m := re.fullmatch(r"checkpoint_(\d+)\.jsonl?", p.name))}
+        known = {int(m[1]) for p in (self.folder / "checkpoints").glob("*") if (m := re.fullmatch(r"checkpoint_(\d+)\.jsonl?", p.name))}
         if self.records or events or known - self.closed - set(range(self.first, last + 1)):
             raise Bad("a checkpoint or an event is in no entry of the trail", self.folder, after)
 
@@ -203,7 +212,7 @@ def main(arguments):
         arguments = arguments[:at] + arguments[at + 2 :]
     store, names = Path(arguments[0]), arguments[1:]
     status = 0
-    for name in names or sorted({p.name for p in (store / "runs").iterdir() if (p / "checkpoints").exists()} | set(anchor)):
+    for name in names or sorted({p.name for p in (store / "runs").iterdir() if (p / "run.json").exists()} | set(anchor)):
         try:
             if not (store / "runs" / name).exists():
                 raise Bad("the anchor has this run, and it is gone", store / "runs" / name)

@@ -4,6 +4,7 @@
 
 #include "audit/audit_line.hpp"
 #include "audit/roots.hpp"
+#include "codec/erased_text.hpp"
 #include "codec/pruned_text.hpp"
 #include "codec/record_text.hpp"
 
@@ -84,6 +85,13 @@ class RunVerifier {
     record_ = std::move(*record);
     seed_ = seal_seed(record_.uuid);
     verdict_.head.uuid = record_.uuid;
+    PAWL_TRY_ASSIGN(const auto erased, evidence_.erased_file());
+    if (erased) {
+      auto mark = decode_erased(*erased);
+      if (mark && mark->uuid != record_.uuid) mark = fail(Code::store_damaged, "it belongs to another run");
+      if (!mark) return fail(at(mark.error(), evidence_.path_of("erased.json")));
+      erased_ = std::move(*mark);
+    }
     last_sequence_ = record_.fork_of_run ? record_.fork_of_sequence : Sequence();
     PAWL_TRY_ASSIGN(const auto pruned, evidence_.pruned_file());
     if (!pruned) return {};
@@ -116,13 +124,16 @@ class RunVerifier {
     const Sha256 hash = sha256(bytes_of(head_), line->body);
     if (line->index != entry_ || !equals_hex(head_, line->previous)) return bad_at(fmt::format("entry {} does not follow the one before it", entry_), stored.file);
     if (!equals_hex(hash, line->hash)) return bad_at(fmt::format("entry {} does not have its hash", entry_), stored.file);
-    if (line->type == kCheckpointSaved) {
+    if (erased_) {
+      bound_ |= line->type == kRunCreated;  // the data that the entries vouch for is gone, and so is the salt
+    } else if (line->type == kCheckpointSaved) {
       PAWL_TRY(check_saved(*line));
     } else if (line->type == kRunCreated) {
       PAWL_TRY(check_created(*line));
     } else if (line->event != 0) {
       PAWL_TRY(check_event(*line));
     }
+    last_type_ = line->type;
     head_ = hash;
     tree_.add(merkle_leaf(bytes_of(hash)));
     trail_bytes_ += stored.text.size() + 1;
@@ -266,6 +277,7 @@ class RunVerifier {
     if (next_root_ < roots_.size()) {
       return bad(fmt::format("the audit trail ends after entry {}, and merkle_roots.json has {}: its tail was cut", head.entries, verdict_.settled), kTrail);
     }
+    if (erased_) return finish_erased();
     PAWL_TRY(check_leftovers());
     const std::uint64_t in_journal = evidence_.first_entry_in_journal();
     const std::uint64_t must_be_settled = in_journal == 0 ? head.entries : in_journal - 1;
@@ -274,6 +286,13 @@ class RunVerifier {
     }
     if (!bound_) verdict_.notes.push_back("the run was made before run.json was part of the audit trail: only its checksum was looked at");
     if (unbound_events_ > 0) verdict_.notes.push_back(fmt::format("{} events were saved before events were part of the audit trail", unbound_events_));
+    return {};
+  }
+
+  /// Of an erased run the chain is left. Its last entry says that it was erased, once that is done.
+  Result<void> finish_erased() {
+    if (erased_->finished && last_type_ != "erased") return bad("erased.json says that the run was erased, and the audit trail does not", kTrail);
+    verdict_.notes.push_back(fmt::format("the run was erased on {} by {}: {}; its entries are a chain, what they vouch for is gone", erased_->at.text(), erased_->by, erased_->reason));
     return {};
   }
 
@@ -312,6 +331,8 @@ class RunVerifier {
   RunRecord record_;
   std::uint32_t seed_ = 0;
   PrunedList pruned_;
+  std::optional<ErasedRecord> erased_;
+  std::string last_type_;
   std::vector<SettledRoot> roots_;
   std::size_t next_root_ = 0;
 

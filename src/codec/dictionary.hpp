@@ -18,7 +18,7 @@ inline constexpr std::string_view kDictionary1 =
     R"({"step":","index":,"item":","hash":"","status":"completed","attempts":1,"output":"","error":"exit status 1"})"
     R"("confidence":0.9,"decisions":1,"blockers":[],"budget":"consumed":[],"signals":"parent":{"run":","step":"outputs":"masked":)"
     R"("error":"exit status 1","exit_code":1,"retryable":true,"reason":"due":"binding":"partial":"iteration":1,"child":")"
-    R"("map":{"total":,"items_hash":"","done":"0-","failed":""},"trips":0},"working_dir":"/home/","folder":{"commit":"","dirty":"","files":{)"
+    R"("map":{"total":,"items_hash":"","done":"0-","failed":""},"trips":0},"working_dir":"/srv/","folder":{"commit":"","dirty":"","files":{)"
     R"({"pawl":"steps/1","events":1,"steps":{{"pawl":"run/1","status":"running","position":"before_step","workflow":{"name":","file":"workflow.yaml","hash":")"
     R"("},"working_dir":"/","vars":{},"spent_ms":,"completed_steps":,"resumes":0,"events":,"steps":{"fetch":{"status":"failed","starts":1,"spent":1,)"
     R"("status":"skipped","status":"waiting","status":"pending"},"started":"2026-01-11T14:30:02.000000Z","status":"running","started":"2026-)"

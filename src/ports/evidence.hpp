@@ -34,6 +34,8 @@ class RunEvidence {
   virtual Result<std::string> run_file() = 0;
   virtual Result<std::optional<std::string>> pruned_file() = 0;
   virtual Result<std::optional<std::string>> roots_file() = 0;
+  /// The mark of an erased run.
+  virtual Result<std::optional<std::string>> erased_file() = 0;
   /// Each gives the next record, in ascending order; nothing behind the last.
   virtual Result<std::optional<StoredText>> next_entry() = 0;
   virtual Result<std::optional<StoredText>> next_checkpoint() = 0;

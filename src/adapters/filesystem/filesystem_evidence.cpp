@@ -74,9 +74,13 @@ class RunFiles final : public RunEvidence {
 
   Result<std::optional<std::string>> pruned_file() override { return read_if_there(files_, layout::pruned(run_)); }
   Result<std::optional<std::string>> roots_file() override { return read_if_there(files_, layout::roots(run_)); }
+  Result<std::optional<std::string>> erased_file() override { return read_if_there(files_, layout::erased(run_)); }
 
   Result<std::optional<StoredText>> next_entry() override { return stored(entries_.next()); }
-  Result<std::optional<StoredText>> next_event() override { return stored(events_.next()); }
+  Result<std::optional<StoredText>> next_event() override {
+    PAWL_TRY(prepare());
+    return stored(events_.next());
+  }
   Result<std::optional<StoredText>> next_checkpoint() override;
   Result<std::optional<Sha256>> blob_hash(std::string_view name, std::string_view salt) override;
 
@@ -107,7 +111,7 @@ class RunFiles final : public RunEvidence {
   Result<bool> read_next_chain();
   Result<void> check_copy(const ChainLink& link, const std::string& path) const;
   Result<void> check_end() const;
-  [[nodiscard]] ChainSource source() const { return {files_, run_, records_, pruned_}; }
+  [[nodiscard]] ChainSource source() const { return {files_, run_, records_, pruned_, fork_at_}; }
 
   FileSystem& files_;
   const std::string boot_id_;
@@ -123,6 +127,7 @@ class RunFiles final : public RunEvidence {
   std::uint32_t seed_ = 0;
   std::optional<std::string> pruned_text_;
   PrunedList pruned_;
+  Sequence fork_at_;  // of a fork: its own checkpoints follow this one
   std::vector<Sequence> bases_;
   std::size_t next_base_ = 0;
   Chain chain_;
@@ -136,6 +141,10 @@ Result<void> RunFiles::prepare() {
   PAWL_TRY_ASSIGN(const std::string text, run_file());
   PAWL_TRY_ASSIGN(const RunRecord record, decode_run(text));
   seed_ = seal_seed(record.uuid);
+  if (record.fork_of_run) {
+    fork_at_ = record.fork_of_sequence;
+    events_.begin_behind(record.fork_events);
+  }
   PAWL_TRY_ASSIGN(pruned_text_, pruned_file());
   PAWL_TRY_ASSIGN(pruned_, load_pruned(files_, run_, seed_));
   PAWL_TRY_ASSIGN(bases_, list_bases(source()));
@@ -156,7 +165,7 @@ Result<void> RunFiles::check_copy(const ChainLink& link, const std::string& path
     if (copy != link.record.text) return bad_file(fmt::format("checkpoint {} differs from what the journal holds", sequence.value), path);
     return {};
   }
-  if (sequence == chain_.base && *chain_.whole_text != std::string(link.record.text) + "\n") {
+  if (sequence == chain_.base && !chain_.borrowed && *chain_.whole_text != std::string(link.record.text) + "\n") {
     return bad_file(fmt::format("the file of checkpoint {} does not end as it should", sequence.value), path);
   }
   return {};
@@ -179,7 +188,7 @@ Result<bool> RunFiles::read_next_chain() {
   whole_path_ = whole_path(source(), base);
   lines_path_ = layout::differences(run_, base);
   PAWL_TRY_ASSIGN(chain_, read_chain(source(), seed_, base, end));
-  next_link_ = 0;
+  next_link_ = chain_.borrowed ? 1 : 0;
   return true;
 }
 

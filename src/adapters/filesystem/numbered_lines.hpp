@@ -30,6 +30,8 @@ class NumberedLines {
   /// The next one, 1 first; nothing behind the last. checksum_mismatch where a line is cut short, is not the next one or differs from
   /// what a journal holds; then the reading is over.
   Result<std::optional<Line>> next();
+  /// The first one has the number behind this one. Before the first call of `next`.
+  void begin_behind(std::uint64_t number) { last_ = number; }
 
  private:
   struct FileLine {

@@ -23,11 +23,11 @@ struct MemoryCheckpoint {
 
 struct MemoryRun {
   RunInfo info;
-  std::vector<MemoryCheckpoint> checkpoints;  // sequence n at n - 1; a fork has copies of what it shares
-  std::vector<Event> events;                  // number n at n - 1; the same
-  std::vector<Message> messages;              // oldest first
-  std::vector<AuditEntry> audit;              // index n at n - 1
-  std::optional<RunId> parent;                // of a fork
+  std::vector<MemoryCheckpoint> checkpoints = {};  // sequence n at n - 1; a fork has copies of what it shares
+  std::vector<Event> events = {};                  // number n at n - 1; the same
+  std::vector<Message> messages = {};              // oldest first
+  std::vector<AuditEntry> audit = {};              // index n at n - 1
+  std::optional<RunId> parent = {};                // of a fork
   [[nodiscard]] Sequence shared() const { return info.fork_of_sequence; }
   std::optional<Erasure> erased = {};         // then nothing but this and what identifies the run is left
 };
@@ -250,7 +250,7 @@ Result<std::unique_ptr<RunWriter>> MemoryStore::open_run(const RunId& run, const
                                   to_text(found->second.info.durability), to_text(*options.durability)),
                       run.text(), "leave the durability out, or save to a new run", 0});
   }
-  auto writer = std::make_unique<MemoryWriter>(environment_, disk_, MemoryRun{new_info(run, options, environment_), {}, {}, {}, {}});
+  auto writer = std::make_unique<MemoryWriter>(environment_, disk_, MemoryRun{.info = new_info(run, options, environment_)});
   disk_->writers.emplace(run, environment_.owner);
   return writer;
 }
@@ -265,7 +265,7 @@ Result<std::unique_ptr<RunWriter>> MemoryStore::fork(const RunId& parent, Sequen
   while (at <= from->shared()) {
     PAWL_TRY_ASSIGN(from, find_run(*disk_, *from->parent));
   }
-  MemoryRun forked{new_info(run, options, environment_), {}, {}, {}, from->info.id};
+  MemoryRun forked{.info = new_info(run, options, environment_), .parent = from->info.id};
   if (!options.durability) forked.info.durability = from->info.durability;
   if (forked.info.workflow.empty()) forked.info.workflow = from->info.workflow;
   if (forked.info.workflow_hash.empty()) forked.info.workflow_hash = from->info.workflow_hash;
@@ -392,7 +392,7 @@ Result<Erasure> MemoryStore::erase(const RunId& run, const EraseRequest& request
                   .by = request.by.empty() ? described_user(environment_.owner.user, environment_.owner.host) : request.by,
                   .reason = request.reason, .checkpoints = count_there(*there), .waiting_for = {}, .forks = std::move(gone)};
   const RunInfo info = erased_info(there->info, now);
-  *there = MemoryRun{info, {}, {}, {}, erasure};
+  *there = MemoryRun{.info = info, .audit = std::move(there->audit), .erased = erasure};
   std::error_code ignored;  // what is left is in a folder that the system cleans
   if (!disk_->folder.empty()) std::filesystem::remove_all(disk_->folder / run.text(), ignored);
   return erasure;
