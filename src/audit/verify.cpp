@@ -215,6 +215,10 @@ class RunVerifier {
   }
 
   Result<void> check_checkpoint(const AuditLine& line) {
+    if (pruned_.is_closed({line.sequence}) && pruned_.is_dropped({line.sequence})) {
+      ++verdict_.pruned;
+      return {};
+    }
     PAWL_TRY(peek_checkpoint());
     if (checkpoint_ && checkpoint_->number < line.sequence) {
       return bad_at(fmt::format("checkpoint {} is in no entry of the audit trail", checkpoint_->number), checkpoint_->file);
@@ -360,7 +364,7 @@ Result<RunVerdict> verify_run(Evidence& evidence, const RunId& run, const Anchor
     PAWL_TRY_ASSIGN(RunVerdict verdict, RunVerifier(*of_run, run, anchor, progress).verify());
     if (!verdict.bad) return verdict;
     PAWL_TRY_ASSIGN(const bool unchanged, of_run->unchanged());
-    if ((unchanged && journals == Evidence::Journals::fresh) || attempt == kAttemptsMax) return verdict;
+    if (unchanged || attempt == kAttemptsMax) return verdict;
     journals = Evidence::Journals::fresh;
   }
 }

@@ -330,6 +330,6 @@ class Audit(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = sys.argv.pop(1)
+    PROGRAM = os.path.abspath(sys.argv.pop(1))
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     unittest.main(verbosity=2)

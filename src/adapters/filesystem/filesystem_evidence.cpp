@@ -89,10 +89,13 @@ class RunFiles final : public RunEvidence {
     return records_ == nullptr || records_->audit.empty() ? 0 : records_->audit.begin()->first;
   }
   Result<bool> unchanged() override {
-    PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, boot_id_));
     PAWL_TRY_ASSIGN(const std::uint64_t bytes, trail_size());
     PAWL_TRY_ASSIGN(const auto pruned, pruned_file());
-    return now->last_batches() == snapshot_->last_batches() && bytes == trail_bytes_ && (!prepared_ || pruned == pruned_text_);
+    if (bytes != trail_bytes_ || (prepared_ && pruned != pruned_text_)) return false;
+    PAWL_TRY_ASSIGN(const bool current, snapshot_->is_current(files_, boot_id_));
+    if (current) return true;
+    PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, boot_id_));
+    return now->last_batches() == snapshot_->last_batches();
   }
   [[nodiscard]] std::string path_of(std::string_view file) const override { return join_path(layout::run(run_), file); }
 

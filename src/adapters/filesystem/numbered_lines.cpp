@@ -35,6 +35,7 @@ Result<bool> NumberedLines::open_next() {
     file_ = std::move(*file);
     offset_ = 0;
     at_end_ = false;
+    at_start_ = true;
     return true;
   }
   return false;
@@ -87,7 +88,10 @@ Result<std::string_view> NumberedLines::look(std::size_t size) {
   return std::string_view(buffer_).substr(begin_, size);
 }
 
-void NumberedLines::consume(const FileLine& line) { begin_ += line.text.size() + (line.complete ? 1 : 0); }
+void NumberedLines::consume(std::size_t size) {
+  begin_ += size;
+  at_start_ = false;
+}
 
 Result<std::optional<NumberedLines::Line>> NumberedLines::next() {
   const std::uint64_t number = last_ + 1;
@@ -99,18 +103,18 @@ Result<std::optional<NumberedLines::Line>> NumberedLines::next() {
   };
   const auto from_file = [&] {
     last_ = number;
-    consume(*line);
+    consume(line->text.size() + 1);
     return std::optional(Line{number, line->text, paths_[next_path_ - 1]});
   };
   if (!line) return record != nullptr ? from_journal() : std::optional<Line>();
   const auto found = line_number(line->text);
   if (record != nullptr) {
     if (line->complete && line->text == without_newline(record->text)) return from_file();
-    // A crash left a file without these lines: the journal has them.
-    if (line->complete && found && *found > number) return from_journal();
+    // A crash left the file before this one without its last lines: the journal has them.
+    if (at_start_ && line->complete && found && *found > number) return from_journal();
     PAWL_TRY_ASSIGN(const std::string_view copy, look(record->text.size()));
     if (!is_left_by_crash(copy, record->text)) return fail(bad(fmt::format("{} {} differs from what the journal holds", what_, number)));
-    begin_ += copy.size();
+    consume(copy.size());
     return from_journal();
   }
   if (!line->complete) return fail(bad(fmt::format("{} {} is cut short", what_, number)));

@@ -42,7 +42,7 @@ class NumberedLines {
   Result<std::string_view> look(std::size_t size);
   Result<bool> fill();
   Result<bool> open_next();
-  void consume(const FileLine& line);
+  void consume(std::size_t size);
   [[nodiscard]] const JournalRecord* in_journal(std::uint64_t number) const;
   [[nodiscard]] Error bad(std::string message) const;
 
@@ -54,6 +54,7 @@ class NumberedLines {
   std::unique_ptr<File> file_;
   std::uint64_t offset_ = 0;  // in the file, of what follows the buffer
   bool at_end_ = false;       // of the file
+  bool at_start_ = true;      // nothing of the file was consumed yet
   std::string buffer_;
   std::size_t begin_ = 0;  // of what is not consumed of it
   std::uint64_t last_ = 0;
