@@ -19,7 +19,7 @@ PROGRAM = None
 ROOT = Path(__file__).resolve().parents[2]
 FULL = os.environ.get("PAWL_ATTACKS") == "full"
 RUNS = 48
-STEP = 1 if FULL else 5  # of positions where bytes are put in, taken out, or the file ends
+STEP = 1 if FULL else 7  # of positions where bytes are put in, taken out, or the file ends
 
 spec = importlib.util.spec_from_file_location("verify_store", ROOT / "tools/verify_store.py")
 independent = importlib.util.module_from_spec(spec)

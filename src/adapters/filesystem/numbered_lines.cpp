@@ -1,5 +1,7 @@
 #include "adapters/filesystem/numbered_lines.hpp"
 
+#include <algorithm>
+
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
 
@@ -34,7 +36,7 @@ Result<bool> NumberedLines::open_next() {
     if (!file) continue;
     file_ = std::move(*file);
     offset_ = 0;
-    at_end_ = false;
+    PAWL_TRY_ASSIGN(size_, file_->size());
     at_start_ = true;
     return true;
   }
@@ -43,11 +45,10 @@ Result<bool> NumberedLines::open_next() {
 
 /// One more piece of the file. False: it has none.
 Result<bool> NumberedLines::fill() {
-  if (at_end_) return false;
-  PAWL_TRY_ASSIGN(std::string piece, file_->read_at(offset_, kPieceBytes));
-  offset_ += piece.size();
-  at_end_ = piece.size() < kPieceBytes;
+  if (offset_ >= size_) return false;
+  PAWL_TRY_ASSIGN(std::string piece, file_->read_at(offset_, std::min(kPieceBytes, size_ - offset_)));
   if (piece.empty()) return false;
+  offset_ += piece.size();
   if (begin_ == buffer_.size()) {
     buffer_ = std::move(piece);
   } else {

@@ -53,7 +53,7 @@ class NumberedLines {
   std::size_t next_path_ = 0;
   std::unique_ptr<File> file_;
   std::uint64_t offset_ = 0;  // in the file, of what follows the buffer
-  bool at_end_ = false;       // of the file
+  std::uint64_t size_ = 0;    // of the file, when it was opened
   bool at_start_ = true;      // nothing of the file was consumed yet
   std::string buffer_;
   std::size_t begin_ = 0;  // of what is not consumed of it
