@@ -227,8 +227,8 @@ class TimeTravel(unittest.TestCase):
 name: flow
 vars: {topic: tides, loud: false}
 steps:
-  - {id: gather, run: "echo gather >> ran.txt; echo $PAWL_IDEMPOTENCY_KEY >> keys.txt; echo facts"}
-  - {id: write, run: "echo write-${vars.topic} >> ran.txt; echo $PAWL_IDEMPOTENCY_KEY >> keys.txt; echo about-${vars.topic}"}
+  - {id: gather, capture: facts, run: "echo gather >> ran.txt; echo $PAWL_IDEMPOTENCY_KEY >> keys.txt; echo facts"}
+  - {id: write, capture: page, run: "echo write-${vars.topic} >> ran.txt; echo $PAWL_IDEMPOTENCY_KEY >> keys.txt; echo about-${vars.topic}"}
   - {id: end, run: "echo end >> ran.txt"}
 """
 
@@ -242,7 +242,7 @@ steps:
         self.pawl("resume", "f")
         self.assertEqual(self.read("ran.txt").split(), ["gather", "write-tides", "end", "write-winds", "end"])
         self.assertEqual(self.state("r"), before)
-        self.assertEqual(self.state("f")["steps"]["write"]["output"], "about-winds\n".strip())
+        self.assertEqual(self.state("f")["steps"]["write"]["output"], "about-winds")
         self.assertEqual(self.state("f")["steps"]["gather"]["output"], self.state("r")["steps"]["gather"]["output"])
         self.assertIn("forked", self.event_types("f"))
         self.assertNotIn("forked", self.event_types("r"))
