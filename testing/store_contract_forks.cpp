@@ -188,7 +188,8 @@ void s31_refusals(StoreUnderTest& subject) {
   need(store->prune(run_id("p"), keep(1), PruneMode::remove));
   refuses("p", 1, "f", Code::checkpoint_pruned);
   const auto held = writer(*store, "p");
-  const auto fork = forked(*subject.open(), "p", 3, "f");
+  const auto other = subject.open();
+  const auto fork = forked(*other, "p", 3, "f");
   need_error(subject.open()->fork(run_id("p"), Sequence{3}, run_id("f"), {}), Code::run_busy);
   fill(*fork, "f", 1);
   need_error(subject.open()->open_run(run_id("f"), {}), Code::run_busy);

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 
 #include "testing/filesystem_under_test.hpp"
 
@@ -66,7 +68,11 @@ TEST(ForkCost, OfAThousandCheckpointsIsUnderTenKilobytesWhateverTheStatesSize) {
     }
     ASSERT_TRUE(files.settle_all());
     const std::uint64_t before = bytes_under(place.path() + "/runs");
-    fork(*store, "p", 700, "f", store->restore(run_id("p"), at(700))->state);
+    const std::string state = store->restore(run_id("p"), at(700))->state;
+    const auto began = std::chrono::steady_clock::now();
+    fork(*store, "p", 700, "f", state);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
+    std::cout << fmt::format("a fork of a state of {} bytes: {:.2f} ms\n", state.size(), took.count());
     ASSERT_TRUE(files.settle_all());
     const std::uint64_t after = bytes_under(place.path() + "/runs");
     EXPECT_LT(after - before, 10'000U) << "of states of " << state_bytes << " bytes";
@@ -105,12 +111,15 @@ TEST(ForkCost, ForksOfForksDoNotMakeRestoringReadMoreThanThreeTimesTheState) {
   EXPECT_LT(begun, 20U) << "and not every fork copies the state";
 }
 
+/// A difference to checkpoint 5 of what `fill` makes.
+const std::string kForked = fmt::format("[4,\"{}\",\"forked\"]", std::string(100, 'x'));
+
 class ForkFiles : public ::testing::Test {
  protected:
   ForkFiles() {
     const auto store = place_.open();
     fill(*store, "p", 8);
-    fork(*store, "p", 5, "f", "[\"forked\"]");
+    fork(*store, "p", 5, "f", kForked);
     EXPECT_TRUE(dynamic_cast<FilesystemStore&>(*store).settle_all());
     uuid_ = store->run(run_id("f"))->uuid.text();
   }
@@ -155,7 +164,7 @@ TEST_F(ForkFiles, ADamagedNoteStopsPruningAndIsWrittenAgain) {
   EXPECT_TRUE(check_names(Finding::Severity::mendable, uuid_));
   ASSERT_TRUE(place_.open()->check({}, Repair::yes));
   EXPECT_TRUE(place_.open()->prune(run_id("p"), {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
-  EXPECT_EQ(place_.open()->restore(run_id("f"), {})->state, "[\"forked\"]");
+  EXPECT_EQ(place_.open()->restore(run_id("f"), {})->state, kForked);
 }
 
 TEST_F(ForkFiles, AMissingOrOtherParentIsDamageThatNamesIt) {
@@ -192,11 +201,11 @@ TEST_F(ForkFiles, AreReadWithTheParentsKeyWhereTheStoreIsEncrypted) {
   {
     const auto store = secret.open();
     fill(*store, "p", 8);
-    fork(*store, "p", 5, "f", "[\"forked\"]");
+    fork(*store, "p", 5, "f", kForked);
     ASSERT_TRUE(dynamic_cast<FilesystemStore&>(*store).settle_all());
   }
   EXPECT_NE(read(secret.path() + "/runs/p/key.json"), read(secret.path() + "/runs/f/key.json"));
-  EXPECT_EQ(secret.open()->restore(run_id("f"), {})->state, "[\"forked\"]");
+  EXPECT_EQ(secret.open()->restore(run_id("f"), {})->state, kForked);
   EXPECT_EQ(secret.open()->events(run_id("f"), 0, 100)->size(), 6U);
   EXPECT_TRUE(faults(*secret.open()).empty()) << faults_text(faults(*secret.open()));
   std::filesystem::remove(secret.path() + "/runs/p/key.json");
@@ -251,7 +260,9 @@ TEST_P(CutFork, LeavesTheForkWholeOrAbsentAndTheParentAsItWas) {
     }
     EXPECT_EQ(store->run(run_id("p"))->latest.value, 12U);
     for (const Finding& finding : faults(*store)) {
-      EXPECT_EQ(finding.severity, Finding::Severity::note) << "cut at " << cut << ": " << finding.file << ": " << finding.what;
+      // Copies that were not synced yet may be torn by power loss; the journal holds them.
+      const bool torn = GetParam() && finding.severity == Finding::Severity::mendable && finding.what.find("fork") == std::string::npos;
+      EXPECT_TRUE(torn || finding.severity == Finding::Severity::note) << "cut at " << cut << ": " << finding.file << ": " << finding.what;
       notes += finding.what.find("never made") != std::string::npos ? 1 : 0;
     }
     // It is made again under the same name, and whatever a prune does, both are whole.

@@ -55,12 +55,16 @@ Result<std::unique_ptr<RunWriter>> FilesystemStore::fork(const RunId& parent, Se
   if (known.error().code != Code::run_not_found) return std::unexpected(known.error());
   PAWL_TRY_ASSIGN(auto run_lock, hold_new_run(run));
   PAWL_TRY_ASSIGN(const auto pruning, hold_pruning(home));
+  RunFolder folder = RunFolder::unsynced;
   PAWL_TRY_ASSIGN(RunHead head, read_consistently(home, [&](auto snapshot) {
+    // The journal forgets a run's record only after its files, and all names on the way to them, are durable.
+    const RunRecords* const records = snapshot->find(home);
+    folder = records == nullptr || !records->run ? RunFolder::durable : RunFolder::unsynced;
     return RunReader(files_, keys_, home, std::move(snapshot)).fork_head(at);
   }));
   const std::uint32_t seed = seal_seed(*head.run.fork_of_run);
   PAWL_TRY_ASSIGN(auto writer, FilesystemRunWriter::make_fork(*this, run, options, std::move(run_lock), std::move(head)));
-  PAWL_TRY(write_fork_note(files_, home, {run.text(), writer->info().uuid, at}, seed));
+  PAWL_TRY(write_fork_note(files_, home, {run.text(), writer->info().uuid, at}, seed, folder));
   return writer;
 }
 
@@ -102,7 +106,7 @@ Result<void> FilesystemStore::mend_forks() {
       const std::uint32_t seed = seal_seed(*record->fork_of_run);
       const auto text = files_.read_file(layout::fork(record->fork_of_name, note.uuid.text()));
       PAWL_TRY_ASSIGN(const bool parent_is_there, files_.exists(layout::run_file(record->fork_of_name)));
-      if (parent_is_there && (!text || *text != encode_fork_note(note, seed))) PAWL_TRY(write_fork_note(files_, record->fork_of_name, note, seed));
+      if (parent_is_there && (!text || *text != encode_fork_note(note, seed))) PAWL_TRY(write_fork_note(files_, record->fork_of_name, note, seed, RunFolder::unsynced));
     }
     const auto notes = load_fork_notes(files_, entry.name, seal_seed(record->uuid));
     if (!notes) continue;

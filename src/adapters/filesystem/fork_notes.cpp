@@ -58,7 +58,7 @@ Result<std::vector<ForkNote>> load_fork_notes(FileSystem& files, std::string_vie
   return notes;
 }
 
-Result<void> write_fork_note(FileSystem& files, std::string_view run, const ForkNote& note, std::uint32_t seed) {
+Result<void> write_fork_note(FileSystem& files, std::string_view run, const ForkNote& note, std::uint32_t seed, RunFolder own) {
   for (const std::string& folder : {std::string(layout::kRuns), layout::run(run), layout::forks(run)}) PAWL_TRY(files.make_folder(folder));
   const std::string path = layout::fork(run, note.uuid.text());
   const std::string temporary = path + ".tmp";
@@ -67,9 +67,9 @@ Result<void> write_fork_note(FileSystem& files, std::string_view run, const Fork
   PAWL_TRY(file->write_at(0, encode_fork_note(note, seed)));
   PAWL_TRY(file->sync(SyncPoint::fork_note));
   PAWL_TRY(files.rename(temporary, path));
-  for (const std::string& folder : {layout::forks(run), layout::run(run), std::string(layout::kRuns), std::string()}) {
-    PAWL_TRY(files.sync_folder(folder, SyncPoint::fork_note_name));
-  }
+  std::vector<std::string> folders = {layout::forks(run), layout::run(run)};
+  if (own == RunFolder::unsynced) folders.insert(folders.end(), {std::string(layout::kRuns), std::string()});
+  for (const std::string& folder : folders) PAWL_TRY(files.sync_folder(folder, SyncPoint::fork_note_name));
   return {};
 }
 

@@ -25,7 +25,10 @@ struct ForkNote {
 /// The notes of `run`, by sequence. One that is damaged fails with store_damaged, and names it: what it pins is not known.
 [[nodiscard]] Result<std::vector<ForkNote>> load_fork_notes(FileSystem& files, std::string_view run, std::uint32_t seed);
 
+/// Whether the name of the run's own folder is known to be durable.
+enum class RunFolder : std::uint8_t { unsynced, durable };
+
 /// Durable, with its name and those of the folders on the way, when it returns.
-Result<void> write_fork_note(FileSystem& files, std::string_view run, const ForkNote& note, std::uint32_t seed);
+Result<void> write_fork_note(FileSystem& files, std::string_view run, const ForkNote& note, std::uint32_t seed, RunFolder folder);
 
 }  // namespace pawl
