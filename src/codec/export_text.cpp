@@ -54,9 +54,9 @@ Result<ExportHeader> decode_export_header(std::string_view line) {
   if (!format.starts_with("export/")) return damaged("the first line of the portable file");
   if (format != kFormat1) return fail(Code::unsupported_version, "the portable file has the format '{}', and '{}' is known", format, kFormat1);
   const auto uuid = Uuid::parse(members.text("uuid"));
-  PAWL_TRY_ASSIGN(const RunId run, RunId::parse(members.text("run")));
-  if (!uuid) return damaged("the first line of the portable file");
-  ExportHeader header{.run = run.text(), .uuid = *uuid, .key = {}};
+  const auto run = RunId::parse(members.text("run"));
+  if (!uuid || !run) return damaged("the first line of the portable file");
+  ExportHeader header{.run = run->text(), .uuid = *uuid, .key = {}};
   const std::string key = members.raw("key");
   if (key.empty()) return header;
   PAWL_TRY_ASSIGN(const ObjectMembers inner, members_of(key, "the key of the portable file"));

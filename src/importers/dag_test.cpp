@@ -51,7 +51,7 @@ TEST(Dag, TakesConfirmedTasksAlone) {
 }
 
 TEST(Dag, TakesColumnsThatAreTextWithJsonInIt) {
-  testing::TextFiles files({{"export.jsonl", R"({"id":"1","workflow_id":"w","timestamp":"2025-01-01T00:00:00Z","layer_index":1,"state":"{\"tasks\":[]}","dag_structure":"{}","execution_config":"{}"})"}});
+  testing::TextFiles files({{"export.jsonl", std::string(R"({"id":"1","workflow_id":"w","timestamp":"2025-01-01T00:00:00Z","layer_index":1,"state":"{\"tasks\":[]}","dag_structure":"{}","execution_config":"{}"})")}});
   const Parsed parsed = parse_files(files, "dag");
   EXPECT_TRUE(parsed.problems.empty());
   EXPECT_EQ(parsed.runs[0].checkpoints[0].state, R"({"layer_index":1,"state":{"tasks":[]},"dag_structure":{},"execution_config":{}})");

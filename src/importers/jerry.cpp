@@ -217,7 +217,7 @@ Trail read_trail(const SourceTree& tree, const std::string& file, const std::str
   return trail;
 }
 
-struct Workflow2 {
+struct WorkflowFiles {
   std::vector<std::string> checkpoints;
   std::vector<std::string> events;
   std::string manifest;
@@ -234,7 +234,7 @@ void check_manifest(const SourceTree& tree, const std::string& file, const std::
   }
 }
 
-std::map<std::uint64_t, Found> read_checkpoints(const SourceTree& tree, const std::string& workflow, const Workflow2& files, const ImportSink& sink) {
+std::map<std::uint64_t, Found> read_checkpoints(const SourceTree& tree, const std::string& workflow, const WorkflowFiles& files, const ImportSink& sink) {
   std::map<std::string, std::string> sums;
   if (!files.manifest.empty()) check_manifest(tree, files.manifest, workflow, files.checkpoints, sums, sink);
   std::map<std::uint64_t, Found> found;
@@ -312,7 +312,7 @@ void collect_steps(const Json& state, ImportedRun& run) {
 }
 
 struct Parsed {
-  std::map<std::string, Workflow2> workflows;
+  std::map<std::string, WorkflowFiles> workflows;
   std::map<std::string, std::string> trails;  // by session
   std::map<std::string, std::string> roots;
 };

@@ -190,12 +190,40 @@ void hand_over(const std::string& workflow, std::map<std::uint64_t, Found>& chec
   sink.run(std::move(run));
 }
 
-/// The folder of a workflow as it is below `checkpoints`.
+/// The folder of a workflow as it is below `checkpoints`; empty where the import begins below that.
 std::string workflow_folder(const std::string& file) {
   const auto parts = path_parts(file);
   const auto mark = std::ranges::find(parts, "checkpoints");
-  const auto at = mark == parts.end() ? parts.begin() : mark + 1;
-  return at == parts.end() || parts.size() < 2 ? std::string() : std::string(*at);
+  return mark == parts.end() || mark + 1 == parts.end() ? std::string() : std::string(*(mark + 1));
+}
+
+/// Whether a metadata.json belongs to the workflow: it stands in its folder.
+bool is_metadata_of(const std::string& file, const std::string& workflow) {
+  const auto parts = path_parts(file);
+  return parts.size() < 2 || parts[parts.size() - 2] == workflow;
+}
+
+/// The checkpoints of one folder, by workflow and sequence.
+using Workflows = std::map<std::string, std::map<std::uint64_t, Found>>;
+
+Workflows read_folder(const SourceTree& tree, const std::vector<std::string>& files, const ImportSink& sink) {
+  Workflows workflows;
+  for (const std::string& file : files) {
+    if (!is_sequence_file(file)) continue;
+    auto found = read_checkpoint(tree, file);
+    if (!found) {
+      sink.problem(problem_of(file, found.error()));
+      continue;
+    }
+    auto& checkpoints = workflows[found->name.workflow];
+    const std::uint64_t sequence = found->name.sequence;
+    if (const auto earlier = checkpoints.find(sequence); earlier != checkpoints.end()) {
+      sink.problem({Code::import_duplicate, file, std::to_string(sequence), fmt::format("{} has this sequence number already", earlier->second.checkpoint.file)});
+      continue;
+    }
+    checkpoints.emplace(sequence, std::move(*found));
+  }
+  return workflows;
 }
 
 }  // namespace
@@ -220,30 +248,12 @@ void parse_orchestration(const SourceTree& tree, const ImportSink& sink) {
   }
   std::set<std::string> known;
   for (const auto& [folder, files] : folders) {
-    std::map<std::string, std::map<std::uint64_t, Found>> workflows;
-    std::vector<std::string> metadata;
-    for (const std::string& file : files) {
-      if (!is_sequence_file(file)) {
-        metadata.push_back(file);
-        continue;
-      }
-      auto found = read_checkpoint(tree, file);
-      if (!found) {
-        sink.problem(problem_of(file, found.error()));
-        continue;
-      }
-      auto& checkpoints = workflows[found->name.workflow];
-      const std::uint64_t sequence = found->name.sequence;
-      if (const auto earlier = checkpoints.find(sequence); earlier != checkpoints.end()) {
-        sink.problem({Code::import_duplicate, file, std::to_string(sequence), fmt::format("{} has this sequence number already", earlier->second.checkpoint.file)});
-        continue;
-      }
-      known.insert(found->checkpoint.id);
-      checkpoints.emplace(sequence, std::move(*found));
-    }
+    Workflows workflows = read_folder(tree, files, sink);
     for (auto& [workflow, checkpoints] : workflows) {
-      for (const std::string& file : metadata) add_metadata(tree, file, checkpoints, sink);
-      metadata.clear();
+      for (const auto& [sequence, found] : checkpoints) known.insert(found.checkpoint.id);
+      for (const std::string& file : files) {
+        if (!is_sequence_file(file) && is_metadata_of(file, workflow)) add_metadata(tree, file, checkpoints, sink);
+      }
       hand_over(workflow, checkpoints, sink);
     }
   }

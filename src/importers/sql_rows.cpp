@@ -173,20 +173,13 @@ class Dump {
 
   /// `public.x`, `"public"."x"`, `x`.
   bool is_table() {
-    std::string name;
+    std::string name;  // with its schema; a dot is a part of a word
     while (token_.kind == Token::Kind::word || token_.kind == Token::Kind::name) {
-      name = token_.text;
-      advance();
-      if (!token_.is_symbol('.')) break;
-      advance();
-    }
-    if (const auto dot = name.rfind('.'); dot != std::string::npos) name = name.substr(dot + 1);
-    // `public."x"`: the word keeps its dot.
-    if (name.empty() && token_.kind == Token::Kind::name) {
-      name = token_.text;
+      if (!name.empty() && !name.ends_with('.') && !token_.text.starts_with('.')) break;
+      name += token_.text;
       advance();
     }
-    return lower(name) == table_;
+    return lower(name.substr(name.rfind('.') + 1)) == table_;  // without a dot: all of it
   }
 
   std::optional<std::vector<std::string>> column_list() {
@@ -246,7 +239,9 @@ class Dump {
     advance();
     if (!is_table()) return;
     const auto columns = column_list();
-    while (token_.kind != Token::Kind::end && !token_.is_symbol(';')) advance();
+    bool has_data = false;  // else it names a file
+    for (; token_.kind != Token::Kind::end && !token_.is_symbol(';'); advance()) has_data = has_data || token_.is("stdin");
+    if (!has_data) return;
     static_cast<void>(lexer_.raw_line());  // the rest of the statement's line
     while (true) {
       const std::uint64_t line = lexer_.line();

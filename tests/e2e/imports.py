@@ -281,7 +281,7 @@ class Refusing(Case):
             base + "review/ps-critic/seq-00006.json": lambda old: old.replace(b'"sequence": 6', b'"sequence": 99999999999999999999'),
             base + "seq-00007.json": good.replace('"sequence": 1', '"sequence": 7').replace("WF-ORCH-001", "../../etc"),
             base + "seq-00008.json": good.replace('"sequence": 1', '"sequence": 8').replace('"stage_id": null', '"stage_id": "../../etc"'),
-            base + "other/seq-00001.json": good.replace('"stage_id": null', '"stage_id": "other"'),
+            base + "zother/seq-00001.json": good.replace('"stage_id": null', '"stage_id": "zother"'),
             base + "seq-00009.json": good,
             base + "seq-00010.json": good.replace('"sequence": 1', '"sequence": 10').replace('"1.0.0"', '"2.0.0"'),
             base + "seq-00011.json": good.replace('"sequence": 1', '"sequence": 11').replace('"workflow_start"', '"nonsense"'),
@@ -425,7 +425,7 @@ class Portable(Case):
         for i in range(1, 6):
             self.assertEqual(self.pawl("restore", f"nightly@{i}", store=other).stdout, self.pawl("restore", f"nightly@{i}").stdout)
         self.pawl("fsck", store=other)
-        self.assertEqual([run["id"] if "id" in run else run["run"] for run in self.json("list", store=other)["runs"]], ["nightly"])
+        self.assertEqual([run["run"] for run in self.json("list", store=other)], ["nightly"])
         # Saving goes on with the next number, and a repeated save is answered.
         self.pawl("save", "nightly", "--id", "job-2", "--name", "n2", store=other, stdin=json.dumps({"i": 2, "text": "x" * 2000}).encode())
         self.assertEqual(self.json("show", "nightly", store=other)["latest"]["sequence"], 5)
@@ -463,14 +463,14 @@ class Portable(Case):
         other = self.path("other")
         for at in list(range(0, len(good), 97)) + [len(good) - 1]:
             self.write("bad.pawl", good[:at] + bytes([good[at] ^ 1]) + good[at + 1:])
-            done = self.pawl("import", "bad.pawl", "--from", "pawl", store=other, status=4 if at > 0 else 4)
+            done = self.pawl("import", "bad.pawl", "--from", "pawl", store=other, status=4)
             self.assertNotIn(b"Traceback", done.stderr)
         for cut in (1, 100, len(good) // 2, len(good) - 1):
             self.write("bad.pawl", good[:-cut])
             self.assertIn(b"PAWL-0253", self.pawl("import", "bad.pawl", "--from", "pawl", store=other, status=4).stderr)
         self.write("bad.pawl", good + b"\n")
         self.assertIn(b"PAWL-0253", self.pawl("import", "bad.pawl", store=other, status=4).stderr)
-        self.assertEqual(self.json("list", store=other)["runs"], [])
+        self.assertEqual(self.json("list", store=other), [])
         self.assertFalse(os.path.exists(os.path.join(other, "runs", ".import")))
         self.pawl("import", "a.pawl", store=other)
 
@@ -492,7 +492,7 @@ class Portable(Case):
         self.write("bad.pawl", body + end)
         done = self.pawl("import", "bad.pawl", store=self.path("other"), status=4)
         self.assertIn(b"PAWL-03", done.stderr)
-        self.assertEqual(self.json("list", store=self.path("other"))["runs"], [])
+        self.assertEqual(self.json("list", store=self.path("other")), [])
 
     def test_a_pruned_run_with_blobs_and_logs_travels(self):
         self.make_run(saves=6, size=300000)
