@@ -240,7 +240,7 @@ Result<Found> read_checkpoint(const SourceTree& tree, const std::string& file, c
   found.rank = place.kind == Place::Kind::current ? 1 : 0;
   if (place.kind == Place::Kind::job) {
     PAWL_TRY(read_job(document, place, found));
-  } else if (document.json.contains("version") && document.json.contains("state") && document.json.contains("integrity_hash")) {
+  } else if (document.json.contains("version") && document.json.contains("state")) {
     PAWL_TRY(read_unified(document, place, found));
   } else {
     // An old one is known by what it has, wherever it stands.
