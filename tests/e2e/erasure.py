@@ -241,7 +241,7 @@ steps:
 - {{id: hold, wait_for: go}}
 """)
         self.save("beside", {"kept": 1})
-        self.pawl("run", "flow.yaml", "--id", "target", status=3)
+        self.pawl("run", "flow.yaml", "--run-id", "target", status=3)
         self.pawl("signal", "target", "go", "--json-payload", json.dumps({"x": self.marker("message")}))
         self.save("beside", {"kept": 2})
         self.assertEqual(self.kinds_found(), set(self.markers))
@@ -255,7 +255,7 @@ steps:
                 self.assertRegex(said, r"erased on \d{4}-\d\d-\d\dT.* because request 17")
                 self.assertIn("PAWL-0109", said)
         self.assertIn("PAWL-0109", self.pawl("save", "target", stdin="{}", status=2).stderr)
-        self.assertIn("PAWL-0109", self.pawl("run", "flow.yaml", "--id", "target", status=2).stderr)
+        self.assertIn("PAWL-0109", self.pawl("run", "flow.yaml", "--run-id", "target", status=2).stderr)
         self.pawl("prune", "--keep", "1")
         self.pawl("stats")
         self.assertIn("PAWL-0105", self.pawl("resume", status=2).stderr)
@@ -275,7 +275,7 @@ steps:
         self.save("target", {"text": self.marker("state")})
         with open(os.path.join(self.folder, "flow.yaml"), "w") as file:
             file.write("name: flow\nsteps:\n- {id: go, run: 'echo up; exec sleep 600'}\n")
-        owner = self.start(PROGRAM, "run", "flow.yaml", "--id", "held")
+        owner = self.start(PROGRAM, "run", "flow.yaml", "--run-id", "held")
         end = time.monotonic() + PATIENCE
         while "held" not in self.pawl("list").stdout:
             self.assertLess(time.monotonic(), end)
