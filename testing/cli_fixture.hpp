@@ -186,6 +186,8 @@ class CliTest::ReportingStore final : public Store {
     return store_->prune(run, settings, mode);
   }
   Result<Erasure> erase(const RunId& run, const EraseRequest& request) override { return store_->erase(run, request); }
+  Result<Recovered> recover(const RunId& run, const RecoverScope& scope) override { return store_->recover(run, scope); }
+  Result<void> log_failure(const RecoveryFailure& failure) override { return store_->log_failure(failure); }
   Result<CheckReport> check(const CheckScope&, Repair) override { return report_; }
 
  private:

@@ -48,6 +48,7 @@ std::span<const ContractTest> contract_tests() {
     std::ranges::copy(contract::audit_tests(), std::back_inserter(tests));
     std::ranges::copy(contract::fork_tests(), std::back_inserter(tests));
     std::ranges::copy(contract::erasing_tests(), std::back_inserter(tests));
+    std::ranges::copy(contract::recovery_tests(), std::back_inserter(tests));
     return tests;
   }();
   return all;

@@ -79,5 +79,6 @@ std::string picture(Store& store, std::string_view run);
 [[nodiscard]] std::vector<ContractTest> audit_tests();
 [[nodiscard]] std::vector<ContractTest> fork_tests();
 [[nodiscard]] std::vector<ContractTest> erasing_tests();
+[[nodiscard]] std::vector<ContractTest> recovery_tests();
 
 }  // namespace pawl::testing::contract

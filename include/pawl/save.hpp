@@ -67,6 +67,9 @@ struct RunOptions {
   std::string workflow = {};
   std::string workflow_hash = {};
   std::string session = {};
+  /// Only where newer checkpoints are damaged: goes on from this one, the newest that is whole. The first save sets the
+  /// damaged ones aside and gets the number behind the highest that was ever seen.
+  Sequence fall_back_to = {};
 };
 
 /// Which checkpoint of a run: the part behind `@`.

@@ -1,5 +1,6 @@
 #include "codec/pruned_text.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 #include "codec/object_members.hpp"
@@ -52,6 +53,12 @@ Sequence PrunedList::last_there(Sequence sequence) const {
   if (after == dropped.ranges().begin()) return sequence;
   const auto& [first, last] = *std::prev(after);
   return last < sequence.value ? sequence : Sequence{first - 1};
+}
+
+Sequence PrunedList::before_aside(Sequence base, Sequence up_to) const {
+  const auto after = aside.ranges().upper_bound(base.value);
+  if (after == aside.ranges().end()) return up_to;
+  return std::min(up_to, Sequence{after->first - 1});
 }
 
 std::string encode_pruned(const PrunedList& list, std::uint32_t seed) {

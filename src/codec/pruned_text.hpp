@@ -23,9 +23,15 @@ struct PrunedList {
   IndexRanges closed;   // what journals and older files hold of these does not count any more
   std::map<std::uint64_t, Sums> kept;  // of the closed ones: each has a file of its own
   std::uint64_t callers = 0;           // lines in the file of callers' ids
+  IndexRanges aside;  // damaged, and given up by a fallback: aside.json has them; in memory they are in `dropped`, too
 
   [[nodiscard]] bool is_dropped(Sequence sequence) const { return dropped.contains(sequence.value); }
   [[nodiscard]] bool is_closed(Sequence sequence) const { return closed.contains(sequence.value); }
+  [[nodiscard]] bool is_aside(Sequence sequence) const { return aside.contains(sequence.value); }
+  /// `up_to`, or the last one behind `base` before something was set aside: no group goes on behind that.
+  [[nodiscard]] Sequence before_aside(Sequence base, Sequence up_to) const;
+  /// 0: nothing was.
+  [[nodiscard]] Sequence last_aside() const { return {aside.empty() ? 0 : aside.ranges().rbegin()->second}; }
   [[nodiscard]] const Sums* rewritten(Sequence sequence) const {
     const auto found = kept.find(sequence.value);
     return found == kept.end() ? nullptr : &found->second;

@@ -36,7 +36,7 @@ enum class SyncPoint : std::uint8_t {
   published_name,    // its name, and those of the folders on the way to it
   published_all,     // the same for many files at once
   store_file,        // store.json, before its name can be durable
-  side_file,         // something set aside for people: torn tails, the log of failures
+  side_file,         // something set aside: torn tails, the log of failures, the list of damaged checkpoints
   side_name,         // its name
   inbox_message,     // a message to a run, before it gets its name
   inbox_name,        // its name, and those of the folders on the way to it

@@ -1,4 +1,4 @@
-// The store as a port. The clauses (S1..S23, S30..S34, S40..S42) are the contract: `testing/store_contract.hpp` tests each
+// The store as a port. The clauses (S1..S23, S30..S34, S40..S42, S50..S51) are the contract: `testing/store_contract.hpp` tests each
 // one by its number on every adapter.
 //
 // Saving
@@ -67,6 +67,11 @@
 //      it, as erased, and `check` finds nothing wrong. Its id is not given to another run. Erasing it again is answered with the first erasure (`already`).
 //  S41 A run that is held is refused with run_busy, and nothing changes. A missing one is run_not_found.
 //  S42 Other runs are not touched.
+// Recovery
+//  S50 `recover` gives the newest whole checkpoint within its scope, as `restore` would, and names what is damaged; with
+//      RecoverExtent::all it rebuilds every checkpoint that there is. A scope without one is checkpoint_not_found.
+//  S51 Opening a run with `fall_back_to` where nothing is damaged, or where another checkpoint is the newest whole
+//      one, fails with parent_conflict.
 #pragma once
 
 #include <functional>
@@ -149,6 +154,33 @@ struct PruneReport {
   std::int64_t freed_bytes = 0;
 };
 
+enum class RecoverExtent : std::uint8_t {
+  newest,  // looks back only until it finds one that is whole
+  all,     // rebuilds everything and checks every sum
+};
+
+/// Which of a run's checkpoints may be taken.
+struct RecoverScope {
+  RecoverExtent extent = RecoverExtent::newest;
+  Sequence up_to = {};                       // 0: no bound
+  std::optional<Timestamp> not_after = {};
+};
+
+struct Recovered {
+  Restored checkpoint = {};        // the newest whole one within the scope
+  std::uint64_t rebuilt = 0;       // checkpoints whose state was rebuilt and checked
+  Sequence highest = {};           // the highest number that anything of the run knows of
+  std::vector<Error> damage = {};  // within the scope, the newest first; of RecoverExtent::newest only what is newer
+};
+
+/// A line for recovery/failures.jsonl.
+struct RecoveryFailure {
+  Code code{};
+  std::string run = {};
+  std::string what = {};
+  std::string file = {};
+};
+
 /// Thread-safe. No exception leaves it. Writers must be destroyed before their store.
 class Store {
  public:
@@ -207,6 +239,11 @@ class Store {
   /// reads, and the next erase, fsck or writer finishes. `pending` where a journal of a living process may hold
   /// something of it. Fails with run_has_forks where a run that is not erased was forked from it, unless told to cascade.
   virtual Result<Erasure> erase(const RunId& run, const EraseRequest& request) = 0;
+  /// The newest checkpoint that can be trusted, whatever is damaged: see S50. Fails with no_valid_checkpoint where there is
+  /// damage and nothing whole, and with what makes the run unreadable as a whole. Linear in what it looks at.
+  virtual Result<Recovered> recover(const RunId& run, const RecoverScope& scope) = 0;
+  /// Durable when it returns. For people: nothing depends on it.
+  virtual Result<void> log_failure(const RecoveryFailure& failure) = 0;
 
   /// Looks at everything in `scope` and names what is damaged; with repair, mends what can be mended
   /// without losing anything that was acknowledged.

@@ -73,6 +73,8 @@ enum class Mutation : std::uint8_t {
   s40_erased_runs_are_not_listed,
   s41_a_held_run_is_said_to_be_erased,
   s42_other_runs_go_as_well,
+  s50_recovery_does_not_keep_a_bound,
+  s51_a_fallback_without_damage_is_accepted,
 };
 
 struct NamedMutation {
@@ -142,6 +144,8 @@ constexpr NamedMutation kMutations[] = {
     {Mutation::s40_erased_runs_are_not_listed, "S40", "s40_erased_runs_are_not_listed"},
     {Mutation::s41_a_held_run_is_said_to_be_erased, "S41", "s41_a_held_run_is_said_to_be_erased"},
     {Mutation::s42_other_runs_go_as_well, "S42", "s42_other_runs_go_as_well"},
+    {Mutation::s50_recovery_does_not_keep_a_bound, "S50", "s50_recovery_does_not_keep_a_bound"},
+    {Mutation::s51_a_fallback_without_damage_is_accepted, "S51", "s51_a_fallback_without_damage_is_accepted"},
 };
 
 /// What all handles of one broken store share.
@@ -231,7 +235,9 @@ class BrokenStore final : public Store {
   BrokenStore(std::unique_ptr<Store> sound, std::shared_ptr<BrokenShared> shared)
       : sound_(std::move(sound)), shared_(std::move(shared)) {}
 
-  Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override {
+  Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& wanted) override {
+    RunOptions options = wanted;
+    if (shared_->is(Mutation::s51_a_fallback_without_damage_is_accepted)) options.fall_back_to = {};
     Result<std::unique_ptr<RunWriter>> opened = sound_->open_run(run, options);
     if (!opened && shared_->is(Mutation::s11_another_durability_is_accepted) &&
         opened.error().code == Code::durability_fixed) {
@@ -414,6 +420,12 @@ class BrokenStore final : public Store {
     return erased;
   }
 
+  Result<Recovered> recover(const RunId& run, const RecoverScope& scope) override {
+    RecoverScope broken = scope;
+    if (shared_->is(Mutation::s50_recovery_does_not_keep_a_bound)) broken.not_after.reset();
+    return sound_->recover(run, broken);
+  }
+  Result<void> log_failure(const RecoveryFailure& failure) override { return sound_->log_failure(failure); }
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override { return sound_->check(scope, repair); }
 
  private:
@@ -520,7 +532,7 @@ TEST(BrokenStore, MutationsAndTestsCoverTheSameClauses) {
   for (const NamedMutation& mutation : kMutations) broken.insert(mutation.clause);
   std::set<std::string_view> tested;
   for (const ContractTest& test : contract_tests()) tested.insert(test.clause());
-  EXPECT_EQ(broken.size(), 31U);
+  EXPECT_EQ(broken.size(), 33U);
   EXPECT_EQ(broken, tested);
 }
 

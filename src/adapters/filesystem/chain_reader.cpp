@@ -15,7 +15,7 @@ std::string_view without_newline(std::string_view text) {
 }
 
 const JournalRecord* in_journal(const ChainSource& source, Sequence sequence) {
-  if (source.records == nullptr || source.pruned.is_closed(sequence)) return nullptr;
+  if (source.records == nullptr || source.pruned.is_closed(sequence) || source.pruned.is_aside(sequence)) return nullptr;
   const auto found = source.records->checkpoints.find(sequence.value);
   return found == source.records->checkpoints.end() ? nullptr : &found->second.record;
 }
@@ -99,12 +99,14 @@ Result<std::vector<Sequence>> list_bases(const ChainSource& source) {
   if (source.fork_at) bases.insert(source.fork_at);
   PAWL_TRY_ASSIGN(const auto entries, source.files.list(layout::checkpoints(source.run)));
   for (const FolderEntry& entry : entries) {
-    if (const auto base = base_in_file_name(entry.name); base && !source.pruned.is_closed(*base)) bases.insert(*base);
+    const auto base = base_in_file_name(entry.name);
+    if (base && !source.pruned.is_closed(*base) && !source.pruned.is_aside(*base)) bases.insert(*base);
   }
   for (const auto& [sequence, sums] : source.pruned.kept) bases.insert(Sequence{sequence});
   if (source.records != nullptr) {
     for (const auto& [sequence, found] : source.records->checkpoints) {
-      if (found.record.flags == RecordFlags::own_file && !source.pruned.closed.contains(sequence)) bases.insert(Sequence{sequence});
+      const bool counts = !source.pruned.closed.contains(sequence) && !source.pruned.aside.contains(sequence);
+      if (found.record.flags == RecordFlags::own_file && counts) bases.insert(Sequence{sequence});
     }
   }
   return std::vector<Sequence>(bases.begin(), bases.end());
@@ -121,6 +123,9 @@ Result<Chain> read_chain(const ChainSource& source, std::uint32_t seed, Sequence
   } else {
     PAWL_TRY(read_whole(source, seed, chain));
   }
+  const Sequence bound = source.pruned.before_aside(base, up_to);
+  const bool ends_aside = bound < up_to;
+  up_to = bound;
   // What pruning kept stands alone.
   if (chain.damage || up_to <= base || source.pruned.rewritten(base) != nullptr) return chain;
   const std::string path = layout::differences(source.run, base);
@@ -129,7 +134,7 @@ Result<Chain> read_chain(const ChainSource& source, std::uint32_t seed, Sequence
   if (text) {
     chain.lines_text = std::make_unique<std::string>(std::move(*text));
     lines = decode_lines(*chain.lines_text, seed, base);
-    chain.bad_line = lines.bad;
+    if (!ends_aside) chain.bad_line = lines.bad;
   }
   for (Sequence next = base.next(); next <= up_to; next = next.next()) {
     const std::size_t line = next.value - base.value - 1;

@@ -7,6 +7,9 @@
 namespace pawl {
 namespace {
 
+constexpr std::int64_t kLockWaitUs = 5'000'000;
+constexpr std::int64_t kLockStepUs = 1'000;
+
 Result<void> sync_names(FileSystem& files) {
   PAWL_TRY(files.sync_folder(layout::kRecovery, SyncPoint::side_name));
   return files.sync_folder("", SyncPoint::side_name);
@@ -27,9 +30,16 @@ Result<void> set_aside(FileSystem& files, std::string_view path, std::string_vie
 Result<void> log_failure(FileSystem& files, const Environment& environment, const Finding& finding) {
   PAWL_TRY(files.make_folder(layout::kRecovery));
   PAWL_TRY_ASSIGN(const auto file, files.open(layout::kFailures, OpenMode::create));
+  for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
+    PAWL_TRY_ASSIGN(const bool locked, file->try_lock(0));
+    if (locked) break;
+    if (waited_us >= kLockWaitUs) return fail(Code::store_busy, "another process is writing the log of failures and does not finish");
+    environment.clock->sleep_us(kLockStepUs);
+  }
   PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
-  std::string line = fmt::format("{{\"at\":\"{}\",\"code\":\"{}\",\"file\":{},\"what\":{}", environment.clock->now().text(),
-                                 code_text(finding.code), escape_json(finding.file), escape_json(finding.what));
+  std::string line = fmt::format("{{\"at\":\"{}\",\"code\":\"{}\",", environment.clock->now().text(), code_text(finding.code));
+  if (!finding.run.empty()) line += fmt::format("\"run\":{},", escape_json(finding.run));
+  line += fmt::format("\"file\":{},\"what\":{}", escape_json(finding.file), escape_json(finding.what));
   seal(line);
   line += '\n';
   PAWL_TRY(file->write_at(size, line));

@@ -10,7 +10,7 @@ namespace pawl {
 
 /// Writes `bytes` to `path` below recovery/, synced.
 Result<void> set_aside(FileSystem& files, std::string_view path, std::string_view bytes);
-/// Appends one line to recovery/failures.jsonl, synced.
+/// Appends one line to recovery/failures.jsonl, synced. Of `finding` code, run, file and what; one process at a time.
 Result<void> log_failure(FileSystem& files, const Environment& environment, const Finding& finding);
 
 }  // namespace pawl

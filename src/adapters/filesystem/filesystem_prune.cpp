@@ -21,6 +21,8 @@ Result<std::string> FilesystemStore::prune_stamp(const std::string& run, const s
   for (const std::string& one : runs) {
     const auto list = files_.read_file(layout::pruned(one));
     stamp += list ? *list : "-";
+    const auto aside = files_.read_file(layout::aside(one));
+    stamp += aside ? *aside : "-";
     PAWL_TRY_ASSIGN(auto entries, files_.list(layout::checkpoints(one)));
     std::ranges::sort(entries, {}, &FolderEntry::name);
     for (const FolderEntry& entry : entries) stamp += entry.name + '\n';

@@ -215,11 +215,16 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(co
   }
 }
 
-Result<std::optional<RunHead>> FilesystemStore::load_head(const RunId& run) {
+Result<std::optional<RunHead>> FilesystemStore::load_head(const RunId& run, Sequence fall_back_to) {
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_writer(run));
   RunReader reader(files_, keys_, run.text(), snapshot);
   // Only this process writes to the run now: what looks damaged is damaged.
-  PAWL_TRY_ASSIGN(auto head, reader.head());
+  std::optional<RunHead> head;
+  if (fall_back_to) {
+    PAWL_TRY_ASSIGN(head, reader.head_behind_damage(fall_back_to, environment_.clock->now()));
+  } else {
+    PAWL_TRY_ASSIGN(head, reader.head());
+  }
   bool elsewhere = false;
   if (const RunRecords* records = snapshot->find(run.text())) {
     for (const auto& [sequence, found] : records->checkpoints) elsewhere |= found.journal != journal_->number();
@@ -256,7 +261,7 @@ Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, c
   PAWL_TRY_ASSIGN(auto run_lock, lock_run(run));
   PAWL_TRY(refuse_erased(files_, run.text()));  // it may have been erased before the lock was free
   PAWL_TRY(ensure_journal(run));
-  PAWL_TRY_ASSIGN(auto head, load_head(run));
+  PAWL_TRY_ASSIGN(auto head, load_head(run, options.fall_back_to));
   return FilesystemRunWriter::make(*this, run, options, std::move(run_lock), std::move(head));
 }
 

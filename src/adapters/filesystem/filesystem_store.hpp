@@ -58,6 +58,8 @@ class FilesystemStore final : public Store {
   Result<std::uint64_t> shared_bytes() override;
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;
   Result<Erasure> erase(const RunId& run, const EraseRequest& request) override;
+  Result<Recovered> recover(const RunId& run, const RecoverScope& scope) override;
+  Result<void> log_failure(const RecoveryFailure& failure) override;
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override;
 
   /// Hands a run over as one portable file (docs/formats/export.md), piece by piece. Nobody may be writing to it. `outer`: gives the key
@@ -101,7 +103,7 @@ class FilesystemStore final : public Store {
   Result<void> ensure_journal(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<std::unique_ptr<JournalWriter>> acquire_journal(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<std::shared_ptr<JournalSnapshot>> snapshot_for_writer(const RunId& run) PAWL_REQUIRES(open_mutex_);
-  Result<std::optional<RunHead>> load_head(const RunId& run) PAWL_REQUIRES(open_mutex_);
+  Result<std::optional<RunHead>> load_head(const RunId& run, Sequence fall_back_to) PAWL_REQUIRES(open_mutex_);
   Result<std::unique_ptr<File>> lock_run(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<std::unique_ptr<File>> hold_new_run(const RunId& run);
   Result<std::unique_ptr<File>> hold_pruning(const std::string& run);

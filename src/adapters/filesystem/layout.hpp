@@ -52,6 +52,8 @@ inline std::string kept(std::string_view id, Sequence sequence) {
   return fmt::format("runs/{}/checkpoints/kept_{:05}.json", id, sequence.value);
 }
 inline std::string pruned(std::string_view id) { return fmt::format("runs/{}/checkpoints/pruned.json", id); }
+/// What a fallback has set aside.
+inline std::string aside(std::string_view id) { return fmt::format("runs/{}/checkpoints/aside.json", id); }
 inline std::string pruned_callers(std::string_view id) { return fmt::format("runs/{}/checkpoints/pruned_callers.jsonl", id); }
 inline std::string audit_folder(std::string_view id) { return fmt::format("runs/{}/audit", id); }
 inline std::string audit(std::string_view id) { return fmt::format("runs/{}/audit/audit_trail.jsonl", id); }

@@ -1,5 +1,6 @@
 #include "adapters/filesystem/pruned_file.hpp"
 
+#include "adapters/filesystem/aside_file.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
 
@@ -46,13 +47,29 @@ bool is_void(std::string_view name, const PrunedList& list) {
   return name.starts_with("kept_") && name.ends_with(".tmp");
 }
 
-Result<PrunedList> load_pruned(FileSystem& files, std::string_view run, std::uint32_t seed) {
+namespace {
+
+Result<PrunedList> load_list(FileSystem& files, std::string_view run, std::uint32_t seed) {
   const std::string path = layout::pruned(run);
   const auto text = files.read_file(path);
   if (!text && text.error().code == Code::input_unreadable) return PrunedList();
   if (!text) return std::unexpected(text.error());
   auto list = decode_pruned(*text, seed);
   if (!list) return fail(at(list.error(), path));
+  return list;
+}
+
+}  // namespace
+
+Result<PrunedList> load_pruned(FileSystem& files, std::string_view run, std::uint32_t seed) {
+  PAWL_TRY_ASSIGN(PrunedList list, load_list(files, run, seed));
+  PAWL_TRY_ASSIGN(const auto aside, load_aside(files, run, seed));
+  for (const AsideEntry& entry : aside) {
+    for (std::uint64_t sequence = entry.from.value; sequence <= entry.to.value; ++sequence) {
+      list.aside.add(sequence);
+      list.dropped.add(sequence);
+    }
+  }
   return list;
 }
 

@@ -12,7 +12,7 @@
 
 namespace pawl {
 
-/// Empty where nothing was ever pruned. Takes no lock.
+/// Empty where nothing was ever pruned; what a fallback has set aside is part of it. Takes no lock.
 [[nodiscard]] Result<PrunedList> load_pruned(FileSystem& files, std::string_view run, std::uint32_t seed);
 
 /// Puts the list in its place and makes it durable. The caller holds the run's pruner and publisher locks.

@@ -147,7 +147,7 @@ Result<bool> Publisher::publish_checkpoints(std::string_view run, const RunBatch
     return done;
   };
   for (const JournalRecord& record : batch.checkpoints) {
-    if (pruned.is_closed(record.sequence)) {
+    if (pruned.is_closed(record.sequence) || pruned.is_aside(record.sequence)) {
       // The journal may forget it once the list that says so has a durable name.
       if (mode == Publish::settled) folders_.insert(layout::checkpoints(run));
       continue;

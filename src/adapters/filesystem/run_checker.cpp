@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "adapters/filesystem/aside_file.hpp"
 #include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/inbox.hpp"
 #include "adapters/filesystem/layout.hpp"
@@ -177,6 +178,10 @@ Result<bool> RunChecker::check_pruned() {
   }
   pruned_ = std::move(*list);
   if (!pruned_.dropped.empty()) ++report_.files;
+  for (const auto& [first, last] : pruned_.aside.ranges()) {
+    add(Finding::Severity::note, Code::checkpoint_set_aside, layout::aside(run_), Sequence{first},
+        fmt::format("checkpoints {} to {} were damaged, and a fallback has set them aside", first, last));
+  }
   if (pruned_.callers > 0) ++report_.files;
   const auto callers = load_pruned_callers(files_, run_, pruned_, seed_);
   if (callers) return true;
@@ -315,6 +320,7 @@ Result<void> RunChecker::check_audit() {
   std::set<std::uint64_t> audited;
   bool forked = false;
   std::optional<std::string> bad;
+  std::string aside;
   const auto take = [&](std::string_view line) {
     const auto entry = decode_audit(line);
     if (!entry) {
@@ -327,6 +333,7 @@ Result<void> RunChecker::check_audit() {
     previous = entry->hash;
     last_audited_ = entry->type;
     forked |= entry->type == "forked" && entry->payload == fork_seal(run_record_);
+    if (entry->type == "checkpoints_set_aside") aside = entry->payload;
     if (entry->type != kCheckpointSaved) return true;
     if (!erased_) check_audited(*entry);
     audited.insert(entry->sequence.value);
@@ -358,6 +365,7 @@ Result<void> RunChecker::check_audit() {
       add(Finding::Severity::damage, Code::chain_broken, path, Sequence{sequence}, "the audit trail does not have this checkpoint");
     }
   }
+  PAWL_TRY(check_aside(aside));
   return check_roots(index);
 }
 
@@ -374,6 +382,24 @@ Result<void> RunChecker::check_roots(std::uint64_t entries) {
     add(Finding::Severity::note, Code::checksum_mismatch, path, {}, "the file was cut short by a crash; it will be written again");
   } else if (!parsed.fault.empty() || size > entries) {
     add(Finding::Severity::damage, Code::audit_damaged, path, {}, parsed.fault.empty() ? "it has more entries than the audit trail" : parsed.fault);
+  }
+  return {};
+}
+
+Result<void> RunChecker::check_aside(const std::string& audited) {
+  const std::string path = layout::aside(run_);
+  const auto text = files_.read_file(path);
+  if (!text && text.error().code != Code::input_unreadable) return std::unexpected(text.error());
+  if (!text && audited.empty()) return {};
+  if (!text) {
+    add(Finding::Severity::damage, Code::store_damaged, path, {}, "the audit trail has a list of checkpoints that were set aside, and it is missing");
+    return {};
+  }
+  ++report_.files;
+  // Between the list and the save that records it a crash may have come.
+  const bool recorded = !sums_.empty() && sums_.rbegin()->first > pruned_.last_aside().value;
+  if (recorded && aside_sum(*text) != audited) {
+    add(Finding::Severity::damage, Code::checksum_mismatch, path, {}, "the list of checkpoints that were set aside is not the one that the audit trail recorded");
   }
   return {};
 }
@@ -460,6 +486,11 @@ Result<void> RunChecker::check_stray(const std::string& folder, const std::strin
   if (folder != layout::checkpoints(run_)) return {};
   if (is_void(name, pruned_)) {
     add(Finding::Severity::note, Code::store_damaged, path, {}, "left over from pruning; the next prune removes it");
+    return {};
+  }
+  if (const auto set_aside = sequence_in_file_name(name, "checkpoint_", name.ends_with(".jsonl") ? ".jsonl" : ".json");
+      set_aside && pruned_.is_aside(*set_aside)) {
+    add(Finding::Severity::note, Code::checkpoint_set_aside, path, *set_aside, "damaged, and set aside by a fallback");
     return {};
   }
   if (!name.ends_with(".jsonl")) return {};

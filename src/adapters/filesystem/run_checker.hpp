@@ -35,6 +35,8 @@ class RunChecker {
   Result<void> check_audit();
   Result<void> check_roots(std::uint64_t entries);
   void check_audited(const AuditEntry& entry);
+  /// The list of what was set aside is the one that the audit trail has the hash of.
+  Result<void> check_aside(const std::string& audited);
   Result<void> check_events();
   Result<void> check_inbox();
   Result<void> check_strays();

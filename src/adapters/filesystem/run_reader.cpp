@@ -7,6 +7,7 @@
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/numbered_lines.hpp"
+#include "adapters/filesystem/payload_reader.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
 
 namespace pawl {
@@ -57,6 +58,10 @@ RunReader::RunReader(FileSystem& files, KeyRing& keys, std::string run, std::sha
 
 /// A number above the last one was never used. One below it was: it was pruned, or what is missing is damage.
 Error RunReader::not_found(Sequence sequence) {
+  if (const auto list = pruned(); list && (*list)->is_aside(sequence)) {
+    return Error{Code::checkpoint_set_aside, fmt::format("checkpoint {} of run '{}' was damaged, and a fallback has set it aside", sequence.value, run_),
+                 layout::aside(run_), fmt::format("'pawl show {} --checkpoints' lists those it has", run_), 0};
+  }
   if (const auto list = pruned(); list && (*list)->is_dropped(sequence)) {
     return Error{Code::checkpoint_pruned, fmt::format("checkpoint {} of run '{}' was pruned", sequence.value, run_), {},
                  fmt::format("'pawl show {} --checkpoints' lists those it has", run_), 0};
@@ -150,9 +155,15 @@ Result<Sequence> RunReader::latest() {
   if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
   PAWL_TRY(run_record());
   Sequence newest;
-  if (records_ != nullptr && !records_->checkpoints.empty()) newest.value = records_->checkpoints.rbegin()->first;
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+  if (records_ != nullptr && !records_->checkpoints.empty()) newest = list->last_there({records_->checkpoints.rbegin()->first});
   PAWL_TRY_ASSIGN(const auto all, bases());
   if (all.empty()) {
+    PAWL_TRY_ASSIGN(const Sequence named, highest_in_names());
+    if (named) {
+      return fail(Error{Code::chain_broken, fmt::format("checkpoint {} of run '{}' is missing, and others build on it", list->next_there({1}).value, run_),
+                        layout::checkpoints(run_), "restore the file from a backup; 'pawl fsck' shows what else is damaged", 0});
+    }
     return fail(Error{Code::no_valid_checkpoint, fmt::format("run '{}' has no checkpoint", run_), layout::checkpoints(run_),
                       "run 'pawl fsck' to see what is damaged", 0});
   }
@@ -161,7 +172,7 @@ Result<Sequence> RunReader::latest() {
   newest = std::max(newest, in_file);
   // A file that is gone leaves no trace but in the audit trail, which has every checkpoint.
   PAWL_TRY_ASSIGN(const Sequence audited, last_audited());
-  if (audited > newest) {
+  if (list->last_there(audited) > newest) {
     return fail(Error{Code::chain_broken, fmt::format("checkpoints {} to {} of run '{}' are missing", newest.value + 1, audited.value, run_),
                       layout::differences(run_, all.back()), "run 'pawl fsck'; older checkpoints can be restored by number", 0});
   }
@@ -183,6 +194,8 @@ Result<Sequence> RunReader::last_audited() {
 
 /// The last checkpoint in the file of differences behind `base`; `base` itself where there is none.
 Result<Sequence> RunReader::last_difference(Sequence base) {
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+  if (const Sequence before = list->before_aside(base, {kHighest}); before.value != kHighest) return before;
   const std::string path = layout::differences(run_, base);
   const auto file = files_.open(path, OpenMode::read);
   if (!file) return file.error().code == Code::input_unreadable ? Result<Sequence>(base) : std::unexpected(file.error());
@@ -243,24 +256,8 @@ Result<CheckpointInfo> RunReader::info_of(const RecordView& record) {
 
 Result<std::string> RunReader::payload_of(const RecordView& record) {
   PAWL_TRY_ASSIGN(RunCodec* const coder, codec());
-  if (record.payload_kind != Payload::state_blob && record.payload_kind != Payload::diff_blob) return coder->payload(record);
-  PAWL_TRY_ASSIGN(const std::string name, decode_text_payload(record.payload));
-  const std::string path = layout::blob(run_, name);
-  if (name.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    return fail(Error{Code::checkpoint_corrupt, "a blob's name is not a hash", path, {}, 0});
-  }
-  const auto content = files_.content(path);
-  if (!content) {
-    return fail(Error{Code::chain_broken, fmt::format("checkpoint {} of run '{}' refers to a blob that can't be read",
-                      record.sequence.value, run_), path, "run 'pawl fsck' to see what is damaged", 0});
-  }
   PAWL_TRY_ASSIGN(const RunRecord run, run_record());
-  if (to_hex(sha256(run.salt, content->bytes)) != name) {
-    return fail(Error{Code::checksum_mismatch, fmt::format("the blob of checkpoint {} of run '{}' is damaged",
-                      record.sequence.value, run_), path, "run 'pawl fsck' to see what is damaged", 0});
-  }
-  if (record.how.empty() && !coder->encrypted()) return std::string(content->bytes);
-  return coder->blob(record, content->bytes);
+  return read_payload({files_, run_, run.salt}, *coder, record);
 }
 
 Result<std::string> RunReader::rebuild(const Chain& links, Sequence sequence) {
@@ -476,6 +473,14 @@ Result<std::optional<RunHead>> RunReader::head() {
   }
   PAWL_TRY(audit_head(head));
   PAWL_TRY(event_head(head));
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+  if (const Sequence aside = list->last_aside(); aside > last) {
+    // A fallback was stopped between setting the damage aside and its first save.
+    PAWL_TRY_ASSIGN(const std::string text, files_.read_file(layout::aside(run_)));
+    head.latest.sequence = aside;
+    head.latest.created = std::max(head.latest.created, head.audited_at);
+    head.aside_sum = aside_sum(text);
+  }
   return std::optional(std::move(head));
 }
 
@@ -539,6 +544,7 @@ Result<void> RunReader::audit_head(RunHead& head) {
   }
   auto entry = decode_audit(line);
   if (!entry) return fail(at(entry.error(), layout::audit(run_)));
+  head.audited_at = entry->at;
   head.audit_index = entry->index;
   head.audit_hash = entry->hash;
   return {};

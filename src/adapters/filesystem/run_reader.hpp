@@ -7,8 +7,10 @@
 #include <pawl/save.hpp>
 #include <vector>
 
+#include "adapters/filesystem/aside_file.hpp"
 #include "adapters/filesystem/chain_reader.hpp"
 #include "adapters/filesystem/key_ring.hpp"
+#include "ports/store.hpp"
 
 namespace pawl {
 
@@ -26,6 +28,10 @@ struct RunHead {
   std::uint64_t audit_index = 0;
   std::string audit_hash;
   std::uint64_t event_number = 0;
+  Timestamp audited_at;
+  std::optional<AsideEntry> to_set_aside;  // by the next save, before anything else
+  std::string aside_sum;                   // of a list that the audit trail has not got yet
+  [[nodiscard]] bool behind_damage() const { return to_set_aside || !aside_sum.empty(); }
 };
 
 /// Reads through `files` beside whoever writes. The snapshot must be taken before. Not thread-safe.
@@ -49,6 +55,10 @@ class RunReader {
   Result<IdentifiedSaves> journal_saves_with_caller_id();
   /// Nothing where the run has no checkpoint yet.
   Result<std::optional<RunHead>> head();
+  /// The newest that can be trusted: S30.
+  Result<Recovered> recover(const RecoverScope& scope);
+  /// For a writer that goes on from `back_to`, because all that is newer is damaged: S31. Needs a journal without damage.
+  Result<RunHead> head_behind_damage(Sequence back_to, Timestamp now);
 
   // Forks.
   /// The last sequence that a fork shares; 0: the run is none.
@@ -92,6 +102,10 @@ class RunReader {
   /// With the sum that it was saved with.
   Result<CheckpointInfo> info_of(const RecordView& record);
   Result<std::string> payload_of(const RecordView& record);
+  /// The highest number that journals, files, names of files, events or the audit trail know of, readable or not.
+  Result<Sequence> highest();
+  Result<Sequence> highest_in_names();
+  Result<Sequence> highest_in_events();
   Result<void> audit_head(RunHead& head);
   Result<void> event_head(RunHead& head);
   [[nodiscard]] Error not_found(Sequence sequence);

@@ -51,6 +51,14 @@ Result<void> FilesystemRunWriter::ensure_key() {
   return {};
 }
 
+/// Durable before the save that goes on behind the damage.
+Result<void> FilesystemRunWriter::set_damage_aside() {
+  if (!head_.to_set_aside) return {};
+  PAWL_TRY_ASSIGN(head_.aside_sum, add_aside(store_.files_, run_.text(), *head_.to_set_aside, seal_seed(head_.run.uuid)));
+  head_.to_set_aside.reset();
+  return {};
+}
+
 Result<std::string> FilesystemRunWriter::fingerprint_of(const SaveRequest& request) {
   if (request.caller_id.empty()) return std::string();
   PAWL_TRY_ASSIGN(const std::uint64_t fingerprint, codec_.fingerprint(body_fingerprint(request)));
@@ -170,11 +178,17 @@ Result<Saved> FilesystemRunWriter::save(const SaveRequest& request) {
                         .earlier_has_same_body = earlier && earlier->fingerprint == fingerprint,
                         .state_bytes_max = store_.options_.state_bytes_max,
                         .head_is_shared = !recorded_};
-  PAWL_TRY_ASSIGN(const SaveDecision decision, decide_save(request, facts));
+  PAWL_TRY_ASSIGN(SaveDecision decision, decide_save(request, facts));
+  if (const auto* saved = std::get_if<Saved>(&decision); saved != nullptr && saved->outcome == Saved::Outcome::unchanged && head_.behind_damage()) {
+    SaveRequest forced = request;  // the last number is damaged: nothing is answered with it
+    forced.duplicates = Duplicates::write;
+    PAWL_TRY_ASSIGN(decision, decide_save(forced, facts));
+  }
   if (const auto* saved = std::get_if<Saved>(&decision)) {
     lock.unlock();
     return answer(*saved);
   }
+  PAWL_TRY(set_damage_aside());
   const std::string_view state = state_to_write(request, std::get<WriteState>(decision));
   PAWL_TRY_ASSIGN(const Draft draft, draft_checkpoint(request, state, fingerprint));
   std::uint32_t count = 0;
@@ -254,9 +268,10 @@ Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const S
   Form form;
   const FilesystemOptions& options = store_.options_;
   const std::uint64_t room = std::max<std::uint64_t>(state.size(), options.differences_floor_bytes);
-  if (exists_ && head_.differences < options.differences_max) form = form_of(state);
+  const bool alone = !exists_ || head_.differences >= options.differences_max || head_.behind_damage();
+  if (!alone) form = form_of(state);
   const std::uint64_t line_bytes = form.kind == Payload::diff ? form.payload.size() : state.size();
-  draft.own_file = !exists_ || head_.differences >= options.differences_max || head_.differences_bytes + line_bytes > room;
+  draft.own_file = alone || head_.differences_bytes + line_bytes > room;
   if (draft.own_file) form = {};
   PAWL_TRY_ASSIGN(const std::string metadata,
                   codec_.stored_metadata(info.metadata, {RecordPlace::Kind::metadata, info.sequence.value, info.parent.value, {}},
@@ -370,6 +385,7 @@ Result<std::string> FilesystemRunWriter::encode_records(const SaveRequest& reque
   std::vector<AuditEntry> entries;
   if (!recorded_) entries.push_back(created_entry(encode_run(head_.run)));
   if (!recorded_ && head_.run.fork_of_run) entries.push_back(AuditEntry{.type = "forked", .payload = fork_seal(head_.run)});
+  if (!head_.aside_sum.empty()) entries.push_back(AuditEntry{.type = "checkpoints_set_aside", .payload = head_.aside_sum});
   PAWL_TRY_ASSIGN(const std::string events_sum, encode_events(request, draft, record, body, entries));
   count += static_cast<std::uint32_t>(request.events.size());
   entries.push_back(AuditEntry{.type = std::string(kCheckpointSaved), .payload = draft.info.checksum, .events = events_sum});
@@ -425,6 +441,7 @@ Result<std::string> FilesystemRunWriter::encode_events(const SaveRequest& reques
 /// it fails, the committer's epoch makes all of them fail.
 void FilesystemRunWriter::advance(const SaveRequest& request, std::string_view state, const Draft& draft, std::string fingerprint) {
   head_.event_number += request.events.size();
+  head_.aside_sum.clear();
   if (draft.own_file) {
     if (exists_) store_.mark_grown(run_.text());
     head_.base = draft.info.sequence;

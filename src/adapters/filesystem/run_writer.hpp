@@ -44,6 +44,7 @@ class FilesystemRunWriter final : public RunWriter {
   enum class Known : std::uint8_t { no, yes, forked };  // whether the run has a checkpoint already, or is to share some
   FilesystemRunWriter(FilesystemStore& store, RunId run, std::unique_ptr<File> lock, RunHead head, RunCodec codec, Known known);
   Result<void> ensure_key() PAWL_REQUIRES(mutex_);
+  Result<void> set_damage_aside() PAWL_REQUIRES(mutex_);
   Result<std::string> fingerprint_of(const SaveRequest& request) PAWL_REQUIRES(mutex_);
   Result<std::optional<Earlier>> find_earlier(const std::string& caller_id) PAWL_REQUIRES(mutex_);
   [[nodiscard]] Form form_of(std::string_view state) const PAWL_REQUIRES(mutex_);

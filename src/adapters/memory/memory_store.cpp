@@ -250,6 +250,7 @@ Result<std::unique_ptr<RunWriter>> MemoryStore::open_run(const RunId& run, const
                                   to_text(found->second.info.durability), to_text(*options.durability)),
                       run.text(), "leave the durability out, or save to a new run", 0});
   }
+  if (options.fall_back_to) return fail(Code::parent_conflict, "nothing of run '{}' is damaged", run.text());
   auto writer = std::make_unique<MemoryWriter>(environment_, disk_, MemoryRun{.info = new_info(run, options, environment_)});
   disk_->writers.emplace(run, environment_.owner);
   return writer;
@@ -482,6 +483,26 @@ Result<RunFootprint> MemoryStore::footprint(const RunId& run) {
 }
 
 Result<std::uint64_t> MemoryStore::shared_bytes() { return 0; }
+
+Result<Recovered> MemoryStore::recover(const RunId& run, const RecoverScope& scope) {
+  const std::scoped_lock lock(disk_->mutex);
+  PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
+  Recovered recovered;
+  recovered.highest = found->info.latest;
+  const MemoryCheckpoint* newest = nullptr;
+  for (const MemoryCheckpoint& checkpoint : found->checkpoints) {
+    const bool too_late = (scope.up_to && checkpoint.info.sequence > scope.up_to) || (scope.not_after && checkpoint.info.created > *scope.not_after);
+    if (too_late || checkpoint.pruned) continue;
+    newest = &checkpoint;
+    ++recovered.rebuilt;
+  }
+  if (newest == nullptr) return fail(Code::checkpoint_not_found, "run '{}' has no checkpoint that early", run.text());
+  if (scope.extent == RecoverExtent::newest) recovered.rebuilt = 1;
+  recovered.checkpoint = {newest->info, newest->state};
+  return recovered;
+}
+
+Result<void> MemoryStore::log_failure(const RecoveryFailure& /*failure*/) { return {}; }
 
 Result<CheckReport> MemoryStore::check(const CheckScope& scope, Repair /*repair*/) {
   const std::scoped_lock lock(disk_->mutex);

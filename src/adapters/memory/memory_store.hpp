@@ -43,6 +43,10 @@ class MemoryStore final : public Store {
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;
   Result<Erasure> erase(const RunId& run, const EraseRequest& request) override;
 
+  Result<Recovered> recover(const RunId& run, const RecoverScope& scope) override;
+  /// Kept nowhere: memory goes with whoever would read it.
+  Result<void> log_failure(const RecoveryFailure& failure) override;
+
   /// Memory is never damaged: this only counts, and knows what is not there.
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override;
 
