@@ -4,15 +4,21 @@
 #include "cli/json_out.hpp"
 #include "cli/lineage.hpp"
 #include "cli/run_status.hpp"
+#include "base/json.hpp"
 
 namespace pawl::cli {
 namespace {
 
 constexpr std::uint64_t kLimitDefault = 50;
+constexpr std::size_t kRunsMax = 1'000'000;
 
 struct ListArguments {
   std::optional<std::uint64_t> limit;
   bool resumable = false;
+  bool failed = false;
+  std::string workflow;
+  std::string session;
+  std::vector<std::string> meta;
 };
 
 std::string rows_json(Store& store, const std::vector<RunInfo>& runs) {
@@ -42,15 +48,66 @@ std::string rows_text(const Invocation& invocation, Store& store, const std::vec
   return table.text(invocation.style());
 }
 
+/// A member of the newest checkpoint's metadata, `a.b` inside of another one.
+bool has_meta(Store& store, const RunId& run, const std::vector<std::string>& wanted) {
+  const Result<CheckpointInfo> newest = store.checkpoint(run, {});
+  if (!newest) return false;
+  const Json metadata = Json::parse(newest->metadata, nullptr, false);
+  for (const std::string& pair : wanted) {
+    const std::size_t equals = pair.find('=');
+    const std::string value = pair.substr(equals + 1);
+    const Json* found = &metadata;
+    std::string_view path = std::string_view(pair).substr(0, equals);
+    if (const auto whole = metadata.is_object() ? metadata.find(std::string(path)) : metadata.end(); metadata.is_object() && whole != metadata.end()) {
+      found = &*whole;
+      path = {};
+    }
+    while (!path.empty() && found != nullptr) {
+      const std::string key(path.substr(0, path.find('.')));
+      path = path.size() > key.size() ? path.substr(key.size() + 1) : std::string_view();
+      found = found->is_object() && found->contains(key) ? &(*found)[key] : nullptr;
+    }
+    if (found == nullptr) return false;
+    if ((found->is_string() ? found->get<std::string>() : compact(*found)) != value) return false;
+  }
+  return true;
+}
+
+bool fits(const Invocation& invocation, Store& store, const RunInfo& run, const ListArguments& arguments) {
+  if (!arguments.session.empty() && run.session != arguments.session) return false;
+  if (!arguments.workflow.empty() && run.workflow != arguments.workflow && run.workflow != invocation.context().workflows->files.absolute(arguments.workflow, ""))
+    return false;
+  if (arguments.failed && status_word(store, run) != "failed") return false;
+  return arguments.meta.empty() || has_meta(store, run.id, arguments.meta);
+}
+
+Result<void> check_meta(const ListArguments& arguments) {
+  for (const std::string& pair : arguments.meta) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return fail(Error{Code::usage, fmt::format("'{}' is not of the form KEY=VALUE", pair), {}, "write --meta KEY=VALUE", 0});
+  }
+  return {};
+}
+
 Result<void> list(const Invocation& invocation, const ListArguments& arguments) {
   const std::size_t limit = arguments.limit.value_or(kLimitDefault);
+  PAWL_TRY(check_meta(arguments));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
-  PAWL_TRY_ASSIGN(std::vector<RunInfo> runs,
-                  arguments.resumable ? resumable_runs(*store) : store->runs(limit + 1));  // one more, to know whether there are more
+  const bool filtered = arguments.failed || !arguments.workflow.empty() || !arguments.session.empty() || !arguments.meta.empty();
+  PAWL_TRY_ASSIGN(std::vector<RunInfo> all, arguments.resumable ? resumable_runs(*store)
+                                                                : store->runs(filtered ? kRunsMax : limit + 1));  // one more, to know whether there are more
+  std::vector<RunInfo> runs;
+  for (RunInfo& run : all) {
+    if (runs.size() > limit) break;
+    if (!filtered || fits(invocation, *store, run, arguments)) runs.push_back(std::move(run));
+  }
   const bool more = runs.size() > limit;
-  if (more) runs.resize(limit, runs.front());
+  if (more) runs.pop_back();
   if (invocation.json()) {
     invocation.print(rows_json(*store, runs));
+  } else if (runs.empty() && filtered) {
+    invocation.note("no run fits; `pawl list` shows all runs");
   } else if (runs.empty() && arguments.resumable) {
     invocation.note("no run of this store can be resumed; `pawl list` shows all runs");
   } else if (runs.empty()) {
@@ -70,10 +127,17 @@ Command add_list(CLI::App& root) {
   app->group(kLookGroup);
   add_number(*app, "--limit", arguments->limit, "At most so many (50)", kLimitBounds);
   app->add_flag("--resumable", arguments->resumable, "Only runs that `pawl resume` would go on with");
+  app->add_flag("--failed", arguments->failed, "Only runs that failed");
+  app->add_option("--workflow", arguments->workflow, "Only runs of this workflow: its file, or its name where it has none")->type_name("FILE");
+  app->add_option("--session", arguments->session, "Only runs of this session")->type_name("NAME");
+  app->add_option("--meta", arguments->meta, "Only runs whose newest checkpoint has this in its metadata; may be given again")
+      ->type_name("KEY=VALUE")->expected(1)->take_all();
   app->footer(
       "Examples:\n"
       "  pawl list\n"
       "  pawl list --resumable\n"
+      "  pawl list --failed --workflow notes.yaml\n"
+      "  pawl list --session night --meta team=blue\n"
       "  pawl list --json --limit 1000");
   return {app, [arguments](const Invocation& invocation) { return list(invocation, *arguments); }};
 }

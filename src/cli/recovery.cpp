@@ -37,6 +37,7 @@ Result<void> recover_crashed_runs(const Invocation& invocation) {
     invocation.note(fmt::format("resuming {}, which crashed", id.text()));
     ResumeRequest request{.id = id};
     request.by = ResumedBy::automatic;
+    request.automatic_max = settings.attempts_max;
     bool too_long = false;
     SessionOptions options{.timeout = settings.timeout};
     options.on_timeout = [&too_long] { too_long = true; };

@@ -1,4 +1,5 @@
 #include "cli/command.hpp"
+#include "cli/recovery_options.hpp"
 #include "cli/run_status.hpp"
 #include "cli/workflow_session.hpp"
 
@@ -13,6 +14,12 @@ struct ResumeArguments {
   std::vector<std::string> vars;
   std::optional<double> budget_usd;
   std::optional<std::uint64_t> budget_tokens;
+  std::string session;
+  std::optional<RecoveryMode> mode;
+  bool fallback = false;
+  bool accept_rerun = false;
+  bool skip_bad_events = false;
+  bool automatic = false;
 };
 
 Result<RunId> only_resumable(const Invocation& invocation) {
@@ -26,10 +33,8 @@ Result<RunId> only_resumable(const Invocation& invocation) {
   return fail(Error{Code::nothing_to_resume, fmt::format("{} runs can be resumed; name one:{}", runs.size(), names), {}, fmt::format("pawl resume {}", runs.front().id.text()), 0});
 }
 
-Result<void> resume(const Invocation& invocation, const ResumeArguments& arguments) {
-  Result<RunId> id = arguments.run.empty() ? only_resumable(invocation) : RunId::parse(arguments.run);
-  if (!id) return fail(id.error());
-  ResumeRequest request{.id = *id};
+Result<ResumeRequest> request_for(const Invocation& invocation, const ResumeArguments& arguments, const RunId& id) {
+  ResumeRequest request{.id = id};
   if (!arguments.workflow.empty()) request.workflow_file = absolute_path(invocation.context(), arguments.workflow);
   request.changes = arguments.accept_changes ? Changes::accept : Changes::refuse;
   if (arguments.budget_usd || arguments.budget_tokens) {
@@ -43,7 +48,62 @@ Result<void> resume(const Invocation& invocation, const ResumeArguments& argumen
       return fail(Error{Code::invalid_variable, fmt::format("'{}' is not of the form NAME=VALUE", text), {}, "write --var NAME=VALUE", 0});
     request.given[text.substr(0, equals)] = text.substr(equals + 1);
   }
+  if (arguments.mode == RecoveryMode::point_in_time)
+    return fail(Error{Code::usage, "a run goes on from its newest checkpoint", {}, fmt::format("`pawl rollback {0}` or `pawl fork {0}` go on from an older one", id.text()), 0});
+  request.mode = arguments.mode.value_or(RecoveryMode::latest);
+  PAWL_TRY_ASSIGN(request.fallback, fallback_of(invocation, arguments.fallback ? Fallback::allow : Fallback::refuse));
+  request.reruns = arguments.accept_rerun ? Reruns::accept : Reruns::refuse;
+  request.bad_events = arguments.skip_bad_events ? BadEvents::skip : BadEvents::refuse;
+  if (arguments.automatic) {
+    PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
+    request.by = ResumedBy::automatic;
+    request.automatic_max = config->settings.recovery.attempts_max;
+  }
+  return request;
+}
+
+Result<void> resume_one(const Invocation& invocation, const ResumeArguments& arguments, const RunId& id) {
+  PAWL_TRY_ASSIGN(const ResumeRequest request, request_for(invocation, arguments, id));
   return resume_workflow(invocation, request, {.waiting = arguments.wait ? Waiting::stay : Waiting::leave});
+}
+
+/// One after the other, the one that was saved first first. The first trouble gives the exit status; only a wish to stop
+/// keeps the others from being resumed.
+Result<void> resume_session(const Invocation& invocation, const ResumeArguments& arguments) {
+  std::vector<RunId> ids;
+  {
+    PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+    PAWL_TRY_ASSIGN(const std::vector<RunInfo> runs, resumable_runs(*store));
+    for (const RunInfo& run : runs) {
+      if (run.session == arguments.session) ids.insert(ids.begin(), run.id);
+    }
+  }
+  if (ids.empty())
+    return fail(Error{Code::nothing_to_resume, fmt::format("no run of session '{}' can be resumed", arguments.session), {},
+                      fmt::format("`pawl list --session {}` shows its runs", arguments.session), 0});
+  std::vector<std::string> outcomes;
+  std::optional<Error> trouble;
+  for (const RunId& id : ids) {
+    invocation.note(fmt::format("resuming {}", id.text()));
+    const Result<void> ended = resume_one(invocation, arguments, id);
+    outcomes.push_back(fmt::format("{} {}", id.text(), ended ? "completed" : code_text(ended.error().code)));
+    if (ended) continue;
+    if (!trouble) trouble = ended.error();
+    if (ended.error().code == Code::run_interrupted) break;
+    if (ids.size() > 1) invocation.note(printable(describe(ended.error())));
+  }
+  invocation.note(fmt::format("session {}: {} of {} runs resumed: {}", printable(arguments.session), outcomes.size(), ids.size(), fmt::join(outcomes, ", ")));
+  if (trouble) return fail(*trouble);
+  return {};
+}
+
+Result<void> resume(const Invocation& invocation, const ResumeArguments& arguments) {
+  if (!arguments.session.empty()) {
+    if (!arguments.run.empty()) return fail(Error{Code::usage, "name a run or a session, not both", {}, "pawl resume --session NAME", 0});
+    return resume_session(invocation, arguments);
+  }
+  PAWL_TRY_ASSIGN(const RunId id, arguments.run.empty() ? only_resumable(invocation) : RunId::parse(arguments.run));
+  return resume_one(invocation, arguments, id);
 }
 
 }  // namespace
@@ -59,10 +119,18 @@ Command add_resume(CLI::App& root) {
   app->add_option("--var", arguments->vars, "The value of a key that is not saved (secrets.state_keys)")->type_name("KEY=VALUE")->expected(1)->take_all();
   app->add_option("--budget-usd", arguments->budget_usd, "A new limit for the whole run")->type_name("USD")->check(CLI::NonNegativeNumber);
   add_number(*app, "--budget-tokens", arguments->budget_tokens, "A new limit for the whole run")->type_name("N");
+  app->add_option("--session", arguments->session, "All runs of this session that can be resumed, one after the other")->type_name("NAME");
+  add_word(*app, "--mode", arguments->mode, "latest, or full: rebuild and check everything first", RecoveryMode::point_in_time, parse_recovery_mode);
+  app->add_flag("--fallback", arguments->fallback, "Where the newest checkpoint is damaged: go on from the newest that is whole");
+  app->add_flag("--accept-rerun", arguments->accept_rerun, "With --fallback: run completed steps again that it does not know");
+  app->add_flag("--skip-bad-events", arguments->skip_bad_events, "With --fallback: although events after it can't be read");
+  app->add_flag("--automatic", arguments->automatic, "As a service does: refused after recovery.max_recovery_attempts in a row");
   app->footer(
       "Examples:\n"
       "  pawl resume                   the only run that can be resumed, or a list of them\n"
       "  pawl resume notes-k3f9\n"
+      "  pawl resume --session night   what was left of a session\n"
+      "  pawl resume notes-k3f9 --fallback   where the newest checkpoint is damaged\n"
       "\n"
       "Completed steps are not run again; one that was running is, with the same $PAWL_IDEMPOTENCY_KEY.");
   return {app, [arguments](const Invocation& invocation) { return resume(invocation, *arguments); }};

@@ -5,6 +5,7 @@
 #include "base/hash.hpp"
 #include "engine/environment_entries.hpp"
 #include "engine/resume_facts.hpp"
+#include "engine/run_session.hpp"
 #include "engine/secret_log.hpp"
 
 namespace pawl {
@@ -142,17 +143,22 @@ Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run)
   return opened;
 }
 
+namespace {
+
+Result<RunState> state_in(const Json& value, const RunId& id) {
+  Result<RunState> state = RunState::from_json(value);
+  if (state) return state;
+  const std::string hint = state.error().code == Code::not_a_workflow_run
+                               ? fmt::format("`pawl restore {}` prints its state; only `pawl run` makes runs that can be resumed", id.text())
+                               : std::string();
+  return fail(with_hint(at(state.error(), id.text()), hint));
+}
+
+}  // namespace
+
 Result<RunState> load_state(Store& store, const RunId& id) {
   PAWL_TRY_ASSIGN(const Restored restored, store.restore(id, {}));
-  const Json value = Json::parse(restored.state, nullptr, false);
-  Result<RunState> state = RunState::from_json(value);
-  if (!state) {
-    return fail(with_hint(at(state.error(), id.text()),
-                          state.error().code == Code::not_a_workflow_run
-                              ? fmt::format("`pawl restore {}` prints its state; only `pawl run` makes runs that can be resumed", id.text())
-                              : ""));
-  }
-  return state;
+  return state_in(Json::parse(restored.state, nullptr, false), id);
 }
 
 namespace {
@@ -255,15 +261,79 @@ Result<std::vector<std::string>> change_workflow(RunState& state, const Workflow
   return dropped;
 }
 
-Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRequest& request) {
+namespace {
+
+/// Steps that are done again are named, and only done again when told to.
+Result<void> check_reruns(const ResumeRequest& request, const RecoveryResult& recovery, const RunState& state) {
+  if (request.reruns == Reruns::accept) return {};
+  const std::string back = recovery.fell_back
+                               ? fmt::format("run '{}' can only go on from checkpoint {}", request.id.text(), recovery.checkpoint.info.sequence.value)
+                               : fmt::format("the newest state of run '{}' is older than its events, because only these could be saved", request.id.text());
+  const std::string hint = fmt::format("{}`pawl resume {}{} --accept-rerun{}`", recovery.fell_back ? "bring the damaged file back from a backup, or " : "", request.id.text(),
+                                       recovery.fell_back ? " --fallback" : "", recovery.events_known ? "" : " --skip-bad-events");
+  if (!recovery.events_known) return fail(Error{Code::fallback_reruns, back + ", and what was completed after it is not known", {}, hint, 0});
+  const std::vector<std::string> steps = steps_to_run_again(recovery, state);
+  if (steps.empty()) return {};
+  std::string message = back + ", which would run completed steps again:";
+  for (const std::string& step : steps) message += "\n  " + step;
+  return fail(Error{Code::fallback_reruns, message, {}, hint, 0});
+}
+
+/// The run's lock. Who has it may be recovering the run, and then the message says so.
+Result<std::unique_ptr<RunWriter>> take_run(Store& store, const RunId& id, const RunState& state, const RecoveryResult& recovery) {
+  RunOptions options;
+  if (recovery.fell_back) options.fall_back_to = recovery.checkpoint.info.sequence;
+  Result<std::unique_ptr<RunWriter>> writer = store.open_run(id, options);
+  if (writer || writer.error().code != Code::run_busy || state.resumes == 0) return writer;
+  Error error = std::move(writer).error();
+  return fail(Error{Code::recovery_in_progress, fmt::format("a recovery is in progress already: {}", error.message), error.where,
+                    fmt::format("wait for it; `pawl show {}` shows how far it is", id.text()), 0});
+}
+
+void tell_fallback(const ExecutionServices& services, const RunState& state, Resumption& resumption) {
+  const RecoveryResult& recovery = resumption.recovery;
+  for (const std::string& warning : recovery.warnings) resumption.notes.push_back(warning);
+  // Numbers of events go on behind the last, whatever the state knows of.
+  resumption.run.events = std::max(resumption.run.events, recovery.last_event);
+  const std::vector<std::string> again = steps_to_run_again(recovery, state);
+  const std::uint64_t whole = recovery.checkpoint.info.sequence.value;
+  if (!again.empty()) resumption.run.first_events.push_back({"steps_run_again", compact({{"steps", again}})});
+  for (const std::string& step : again) resumption.notes.push_back(fmt::format("step {} was completed and will run again", step));
+  if (!recovery.fell_back) return;
+  resumption.run.first_events.push_back({"recovery_fallback", compact({{"from", recovery.highest.value}, {"to", whole}, {"why", recovery.warnings}, {"run_again", again}})});
+  note_failure(services.store, resumption.run.id,
+               Error{Code::checkpoint_set_aside, fmt::format("fallback from checkpoint {} to {}: {}", recovery.highest.value, whole, recovery.warnings.front()), {}, {}, 0});
+}
+
+Result<void> check_automatic(const ResumeRequest& request, const RunState& state) {
+  if (request.by != ResumedBy::automatic || state.automatic_resumes < request.automatic_max) return {};
+  return fail(Error{Code::retries_exhausted, fmt::format("run '{}' was resumed automatically {} times in a row, and {} is the limit", request.id.text(), state.automatic_resumes, request.automatic_max), {},
+                    fmt::format("find out why it fails (`pawl logs {0}`), then `pawl resume {0}`", request.id.text()), 0});
+}
+
+Result<Resumption> try_resume(const ExecutionServices& services, const ResumeRequest& request) {
   // Looked at before the lock is taken, for the clearer message; and again with it.
-  PAWL_TRY_ASSIGN(RunState state, load_state(services.store, request.id));
+  RecoveryRequest wanted{.run = request.id, .mode = request.mode, .fallback = request.fallback, .bad_events = request.bad_events};
+  if (services.settings.recovery.fallback_to_previous) wanted.fallback = Fallback::allow;
+  PAWL_TRY_ASSIGN(RecoveryResult recovery, recover_run(services.store, services.clock, wanted));
+  Json value = Json::parse(recovery.checkpoint.state, nullptr, false);
+  PAWL_TRY_ASSIGN(RunState state, state_in(value, request.id));
   PAWL_TRY(refuse_ended(state, request.id));
-  PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, services.store.open_run(request.id, {}));
-  PAWL_TRY_ASSIGN(const Restored restored, services.store.restore(request.id, {}));
-  const Json value = Json::parse(restored.state, nullptr, false);
-  PAWL_TRY_ASSIGN(state, RunState::from_json(value));
-  PAWL_TRY(refuse_ended(state, request.id));
+  PAWL_TRY(check_automatic(request, state));
+  if (recovery.fell_back) PAWL_TRY(check_reruns(request, recovery, state));
+  PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, take_run(services.store, request.id, state, recovery));
+  if (!recovery.fell_back) {
+    PAWL_TRY_ASSIGN(const Restored restored, services.store.restore(request.id, {}));
+    value = Json::parse(restored.state, nullptr, false);
+    PAWL_TRY_ASSIGN(state, RunState::from_json(value));
+    PAWL_TRY(refuse_ended(state, request.id));
+    const Result<void> read = read_events_after(services.store, request.id, value.value("events", std::uint64_t{0}), recovery);
+    if (!read && request.bad_events == BadEvents::refuse) return fail(read.error());
+    if (!read) recovery.warnings.push_back(read.error().message);
+    recovery.events_known = read.has_value();
+    PAWL_TRY(check_reruns(request, recovery, state));
+  }
+  recovery.checkpoint.state = std::string();
   PAWL_TRY_ASSIGN(KeyValues key_values, given_key_values(state.masked_keys, services.given, services.environment, request.id.text()));
   unmask_keys(state.vars, key_values);
   for (auto& [path, record] : state.steps) {
@@ -282,6 +352,9 @@ Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRe
   resumption.run.first_kind = Kind::step_start;
   resumption.run.first_reason = Reason::before_step;
   resumption.run.events = value.value("events", std::uint64_t{0});
+  resumption.recovery = std::move(recovery);
+  for (const std::string& handler : handlers_of(*workflow)) PAWL_TRY(services.handlers.get(handler));
+  tell_fallback(services, state, resumption);
   PAWL_TRY(check_workflow(services, request, *workflow, state, resumption));
   PAWL_TRY(check_folder(services, request, *workflow, state, resumption));
   resumption.plan = plan_resume(state, {}, *workflow, request.by);
@@ -307,6 +380,19 @@ Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRe
       {"run_resumed", compact({{"was", to_text(before)}, {"resume", state.resumes}, {"automatic", request.by == ResumedBy::automatic}})});
   resumption.run.state = std::move(state);
   return resumption;
+}
+
+bool is_failed_recovery(Code code) {
+  if (code == Code::run_ended || code == Code::run_busy || code == Code::recovery_in_progress) return false;
+  return exit_status(code) == 4;
+}
+
+}  // namespace
+
+Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRequest& request) {
+  Result<Resumption> opened = try_resume(services, request);
+  if (!opened && is_failed_recovery(opened.error().code)) note_failure(services.store, request.id, opened.error());
+  return opened;
 }
 
 std::optional<RunState> completed_child(Store& store, const std::string& run) {

@@ -3,6 +3,7 @@
 
 #include "domain/resume_plan.hpp"
 #include "engine/execution.hpp"
+#include "engine/recover.hpp"
 
 namespace pawl {
 
@@ -25,6 +26,9 @@ struct NewRun {
 [[nodiscard]] Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run);
 
 
+/// Whether a fallback may run steps again whose completion is recorded.
+enum class Reruns : std::uint8_t { refuse, accept };
+
 struct ResumeRequest {
   RunId id;
   std::string workflow_file = {};  // empty: the recorded one
@@ -32,6 +36,11 @@ struct ResumeRequest {
   ResumedBy by = ResumedBy::person;
   Json budget = {};  // {"usd": n, "tokens": n}, or null
   Json given = Json::object();  // values of keys that are not saved
+  RecoveryMode mode = RecoveryMode::latest;    // full: everything is rebuilt and checked first
+  Fallback fallback = Fallback::refuse;        // the settings may allow it, too
+  Reruns reruns = Reruns::refuse;
+  BadEvents bad_events = BadEvents::refuse;    // skip: only where steps may run again
+  std::uint32_t automatic_max = UINT32_MAX;    // automatic resumes in a row
 };
 
 /// What a resume will do, known before it does anything.
@@ -39,9 +48,11 @@ struct Resumption {
   OpenedRun run;
   ResumePlan plan;
   std::vector<std::string> notes;  // for people
+  RecoveryResult recovery = {};    // its checkpoint is without the state
 };
 
-/// Refuses with run_ended, retries_exhausted (an automatic resume with nothing left to try), workflow_changed, items_changed (later), folder_changed, gate_in_the_way, run_busy,
+/// A refusal is noted in recovery/failures.jsonl, and so is a fallback. Refuses with the code of the damage, fallback_reruns,
+/// recovery_in_progress, handler_not_registered, run_ended, retries_exhausted (an automatic resume with nothing left to try), workflow_changed, items_changed (later), folder_changed, gate_in_the_way, run_busy,
 /// not_a_workflow_run.
 [[nodiscard]] Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRequest& request);
 

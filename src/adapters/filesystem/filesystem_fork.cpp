@@ -35,7 +35,7 @@ Result<std::unique_ptr<File>> FilesystemStore::hold_new_run(const RunId& run) {
   PAWL_TRY(make_store());
   PAWL_TRY_ASSIGN(auto run_lock, lock_run(run));
   PAWL_TRY(ensure_journal(run));
-  PAWL_TRY_ASSIGN(const auto head, load_head(run));
+  PAWL_TRY_ASSIGN(const auto head, load_head(run, {}));
   if (head) return fail(exists_already(run));
   return run_lock;
 }

@@ -1,0 +1,590 @@
+#!/usr/bin/env python3
+"""Recovery through the real program: modes, damage, fallback, refusals, sessions, hand-over; VC-001 to VC-006 of seed 2."""
+import glob
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+
+from workflow_case import equal, holds, run_tests, wait_for
+
+FOUR = """\
+    name: four
+    description: Four steps, one of which needs help
+    vars: { topic: tides }
+    steps:
+      - id: one
+        run: 'echo one >> log; echo first'
+        capture: { format: text }
+      - id: two
+        run: 'echo two >> log; echo second'
+        capture: { format: text }
+      - id: three
+        run: 'echo three >> log; test -e mended'
+      - id: four
+        run: 'echo four >> log'
+    """
+
+
+# What tests are made of.
+
+def store_path(case, *parts):
+    return os.path.join(case.env["PAWL_STORE"], *parts)
+
+
+def settle(case):
+    """Everything goes from the journals to the files, so that a file is the only copy."""
+    case.pawl("fsck", "--repair", status=0)
+
+
+def flip(path, at):
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte[0] ^ 0x20]))
+
+
+def lines_of(case, run="r"):
+    """The newest file of differences, and the offsets of its lines."""
+    path = sorted(glob.glob(store_path(case, "runs", run, "checkpoints", "checkpoint_*.jsonl")))[-1]
+    with open(path, "rb") as file:
+        text = file.read()
+    starts = [0] + [match.end() for match in re.finditer(rb"\n", text)][:-1]
+    return path, starts
+
+
+def damage_line(case, index, run="r"):
+    """Damages one difference; gives the sequence of the checkpoint before it."""
+    path, starts = lines_of(case, run)
+    with open(path, "rb") as file:
+        file.seek(starts[index])
+        sequence = json.loads(file.readline())["seq"]
+    flip(path, starts[index] + 40)
+    return sequence - 1
+
+
+def save(case, run, state, *more):
+    return json.loads(case.pawl("save", run, "--json", *more, stdin=json.dumps(state), status=0).stdout)["sequence"]
+
+
+def failures(case):
+    path = store_path(case, "recovery", "failures.jsonl")
+    if not os.path.exists(path):
+        return []
+    with open(path) as lines:
+        return [json.loads(line) for line in lines]
+
+
+def sequences(case, run="r"):
+    return [row["sequence"] for row in json.loads(case.pawl("show", run, "--checkpoints", "--after", "0", "--limit", "100000", "--json", status=0).stdout)]
+
+
+def failed_run(case):
+    """A run that failed at its third step, with its files as the only copy."""
+    case.run(FOUR, status=1)
+    settle(case)
+
+
+# Modes.
+
+def latest_gives_the_newest_state_and_reports_on_standard_error(case):
+    for number in range(1, 4):
+        save(case, "r", {"n": number})
+    done = case.pawl("restore", "r", "--mode", "latest", status=0)
+    equal(done.stdout, '{"n": 3}')
+    holds(done.stderr, "checkpoint 3 (latest): 1 rebuilt, 0 events replayed")
+    equal(case.pawl("restore", "r", status=0).stdout, done.stdout)
+
+
+def full_rebuilds_every_checkpoint(case):
+    for number in range(1, 31):
+        save(case, "r", {"n": number, "text": "x" * number * 40})
+    found = json.loads(case.pawl("restore", "r", "--mode", "full", "--json", status=0).stdout)
+    equal(found["state"]["n"], 30)
+    equal(found["recovery"]["checkpoints_rebuilt"], 30)
+    equal(found["recovery"]["fallback"], False)
+    equal(found["recovery"]["warnings"], [])
+
+
+def full_replays_all_events_of_a_workflow(case):
+    failed_run(case)
+    found = json.loads(case.pawl("restore", "r", "--mode", "full", "--json", status=0).stdout)
+    equal(found["recovery"]["events_replayed"], len(case.events()))
+    equal(found["recovery"]["checkpoints_rebuilt"], len(sequences(case)))
+
+
+def full_finds_damage_that_latest_does_not_need(case):
+    """An old group is damaged: the newest state does not build on it."""
+    save(case, "r", {"n": 1})
+    save(case, "r", {"n": 2})
+    for number in range(3, 6):
+        save(case, "r", {"n": number, "text": os.urandom(150000).hex()})
+    settle(case)
+    bases = sorted(glob.glob(store_path(case, "runs", "r", "checkpoints", "checkpoint_*.json")))
+    assert len(bases) > 1, bases
+    flip(bases[0], 30)
+    equal(json.loads(case.pawl("restore", "r", status=0).stdout)["n"], 5)
+    refused = case.pawl("restore", "r", "--mode", "full", status=4)
+    equal(refused.stdout, "")
+    holds(refused.stderr, "PAWL-03", "checkpoint 1 of run 'r'", "--fallback")
+    told = case.pawl("restore", "r", "--mode", "full", "--fallback", status=0)
+    equal(json.loads(told.stdout)["n"], 5)
+    holds(told.stderr, "warning: checkpoint 1 of run 'r'")
+
+
+def point_in_time_takes_a_sequence_or_a_time(case):
+    for number in range(1, 6):
+        save(case, "r", {"n": number})
+    rows = json.loads(case.pawl("show", "r", "--checkpoints", "--after", "0", "--json", status=0).stdout)
+    equal(case.pawl("restore", "r", "--at", "3", status=0).stdout, '{"n": 3}')
+    equal(case.pawl("restore", "r@4", "--mode", "point-in-time", status=0).stdout, '{"n": 4}')
+    equal(case.pawl("restore", "r", "--at", rows[1]["created"], status=0).stdout, '{"n": 2}')
+    equal(case.pawl("restore", "r", "--at", "2099-01-01", status=0).stdout, '{"n": 5}')
+    later = rows[1]["created"][:-1] + "+00:00"
+    equal(case.pawl("restore", "r", "--at", later, status=0).stdout, '{"n": 2}')
+    holds(case.pawl("restore", "r", "--at", "1999-12-31T23:59Z", status=2).stderr, "PAWL-0102", "no checkpoint that early")
+    holds(case.pawl("restore", "r", "--at", "yesterday", status=2).stderr, "PAWL-0001", "neither a checkpoint's number nor a time")
+    holds(case.pawl("restore", "r", "--mode", "point-in-time", status=2).stderr, "PAWL-0001", "needs a point")
+    holds(case.pawl("restore", "r", "--mode", "latest", "--at", "3", status=2).stderr, "PAWL-0001")
+
+
+# Damage and fallback.
+
+def a_damaged_newest_checkpoint_is_refused_and_named(case):
+    for number in range(1, 6):
+        save(case, "r", {"n": number})
+    settle(case)
+    damage_line(case, -1)
+    for mode in ([], ["--mode", "latest"], ["--mode", "full"]):
+        refused = case.pawl("restore", "r", *mode, status=4)
+        equal(refused.stdout, "")
+        holds(refused.stderr, "PAWL-0", "checkpoint 5 of run 'r'", "checkpoint_00001.jsonl")
+    holds(case.pawl("restore", "r", "--mode", "latest", status=4).stderr, "--fallback goes back to checkpoint 4")
+    found = failures(case)
+    equal({line["run"] for line in found}, {"r"})
+    holds(found[-1]["what"], "checkpoint 5 of run 'r'")
+
+
+def a_fallback_gives_the_newest_whole_state_and_says_so(case):
+    for number in range(1, 6):
+        save(case, "r", {"n": number})
+    settle(case)
+    damage_line(case, -1)
+    told = case.pawl("restore", "r", "--fallback", status=0)
+    equal(told.stdout, '{"n": 4}')
+    holds(told.stderr, "warning: ", "went back to checkpoint 4 of run 'r'", "a fallback")
+    found = json.loads(case.pawl("restore", "r", "--fallback", "--json", status=0).stdout)
+    equal((found["recovery"]["fallback"], found["recovery"]["checkpoint"], found["recovery"]["highest"]), (True, 4, 5))
+    holds(failures(case)[-1]["what"], "went back to checkpoint 4")
+    configured = case.pawl("restore", "r", status=0, env={"PAWL_RECOVERY_FALLBACK_TO_PREVIOUS": "true"})
+    equal(configured.stdout, '{"n": 4}')
+
+
+def a_damaged_middle_of_a_chain_goes_back_before_it(case):
+    for number in range(1, 9):
+        save(case, "r", {"n": number})
+    settle(case)
+    equal(damage_line(case, 3), 4)
+    holds(case.pawl("restore", "r", status=4).stderr, "checkpoint 5 of run 'r'")
+    equal(case.pawl("restore", "r", "--fallback", status=0).stdout, '{"n": 4}')
+    holds(case.pawl("restore", "r", "--at", "7", status=4).stderr, "checkpoint 5 of run 'r'", "--fallback goes back to checkpoint 4")
+    equal(case.pawl("restore", "r", "--at", "4", status=0).stdout, '{"n": 4}')
+
+
+def a_missing_parent_is_named(case):
+    for number in range(1, 4):
+        save(case, "r", {"n": number})
+    settle(case)
+    os.remove(store_path(case, "runs", "r", "checkpoints", "checkpoint_00001.json"))
+    refused = case.pawl("restore", "r", status=4)
+    holds(refused.stderr, "PAWL-0304: checkpoint 1 of run 'r' is missing, and others build on it", "pawl fsck")
+    refused = case.pawl("restore", "r", "--fallback", status=4)
+    holds(refused.stderr, "PAWL-0305", "no checkpoint of run 'r' can be used: checkpoints 1 to 3 of run 'r' are missing")
+
+
+def a_resume_with_a_missing_parent_names_it(case):
+    failed_run(case)
+    os.remove(store_path(case, "runs", "r", "checkpoints", "checkpoint_00001.json"))
+    refused = case.pawl("resume", "r", status=4)
+    holds(refused.stderr, "PAWL-0304: checkpoint 1 of run 'r' is missing, and others build on it", "pawl fsck")
+    equal(case.log(), ["one", "two", "three"])
+    equal(failures(case)[-1]["code"], "PAWL-0304")
+
+
+def a_fallback_that_would_run_a_completed_step_again_stops_and_lists_it(case):
+    failed_run(case)
+    # The difference that records `two`, and all behind it.
+    path, starts = lines_of(case)
+    with open(path) as lines:
+        texts = lines.read().splitlines()
+    completes_two = next(i for i, text in enumerate(texts) if json.loads(text).get("step") == "two" or '"two"' in text)
+    damage_line(case, completes_two)
+    refused = case.pawl("resume", "r", status=4)
+    holds(refused.stderr, "PAWL-03", "of run 'r'", "--fallback goes back to checkpoint")
+    refused = case.pawl("resume", "r", "--fallback", status=4)
+    holds(refused.stderr, "PAWL-0611", "which would run completed steps again:", "\n  two", "--fallback --accept-rerun")
+    equal(case.log(), ["one", "two", "three"])
+    equal([line["code"] for line in failures(case)][-1], "PAWL-0611")
+    case.write("mended", "")
+    gone_on = case.pawl("resume", "r", "--fallback", "--accept-rerun", status=0)
+    holds(gone_on.stderr, "went back to checkpoint", "step two was completed and will run again")
+    equal(case.log().count("two"), 2)
+    equal(case.steps(), {"one": "completed", "two": "completed", "three": "completed", "four": "completed"})
+
+
+def a_run_goes_on_behind_damage_without_using_a_number_twice(case):
+    failed_run(case)
+    before = sequences(case)
+    damage_line(case, -1)
+    case.write("mended", "")
+    gone_on = case.pawl("resume", "r", "--fallback", "--accept-rerun", status=0)
+    holds(gone_on.stderr, "went back to checkpoint")
+    after = sequences(case)
+    lost = before[-1]
+    assert lost not in after, (before, after)
+    equal(after[:len(before) - 1], before[:-1])
+    equal(after[len(before) - 1], lost + 1)
+    refused = case.pawl("restore", f"r@{lost}", status=4)
+    holds(refused.stderr, "PAWL-0612", "set it aside")
+    # Recorded in the events, in the list, in the audit trail and in the log of failures.
+    fallback, = case.events("recovery_fallback")
+    equal((fallback["data"]["from"], fallback["data"]["to"]), (lost, lost - 1))
+    with open(store_path(case, "runs", "r", "checkpoints", "aside.json"), "rb") as file:
+        text = file.read()
+    entry, = json.loads(text)["aside"]
+    equal((entry["from"], entry["to"], entry["back_to"]), (lost, lost, lost - 1))
+    settle(case)
+    with open(store_path(case, "runs", "r", "audit", "audit_trail.jsonl")) as lines:
+        audited = [json.loads(line) for line in lines]
+    bound, = [line for line in audited if line["type"] == "checkpoints_set_aside"]
+    equal(bound["payload"], "sha256:" + hashlib.sha256(text).hexdigest())
+    assert any("fallback from checkpoint" in line["what"] for line in failures(case)), failures(case)
+    checked = case.pawl("fsck", status=0)
+    holds(checked.stdout, "set them aside")
+    # The list can't be changed without being found.
+    flip(store_path(case, "runs", "r", "checkpoints", "aside.json"), 30)
+    case.pawl("fsck", status=4)
+
+
+def what_was_set_aside_is_pruned_with_the_rest(case):
+    failed_run(case)
+    damage_line(case, -1)
+    case.write("mended", "")
+    case.pawl("resume", "r", "--fallback", "--accept-rerun", status=0)
+    settle(case)
+    found = json.loads(case.pawl("restore", "r", "--mode", "full", "--json", status=0).stdout)
+    equal(found["recovery"]["checkpoints_rebuilt"], len(sequences(case)))
+    newest = case.pawl("restore", "r", status=0).stdout
+    case.pawl("prune", "r", "--keep", "1", status=0)
+    equal(case.pawl("restore", "r", status=0).stdout, newest)
+    equal(len(sequences(case)), 1)
+    case.pawl("fsck", status=0)
+
+
+def a_second_damage_is_set_aside_as_well(case):
+    failed_run(case)
+    damage_line(case, -1)
+    case.pawl("resume", "r", "--fallback", "--accept-rerun", status=1)
+    settle(case)
+    path = sorted(glob.glob(store_path(case, "runs", "r", "checkpoints", "checkpoint_*.jsonl")))[-1]
+    damage_line(case, -1)
+    case.write("mended", "")
+    case.pawl("resume", "r", "--fallback", "--accept-rerun", status=0)
+    with open(store_path(case, "runs", "r", "checkpoints", "aside.json")) as file:
+        equal(len(json.load(file)["aside"]), 2)
+    assert os.path.exists(path)
+    numbers = sequences(case)
+    equal(len(numbers), len(set(numbers)))
+    settle(case)
+    case.pawl("fsck", status=0)
+
+
+def bad_events_stop_a_fallback(case):
+    failed_run(case)
+    damage_line(case, -1)
+    events = glob.glob(store_path(case, "runs", "r", "events", "*.jsonl"))[0]
+    flip(events, 30)
+    refused = case.pawl("resume", "r", "--fallback", status=4)
+    holds(refused.stderr, "PAWL-0306", "can't be read")
+    refused = case.pawl("resume", "r", "--fallback", "--skip-bad-events", status=4)
+    holds(refused.stderr, "PAWL-0611", "is not known")
+
+
+# The decision tree: each refusal has its own message.
+
+def a_missing_handler_is_named(case):
+    failed_run(case)
+    case.write("workflow.yaml", FOUR.replace("run: 'echo four >> log'", "handler: summarise"))
+    refused = case.pawl("resume", "r", "--accept-changes", status=4)
+    holds(refused.stderr, "PAWL-0604", "no handler 'summarise' is registered")
+    equal(case.log(), ["one", "two", "three"])
+    equal(failures(case)[-1]["code"], "PAWL-0604")
+
+
+def an_exhausted_retry_count_is_told(case):
+    failed_run(case)
+    case.write("workflow.yaml", FOUR)
+    env = {"PAWL_RECOVERY_MAX_RECOVERY_ATTEMPTS": "2"}
+    codes = [case.pawl("resume", "r", "--automatic", env=env).returncode for _ in range(2)]
+    refused = case.pawl("resume", "r", "--automatic", env=env, status=4)
+    holds(refused.stderr, "PAWL-0603")
+    case.write("mended", "")
+    case.pawl("resume", "r", status=0)
+    assert set(codes) <= {1, 4}, codes
+
+
+def a_recovery_in_progress_is_told(case):
+    case.run(FOUR.replace("test -e mended", "test -e mended && while test ! -e go; do sleep 0.02; done"), status=1)
+    case.write("mended", "")
+    first = case.start("resume", "r")
+    wait_for(lambda: case.log().count("three") == 2, "the first recovery")
+    refused = case.pawl("resume", "r", status=4)
+    holds(refused.stderr, "PAWL-0602", "a recovery is in progress already", str(first.pid))
+    case.write("go", "")
+    equal(first.wait(timeout=60), 0)
+    holds(case.pawl("resume", "r", status=4).stderr, "PAWL-0610", "is completed")
+
+
+def an_unknown_schema_version_is_no_damage(case):
+    """A record of a newer format is refused, and no fallback steps around it."""
+    for number in range(1, 4):
+        save(case, "r", {"n": number})
+    settle(case)
+    path = store_path(case, "runs", "r", "run.json")
+    with open(path) as file:
+        text = file.read()
+    newer = text.replace('"pawl":2', '"pawl":9')
+    body = newer[:newer.index(',"crc"')]
+    with open(path, "w") as file:
+        file.write(f'{body},"crc":"{crc32c(body.encode()):08x}"}}\n')
+    for more in ([], ["--fallback"], ["--mode", "full", "--fallback"]):
+        refused = case.pawl("restore", "r", *more, status=4)
+        holds(refused.stderr, "PAWL-0401", "format 9")
+
+
+def crc32c(data, crc=0):
+    crc ^= 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+# Lists and sessions.
+
+def lists_are_filtered(case):
+    case.write("good.yaml", "name: good\nsteps:\n  - id: a\n    run: 'true'\n")
+    case.write("bad.yaml", "name: bad\nsteps:\n  - id: a\n    run: 'false'\n")
+    case.pawl("run", "good.yaml", "--run-id", "g1", "--session", "night", status=0)
+    case.pawl("run", "bad.yaml", "--run-id", "b1", "--session", "night", status=1)
+    case.pawl("run", "bad.yaml", "--run-id", "b2", "--session", "day", status=1)
+    save(case, "s1", {"n": 1}, "--metadata", '{"team": "blue", "cost": 3, "at": {"site": "x"}}')
+    save(case, "s2", {"n": 1}, "--metadata", '{"team": "red"}')
+
+    def listed(*args):
+        return sorted(row["run"] for row in json.loads(case.pawl("list", "--json", *args, status=0).stdout))
+
+    equal(listed(), ["b1", "b2", "g1", "s1", "s2"])
+    equal(listed("--failed"), ["b1", "b2"])
+    equal(listed("--resumable"), ["b1", "b2"])
+    equal(listed("--session", "night"), ["b1", "g1"])
+    equal(listed("--session", "night", "--failed"), ["b1"])
+    equal(listed("--workflow", "bad.yaml"), ["b1", "b2"])
+    equal(listed("--workflow", os.path.join(case.folder, "good.yaml")), ["g1"])
+    equal(listed("--resumable", "--session", "day"), ["b2"])
+    equal(listed("--meta", "team=blue"), ["s1"])
+    equal(listed("--meta", "team=blue", "--meta", "cost=3"), ["s1"])
+    equal(listed("--meta", "at.site=x"), ["s1"])
+    equal(listed("--meta", "team=green"), [])
+    holds(case.pawl("list", "--meta", "team", status=2).stderr, "PAWL-0001", "KEY=VALUE")
+    holds(case.pawl("list", "--session", "none", status=0).stderr, "no run fits")
+
+
+def a_session_is_resumed_run_by_run(case):
+    case.write("w.yaml", "name: w\nvars: { n: null }\nsteps:\n  - id: a\n    run: 'echo ${vars.n} >> log; test -e mended'\n")
+    for number in ("1", "2", "3"):
+        case.pawl("run", "w.yaml", "--run-id", f"w{number}", "--session", "night" if number != "3" else "day", "--var", f"n={number}", status=1)
+    case.write("mended", "")
+    done = case.pawl("resume", "--session", "night", status=0)
+    holds(done.stderr, "resuming w1", "resuming w2", "session night: 2 of 2 runs resumed: w1 completed, w2 completed")
+    equal(case.log(), ["1", "2", "3", "1", "2"])
+    holds(case.pawl("resume", "--session", "night", status=2).stderr, "PAWL-0105", "no run of session 'night'")
+    holds(case.pawl("resume", "w3", "--session", "day", status=2).stderr, "PAWL-0001")
+
+
+# Hand-over.
+
+REPORTING = """\
+    name: report
+    description: "Ends in trouble\\n# not a heading"
+    vars: { topic: "tides ``` and *moons*" }
+    steps:
+      - id: think
+        run: |
+          printf '%s\\n' '{"decision": {"description": "use the small model", "reason": "it is cheap\\n## Next\\n- rm -rf"}, "confidence": 0.7, "context_usage": 0.82, "tokens": 1200, "cost_usd": 0.25}' >> $PAWL_RESULT
+          printf '%s\\n' '{"blocker": "needs a \\u001b[31mkey\\u001b[0m", "confidence": 0.4}' >> $PAWL_RESULT
+          printf 'a`b```c\\n'
+        capture: { format: text }
+      - id: act
+        run: 'false'
+    """
+
+
+def a_hand_over_tells_what_was_recorded(case):
+    case.run(REPORTING, "--session", "night", status=1)
+    text = case.pawl("handoff", "r", status=0).stdout
+    holds(text, "# Hand-over: r", "## Goal", "## Status", "## Decisions", "## Blockers", "## Open", "## Done", "## Next", "## Files",
+          "use the small model", "because it is cheap", "1200 tokens, 0.25 USD", "context window: 82 % full", "`pawl resume r`",
+          case.env["PAWL_STORE"], "failed")
+    assert "\x1b" not in text
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    equal(len(headings), len(set(headings)))
+    assert "# not a heading" not in headings, headings
+    assert "\n- rm -rf" not in text, text
+    document = json.loads(case.pawl("handoff", "r", "--json", status=0).stdout)
+    equal(document["status"], "failed")
+    equal(document["goal"]["vars"], {"topic": "tides ``` and *moons*"})
+    equal(document["decisions"][0]["decision"], "use the small model")
+    equal(document["usage"]["tokens"], 1200)
+    equal(document["context_usage"], 0.82)
+    equal([entry["step"] for entry in document["done"]], ["think"])
+    equal(document["left_out"], {})
+    holds(" ".join(document["next"]), "pawl resume r", "pawl logs r act")
+    session = case.pawl("handoff", "--session", "night", status=0).stdout
+    holds(session, "# Hand-over: session night", "`r` failed", "`pawl resume --session night`")
+    case.pawl("handoff", "r", "-o", "brief.md", status=0)
+    with open(os.path.join(case.folder, "brief.md")) as file:
+        holds(file.read(), "# Hand-over: r")
+    holds(case.pawl("handoff", status=2).stderr, "PAWL-0001")
+    holds(case.pawl("handoff", "--session", "none", status=2).stderr, "PAWL-0101")
+
+
+def a_hand_over_is_bounded_and_says_what_it_left_out(case):
+    steps = "".join(f"""\
+      - id: s{number}
+        run: 'echo {{\\"decision\\": {{\\"description\\": \\"d{number}\\", \\"reason\\": \\"because of {number}\\"}}}} >> $PAWL_RESULT; echo {"x" * 200}'
+        capture: {{ format: text }}
+""" for number in range(120))
+    case.run("name: many\nsteps:\n" + steps.replace("      - ", "  - ").replace("        ", "    "), status=0)
+    for size in (1024, 4096, 16384):
+        text = case.pawl("handoff", "r", "--max-bytes", str(size), status=0).stdout
+        assert len(text.encode()) <= size, (size, len(text))
+        holds(text, "# Hand-over: r")
+    holds(text, "left out here:", "`pawl show r --all`", "s119")
+    document = case.pawl("handoff", "r", "--json", "--max-bytes", "8192", status=0).stdout
+    assert len(document) <= 8192
+    assert json.loads(document)["left_out"]["done"] > 0
+    assert len(case.pawl("handoff", "r", status=0).stdout) <= 16384
+    holds(case.pawl("handoff", "r", "--max-bytes", "10", status=2).stderr, "PAWL-0001")
+
+
+def a_run_of_saves_is_handed_over_too(case):
+    save(case, "r", {"n": 1}, "--metadata", '{"team": "blue"}')
+    holds(case.pawl("handoff", "r", status=0).stdout, "# Hand-over: r", "checkpoint 1", "blue", "`pawl restore r`")
+
+
+# Seed 2's validation criteria.
+
+def VC_001_atomicity_a_killed_writer_leaves_whole_checkpoints_or_none(case):
+    """VC-001: simulate a crash during write, verify that there are no partial checkpoints."""
+    acknowledged = 0
+    for attempt in range(12):
+        writer = subprocess.Popen([case.program, "save", "r", "--json"], cwd=case.folder, env=case.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        writer.stdin.write(json.dumps({"n": attempt, "text": "x" * 200000}).encode())
+        writer.stdin.close()
+        timer = threading.Timer(0.002 * attempt, lambda: writer.send_signal(signal.SIGKILL))
+        timer.start()
+        out = writer.stdout.read()
+        writer.stderr.read()
+        writer.wait()
+        timer.cancel()
+        if writer.returncode == 0:
+            acknowledged = json.loads(out)["sequence"]
+    acknowledged = max(acknowledged, save(case, "r", {"n": "last"}))
+    numbers = sequences(case)
+    equal(numbers, list(range(1, len(numbers) + 1)))
+    assert acknowledged <= numbers[-1]
+    for number in numbers:
+        json.loads(case.pawl("restore", f"r@{number}", status=0).stdout)
+    case.pawl("fsck", status=0)
+
+
+def VC_002_recoverability_every_checkpoint_restores_its_state(case):
+    """VC-002: round trip: create checkpoint, restore, verify equality."""
+    states = []
+    for number in range(1, 41):
+        states.append(json.dumps({"n": number, "list": list(range(number)), "text": "ü" * number}))
+        case.pawl("save", "r", stdin=states[-1], status=0)
+    for number, state in enumerate(states, 1):
+        equal(case.pawl("restore", f"r@{number}", status=0).stdout, state)
+        equal(case.pawl("restore", "r", "--at", str(number), status=0).stdout, state)
+
+
+def VC_003_integrity_a_changed_audit_entry_breaks_the_chain(case):
+    """VC-003: modify an audit entry, verify that chain validation fails."""
+    for number in range(1, 5):
+        save(case, "r", {"n": number})
+    settle(case)
+    case.pawl("fsck", status=0)
+    path = store_path(case, "runs", "r", "audit", "audit_trail.jsonl")
+    with open(path, "rb") as file:
+        sound = file.read()
+    for at in range(0, len(sound), 37):
+        flip(path, at)
+        holds(case.pawl("fsck", "r", status=4).stdout, "audit_trail.jsonl")
+        with open(path, "wb") as file:
+            file.write(sound)
+    case.pawl("fsck", status=0)
+
+
+def VC_004_performance_a_thousand_checkpoints_are_rebuilt_in_bounded_time(case):
+    """VC-004: bench/ has the numbers; here only that the time is reported, and that it is no order of magnitude off."""
+    batch = "\n".join(f"echo '{{\"n\": {number}}}' | $PAWL save r" for number in range(200))
+    subprocess.run(["sh", "-c", batch], cwd=case.folder, env={**case.env, "PAWL": case.program}, check=True, capture_output=True)
+    found = json.loads(case.pawl("restore", "r", "--mode", "full", "--json", status=0).stdout)["recovery"]
+    equal(found["checkpoints_rebuilt"], 200)
+    assert 0 < found["ms"] < 10_000, found
+
+
+def VC_005_compatibility_an_old_store_is_read_and_migrated(case):
+    """VC-005: create a v1 checkpoint, migrate to v2, verify the data."""
+    golden = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "format_1")
+    subprocess.run(["cp", "-r", golden, case.env["PAWL_STORE"]], check=True)
+    with open(store_path(case, "store.json")) as file:
+        equal(json.load(file)["pawl"], 1)
+    before = {number: case.pawl("restore", f"alpha@{number}", status=0).stdout for number in sequences(case, "alpha")}
+    saved = save(case, "new", {"new": True})
+    with open(store_path(case, "store.json")) as file:
+        equal(json.load(file)["pawl"], 2)
+    for number, state in before.items():
+        equal(case.pawl("restore", f"alpha@{number}", status=0).stdout, state)
+    equal(case.pawl("restore", f"new@{saved}", status=0).stdout, '{"new": true}')
+
+
+def VC_006_compliance_the_audit_trail_is_complete_and_immutable(case):
+    """VC-006: verify immutability, completeness and that it can be queried, with nothing but the files."""
+    for number in range(1, 8):
+        save(case, "r", {"n": number})
+    settle(case)
+    with open(store_path(case, "runs", "r", "audit", "audit_trail.jsonl"), "rb") as file:
+        lines = file.read().splitlines()
+    entries = [json.loads(line) for line in lines]
+    saved = [entry for entry in entries if entry["type"] == "checkpoint_saved"]
+    equal([entry["seq"] for entry in saved], sequences(case))
+    previous = "0" * 64
+    for index, (line, entry) in enumerate(zip(lines, entries), 1):
+        equal(entry["i"], index)
+        equal(entry["prev"], previous)
+        body = line[:line.rindex(b',"hash":"')]
+        equal(entry["hash"], hashlib.sha256(bytes.fromhex(previous) + body).hexdigest())
+        previous = entry["hash"]
+
+
+if __name__ == "__main__":
+    helpers = ("settle", "failures", "failed_run")
+    run_tests({name: thing for name, thing in globals().items() if name not in helpers})
