@@ -70,6 +70,11 @@ class PlainView final : public RunView {
       static_cast<void>(err_.flush());
       return {};
     }
+    if (event.type == "storage_recovered") {
+      err_.write(fmt::format("pawl: the storage is back, at checkpoint {}\n", number("sequence")));
+      static_cast<void>(err_.flush());
+      return {};
+    }
     if (event.type == "large_checkpoint") {
       err_.write(fmt::format("warning: {}\n", text("why")));
       static_cast<void>(err_.flush());

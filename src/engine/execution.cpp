@@ -16,7 +16,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint32_t kSaveTriesMax = 6;
 constexpr std::size_t kPendingEventsMax = 50'000;
 constexpr std::int64_t kCompany_us = 5'000;
 constexpr std::int64_t kMemoryCheck_us = 500'000;
@@ -233,91 +232,6 @@ void Execution::warn_of_size(std::string& state) {
   state = state_text();
 }
 
-void Execution::saved(Result<Saved> result) {
-  if (!result) return save_failed(std::move(result).error());
-  if (save_failures_ > 0) whisper("storage_recovered", nullptr, {{"sequence", result->sequence.value}});
-  save_failures_ = 0;
-  durable_ = std::exchange(saving_, 0);
-  unsaved_ = {};
-  last_save_us_ = services_.clock.monotonic_us();
-  if (hold_ == Hold::storage) {
-    hold_ = Hold::none;
-    if (top_) consider_all(*top_);
-  }
-  if (services_.observer != nullptr) {
-    for (const RunEvent& event : saving_told_) services_.observer->on_event(event);
-  }
-  saving_told_.clear();
-  for (const std::string& file : saving_files_) services_.files.remove(file);
-  saving_files_.clear();
-  if (top_) {
-    std::vector<Node*> maps;  // starting items changes what is walked over
-    for_each_node(*top_, [&](Node& node) {
-      if (node.map && node.active) maps.push_back(&node);
-    });
-    for (Node* node : maps) {
-      node->map->unsaved = 0;
-      start_items(*node);
-    }
-  }
-  while (!launches_.empty() && launches_.front().first <= durable_) {
-    const std::function<void()> task = std::move(launches_.front().second);
-    launches_.pop_front();
-    task();
-  }
-}
-
-void Execution::save_failed(Error error) {
-  ++save_failures_;
-  whisper("storage_trouble", nullptr,
-          {{"error", describe(error)}, {"try", save_failures_}, {"mode", workflow_->checkpoint.on_storage_failure == OnStorageFailure::pause ? "pause" : "continue"}});
-  if (hold_ == Hold::none) hold_ = Hold::storage;
-  // A handle that saw a failed sync takes no more: the run is opened again, and what really is on the
-  // disk is looked at.
-  const bool dead_handle = error.code == Code::outcome_unknown || error.code == Code::handle_failed;
-  const bool hopeless = !dead_handle && !is_retryable(error.code);
-  if (hopeless || save_failures_ >= kSaveTriesMax) {
-    if (workflow_->checkpoint.on_storage_failure == OnStorageFailure::go_on && !hopeless) {
-      memory_only_ = true;
-      hold_ = Hold::none;
-      saving_ = 0;
-      durable_ = UINT64_MAX;
-      whisper("storage_trouble", nullptr, {{"error", describe(error)}, {"mode", "memory only"}});
-      storage_error_ = std::move(error);
-      if (top_) consider_all(*top_);
-      for (auto& [change, task] : std::exchange(launches_, {})) task();
-      return;
-    }
-    storage_error_ = std::move(error);
-    hold_ = Hold::storage;
-    saving_ = 0;  // nothing is on its way any more, and nothing will be
-    return finish_interrupted();
-  }
-  save_waits_ = true;
-  const RetryPolicy policy{.attempts = kSaveTriesMax, .base_delay_ms = 100, .max_delay_ms = 3'000, .factor = 2.0, .jitter = 0.0};
-  loop_.after(static_cast<std::int64_t>(policy.delay_ms(save_failures_, 0.0)) * 1000, [this, alive = alive_, dead_handle] {
-    if (!*alive) return;
-    save_waits_ = false;
-    if (!dead_handle) return retry_save();
-    const Sequence before = writer_->info().latest;
-    saver_.reset();
-    writer_.reset();
-    Result<std::unique_ptr<RunWriter>> again = services_.store.open_run(id_, {});
-    if (!again) return save_failed(std::move(again).error());
-    writer_ = std::move(*again);
-    saver_ = std::make_unique<Saver>(*writer_, services_.settings.checkpoint.size_max_bytes, [this, alive](Result<Saved> result) {
-      loop_.post([this, alive, result = std::move(result)]() mutable {
-        if (*alive) saved(std::move(result));
-      });
-    });
-    // This execution is the run's only writer, so a newer checkpoint can only be the one in doubt.
-    if (writer_->info().latest > before) return saved(Saved{.sequence = writer_->info().latest, .id = {}, .checksum = {}, .outcome = Saved::Outcome::written});
-    retry_save();
-  });
-}
-
-void Execution::retry_save() { saver_->begin(unsaved_); }
-
 void Execution::when_durable(std::function<void()> task) {
   if (durable_ >= change_) return task();
   launches_.emplace_back(change_, std::move(task));
@@ -477,18 +391,9 @@ void Execution::round() {
   buried_.clear();
   if (finishing_ && saving_ == 0 && !save_waits_ && (change_ == durable_ || memory_only_ || storage_error_)) {
     over_ = true;
-    if (memory_only_) dump_state();
+    if (memory_only_ || rung_ != Rung::full) dump_state();
     if (when_ended_) when_ended_();
   }
-}
-
-/// The last rung: what could not be saved is left where the work was done, for a person.
-void Execution::dump_state() {
-  const std::string path = fmt::format("{}/pawl-emergency-{}.json", state_.working_dir, id_.text());
-  const Result<void> written = services_.files.write(path, state_text());
-  whisper("storage_trouble", nullptr,
-          {{"error", written ? fmt::format("the state that could not be saved is in {}", path) : describe(written.error())},
-           {"mode", "emergency dump"}});
 }
 
 void Execution::finish_if_idle() {

@@ -136,9 +136,6 @@ class Execution {
   void save_if_needed();
   void save_now();
   void warn_of_size(std::string& state);
-  void saved(Result<Saved> result);
-  void save_failed(Error error);
-  void retry_save();
   [[nodiscard]] std::string state_text() const;
   [[nodiscard]] Json record_json(const StepRecord& record) const;
   void collect(const Scope& scope, std::vector<std::pair<std::string, const Node*>>& out) const;
@@ -146,7 +143,6 @@ class Execution {
   void finish(RunStatus status, const std::string& error);
   void finish_if_idle();
   void finish_interrupted();
-  void dump_state();
   [[nodiscard]] bool held() const;
   [[nodiscard]] bool busy() const;
   [[nodiscard]] Result<void> make_environment();
@@ -160,6 +156,16 @@ class Execution {
   void run_interval();
   void arm_workflow_timeout();
   void watch_memory();
+
+  // Storage that fails (execution_storage.cpp).
+  void saved(Result<Saved> result);
+  void save_failed(Error error);
+  void go_on_with_events(const Error& error);
+  void go_on_in_memory(Error error);
+  enum class Handle : std::uint8_t { same, fresh };
+  void save_again_after(std::int64_t delay_us, Handle handle);
+  void retry_save();
+  void dump_state();
 
   // Scheduling (execution_schedule.cpp).
   std::unique_ptr<Scope> make_scope(Scope* outer, Node* owner, const Steps& steps, std::string prefix);
@@ -196,6 +202,7 @@ class Execution {
   void launch(Node& node);
   void launch_command(Node& node);
   void launch_handler(Node& node);
+  void launch_failed(Node& node, std::string error);
   [[nodiscard]] Result<ProcessSpec> command_spec(Node& node);
   [[nodiscard]] std::shared_ptr<StepOutput> make_output(const std::string& path, StepOutput::Wanted wanted) const;
   [[nodiscard]] Result<std::vector<std::string>> step_environment(const Node& node, const NodeNames& names);
@@ -317,6 +324,11 @@ class Execution {
   bool large_told_ = false;    // that the state is large: once is enough
   bool save_delayed_ = false;  // results of items wait for company
   bool memory_only_ = false; // the workflow chose to go on without storage
+  enum class Rung : std::uint8_t { full, events_only };
+  Rung rung_ = Rung::full;
+  bool saving_light_ = false;          // the save on its way has only the events, beside an older state
+  std::string last_state_;             // that is durable, where the workflow chose to go on
+  std::optional<Error> degraded_by_;   // why events are saved alone
   std::optional<Error> storage_error_;
   std::optional<Error> refusal_;  // why it must not go on, where that has a code of its own
 

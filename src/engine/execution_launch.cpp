@@ -107,14 +107,22 @@ std::shared_ptr<StepOutput> Execution::make_output(const std::string& path, Step
   return std::make_shared<StepOutput>(std::move(file), patterns_, masked_counts_, wanted);
 }
 
+/// Later, by the loop: the end of an item starts the next one, and thousands that can't start would stand on one stack.
+void Execution::launch_failed(Node& node, std::string error) {
+  loop_.post([this, alive = alive_, &node, error = std::move(error)] {
+    if (!*alive) return;
+    Outcome outcome;
+    outcome.error = error;
+    outcome.retryable = false;
+    --attempts_running_;
+    attempt_ended(node, std::move(outcome));
+  });
+}
+
 void Execution::launch_command(Node& node) {
   Result<ProcessSpec> spec = command_spec(node);
   if (!spec) {
-    Outcome outcome;
-    outcome.error = spec.error().message + (spec.error().hint.empty() ? "" : "; " + spec.error().hint);
-    outcome.retryable = false;
-    --attempts_running_;
-    return attempt_ended(node, std::move(outcome));
+    return launch_failed(node, spec.error().message + (spec.error().hint.empty() ? "" : "; " + spec.error().hint));
   }
   node.process = loop_.start_process(*spec, [this, alive = alive_, &node](const ProcessEnd& end) {
     if (*alive) process_ended(node, end);
@@ -128,11 +136,7 @@ void Execution::launch_handler(Node& node) {
   Result<Handler> handler = services_.handlers.get(call.name);
   Result<Json> with = call.with.evaluate(names);
   if (!handler || !with) {
-    Outcome outcome;
-    outcome.error = !handler ? handler.error().message : with.error().message;
-    outcome.retryable = false;
-    --attempts_running_;
-    return attempt_ended(node, std::move(outcome));
+    return launch_failed(node, !handler ? handler.error().message : with.error().message);
   }
   HandlerCall given{.run = id_.text(), .step = node.path, .idempotency_key = idempotency_key(node),
                     .attempt = node.record.attempts + 1, .input = compact(*with)};
