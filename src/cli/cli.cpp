@@ -53,7 +53,7 @@ Parser::Parser(const std::string& version) {
   app.require_subcommand(0, 1);
   app.footer(kExamples);
   commands = {add_run(app),     add_resume(app), add_step(app),   add_approve(app), add_reject(app), add_signal(app),
-              add_cancel(app),  add_dlq(app),    add_list(app),   add_show(app),    add_logs(app),   add_save(app),
+              add_cancel(app),  add_dlq(app),    add_list(app),   add_show(app),    add_logs(app),   add_handoff(app), add_save(app),
               add_restore(app), add_diff(app),   add_replay(app), add_fork(app),    add_rollback(app), add_check(app),
               add_schema(app),  add_init(app),   add_rekey(app),  add_audit(app),   add_prune(app),  add_erase(app),  add_verify(app),
               add_import(app),  add_export(app), add_fsck(app),   add_stats(app),  add_config(app), add_doctor(app),  add_explain(app), add_help(app),

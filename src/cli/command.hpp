@@ -76,6 +76,7 @@ struct Command {
 [[nodiscard]] Command add_list(CLI::App& root);
 [[nodiscard]] Command add_show(CLI::App& root);
 [[nodiscard]] Command add_logs(CLI::App& root);
+[[nodiscard]] Command add_handoff(CLI::App& root);
 [[nodiscard]] Command add_diff(CLI::App& root);
 [[nodiscard]] Command add_replay(CLI::App& root);
 [[nodiscard]] Command add_fork(CLI::App& root);

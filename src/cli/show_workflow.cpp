@@ -228,27 +228,8 @@ std::string header(const Invocation& invocation, Store& store, const RunReport& 
 
 /// What to type, one line each.
 std::string next_steps(const RunReport& report) {
-  const std::string run = report.info.id.text();
-  std::vector<std::string> lines;
-  const RunStatus status = report.standing.status;
-  for (const WaitingFor& wait : report.waiting_for) {
-    if (wait.what == WaitingFor::What::approval) lines.push_back(fmt::format("pawl approve {} {}", run, wait.step));
-    if (wait.what == WaitingFor::What::signal) lines.push_back(fmt::format("pawl signal {} {}", run, wait.detail));
-    if (wait.what == WaitingFor::What::run) lines.push_back(fmt::format("pawl show {}", wait.detail));
-    if (wait.what == WaitingFor::What::budget) lines.push_back(fmt::format("pawl resume {} --budget-usd N", run));
-  }
-  if (status == RunStatus::failed) {
-    const auto failed = std::ranges::find(report.steps, StepStatus::failed, [](const ReportedStep& step) { return step.record.status; });
-    lines.push_back(failed == report.steps.end() ? fmt::format("pawl logs {}", run) : fmt::format("pawl logs {} {}", run, failed->path));
-  }
-  const bool dead_letters = std::ranges::any_of(report.steps, [](const ReportedStep& step) { return step.record.map && !step.record.map->failed.empty(); });
-  if (dead_letters && !report.standing.owner) lines.push_back(fmt::format("pawl dlq list {}", run));
-  const bool budget = !report.waiting_for.empty() && report.waiting_for.front().what == WaitingFor::What::budget;
-  const bool resumable = status == RunStatus::failed || status == RunStatus::interrupted || status == RunStatus::waiting;
-  const std::string top = report.standing.state.parent_run.empty() ? run : report.standing.state.parent_run;
-  if (resumable && !budget && !report.standing.owner) lines.push_back(fmt::format("pawl resume {}", top));
   std::string out;
-  for (const std::string& line : lines) out += fmt::format("{}{}\n", out.empty() ? "Next:      " : "           ", printable(line));
+  for (const std::string& line : next_commands(report)) out += fmt::format("{}{}\n", out.empty() ? "Next:      " : "           ", printable(line));
   return out;
 }
 

@@ -1,0 +1,45 @@
+// A briefing for whoever goes on with a run: made of what is recorded, and of nothing else.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "cli/run_report.hpp"
+
+namespace pawl::cli {
+
+/// One part of a briefing: what it lists, the most important first. What does not fit is left out and counted.
+struct BriefingPart {
+  std::string key;    // in JSON
+  std::string title;  // in Markdown
+  std::vector<Json> entries = {};
+  std::vector<std::string> lines = {};  // Markdown of each entry
+  std::size_t left_out = 0;
+  std::string more = {};  // what to type to see the rest
+};
+
+struct Briefing {
+  std::string title;
+  Json head = Json::object();           // goal, status, usage, files
+  std::vector<std::string> head_lines;  // the same as Markdown
+  std::vector<std::string> next;        // what to type
+  std::vector<BriefingPart> parts;
+};
+
+/// Fails where the run can't be read. `store_uri`, for people.
+[[nodiscard]] Result<Briefing> brief_run(Store& store, const RunId& run, const std::string& store_uri, Timestamp now);
+
+/// The runs of a session, the one saved last first; `run`, if it is one of them, is not told again.
+[[nodiscard]] Result<Briefing> brief_session(Store& store, const std::string& session, Timestamp now);
+
+/// At most `bytes_max` bytes (from 1024 on); leaves out from the longest part first.
+[[nodiscard]] std::string markdown_of(Briefing briefing, std::size_t bytes_max);
+[[nodiscard]] std::string json_of(Briefing briefing, std::size_t bytes_max);
+
+/// Text that stays text wherever it stands in a Markdown line.
+[[nodiscard]] std::string markdown_text(std::string_view text);
+/// On one line as code, whatever backticks are in it.
+[[nodiscard]] std::string markdown_code(std::string_view text);
+
+}  // namespace pawl::cli
