@@ -18,7 +18,8 @@ constexpr Entry kEntries[] = {
     {"threads", measure_threads},   {"small-change", measure_small_change},
     {"growth", measure_growth},     {"many-runs", measure_many_runs},
     {"one-shot", measure_one_shot}, {"prune", measure_prune},
-    {"codecs", measure_codecs},     {"cpu", measure_cpu},
+    {"codecs", measure_codecs},     {"recovery", measure_recovery},
+    {"cpu", measure_cpu},
 };
 
 std::string names() {
