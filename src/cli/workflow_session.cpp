@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "cli/recovery_options.hpp"
 #include "cli/run_view.hpp"
 #include "cli/terminal_text.hpp"
 #include "engine/run_session.hpp"
@@ -174,6 +175,14 @@ Result<void> start_workflow(const Invocation& invocation, const NewRun& run, con
 
 namespace {
 
+/// A line of its own before the events.
+void tell_recovery(const Invocation& invocation, const RunId& run, const RecoveryResult& recovery) {
+  if (!invocation.json()) return invocation.note(recovery_text(recovery));
+  Json line = {{"event", "recovery"}, {"run", run.text()}, {"at", invocation.context().clock.now().text()}};
+  line.update(to_json(recovery));
+  invocation.print(compact(line) + "\n");
+}
+
 Result<void> start_kept(const Invocation& invocation, const NewRun& run, const SessionOptions& options) {
   Session session(invocation, options);
   PAWL_TRY(session.open());
@@ -200,6 +209,7 @@ Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& 
   session.services().given = request.given;
   PAWL_TRY_ASSIGN(Resumption resumption, open_resume(session.services(), request));
   for (const std::string& note : resumption.notes) invocation.note(note);
+  if (request.mode != RecoveryMode::latest || resumption.recovery.fell_back) tell_recovery(invocation, request.id, resumption.recovery);
   const std::string spared = spent_text(resumption);
   const Result<void> ended = session.execute(std::move(resumption.run));
   if (!invocation.json()) {

@@ -156,9 +156,13 @@ Result<RunState> state_in(const Json& value, const RunId& id) {
 
 }  // namespace
 
-Result<RunState> load_state(Store& store, const RunId& id) {
-  PAWL_TRY_ASSIGN(const Restored restored, store.restore(id, {}));
-  return state_in(Json::parse(restored.state, nullptr, false), id);
+Result<RunState> load_state(Store& store, const RunId& id, Fallback fallback) {
+  Result<Restored> restored = store.restore(id, {});
+  if (!restored && fallback == Fallback::allow) {
+    if (Result<Recovered> older = store.recover(id, {})) restored = std::move(older->checkpoint);
+  }
+  if (!restored) return fail(std::move(restored).error());
+  return state_in(Json::parse(restored->state, nullptr, false), id);
 }
 
 namespace {

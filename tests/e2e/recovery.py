@@ -303,6 +303,16 @@ def a_second_damage_is_set_aside_as_well(case):
     case.pawl("fsck", status=0)
 
 
+def a_resume_reports_its_recovery(case):
+    failed_run(case)
+    case.write("mended", "")
+    done = case.pawl("resume", "r", "--mode", "full", "--json", status=0)
+    told = json.loads(done.stdout.splitlines()[0])
+    equal((told["event"], told["run"], told["mode"], told["fallback"], told["warnings"]), ("recovery", "r", "full", False, []))
+    assert told["checkpoints_rebuilt"] > 3 and told["events_replayed"] > 3, told
+    holds(case.pawl("resume", "r", "--mode", "point-in-time", status=2).stderr, "PAWL-0001", "pawl fork r")
+
+
 def bad_events_stop_a_fallback(case):
     failed_run(case)
     damage_line(case, -1)
