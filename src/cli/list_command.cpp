@@ -90,6 +90,14 @@ Result<void> check_meta(const ListArguments& arguments) {
   return {};
 }
 
+/// What is damaged is not among the resumable ones, and not left out in silence either.
+Result<void> note_damaged(const Invocation& invocation, Store& store) {
+  PAWL_TRY_ASSIGN(const auto damaged, damaged_runs(store));
+  for (const auto& [run, error] : damaged)
+    invocation.note(fmt::format("run {} is damaged ({}): {}; see `pawl fsck {}`", run.text(), code_text(error.code), printable(error.message), run.text()));
+  return {};
+}
+
 Result<void> list(const Invocation& invocation, const ListArguments& arguments) {
   const std::size_t limit = arguments.limit.value_or(kLimitDefault);
   PAWL_TRY(check_meta(arguments));
@@ -116,6 +124,7 @@ Result<void> list(const Invocation& invocation, const ListArguments& arguments) 
     invocation.print(rows_text(invocation, *store, runs));
   }
   if (more) invocation.note(fmt::format("these are the newest {}; --limit shows more", limit));
+  if (arguments.resumable && !invocation.json()) PAWL_TRY(note_damaged(invocation, *store));
   return {};
 }
 

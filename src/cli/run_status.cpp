@@ -53,4 +53,16 @@ Result<std::vector<RunInfo>> resumable_runs(Store& store) {
   return found;
 }
 
+Result<std::vector<std::pair<RunId, Error>>> damaged_runs(Store& store) {
+  PAWL_TRY_ASSIGN(const std::vector<RunInfo> runs, store.runs(kRunsLookedAt));
+  std::vector<std::pair<RunId, Error>> found;
+  for (const RunInfo& run : runs) {
+    if (run.workflow.empty() || run.status == Status::completed) continue;
+    const Result<StandingRun> standing = standing_run(store, run.id);
+    const bool damaged = !standing && standing.error().code != Code::not_a_workflow_run && exit_status(standing.error().code) == 4;
+    if (damaged) found.emplace_back(run.id, standing.error());
+  }
+  return found;
+}
+
 }  // namespace pawl::cli

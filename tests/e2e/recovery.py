@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recovery through the real program: modes, damage, fallback, refusals, sessions, hand-over; VC-001 to VC-006 of seed 2."""
+"""Recovery through the real program: modes, damage, fallback, refusals, sessions; VC-001 to VC-006 of seed 2."""
 import glob
 import hashlib
 import json
@@ -285,6 +285,21 @@ def what_was_set_aside_is_pruned_with_the_rest(case):
     case.pawl("fsck", status=0)
 
 
+def an_encrypted_run_goes_on_behind_damage(case):
+    case.pawl("init", "--encrypt", "--key-file", os.path.join(case.folder, "key"), status=0)
+    case.env["PAWL_KEY_FILE"] = os.path.join(case.folder, "key")
+    failed_run(case)
+    lost = sequences(case)[-1]
+    damage_line(case, -1)
+    holds(case.pawl("resume", "r", status=4).stderr, "PAWL-03")
+    case.write("mended", "")
+    case.pawl("resume", "r", "--fallback", "--accept-rerun", status=0)
+    settle(case)
+    assert lost not in sequences(case)
+    case.pawl("restore", "r", "--mode", "full", status=0)
+    case.pawl("fsck", status=0)
+
+
 def a_second_damage_is_set_aside_as_well(case):
     failed_run(case)
     damage_line(case, -1)
@@ -415,6 +430,14 @@ def lists_are_filtered(case):
     holds(case.pawl("list", "--session", "none", status=0).stderr, "no run fits")
 
 
+def a_damaged_run_is_not_left_out_of_the_resumable_ones_in_silence(case):
+    failed_run(case)
+    holds(case.pawl("list", "--resumable", status=0).stdout, "failed")
+    damage_line(case, -1)
+    shown = case.pawl("list", "--resumable", status=0)
+    holds(shown.stderr, "run r is damaged (PAWL-03", "pawl fsck r")
+
+
 def a_session_is_resumed_run_by_run(case):
     case.write("w.yaml", "name: w\nvars: { n: null }\nsteps:\n  - id: a\n    run: 'echo ${vars.n} >> log; test -e mended'\n")
     for number in ("1", "2", "3"):
@@ -425,77 +448,6 @@ def a_session_is_resumed_run_by_run(case):
     equal(case.log(), ["1", "2", "3", "1", "2"])
     holds(case.pawl("resume", "--session", "night", status=2).stderr, "PAWL-0105", "no run of session 'night'")
     holds(case.pawl("resume", "w3", "--session", "day", status=2).stderr, "PAWL-0001")
-
-
-# Hand-over.
-
-REPORTING = """\
-    name: report
-    description: "Ends in trouble\\n# not a heading"
-    vars: { topic: "tides ``` and *moons*" }
-    steps:
-      - id: think
-        run: |
-          printf '%s\\n' '{"decision": {"description": "use the small model", "reason": "it is cheap\\n## Next\\n- rm -rf"}, "confidence": 0.7, "context_usage": 0.82, "tokens": 1200, "cost_usd": 0.25}' >> $PAWL_RESULT
-          printf '%s\\n' '{"blocker": "needs a \\u001b[31mkey\\u001b[0m", "confidence": 0.4}' >> $PAWL_RESULT
-          printf 'a`b```c\\n'
-        capture: { format: text }
-      - id: act
-        run: 'false'
-    """
-
-
-def a_hand_over_tells_what_was_recorded(case):
-    case.run(REPORTING, "--session", "night", status=1)
-    text = case.pawl("handoff", "r", status=0).stdout
-    holds(text, "# Hand-over: r", "## Goal", "## Status", "## Decisions", "## Blockers", "## Open", "## Done", "## Next", "## Files",
-          "use the small model", "because it is cheap", "1200 tokens, 0.25 USD", "context window: 82 % full", "`pawl resume r`",
-          case.env["PAWL_STORE"], "failed")
-    assert "\x1b" not in text
-    headings = [line for line in text.splitlines() if line.startswith("#")]
-    equal(len(headings), len(set(headings)))
-    assert "# not a heading" not in headings, headings
-    assert "\n- rm -rf" not in text, text
-    document = json.loads(case.pawl("handoff", "r", "--json", status=0).stdout)
-    equal(document["status"], "failed")
-    equal(document["goal"]["vars"], {"topic": "tides ``` and *moons*"})
-    equal(document["decisions"][0]["decision"], "use the small model")
-    equal(document["usage"]["tokens"], 1200)
-    equal(document["context_usage"], 0.82)
-    equal([entry["step"] for entry in document["done"]], ["think"])
-    equal(document["left_out"], {})
-    holds(" ".join(document["next"]), "pawl resume r", "pawl logs r act")
-    session = case.pawl("handoff", "--session", "night", status=0).stdout
-    holds(session, "# Hand-over: session night", "`r` failed", "`pawl resume --session night`")
-    case.pawl("handoff", "r", "-o", "brief.md", status=0)
-    with open(os.path.join(case.folder, "brief.md")) as file:
-        holds(file.read(), "# Hand-over: r")
-    holds(case.pawl("handoff", status=2).stderr, "PAWL-0001")
-    holds(case.pawl("handoff", "--session", "none", status=2).stderr, "PAWL-0101")
-
-
-def a_hand_over_is_bounded_and_says_what_it_left_out(case):
-    steps = "".join(f"""\
-      - id: s{number}
-        run: 'echo {{\\"decision\\": {{\\"description\\": \\"d{number}\\", \\"reason\\": \\"because of {number}\\"}}}} >> $PAWL_RESULT; echo {"x" * 200}'
-        capture: {{ format: text }}
-""" for number in range(120))
-    case.run("name: many\nsteps:\n" + steps.replace("      - ", "  - ").replace("        ", "    "), status=0)
-    for size in (1024, 4096, 16384):
-        text = case.pawl("handoff", "r", "--max-bytes", str(size), status=0).stdout
-        assert len(text.encode()) <= size, (size, len(text))
-        holds(text, "# Hand-over: r")
-    holds(text, "left out here:", "`pawl show r --all`", "s119")
-    document = case.pawl("handoff", "r", "--json", "--max-bytes", "8192", status=0).stdout
-    assert len(document) <= 8192
-    assert json.loads(document)["left_out"]["done"] > 0
-    assert len(case.pawl("handoff", "r", status=0).stdout) <= 16384
-    holds(case.pawl("handoff", "r", "--max-bytes", "10", status=2).stderr, "PAWL-0001")
-
-
-def a_run_of_saves_is_handed_over_too(case):
-    save(case, "r", {"n": 1}, "--metadata", '{"team": "blue"}')
-    holds(case.pawl("handoff", "r", status=0).stdout, "# Hand-over: r", "checkpoint 1", "blue", "`pawl restore r`")
 
 
 # Seed 2's validation criteria.
