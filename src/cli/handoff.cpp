@@ -80,9 +80,10 @@ void add_blocker(const Event& event, const Json& data, const RunReport& report, 
 }
 
 void add_confidence(const Event& event, const Json& data, Told& told) {
-  const std::string value = first_in(data, {"value", "confidence"});
-  told.confidence.entries.push_back({{"at", event.created.text()}, {"step", text_in(data, "step")}, {"confidence", data.contains("value") ? data["value"] : data.value("confidence", Json())}});
-  told.confidence.lines.push_back(fmt::format("{} after {} ({})", markdown_text(value), markdown_text(text_in(data, "step")), event.created.text()));
+  const Json value = data.contains("value") ? data["value"] : data.value("confidence", Json());
+  if (!value.is_number()) return;
+  told.confidence.entries.push_back({{"at", event.created.text()}, {"step", text_in(data, "step")}, {"confidence", value}});
+  told.confidence.lines.push_back(fmt::format("{:.2f} after {} ({})", value.get<double>(), markdown_text(text_in(data, "step")), event.created.text()));
 }
 
 Result<Told> what_was_told(Store& store, const RunReport& report) {
@@ -206,11 +207,13 @@ Result<void> add_files(Store& store, Briefing& briefing, const RunReport& report
 void add_failures(const RunReport& report, BriefingPart& blockers) {
   for (const ReportedStep& step : report.steps) {
     if (step.record.status != StepStatus::failed) continue;
-    blockers.entries.insert(blockers.entries.begin(), {{"at", step.record.ended.text()}, {"step", step.path}, {"blocker", step.record.error}, {"step_completed_since", false}});
+    Json entry = {{"at", step.record.ended.text()}, {"step", step.path}, {"blocker", step.record.error}, {"step_completed_since", false}};
+    blockers.entries.insert(blockers.entries.begin(), std::move(entry));
     blockers.lines.insert(blockers.lines.begin(), fmt::format("{} failed: {}", markdown_text(step.path), markdown_text(shortened(step.record.error, kLong))));
   }
   for (const WaitingFor& wait : report.waiting_for) {
-    blockers.entries.insert(blockers.entries.begin(), {{"step", wait.step}, {"blocker", fmt::format("waits for {}", to_text(wait.what))}, {"detail", wait.detail}});
+    Json entry = {{"step", wait.step}, {"blocker", fmt::format("waits for {}", to_text(wait.what))}, {"detail", wait.detail}};
+    blockers.entries.insert(blockers.entries.begin(), std::move(entry));
     blockers.lines.insert(blockers.lines.begin(), fmt::format("{} waits for {}: {}", markdown_text(wait.step.empty() ? "the run" : wait.step), to_text(wait.what), markdown_text(shortened(wait.detail, kShort))));
   }
 }

@@ -18,7 +18,7 @@ std::size_t longest_run_of_backticks(std::string_view text) {
 }
 
 std::string render(const Briefing& briefing) {
-  std::string out = fmt::format("# Hand-over: {}\n\n", markdown_text(briefing.title));
+  std::string out = fmt::format("# Hand-over: {}\n{}", markdown_text(briefing.title), briefing.head_lines.empty() ? "" : "\n");
   bool in_list = false;
   for (const std::string& line : briefing.head_lines) {
     const bool item = line.starts_with("- ");
@@ -100,7 +100,8 @@ std::string markdown_text(std::string_view text) {
   // What would begin a list, a rule or a heading.
   const std::size_t digits = std::min(out.find_first_not_of("0123456789"), out.size());
   if (out.starts_with('-') || out.starts_with('+') || out.starts_with('=')) out.insert(0, 1, '\\');
-  if (digits > 0 && digits < out.size() && (out[digits] == '.' || out[digits] == ')')) out.insert(digits, 1, '\\');
+  const bool numbered = digits > 0 && digits < out.size() && (out[digits] == '.' || out[digits] == ')');
+  if (numbered && (digits + 1 == out.size() || out[digits + 1] == ' ')) out.insert(digits, 1, '\\');
   return out;
 }
 

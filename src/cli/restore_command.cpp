@@ -60,7 +60,7 @@ Result<void> recover(const Invocation& invocation, const RestoreArguments& argum
   }
   for (const std::string& warning : result.warnings) invocation.note("warning: " + printable(warning));
   if (arguments.report) {
-    invocation.note(compact(to_json(result)));
+    invocation.context().err.write(compact(to_json(result)) + "\n");
   } else if (arguments.mode || result.fell_back) {
     invocation.note(recovery_text(result));
   }

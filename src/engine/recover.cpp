@@ -38,7 +38,8 @@ Result<Recovered> newest_there_is(Store& store, const RecoveryRequest& request) 
   Result<Recovered> older = store.recover(request.run, {});
   if (!older) return fail(request.fallback == Fallback::allow && older.error().code == Code::no_valid_checkpoint ? std::move(older).error() : std::move(newest).error());
   // What was found first says best what is wrong.
-  older->damage.insert(older->damage.begin(), std::move(newest).error());
+  const bool known = !older->damage.empty() && older->damage.front().message == newest.error().message;
+  if (!known) older->damage.insert(older->damage.begin(), std::move(newest).error());
   return older;
 }
 

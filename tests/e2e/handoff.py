@@ -37,6 +37,8 @@ def a_hand_over_tells_what_was_recorded(case):
     equal(document["goal"]["vars"], {"topic": "tides ``` and *moons*"})
     equal(document["decisions"][0]["decision"], "use the small model")
     equal(document["usage"]["tokens"], 1200)
+    equal([entry["step"] for entry in document["blockers"]], ["act", "think"])
+    assert all(isinstance(entry, dict) for part in ("done", "open", "decisions", "blockers", "confidence_history") for entry in document[part])
     equal(document["context_usage"], 0.82)
     equal([entry["step"] for entry in document["done"]], ["think"])
     equal(document["left_out"], {})

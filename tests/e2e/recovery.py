@@ -177,6 +177,9 @@ def a_fallback_gives_the_newest_whole_state_and_says_so(case):
     told = case.pawl("restore", "r", "--fallback", status=0)
     equal(told.stdout, '{"n": 4}')
     holds(told.stderr, "warning: ", "went back to checkpoint 4 of run 'r'", "a fallback")
+    equal(told.stderr.count("checkpoint 5 of run 'r'"), 1)
+    report = case.pawl("restore", "r", "--fallback", "--report", status=0).stderr.splitlines()[-1]
+    equal(json.loads(report)["checkpoint"], 4)
     found = json.loads(case.pawl("restore", "r", "--fallback", "--json", status=0).stdout)
     equal((found["recovery"]["fallback"], found["recovery"]["checkpoint"], found["recovery"]["highest"]), (True, 4, 5))
     holds(failures(case)[-1]["what"], "went back to checkpoint 4")
