@@ -161,8 +161,8 @@ Result<WorkflowSummary> WorkflowEngine::run_text(std::string_view run, std::stri
 /// The decision tree of recovery, before anything is locked or changed.
 Result<void> WorkflowEngine::Parts::check_resume(const RunId& id, const ResumeOptions& with, const HandlerRegistry& registry) {
   RecoveryFacts facts{.address = id.text() + "@latest", .lifecycle = {}, .retries_max = with.retries_max, .missing_parent = {}, .handler = {}};
-  const Fallback fallback = pawl.settings().recovery.fallback_to_previous ? Fallback::allow : Fallback::refuse;
-  const Result<RunState> state = load_state(pawl.store(), id, fallback);
+  const bool fallback = pawl.settings().recovery.fallback_to_previous;
+  const Result<RunState> state = fallback ? load_whole_state(pawl.store(), id) : load_state(pawl.store(), id);
   if (!state) {
     if (state.error().code == Code::run_not_found || state.error().code == Code::store_not_found) return check_recoverable(facts);
     return fail(state.error());  // chain_broken among them

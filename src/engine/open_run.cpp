@@ -156,13 +156,17 @@ Result<RunState> state_in(const Json& value, const RunId& id) {
 
 }  // namespace
 
-Result<RunState> load_state(Store& store, const RunId& id, Fallback fallback) {
-  Result<Restored> restored = store.restore(id, {});
-  if (!restored && fallback == Fallback::allow) {
-    if (Result<Recovered> older = store.recover(id, {})) restored = std::move(older->checkpoint);
-  }
-  if (!restored) return fail(std::move(restored).error());
-  return state_in(Json::parse(restored->state, nullptr, false), id);
+Result<RunState> load_state(Store& store, const RunId& id) {
+  PAWL_TRY_ASSIGN(const Restored restored, store.restore(id, {}));
+  return state_in(Json::parse(restored.state, nullptr, false), id);
+}
+
+Result<RunState> load_whole_state(Store& store, const RunId& id) {
+  Result<RunState> newest = load_state(store, id);
+  if (newest || exit_status(newest.error().code) != 4) return newest;
+  const Result<Recovered> older = store.recover(id, {});
+  if (!older) return newest;
+  return state_in(Json::parse(older->checkpoint.state, nullptr, false), id);
 }
 
 namespace {

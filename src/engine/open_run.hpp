@@ -73,8 +73,9 @@ struct ChildOf {
 [[nodiscard]] Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& of, const std::string& file,
                                            const Json& with);
 
-/// The newest state of a run, of whatever program wrote it: not_a_workflow_run where it has none. With a fallback the
-/// newest that is whole; who uses it must say so.
-[[nodiscard]] Result<RunState> load_state(Store& store, const RunId& id, Fallback fallback = Fallback::refuse);
+/// The newest state of a run, of whatever program wrote it: not_a_workflow_run where it has none.
+[[nodiscard]] Result<RunState> load_state(Store& store, const RunId& id);
+/// The same, or where that is damaged the newest that is whole; who uses it must say so.
+[[nodiscard]] Result<RunState> load_whole_state(Store& store, const RunId& id);
 
 }  // namespace pawl
