@@ -209,6 +209,8 @@ Result<std::optional<Publisher::Known>> Publisher::append_point(File& file, cons
   // Lazily, what stands there is taken as it is; settling takes only what the journal no longer holds.
   const std::uint64_t limit = mode == Publish::lazy ? last + 1 : first;
   PAWL_TRY_ASSIGN(const auto line, last_line_below(file, limit));
+  // Zeros are a sector that power loss took: what is appended behind them would stand in the wrong place.
+  if (mode == Publish::lazy && line && line->text.find('\0') != std::string::npos) return std::optional<Known>();
   const bool starts_here = lines.first_possible == first;
   if (!line && starts_here) return std::optional(Known{first - 1, 0});
   if (line && line->number + 1 >= first) return std::optional(Known{line->number, line->end});
