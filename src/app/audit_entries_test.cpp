@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "adapters/memory/memory_store.hpp"
-#include "testing/manual_environment.hpp"
+#include "testing/memory_under_test.hpp"
 
 namespace pawl {
 namespace {
@@ -19,9 +18,10 @@ class AuditEntries : public ::testing::Test {
   Result<AddedEntry> add(NewAuditEntry entry) { return add_audit_entry(store_, run_, std::move(entry), settings_, clock_); }
 
   const RunId run_ = *RunId::parse("r");
-  testing::ManualClock clock_;
-  testing::SeededRandom random_{7};
-  MemoryStore store_{Environment{&clock_, &random_, testing::sim_owner("boot", 1)}};
+  testing::MemoryUnderTest subject_;
+  std::unique_ptr<Store> handle_ = subject_.open();
+  Store& store_ = *handle_;
+  Clock& clock_ = subject_.clock();
   Settings settings_;
 };
 
