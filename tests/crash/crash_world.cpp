@@ -208,7 +208,9 @@ void CrashWorld::fork(std::size_t index) {
   if (!runs_[parent][at].promised || runs_[parent][at].pruned) return;
   const std::string run = fmt::format("fork-{}", forks_.size());
   forks_[run] = {parent, at};
-  const std::string state = random_.coin() ? *runs_[parent][at].promised : next_state(parent);
+  // The same state again, unless it has a name, which the fork's first checkpoint has not.
+  const std::string& there = *runs_[parent][at].promised;
+  const std::string state = random_.coin() && !named_.contains(there) ? there : next_state(parent);
   runs_[run][at + 1].attempted.insert(state);
   auto writer = at_work->store->fork(run_id(named), Sequence{at}, run_id(run), {});
   Result<Saved> saved = writer ? (*writer)->save({.body = state, .duplicates = Duplicates::write}) : std::unexpected(writer.error());
