@@ -157,6 +157,9 @@ Result<Erasure> FilesystemStore::erase(const RunId& run, const EraseRequest& req
   if (record && record->finished) return answer_erased(*record);
   if (!record) {
     PAWL_TRY_ASSIGN(record, plan_erasure(run, request));
+    // Who makes a fork holds the pruner's lock as well: from here on there will be none.
+    PAWL_TRY_ASSIGN(const std::vector<RunId> late, forks_of(record->uuid));
+    if (!late.empty()) return fail(forks_error(run, late));
     PAWL_TRY(RunEraser(files_, environment_, options_, run.text(), *lock).mark(*record));
   }
   PAWL_TRY_ASSIGN(Erasure erasure, finish_erasure(work, *record, *lock));
