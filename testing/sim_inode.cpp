@@ -141,8 +141,10 @@ void fail_sync_tree(SimInode& root, SeededRandom& random) {
 }
 
 void lose_tree(const SimInodePtr& root, Loss loss, SeededRandom& random) {
+  // Held until the end: an inode, a folder too, may lose its last name on the way.
+  std::vector<SimInodePtr> before;
+  visit_all(*root, [&](SimInode& inode) { before.push_back(inode.shared_from_this()); });
   if (loss == Loss::random) apply_choice(choose_consistently(*root, random));
-  // Held until the end: an inode may lose its last name on the way.
   std::vector<SimInodePtr> all;
   visit_all(*root, [&](SimInode& inode) { all.push_back(inode.shared_from_this()); });
   if (loss == Loss::keep_all) {

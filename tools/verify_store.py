@@ -90,7 +90,7 @@ class Run:
         self.kept = {number: (was, now) for number, was, now in pruned.get("kept", [])}
         borrowed = self.folder / f"checkpoints/checkpoint_{self.first:05}.jsonl"
         if self.first and borrowed.exists() and self.first + 1 not in self.closed:  # a fork's first ones follow what it shares
-            self.records = {self.first + 1 + i: (line, borrowed) for i, line in enumerate(lines_of(borrowed, 1))}
+            self.records = {self.first + 1 + i: (line, borrowed) for i, line in enumerate(lines_of(borrowed))}
         self.trail(anchored)
 
     def place_of(self, sequence):

@@ -94,6 +94,7 @@ std::optional<AuditLine> AuditLine::parse(std::string_view line) {
   members.take("user");
   members.take("host");
   members.take("agent");
+  for (const char* key : {"by", "reason", "checkpoints"}) members.take(key);  // of an erasure
   entry.previous = members.text("prev");
   if (entry.index == 0 || entry.at.empty() || entry.type.empty() || entry.previous.size() != kHexDigits || !members.empty()) return std::nullopt;
   return entry;

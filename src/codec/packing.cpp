@@ -1,5 +1,7 @@
 #include "codec/packing.hpp"
 
+#include <algorithm>
+
 #include "codec/compression.hpp"
 #include "codec/dictionary.hpp"
 #include "codec/state_format.hpp"
@@ -67,6 +69,8 @@ Result<std::string> unpack(std::string_view how, std::string_view bytes, const S
     const std::string_view name = how.substr(plus == std::string_view::npos ? 0 : plus + 1);
     how = how.substr(0, plus == std::string_view::npos ? 0 : plus);
     const std::string_view given = is_first ? bytes : std::string_view(unpacked);
+    // A binary form may be larger than its text: a number of three characters takes nine bytes.
+    const std::uint64_t stage_max = how.empty() ? bytes_max : 3 * std::min(bytes_max, kUnpackedMax) + 64;
     Result<std::string> next;
     if (name == kAes && is_first) {
       if (key == nullptr) {
@@ -75,9 +79,9 @@ Result<std::string> unpack(std::string_view how, std::string_view bytes, const S
       }
       next = open_secret(*key, given, place);
     } else if (name == kZstd || name == kZstd1) {
-      next = decompress_zstd(given, bytes_max, name == kZstd1 ? kDictionary1 : std::string_view());
+      next = decompress_zstd(given, stage_max, name == kZstd1 ? kDictionary1 : std::string_view());
     } else if (name == kGzip) {
-      next = decompress_gzip(given, bytes_max);
+      next = decompress_gzip(given, stage_max);
     } else if (name == kMessagePack || name == kCbor) {
       next = from_binary(given, name == kCbor ? StateFormat::cbor : StateFormat::msgpack, bytes_max);
     } else {

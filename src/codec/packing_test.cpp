@@ -106,6 +106,20 @@ TEST(Packing, SaysWhatWasDone) {
   EXPECT_EQ(pack(state, Content::state, {StateFormat::cbor, Compression::none, 0, 3}).how, "cbor");
 }
 
+TEST(Packing, ABinaryFormThatIsLargerThanItsTextComesBackWithinTheTextsSize) {
+  std::string numbers = "[0.5";
+  for (int i = 0; i < 5000; ++i) numbers += ",0.5";
+  numbers += "]";
+  for (const std::string& state : {"\"" + std::string(5000, 'x') + "\"", numbers, std::string("0.5")}) {
+    for (const StateFormat format : {StateFormat::msgpack, StateFormat::cbor}) {
+      const Packed packed = pack(state, Content::state, {format, Compression::zstd, 0, 3});
+      const auto opened = unpack(packed.how, packed.bytes, nullptr, "", state.size());
+      ASSERT_TRUE(opened) << describe(opened.error());
+      EXPECT_EQ(*opened, state) << packed.how;
+    }
+  }
+}
+
 TEST(Packing, ASmallStateOfAWorkflowIsMuchSmallerWithTheDictionary) {
   const std::string state =
       R"({"pawl":"run/1","status":"running","position":"before_step","workflow":{"name":"notes","file":"notes.yaml","hash":"4e1f"},)"

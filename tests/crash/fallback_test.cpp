@@ -155,8 +155,9 @@ TEST(Fallback, NeedsTheSyncsOfItsList) {
         damaged.disk.power_loss();
       }
       SimFileSystem files(damaged.disk);
-      const auto newest = damaged.open(files)->restore(run_id(), {});
-      noticed = !newest || newest->info.sequence.value != kSaved + 1;
+      const auto store = damaged.open(files);
+      const auto newest = store->restore(run_id(), {});
+      noticed = !newest || newest->info.sequence.value != kSaved + 1 || store->check({}, Repair::no)->damaged();
     }
     EXPECT_TRUE(noticed) << to_text(point);
   }

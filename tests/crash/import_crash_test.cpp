@@ -60,7 +60,8 @@ std::string fault_of(FilesystemStore& store, Sure sure) {
   const auto report = store.check({}, Repair::no);
   if (!report) return describe(report.error());
   for (const Finding& finding : report->findings) {
-    if (finding.severity == Finding::Severity::damage || finding.severity == Finding::Severity::mendable) return finding.file + ": " + finding.what;
+    // What a power loss leaves of files that a journal still holds is mended by whoever publishes it again.
+    if (finding.severity == Finding::Severity::damage) return finding.file + ": " + finding.what;
   }
   const auto other = store.restore(id_of("resident"), {});
   if (!other || other->state != "{\"here\":true}") return "another run was hurt";

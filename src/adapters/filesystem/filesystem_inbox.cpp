@@ -21,8 +21,9 @@ Result<std::string> FilesystemStore::post(const RunId& run, std::string_view bod
   }
   Inbox inbox(files_, run.text(), seal_seed(record.uuid));
   PAWL_TRY_ASSIGN(std::string id, inbox.post(environment_, codec, body, named ? Inbox::Names::durable : Inbox::Names::unsynced));
-  if (const auto erased = refuse_erased(files_, run.text()); !erased) {  // meanwhile, and perhaps before this message came
-    PAWL_TRY(wipe_file(files_, layout::message(run.text(), id)));
+  if (const auto erased = refuse_erased(files_, run.text()); !erased) {
+    // Meanwhile, and perhaps before this message came. Where it can't be told, the message stays.
+    if (erased.error().code == Code::run_erased) PAWL_TRY(wipe_file(files_, layout::message(run.text(), id)));
     return std::unexpected(erased.error());
   }
   const Lock lock(inbox_mutex_);

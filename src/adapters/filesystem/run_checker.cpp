@@ -68,6 +68,7 @@ Result<bool> RunChecker::check_erased() {
   }
   if (!*record) return false;
   erased_ = std::move(*record);
+  seed_ = seal_seed(erased_->uuid);
   ++report_.runs;
   ++report_.files;
   if (!erased_->finished) {
