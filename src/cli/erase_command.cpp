@@ -73,6 +73,8 @@ Result<void> ask(const Invocation& invocation, const RunInfo& run) {
 Result<void> refuse_left_processes(const Invocation& invocation, Store& store, const RunInfo& run) {
   const WorkflowWorld* world = invocation.context().workflows;
   if (run.workflow.empty() || world == nullptr || !world->start_processes) return {};
+  PAWL_TRY_ASSIGN(const auto owner, store.owner(run.id));
+  if (owner) return {};  // a run that is held is refused anyway, with its owner's name
   PAWL_TRY_ASSIGN(const std::string logs, store.local_folder(run.id));
   auto processes = world->start_processes(logs + "/../reaper");
   if (processes || processes.error().code != Code::processes_left) return {};

@@ -145,6 +145,8 @@ std::optional<Timestamp> parse_foreign_time(std::string_view text) {
     normal.resize(sign);
   }
   if (!normal.ends_with('Z')) normal += 'Z';
+  constexpr std::size_t kMicroseconds = 26;  // "2026-01-11T14:30:02.000002"
+  if (normal.size() > kMicroseconds + 1 && normal[19] == '.') normal.erase(kMicroseconds, normal.size() - 1 - kMicroseconds);
   const auto parsed = Timestamp::parse(normal);
   if (!parsed) return std::nullopt;
   return Timestamp{parsed->us - offset_minutes * 60'000'000};

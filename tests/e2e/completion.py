@@ -177,7 +177,7 @@ class Fish(ShellCase):
 
     def test_completes_commands_with_their_help(self) -> None:
         found = self.completions("pawl re")
-        self.assertEqual(sorted(found), ["reject", "rekey", "restore", "resume"])
+        self.assertEqual(sorted(found), ["reject", "rekey", "replay", "restore", "resume"])
         self.assertIn("byte for byte", found["restore"])
 
     def test_never_offers_hidden_commands(self) -> None:

@@ -135,7 +135,7 @@ Result<ErasedRecord> FilesystemStore::plan_erasure(const RunId& run, const Erase
     record.latest = info->latest;
     record.at = next_timestamp(info->updated, record.at);
     const auto pruned = reader.pruned();
-    record.checkpoints = info->latest.value - (pruned ? (*pruned)->dropped.count() : 0);
+    record.checkpoints = info->latest.value - described.fork_of_sequence.value - (pruned ? (*pruned)->dropped.count() : 0);
   }
   return record;
 }
