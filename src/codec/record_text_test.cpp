@@ -175,7 +175,7 @@ TEST(RecordText, RunGoesBothWays) {
 }
 
 TEST(RecordText, NewerFormatsAreNamedAsSuch) {
-  std::string run = R"({"pawl":3,"run":"x")";
+  std::string run = R"({"pawl":4,"run":"x")";
   seal(run);
   EXPECT_EQ(decode_run(run).error().code, Code::unsupported_version);
   EXPECT_EQ(decode_store(R"({"pawl":3,"sealed":"otherwise"})").error().code, Code::unsupported_version);

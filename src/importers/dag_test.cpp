@@ -21,7 +21,7 @@ TEST(SqlRows, OfInsertStatementsAreReadWithAllKindsOfQuotes) {
 }
 
 TEST(SqlRows, OfCopyStatementsEndWithABackslashAndAPeriod) {
-  const auto rows = sql_rows("COPY public.t (id, state) FROM stdin;\na\\tb\t{\"x\": \"\\\\n\"}\n\\N\tz\n\\.\nINSERT INTO t VALUES ('c', 'd');", "t", kColumns);
+  const auto rows = sql_rows("COPY other (id) FROM stdin;\nit's INSERT INTO t VALUES (1, 2);\n\\.\nCOPY public.t (id, state) FROM stdin;\na\\tb\t{\"x\": \"\\\\n\"}\n\\N\tz\n\\.\nINSERT INTO t VALUES ('c', 'd');", "t", kColumns);
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].values.at("id"), "a\tb");
   EXPECT_EQ(rows[0].values.at("state"), "{\"x\": \"\\n\"}");

@@ -237,7 +237,7 @@ class Dump {
 
   void copy() {
     advance();
-    if (!is_table()) return;
+    const bool wanted = is_table();  // another one's data is no SQL either
     const auto columns = column_list();
     bool has_data = false;  // else it names a file
     for (; token_.kind != Token::Kind::end && !token_.is_symbol(';'); advance()) has_data = has_data || token_.is("stdin");
@@ -247,13 +247,12 @@ class Dump {
       const std::uint64_t line = lexer_.line();
       const auto text = lexer_.raw_line();
       if (!text) {
-        broken(line, "the data end without \\.: the dump is cut short");
+        if (wanted) broken(line, "the data end without \\.: the dump is cut short");
         break;
       }
       if (*text == "\\.") break;
-      if (columns) copy_row(*text, line, *columns);
+      if (wanted && columns) copy_row(*text, line, *columns);
     }
-    advance();
   }
 
   void copy_row(std::string_view text, std::uint64_t line, const std::vector<std::string>& columns) {

@@ -224,11 +224,10 @@ class Taking(Case):
         self.resume("wf-dag-1", "report")
         again = self.json("import", os.path.join(source, "export.json"), "--workflow", workflow)
         self.assertEqual(self.taken(again), {"wf-dag-1": 0})
-        rows = json.load(open(os.path.join(source, "export.json")))
-        rows.append({**rows[-1], "id": "new", "timestamp": "2026-01-01T00:00:00Z"})
         with open(os.path.join(source, "export.json")) as file:
             text = file.read().rstrip()
-        self.write("source/export.json", text[:-1].rstrip() + "," + json.dumps(rows[-1]) + "]")  # what was there stays as it is written
+        row = {**json.loads(text)[-1], "id": "new", "timestamp": "2026-01-01T00:00:00Z"}
+        self.write("source/export.json", text[:-1].rstrip() + "," + json.dumps(row) + "]")
         report = self.json("import", os.path.join(source, "export.json"), status=4)
         self.assertEqual([entry["code"] for entry in report["refused"]], ["PAWL-0252"])
 
