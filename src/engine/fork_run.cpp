@@ -93,16 +93,13 @@ Result<void> use_workflow(RunState& state, const ForkRequest& request, Forked& f
   return {};
 }
 
-enum class Reopen : std::uint8_t { waiting, all };
-
-/// Decisions were made about another run: what waits is asked anew here, and what was decided, too, where anything
-/// that it may have been about is changed.
-void reopen_gates(RunState& state, Reopen which, Forked& forked) {
+/// A decision counts once, for the run that it was about: in a fork every gate is asked anew, also one that was
+/// decided before, since what stands behind it would be done a second time.
+void reopen_gates(RunState& state, Forked& forked) {
   std::erase_if(state.steps, [&](const auto& entry) {
-    const StepRecord& record = entry.second;
-    const bool reopens = !record.binding.empty() && (which == Reopen::all || record.status == StepStatus::waiting);
-    if (reopens) forked.reopened.push_back(entry.first);
-    return reopens;
+    const bool is_gate = !entry.second.binding.empty();
+    if (is_gate) forked.reopened.push_back(entry.first);
+    return is_gate;
   });
 }
 
@@ -130,7 +127,7 @@ Result<std::string> forked_workflow(const ForkRequest& request, const Json& valu
   if (other) PAWL_TRY(use_workflow(state, request, forked, events));
   PAWL_TRY(change_variables(state, request));
   begin_anew(state, request);
-  reopen_gates(state, other || !request.changes.empty() ? Reopen::all : Reopen::waiting, forked);
+  reopen_gates(state, forked);
   if (other) forked.reopened = std::move(gates);
   Json facts = fork_facts(request);
   if (!forked.reopened.empty()) facts["reopened"] = forked.reopened;

@@ -336,9 +336,14 @@ steps:
         self.pawl("resume", "r")
         self.assertEqual(self.read("ran.txt").count("published"), 1)
 
-    def test_an_approval_counts_for_a_fork_that_changes_nothing_it_was_about(self):
+    def test_an_approval_counts_once_and_not_in_a_fork_that_changes_nothing(self):
         self.passed_gate()
-        self.pawl("fork", "r", "--run-id", "f", "--resume")
+        done = self.pawl("fork", "r", "--run-id", "f")
+        self.assertIn("to be approved in the fork: review", done.stderr)
+        self.pawl("resume", "f", status=3)
+        self.assertNotIn("published", self.read("ran.txt"))
+        self.pawl("approve", "f")
+        self.pawl("resume", "f")
         self.assertEqual(self.read("ran.txt"), "gathered\npublished-tides\n")
 
     def test_a_fork_after_the_gate_with_changed_inputs_reopens_it(self):
@@ -383,13 +388,13 @@ steps:
         self.pawl("approve", "r")
         self.pawl("resume", "r")
 
-    def test_a_rejection_stays_one_in_a_fork_that_changes_nothing(self):
+    def test_a_gate_that_was_rejected_is_asked_again_in_a_fork(self):
         self.write("workflow.yaml", self.GATE)
         self.pawl("run", "--run-id", "r", status=3)
         self.pawl("reject", "r")
         self.pawl("resume", "r", status=1)
         self.pawl("fork", "r", "--run-id", "f")
-        self.pawl("resume", "f", status=1)
+        self.pawl("resume", "f", status=3)
         self.assertNotIn("published", self.read("ran.txt"))
 
     def test_after_a_rollback_the_old_approval_does_not_count_again(self):
