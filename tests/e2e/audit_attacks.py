@@ -181,6 +181,39 @@ class Attacks(unittest.TestCase):
         name = next((self.store.run(self.names[0]) / "events").iterdir()).name
         self.attack(f"events/{name}")
 
+    def test_records_that_are_forged_with_right_checksums_are_found(self):
+        """Only the entries of the trail can tell: a changed state under the old sum, and under a sum of its own; run.json; an event."""
+        kept = {}
+
+        def forge(name, file, old, new, sum_too=False, seeded=True):
+            path = self.store.run(name) / file
+            kept[path] = text = path.read_bytes()
+            run = json.loads((self.store.run(name) / "run.json").read_bytes())
+            self.assertEqual(text.count(old), 1, text)
+            covered = text.replace(old, new)[: -len(b',"crc":"01234567"}\n')]
+            if sum_too:
+                covered = covered[: -len(b',"sum":"sha256:"') - 64]
+                covered += b',"sum":"sha256:' + independent.sha(run["salt"].encode(), covered).hex().encode() + b'"'
+            seed = independent.crc32c(bytes.fromhex(run["uuid"].replace("-", ""))) if seeded else 0
+            path.write_bytes(covered + b',"crc":"%08x"}\n' % independent.crc32c(covered, seed))
+
+        event = next((self.store.run(self.names[3]) / "events").iterdir()).name
+        forge(self.names[0], "checkpoints/checkpoint_00001.json", b"a first state", b"a forged stat")
+        forge(self.names[1], "checkpoints/checkpoint_00001.json", b"a first state", b"a forged stat", sum_too=True)
+        forge(self.names[2], "run.json", b'"durability":"sync"', b'"durability":"exit"', seeded=False)
+        forge(self.names[3], f"events/{event}", b"fine", b"poor")
+        try:
+            status, verdicts = self.store.verdicts()
+            self.assertEqual(status, 4)
+            for name, entry in zip(self.names, (2, 2, 1, 3)):
+                self.assertFalse(verdicts[name]["ok"], name)
+                self.assertEqual(verdicts[name]["bad"]["entry"], entry, verdicts[name])
+                self.assertIsNotNone(judged(self.store.run(name)), name)
+            self.assertTrue(verdicts[self.names[4]]["ok"])
+        finally:
+            for path, text in kept.items():
+                path.write_bytes(text)
+
     def test_files_that_are_gone_are_missed(self):
         for name, file in zip(self.names, FILES):
             path = self.store.run(name) / file
