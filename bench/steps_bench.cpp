@@ -195,7 +195,7 @@ int main(int argc, char** argv) {
   app.add_option("--dir", folder, "where to measure, in a folder of its own that is removed after (build/bench-data)");
   app.add_option("--json", json, "also write the results to this file");
   app.add_option("--steps", steps, "how many shell steps (1,000)");
-  app.add_option("--tasks", tasks, "how many tasks of the DAG (1,000)");
+  app.add_option("--tasks", tasks, "how many tasks of the DAG (1,000)")->check(CLI::Range(100, 100'000));
   CLI11_PARSE(app, argc, argv);
   folder = (std::filesystem::absolute(folder) / fmt::format("pawl-steps-bench-{}", ::getpid())).string();
   std::filesystem::create_directories(folder);

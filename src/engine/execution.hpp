@@ -125,6 +125,7 @@ class Execution {
   struct Scope;
   struct MapRun;
   struct Outcome;
+  enum class Folder : std::uint8_t { was_there, is_new };
   class NodeNames;
   friend class NodeNames;
 
@@ -224,6 +225,7 @@ class Execution {
   void note_confidence(Node& node, double value);
   void harvest(Node& node);
   void count_forgotten_attempts(Node& node);
+  [[nodiscard]] Result<Folder> make_folder_of(std::string_view path);
   void drop_files(const Node& node);
   void take_spare_input(const std::string& path);
   void remove_spares();
@@ -297,7 +299,7 @@ class Execution {
   std::unique_ptr<Scope> top_;
   std::unique_ptr<Scope> after_failure_;  // the workflow's on_failure
   std::vector<std::unique_ptr<Scope>> buried_;
-  std::set<std::string> folders_made_;  // for logs
+  std::map<std::string, Folder, std::less<>> folders_;  // of logs, inputs and reports, as this execution met them
   std::deque<Steps> added_steps_;  // what steps have added; nodes point into it
 
   // What is to be saved.

@@ -416,6 +416,8 @@ void Execution::harvest(Node& node) {
 /// not recorded, and a step that is done anew counts from the beginning. Reports lie there only while they are not recorded.
 void Execution::count_forgotten_attempts(Node& node) {
   if (!std::holds_alternative<RunCommand>(node.step->work)) return;
+  const auto is_new = [&](const std::string& stem) { return make_folder_of(stem).value_or(Folder::was_there) == Folder::is_new; };
+  if (is_new(file_stem(node)) && is_new(work_stem(node))) return;  // each step begins once in an execution
   StepRecord& record = node.record;
   ++record.starts;
   const auto left_something = [&] {

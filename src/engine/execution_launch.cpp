@@ -40,17 +40,23 @@ Result<void> Execution::write_input(const Node& node, const NodeNames& names, co
   return services_.files.write_over(path, compact(input));
 }
 
+Result<Execution::Folder> Execution::make_folder_of(std::string_view path) {
+  std::string folder(path.substr(0, path.rfind('/')));
+  const auto known = folders_.find(folder);
+  if (known != folders_.end()) return known->second;
+  const Folder found = services_.files.exists(folder) ? Folder::was_there : Folder::is_new;
+  PAWL_TRY(services_.files.make_folder(folder));
+  folders_.emplace(std::move(folder), found);
+  return found;
+}
+
 Result<ProcessSpec> Execution::command_spec(Node& node) {
   const auto& command = std::get<RunCommand>(node.step->work);
   const NodeNames names(*this, *node.scope, &node);
   const std::string stem = file_stem(node);
   const std::string work = work_stem(node);
-  for (const std::string& path : {stem, work}) {
-    const std::string folder = path.substr(0, path.rfind('/'));
-    if (folders_made_.contains(folder)) continue;
-    PAWL_TRY(services_.files.make_folder(folder));
-    folders_made_.insert(folder);
-  }
+  PAWL_TRY(make_folder_of(stem));
+  PAWL_TRY(make_folder_of(work));
   PAWL_TRY_ASSIGN(std::vector<std::string> entries, step_environment(node, names));
   Json arguments = Json::array();
   for (std::size_t i = 0; i < command.command.arguments.size(); ++i) {

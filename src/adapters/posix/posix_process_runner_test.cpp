@@ -105,6 +105,14 @@ TEST_F(PosixProcessRunnerTest, ACommandGetsNothingOfTheProgramButItsThreeStreams
   EXPECT_EQ(out(), "0\n1\n2\n3\n" + root_ + "\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 }
 
+TEST_F(PosixProcessRunnerTest, ACommandIsScheduledAsTheProgramIs) {
+  const std::string show = "nice; chrt -p $$ | sed 's/.*: *//'";
+  ASSERT_EQ(std::system(("exec > " + root_ + "/of_program; " + show).c_str()), 0);
+  open();
+  EXPECT_EQ(run(shell(show)).exit_code, 0);
+  EXPECT_EQ(out(), read_text(root_ + "/of_program"));
+}
+
 TEST_F(PosixProcessRunnerTest, ASignalReachesTheWholeGroup) {
   open();
   runner_->start(1, shell("sleep 1000 & sleep 1000 & echo $! > inner.new; mv inner.new inner; wait"));
