@@ -30,10 +30,11 @@ std::string compress_zstd(std::string_view bytes, int level, std::string_view di
   // Making a context costs more than compressing a small state does.
   thread_local const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
   if (!context) return {};
-  std::string frame(ZSTD_compressBound(bytes.size()), '\0');
-  const std::size_t size = ZSTD_compress_usingDict(context.get(), frame.data(), frame.size(), bytes.data(), bytes.size(), dictionary.data(), dictionary.size(), level);
-  if (ZSTD_isError(size) != 0U) return {};
-  frame.resize(size);
+  std::string frame;
+  frame.resize_and_overwrite(ZSTD_compressBound(bytes.size()), [&](char* place, std::size_t room) {
+    const std::size_t size = ZSTD_compress_usingDict(context.get(), place, room, bytes.data(), bytes.size(), dictionary.data(), dictionary.size(), level);
+    return ZSTD_isError(size) != 0U ? 0 : size;
+  });
   return frame;
 }
 

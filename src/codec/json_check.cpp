@@ -18,7 +18,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::size_t kKeptBytesMax = std::size_t{8} << 20U;
+constexpr std::size_t kKeptBytesMax = std::size_t{16} << 20U;  // of text
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 /// A parser and the padded copy that it wants, reused from call to call.
