@@ -19,7 +19,7 @@ constexpr Entry kEntries[] = {
     {"growth", measure_growth},     {"many-runs", measure_many_runs},
     {"one-shot", measure_one_shot}, {"prune", measure_prune},
     {"codecs", measure_codecs},     {"recovery", measure_recovery},
-    {"cpu", measure_cpu},
+    {"fork", measure_fork},         {"cpu", measure_cpu},
 };
 
 std::string names() {

@@ -26,6 +26,7 @@ struct Settings {
 [[nodiscard]] Scenario measure_codecs(const Settings& settings);
 [[nodiscard]] Scenario measure_prune(const Settings& settings);
 [[nodiscard]] Scenario measure_recovery(const Settings& settings);
+[[nodiscard]] Scenario measure_fork(const Settings& settings);
 [[nodiscard]] Scenario measure_cpu(const Settings& settings);
 
 /// A new folder below the scenario's own.

@@ -27,6 +27,7 @@ struct AuditArguments {
   std::string format = "json";
   std::string output;
   std::uint64_t entry = 0;
+  std::uint64_t earlier = 0;
 };
 
 constexpr std::size_t kPage = 100'000;
@@ -192,20 +193,21 @@ Result<void> proof(const Invocation& invocation, const AuditArguments& arguments
     leaves.push_back(merkle_leaf(from_hex(entry.hash)));
     if (entry.index == arguments.entry) hash = entry.hash;
   }));
-  if (arguments.entry == 0 || arguments.entry > leaves.size()) {
+  const bool grew = arguments.earlier > 0;
+  const std::uint64_t number = grew ? arguments.earlier : arguments.entry;
+  if (number == 0 || number > leaves.size()) {
     return fail(Error{Code::usage, fmt::format("run '{}' has entries 1 to {}", run.text(), leaves.size()), {}, fmt::format("`pawl audit list {}` shows them", run.text()), 0});
   }
+  JsonObject document;
+  document.text("run", run.text());
+  if (grew) {
+    document.number("earlier_size", number).text("earlier_root", to_hex(merkle_root(std::span(leaves).first(number))));
+  } else {
+    document.number("entry", number).text("hash", hash);
+  }
   std::vector<std::string> path;
-  for (const Sha256& node : inclusion_proof(leaves, arguments.entry - 1)) path.push_back(fmt::format("\"{}\"", to_hex(node)));
-  invocation.print(JsonObject()
-                       .text("run", run.text())
-                       .number("entry", arguments.entry)
-                       .text("hash", hash)
-                       .number("size", leaves.size())
-                       .text("root", to_hex(merkle_root(leaves)))
-                       .raw("proof", json_array(path))
-                       .done() +
-                   "\n");
+  for (const Sha256& node : grew ? consistency_proof(leaves, number) : inclusion_proof(leaves, number - 1)) path.push_back(fmt::format("\"{}\"", to_hex(node)));
+  invocation.print(document.number("size", leaves.size()).text("root", to_hex(merkle_root(leaves))).raw("proof", json_array(path)).done() + "\n");
   return {};
 }
 
@@ -257,9 +259,10 @@ Command add_audit(CLI::App& root) {
   const CLI::App* reported = add_report_part(*app, *arguments);
   CLI::App* anchored = add_part(*app, "anchor", "A signed list of where every run's trail ends, for `pawl verify --anchor`");
   anchored->add_option("-o,--output", arguments->output, "Write to this file instead, whole or not at all")->type_name("FILE");
-  CLI::App* proved = add_part(*app, "proof", "The Merkle path that shows that an entry is in the trail");
+  CLI::App* proved = add_part(*app, "proof", "The Merkle path that shows that an entry is in the trail, or that the trail only grew");
   proved->add_option("RUN", arguments->run, "The run")->type_name("")->required();
-  proved->add_option("ENTRY", arguments->entry, "The entry's number")->type_name("")->required();
+  CLI::Option* entry = proved->add_option("ENTRY", arguments->entry, "The entry's number")->type_name("");
+  proved->add_option("--since", arguments->earlier, "That the trail begins with what it was when it had so many entries")->type_name("SIZE")->excludes(entry);
   app->footer(
       "Examples:\n"
       "  pawl audit list notes-k3f9 --type approved\n"
@@ -267,7 +270,8 @@ Command add_audit(CLI::App& root) {
       "  pawl audit add notes-k3f9 --type reviewed --agent alice --data '{\"verdict\": \"fine\"}'\n"
       "  pawl audit report notes-k3f9 --format html -o audit.html\n"
       "  pawl audit anchor -o anchor.json\n"
-      "  pawl audit proof notes-k3f9 7");
+      "  pawl audit proof notes-k3f9 7\n"
+      "  pawl audit proof notes-k3f9 --since 40");
   return {app, [=](const Invocation& invocation) {
             if (listed->parsed()) return list(invocation, *arguments);
             if (added->parsed()) return add(invocation, *arguments);

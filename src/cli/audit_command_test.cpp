@@ -1,4 +1,8 @@
 // `pawl audit` on the memory store; verification needs files and is tested with the real program.
+#include <algorithm>
+
+#include "audit/merkle.hpp"
+#include "base/hash.hpp"
 #include "testing/cli_fixture.hpp"
 
 namespace pawl {
@@ -65,6 +69,23 @@ TEST_F(AuditCommand, GivesProofsOfInclusion) {
   EXPECT_EQ(pawl({"audit", "proof", "r", "5"}).status, 2);
 }
 
+TEST_F(AuditCommand, GivesProofsThatTheTrailOnlyGrew) {
+  const auto proof = pawl({"audit", "proof", "r", "--since", "3"}).json();
+  EXPECT_EQ(proof["earlier_size"], 3);
+  EXPECT_EQ(proof["size"], 4);
+  const auto hash_in = [](const std::string& hex) {
+    Sha256 hash{};
+    std::ranges::copy(from_hex(hex), hash.begin());
+    return hash;
+  };
+  std::vector<Sha256> path;
+  for (const auto& node : proof["proof"]) path.push_back(hash_in(node));
+  EXPECT_TRUE(proves_consistency(3, hash_in(proof["earlier_root"]), 4, hash_in(proof["root"]), path));
+  EXPECT_EQ(pawl({"audit", "proof", "r", "--since", "5"}).status, 2);
+  EXPECT_EQ(pawl({"audit", "proof", "r", "1", "--since", "2"}).status, 2);
+  EXPECT_EQ(pawl({"audit", "proof", "r"}).status, 2);
+}
+
 TEST_F(AuditCommand, SaysThatAMemoryStoreCannotBeVerified) {
   EXPECT_EQ(pawl({"verify", "r"}).status, 2);
   EXPECT_EQ(pawl({"audit", "anchor"}).status, 2);
@@ -76,6 +97,12 @@ TEST_F(AuditCommand, RecordsReadsWhereTheSettingsSaySo) {
   const auto read = pawl({"audit", "list", "r", "--type", "checkpoint_read", "--json"}).json();
   ASSERT_EQ(read.size(), 1U);
   EXPECT_EQ(read[0]["data"]["checkpoint"], 1);
+  pawl({"restore", "r", "--mode", "full"});
+  pawl({"diff", "r@1", "r"});
+  pawl({"replay", "r"});
+  std::vector<std::string> commands;
+  for (const auto& entry : pawl({"audit", "list", "r", "--type", "checkpoint_read", "--json"}).json()) commands.push_back(entry["data"]["command"]);
+  EXPECT_EQ(commands, (std::vector<std::string>{"restore", "restore", "diff", "diff", "replay"}));
 }
 
 }  // namespace

@@ -4,12 +4,16 @@
 
 namespace pawl::cli {
 
-Result<void> note_read(const Invocation& invocation, Store& store, const RunId& run, Sequence sequence, std::string_view command) {
+bool reads_are_noted(const Invocation& invocation) {
   const Result<const Config*> config = invocation.config();
-  if (!config) return {};  // settings that can't be read are the business of whoever needs them
-  if (!(*config)->settings.audit.reads) return {};
+  return config && (*config)->settings.audit.reads;  // settings that can't be read are the business of whoever needs them
+}
+
+Result<void> note_read(const Invocation& invocation, Store& store, const RunId& run, Sequence sequence, std::string_view command) {
+  if (!reads_are_noted(invocation)) return {};
+  PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
   NewAuditEntry entry{"checkpoint_read", {}, {{"checkpoint", sequence.value}, {"command", command}}};
-  auto added = add_audit_entry(store, run, std::move(entry), (*config)->settings, invocation.context().clock);
+  auto added = add_audit_entry(store, run, std::move(entry), config->settings, invocation.context().clock);
   if (added) return {};
   Error error = added.error();
   error.message = fmt::format("the reading can't be recorded in the audit trail, so nothing is shown: {}", error.message);

@@ -1,3 +1,4 @@
+#include "cli/audited_read.hpp"
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/workflow_session.hpp"
@@ -127,6 +128,11 @@ Result<void> export_files(const Invocation& invocation, const ExportArguments& a
 
 Result<void> export_run(const Invocation& invocation, const ExportArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
+  if (reads_are_noted(invocation)) {
+    PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+    PAWL_TRY_ASSIGN(const CheckpointInfo newest, store->checkpoint(run, {}));
+    PAWL_TRY(note_read(invocation, *store, run, newest.sequence, "export"));
+  }
   if (arguments.folder.empty()) return export_portable(invocation, arguments, run);
   if (!arguments.output.empty() || arguments.logs) {
     return fail(Error{Code::usage, "--files writes states alone", {}, "leave out -o and --logs, or --files", 0});

@@ -52,6 +52,7 @@ Result<void> recover(const Invocation& invocation, const RestoreArguments& argum
     return fail(std::move(recovered).error());
   }
   const RecoveryResult& result = *recovered;
+  PAWL_TRY(note_read(invocation, *store, address.run, result.checkpoint.info.sequence, "restore"));
   if (result.fell_back)
     note_failure(*store, address.run, Error{Code::checkpoint_set_aside, fmt::format("a restore went back to checkpoint {}: {}", result.checkpoint.info.sequence.value, result.warnings.front()), {}, {}, 0});
   if (invocation.json()) {
@@ -70,8 +71,7 @@ Result<void> recover(const Invocation& invocation, const RestoreArguments& argum
 Result<void> restore(const Invocation& invocation, const RestoreArguments& arguments) {
   PAWL_TRY_ASSIGN(const Address address, Address::parse(arguments.address));
   const bool plain = !arguments.mode && arguments.at.empty() && !arguments.fallback && !arguments.skip_bad_events && !arguments.report;
-  PAWL_TRY_ASSIGN(const Fallback configured, fallback_of(invocation, Fallback::refuse));
-  if (!plain || (configured == Fallback::allow && address.which.by == Which::By::latest)) return recover(invocation, arguments, address);
+  if (!plain) return recover(invocation, arguments, address);
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(Restored restored, store->restore(address.run, address.which));
   PAWL_TRY(note_read(invocation, *store, address.run, restored.info.sequence, "restore"));
@@ -91,9 +91,9 @@ Command add_restore(CLI::App& root) {
       ->type_name("");
   app->add_option("-o,--output", arguments->output, "Write to this file instead, whole or not at all")
       ->type_name("FILE");
-  add_word(*app, "--mode", arguments->mode, "latest, full (rebuild and check everything) or point-in-time", RecoveryMode::point_in_time, parse_recovery_mode);
+  add_word(*app, "--mode", arguments->mode, "Recover: latest, full (rebuild and check everything) or point-in-time", RecoveryMode::point_in_time, parse_recovery_mode);
   app->add_option("--at", arguments->at, "The newest checkpoint at or before a sequence or an ISO 8601 time")->type_name("POINT");
-  app->add_flag("--fallback", arguments->fallback, "Where it is damaged: the newest older one that is whole");
+  app->add_flag("--fallback", arguments->fallback, "Where it is damaged: the newest older one that is whole. A recovery does that unless the settings forbid it");
   app->add_flag("--skip-bad-events", arguments->skip_bad_events, "Go on although events after it can't be read");
   app->add_flag("--report", arguments->report, "What was done to get it, as JSON on standard error");
   app->footer(

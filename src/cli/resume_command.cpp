@@ -121,16 +121,16 @@ Command add_resume(CLI::App& root) {
   add_number(*app, "--budget-tokens", arguments->budget_tokens, "A new limit for the whole run")->type_name("N");
   app->add_option("--session", arguments->session, "All runs of this session that can be resumed, one after the other")->type_name("NAME");
   add_word(*app, "--mode", arguments->mode, "latest, or full: rebuild and check everything first", RecoveryMode::point_in_time, parse_recovery_mode);
-  app->add_flag("--fallback", arguments->fallback, "Where the newest checkpoint is damaged: go on from the newest that is whole");
-  app->add_flag("--accept-rerun", arguments->accept_rerun, "With --fallback: run completed steps again that it does not know");
-  app->add_flag("--skip-bad-events", arguments->skip_bad_events, "With --fallback: although events after it can't be read");
+  app->add_flag("--fallback", arguments->fallback, "Where the newest checkpoint is damaged: go on from the newest that is whole, also where the settings forbid it");
+  app->add_flag("--accept-rerun", arguments->accept_rerun, "Where that one does not know of completed steps: run them again");
+  app->add_flag("--skip-bad-events", arguments->skip_bad_events, "Although events after it can't be read");
   app->add_flag("--automatic", arguments->automatic, "As a service does: refused after recovery.max_recovery_attempts in a row");
   app->footer(
       "Examples:\n"
       "  pawl resume                   the only run that can be resumed, or a list of them\n"
       "  pawl resume notes-k3f9\n"
       "  pawl resume --session night   what was left of a session\n"
-      "  pawl resume notes-k3f9 --fallback   where the newest checkpoint is damaged\n"
+      "  pawl resume notes-k3f9 --accept-rerun   where the newest checkpoint is damaged, and an older one knows less\n"
       "\n"
       "Completed steps are not run again; one that was running is, with the same $PAWL_IDEMPOTENCY_KEY.");
   return {app, [arguments](const Invocation& invocation) { return resume(invocation, *arguments); }};

@@ -6,15 +6,15 @@
 namespace pawl {
 namespace {
 
-constexpr std::array<std::string_view, 19> kAudited = {
+constexpr std::array<std::string_view, 18> kAudited = {
     // Decisions of people and agents.
-    "approved", "rejected", "decision", "run_cancelled", "cancelling", "dlq_retried", "dlq_dropped",
+    "approved", "rejected", "decision", "cancel_requested", "run_cancelled", "cancelling", "dlq_retried", "dlq_dropped",
     // What was refused.
-    "message_refused", "steps_refused",
+    "message_refused", "steps_refused", "fork_refused",
     // What somebody accepted, or a recovery had to do.
     "workflow_changed", "folder_changed", "run_resumed", "recovery_fallback", "bad_events_skipped",
     // Changes of a run's history.
-    "run_forked", "run_rolled_back", "run_imported", "run_erased", "checkpoint_read"};
+    "rolled_back", "checkpoint_read"};
 
 }  // namespace
 

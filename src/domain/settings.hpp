@@ -36,7 +36,7 @@ struct RecoverySettings {
   std::uint32_t attempts_max = 3;  // in a row, without anyone's help
   std::chrono::milliseconds within{24 * 3'600'000};  // since the run's last checkpoint
   std::chrono::milliseconds timeout{300'000};        // of one automatic recovery
-  bool fallback_to_previous = false;  // to an older valid checkpoint where the newest is damaged
+  bool fallback_to_previous = true;  // to an older valid checkpoint where the newest is damaged
 };
 
 struct PerformanceSettings {

@@ -148,11 +148,15 @@ void Execution::consume(const Message& message) {
   // Taken away only when what it led to is durable.
   const std::string id = message.id;
   launches_.emplace_back(change_, [this, id] { static_cast<void>(services_.store.take(id_, id)); });
-  const Json body = Json::parse(message.body, nullptr, false);
+  Json body = Json::parse(message.body, nullptr, false);
   const std::string type = body.is_object() ? text_in(body, "type") : std::string();
+  if (body.is_object() && !message.from.empty()) body["from"] = message.from;  // whatever it says of itself
   if (type == "approve" || type == "reject") return decide_gate(body);
   if (type == "signal") return deliver_signal(body);
-  if (type == "cancel") return cancel(text_in(body, "reason").empty() ? "cancelled by request" : text_in(body, "reason"));
+  if (type == "cancel") {
+    tell("cancel_requested", nullptr, {{"from", message.from}});
+    return cancel(text_in(body, "reason").empty() ? "cancelled by request" : text_in(body, "reason"));
+  }
   if (type == "checkpoint") return checkpoint_now(Reason::manual);
   if (type == "audit") return add_entry(body);
   refuse("a message of an unknown type", body);
@@ -160,7 +164,8 @@ void Execution::consume(const Message& message) {
 
 /// Someone adds to the audit trail.
 void Execution::add_entry(const Json& body) {
-  const NewAuditEntry entry{text_in(body, "entry"), text_in(body, "agent"), body.value("data", Json::object())};
+  const std::string agent = text_in(body, "agent");
+  const NewAuditEntry entry{text_in(body, "entry"), agent.empty() ? text_in(body, "from") : agent, body.value("data", Json::object())};
   if (const Result<void> checked = check_entry(entry); !checked || !entry.data.is_object()) return refuse("an audit entry that can't be one", body);
   tell(entry.type, nullptr, entry.data);
   pending_.back().audited = Audited::yes;
@@ -185,6 +190,7 @@ void Execution::decide_gate(const Json& body) {
   if (!binding || text_in(body, "binding") != *binding)
     return refuse(fmt::format("a decision on '{}' that was made about something else", path), body);
   Json data = {{"by", text_in(body, "by")}, {"binding", *binding}, {"prompt", prompt}};
+  if (!text_in(body, "from").empty()) data["from"] = text_in(body, "from");
   if (!text_in(body, "comment").empty()) data["comment"] = text_in(body, "comment");
   if (approves) {
     tell("approved", node, data);
@@ -199,7 +205,7 @@ void Execution::decide_gate(const Json& body) {
 
 void Execution::deliver_signal(const Json& body) {
   state_.signals.push_back(compact({{"signal", text_in(body, "signal")}, {"payload", body.value("payload", Json())}}));
-  tell("signal_received", nullptr, {{"signal", text_in(body, "signal")}});
+  tell("signal_received", nullptr, {{"signal", text_in(body, "signal")}, {"from", text_in(body, "from")}});
   ++change_;
   Node* waiting = nullptr;
   for_each_node(*top_, [&](Node& node) {

@@ -275,7 +275,7 @@ namespace {
 Result<void> check_reruns(const ResumeRequest& request, const RecoveryResult& recovery, const RunState& state) {
   if (request.reruns == Reruns::accept) return {};
   const std::string back = recovery.fell_back
-                               ? fmt::format("run '{}' can only go on from checkpoint {}", request.id.text(), recovery.checkpoint.info.sequence.value)
+                               ? fmt::format("{}. Run '{}' can only go on from checkpoint {}", recovery.warnings.front(), request.id.text(), recovery.checkpoint.info.sequence.value)
                                : fmt::format("the newest state of run '{}' is older than its events, because only these could be saved", request.id.text());
   const std::string hint = fmt::format("{}`pawl resume {}{} --accept-rerun{}`", recovery.fell_back ? "bring the damaged file back from a backup, or " : "", request.id.text(),
                                        recovery.fell_back ? " --fallback" : "", recovery.events_known ? "" : " --skip-bad-events");

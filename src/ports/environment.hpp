@@ -34,6 +34,8 @@ struct Owner {
   std::string user = {};  // of the operating system, for the audit trail
 };
 
+[[nodiscard]] inline std::string who(const Owner& owner) { return owner.user + "@" + owner.host; }
+
 struct Environment {
   Clock* clock = nullptr;
   Random* random = nullptr;

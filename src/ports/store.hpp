@@ -119,6 +119,7 @@ struct Message {
   std::string id = {};  // given by post: sorts by time, unique in the run
   Timestamp at = {};
   std::string body = {};  // JSON
+  std::string from = {};  // user@host of the process that posted it; empty in messages of older versions
 };
 
 /// How many bytes the parts of a run take up.

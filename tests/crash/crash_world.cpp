@@ -282,6 +282,7 @@ void CrashWorld::prune_run(std::size_t index, const std::string& run) {
   const bool promised = std::ranges::any_of(runs_[run], [](const auto& slot) { return slot.second.promised.has_value(); });
   pruning_[run] = *settings.keep;
   const PruneMode mode = random_.below(8) == 0 ? PruneMode::dry_run : PruneMode::remove;
+  const std::size_t forks_before = forks_.size();
   const auto report = at_work->store->prune(run_id(run), settings, mode);
   const bool dead = at_work->files->died() || disk_->power_is_off();
   if (!report) {
@@ -293,7 +294,9 @@ void CrashWorld::prune_run(std::size_t index, const std::string& run) {
     return;
   }
   ++counts_.pruned;
-  for (const Sequence sequence : report->dropped) {
+  // Who only looks takes no lock: what it would remove may have been forked meanwhile.
+  const bool outdated = mode == PruneMode::dry_run && forks_.size() > forks_before;
+  for (const Sequence sequence : outdated ? std::vector<Sequence>() : report->dropped) {
     if (home(run, sequence.value) != run || !may_go(run, sequence.value)) broken(fmt::format("{}@{} was to be kept, and was pruned", run, sequence.value));
     if (mode == PruneMode::remove) runs_[run][sequence.value].pruned = true;
   }

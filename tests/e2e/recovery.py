@@ -27,6 +27,7 @@ FOUR = """\
       - id: four
         run: 'echo four >> log'
     """
+NO_FALLBACK = {"PAWL_RECOVERY_FALLBACK_TO_PREVIOUS": "false"}
 
 
 # What tests are made of.
@@ -128,10 +129,10 @@ def full_finds_damage_that_latest_does_not_need(case):
     assert len(bases) > 1, bases
     flip(bases[0], 30)
     equal(json.loads(case.pawl("restore", "r", status=0).stdout)["n"], 5)
-    refused = case.pawl("restore", "r", "--mode", "full", status=4)
+    refused = case.pawl("restore", "r", "--mode", "full", status=4, env=NO_FALLBACK)
     equal(refused.stdout, "")
     holds(refused.stderr, "PAWL-03", "checkpoint 1 of run 'r'", "--fallback")
-    told = case.pawl("restore", "r", "--mode", "full", "--fallback", status=0)
+    told = case.pawl("restore", "r", "--mode", "full", status=0)
     equal(json.loads(told.stdout)["n"], 5)
     holds(told.stderr, "warning: checkpoint 1 of run 'r'")
 
@@ -160,10 +161,11 @@ def a_damaged_newest_checkpoint_is_refused_and_named(case):
     settle(case)
     damage_line(case, -1)
     for mode in ([], ["--mode", "latest"], ["--mode", "full"]):
-        refused = case.pawl("restore", "r", *mode, status=4)
+        refused = case.pawl("restore", "r", *mode, status=4, env=NO_FALLBACK)
         equal(refused.stdout, "")
         holds(refused.stderr, "PAWL-0", "checkpoint 5 of run 'r'", "checkpoint_00001.jsonl")
-    holds(case.pawl("restore", "r", "--mode", "latest", status=4).stderr, "--fallback goes back to checkpoint 4")
+    holds(case.pawl("restore", "r", "--mode", "latest", status=4, env=NO_FALLBACK).stderr, "--fallback goes back to checkpoint 4")
+    equal(case.pawl("restore", "r", status=4).stdout, "")
     found = failures(case)
     equal({line["run"] for line in found}, {"r"})
     holds(found[-1]["what"], "checkpoint 5 of run 'r'")
@@ -183,8 +185,10 @@ def a_fallback_gives_the_newest_whole_state_and_says_so(case):
     found = json.loads(case.pawl("restore", "r", "--fallback", "--json", status=0).stdout)
     equal((found["recovery"]["fallback"], found["recovery"]["checkpoint"], found["recovery"]["highest"]), (True, 4, 5))
     holds(failures(case)[-1]["what"], "went back to checkpoint 4")
-    configured = case.pawl("restore", "r", status=0, env={"PAWL_RECOVERY_FALLBACK_TO_PREVIOUS": "true"})
-    equal(configured.stdout, '{"n": 4}')
+    for mode in ("latest", "full"):
+        by_itself = case.pawl("restore", "r", "--mode", mode, status=0)
+        equal(by_itself.stdout, '{"n": 4}')
+        holds(by_itself.stderr, "warning: ", "went back to checkpoint 4 of run 'r'", "a fallback")
 
 
 def a_damaged_middle_of_a_chain_goes_back_before_it(case):
@@ -194,7 +198,7 @@ def a_damaged_middle_of_a_chain_goes_back_before_it(case):
     equal(damage_line(case, 3), 4)
     holds(case.pawl("restore", "r", status=4).stderr, "checkpoint 5 of run 'r'")
     equal(case.pawl("restore", "r", "--fallback", status=0).stdout, '{"n": 4}')
-    holds(case.pawl("restore", "r", "--at", "7", status=4).stderr, "checkpoint 5 of run 'r'", "--fallback goes back to checkpoint 4")
+    holds(case.pawl("restore", "r", "--at", "7", status=4, env=NO_FALLBACK).stderr, "checkpoint 5 of run 'r'", "--fallback goes back to checkpoint 4")
     equal(case.pawl("restore", "r", "--at", "4", status=0).stdout, '{"n": 4}')
 
 
@@ -213,6 +217,8 @@ def a_resume_with_a_missing_parent_names_it(case):
     failed_run(case)
     os.remove(store_path(case, "runs", "r", "checkpoints", "checkpoint_00001.json"))
     refused = case.pawl("resume", "r", status=4)
+    holds(refused.stderr, "PAWL-0305: no checkpoint of run 'r' can be used: checkpoints 1 to", "are missing", "pawl fsck")
+    refused = case.pawl("resume", "r", status=4, env=NO_FALLBACK)
     holds(refused.stderr, "PAWL-0304: checkpoint 1 of run 'r' is missing, and others build on it", "pawl fsck")
     equal(case.log(), ["one", "two", "three"])
     equal(failures(case)[-1]["code"], "PAWL-0304")
@@ -226,9 +232,9 @@ def a_fallback_that_would_run_a_completed_step_again_stops_and_lists_it(case):
         texts = lines.read().splitlines()
     completes_two = next(i for i, text in enumerate(texts) if json.loads(text).get("step") == "two" or '"two"' in text)
     damage_line(case, completes_two)
-    refused = case.pawl("resume", "r", status=4)
+    refused = case.pawl("resume", "r", status=4, env=NO_FALLBACK)
     holds(refused.stderr, "PAWL-03", "of run 'r'", "--fallback goes back to checkpoint")
-    refused = case.pawl("resume", "r", "--fallback", status=4)
+    refused = case.pawl("resume", "r", status=4)
     holds(refused.stderr, "PAWL-0611", "which would run completed steps again:", "\n  two", "--fallback --accept-rerun")
     equal(case.log(), ["one", "two", "three"])
     equal([line["code"] for line in failures(case)][-1], "PAWL-0611")
@@ -294,7 +300,7 @@ def an_encrypted_run_goes_on_behind_damage(case):
     failed_run(case)
     lost = sequences(case)[-1]
     damage_line(case, -1)
-    holds(case.pawl("resume", "r", status=4).stderr, "PAWL-03")
+    holds(case.pawl("resume", "r", status=4, env=NO_FALLBACK).stderr, "PAWL-03")
     case.write("mended", "")
     case.pawl("resume", "r", "--fallback", "--accept-rerun", status=0)
     settle(case)

@@ -35,7 +35,10 @@ Result<std::string> FilesystemStore::post(const RunId& run, std::string_view bod
 Result<std::vector<Message>> FilesystemStore::inbox(const RunId& run) {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::inbox(run.text())));
   PAWL_TRY_ASSIGN(const bool has_owner, files_.exists(layout::run_lock(run.text())));
-  if (entries.empty() && has_owner) return std::vector<Message>();
+  if (entries.empty() && has_owner) {
+    PAWL_TRY(refuse_erased(files_, run.text()));
+    return std::vector<Message>();
+  }
   PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
   PAWL_TRY_ASSIGN(RunCodec codec, keys_.codec(run.text(), record));
   return Inbox(files_, run.text(), seal_seed(record.uuid)).list(codec);

@@ -41,6 +41,7 @@ bool is_message_id(std::string_view id) {
 std::string encode_message(const StoredMessage& stored, std::uint32_t seed) {
   const Message& message = stored.message;
   std::string out = fmt::format("{{\"id\":{},\"at\":{},", escape_json(message.id), escape_json(message.at.text()));
+  if (!message.from.empty()) out += fmt::format("\"from\":{},", escape_json(message.from));
   if (!stored.how.empty()) out += fmt::format("\"enc\":{},", escape_json(stored.how));
   out += "\"body\":";
   for (const char c : message.body) out += c == '\n' || c == '\r' ? ' ' : c;
@@ -57,7 +58,7 @@ Result<StoredMessage> decode_message(std::string_view text, std::string_view id,
   const auto members = ObjectMembers::parse(body->substr(1));
   if (!members) return damaged();
   const auto at_time = Timestamp::parse(members->text("at"));
-  Message message{.id = members->text("id"), .at = at_time.value_or(Timestamp()), .body = members->raw("body")};
+  Message message{.id = members->text("id"), .at = at_time.value_or(Timestamp()), .body = members->raw("body"), .from = members->text("from")};
   // A file that was copied to another name would be the same message twice.
   if (!at_time || message.body.empty() || message.id != id) return damaged();
   return StoredMessage{std::move(message), members->text("enc")};
@@ -125,6 +126,7 @@ Result<std::string> Inbox::post(const Environment& environment, RunCodec& codec,
   Message& message = stored.message;
   PAWL_TRY_ASSIGN(message.at, next_time(environment.clock->now()));
   message.id = message_id(message.at, environment.random->next());
+  message.from = who(environment.owner);
   const std::uint64_t random = environment.random->next();
   PAWL_TRY_ASSIGN(message.body, codec.stored_value(body, {RecordPlace::Kind::message, 0, 0, message.id},
                                                    nonce_from(random, environment.random->next()), stored.how));

@@ -414,7 +414,7 @@ Result<std::vector<AuditEntry>> MemoryStore::audit(const RunId& run, std::uint64
 Result<std::string> MemoryStore::post(const RunId& run, std::string_view body) {
   const std::scoped_lock lock(disk_->mutex);
   PAWL_TRY_ASSIGN(MemoryRun* const found, find_run(*disk_, run));
-  Message message{.id = {}, .at = environment_.clock->now(), .body = std::string(body)};
+  Message message{.id = {}, .at = environment_.clock->now(), .body = std::string(body), .from = who(environment_.owner)};
   if (!found->messages.empty()) message.at.us = std::max(message.at.us, found->messages.back().at.us + 1);
   message.id = fmt::format("{:020}-{:016x}", message.at.us, environment_.random->next());
   found->messages.push_back(message);
