@@ -41,7 +41,9 @@ Result<ForkRequest> request_of(const Invocation& invocation, Store& store, const
     PAWL_TRY_ASSIGN(Workflow workflow, load_workflow(context, arguments.workflow));
     request.workflow = std::make_shared<const Workflow>(std::move(workflow));
   }
-  if (arguments.from.empty()) {
+  if (arguments.from.empty() && address.which.by == Which::By::sequence) {
+    request.at = address.which.sequence;
+  } else if (arguments.from.empty()) {
     PAWL_TRY_ASSIGN(const CheckpointInfo info, store.checkpoint(address.run, address.which));
     request.at = info.sequence;
   } else {
@@ -104,8 +106,8 @@ Command add_fork(CLI::App& root) {
       "  pawl fork notes-k3f9 --from review --set topic=winds\n"
       "  pawl fork nightly@name:good --set limits.max=3 --run-id nightly-try\n"
       "\n"
-      "Nothing of the past is copied, and the run itself is not changed. Approvals are not taken along where variables or the\n"
-      "workflow were changed; steps of the fork have idempotency keys of their own.");
+      "Nothing of the past is copied, and the run itself is not changed. Approvals are not taken along: every gate is asked\n"
+      "again. Steps of the fork have idempotency keys of their own.");
   return {app, [arguments](const Invocation& invocation) { return fork(invocation, *arguments); }};
 }
 

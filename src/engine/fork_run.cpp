@@ -190,8 +190,10 @@ Result<Forked> fork_run(Store& store, const ForkRequest& request, std::uint64_t 
   save.events = std::move(events);
   PAWL_TRY_ASSIGN(forked.saved, checked_save(*writer, save, state_bytes_max));
   PAWL_TRY(writer->flush());
-  PAWL_TRY_ASSIGN(const auto origin, store.origin_of(request.id));
-  if (origin) forked.origin = *origin;
+  if (writer->info().fork_of_run != parent.uuid) {  // of an ancestor, whose name is not known here
+    PAWL_TRY_ASSIGN(const auto origin, store.origin_of(request.id));
+    if (origin) forked.origin = *origin;
+  }
   return forked;
 }
 

@@ -34,8 +34,7 @@ struct Forked {
 
 /// Durable when it returns. Of a workflow's run:
 ///   - only variables can be changed: record_protected for what the engine has recorded, which is noted in the parent;
-///   - a gate that waits must be decided in the fork; one that was decided must be decided again where variables or the
-///     workflow were changed; gate_in_the_way where the changed workflow lacks one;
+///   - every gate must be decided again in the fork; gate_in_the_way where a changed workflow lacks one;
 ///   - a child workflow that had not ended begins again, as a run of its own.
 /// run_exists, run_not_found, checkpoint_not_found, checkpoint_pruned, invalid_change.
 [[nodiscard]] Result<Forked> fork_run(Store& store, const ForkRequest& request, std::uint64_t state_bytes_max);

@@ -44,16 +44,20 @@ Result<std::string> PosixFile::read_at(std::uint64_t offset, std::uint64_t size)
     PAWL_TRY_ASSIGN(const std::uint64_t end, this->size());
     size = std::min(size, end - std::min(end, offset));
   }
-  std::string bytes(size, '\0');
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::pread(fd_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(posix_error(PosixCall::read, errno, where_));
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  bytes.resize(done);
+  int os_error = 0;
+  std::string bytes;
+  bytes.resize_and_overwrite(size, [&](char* place, std::size_t room) {
+    std::size_t done = 0;
+    while (done < room) {
+      const ssize_t got = ::pread(fd_.get(), place + done, room - done, static_cast<off_t>(offset + done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) os_error = errno;
+      if (got <= 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    return done;
+  });
+  if (os_error != 0) return fail(posix_error(PosixCall::read, os_error, where_));
   return bytes;
 }
 
