@@ -404,8 +404,11 @@ void Execution::begin_child(Node& node) {
     use_child(node, *done);
     return complete(node);
   }
-  Result<OpenedRun> opened = open_child(services_, {id_.text(), node.path, node.record.child_run}, file, *with);
-  if (!opened) return settle_failed(node, describe(opened.error()), opened.error().code == Code::run_busy);
+  Result<OpenedRun> opened = open_child(services_, {id_.text(), node.path, node.record.child_run, state_.rollbacks}, file, *with);
+  if (!opened) {
+    const Error& error = opened.error();
+    return settle_failed(node, error.message + (error.hint.empty() ? "" : "; " + error.hint), error.code == Code::run_busy);
+  }
   node.record.child_run = opened->id.text();
   node.record.status = StepStatus::running;
   touch(node);

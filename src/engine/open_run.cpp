@@ -421,6 +421,7 @@ Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& o
     if (resumed.error().code != Code::run_not_found) return fail(resumed.error());
   }
   std::string name = of.parent_run + "." + of.parent_step;
+  if (of.rollbacks > 0) name += fmt::format("-r{}", of.rollbacks);
   for (char& c : name) {
     const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
     if (!fine) c = '-';

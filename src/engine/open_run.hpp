@@ -66,7 +66,8 @@ struct Resumption {
 struct ChildOf {
   std::string parent_run;
   std::string parent_step;
-  std::string child_run;  // empty: it is new
+  std::string child_run;        // empty: it is new
+  std::uint32_t rollbacks = 0;  // of the parent: a child that was begun before one is not gone on with
 };
 /// The state of a child that is completed already.
 [[nodiscard]] std::optional<RunState> completed_child(Store& store, const std::string& run);

@@ -373,6 +373,8 @@ steps:
         self.assertIn("PAWL-0211", self.pawl("fork", "r", "--run-id", "f", "--workflow", "other.yaml", status=4).stderr)
         self.pawl("show", "f", status=2)
         self.assertIn("fork_refused", self.event_types("r"))
+        entries = json.loads(self.pawl("audit", "list", "r", "--type", "fork_refused", "--json").stdout)
+        self.assertEqual(len(entries), self.event_types("r").count("fork_refused"))
 
     def test_records_of_the_engine_can_not_be_set(self):
         self.write("workflow.yaml", self.GATE)
@@ -442,10 +444,26 @@ steps:
         self.assertIn("write, end", done.stderr)
         rolled = [event["data"] for event in self.events("r") if event["type"] == "rolled_back"]
         self.assertEqual((rolled[0]["rerun"], rolled[0]["by"], rolled[0]["to"]), (["write", "end"], "ada", target))
+        self.assertEqual(len(json.loads(self.pawl("audit", "list", "r", "--type", "rolled_back", "--json").stdout)), 1)
         self.pawl("resume", "r")
         self.assertEqual(self.read("ran.txt").split(), ["gather", "write-tides", "end", "write-tides", "end"])
         keys = self.read("keys.txt").split()
         self.assertEqual(keys[1], keys[2], "the same step of the same run keeps its key")
+
+    def test_rollback_to_before_a_child_workflow_begins_it_anew(self):
+        self.write("child.yaml", "name: child\nsteps: [{ id: one, run: echo child >> ran.txt }]\n")
+        self.write("workflow.yaml", "name: parent\nsteps:\n- { id: a, run: echo a >> ran.txt }\n- { id: b, workflow: child.yaml }\n- { id: c, run: echo c >> ran.txt }\n")
+        self.pawl("run", "--run-id", "r")
+        self.assertIn("a, b", self.pawl("rollback", "r@1", status=4).stderr)
+        self.pawl("rollback", "r@1", "--accept-rerun")
+        self.pawl("resume", "r")
+        self.assertEqual(self.read("ran.txt").split(), ["a", "child", "c", "a", "child", "c"])
+        self.assertEqual((self.show("r.b")["status"], self.show("r.b-r1")["status"]), ("completed", "completed"))
+        # One that had begun at that time goes on: it is done.
+        begun = next(event["sequence"] for event in self.events("r") if event["type"] == "child_started" and event["data"]["run"] == "r.b-r1")
+        self.pawl("rollback", f"r@{begun}", "--accept-rerun")
+        self.pawl("resume", "r")
+        self.assertEqual(self.read("ran.txt").split(), ["a", "child", "c", "a", "child", "c", "c"])
 
     def test_rollback_of_steps_that_a_script_called(self):
         for name in ("a", "b"):
