@@ -184,7 +184,12 @@ Result<void> logs(const Invocation& invocation, const LogsArguments& arguments) 
   }
   PAWL_TRY_ASSIGN(const bool any, printed.print(PrefixLines::where_several));
   printed.end();
-  if (!any) invocation.note(no_logs(run, standing.state, arguments));
+  PAWL_TRY_ASSIGN(const std::optional<ForkInfo> origin, store->origin_of(run));
+  if (!any && !origin) invocation.note(no_logs(run, standing.state, arguments));
+  if (origin) {
+    const std::string step = arguments.step.empty() ? "" : " " + arguments.step;
+    invocation.note(fmt::format("{}what was printed before the fork: `pawl logs {}{}`", any ? "" : "nothing since; ", origin->run.text(), step));
+  }
   return {};
 }
 

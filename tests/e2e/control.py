@@ -4,8 +4,10 @@ import argparse
 import glob
 import json
 import os
+import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -110,6 +112,9 @@ steps:
         self.assertEqual(self.read("ran.txt"), "gathered\npublished\n")
         self.assertEqual(self.messages("r"), [])
         self.assertEqual(self.state("r")["steps"]["review"]["output"], {"approved": True, "by": "ada", "comment": "fine"})
+        # Whatever name was given: the account that did it.
+        entry, = json.loads(self.pawl("audit", "list", "r", "--type", "approved", "--json").stdout)
+        self.assertEqual(entry["data"]["from"], f"{pwd.getpwuid(os.geteuid()).pw_name}@{socket.gethostname()}")
         self.assertIn("is completed", self.pawl("approve", "r", status=4).stderr)
 
     def test_a_rejected_gate_fails_the_run_and_stays_rejected(self):

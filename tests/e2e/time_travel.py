@@ -237,6 +237,7 @@ steps:
         self.pawl("run", "--run-id", "r")
         before = self.state("r")
         done = self.pawl("fork", "r", "--from", "write", "--run-id", "f", "--set", "vars.topic=winds")
+        self.assertIn("before the fork: `pawl logs r gather`", self.pawl("logs", "f", "gather").stderr)
         self.assertIn("pawl resume f", done.stderr)
         self.assertEqual(self.show("f")["status"], "interrupted")
         self.pawl("resume", "f")
