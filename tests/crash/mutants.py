@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STORE = ROOT / "src" / "adapters" / "filesystem"
-SUITE = "Quarter/CrashTest*/0:Call/FailNth*:FailedSync*"
+SUITE = "Quarter/CrashTest*/0:Call/FailNth*:FailedSync*:Store/EraseCrash*:EraseSchedules*:EraseOrder*:ImportCrash*:Fallback*"
 
 MUTANTS = [
     ("the watermark is written before the sync", "journal_writer.cpp",
@@ -52,6 +52,20 @@ MUTANTS = [
      "  if (!locked) return 0;\n", ""),
     ("blobs are removed without another look at the records", "blob_sweeper.cpp",
      "  PAWL_TRY_ASSIGN(const bool readable, spare_needed(*snapshot, newest_base_, Missing::stops, names));\n  if (!readable) return 0;\n", ""),
+    ("a run is not told of its fork", "filesystem_fork.cpp",
+     "  PAWL_TRY(write_fork_note(files_, home, {run.text(), writer->info().uuid, at}, seed, folder));\n", "  static_cast<void>(seed);\n"),
+    ("pruning forgets where a run was forked", "run_pruner.cpp",
+     "  PAWL_TRY(keep_forked(dropped));\n", ""),
+    ("a fork is made while its past is being pruned", "filesystem_fork.cpp",
+     "  PAWL_TRY_ASSIGN(const auto pruning, hold_pruning(home));\n", ""),
+    ("a file's name goes before its zeros are durable", "run_eraser.cpp",
+     "    if (!many) PAWL_TRY(file->sync(SyncPoint::erased_bytes));\n", ""),
+    ("an erasure's mark is not durable before data goes", "run_eraser.cpp",
+     "  PAWL_TRY(files_.sync_folder(layout::run(run_), SyncPoint::erased_mark_name));\n  PAWL_TRY(wipe_file", "  PAWL_TRY(wipe_file"),
+    ("an imported run gets its name before its files are durable", "filesystem_transport.cpp",
+     "    PAWL_TRY(files_.sync_all(SyncPoint::imported_files));\n", ""),
+    ("the catalogue is believed while a run arrives", "filesystem_transport.cpp",
+     "  if (catalogued) PAWL_TRY(catalogue_.suspend());\n", ""),
 ]
 
 

@@ -416,6 +416,34 @@ steps:
         self.pawl("resume", "r")
         self.assertEqual(self.read("ran.txt").count("published"), 2)
 
+    # Export.
+
+    def test_a_fork_is_imported_where_its_past_is(self):
+        for n in range(1, 9):
+            self.save("p", {"n": n, "text": "x" * 300 * n})
+        self.pawl("fork", "p@4", "--run-id", "f")
+        self.save("f", {"n": 50})
+        self.pawl("fork", "f", "--run-id", "g", "--set", "n=51")
+        for run in ("p", "f", "g"):
+            self.pawl("export", run, "-o", run + ".pawl")
+        there = ["--store", os.path.join(self.folder, "there")]
+        refused = self.pawl("import", "f.pawl", *there, status=4)
+        self.assertIn("PAWL-0251: run 'f' is a fork of run 'p'", refused.stderr)
+        self.assertIn("import it first", refused.stderr)
+        for run in ("p", "f", "g"):
+            self.pawl("import", run + ".pawl", *there)
+        self.assertIn("1 there already", self.pawl("import", "g.pawl", *there).stdout)
+        for address in ("p@1", "p", "f@2", "f@4", "f@5", "f", "g@3", "g@6", "g"):
+            self.assertEqual(self.pawl("restore", address, *there).stdout, self.pawl("restore", address).stdout, address)
+        self.pawl("verify", "--all", *there)
+        self.pawl("fsck", *there)
+        # The past that they share is kept for them there, too.
+        self.pawl("prune", "p", "--keep", "1", *there)
+        self.pawl("restore", "p@4", *there)
+        self.pawl("restore", "g@3", *there, status=2)
+        self.assertEqual(self.pawl("restore", "g", *there).stdout, self.pawl("restore", "g").stdout)
+        self.assertIn("PAWL-0", self.pawl("erase", "p", "--reason", "r", "--yes", *there, status=4).stderr)
+
     # Rollback.
 
     def test_rollback_makes_a_new_checkpoint_with_the_old_state(self):

@@ -156,6 +156,8 @@ class FilesystemStore final : public Store {
   Result<void> settle_run(const std::string& run);
   Result<ReceivedRun> unpack_run(RunReceiver& receiver, const ExportHeader& header, const FindExportKey& outer);
   Result<void> write_arriving_key(const ExportHeader& header, const FindExportKey& outer);
+  Result<void> check_origin(const RunRecord& fork);
+  Result<std::unique_ptr<File>> tell_origin(const ReceivedRun& arrived);
   Result<ReceivedRun> check_arriving(const ExportHeader& header);
   Result<void> place_run(const std::string& run);
   Result<std::optional<ReceivedRun>> known_arrival(const ReceivedRun& arrived);

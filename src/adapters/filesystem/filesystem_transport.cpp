@@ -68,10 +68,6 @@ Result<void> FilesystemStore::settle_run(const std::string& run) {
 Result<SentRun> FilesystemStore::send_run(const RunId& run, SendLogs logs, const FindExportKey& outer,
                                           const std::function<Result<void>(std::string_view)>& write) {
   PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
-  if (record.fork_of_run) {
-    return fail(Error{Code::not_portable, fmt::format("run '{}' is a fork: it shares its past with run {}", run.text(), record.fork_of_run->text()), {},
-                      "export the states of its checkpoints with --files", 0});
-  }
   {
     const Lock lock(open_mutex_);
     PAWL_TRY(make_store());
@@ -147,6 +143,27 @@ Result<void> FilesystemStore::write_arriving_key(const ExportHeader& header, con
   return file->write_at(0, text);
 }
 
+/// A fork shares its past with a run that must be there.
+Result<void> FilesystemStore::check_origin(const RunRecord& fork) {
+  PAWL_TRY_ASSIGN(const RunId id, RunId::parse(fork.fork_of_name));
+  const auto origin = record_of(id);
+  if (origin && origin->uuid == *fork.fork_of_run) return {};
+  if (!origin && origin.error().code != Code::run_not_found) return std::unexpected(origin.error());
+  return fail(Error{Code::not_portable, fmt::format("run '{}' is a fork of run '{}' ({}), which is not in this store", fork.run, fork.fork_of_name, fork.fork_of_run->text()), {},
+                    fmt::format("export run '{}' as well, and import it first", fork.fork_of_name), 0});
+}
+
+/// Under its pruner's lock, and before the fork is there.
+Result<std::unique_ptr<File>> FilesystemStore::tell_origin(const ReceivedRun& arrived) {
+  if (!arrived.fork) return nullptr;
+  PAWL_TRY_ASSIGN(const RunId id, RunId::parse(arrived.fork_of));
+  PAWL_TRY_ASSIGN(auto pruning, hold_pruning(arrived.fork_of));
+  PAWL_TRY(checkpoint(id, {.by = Which::By::sequence, .sequence = arrived.fork->at}));
+  PAWL_TRY_ASSIGN(const RunRecord origin, record_of(id));
+  PAWL_TRY(write_fork_note(files_, arrived.fork_of, *arrived.fork, seal_seed(origin.uuid), RunFolder::unsynced));
+  return pruning;
+}
+
 /// As fsck does, before anybody can see it.
 Result<ReceivedRun> FilesystemStore::check_arriving(const ExportHeader& header) {
   ReceivedRun arrived{.run = header.run, .uuid = header.uuid};
@@ -154,15 +171,20 @@ Result<ReceivedRun> FilesystemStore::check_arriving(const ExportHeader& header) 
   KeyRing keys(view, options_);
   PAWL_TRY_ASSIGN(const StoreRecord store, store_record());
   keys.use(store);
+  auto snapshot = std::make_shared<JournalSnapshot>();
+  PAWL_TRY_ASSIGN(const RunRecord record, RunReader(view, keys, header.run, snapshot).run_record());
+  if (record.fork_of_run) {
+    PAWL_TRY(check_origin(record));
+    arrived.fork_of = record.fork_of_name;
+    arrived.fork = ForkNote{record.run, record.uuid, record.fork_of_sequence};
+    PAWL_TRY_ASSIGN(snapshot, snapshot_for_reader());  // what it shares may be in a journal still
+  }
   CheckReport report;
-  const auto nothing = std::make_shared<JournalSnapshot>();
-  PAWL_TRY(RunChecker(view, keys, header.run, nothing, report).check({}));
+  PAWL_TRY(RunChecker(view, keys, header.run, snapshot, report).check({}));
   PAWL_TRY(refuse_findings(report));
   arrived.checkpoints = report.checkpoints;
-  RunReader reader(view, keys, header.run, nothing);
-  PAWL_TRY_ASSIGN(const RunRecord record, reader.run_record());
+  RunReader reader(view, keys, header.run, snapshot);
   if (record.uuid != header.uuid || record.encrypted != header.key.has_value()) return fail(Code::export_damaged, "the portable file and the run in it differ");
-  if (record.fork_of_run) return fail(Code::not_portable, "the run in the portable file is a fork of another one");
   PAWL_TRY_ASSIGN(const CheckpointInfo last, reader.info({}));
   arrived.latest = last.sequence;
   arrived.checksum = last.checksum;
@@ -201,6 +223,7 @@ Result<ReceivedRun> FilesystemStore::receive_run(File& file, const FindExportKey
   const auto known = arrived ? known_arrival(*arrived) : fail(arrived.error());
   if (known && !*known) {
     PAWL_TRY(files_.sync_all(SyncPoint::imported_files));
+    PAWL_TRY_ASSIGN(const auto pruning, tell_origin(*arrived));
     PAWL_TRY(place_run(header.run));
     return arrived;
   }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "adapters/filesystem/fork_notes.hpp"
 #include "base/hash.hpp"
 #include "codec/export_text.hpp"
 #include "codec/record_text.hpp"
@@ -35,6 +36,8 @@ struct ReceivedRun {
   std::uint64_t checkpoints = 0;
   std::uint64_t files = 0;
   bool repeated = false;
+  std::optional<ForkNote> fork = {};  // what the run that it is a fork of has to know
+  std::string fork_of = {};           // that run
 };
 
 /// Paths below the run's folder, sorted: what an export holds.
