@@ -71,6 +71,7 @@ void s40_nothing_is_left(StoreUnderTest& subject) {
   const auto other = subject.open();
   for (Store* handle : {store.get(), other.get()}) {
     expect_erased(*handle, "r", "request 17");
+    expect(need(handle->audit(run_id("r"), 0, 1000)).size() >= 23, "the audit trail of an erased run can't be read");
     expect(listed(*handle, "r")->uuid == uuid && listed(*handle, "r")->latest == Sequence{23}, "an erased run is another one");
     const CheckReport all = need(handle->check({}, Repair::no));
     expect(all.findings.empty(), "the check finds something after an erasure");

@@ -67,7 +67,14 @@ enum class Kind : std::uint8_t {
 };
 
 /// How the execution that a checkpoint belongs to stands. `erased` is a run's alone: no checkpoint has it.
-enum class Status : std::uint8_t { active, completed, failed, recovering, erased };
+enum class Status : std::uint8_t {
+  active,
+  completed,
+  failed,
+  recovering,
+  erased,   // of runs only: what was saved in it is destroyed
+  damaged,  // of runs only: the newest checkpoint can't be read
+};
 
 /// Why a checkpoint was made.
 enum class Reason : std::uint8_t {

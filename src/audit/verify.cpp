@@ -59,7 +59,7 @@ class RunVerifier {
   }
   [[nodiscard]] std::string hint_of(const Error& error) const {
     if (error.code == Code::anchor_mismatch) return "somebody has replaced or removed what was there when the anchor was made: restore the run from a backup";
-    return fmt::format("restore the file from a backup; `pawl show {} --checkpoints` lists what can still be read", verdict_.head.run);
+    return fmt::format("restore the file from a backup; `pawl restore {} --fallback` gives the newest state that can still be read", verdict_.head.run);
   }
 
   Result<void> look() {

@@ -1,4 +1,5 @@
 // `pawl audit list|add|report|anchor|proof`.
+#include <algorithm>
 #include <charconv>
 
 #include "audit/anchor.hpp"
@@ -145,10 +146,19 @@ Result<void> deliver(const Invocation& invocation, const std::string& output, st
   return {};
 }
 
+/// Of an erased run the list still knows something.
+Result<RunInfo> info_of(Store& store, const RunId& run) {
+  auto info = store.run(run);
+  if (info || info.error().code != Code::run_erased) return info;
+  PAWL_TRY_ASSIGN(const std::vector<RunInfo> runs, store.runs(SIZE_MAX));
+  const auto found = std::ranges::find(runs, run, &RunInfo::id);
+  return found == runs.end() ? info : *found;
+}
+
 Result<void> report(const Invocation& invocation, const AuditArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
-  PAWL_TRY_ASSIGN(RunInfo info, store->run(run));
+  PAWL_TRY_ASSIGN(RunInfo info, info_of(*store, run));
   AuditReport made{.run = std::move(info), .entries = {}, .made = invocation.context().clock.now(), .verdict = {}};
   PAWL_TRY(for_each_entry(*store, run, [&](const AuditEntry& entry) { made.entries.push_back(entry); }));
   if (invocation.context().audit.open_evidence) {

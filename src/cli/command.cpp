@@ -82,7 +82,9 @@ Style Invocation::style() const {
 }
 
 void Invocation::note(std::string_view text) const {
-  if (!globals_.json) context_.err.write(fmt::format("pawl: {}\n", printable(text)));
+  if (globals_.json) return;
+  context_.err.write(fmt::format("pawl: {}\n", printable(text)));
+  static_cast<void>(context_.err.flush());  // what is said before a long step is read before it
 }
 
 CLI::Option* add_number(CLI::App& app, const std::string& names, std::optional<std::uint64_t>& target,

@@ -111,6 +111,8 @@ class Visit {
     if (!runs) return broken("store", runs.error());
     runs_ = *runs;
     key();
+    const auto damaged = std::ranges::count(runs_, Status::damaged, &RunInfo::status);
+    if (damaged > 0) warn("runs", fmt::format("{} of them can't be read in their newest state", damaged), "`pawl fsck` says what is damaged");
     fine("store", fmt::format("{}{}, {}{} run{}", invocation_.store_uri(), format_text(), runs_.size(), runs_.size() == kRunsLookedAt ? " or more" : "", runs_.size() == 1 ? "" : "s"));
   }
 

@@ -40,8 +40,8 @@ std::string rows_text(const Invocation& invocation, Store& store, const std::vec
   for (const RunInfo& run : runs) {
     std::string updated = run.updated.text();
     if (context.out_is_terminal) updated += "  " + age(run.updated, context.clock.now());
-    std::vector<std::string> row = {printable(run.id.text()), std::to_string(run.latest.value), std::string(to_text(run.kind)),
-                                    status_word(store, run), updated};
+    std::vector<std::string> row = {printable(run.id.text()), run.status == Status::damaged ? "-" : std::to_string(run.latest.value),
+                                    std::string(to_text(run.kind)), status_word(store, run), updated};
     if (forks) row.push_back(run.fork_of_run ? fork_text(origin_of(store, run)) : "");
     table.add(std::move(row));
   }
@@ -90,6 +90,14 @@ Result<void> check_meta(const ListArguments& arguments) {
   return {};
 }
 
+/// In rows that are shown.
+void note_damage(const Invocation& invocation, const std::vector<RunInfo>& runs) {
+  for (const RunInfo& run : runs) {
+    if (run.status != Status::damaged) continue;
+    invocation.note(fmt::format("the newest checkpoint of {0} can't be read: `pawl fsck {0}` says why, `pawl restore {0} --fallback` gives the newest state that is whole", run.id.text()));
+  }
+}
+
 /// What is damaged is not among the resumable ones, and not left out in silence either.
 Result<void> note_damaged(const Invocation& invocation, Store& store) {
   PAWL_TRY_ASSIGN(const auto damaged, damaged_runs(store));
@@ -122,6 +130,7 @@ Result<void> list(const Invocation& invocation, const ListArguments& arguments) 
     invocation.note("no runs in this store yet; `pawl run FILE` or `echo '{}' | pawl save RUN` makes the first");
   } else {
     invocation.print(rows_text(invocation, *store, runs));
+    note_damage(invocation, runs);
   }
   if (more) invocation.note(fmt::format("these are the newest {}; --limit shows more", limit));
   if (arguments.resumable && !invocation.json()) PAWL_TRY(note_damaged(invocation, *store));

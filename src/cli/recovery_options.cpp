@@ -2,6 +2,12 @@
 
 namespace pawl::cli {
 
+Error with_way_out(Error error, const RunId& run) {
+  if (exit_status(error.code) != 4 || error.code == Code::unsupported_version) return error;
+  error.hint = fmt::format("`pawl fsck {0}` shows what is damaged; `pawl restore {0} --fallback` gives the newest state that is whole, `pawl rollback {0}@SEQ` goes on from one that is", run.text());
+  return error;
+}
+
 Result<Fallback> fallback_of(const Invocation& invocation, Fallback told) {
   if (told == Fallback::allow) return told;
   PAWL_TRY_ASSIGN(const Config* const config, invocation.config());

@@ -6,6 +6,8 @@
 
 namespace pawl::cli {
 
+/// Where a checkpoint can't be read, what can.
+[[nodiscard]] Error with_way_out(Error error, const RunId& run);
 /// `told`, or what the settings say (recovery.fallback_to_previous).
 [[nodiscard]] Result<Fallback> fallback_of(const Invocation& invocation, Fallback told);
 

@@ -73,7 +73,9 @@ Result<void> restore(const Invocation& invocation, const RestoreArguments& argum
   const bool plain = !arguments.mode && arguments.at.empty() && !arguments.fallback && !arguments.skip_bad_events && !arguments.report;
   if (!plain) return recover(invocation, arguments, address);
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
-  PAWL_TRY_ASSIGN(Restored restored, store->restore(address.run, address.which));
+  auto found = store->restore(address.run, address.which);
+  if (!found) return fail(with_way_out(found.error(), address.run));
+  Restored& restored = *found;
   PAWL_TRY(note_read(invocation, *store, address.run, restored.info.sequence, "restore"));
   std::string document = std::move(restored.state);
   if (invocation.json()) document = checkpoint_object(address.run.text(), restored.info).raw("state", document).done() + "\n";

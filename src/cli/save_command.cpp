@@ -1,4 +1,5 @@
 #include "cli/command.hpp"
+#include "cli/recovery_options.hpp"
 #include "cli/json_out.hpp"
 #include "domain/size_words.hpp"
 #include "engine/save.hpp"
@@ -69,7 +70,9 @@ SaveRequest request_of(const SaveArguments& arguments, std::string_view body) {
 }
 
 Result<Saved> save_durably(Store& store, const RunId& run, const RunOptions& options, const SaveRequest& request) {
-  PAWL_TRY_ASSIGN(const std::unique_ptr<RunWriter> writer, store.open_run(run, options));
+  const auto opened = store.open_run(run, options);
+  if (!opened) return fail(with_way_out(opened.error(), run));
+  const std::unique_ptr<RunWriter>& writer = *opened;
   if (!writer->info().workflow.empty()) {
     return fail(Error{Code::transition_refused, fmt::format("run '{}' belongs to a workflow, which keeps its state itself", run.text()), {},
                       "save to another run; steps report through $PAWL_RESULT", 0});

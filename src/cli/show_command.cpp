@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/lineage.hpp"
+#include "cli/recovery_options.hpp"
 #include "cli/show_workflow.hpp"
 
 namespace pawl::cli {
@@ -108,7 +109,9 @@ Result<void> show_checkpoints(const Invocation& invocation, Store& store, const 
 
 Result<void> show_run(const Invocation& invocation, Store& store, const RunId& run) {
   PAWL_TRY_ASSIGN(const RunInfo info, store.run(run));
-  PAWL_TRY_ASSIGN(const CheckpointInfo latest, store.checkpoint(run, {}));
+  const auto found = store.checkpoint(run, {});
+  if (!found) return fail(with_way_out(found.error(), run));
+  const CheckpointInfo& latest = *found;
   if (invocation.json()) {
     JsonObject document = run_object(info).raw("latest", checkpoint_object(run.text(), latest).done());
     add_lineage(document, store, info);

@@ -302,8 +302,9 @@ constexpr Word<Kind> kKinds[] = {
 
 constexpr Word<Status> kStatuses[] = {
     {Status::active, "active"},         {Status::completed, "completed"}, {Status::failed, "failed"},
-    {Status::recovering, "recovering"}, {Status::erased, "erased"},       {Status::active, "in_progress"},
-    {Status::active, "running"},        {Status::active, "launched"},     {Status::completed, "complete"},
+    {Status::recovering, "recovering"}, {Status::erased, "erased"},       {Status::damaged, "damaged"},
+    {Status::active, "in_progress"},    {Status::active, "running"},      {Status::active, "launched"},
+    {Status::completed, "complete"},
 };
 
 constexpr Word<Reason> kReasons[] = {
@@ -364,7 +365,7 @@ consteval bool in_order(std::span<const Word<T>> words, T last) {
   return true;
 }
 static_assert(in_order<Kind>(kKinds, Kind::workflow_complete));
-static_assert(in_order<Status>(kStatuses, Status::erased));
+static_assert(in_order<Status>(kStatuses, Status::damaged));
 static_assert(in_order<Reason>(kReasons, Reason::workflow_completed));
 static_assert(in_order<Durability>(kDurabilities, Durability::exit));
 
@@ -392,7 +393,7 @@ std::string_view to_text(Durability durability) { return text_of<Durability>(kDu
 std::optional<Kind> parse_kind(std::string_view text) { return find_word<Kind>(kKinds, text); }
 std::optional<Status> parse_status(std::string_view text) {
   const auto status = find_word<Status>(kStatuses, text);
-  return status == Status::erased ? std::nullopt : status;
+  return status == Status::erased || status == Status::damaged ? std::nullopt : status;
 }
 std::optional<Reason> parse_reason(std::string_view text) { return find_word<Reason>(kReasons, text); }
 std::optional<Durability> parse_durability(std::string_view text) { return find_word<Durability>(kDurabilities, text); }

@@ -93,19 +93,33 @@ Result<void> use_workflow(RunState& state, const ForkRequest& request, Forked& f
   return {};
 }
 
+/// A completed step that the fork does again is not one that it was spared.
+void uncount(RunState& state, const StepRecord& record) {
+  if (record.status != StepStatus::completed) return;
+  state.completed_steps -= std::min<std::uint64_t>(state.completed_steps, 1);
+  state.spent_ms -= std::min(state.spent_ms, record.duration_ms);
+}
+
 /// A decision counts once, for the run that it was about: in a fork every gate is asked anew, also one that was
 /// decided before, since what stands behind it would be done a second time.
 void reopen_gates(RunState& state, Forked& forked) {
   std::erase_if(state.steps, [&](const auto& entry) {
     const bool is_gate = !entry.second.binding.empty();
-    if (is_gate) forked.reopened.push_back(entry.first);
+    if (is_gate) {
+      forked.reopened.push_back(entry.first);
+      uncount(state, entry.second);
+    }
     return is_gate;
   });
 }
 
 void begin_anew(RunState& state, const ForkRequest& request) {
   if (!request.from.empty()) {
-    std::erase_if(state.steps, [&](const auto& entry) { return is_inside(entry.first, request.from); });
+    std::erase_if(state.steps, [&](const auto& entry) {
+      const bool begins_anew = is_inside(entry.first, request.from);
+      if (begins_anew) uncount(state, entry.second);
+      return begins_anew;
+    });
   }
   for (auto& [path, record] : state.steps) {
     if (!is_settled(record.status)) record.child_run.clear();

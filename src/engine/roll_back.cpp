@@ -69,8 +69,6 @@ Json rollback_facts(const RollbackRequest& request, const RolledBack& done) {
 RunState state_again(RunState then, const RunState& now, const RollbackRequest& request) {
   std::erase_if(then.steps, [](const auto& entry) { return !entry.second.binding.empty() && entry.second.status == StepStatus::waiting; });
   then.usage = now.usage;
-  then.spent_ms = now.spent_ms;
-  then.completed_steps = now.completed_steps;
   then.resumes = now.resumes;
   then.automatic_resumes = now.automatic_resumes;
   then.consumed = now.consumed;
@@ -100,8 +98,19 @@ Result<RolledBack> roll_back_workflow(Store& store, const RollbackRequest& reque
   return done;
 }
 
+/// Going back is a way on where what is newer than the target is damaged.
+Result<std::unique_ptr<RunWriter>> open_behind_damage(Store& store, const RunId& run) {
+  auto writer = store.open_run(run, {});
+  if (writer || exit_status(writer.error().code) != 4) return writer;
+  const auto found = store.recover(run, {});
+  if (!found) return writer;
+  RunOptions options;
+  options.fall_back_to = found->checkpoint.info.sequence;
+  return store.open_run(run, options);
+}
+
 Result<RolledBack> roll_back_other(Store& store, const RollbackRequest& request, const Restored& target, RunKind kind, std::uint64_t state_bytes_max) {
-  PAWL_TRY_ASSIGN(const std::unique_ptr<RunWriter> writer, store.open_run(request.run, {}));
+  PAWL_TRY_ASSIGN(const std::unique_ptr<RunWriter> writer, open_behind_damage(store, request.run));
   RolledBack done;
   std::string text = target.state;
   if (kind == RunKind::steps) {

@@ -64,7 +64,7 @@
 // Erasing
 //  S40 `erase` destroys what was saved in a run: states, events, labels, messages, local files. From then on it
 //      can't be opened, read, posted to or pruned: that fails with run_erased, which says when and why. Only `runs` lists
-//      it, as erased, and `check` finds nothing wrong. Its id is not given to another run. Erasing it again is answered with the first erasure (`already`).
+//      it, as erased, `audit` gives what is left of its trail, and `check` finds nothing wrong. Its id is not given to another run. Erasing it again is answered with the first erasure (`already`).
 //  S41 A run that is held is refused with run_busy, and nothing changes. A missing one is run_not_found.
 //  S42 Other runs are not touched.
 // Recovery

@@ -41,7 +41,7 @@ class FilesystemInbox : public ::testing::Test {
 TEST_F(FilesystemInbox, AMessageIsOneReadableLine) {
   const std::string id = post(R"({"approve":"deploy"})");
   const std::string text = read("runs/r/inbox/" + id + ".json");
-  EXPECT_TRUE(text.starts_with("{\"id\":\"" + id + R"(","at":"2026-01-11T14:30:00.000000Z","body":{"approve":"deploy"},"crc":")"))
+  EXPECT_TRUE(text.starts_with("{\"id\":\"" + id + R"(","at":"2026-01-11T14:30:00.000000Z","from":"@sim","body":{"approve":"deploy"},"crc":")"))
       << text;
   EXPECT_EQ(std::ranges::count(text, '\n'), 1);
   EXPECT_TRUE(id.starts_with("00001768141800000000-")) << id;

@@ -191,6 +191,30 @@ def a_fallback_gives_the_newest_whole_state_and_says_so(case):
         holds(by_itself.stderr, "warning: ", "went back to checkpoint 4 of run 'r'", "a fallback")
 
 
+def a_damaged_run_is_listed_and_can_be_gone_on_with(case):
+    for number in range(1, 6):
+        save(case, "r", {"n": number})
+    save(case, "other", {"m": 1})
+    settle(case)
+    damage_line(case, -1)
+    os.remove(store_path(case, "catalogue.db"))
+    listed = {row["run"]: row["status"] for row in json.loads(case.pawl("list", "--json", status=0).stdout)}
+    equal(listed, {"r": "damaged", "other": "active"})
+    holds(case.pawl("list", status=0).stderr, "pawl restore r --fallback")
+    holds(case.pawl("doctor", status=0).stdout, "can't be read in their newest state")
+    for command in (["restore", "r"], ["show", "r"], ["save", "r"]):
+        holds(case.pawl(*command, status=4, stdin='{"n": 9}').stderr, "PAWL-03", "checkpoint 5 of run 'r'", "pawl restore r --fallback", "pawl rollback r@SEQ")
+    holds(case.pawl("export", "r", "-o", os.path.join(case.folder, "r.pawl"), status=4).stderr, "the run to be exported is damaged")
+    assert not os.path.exists(os.path.join(case.folder, "r.pawl"))
+    case.pawl("fork", "r@4", "--run-id", "f", status=0)
+    equal(case.pawl("restore", "f", status=0).stdout, '{"n": 4}')
+    equal(case.pawl("rollback", "r@3", status=0).stdout, "r@6\n")
+    equal(case.pawl("restore", "r", status=0).stdout, '{"n": 3}')
+    save(case, "r", {"n": 10})
+    equal(sequences(case)[-1], 7)
+    case.pawl("fsck", status=0)
+
+
 def a_damaged_middle_of_a_chain_goes_back_before_it(case):
     for number in range(1, 9):
         save(case, "r", {"n": number})

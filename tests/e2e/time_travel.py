@@ -444,6 +444,19 @@ steps:
         self.assertEqual(self.pawl("restore", "g", *there).stdout, self.pawl("restore", "g").stdout)
         self.assertIn("PAWL-0", self.pawl("erase", "p", "--reason", "r", "--yes", *there, status=4).stderr)
 
+    def test_the_lineage_stays_when_runs_settle_and_forks_are_erased(self):
+        self.save("p", {"n": 1})
+        for fork in ("f", "g"):
+            self.pawl("fork", "p", "--run-id", fork)
+        self.pawl("fsck", "--repair")
+        rows = {row["run"]: row.get("fork_of", {}).get("run") for row in json.loads(self.pawl("list", "--json").stdout)}
+        self.assertEqual(rows, {"p": None, "f": "p", "g": "p"})
+        self.pawl("erase", "f", "--reason", "x", "--yes")
+        self.assertEqual([fork["run"] for fork in json.loads(self.pawl("show", "p", "--json").stdout)["forks"]], ["g"])
+        self.assertEqual(json.loads(self.pawl("audit", "list", "f", "--json").stdout)[-1]["type"], "erased")
+        self.assertIn("erased", self.pawl("audit", "report", "f", "--format", "csv").stdout)
+        self.assertEqual({row["run"] for row in json.loads(self.pawl("audit", "list", "--all", "--json").stdout)}, {"p", "f", "g"})
+
     # Rollback.
 
     def test_rollback_makes_a_new_checkpoint_with_the_old_state(self):

@@ -12,13 +12,14 @@ namespace pawl {
 namespace {
 
 constexpr int kBusyTimeoutMs = 10'000;
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 /// Up to this size the whole file is checked before it is believed; a check costs about 1 ms for it.
 constexpr std::uintmax_t kCheckedBytesMax = 256U << 10;
 
 constexpr const char* kSchema =
     "CREATE TABLE IF NOT EXISTS runs(run TEXT PRIMARY KEY, uuid TEXT, created INTEGER, updated INTEGER, latest INTEGER,"
-    " status INTEGER, kind INTEGER, durability INTEGER, workflow TEXT, workflow_hash TEXT, session TEXT, row_check INTEGER)"
+    " status INTEGER, kind INTEGER, durability INTEGER, workflow TEXT, workflow_hash TEXT, session TEXT, fork_of TEXT,"
+    " fork_of_seq INTEGER, row_check INTEGER)"
     " WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS runs_by_update ON runs(updated DESC, run);"
     "CREATE TABLE IF NOT EXISTS saves(run TEXT, caller TEXT, seq INTEGER, id TEXT, checksum TEXT, kind INTEGER, fingerprint TEXT,"
@@ -102,10 +103,13 @@ Result<void> execute(sqlite3* database, const char* text, const std::string& pat
   return {};
 }
 
+std::string fork_of(const RunInfo& run) { return run.fork_of_run ? run.fork_of_run->text() : std::string(); }
+
 std::int64_t check_of(const RunInfo& run) {
-  return crc32c(fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", run.id.text(), run.uuid.text(), run.created.us, run.updated.us,
+  return crc32c(fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", run.id.text(), run.uuid.text(), run.created.us, run.updated.us,
                             run.latest.value, static_cast<int>(run.status), static_cast<int>(run.kind),
-                            static_cast<int>(run.durability), run.workflow, run.workflow_hash, run.session));
+                            static_cast<int>(run.durability), run.workflow, run.workflow_hash, run.session, fork_of(run),
+                            run.fork_of_sequence.value));
 }
 
 std::int64_t check_of(const CatalogueSave& save) {
@@ -119,7 +123,7 @@ Result<RunInfo> run_of(const Statement& row, const std::string& path) {
     return fail(Error{Code::store_damaged, "a row of the catalogue does not have its checksum", path,
                       "delete catalogue.db; it is rebuilt from the runs' files", 0});
   };
-  if (!row.has_types("ttiiiiiittti")) return damaged();
+  if (!row.has_types("ttiiiiiittttii")) return damaged();
   const auto id = RunId::parse(row.text(0));
   const auto uuid = Uuid::parse(row.text(1));
   if (!id || !uuid) return damaged();
@@ -127,8 +131,9 @@ Result<RunInfo> run_of(const Statement& row, const std::string& path) {
               .latest = {static_cast<std::uint64_t>(row.number(4))}, .status = static_cast<Status>(row.number(5)),
               .kind = static_cast<Kind>(row.number(6)), .durability = static_cast<Durability>(row.number(7)),
               .workflow = row.text(8), .workflow_hash = row.text(9), .session = row.text(10), .fork_of_run = {},
-              .fork_of_sequence = {}};
-  if (check_of(run) != row.number(11)) return damaged();
+              .fork_of_sequence = {static_cast<std::uint64_t>(row.number(12))}};
+  if (!row.text(11).empty()) run.fork_of_run = Uuid::parse(row.text(11)).value_or(Uuid{});
+  if (check_of(run) != row.number(13)) return damaged();
   return run;
 }
 
@@ -142,16 +147,18 @@ Result<CatalogueSave> save_of(const Statement& row, const std::string& path) {
 }
 
 Result<void> insert(sqlite3* database, const CatalogueUpdate& update, const std::string& path) {
-  Statement runs(database, "INSERT INTO runs VALUES(?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(run) DO UPDATE SET uuid=excluded.uuid,"
+  Statement runs(database, "INSERT INTO runs VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(run) DO UPDATE SET uuid=excluded.uuid,"
                            " created=excluded.created, updated=excluded.updated, latest=excluded.latest, status=excluded.status,"
                            " kind=excluded.kind, durability=excluded.durability, workflow=excluded.workflow,"
-                           " workflow_hash=excluded.workflow_hash, session=excluded.session, row_check=excluded.row_check"
+                           " workflow_hash=excluded.workflow_hash, session=excluded.session, fork_of=excluded.fork_of,"
+                           " fork_of_seq=excluded.fork_of_seq, row_check=excluded.row_check"
                            " WHERE excluded.latest >= runs.latest");
   for (const RunInfo& run : update.runs) {
     runs.bind(run.id.text()).bind(run.uuid.text()).bind(run.created.us).bind(run.updated.us);
     runs.bind(static_cast<std::int64_t>(run.latest.value)).bind(static_cast<std::int64_t>(run.status));
     runs.bind(static_cast<std::int64_t>(run.kind)).bind(static_cast<std::int64_t>(run.durability));
-    runs.bind(run.workflow).bind(run.workflow_hash).bind(run.session).bind(check_of(run));
+    runs.bind(run.workflow).bind(run.workflow_hash).bind(run.session).bind(fork_of(run));
+    runs.bind(static_cast<std::int64_t>(run.fork_of_sequence.value)).bind(check_of(run));
     if (runs.step() != SQLITE_DONE) return fail(sqlite_error(database, path));
     runs.reset();
   }
@@ -170,11 +177,14 @@ Result<void> insert(sqlite3* database, const CatalogueUpdate& update, const std:
 Catalogue::Catalogue(std::string path) : path_(std::move(path)) {}
 
 bool Catalogue::usable() const {
-  const auto database = open_for_reading(path_);
-  if (!database) return false;
-  // A catalogue gets its format number as the last act of being built.
-  Statement version(database->get(), "PRAGMA user_version");
-  if (version.step() != SQLITE_ROW || version.number(0) != kFormat) return false;
+  {
+    const auto database = open_for_reading(path_);
+    if (!database) return false;
+    // A catalogue gets its format number as the last act of being built.
+    Statement version(database->get(), "PRAGMA user_version");
+    if (version.step() != SQLITE_ROW || version.number(0) != kFormat) return false;
+  }
+  // A second reader beside this one would wait for a writer that waits for the first.
   std::error_code problem;
   if (std::filesystem::file_size(path_, problem) > kCheckedBytesMax || problem) return !problem;
   return find_fault().empty();

@@ -97,10 +97,12 @@ Result<void> FilesystemStore::rebuild_catalogue_locked() {
     CatalogueUpdate update;
     for (const FolderEntry& entry : entries) {
       RunReader reader(files_, keys_, entry.name, nothing);
-      // A run that is damaged, or not published yet, has no row: fsck names the one, the journal has the other.
-      auto info = reader.overview();
+      // A run that is not published yet has no row: the journal has it.
+      auto info = reader.listing();
       if (!info) continue;
+      const bool damaged = info->status == Status::damaged;
       update.runs.push_back(std::move(*info));
+      if (damaged) continue;
       if (auto saves = reader.saves_with_caller_id()) {
         for (const auto& [saved, fingerprint] : *saves) update.saves.push_back(save_of(entry.name, saved, fingerprint));
       }
@@ -145,13 +147,16 @@ Result<std::vector<RunInfo>> FilesystemStore::runs_from_files() {
   const auto nothing = std::make_shared<JournalSnapshot>();
   std::vector<RunInfo> runs;
   for (const FolderEntry& entry : entries) {
-    if (auto info = RunReader(files_, keys_, entry.name, nothing).overview()) runs.push_back(std::move(*info));
+    if (auto info = RunReader(files_, keys_, entry.name, nothing).listing()) runs.push_back(std::move(*info));
   }
   return runs;
 }
 
 Result<std::vector<RunInfo>> FilesystemStore::runs(std::size_t limit) {
-  return read_consistently({}, [&](const auto& snapshot) { return list_runs(snapshot, limit); });
+  auto listed = read_consistently({}, [&](const auto& snapshot) { return list_runs(snapshot, limit, Damaged::stops); });
+  if (listed || exit_status(listed.error().code) != 4) return listed;
+  PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_reader());
+  return list_runs(snapshot, limit, Damaged::is_listed);
 }
 
 /// Settled runs, newest first: from the catalogue, which is made where it is missing or damaged. Where it
@@ -165,7 +170,7 @@ Result<std::vector<RunInfo>> FilesystemStore::settled_runs(std::size_t limit) {
 }
 
 /// The journals know better about what they still hold.
-Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<JournalSnapshot>& snapshot, std::size_t limit) {
+Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<JournalSnapshot>& snapshot, std::size_t limit, Damaged damaged) {
   if (snapshot->damage()) return std::unexpected(*snapshot->damage());
   const std::size_t unsettled = snapshot->runs().size();
   PAWL_TRY_ASSIGN(const auto settled, settled_runs(limit > SIZE_MAX - unsettled ? SIZE_MAX : limit + unsettled));
@@ -175,7 +180,8 @@ Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<Jo
     if (records == nullptr || records->checkpoints.empty()) merged.push_back(run);
   }
   for (const std::string& run : newest_in_journals(*snapshot, limit)) {
-    PAWL_TRY_ASSIGN(RunInfo info, RunReader(files_, keys_, run, snapshot).overview());
+    RunReader reader(files_, keys_, run, snapshot);
+    PAWL_TRY_ASSIGN(RunInfo info, damaged == Damaged::stops ? reader.overview() : reader.listing());
     merged.push_back(std::move(info));
   }
   std::ranges::sort(merged, [](const RunInfo& a, const RunInfo& b) {

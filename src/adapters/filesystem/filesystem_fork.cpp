@@ -76,6 +76,7 @@ Result<std::vector<ForkInfo>> FilesystemStore::forks_of(const RunId& run) {
   for (const ForkNote& note : notes) {
     PAWL_TRY_ASSIGN(const RunId id, RunId::parse(note.fork));
     const auto fork = record_of(id);
+    if (!fork && fork.error().code == Code::run_erased) continue;
     if (!fork && fork.error().code != Code::run_not_found) return std::unexpected(fork.error());
     if (fork && fork->uuid != note.uuid) continue;
     if (!fork) {

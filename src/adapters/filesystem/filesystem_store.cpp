@@ -357,7 +357,10 @@ Result<Restored> FilesystemStore::restore(const RunId& run, const Which& which) 
 
 Result<RunInfo> FilesystemStore::run(const RunId& run) {
   PAWL_TRY(refuse_erased(files_, run.text()));
-  return read_consistently(run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).overview(); });
+  auto info = read_consistently(run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).overview(); });
+  if (info || exit_status(info.error().code) != 4) return info;
+  PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_reader());
+  return RunReader(files_, keys_, run.text(), snapshot).listing();
 }
 
 Result<CheckpointInfo> FilesystemStore::checkpoint(const RunId& run, const Which& which) {

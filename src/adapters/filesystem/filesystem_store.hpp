@@ -182,7 +182,8 @@ class FilesystemStore final : public Store {
   Result<std::optional<CatalogueSave>> find_save(const std::string& run, const std::string& caller_id);
   Result<std::optional<CatalogueSave>> find_save_in(const std::shared_ptr<JournalSnapshot>& snapshot, const std::string& run,
                                                     const std::string& caller_id);
-  Result<std::vector<RunInfo>> list_runs(const std::shared_ptr<JournalSnapshot>& snapshot, std::size_t limit);
+  enum class Damaged : std::uint8_t { stops, is_listed };
+  Result<std::vector<RunInfo>> list_runs(const std::shared_ptr<JournalSnapshot>& snapshot, std::size_t limit, Damaged damaged);
   Result<std::vector<RunInfo>> settled_runs(std::size_t limit);
   Result<std::vector<RunInfo>> runs_from_files();
   /// run_not_found where there is no such run.

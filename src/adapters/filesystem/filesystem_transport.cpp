@@ -29,11 +29,11 @@ RunBatch whole_batch(const RunRecords& records) {
   return batch;
 }
 
-Result<void> refuse_findings(const CheckReport& report) {
+Result<void> refuse_findings(const CheckReport& report, std::string_view where) {
   for (const Finding& finding : report.findings) {
     if (finding.severity != Finding::Severity::damage && finding.severity != Finding::Severity::mendable) continue;
-    return fail(Error{finding.code, fmt::format("the run in the portable file is damaged: {}", finding.what), finding.file,
-                      "`pawl fsck` says more of the run where it was exported", 0});
+    return fail(Error{finding.code, fmt::format("the run {} is damaged: {}", where, finding.what), finding.file,
+                      "`pawl fsck` says more of the run where it is", 0});
   }
   return {};
 }
@@ -74,6 +74,10 @@ Result<SentRun> FilesystemStore::send_run(const RunId& run, SendLogs logs, const
   }
   PAWL_TRY_ASSIGN(const auto lock, lock_for_sending(run));
   PAWL_TRY(settle_run(run.text()));
+  PAWL_TRY_ASSIGN(const auto snapshot, snapshot_of_everything());
+  CheckReport report;
+  PAWL_TRY(RunChecker(files_, keys_, run.text(), snapshot, report).check({}));
+  PAWL_TRY(refuse_findings(report, "to be exported"));
   ExportHeader header{.run = run.text(), .uuid = record.uuid, .key = {}};
   if (record.encrypted) {
     PAWL_TRY_ASSIGN(const SecretKey key, keys_.key_of(run.text(), record.uuid));
@@ -181,7 +185,7 @@ Result<ReceivedRun> FilesystemStore::check_arriving(const ExportHeader& header) 
   }
   CheckReport report;
   PAWL_TRY(RunChecker(view, keys, header.run, snapshot, report).check({}));
-  PAWL_TRY(refuse_findings(report));
+  PAWL_TRY(refuse_findings(report, "in the portable file"));
   arrived.checkpoints = report.checkpoints;
   RunReader reader(view, keys, header.run, snapshot);
   if (record.uuid != header.uuid || record.encrypted != header.key.has_value()) return fail(Code::export_damaged, "the portable file and the run in it differ");

@@ -32,7 +32,7 @@ void RunChecker::add(Finding::Severity severity, Code code, std::string file, Se
   std::string advice;
   if (severity == Finding::Severity::mendable) advice = "the journal still holds it: 'pawl fsck --repair' writes the file again";
   if (severity == Finding::Severity::damage) {
-    advice = fmt::format("restore the file from a backup; other checkpoints: 'pawl show {} --checkpoints'", run_);
+    advice = fmt::format("restore the file from a backup; the newest state that is whole: 'pawl restore {} --fallback'", run_);
   }
   report_.findings.push_back({severity, code, std::move(file), run_, sequence, std::move(what), std::move(advice)});
 }

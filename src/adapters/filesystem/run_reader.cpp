@@ -420,7 +420,8 @@ Result<std::vector<Event>> RunReader::own_events(std::uint64_t after_number, std
 /// Entries as they stand, with the data of the events that they refer to.
 Result<std::vector<AuditEntry>> RunReader::audit(std::uint64_t after, std::size_t limit) {
   if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
-  PAWL_TRY(run_record());
+  PAWL_TRY_ASSIGN(const auto erased, load_erased(files_, run_));  // then the trail is what is left
+  if (!erased) PAWL_TRY(run_record());
   NumberedLines lines(files_, "entry", {layout::audit(run_)}, records_ == nullptr ? nullptr : &records_->audit);
   std::vector<AuditEntry> found;
   std::map<std::uint64_t, std::size_t> by_event;
@@ -433,7 +434,7 @@ Result<std::vector<AuditEntry>> RunReader::audit(std::uint64_t after, std::size_
     if (entry->event != 0) by_event.emplace(entry->event, found.size());
     found.push_back(std::move(*entry));
   }
-  if (by_event.empty()) return found;
+  if (by_event.empty() || erased) return found;
   const std::uint64_t first = by_event.begin()->first;
   PAWL_TRY_ASSIGN(const std::vector<Event> told, events(first - 1, by_event.rbegin()->first - first + 1));
   for (const Event& event : told) {
@@ -452,6 +453,17 @@ Result<RunInfo> RunReader::overview() {
   PAWL_TRY_ASSIGN(const RecordView last, link(links, sequence));
   PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(last));  // what is encrypted of it is not shown
   return run_info(run_, record, info);
+}
+
+Result<RunInfo> RunReader::listing() {
+  auto info = overview();
+  if (info || exit_status(info.error().code) != 4) return info;
+  const auto record = run_record();
+  if (!record) return info;
+  PAWL_TRY_ASSIGN(RunInfo damaged, run_info(run_, *record, {}));
+  damaged.updated = record->created;
+  damaged.status = Status::damaged;
+  return damaged;
 }
 
 Result<std::optional<RunHead>> RunReader::head() {

@@ -48,6 +48,8 @@ class RunReader {
   Result<std::vector<AuditEntry>> audit(std::uint64_t after, std::size_t limit);
   /// Of an erased run, what is left to be shown.
   Result<RunInfo> overview();
+  /// The same; a run whose newest checkpoint can't be read is listed as damaged, with what its run.json says.
+  Result<RunInfo> listing();
   /// Saves that carried a caller's id, with their fingerprints. Reads all of the run's files.
   using IdentifiedSaves = std::vector<std::pair<CheckpointInfo, std::string>>;
   Result<IdentifiedSaves> saves_with_caller_id();

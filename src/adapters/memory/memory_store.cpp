@@ -289,7 +289,7 @@ Result<std::vector<ForkInfo>> MemoryStore::forks_of(const RunId& run) {
   PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
   std::vector<ForkInfo> forks;
   for (const auto& [id, other] : disk_->runs) {
-    if (other.info.fork_of_run == found->info.uuid) forks.push_back({id, other.info.uuid, other.shared()});
+    if (!other.erased && other.info.fork_of_run == found->info.uuid) forks.push_back({id, other.info.uuid, other.shared()});
   }
   std::ranges::sort(forks, [](const ForkInfo& a, const ForkInfo& b) { return std::tie(a.at, a.run) < std::tie(b.at, b.run); });
   return forks;
@@ -407,6 +407,8 @@ Result<std::vector<Event>> MemoryStore::events(const RunId& run, std::uint64_t a
 
 Result<std::vector<AuditEntry>> MemoryStore::audit(const RunId& run, std::uint64_t after, std::size_t limit) {
   const std::scoped_lock lock(disk_->mutex);
+  const auto erased = disk_->runs.find(run);
+  if (erased != disk_->runs.end() && erased->second.erased) return page(erased->second.audit, after, limit);
   PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
   return page(found->audit, after, limit);
 }
