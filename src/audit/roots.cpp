@@ -67,6 +67,7 @@ RootsText parse_roots(std::string_view text, std::uint32_t seed) {
     if (!parsed.roots.empty() && root->tree.size() <= parsed.roots.back().tree.size()) return fault(fmt::format("its root {} is out of order", number));
     parsed.roots.push_back(std::move(*root));
     parsed.end = static_cast<std::uint64_t>(rest.data() - text.data()) + (end == std::string_view::npos ? rest.size() : end - (more ? 1 : 0));
+    parsed.ends.push_back(parsed.end);
     if (end == std::string_view::npos) return fault("it is cut short");
     if (!more) {
       rest.remove_prefix(end);

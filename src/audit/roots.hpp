@@ -29,7 +29,8 @@ struct SettledRoot {
 
 struct RootsText {
   std::vector<SettledRoot> roots = {};  // up to the first that does not fit
-  std::uint64_t end = 0;                // offset behind the last of them; 0: none
+  std::vector<std::uint64_t> ends = {};  // offset behind each of them
+  std::uint64_t end = 0;                // the last of these; 0: none
   std::string fault = {};               // what is wrong behind it; empty: nothing
 };
 [[nodiscard]] RootsText parse_roots(std::string_view text, std::uint32_t seed);

@@ -225,7 +225,8 @@ Result<std::optional<Sha256>> RunFiles::blob_hash(std::string_view name, std::st
 
 Result<void> FilesystemEvidence::read_journals(Journals journals) {
   if (snapshot_ && journals == Journals::as_read) return {};
-  PAWL_TRY_ASSIGN(snapshot_, JournalSnapshot::take(files_, boot_id_));
+  // What was in the files once must be there still: a run that is gone is not mended from a journal here.
+  PAWL_TRY_ASSIGN(snapshot_, JournalSnapshot::take(files_, boot_id_, JournalSnapshot::Records::unpublished));
   if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
   return {};
 }

@@ -1,5 +1,6 @@
 // FilesystemStore: from the journal to the files, and the recycling of segments.
 #include <algorithm>
+#include <utility>
 
 #include "adapters/filesystem/filesystem_store.hpp"
 
@@ -120,6 +121,7 @@ Result<void> FilesystemStore::publish_dirty() {
     dirty.swap(dirty_);
   }
   if (dirty.empty()) return {};
+  const bool was_behind = std::exchange(behind_, true);
   std::vector<FullSegment> segments = journal_->full_segments();
   segments.push_back(journal_->active());
   std::vector<std::unique_ptr<SegmentView>> views;
@@ -129,10 +131,14 @@ Result<void> FilesystemStore::publish_dirty() {
     PAWL_TRY(collect(*view, batches));
     views.push_back(std::move(view));
   }
+  bool all = true;
   for (const std::string& run : dirty) {
     const auto found = batches.find(run);
-    if (found != batches.end()) PAWL_TRY(publisher_.publish(run, found->second, Publish::lazy));
+    if (found == batches.end()) continue;
+    PAWL_TRY_ASSIGN(const bool published, publisher_.publish(run, found->second, Publish::lazy));
+    all = all && published;
   }
+  behind_ = was_behind || !all;
   return {};
 }
 

@@ -220,6 +220,7 @@ class FilesystemStore final : public Store {
   Mutex publish_mutex_;
   Publisher publisher_ PAWL_GUARDED_BY(publish_mutex_);
   std::set<std::string> clear_ PAWL_GUARDED_BY(publish_mutex_);  // runs with nothing earlier in other journals
+  bool behind_ PAWL_GUARDED_BY(publish_mutex_) = false;  // something that was dirty may not be in its files
 
   std::atomic<bool> wipe_again_ = false;  // this store's journal was to be overwritten, and it is not known whether it is
 

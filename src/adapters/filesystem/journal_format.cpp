@@ -69,6 +69,24 @@ bool any_valid_batch_behind(std::string_view segment, std::uint64_t from, std::u
   return false;
 }
 
+// What stands behind an owner's text: a boot id, numbers, zeros, a checksum.
+
+std::string with_mark_checksum(std::string mark) {
+  mark.resize(kWatermarkBytes - 4, '\0');
+  put_int(mark, crc32c(mark));
+  return mark;
+}
+
+bool is_mark(std::string_view bytes) {
+  return bytes.size() == kWatermarkBytes && load_int<std::uint32_t>(bytes.data() + kWatermarkBytes - 4) == crc32c(bytes.substr(0, kWatermarkBytes - 4));
+}
+
+std::string boot_id_in(std::string_view mark) {
+  std::string id(mark.substr(0, kBootIdBytes));
+  id.resize(std::strlen(id.c_str()));
+  return id;
+}
+
 }  // namespace
 
 std::string encode_segment_header(const SegmentHeader& header) {
@@ -207,22 +225,29 @@ std::string encode_watermark(const Watermark& mark) {
   out.resize(kBootIdBytes, '\0');
   put_int(out, mark.batch_number);
   put_int(out, mark.segments_named);
-  out.resize(kWatermarkBytes - 4, '\0');
-  put_int(out, crc32c(out));
-  return out;
+  return with_mark_checksum(std::move(out));
 }
 
 std::optional<Watermark> decode_watermark(std::string_view bytes) {
-  if (bytes.size() != kWatermarkBytes) return std::nullopt;
-  if (load_int<std::uint32_t>(bytes.data() + kWatermarkBytes - 4) != crc32c(bytes.substr(0, kWatermarkBytes - 4))) {
-    return std::nullopt;
-  }
+  if (!is_mark(bytes)) return std::nullopt;
   Watermark mark;
-  mark.boot_id = std::string(bytes.substr(0, kBootIdBytes));
-  mark.boot_id.resize(std::strlen(mark.boot_id.c_str()));
+  mark.boot_id = boot_id_in(bytes);
   mark.batch_number = load_int<std::uint64_t>(bytes.data() + kBootIdBytes);
   mark.segments_named = load_int<std::uint32_t>(bytes.data() + kBootIdBytes + 8);
   return mark;
+}
+
+std::string encode_published(const PublishedRange& range) {
+  std::string out = range.boot_id;
+  out.resize(kBootIdBytes, '\0');
+  put_int(out, range.first);
+  put_int(out, range.last);
+  return with_mark_checksum(std::move(out));
+}
+
+std::optional<PublishedRange> decode_published(std::string_view bytes) {
+  if (!is_mark(bytes)) return std::nullopt;
+  return PublishedRange{boot_id_in(bytes), load_int<std::uint64_t>(bytes.data() + kBootIdBytes), load_int<std::uint64_t>(bytes.data() + kBootIdBytes + 8)};
 }
 
 }  // namespace pawl

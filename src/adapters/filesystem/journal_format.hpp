@@ -124,4 +124,16 @@ constexpr std::uint64_t kWatermarkBytes = 64;
 [[nodiscard]] std::string encode_watermark(const Watermark& mark);
 [[nodiscard]] std::optional<Watermark> decode_watermark(std::string_view bytes);
 
+/// Batches whose records a writer had put into the runs' files when it closed. Not synced, as those files are not: it
+/// tells who verifies, on the same boot of the machine, that what is missing there was taken away.
+struct PublishedRange {
+  std::string boot_id;
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  [[nodiscard]] bool has(std::uint64_t batch) const { return first <= batch && batch <= last; }
+};
+constexpr std::uint64_t kPublishedOffset = kWatermarkOffset + kWatermarkBytes;
+[[nodiscard]] std::string encode_published(const PublishedRange& range);
+[[nodiscard]] std::optional<PublishedRange> decode_published(std::string_view bytes);
+
 }  // namespace pawl

@@ -93,11 +93,21 @@ void judge_watermark(JournalView& view) {
 
 namespace {
 
+Result<std::optional<PublishedRange>> read_published(FileSystem& files, std::uint64_t number, std::string_view boot_id) {
+  const auto owner = files.open(layout::journal_owner(number), OpenMode::read);
+  if (!owner) return std::optional<PublishedRange>();
+  PAWL_TRY_ASSIGN(const std::string bytes, (*owner)->read_at(kPublishedOffset, kWatermarkBytes));
+  auto range = decode_published(bytes);
+  if (range && range->boot_id != boot_id) range.reset();
+  return range;
+}
+
 Result<JournalView> read_journal_once(FileSystem& files, std::uint64_t number, std::string_view boot_id) {
   JournalView view;
   view.number = number;
   // The watermark first: what it confirms is in the segments that are read after it.
   PAWL_TRY_ASSIGN(view.watermark, read_watermark(files, number, boot_id));
+  PAWL_TRY_ASSIGN(view.published, read_published(files, number, boot_id));
   PAWL_TRY(read_segments(files, view));
   judge_order(view);
   judge_watermark(view);
@@ -171,7 +181,7 @@ Result<std::vector<std::uint64_t>> list_journals(FileSystem& files) {
   return numbers;
 }
 
-Result<std::shared_ptr<JournalSnapshot>> JournalSnapshot::take(FileSystem& files, std::string_view boot_id) {
+Result<std::shared_ptr<JournalSnapshot>> JournalSnapshot::take(FileSystem& files, std::string_view boot_id, Records wanted) {
   auto snapshot = std::make_shared<JournalSnapshot>();
   PAWL_TRY_ASSIGN(const auto numbers, list_journals(files));
   for (const std::uint64_t number : numbers) {
@@ -180,17 +190,18 @@ Result<std::shared_ptr<JournalSnapshot>> JournalSnapshot::take(FileSystem& files
   }
   for (const JournalView& journal : snapshot->journals_) {
     if (journal.damage && !snapshot->damage_) snapshot->damage_ = journal.damage;
-    if (auto indexed = snapshot->index(journal); !indexed && !snapshot->damage_) {
+    if (auto indexed = snapshot->index(journal, wanted); !indexed && !snapshot->damage_) {
       snapshot->damage_ = damage_at(indexed.error(), layout::journal(journal.number));
     }
   }
   return snapshot;
 }
 
-Result<void> JournalSnapshot::index(const JournalView& journal) {
+Result<void> JournalSnapshot::index(const JournalView& journal, Records wanted) {
   for (const auto& segment : journal.segments) {
     for (const Batch& batch : segment->scan.batches) {
       if (batch.number > journal.visible_batch) continue;
+      if (wanted == Records::unpublished && journal.published && journal.published->has(batch.number)) continue;
       PAWL_TRY_ASSIGN(const auto records, decode_records(batch));
       for (const JournalRecord& record : records) {
         auto found = runs_.find(record.run);

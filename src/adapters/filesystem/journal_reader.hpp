@@ -32,6 +32,7 @@ struct JournalView {
   std::uint64_t number = 0;
   std::vector<std::unique_ptr<SegmentView>> segments;  // by position, oldest first
   std::optional<Watermark> watermark;                  // of this boot, where there is one
+  std::optional<PublishedRange> published;             // of this boot, where there is one
   std::uint64_t last_batch = 0;                        // highest valid number
   std::uint64_t visible_batch = 0;                     // highest number that readers may show
   bool torn = false;                                   // a bad batch at the very end
@@ -66,7 +67,9 @@ struct RunRecords {
 /// show was published before, so files are read after it.
 class JournalSnapshot {
  public:
-  [[nodiscard]] static Result<std::shared_ptr<JournalSnapshot>> take(FileSystem& files, std::string_view boot_id);
+  /// Which records it holds: all, or those that need not be in the runs' files yet.
+  enum class Records : std::uint8_t { all, unpublished };
+  [[nodiscard]] static Result<std::shared_ptr<JournalSnapshot>> take(FileSystem& files, std::string_view boot_id, Records records = Records::all);
 
   /// Null where no journal holds anything of it.
   [[nodiscard]] const RunRecords* find(std::string_view run) const;
@@ -83,7 +86,7 @@ class JournalSnapshot {
   [[nodiscard]] Result<bool> still_valid(FileSystem& files) const;
 
  private:
-  Result<void> index(const JournalView& journal);
+  Result<void> index(const JournalView& journal, Records wanted);
 
   std::vector<JournalView> journals_;
   std::map<std::string, RunRecords, std::less<>> runs_;

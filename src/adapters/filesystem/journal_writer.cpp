@@ -74,7 +74,19 @@ Result<void> JournalWriter::adopt() {
   if (view.torn) PAWL_TRY(set_aside_torn(view));
   PAWL_TRY(owner_->write_at(0, encode_owner(place_.environment.owner)));
   const Lock guard(mutex_);
+  first_batch_ = next_batch_;
+  published_ = view.published;
+  // From now on files and journal only fit together until the next clean end.
+  if (published_) PAWL_TRY(owner_->write_at(kPublishedOffset, std::string(kWatermarkBytes, '\0')));
   return write_watermark(next_batch_ - 1);
+}
+
+Result<void> JournalWriter::mark_published() {
+  const Lock lock(mutex_);
+  if (next_batch_ == first_batch_) return published_ ? owner_->write_at(kPublishedOffset, encode_published(*published_)) : Result<void>();
+  const bool goes_on = published_ && published_->last + 1 == first_batch_;
+  const PublishedRange range{place_.environment.owner.boot_id, goes_on ? published_->first : first_batch_, next_batch_ - 1};
+  return owner_->write_at(kPublishedOffset, encode_published(range));
 }
 
 Result<void> JournalWriter::open_segments(const JournalView& view) {

@@ -56,6 +56,8 @@ class JournalWriter {
   /// Puts zeros over what stands behind the last batch of the active segment and in those that hold none, and syncs
   /// them. Nothing may be appended meanwhile.
   Result<void> wipe_unused();
+  /// All that this writer has appended is in the runs' files, as far as the kernel is concerned.
+  Result<void> mark_published();
   /// Starts a new segment, so that the active one becomes a full one. Nothing where it is empty.
   Result<void> retire_active();
 
@@ -92,6 +94,8 @@ class JournalWriter {
   std::vector<Segment> segments_ PAWL_GUARDED_BY(mutex_);  // by position
   std::size_t active_ PAWL_GUARDED_BY(mutex_) = 0;
   std::uint64_t next_batch_ PAWL_GUARDED_BY(mutex_) = 1;
+  std::uint64_t first_batch_ PAWL_GUARDED_BY(mutex_) = 1;     // of this writer's own
+  std::optional<PublishedRange> published_ PAWL_GUARDED_BY(mutex_);  // by those before it, on this boot
   std::uint64_t active_end_ PAWL_GUARDED_BY(mutex_) = 0;  // what others may know of `end_`
 };
 

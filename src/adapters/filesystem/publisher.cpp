@@ -98,7 +98,7 @@ Result<bool> Publisher::publish_locked(std::string_view run, const RunBatch& bat
   if (!events) return false;
   if (batch.audit.empty()) return true;
   PAWL_TRY_ASSIGN(const bool audit, append({run, layout::audit(run), 1}, batch.audit, mode));
-  if (audit && mode == Publish::settled) PAWL_TRY(publish_roots(run, batch.audit));
+  if (audit) PAWL_TRY(publish_roots(run, batch.audit, mode));
   return audit;
 }
 

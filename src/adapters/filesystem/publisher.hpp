@@ -73,7 +73,7 @@ class Publisher {
   Result<bool> publish_checkpoints(std::string_view run, const RunBatch& batch, Publish mode);
   Result<std::uint64_t> first_event_after_earlier_days(std::string_view run, std::string_view day);
   Result<bool> publish_events(std::string_view run, const RunBatch& batch, Publish mode);
-  Result<void> publish_roots(std::string_view run, std::span<const JournalRecord> audit);
+  Result<void> publish_roots(std::string_view run, std::span<const JournalRecord> audit, Publish mode);
   Result<void> write_whole(const std::string& path, std::string_view text, Publish mode);
   Result<bool> append(const Lines& lines, std::span<const JournalRecord> records, Publish mode);
   Result<bool> append_unbroken(const Lines& lines, std::span<const JournalRecord> records, Publish mode);

@@ -44,7 +44,10 @@ Result<bool> add_from_file(FileSystem& files, const std::string& path, std::uint
 
 /// What another process left is written anew, because it may never have reached the disk; then only the end changes. The file
 /// follows from the audit trail, so a damaged end is replaced.
-Result<void> Publisher::publish_roots(std::string_view run, std::span<const JournalRecord> audit) {
+///
+/// Lazily, the root over what a journal still holds is written in passing, and the next one takes its place: so the files of a
+/// store that nobody has open fit together, and their number does not grow with that of the processes.
+Result<void> Publisher::publish_roots(std::string_view run, std::span<const JournalRecord> audit, Publish mode) {
   const std::string path = layout::roots(run);
   const std::uint32_t seed = seal_seed(audit.front().run_uuid);
   PAWL_TRY_ASSIGN(std::shared_ptr<File> file, files_.open(path, OpenMode::create));
@@ -53,15 +56,19 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
   std::string kept;
   PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
   // Another process may have gone on with it.
-  if (const auto found = known_roots_.find(path); found != known_roots_.end() && found->second.end + kRootsEnd.size() == size) {
+  if (const auto found = known_roots_.find(path); mode == Publish::settled && found != known_roots_.end() && found->second.end + kRootsEnd.size() == size) {
     known = found->second;
   } else {
     PAWL_TRY_ASSIGN(kept, files_.read_file(path));
     RootsText parsed = parse_roots(kept, seed);
-    if (!parsed.roots.empty()) known = {std::move(parsed.roots.back()), parsed.end};
+    std::size_t count = parsed.roots.size();
+    const bool behind = count > 0 && parsed.roots.back().tree.size() < audit.back().number;
+    while (behind && count > 0 && parsed.roots[count - 1].tree.size() >= audit.front().number) --count;
+    if (count > 0) known = {std::move(parsed.roots[count - 1]), parsed.ends[count - 1]};
     kept.resize(known.end);
   }
   const std::uint64_t offset = known.end - kept.size();
+  const std::size_t kept_bytes = kept.size();
   std::string text = std::move(kept);
   if (const std::uint64_t last = audit.back().number; known.root.tree.size() < last) {
     const auto lines = following(audit, known.root.tree.size());
@@ -75,6 +82,14 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
     known.end = offset + text.size() - kRootsEnd.size();
   } else if (!text.empty()) {
     text += kRootsEnd;
+  }
+  if (mode == Publish::lazy) {
+    // What is settled is not written again: it could be lost.
+    known_roots_.erase(path);
+    const std::string_view end = std::string_view(text).substr(kept_bytes);
+    if (end == kRootsEnd || end.empty()) return {};
+    PAWL_TRY(file->write_at(kept_bytes, end));
+    return file->resize(text.size());
   }
   if (!text.empty()) {
     PAWL_TRY(file->write_at(offset, text));
