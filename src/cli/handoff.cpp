@@ -2,38 +2,16 @@
 
 #include <algorithm>
 
-#include "cli/terminal_text.hpp"
+#include "cli/handoff_told.hpp"
+#include "cli/text.hpp"
 
 namespace pawl::cli {
 namespace {
 
-constexpr std::size_t kEventsPerPage = 10'000;
 constexpr std::size_t kRunsLookedAt = 100'000;
-constexpr std::size_t kShort = 240;  // columns of a recorded value
-constexpr std::size_t kLong = 1'000;
-
-std::string one_line_of(std::string_view text) {
-  std::string line(text);
-  std::ranges::replace_if(line, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
-  return printable(line);
-}
-
-std::string text_in(const Json& data, const char* key) {
-  const auto found = data.is_object() ? data.find(key) : data.end();
-  if (!data.is_object() || found == data.end() || found->is_null()) return {};
-  return found->is_string() ? found->get<std::string>() : compact(*found);
-}
-
-std::string first_in(const Json& data, std::initializer_list<const char*> keys) {
-  for (const char* key : keys) {
-    if (std::string text = text_in(data, key); !text.empty()) return text;
-  }
-  return {};
-}
-
-std::string value_text(const Json& value) { return value.is_string() ? value.get<std::string>() : compact(value); }
-
-std::string shortened(std::string_view text, std::size_t columns) { return cut_to_columns(one_line_of(text), columns); }
+constexpr std::size_t kStateBytes = 2'048;
+constexpr std::size_t kShort = kBriefShort;
+constexpr std::size_t kLong = kBriefLong;
 
 std::string money(const Usage& usage) {
   std::string text = fmt::format("{} tokens", usage.tokens);
@@ -42,94 +20,32 @@ std::string money(const Usage& usage) {
   return text;
 }
 
-void newest_first(BriefingPart& part) {
-  std::ranges::reverse(part.entries);
-  std::ranges::reverse(part.lines);
-}
-
-/// What the run's events say, newest first.
-struct Told {
-  BriefingPart decisions{.key = "decisions", .title = "Decisions", .more = {}};
-  BriefingPart blockers{.key = "blockers", .title = "Blockers", .more = {}};
-  BriefingPart confidence{.key = "confidence_history", .title = "Confidence", .more = {}};
-  std::optional<double> context_usage;
-  Json context_by_step = Json::object();
-};
-
-void add_decision(const Event& event, const Json& data, Told& told) {
-  const std::string what = first_in(data, {"description", "decision", "what", "choice", "title"});
-  const std::string why = first_in(data, {"reason", "reasoning", "rationale", "why", "because"});
-  Json entry = {{"at", event.created.text()}, {"step", text_in(data, "step")}, {"decision", what.empty() ? compact(data) : what}, {"reason", why}};
-  for (const char* key : {"agent", "confidence", "alternatives"}) {
-    if (data.contains(key)) entry[key] = data[key];
-  }
-  std::string line = fmt::format("{}: {}", markdown_text(text_in(data, "step")), markdown_text(shortened(value_text(entry["decision"]), kLong)));
-  line += why.empty() ? " (no reason recorded)" : fmt::format(" — because {}", markdown_text(shortened(why, kLong)));
-  if (entry.contains("agent")) line += fmt::format(" (by {})", markdown_text(shortened(value_text(entry["agent"]), kShort)));
-  told.decisions.entries.push_back(std::move(entry));
-  told.decisions.lines.push_back(std::move(line));
-}
-
-void add_blocker(const Event& event, const Json& data, const RunReport& report, Told& told) {
-  const std::string step = text_in(data, "step");
-  const StepRecord* record = report.standing.state.find(step);
-  const bool done = record != nullptr && record->status == StepStatus::completed;
-  const std::string what = text_in(data, "description");
-  told.blockers.entries.push_back({{"at", event.created.text()}, {"step", step}, {"blocker", what}, {"step_completed_since", done}});
-  told.blockers.lines.push_back(fmt::format("{}: {}{}", markdown_text(step), markdown_text(shortened(what, kLong)), done ? " (the step was completed since)" : ""));
-}
-
-void add_confidence(const Event& event, const Json& data, Told& told) {
-  const Json value = data.contains("value") ? data["value"] : data.value("confidence", Json());
-  if (!value.is_number()) return;
-  told.confidence.entries.push_back({{"at", event.created.text()}, {"step", text_in(data, "step")}, {"confidence", value}});
-  told.confidence.lines.push_back(fmt::format("{:.2f} after {} ({})", value.get<double>(), markdown_text(text_in(data, "step")), event.created.text()));
-}
-
-Result<Told> what_was_told(Store& store, const RunReport& report) {
-  Told told;
-  std::uint64_t after = 0;
-  while (true) {
-    PAWL_TRY_ASSIGN(const std::vector<Event> events, store.events(report.info.id, after, kEventsPerPage));
-    if (events.empty()) break;
-    after = events.back().number;
-    for (const Event& event : events) {
-      const bool wanted = event.type == "decision" || event.type == "blocker" || event.type.starts_with("confidence") || event.type == "context_usage";
-      if (!wanted) continue;
-      const Json data = Json::parse(event.data, nullptr, false);
-      if (!data.is_object()) continue;
-      if (event.type == "decision") add_decision(event, data, told);
-      if (event.type == "blocker") add_blocker(event, data, report, told);
-      if (event.type.starts_with("confidence")) add_confidence(event, data, told);
-      if (event.type == "context_usage" && data.contains("share") && data["share"].is_number()) {
-        told.context_usage = data["share"].get<double>();
-        told.context_by_step[text_in(data, "step")] = data["share"];
-      }
-    }
-  }
-  for (BriefingPart* part : {&told.decisions, &told.blockers, &told.confidence}) newest_first(*part);
-  return told;
+/// Of a step that failed: why it did may stand there.
+std::vector<std::string> printed_last(const Told& told, const ReportedStep& step) {
+  const auto found = told.last_words.find(step.path);
+  if (step.record.status != StepStatus::failed || found == told.last_words.end()) return {};
+  return last_lines(found->second);
 }
 
 struct StepParts {
-  BriefingPart done{.key = "done", .title = "Done", .more = {}};
-  BriefingPart open{.key = "open", .title = "Open", .more = {}};
+  BriefingPart done{.key = "done", .title = "Done"};
+  BriefingPart open{.key = "open", .title = "Open"};
 };
 
-Result<StepParts> step_parts(Store& store, const RunReport& report) {
+Result<StepParts> step_parts(Store& store, const RunReport& report, const Told& told) {
   StepParts parts;
   for (const ReportedStep& step : report.steps) {
     const StepRecord& record = step.record;
     const std::string_view status = to_text(record.status);
     Json entry = {{"step", step.path}, {"status", status}};
-    std::string line = markdown_code(one_line_of(step.path));
+    std::string line = markdown_code(step.path);
     if (record.status == StepStatus::completed || record.status == StepStatus::skipped) {
       PAWL_TRY_ASSIGN(const Json output, step_output(store, report.info.id, record));
-      if (record.status == StepStatus::skipped) line += fmt::format(" skipped: {}", markdown_text(shortened(record.reason, kShort)));
+      if (record.status == StepStatus::skipped) line += fmt::format(" skipped: {}", markdown_text(brief_text(record.reason, kShort)));
       if (record.map) line += fmt::format(" {} items, {} failed", record.map->done.count(), record.map->failed.count());
       if (!output.is_null()) {
-        entry["output"] = shortened(value_text(output), kShort);
-        line += fmt::format(": {}", markdown_code(shortened(value_text(output), kShort)));
+        entry["output"] = brief_text(value_text(output), kShort);
+        line += fmt::format(": {}", markdown_code(brief_text(value_text(output), kShort)));
       }
       parts.done.entries.push_back(std::move(entry));
       parts.done.lines.push_back(std::move(line));
@@ -139,15 +55,16 @@ Result<StepParts> step_parts(Store& store, const RunReport& report) {
     if (record.map) line += fmt::format(", {} of {} items", record.map->done.count(), record.map->total);
     if (!record.error.empty()) {
       entry["error"] = record.error;
-      line += fmt::format(": {}", markdown_text(shortened(record.error, kLong)));
+      line += fmt::format(": {}", markdown_text(brief_text(record.error, kLong)));
     }
+    if (const std::vector<std::string> printed = printed_last(told, step); !printed.empty()) entry["log"] = printed;
     if (!record.reason.empty()) {
       entry["waits_for"] = record.reason;
-      line += fmt::format(", waits for: {}", markdown_text(shortened(record.reason, kShort)));
+      line += fmt::format(", waits for: {}", markdown_text(brief_text(record.reason, kShort)));
     }
     if (!record.partial.is_null()) {
-      entry["progress"] = shortened(compact(record.partial), kShort);
-      line += fmt::format(", so far: {}", markdown_code(shortened(compact(record.partial), kShort)));
+      entry["progress"] = brief_text(compact(record.partial), kShort);
+      line += fmt::format(", so far: {}", markdown_code(brief_text(compact(record.partial), kShort)));
     }
     parts.open.entries.push_back(std::move(entry));
     parts.open.lines.push_back(std::move(line));
@@ -161,9 +78,9 @@ void add_goal(Briefing& briefing, const RunReport& report) {
   const std::string description = report.workflow ? report.workflow->description : std::string();
   briefing.head["goal"] = {{"workflow", state.workflow_name}, {"description", description}, {"vars", state.vars}};
   briefing.head_lines.push_back("## Goal");
-  briefing.head_lines.push_back(fmt::format("{}{}", markdown_text(one_line_of(state.workflow_name)), description.empty() ? "" : ": " + markdown_text(shortened(description, kLong))));
+  briefing.head_lines.push_back(fmt::format("{}{}", markdown_text(state.workflow_name), description.empty() ? "" : ": " + markdown_text(brief_text(description, kLong))));
   for (const auto& [name, value] : state.vars.items())
-    briefing.head_lines.push_back(fmt::format("- {} = {}", markdown_code(one_line_of(name)), markdown_code(shortened(value_text(value), kShort))));
+    briefing.head_lines.push_back(fmt::format("- {} = {}", markdown_code(name), markdown_code(brief_text(value_text(value), kShort))));
 }
 
 void add_status(Briefing& briefing, const RunReport& report, const Told& told) {
@@ -179,8 +96,9 @@ void add_status(Briefing& briefing, const RunReport& report, const Told& told) {
   std::vector<std::string>& lines = briefing.head_lines;
   lines.push_back("## Status");
   lines.push_back(fmt::format("- {}, started {}, last saved {} (checkpoint {})", status, report.info.created.text(), report.info.updated.text(), report.latest.sequence.value));
-  if (report.standing.owner) lines.push_back(fmt::format("- at work: {}", markdown_text(one_line_of(*report.standing.owner))));
-  if (!state.error.empty()) lines.push_back(fmt::format("- error: {}", markdown_text(shortened(state.error, kLong))));
+  if (report.standing.owner) lines.push_back(fmt::format("- at work: {}", markdown_text(*report.standing.owner)));
+  if (!state.error.empty()) lines.push_back(fmt::format("- error: {}", markdown_text(brief_text(state.error, kLong))));
+  if (!report.info.session.empty()) lines.push_back(fmt::format("- session: {}", markdown_text(brief_text(report.info.session, kShort))));
   if (state.resumes > 0) lines.push_back(fmt::format("- resumed {} times", state.resumes));
   lines.push_back(fmt::format("- used: {}", money(state.usage)));
   if (told.context_usage) lines.push_back(fmt::format("- context window: {:.0f} % full at the last report", *told.context_usage * 100));
@@ -197,41 +115,64 @@ Result<void> add_files(Store& store, Briefing& briefing, const RunReport& report
   for (const auto& [name, path] : files.items()) {
     std::string title = name;
     std::ranges::replace(title, '_', ' ');
-    if (!path.get_ref<const std::string&>().empty()) briefing.head_lines.push_back(fmt::format("- {}: {}", title, markdown_code(one_line_of(path.get<std::string>()))));
+    if (!path.get_ref<const std::string&>().empty()) briefing.head_lines.push_back(fmt::format("- {}: {}", title, markdown_code(path.get<std::string>())));
   }
   briefing.head["files"] = std::move(files);
   return {};
 }
 
 /// A failed step is a blocker, whether or not somebody called it one.
-void add_failures(const RunReport& report, BriefingPart& blockers) {
+void add_failures(const RunReport& report, Told& told) {
+  BriefingPart& blockers = told.blockers;
   for (const ReportedStep& step : report.steps) {
     if (step.record.status != StepStatus::failed) continue;
     Json entry = {{"at", step.record.ended.text()}, {"step", step.path}, {"blocker", step.record.error}, {"step_completed_since", false}};
+    std::string line = fmt::format("{} failed: {}", markdown_text(step.path), markdown_text(brief_text(step.record.error, kLong)));
+    const std::vector<std::string> printed = printed_last(told, step);
+    if (!printed.empty()) entry["log"] = printed;
+    for (const std::string& text : printed) line += fmt::format("\n  - printed: {}", markdown_code(brief_text(text, kShort)));
     blockers.entries.insert(blockers.entries.begin(), std::move(entry));
-    blockers.lines.insert(blockers.lines.begin(), fmt::format("{} failed: {}", markdown_text(step.path), markdown_text(shortened(step.record.error, kLong))));
+    blockers.lines.insert(blockers.lines.begin(), std::move(line));
   }
   for (const WaitingFor& wait : report.waiting_for) {
     Json entry = {{"step", wait.step}, {"blocker", fmt::format("waits for {}", to_text(wait.what))}, {"detail", wait.detail}};
     blockers.entries.insert(blockers.entries.begin(), std::move(entry));
-    blockers.lines.insert(blockers.lines.begin(), fmt::format("{} waits for {}: {}", markdown_text(wait.step.empty() ? "the run" : wait.step), to_text(wait.what), markdown_text(shortened(wait.detail, kShort))));
+    blockers.lines.insert(blockers.lines.begin(), fmt::format("{} waits for {}: {}", markdown_text(wait.step.empty() ? "the run" : wait.step), to_text(wait.what), markdown_text(brief_text(wait.detail, kShort))));
   }
 }
 
-/// A run without a workflow: its newest checkpoint is all that is known.
+/// The newest state in at most kStateBytes bytes; the whole value only where it fits.
+void add_state(Briefing& briefing, const std::string& state) {
+  const Json value = Json::parse(state, nullptr, false);
+  const std::string text = value.is_discarded() ? state : compact(value);
+  const bool fits = text.size() <= kStateBytes && !value.is_discarded();
+  std::string shown = text.substr(0, kStateBytes * 4);  // so that not all of a large one is looked at
+  for (std::size_t columns = kStateBytes; shown.size() > kStateBytes && columns >= 64; columns -= 64) shown = brief_text(shown, columns);
+  briefing.head["state"] = fits ? value : Json();
+  briefing.head["state_text"] = shown;
+  briefing.head_lines.push_back("## State");
+  briefing.head_lines.push_back(fmt::format("- {}", markdown_code(shown)));
+}
+
+/// A run without a workflow: its newest checkpoint and what people added is all that is known.
 Result<Briefing> brief_saves(Store& store, const RunId& run, const std::string& store_uri) {
   PAWL_TRY_ASSIGN(const RunInfo info, store.run(run));
-  PAWL_TRY_ASSIGN(const CheckpointInfo latest, store.checkpoint(run, {}));
+  PAWL_TRY_ASSIGN(const Restored newest, store.restore(run, {}));
+  PAWL_TRY_ASSIGN(Told told, what_was_told(store, run, {}));
+  const CheckpointInfo& latest = newest.info;
   Briefing briefing;
   briefing.title = run.text();
   briefing.head = {{"run", run.text()}, {"uuid", info.uuid.text()}, {"session", info.session}, {"status", to_text(info.status)}, {"started", info.created.text()},
                    {"updated", info.updated.text()}, {"checkpoint", latest.sequence.value}, {"metadata", Json::parse(latest.metadata.empty() ? "null" : latest.metadata, nullptr, false)},
                    {"files", {{"store", store_uri}}}};
   briefing.head_lines = {"## Status", fmt::format("- {}, started {}, last saved {} (checkpoint {}, {})", to_text(info.status), info.created.text(), info.updated.text(), latest.sequence.value, size_text(latest.state_bytes))};
-  if (!latest.metadata.empty()) briefing.head_lines.push_back(fmt::format("- metadata: {}", markdown_code(shortened(latest.metadata, kShort))));
+  if (!info.session.empty()) briefing.head_lines.push_back(fmt::format("- session: {}", markdown_text(brief_text(info.session, kShort))));
+  if (!latest.metadata.empty()) briefing.head_lines.push_back(fmt::format("- metadata: {}", markdown_code(brief_text(latest.metadata, kShort))));
   briefing.head_lines.push_back("## Files");
-  briefing.head_lines.push_back(fmt::format("- store: {}", markdown_code(one_line_of(store_uri))));
+  briefing.head_lines.push_back(fmt::format("- store: {}", markdown_code(store_uri)));
+  add_state(briefing, newest.state);
   briefing.next = {fmt::format("pawl restore {}", run.text()), fmt::format("pawl show {} --checkpoints", run.text())};
+  briefing.parts = {std::move(told.blockers), std::move(told.notes), std::move(told.recoveries)};
   return briefing;
 }
 
@@ -241,20 +182,20 @@ Result<Briefing> brief_run(Store& store, const RunId& run, const std::string& st
   Result<RunReport> reported = report_run(store, run, Detail::state);
   if (!reported && reported.error().code == Code::not_a_workflow_run) return brief_saves(store, run, store_uri);
   PAWL_TRY_ASSIGN(const RunReport report, std::move(reported));
-  PAWL_TRY_ASSIGN(Told told, what_was_told(store, report));
-  PAWL_TRY_ASSIGN(StepParts steps, step_parts(store, report));
+  PAWL_TRY_ASSIGN(Told told, what_was_told(store, run, report.standing.state));
+  PAWL_TRY_ASSIGN(StepParts steps, step_parts(store, report, told));
   Briefing briefing;
   briefing.title = run.text();
   briefing.head = {{"run", run.text()}, {"uuid", report.info.uuid.text()}, {"session", report.info.session}, {"made", now.text()}};
   add_goal(briefing, report);
   add_status(briefing, report, told);
   PAWL_TRY(add_files(store, briefing, report, store_uri));
-  add_failures(report, told.blockers);
+  add_failures(report, told);
   briefing.next = next_commands(report);
   if (briefing.next.empty()) briefing.next.push_back(fmt::format("pawl show {}", run.text()));
   steps.done.more = steps.open.more = fmt::format("pawl show {} --all", run.text());
-  told.decisions.more = told.blockers.more = told.confidence.more = fmt::format("pawl show {} --events", run.text());
-  briefing.parts = {std::move(told.blockers), std::move(steps.open), std::move(told.decisions), std::move(steps.done), std::move(told.confidence)};
+  briefing.parts = {std::move(told.blockers), std::move(told.notes), std::move(steps.open), std::move(told.decisions), std::move(told.recoveries),
+                    std::move(steps.done), std::move(told.confidence)};
   return briefing;
 }
 

@@ -9,7 +9,10 @@
 
 namespace pawl::cli {
 
-/// One part of a briefing: what it lists, the most important first. What does not fit is left out and counted.
+/// What of a part is left out first where it does not fit.
+enum class PartOrder : std::uint8_t { most_important_first, newest_last };
+
+/// One part of a briefing: what it lists. What does not fit is left out and counted.
 struct BriefingPart {
   std::string key;    // in JSON
   std::string title;  // in Markdown
@@ -17,6 +20,7 @@ struct BriefingPart {
   std::vector<std::string> lines = {};  // Markdown of each entry
   std::size_t left_out = 0;
   std::string more = {};  // what to type to see the rest
+  PartOrder order = PartOrder::most_important_first;
 };
 
 struct Briefing {

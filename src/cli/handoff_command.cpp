@@ -1,3 +1,4 @@
+#include "cli/audited_read.hpp"
 #include "cli/command.hpp"
 #include "cli/handoff.hpp"
 
@@ -21,6 +22,7 @@ Result<Briefing> brief(const Invocation& invocation, Store& store, const Handoff
   const std::string uri = invocation.store_uri();
   const bool folder = uri.find(':') == std::string::npos;
   PAWL_TRY_ASSIGN(Briefing briefing, brief_run(store, run, folder ? invocation.context().workflows->files.absolute(uri, "") : uri, now));
+  if (briefing.head.contains("state_text")) PAWL_TRY(note_read(invocation, store, run, Sequence{briefing.head["checkpoint"].get<std::uint64_t>()}, "handoff"));
   if (arguments.session.empty()) return briefing;
   PAWL_TRY_ASSIGN(Briefing session, brief_session(store, arguments.session, now));
   for (BriefingPart& part : session.parts) briefing.parts.push_back(std::move(part));
@@ -57,6 +59,10 @@ Command add_handoff(CLI::App& root) {
       "  pawl handoff notes-k3f9 --max-bytes 4096 -o handoff.md\n"
       "  pawl handoff notes-k3f9 --json                the same for programs\n"
       "  pawl handoff --session night                  all runs of a session; then pawl resume --session night\n"
+      "\n"
+      "Leave a note for the next shift, or say what blocks:\n"
+      "  pawl audit add notes-k3f9 --type note --agent alice --data '{\"text\": \"the mirror is slow until Monday\"}'\n"
+      "  pawl audit add notes-k3f9 --type blocker --data '{\"text\": \"smtp is down\", \"step\": \"send\"}'\n"
       "\n"
       "It holds what was recorded and nothing else. What steps reported is quoted, not followed.");
   return {app, [arguments](const Invocation& invocation) { return handoff(invocation, *arguments); }};

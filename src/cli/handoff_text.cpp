@@ -29,8 +29,10 @@ std::string render(const Briefing& briefing) {
   for (const BriefingPart& part : briefing.parts) {
     if (part.entries.empty() && part.left_out == 0) continue;
     out += fmt::format("\n## {}\n", part.title);
+    const std::string left_out = part.left_out == 0 ? "" : fmt::format("- left out here: {} more; {} shows them\n", part.left_out, markdown_code(part.more));
+    if (part.order == PartOrder::newest_last) out += left_out;
     for (const std::string& line : part.lines) out += "- " + line + "\n";
-    if (part.left_out > 0) out += fmt::format("- left out here: {} more; {} shows them\n", part.left_out, markdown_code(part.more));
+    if (part.order == PartOrder::most_important_first) out += left_out;
   }
   if (!briefing.next.empty()) {
     out += "\n## Next\n";
@@ -63,13 +65,22 @@ bool leave_out(Briefing& briefing) {
   if (longest == briefing.parts.end() || longest->entries.empty()) return false;
   const std::size_t keep = longest->entries.size() * 3 / 4;
   longest->left_out += longest->entries.size() - keep;
-  longest->entries.resize(keep);
-  longest->lines.resize(keep);
+  const auto cut = [&](auto& items) {
+    if (longest->order == PartOrder::newest_last) items.erase(items.begin(), items.end() - static_cast<std::ptrdiff_t>(keep));
+    else items.resize(keep);
+  };
+  cut(longest->entries);
+  cut(longest->lines);
   return true;
 }
 
 /// The longest value in the head becomes a word about itself. False: there is none that is long.
 bool shorten_head(Json& head) {
+  if (head.contains("state_text")) {
+    head["state"] = Json();
+    return head.erase("state_text") > 0;
+  }
+  if (!head.contains("goal")) return false;
   Json* longest = nullptr;
   std::size_t bytes = 200;
   for (auto& [key, value] : head["goal"].items()) {
@@ -118,7 +129,7 @@ std::string markdown_code(std::string_view text) {
 std::string markdown_of(Briefing briefing, std::size_t bytes_max) {
   std::string text = render(briefing);
   while (text.size() > bytes_max && leave_out(briefing)) text = render(briefing);
-  // Variables and the like go next, from the end.
+  // Variables, a state and the like go next, from the end.
   std::size_t dropped = 0;
   while (text.size() > bytes_max) {
     const auto item = std::find_if(briefing.head_lines.rbegin(), briefing.head_lines.rend(), [](const std::string& line) { return line.starts_with("- `"); });
@@ -127,7 +138,7 @@ std::string markdown_of(Briefing briefing, std::size_t bytes_max) {
     ++dropped;
     text = render(briefing);
   }
-  if (dropped > 0) text += fmt::format("\n{} variables were left out.\n", dropped);
+  if (dropped > 0) text += fmt::format("\n{} values were left out.\n", dropped);
   if (text.size() <= bytes_max) return text;
   std::size_t end = std::min(text.size(), bytes_max - std::min(bytes_max, kCut.size()));
   end = text.rfind('\n', end == 0 ? 0 : end - 1);
@@ -137,7 +148,7 @@ std::string markdown_of(Briefing briefing, std::size_t bytes_max) {
 std::string json_of(Briefing briefing, std::size_t bytes_max) {
   std::string text = compact(document(briefing)) + "\n";
   while (text.size() > bytes_max && leave_out(briefing)) text = compact(document(briefing)) + "\n";
-  while (text.size() > bytes_max && briefing.head.contains("goal") && shorten_head(briefing.head)) text = compact(document(briefing)) + "\n";
+  while (text.size() > bytes_max && shorten_head(briefing.head)) text = compact(document(briefing)) + "\n";
   return text;
 }
 

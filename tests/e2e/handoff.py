@@ -73,7 +73,106 @@ def a_hand_over_is_bounded_and_says_what_it_left_out(case):
 
 def a_run_of_saves_is_handed_over_too(case):
     case.pawl("save", "r", "--metadata", '{"team": "blue"}', stdin='{"n": 1}', status=0)
-    holds(case.pawl("handoff", "r", status=0).stdout, "# Hand-over: r", "checkpoint 1", "blue", "`pawl restore r`")
+    holds(case.pawl("handoff", "r", status=0).stdout, "# Hand-over: r", "checkpoint 1", "blue", "`pawl restore r`", "## State\n- `{\"n\":1}`")
+    equal(json.loads(case.pawl("handoff", "r", "--json", status=0).stdout)["state"], {"n": 1})
+    case.pawl("audit", "add", "r", "--type", "note", "--data", '{"text": "ask the blue team"}', status=0)
+    holds(case.pawl("handoff", "r", status=0).stdout, "## Notes\n- ask the blue team (")
+
+
+def a_large_state_is_shown_in_part(case):
+    case.pawl("save", "r", stdin=json.dumps({"text": "\u6f6e" * 5000, "last": "end"}), status=0)
+    text = case.pawl("handoff", "r", status=0).stdout
+    holds(text, '## State\n- `{"text":"\u6f6e', "\u2026`")
+    assert len(text.encode()) < 3500, len(text.encode())
+    document = json.loads(case.pawl("handoff", "r", "--json", status=0).stdout)
+    equal(document["state"], None)
+    assert document["state_text"].startswith('{"text":"\u6f6e') and len(document["state_text"].encode()) <= 2048, document["state_text"]
+    for form in ([], ["--json"]):
+        assert len(case.pawl("handoff", "r", "--max-bytes", "1024", *form, status=0).stdout.encode()) <= 1024
+
+
+def a_state_that_is_handed_over_was_read(case):
+    case.pawl("save", "r", stdin='{"n": 1}', status=0)
+    case.pawl("handoff", "r", status=0, env={"PAWL_AUDIT_READS": "true"})
+    read = json.loads(case.pawl("audit", "list", "r", "--type", "checkpoint_read", "--json", status=0).stdout)
+    equal(read[0]["data"], {"checkpoint": 1, "command": "handoff"})
+
+
+
+
+def words_of_people_are_told_whatever_they_are_called(case):
+    case.run(REPORTING, status=1)
+    for data in ('{"text": "smtp"}', '{"blocker": "smtp is down", "step": "act"}', '{"message": "no quota"}', '{"reason": "holidays"}', '{"note": "ask first"}',
+                 '{"ticket": 17}', '{}', '{"text": " ", "who": "me"}'):
+        case.pawl("audit", "add", "r", "--type", "blocker", "--data", data, "--agent", "alice", status=0)
+    text = case.pawl("handoff", "r", status=0).stdout
+    holds(text, "- smtp (by alice)\n", "- act: smtp is down (by alice)\n", "- no quota (by alice)\n", "- holidays (by alice)\n", "- ask first (by alice)\n", '- {"ticket":17} (by alice)\n',
+          "- {} (by alice)\n", '"who":"me"')
+    blockers = json.loads(case.pawl("handoff", "r", "--json", status=0).stdout)["blockers"]
+    assert all(entry["blocker"] for entry in blockers), blockers
+    equal(blockers[-2]["by"], "alice")
+    equal("by" in blockers[-1], False)  # the step's own report
+
+
+def notes_are_handed_over_newest_last(case):
+    case.run(REPORTING, status=1)
+    case.pawl("audit", "add", "r", "--type", "note", "--agent", "alice", "--data", '{"text": "first *note*"}', status=0)
+    case.pawl("audit", "add", "r", "--type", "note", "--data", '{"note": "second"}', status=0)
+    notes = json.loads(case.pawl("handoff", "r", "--json", status=0).stdout)["notes"]
+    equal([entry["note"] for entry in notes], ["first *note*", "second"])
+    equal(notes[0]["by"], "alice")
+    holds(notes[1]["by"], "@")  # the account
+    text = case.pawl("handoff", "r", status=0).stdout
+    holds(text, f"## Notes\n- first \\*note\\* (alice, {notes[0]['at']})\n- second (")
+    for number in range(30):
+        case.pawl("audit", "add", "r", "--type", "note", "--data", json.dumps({"text": f"n{number} " + "x" * 100}), status=0)
+    document = json.loads(case.pawl("handoff", "r", "--json", "--max-bytes", "4096", status=0).stdout)
+    assert document["left_out"]["notes"] > 0, document["left_out"]
+    holds(document["notes"][-1]["note"], "n29 ")
+    holds(case.pawl("handoff", "r", "--max-bytes", "4096", status=0).stdout, "## Notes\n- left out here: ", "- n29 xxx")
+    holds(case.pawl("handoff", "--help", status=0).stdout, "pawl audit add notes-k3f9 --type note")
+
+
+def answers_at_gates_are_decisions(case):
+    gate = """\
+        name: gated
+        steps:
+          - { id: ask, approve: "Send it?" }
+          - { id: twice, needs: [ask], approve: "Really?" }
+        """
+    case.run(gate, status=3)
+    case.pawl("approve", "r", "--by", "alice", "--comment", "read it *twice*", status=0)
+    case.pawl("resume", "r", status=3)
+    case.pawl("reject", "r", "--by", "bob", "--comment", "not today", status=0)
+    case.pawl("resume", "r", status=1)
+    text = case.pawl("handoff", "r", status=0).stdout
+    holds(text, "## Decisions\n- twice: rejected by bob, asked: Really? — not today\n- ask: approved by alice, asked: Send it? — read it \\*twice\\*\n")
+    decisions = json.loads(case.pawl("handoff", "r", "--json", status=0).stdout)["decisions"]
+    equal([(entry["step"], entry["decision"], entry["by"], entry["reason"], entry["prompt"]) for entry in decisions],
+          [("twice", "rejected", "bob", "not today", "Really?"), ("ask", "approved", "alice", "read it *twice*", "Send it?")])
+
+
+def what_a_failed_step_printed_last_stands_beside_its_error(case):
+    case.run("""\
+        name: loud
+        steps:
+          - id: act
+            run: 'for n in 1 2 3 4 5; do echo line $n; done; echo; echo "no \\`space\\` left" >&2; exit 3'
+        """, "--session", "night", status=1)
+    text = case.pawl("handoff", "r", status=0).stdout
+    holds(text, "- session: night\n", "- act failed: exit status 3\n  - printed: `line 4`\n  - printed: `line 5`\n  - printed: ``no `space` left``\n")
+    assert "line 3" not in text, text
+    document = json.loads(case.pawl("handoff", "r", "--json", status=0).stdout)
+    equal(document["blockers"][0]["log"], ["line 4", "line 5", "no `space` left"])
+    equal(document["open"][0]["log"], document["blockers"][0]["log"])
+
+
+def a_rollback_is_told(case):
+    case.run(REPORTING, status=1)
+    case.pawl("rollback", "r@1", "--accept-rerun", status=0, env={"USER": "carol"})
+    holds(case.pawl("handoff", "r", status=0).stdout, "## Recoveries\n- rolled back to checkpoint 1 by carol (", "to run again: think")
+    told = json.loads(case.pawl("handoff", "r", "--json", status=0).stdout)["recoveries"]
+    equal([(entry["what"], entry["to"], entry["by"], entry["run_again"]) for entry in told], [("rolled_back", 1, "carol", ["think"])])
 
 
 run_tests(globals())

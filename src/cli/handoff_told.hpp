@@ -1,0 +1,38 @@
+// What a run's events tell whoever goes on with it.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "cli/handoff.hpp"
+
+namespace pawl::cli {
+
+constexpr std::size_t kBriefShort = 240;  // columns of a recorded value
+constexpr std::size_t kBriefLong = 1'000;
+
+struct Told {
+  BriefingPart decisions{.key = "decisions", .title = "Decisions"};
+  BriefingPart blockers{.key = "blockers", .title = "Blockers"};
+  BriefingPart notes{.key = "notes", .title = "Notes", .order = PartOrder::newest_last};
+  BriefingPart recoveries{.key = "recoveries", .title = "Recoveries"};
+  BriefingPart confidence{.key = "confidence_history", .title = "Confidence"};
+  std::optional<double> context_usage;
+  Json context_by_step = Json::object();
+  std::map<std::string, std::string> last_words;  // what failed attempts printed last, by their step
+};
+
+/// Newest first, except notes. `state` may be empty: a run without a workflow.
+[[nodiscard]] Result<Told> what_was_told(Store& store, const RunId& run, const RunState& state);
+
+/// The last lines of `text` that are not empty, oldest first.
+[[nodiscard]] std::vector<std::string> last_lines(std::string_view text);
+
+/// On one line, control characters made visible, in at most so many columns.
+[[nodiscard]] std::string brief_text(std::string_view text, std::size_t columns);
+/// A text as it is, anything else as JSON.
+[[nodiscard]] std::string value_text(const Json& value);
+
+void newest_first(BriefingPart& part);
+
+}  // namespace pawl::cli
