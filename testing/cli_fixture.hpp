@@ -102,6 +102,7 @@ class CliTest : public ::testing::Test {
         .err_is_terminal = terminal_,
         .machine = &machine_,
         .workflows = &workflows,
+        .system_user = [this] { return system_user_; },
     };
     result.status = cli::run_cli(std::move(args), context);
     return result;
@@ -115,6 +116,7 @@ class CliTest : public ::testing::Test {
   ManualClock clock_;
   FakeMachine machine_;
   std::map<std::string, std::string> environment_;
+  std::string system_user_;
   std::map<std::string, std::string> files_;
   std::string opened_uri_;
   Settings opened_with_;

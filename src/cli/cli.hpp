@@ -54,6 +54,8 @@ struct CliContext {
   RunTransport transport = {};
   Machine* machine = nullptr;          // never null for `pawl doctor`
   WorkflowWorld* workflows = nullptr;  // never null for commands that run workflows
+  /// The account that this process acts as.
+  std::function<std::string()> system_user = {};
 };
 
 /// Runs `pawl` with `args` (without the program's name). Everything printed was flushed and checked

@@ -52,6 +52,20 @@ TEST_F(ControlCommands, WhoDecidesIsTheUserOrWhoeverIsNamed) {
   EXPECT_EQ(document.at("resume"), "s");
 }
 
+TEST_F(ControlCommands, WithoutAUserInTheEnvironmentTheAccountDecides) {
+  system_user_ = "root";
+  save("r", at_gate());
+  EXPECT_EQ(pawl({"approve", "r", "--json"}).json().at("by"), "root");
+  environment_["USER"] = "";
+  environment_["LOGNAME"] = "ada";
+  save("s", at_gate());
+  EXPECT_EQ(pawl({"approve", "s", "--json"}).json().at("by"), "ada");
+  environment_.clear();
+  system_user_.clear();
+  save("t", at_gate());
+  EXPECT_EQ(pawl({"approve", "t", "--json"}).json().at("by"), "unknown");
+}
+
 TEST_F(ControlCommands, ARunningProcessIsSaidToGoOn) {
   save("r", at_gate());
   const auto store = other_handle();

@@ -2,6 +2,7 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/recipient_text.hpp"
+#include "cli/this_person.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -10,13 +11,6 @@ struct DecideArguments {
   std::string run;
   GateDecision decision;
 };
-
-std::string this_person(const CliContext& context) {
-  for (const char* name : {"USER", "LOGNAME"}) {
-    if (const std::optional<std::string> value = context.environment(name); value && !value->empty()) return *value;
-  }
-  return "unknown";
-}
 
 Result<void> decide_gate(const Invocation& invocation, const DecideArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
@@ -44,7 +38,7 @@ Command add_decision(CLI::App& root, const std::string& name, const std::string&
   app->add_option("RUN", arguments->run, "The run, or one whose child waits")->type_name("")->required();
   app->add_option("STEP", arguments->decision.step, "The gate; not needed where only one waits")->type_name("");
   app->add_option("--comment", arguments->decision.comment, "Kept with the decision")->type_name("TEXT");
-  app->add_option("--by", arguments->decision.by, "Who decides ($USER)")->type_name("NAME");
+  app->add_option("--by", arguments->decision.by, "Who decides ($USER, else the account)")->type_name("NAME");
   app->footer(fmt::format(
       "Examples:\n"
       "  pawl {0} notes-k3f9\n"

@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/lineage.hpp"
+#include "cli/this_person.hpp"
 #include "cli/workflow_session.hpp"
 #include "engine/fork_run.hpp"
 #include "engine/resume_facts.hpp"
@@ -16,13 +17,6 @@ struct ForkArguments {
   std::string workflow;
   bool resume = false;
 };
-
-std::string this_person(const CliContext& context) {
-  for (const char* name : {"USER", "LOGNAME"}) {
-    if (const std::optional<std::string> value = context.environment(name); value && !value->empty()) return *value;
-  }
-  return "unknown";
-}
 
 Result<ForkRequest> request_of(const Invocation& invocation, Store& store, const ForkArguments& arguments) {
   CliContext& context = invocation.context();

@@ -21,7 +21,7 @@ constexpr Entry kEnvironment[] = {
     {"PAWL_NEW_KEY, PAWL_NEW_PASSPHRASE", "The new one, for `pawl rekey`."},
     {"PAWL_ALLOW_NETWORK_FS", "1 allows a store on a network file system, where kernel locks may not hold."},
     {"NO_COLOR", "If it is not empty, nothing is coloured. Colours appear only on a terminal in any case."},
-    {"USER, LOGNAME", "Who decides, for `pawl approve` and `pawl reject` without --by."},
+    {"USER, LOGNAME", "Who decides, forks or rolls back, for commands without --by; the account where neither is set."},
 };
 
 constexpr Entry kStepEnvironment[] = {

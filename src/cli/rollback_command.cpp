@@ -1,5 +1,6 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
+#include "cli/this_person.hpp"
 #include "engine/roll_back.hpp"
 #include "engine/resume_facts.hpp"
 
@@ -23,7 +24,7 @@ Result<void> rollback(const Invocation& invocation, const RollbackArguments& arg
   PAWL_TRY_ASSIGN(const CheckpointInfo target, store->checkpoint(address.run, address.which));
   RollbackRequest request{.run = address.run, .to = target.sequence};
   request.rerun = arguments.accept_rerun ? Rerun::accept : Rerun::refuse;
-  request.by = invocation.context().environment("USER").value_or("");
+  request.by = this_person(invocation.context());
   PAWL_TRY_ASSIGN(const RolledBack done, roll_back(*store, request, invocation.state_bytes_max()));
   if (invocation.json()) {
     JsonObject document;

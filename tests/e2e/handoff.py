@@ -2,6 +2,7 @@
 """`pawl handoff`: what it tells, how it quotes, how it is kept short. handoff.py PAWL [TEST...]"""
 import json
 import os
+import pwd
 
 from workflow_case import equal, holds, run_tests
 
@@ -173,6 +174,20 @@ def a_rollback_is_told(case):
     holds(case.pawl("handoff", "r", status=0).stdout, "## Recoveries\n- rolled back to checkpoint 1 by carol (", "to run again: think")
     told = json.loads(case.pawl("handoff", "r", "--json", status=0).stdout)["recoveries"]
     equal([(entry["what"], entry["to"], entry["by"], entry["run_again"]) for entry in told], [("rolled_back", 1, "carol", ["think"])])
+
+
+def without_a_user_in_the_environment_the_account_is_recorded(case):
+    for name in ("USER", "LOGNAME"):
+        case.env.pop(name, None)
+    account = pwd.getpwuid(os.geteuid()).pw_name
+    case.run("name: gated\nsteps:\n  - { id: ask, approve: 'Send it?' }\n", status=3)
+    case.pawl("approve", "r", status=0)
+    case.pawl("resume", "r", status=0)
+    equal(case.events("approved")[0]["data"]["by"], account)
+    case.pawl("rollback", "r@1", "--accept-rerun", status=0)
+    equal(case.events("rolled_back")[0]["data"]["by"], account)
+    case.pawl("fork", "r", "--run-id", "f", status=0)
+    equal(case.events("forked", "f")[0]["data"]["by"], account)
 
 
 run_tests(globals())

@@ -114,6 +114,7 @@ int main(int argc, char** argv) {
       .transport = pawl::run_transport(),
       .machine = &machine,
       .workflows = &workflows,
+      .system_user = [] { return pawl::current_owner().user; },
   };
   return pawl::cli::run_cli(std::vector<std::string>(argv + 1, argv + argc), context);
 }
