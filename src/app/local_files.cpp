@@ -100,7 +100,9 @@ Result<void> write_local_file(const std::string& path, std::string_view bytes) {
   const std::string temporary = fmt::format("{}.pawl-{}.tmp", path, ::getpid());
   if (Result<void> written = write_and_sync(temporary, bytes); !written) {
     if (written.error().os_error != EEXIST) ::unlink(temporary.c_str());
-    return written;
+    Error error = written.error();
+    error.where = path;  // what was asked for
+    return fail(std::move(error));
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     const int os_error = errno;

@@ -60,6 +60,8 @@ Result<ArrivedRun> look_at(std::string_view store, File& file) {
 
 Result<ArrivedRun> receive(std::string_view store, File& file, Arrival arrival) {
   if (arrival == Arrival::only_check) return look_at(store, file);
+  // A file that is refused leaves no store where there was none.
+  if (const auto there = open(store, Missing::refuse); !there && there.error().code == Code::store_not_found) PAWL_TRY(look_at(store, file));
   PAWL_TRY_ASSIGN(const FilesystemOpened opened, open(store, Missing::create));
   PAWL_TRY_ASSIGN(const ReceivedRun received, opened.store->receive_run(file, export_key));
   return ArrivedRun{.run = received.run, .uuid = received.uuid, .latest = received.latest, .checkpoints = received.checkpoints,

@@ -1,3 +1,5 @@
+#include <system_error>
+
 #include "cli/audited_read.hpp"
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
@@ -22,8 +24,14 @@ class OutputFile {
     const std::string absolute = absolute_path(context, path);
     if (context.workflows->files.is_folder(absolute)) return fail(Error{Code::usage, "it is a folder", path, "name a file", 0});
     const std::size_t slash = absolute.rfind('/');
+    const std::string folder = slash == 0 ? "/" : absolute.substr(0, slash);
     OutputFile output;
-    PAWL_TRY_ASSIGN(output.files_, context.open_folder(slash == 0 ? "/" : absolute.substr(0, slash)));
+    auto opened = context.open_folder(folder);
+    if (!opened) {
+      const std::string why = opened.error().os_error == 0 ? opened.error().message : std::generic_category().message(opened.error().os_error);
+      return fail(Error{Code::write_failed, fmt::format("the output's folder can't be opened: {}", why), folder, "make it first, or name another file", opened.error().os_error});
+    }
+    output.files_ = std::move(*opened);
     output.name_ = absolute.substr(slash + 1);
     PAWL_TRY(output.files_->remove(output.temporary()));
     PAWL_TRY_ASSIGN(output.file_, output.files_->open(output.temporary(), OpenMode::create_empty));

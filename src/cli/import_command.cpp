@@ -48,23 +48,30 @@ std::vector<std::string> format_names() {
   return names;
 }
 
-std::string run_json(const TakenRun& run) {
-  return JsonObject()
-      .text("run", run.run)
-      .text("original", run.original)
-      .number("written", run.written)
-      .number("repeated", run.repeated)
-      .number("events", run.events)
-      .number("latest", run.latest.value)
-      .boolean("resumable", run.resumable)
-      .done();
+/// Whether an export that was only looked at, or taken as it is, was counted.
+enum class Counted : std::uint8_t { all, checkpoints, nothing };
+
+std::string run_json(const TakenRun& run, Counted counted) {
+  JsonObject object;
+  object.text("run", run.run).text("original", run.original);
+  if (counted == Counted::nothing) {
+    object.raw("written", "null").raw("repeated", "null");
+  } else {
+    object.number("written", run.written).number("repeated", run.repeated);
+  }
+  if (counted == Counted::all) {
+    object.number("events", run.events);
+  } else {
+    object.raw("events", "null");
+  }
+  return object.number("latest", run.latest.value).boolean("resumable", run.resumable).done();
 }
 
-std::string document_of(std::string_view format, const ImportReport& report, const ImportArguments& arguments) {
+std::string document_of(std::string_view format, const ImportReport& report, const ImportArguments& arguments, Counted counted = Counted::all) {
   std::vector<std::string> runs;
   std::vector<std::string> refused;
   std::vector<std::string> notes;
-  for (const TakenRun& run : report.runs) runs.push_back(run_json(run));
+  for (const TakenRun& run : report.runs) runs.push_back(run_json(run, counted));
   for (const ImportProblem& problem : report.refused) {
     refused.push_back(JsonObject().text("code", code_text(problem.code)).text("file", problem.file).text("item", problem.item).text("reason", problem.reason).done());
   }
@@ -104,11 +111,38 @@ std::string text_of(std::string_view format, const ImportReport& report, const I
                             checkpoints, report.refused.size());
 }
 
+bool anything_taken(const ImportReport& report) {
+  return std::ranges::any_of(report.runs, [](const TakenRun& run) { return run.written + run.repeated + run.events > 0; });
+}
+
 Result<void> end_with(const Invocation& invocation, std::string_view format, const ImportReport& report, const ImportArguments& arguments) {
+  if (report.runs.empty() && report.refused.empty()) {
+    if (invocation.json() || !report.notes.empty()) invocation.print(invocation.json() ? document_of(format, report, arguments) : text_of(format, report, arguments));
+    return fail(Error{Code::import_unrecognised, fmt::format("nothing of the format '{}' was found in it", format), arguments.path,
+                      arguments.from.empty() ? fmt::format("name the format with --from: {}", fmt::join(format_names(), ", "))
+                                             : "leave out --from, and the format is recognised by itself", 0});
+  }
   invocation.print(invocation.json() ? document_of(format, report, arguments) : text_of(format, report, arguments));
   if (report.refused.empty()) return {};
-  return fail(Error{Code::import_incomplete, fmt::format("{} of the things to be imported were refused, the rest was taken", report.refused.size()), {},
+  const char* const rest = !anything_taken(report) ? "and nothing was taken" : arguments.dry_run ? "the rest would be taken" : "the rest was taken";
+  return fail(Error{Code::import_incomplete, fmt::format("{} of the things to be imported {} refused, {}", report.refused.size(), report.refused.size() == 1 ? "was" : "were", rest), {},
                     "each of them has its reason above; put it right and import again: what was taken is not doubled", 0});
+}
+
+/// What an import would take where there is no store yet: if it is nothing, none is to be made.
+ImportReport looked_at(const SourceTree& tree, const ImportFormat& format, ImportOptions options) {
+  options.mode = ImportMode::dry_run;
+  ImportReport report;
+  for (const SourceProblem& problem : tree.refused()) report.refused.push_back({problem.error.code, problem.path, {}, problem.error.message});
+  ImportWriter writer(nullptr, options, report);
+  format.parse(tree, writer.sink());
+  static_cast<void>(writer.finish());  // there is no store that could fail
+  return report;
+}
+
+bool store_is_missing(const Invocation& invocation) {
+  const auto store = invocation.open_store(StoreAccess::read);
+  return !store && store.error().code == Code::store_not_found;
 }
 
 /// A store that is not there has nothing that could be in the way of a dry run.
@@ -126,12 +160,20 @@ Result<void> import_portable(const Invocation& invocation, const ImportArguments
   PAWL_TRY_ASSIGN(const auto file, source.files->open(source.only, OpenMode::read));
   PAWL_TRY_ASSIGN(const ArrivedRun arrived,
                   invocation.context().transport.receive(invocation.store_uri(), *file, arguments.dry_run ? Arrival::only_check : Arrival::import));
-  ImportReport report;
-  TakenRun taken{.run = arrived.run, .original = arrived.run};
-  (arrived.repeated ? taken.repeated : taken.written) = arrived.checkpoints;
-  taken.latest = arrived.latest;
-  report.runs.push_back(std::move(taken));
-  return end_with(invocation, kPortable, report, arguments);
+  if (invocation.json()) {
+    ImportReport report;
+    TakenRun taken{.run = arrived.run, .original = arrived.run};
+    (arrived.repeated ? taken.repeated : taken.written) = arrived.checkpoints;
+    taken.latest = arrived.latest;
+    report.runs.push_back(std::move(taken));
+    invocation.print(document_of(kPortable, report, arguments, arguments.dry_run ? Counted::nothing : Counted::checkpoints));
+    return {};
+  }
+  std::string text = fmt::format("took {} checkpoints in {} files", arrived.checkpoints, arrived.files);
+  if (arguments.dry_run) text = arrived.repeated ? "is there already" : fmt::format("would be taken, {} files", arrived.files);
+  else if (arrived.repeated) text = fmt::format("took nothing, {} there already", arrived.checkpoints);
+  invocation.print(fmt::format("{}: {}\n", printable(arrived.run), text));
+  return {};
 }
 
 Result<const ImportFormat*> choose_format(const SourceTree& tree, const ImportArguments& arguments) {
@@ -159,6 +201,9 @@ Result<void> import_runs(const Invocation& invocation, const ImportArguments& ar
     PAWL_TRY_ASSIGN(workflow, load_workflow(context, arguments.workflow));
     options.workflow = &*workflow;
     options.working_dir = [&](const Json& vars) { return working_folder(context.workflows->files, *workflow, vars); };
+  }
+  if (!arguments.dry_run && store_is_missing(invocation)) {
+    if (const ImportReport report = looked_at(tree, *format, options); !anything_taken(report)) return end_with(invocation, format->name, report, arguments);
   }
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, open_for_import(invocation, arguments));
   ImportReport report;

@@ -461,7 +461,7 @@ class Portable(Case):
         self.make_run(saves=2, size=10)
         self.pawl("export", "nightly", "-o", "a.pawl")
         good = open(self.path("a.pawl"), "rb").read()
-        other = self.path("other")
+        self.pawl("init", store=(other := self.path("other")))  # without a store, a bad file is not even unpacked
         for at in list(range(0, len(good), 97)) + [len(good) - 1]:
             self.write("bad.pawl", good[:at] + bytes([good[at] ^ 1]) + good[at + 1:])
             done = self.pawl("import", "bad.pawl", "--from", "pawl", store=other, status=4)
