@@ -49,7 +49,7 @@ Result<ResumeRequest> request_for(const Invocation& invocation, const ResumeArgu
     request.given[text.substr(0, equals)] = text.substr(equals + 1);
   }
   if (arguments.mode == RecoveryMode::point_in_time)
-    return fail(Error{Code::usage, "a run goes on from its newest checkpoint", {}, fmt::format("`pawl rollback {0}` or `pawl fork {0}` go on from an older one", id.text()), 0});
+    return fail(Error{Code::usage, "a run goes on from its newest checkpoint", {}, fmt::format("`pawl rollback {0}@SEQ` or `pawl fork {0}@SEQ` go on from an older one; `pawl show {0} --checkpoints` lists them", id.text()), 0});
   request.mode = arguments.mode.value_or(RecoveryMode::latest);
   PAWL_TRY_ASSIGN(request.fallback, fallback_of(invocation, arguments.fallback ? Fallback::allow : Fallback::refuse));
   request.reruns = arguments.accept_rerun ? Reruns::accept : Reruns::refuse;
@@ -67,6 +67,27 @@ Result<void> resume_one(const Invocation& invocation, const ResumeArguments& arg
   return resume_workflow(invocation, request, {.waiting = arguments.wait ? Waiting::stay : Waiting::leave});
 }
 
+/// How an execution that began came to its end; nothing where the run was refused.
+std::optional<std::string_view> end_of(const Result<void>& ended) {
+  if (ended) return "completed";
+  switch (ended.error().code) {
+    case Code::run_failed: return "failed";
+    case Code::run_waiting: return "waits";
+    case Code::budget_reached: return "has used up its budget";
+    case Code::run_cancelled: return "was cancelled";
+    case Code::run_interrupted: return "was interrupted";
+    default: return std::nullopt;
+  }
+}
+
+void note_lines(const Invocation& invocation, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    invocation.note(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
 /// One after the other, the one that was saved first first. The first trouble gives the exit status; only a wish to stop
 /// keeps the others from being resumed.
 Result<void> resume_session(const Invocation& invocation, const ResumeArguments& arguments) {
@@ -82,17 +103,20 @@ Result<void> resume_session(const Invocation& invocation, const ResumeArguments&
     return fail(Error{Code::nothing_to_resume, fmt::format("no run of session '{}' can be resumed", arguments.session), {},
                       fmt::format("`pawl list --session {}` shows its runs", arguments.session), 0});
   std::vector<std::string> outcomes;
+  std::size_t resumed = 0;
   std::optional<Error> trouble;
   for (const RunId& id : ids) {
     invocation.note(fmt::format("resuming {}", id.text()));
     const Result<void> ended = resume_one(invocation, arguments, id);
-    outcomes.push_back(fmt::format("{} {}", id.text(), ended ? "completed" : code_text(ended.error().code)));
+    const std::optional<std::string_view> how = end_of(ended);
+    if (how) ++resumed;
+    outcomes.push_back(fmt::format("{} {}", id.text(), how ? std::string(*how) : fmt::format("did not go on ({})", code_text(ended.error().code))));
     if (ended) continue;
     if (!trouble) trouble = ended.error();
     if (ended.error().code == Code::run_interrupted) break;
-    if (ids.size() > 1) invocation.note(printable(describe(ended.error())));
+    if (ids.size() > 1) note_lines(invocation, describe(ended.error()));
   }
-  invocation.note(fmt::format("session {}: {} of {} runs resumed: {}", printable(arguments.session), outcomes.size(), ids.size(), fmt::join(outcomes, ", ")));
+  invocation.note(fmt::format("session {}: {} of {} runs resumed: {}", printable(arguments.session), resumed, ids.size(), fmt::join(outcomes, ", ")));
   if (trouble) return fail(*trouble);
   return {};
 }
@@ -120,7 +144,7 @@ Command add_resume(CLI::App& root) {
   app->add_option("--budget-usd", arguments->budget_usd, "A new limit for the whole run")->type_name("USD")->check(CLI::NonNegativeNumber);
   add_number(*app, "--budget-tokens", arguments->budget_tokens, "A new limit for the whole run")->type_name("N");
   app->add_option("--session", arguments->session, "All runs of this session that can be resumed, one after the other")->type_name("NAME");
-  add_word(*app, "--mode", arguments->mode, "latest, or full: rebuild and check everything first", RecoveryMode::point_in_time, parse_recovery_mode);
+  add_word(*app, "--mode", arguments->mode, "latest, or full: rebuild and check everything first", RecoveryMode::full, parse_recovery_mode);
   app->add_flag("--fallback", arguments->fallback, "Where the newest checkpoint is damaged: go on from the newest that is whole, also where the settings forbid it");
   app->add_flag("--accept-rerun", arguments->accept_rerun, "Where that one does not know of completed steps: run them again");
   app->add_flag("--skip-bad-events", arguments->skip_bad_events, "Although events after it can't be read");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/error_line.hpp"
 #include "base/hash.hpp"
 #include "base/mutex.hpp"
 #include "codec/json_check.hpp"
@@ -187,7 +188,7 @@ Result<void> DurableSteps::record(const std::string& name, const Result<std::str
       place_output(state, change, record, output_json(*result), std::move(data), "step_completed");
       return {};
     }
-    record.error = describe(result.error());
+    record.error = describe_in_line(result.error());
     data["error"] = record.error;
     change.kind = Kind::error;
     change.reason = Reason::step_failed;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/error_line.hpp"
 #include "base/hash.hpp"
 #include "domain/audited_events.hpp"
 #include "domain/retry_policy.hpp"
@@ -267,7 +268,7 @@ void Execution::start() {
   if (const Result<void> made = make_environment(); made) {
     enter(*top_);
   } else {
-    finish(RunStatus::failed, describe(made.error()));
+    finish(RunStatus::failed, describe_in_line(made.error()));
   }
   schedule_poll();
   arm_workflow_timeout();

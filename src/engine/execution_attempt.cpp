@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/error_line.hpp"
 #include "codec/json_check.hpp"
 #include "domain/confidence.hpp"
 #include "domain/retry_policy.hpp"
@@ -182,7 +183,7 @@ Result<Json> Execution::captured(const Node& node) const {
   if (!is_valid_utf8(text)) return fail(Code::step_failed, "its output is not valid UTF-8, so it can't be captured");
   if (node.step->capture.format == CaptureFormat::json) {
     const Result<void> checked = check_json(text, kCaptureBytesMax);
-    if (!checked) return fail(Code::step_failed, "its output is not the JSON that `capture` asks for: {}", describe(checked.error()));
+    if (!checked) return fail(Code::step_failed, "its output is not the JSON that `capture` asks for: {}", describe_in_line(checked.error()));
     return Json::parse(text, nullptr, false);
   }
   if (text.ends_with('\n')) text.pop_back();

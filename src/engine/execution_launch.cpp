@@ -1,4 +1,5 @@
 // Launching attempts: the environment, inputs and outputs of commands, and calls of handlers.
+#include "base/error_line.hpp"
 #include "codec/json_check.hpp"
 #include "engine/environment_entries.hpp"
 #include "engine/execution_parts.hpp"
@@ -159,7 +160,7 @@ void Execution::launch_handler(Node& node) {
       Result<HandlerResult> result = handler(given);
       outcome.ok = result.has_value();
       if (!result) {
-        outcome.error = describe(result.error());
+        outcome.error = describe_in_line(result.error());
         const int status = exit_status(result.error().code);
         outcome.retryable = status != 2 && status != 4;
       } else if (const Result<void> checked = check_json(result->output, 8ULL << 20); !checked) {

@@ -1,6 +1,7 @@
 // Maps over many items: streaming, dead letters, circuit breaker, reduce.
 #include <algorithm>
 
+#include "base/error_line.hpp"
 #include "base/hash.hpp"
 #include "codec/json_check.hpp"
 #include "engine/execution_parts.hpp"
@@ -82,10 +83,10 @@ void Execution::begin_map(Node& node) {
   const Result<void> opened = open_items(node);
   if (!opened) {
     if (opened.error().code == Code::items_changed) refusal_ = opened.error();
-    return settle_failed(node, describe(opened.error()), false);
+    return settle_failed(node, describe_in_line(opened.error()), false);
   }
   if (!fresh && node.map->map->steps->size() > 1) {
-    if (const Result<void> loaded = load_failed_items(node); !loaded) return settle_failed(node, describe(loaded.error()), true);
+    if (const Result<void> loaded = load_failed_items(node); !loaded) return settle_failed(node, describe_in_line(loaded.error()), true);
   }
   touch(node);
   if (fresh) tell("map_started", &node, {{"items", node.map->total}, {"parallel", node.map->map->parallel}});
@@ -277,7 +278,7 @@ void Execution::map_items_done(Node& node) {
 
 void Execution::begin_reduce(Node& node) {
   const Result<void> written = write_items_file(node, work_ + "/" + node.path + ".items.jsonl");
-  if (!written) return settle_failed(node, describe(written.error()), true);
+  if (!written) return settle_failed(node, describe_in_line(written.error()), true);
   if (!node.map->reduce_steps) node.map->reduce_steps = std::make_unique<Steps>(Steps{*node.map->map->reduce});
   node.inner = make_scope(node.scope, &node, *node.map->reduce_steps, node.path);
   node.inner->is_reduce = true;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/error_line.hpp"
 #include "engine/execution_parts.hpp"
 #include "engine/open_run.hpp"
 
@@ -489,7 +490,7 @@ void Execution::add_steps(Node& node, const Json& steps) {
   Result<Steps> fresh_steps = services_.parse_added(steps, *workflow_, *top_->steps, node.index);
   const Result<Steps> grown = fresh_steps ? Result<Steps>(grow(*top_->steps, *fresh_steps, node.index)) : Result<Steps>(fail(fresh_steps.error()));
   if (!grown) {
-    tell("steps_refused", &node, {{"error", describe(grown.error())}});
+    tell("steps_refused", &node, {{"error", describe_in_line(grown.error())}});
     return;
   }
   state_.added.push_back({node.step->id, steps});

@@ -3,6 +3,7 @@
 //   full -> events only -> memory only -> emergency dump
 //
 // With events only, what happened is still recorded, beside the last state that could be saved: it takes little room.
+#include "base/error_line.hpp"
 #include "domain/retry_policy.hpp"
 #include "engine/execution.hpp"
 #include "engine/execution_parts.hpp"
@@ -66,7 +67,7 @@ void Execution::save_failed(Error error) {
   const bool goes_on = workflow_->checkpoint.on_storage_failure == OnStorageFailure::go_on;
   // Where events are saved alone, a full save is tried once each time: that it fails again is no news.
   if (rung_ == Rung::full || saving_light_) {
-    whisper("storage_trouble", nullptr, {{"error", describe(error)}, {"try", save_failures_}, {"mode", goes_on ? "continue" : "pause"}});
+    whisper("storage_trouble", nullptr, {{"error", describe_in_line(error)}, {"try", save_failures_}, {"mode", goes_on ? "continue" : "pause"}});
   }
   if (hold_ == Hold::none) hold_ = Hold::storage;
   // A handle that saw a failed sync takes no more: the run is opened again, and what really is on the
@@ -96,8 +97,8 @@ void Execution::go_on_with_events(const Error& error) {
   if (rung_ == Rung::events_only) return;
   rung_ = Rung::events_only;
   degraded_by_ = error;
-  whisper("storage_trouble", nullptr, {{"error", describe(error)}, {"mode", "events only"}});
-  tell("storage_degraded", nullptr, {{"rung", "events only"}, {"error", describe(error)}});
+  whisper("storage_trouble", nullptr, {{"error", describe_in_line(error)}, {"mode", "events only"}});
+  tell("storage_degraded", nullptr, {{"rung", "events only"}, {"error", describe_in_line(error)}});
   ++change_;
 }
 
@@ -107,7 +108,7 @@ void Execution::go_on_in_memory(Error error) {
   hold_ = Hold::none;
   saving_ = 0;
   durable_ = UINT64_MAX;
-  whisper("storage_trouble", nullptr, {{"error", describe(error)}, {"mode", "memory only"}});
+  whisper("storage_trouble", nullptr, {{"error", describe_in_line(error)}, {"mode", "memory only"}});
   storage_error_ = std::move(error);
   if (top_) consider_all(*top_);
   for (auto& [change, task] : std::exchange(launches_, {})) task();
@@ -156,7 +157,7 @@ void Execution::dump_state() {
   const std::string path = fmt::format("{}/pawl-emergency-{}.json", state_.working_dir, id_.text());
   const Result<void> written = services_.files.write(path, state_text());
   whisper("storage_trouble", nullptr,
-          {{"error", written ? fmt::format("the state that could not be saved is in {}", path) : describe(written.error())},
+          {{"error", written ? fmt::format("the state that could not be saved is in {}", path) : describe_in_line(written.error())},
            {"mode", "emergency dump"}});
 }
 

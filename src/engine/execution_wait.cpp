@@ -1,6 +1,7 @@
 // Gates, timers, signals and the inbox.
 #include <algorithm>
 
+#include "base/error_line.hpp"
 #include "base/hash.hpp"
 #include "engine/audit_entries.hpp"
 #include "engine/execution_parts.hpp"
@@ -132,7 +133,7 @@ void Execution::poll_inbox() {
   if (finishing_ || memory_only_) return;
   const Result<std::vector<Message>> messages = services_.store.inbox(id_);
   if (!messages) {
-    if (messages.error().code != Code::run_not_found) whisper("inbox_trouble", nullptr, {{"error", describe(messages.error())}});
+    if (messages.error().code != Code::run_not_found) whisper("inbox_trouble", nullptr, {{"error", describe_in_line(messages.error())}});
     return;
   }
   for (const Message& message : *messages) {

@@ -361,7 +361,9 @@ def a_resume_reports_its_recovery(case):
     told = json.loads(done.stdout.splitlines()[0])
     equal((told["event"], told["run"], told["mode"], told["fallback"], told["warnings"]), ("recovery", "r", "full", False, []))
     assert told["checkpoints_rebuilt"] > 3 and told["events_replayed"] > 3, told
-    holds(case.pawl("resume", "r", "--mode", "point-in-time", status=2).stderr, "PAWL-0001", "pawl fork r")
+    holds(case.pawl("resume", "r", "--mode", "point-in-time", status=2).stderr, "PAWL-0001", "`pawl rollback r@SEQ`", "`pawl fork r@SEQ`")
+    holds(case.pawl("resume", "r", "--mode", "ful", status=2).stderr, "did you mean 'full'", "one of: latest, full\n")
+    assert "point-in-time" not in case.pawl("resume", "r", "--mode", "x", status=2).stderr
 
 
 def bad_events_stop_a_fallback(case):
@@ -484,6 +486,31 @@ def a_session_is_resumed_run_by_run(case):
     equal(case.log(), ["1", "2", "3", "1", "2"])
     holds(case.pawl("resume", "--session", "night", status=2).stderr, "PAWL-0105", "no run of session 'night'")
     holds(case.pawl("resume", "w3", "--session", "day", status=2).stderr, "PAWL-0001")
+
+
+def a_session_counts_only_those_that_went_on(case):
+    case.write("w.yaml", "name: w\nsteps:\n  - id: a\n    run: 'test -e mended'\n")
+    case.pawl("run", "w.yaml", "--run-id", "w1", "--session", "night", status=1)
+    case.write("x.yaml", "name: x\nsteps:\n  - id: a\n    run: 'test -e never'\n")
+    case.pawl("run", "x.yaml", "--run-id", "x1", "--session", "night", status=1)
+    case.pawl("run", "w.yaml", "--run-id", "w2", "--session", "night", status=1)
+    case.write("w.yaml", "name: w\nsteps:\n  - id: a\n    run: 'test -e mended || exit 1'\n")
+    done = case.pawl("resume", "--session", "night")
+    holds(done.stderr, "pawl: PAWL-0208: the workflow has changed since the run was started:\n", "\npawl: put it back, or `pawl resume w2 --accept-changes`\n",
+          "session night: 1 of 3 runs resumed: w1 did not go on (PAWL-0208), x1 failed, w2 did not go on (PAWL-0208)\n")
+    assert "\\x0a" not in done.stderr, done.stderr
+
+
+def an_errors_hint_stands_on_the_errors_line(case):
+    done = case.run("""\
+        name: clean
+        steps:
+          - { id: clean, run: 'echo not JSON', capture: { format: json } }
+        """, status=1)
+    holds(done.stderr + done.stdout, "clean: attempt 1 failed: its output is not the JSON that `capture` asks for: PAWL-", "; ")
+    error = case.state()["steps"]["clean"]["error"]
+    assert "\n" not in error and "; " in error, error
+    assert "\\x0a" not in done.stderr + done.stdout + case.pawl("show", "r", status=0).stdout
 
 
 # Seed 2's validation criteria.
