@@ -237,6 +237,11 @@ CLI::App* add_list_part(CLI::App& audit, AuditArguments& arguments) {
   app->add_option("--since", arguments.since, "Not before: 2026-01-11 or 2026-01-11T14:30Z (UTC)")->type_name("TIME");
   app->add_option("--until", arguments.until, "Not after")->type_name("TIME");
   app->add_option("--text", arguments.text, "Only entries that contain it")->type_name("TEXT");
+  app->footer(
+      "Examples:\n"
+      "  pawl audit list notes-k3f9\n"
+      "  pawl audit list notes-k3f9 --type approved --json\n"
+      "  pawl audit list --all --since 2026-01-11 --agent alice");
   return app;
 }
 
@@ -246,11 +251,22 @@ CLI::App* add_add_part(CLI::App& audit, AuditArguments& arguments) {
   app->add_option("--type", arguments.type, "What happened, in a word: reviewed")->type_name("TYPE")->required();
   app->add_option("--agent", arguments.agent, "Who did it")->type_name("NAME");
   app->add_option("--data", arguments.data, "A JSON object that says more")->type_name("JSON");
+  app->footer(
+      "Examples:\n"
+      "  pawl audit add notes-k3f9 --type reviewed --agent alice --data '{\"verdict\": \"fine\"}'\n"
+      "  pawl audit add notes-k3f9 --type note --data '{\"text\": \"the mirror is slow until Monday\"}'     for the next shift\n"
+      "  pawl audit add notes-k3f9 --type blocker --data '{\"text\": \"smtp is down\", \"step\": \"send\"}'\n"
+      "\n"
+      "`pawl handoff` tells notes and blockers to whoever goes on. Types that Pawl writes itself, such as approved, can't be taken.");
   return app;
 }
 
 CLI::App* add_report_part(CLI::App& audit, AuditArguments& arguments) {
   CLI::App* app = add_part(audit, "report", "The whole trail as JSON, CSV or a page to print");
+  app->footer(
+      "Examples:\n"
+      "  pawl audit report notes-k3f9 > audit.json\n"
+      "  pawl audit report notes-k3f9 --format html -o audit.html");
   app->add_option("RUN", arguments.run, "The run")->type_name("")->required();
   app->add_option("--format", arguments.format, "json, csv or html (json)")->type_name("WORD")->check(CLI::IsMember({"json", "csv", "html"}));
   app->add_option("-o,--output", arguments.output, "Write to this file instead, whole or not at all")->type_name("FILE");
@@ -269,10 +285,18 @@ Command add_audit(CLI::App& root) {
   const CLI::App* reported = add_report_part(*app, *arguments);
   CLI::App* anchored = add_part(*app, "anchor", "A signed list of where every run's trail ends, for `pawl verify --anchor`");
   anchored->add_option("-o,--output", arguments->output, "Write to this file instead, whole or not at all")->type_name("FILE");
+  anchored->footer(
+      "Examples:\n"
+      "  pawl audit anchor -o anchor.json     keep it where nobody can change it together with the store\n"
+      "  pawl verify --anchor anchor.json     later: nothing before it was changed or cut off");
   CLI::App* proved = add_part(*app, "proof", "The Merkle path that shows that an entry is in the trail, or that the trail only grew");
   proved->add_option("RUN", arguments->run, "The run")->type_name("")->required();
   CLI::Option* entry = proved->add_option("ENTRY", arguments->entry, "The entry's number")->type_name("");
   proved->add_option("--since", arguments->earlier, "That the trail begins with what it was when it had so many entries")->type_name("SIZE")->excludes(entry);
+  proved->footer(
+      "Examples:\n"
+      "  pawl audit proof notes-k3f9 7            that entry 7 is in the trail\n"
+      "  pawl audit proof notes-k3f9 --since 40   that the trail begins with its first 40 entries, unchanged");
   app->footer(
       "Examples:\n"
       "  pawl audit list notes-k3f9 --type approved\n"

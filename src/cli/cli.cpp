@@ -39,6 +39,17 @@ struct Parser {
   std::vector<Command> commands;
 };
 
+/// `pawl audit list` is a part of `pawl audit`.
+std::vector<CLI::App*> parts_of(CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::vector<std::string> part_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(part->get_name());
+  return names;
+}
+
 void add_globals(CLI::App& app, Globals& globals, const std::string& version) {
   app.set_help_flag("-h,--help", "Show this help")->group("Options for all commands");
   app.add_option("--store", globals.store, "The store: a folder ($PAWL_STORE, else ./.pawl)")
@@ -58,7 +69,13 @@ Parser::Parser(const std::string& version) {
               add_schema(app),  add_init(app),   add_rekey(app),  add_audit(app),   add_prune(app),  add_erase(app),  add_verify(app),
               add_import(app),  add_export(app), add_fsck(app),   add_stats(app),  add_config(app), add_doctor(app),  add_explain(app), add_help(app),
               add_version(app), add_completion(app), add_complete(app), add_man(app)};
-  for (const Command& command : commands) add_globals(*command.app, globals, version);
+  for (const Command& command : commands) {
+    add_globals(*command.app, globals, version);
+    for (CLI::App* part : parts_of(*command.app)) {
+      add_globals(*part, globals, version);
+      if (part->get_footer() == kExamples) part->footer(command.app->get_footer());  // CLI11 passes it on to whatever is added
+    }
+  }
 }
 
 std::vector<std::string> option_names(const CLI::App& app) {
@@ -77,23 +94,34 @@ std::vector<std::string> command_names(const Parser& parser) {
   return names;
 }
 
+/// The innermost that the arguments name.
 const CLI::App& chosen_app(const Parser& parser) {
-  const std::vector<CLI::App*> chosen = parser.app.get_subcommands();
-  return chosen.empty() ? parser.app : *chosen.front();
+  const CLI::App* app = &parser.app;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return *app;
 }
 
-std::string help_call(const Parser& parser) {
-  const CLI::App& app = chosen_app(parser);
-  return &app == &parser.app ? "pawl --help" : fmt::format("pawl {} --help", app.get_name());
+/// `pawl audit add`
+std::string call_of(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : fmt::format("{} {}", call_of(*app.get_parent()), app.get_name());
+}
+
+std::string help_call(const Parser& parser) { return call_of(chosen_app(parser)) + " --help"; }
+
+/// Where a command has parts, they are named at once.
+std::string parts_hint(const Parser& parser, const CLI::App& app) {
+  return fmt::format("one of: {}; `{}` says more", fmt::join(part_names(app), ", "), help_call(parser));
 }
 
 /// What is said about the first argument that nothing took.
 Error unexpected_argument(const Parser& parser, const std::string& argument) {
   const CLI::App& app = chosen_app(parser);
   const bool is_option = argument.starts_with('-');
-  const bool is_command = !is_option && &app == &parser.app;
+  const bool is_part = !is_option && &app != &parser.app && !part_names(app).empty();
+  const bool is_command = !is_option && (&app == &parser.app || is_part);
   const std::string word = argument.substr(0, argument.find('='));
   const std::string nearest = suggest(word, is_option    ? option_names(app)
+                                            : is_part    ? part_names(app)
                                             : is_command ? command_names(parser)
                                                          : std::vector<std::string>());
   Error error{Code::usage,
@@ -108,6 +136,8 @@ Error unexpected_argument(const Parser& parser, const std::string& argument) {
   if (!is_option && !is_command) error.message = fmt::format("'{}' is one argument too many", argument);
   error.hint = nearest.empty() ? fmt::format("`{}` lists what there is", help_call(parser))
                                : fmt::format("did you mean `{}`?", nearest);
+  if (is_part) error.message += fmt::format(" of `{}`", call_of(app));
+  if (is_part && nearest.empty()) error.hint = parts_hint(parser, app);
   return error;
 }
 
@@ -116,6 +146,8 @@ Error usage_error(const Parser& parser, const CLI::ParseError& error) {
   if (!extras.empty()) return unexpected_argument(parser, extras.front());
   std::string message = error.what();
   while (message.ends_with('\n') || message.ends_with('.')) message.pop_back();
+  if (const CLI::App& app = chosen_app(parser); &app != &parser.app && !part_names(app).empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
+    return Error{Code::usage, fmt::format("`{}` needs to know what to do", call_of(app)), {}, parts_hint(parser, app), 0};
   return Error{Code::usage, message, {}, fmt::format("`{}` shows how it is used", help_call(parser)), 0};
 }
 

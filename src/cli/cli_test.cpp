@@ -54,6 +54,41 @@ TEST_F(CommandLine, MisspeltCommandsAndOptionsAreSuggested) {
   EXPECT_NE(option.err.find("did you mean `--state`?"), std::string::npos) << option.err;
 }
 
+TEST_F(CommandLine, PartsOfACommandHaveTheirOwnHelp) {
+  for (const char* part : {"list", "add", "report", "anchor", "proof"}) {
+    const CliResult help = pawl({"audit", part, "--help"});
+    EXPECT_EQ(help.status, 0);
+    for (const std::string& word : {std::string("--store"), std::string("--json"), fmt::format("Examples:\n  pawl audit {}", part)}) {
+      EXPECT_NE(help.out.find(word), std::string::npos) << word << "\n" << help.out;
+    }
+    EXPECT_EQ(help.out.find("notes.yaml"), std::string::npos) << help.out;
+  }
+  const CliResult shared = pawl({"dlq", "list", "--help"});
+  EXPECT_NE(shared.out.find("pawl dlq retry"), std::string::npos) << shared.out;
+  EXPECT_EQ(shared.out.find("notes.yaml"), std::string::npos) << shared.out;
+}
+
+TEST_F(CommandLine, PartsOfACommandAreNamedWhereNoneIsMeant) {
+  const CliResult unknown = pawl({"audit", "bogus"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_EQ(unknown.err, "pawl: PAWL-0001: unknown command 'bogus' of `pawl audit`\nhint: one of: list, add, report, anchor, proof; `pawl audit --help` says more\n");
+  EXPECT_NE(pawl({"audit", "lst"}).err.find("did you mean `list`?"), std::string::npos);
+  const CliResult none = pawl({"audit"});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_NE(none.err.find("one of: list, add, report, anchor, proof"), std::string::npos) << none.err;
+  EXPECT_NE(pawl({"audit", "add", "r"}).err.find("`pawl audit add --help`"), std::string::npos);
+  EXPECT_NE(pawl({"audit", "add", "r", "--typ", "x"}).err.find("did you mean `--type`?"), std::string::npos);
+  EXPECT_NE(pawl({"audit", "add", "r", "--type", "x", "more"}).err.find("'more' is one argument too many"), std::string::npos);
+}
+
+TEST_F(CommandLine, GlobalOptionsStandBehindAPartAsWell) {
+  store_exists_ = true;
+  EXPECT_EQ(pawl({"audit", "list", "--all", "--store", "c", "--json"}).out, "[]\n");
+  EXPECT_EQ(opened_uri_, "c");
+  EXPECT_EQ(pawl({"audit", "--store", "d", "--json", "list", "--all"}).out, "[]\n");
+  EXPECT_EQ(opened_uri_, "d");
+}
+
 TEST_F(CommandLine, BadUsageIsStatusTwoAndNeverTouchesAStore) {
   const std::vector<std::vector<std::string>> calls = {
       {}, {"save"}, {"restore"}, {"restore", "a", "b"}, {"diff", "a"}, {"list", "--limit"}, {"zzzzzz"}};
