@@ -112,7 +112,7 @@ std::vector<ConfigKey> recovery_keys() {
        .get = [](const S& s) { return Json(s.recovery.timeout.count()); },
        .set = [](S& s, const Json& v) { s.recovery.timeout = to_ms(v); }},
       {.section = "recovery", .names = {{"fallback_to_previous"}}, .type = ConfigType::boolean,
-       .about = "whether an older valid checkpoint is used where the newest is damaged",
+       .about = "whether a recovery uses an older valid checkpoint where the newest is damaged",
        .get = [](const S& s) { return Json(s.recovery.fallback_to_previous); },
        .set = [](S& s, const Json& v) { s.recovery.fallback_to_previous = v; }},
       {.section = "recovery", .names = {{"within"}}, .type = ConfigType::duration, .lowest = 1, .highest = 100 * kYear_ms,
@@ -161,7 +161,7 @@ std::vector<ConfigKey> secret_keys() {
        .get = [](const S& s) { return Json(s.encryption.key_file); },
        .set = [](S& s, const Json& v) { s.encryption.key_file = v; }},
       {.section = "audit", .names = {{"reads"}}, .type = ConfigType::boolean,
-       .about = "reading a checkpoint adds an entry to the audit trail of its run",
+       .about = "reading a checkpoint (`restore`, `diff`, `replay`, `export`) adds an entry to the audit trail of its run",
        .get = [](const S& s) { return Json(s.audit.reads); },
        .set = [](S& s, const Json& v) { s.audit.reads = v; }},
   };
