@@ -41,7 +41,9 @@ std::string text_of(const CheckpointInfo& info) {
                      info.whole, info.checksum);
 }
 
+/// One that is damaged is named as such, and says nothing else.
 std::string text_of(const RunInfo& run) {
+  if (run.status == Status::damaged) return {};
   return fmt::format("{} {} {} {} {} {} {} {} {}|{}|{}\n", run.id.text(), run.uuid.text(), run.created.us, run.updated.us,
                      run.latest.value, static_cast<int>(run.status), static_cast<int>(run.kind), static_cast<int>(run.durability),
                      run.workflow, run.workflow_hash, run.session);

@@ -110,7 +110,7 @@ TEST_F(CatalogueTest, ARebuildThatFailsLeavesTheOldOne) {
 
 TEST_F(CatalogueTest, IsNotUsableWhereItIsMissingEmptyOrOfAnotherFormat) {
   EXPECT_TRUE(catalogue().usable());
-  execute("PRAGMA user_version=2");
+  execute("PRAGMA user_version=3");
   EXPECT_FALSE(catalogue().usable());
   std::ofstream(path_, std::ios::trunc) << "not a database, but long enough to be taken for one by its size";
   EXPECT_FALSE(catalogue().usable());

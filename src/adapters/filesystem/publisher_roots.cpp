@@ -63,7 +63,9 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
     RootsText parsed = parse_roots(kept, seed);
     std::size_t count = parsed.roots.size();
     const bool behind = count > 0 && parsed.roots.back().tree.size() < audit.back().number;
-    while (behind && count > 0 && parsed.roots[count - 1].tree.size() >= audit.front().number) --count;
+    // One that is replaced may be lost: what is left must reach up to what the journal holds.
+    const auto left_of = [&](std::size_t i) { return i == 0 ? 0 : parsed.roots[i - 1].tree.size(); };
+    while (behind && count > 0 && left_of(count) >= audit.front().number && left_of(count - 1) + 1 >= audit.front().number) --count;
     if (count > 0) known = {std::move(parsed.roots[count - 1]), parsed.ends[count - 1]};
     kept.resize(known.end);
   }
