@@ -66,7 +66,7 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
     // One that is replaced may be lost: what is left must reach up to what the journal holds.
     const auto left_of = [&](std::size_t i) { return i == 0 ? 0 : parsed.roots[i - 1].tree.size(); };
     while (behind && count > 0 && left_of(count) >= audit.front().number && left_of(count - 1) + 1 >= audit.front().number) --count;
-    if (count > 0) known = {std::move(parsed.roots[count - 1]), parsed.ends[count - 1]};
+    if (!parsed.roots.empty()) known = {std::move(parsed.roots.back()), count > 0 ? parsed.ends[count - 1] : 0};  // gone on with, though replaced
     kept.resize(known.end);
   }
   const std::uint64_t offset = known.end - kept.size();
