@@ -54,7 +54,7 @@ void FilesystemStore::run_background(const EraseWork& work) {
       const Lock publishing(publish_mutex_);
       if (journal_->wants_next()) done = journal_->ensure_next();
       if (done) done = settle_full(*journal_);
-      if (done && idle) done = publish_dirty();
+      if (done && idle) done = publish_dirty(Publish::lazy);
     }
     // Another process may have erased a run whose records this one's journal holds. What fails is tried again.
     if (idle) static_cast<void>(finish_erasures(work));
@@ -111,14 +111,20 @@ Result<void> FilesystemStore::settle_all() {
 Result<void> FilesystemStore::publish_lazily() {
   if (!journal_) return {};
   const Lock lock(publish_mutex_);
-  return publish_dirty();
+  return publish_dirty(Publish::lazy);
 }
 
-Result<void> FilesystemStore::publish_dirty() {
+Result<void> FilesystemStore::publish_dirty(Publish mode) {
   std::set<std::string> dirty;
   {
     const Lock lock(dirty_mutex_);
     dirty.swap(dirty_);
+  }
+  // Roots are for who verifies: made while saves go on, they would only be replaced.
+  if (mode == Publish::closing) {
+    dirty.merge(unrooted_);
+  } else {
+    unrooted_.insert(dirty.begin(), dirty.end());
   }
   if (dirty.empty()) return {};
   const bool was_behind = std::exchange(behind_, true);
@@ -135,7 +141,7 @@ Result<void> FilesystemStore::publish_dirty() {
   for (const std::string& run : dirty) {
     const auto found = batches.find(run);
     if (found == batches.end()) continue;
-    PAWL_TRY_ASSIGN(const bool published, publisher_.publish(run, found->second, Publish::lazy));
+    PAWL_TRY_ASSIGN(const bool published, publisher_.publish(run, found->second, mode));
     all = all && published;
   }
   behind_ = was_behind || !all;

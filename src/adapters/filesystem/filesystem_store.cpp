@@ -72,7 +72,7 @@ FilesystemStore::~FilesystemStore() {
   committer_.reset();
   {
     const Lock lock(publish_mutex_);
-    if (publish_dirty() && !behind_) static_cast<void>(journal_->mark_published());
+    if (publish_dirty(Publish::closing) && !behind_) static_cast<void>(journal_->mark_published());
     if (!journal_->full_segments().empty()) static_cast<void>(settle_full(*journal_));
     if (journal_->wants_next()) static_cast<void>(journal_->ensure_next());
   }

@@ -117,7 +117,7 @@ class FilesystemStore final : public Store {
   void run_background(const EraseWork& work);
   Result<void> settle_full(JournalWriter& journal) PAWL_REQUIRES(publish_mutex_);
   Result<void> settle_everything(JournalWriter& journal) PAWL_REQUIRES(publish_mutex_);
-  Result<void> publish_dirty() PAWL_REQUIRES(publish_mutex_);
+  Result<void> publish_dirty(Publish mode) PAWL_REQUIRES(publish_mutex_);
   void mark_dirty(const std::string& run);
   // Pruning.
   /// A new group of its checkpoints has begun, so the one before it can be closed.
@@ -220,6 +220,7 @@ class FilesystemStore final : public Store {
   Mutex publish_mutex_;
   Publisher publisher_ PAWL_GUARDED_BY(publish_mutex_);
   std::set<std::string> clear_ PAWL_GUARDED_BY(publish_mutex_);  // runs with nothing earlier in other journals
+  std::set<std::string> unrooted_ PAWL_GUARDED_BY(publish_mutex_);  // published without roots
   bool behind_ PAWL_GUARDED_BY(publish_mutex_) = false;  // something that was dirty may not be in its files
 
   std::atomic<bool> wipe_again_ = false;  // this store's journal was to be overwritten, and it is not known whether it is

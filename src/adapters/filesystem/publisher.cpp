@@ -69,7 +69,7 @@ Result<bool> Publisher::publish(std::string_view run, const RunBatch& batch, Pub
   for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
     PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kPublisherByte));
     if (locked) break;
-    if (mode == Publish::lazy) return false;
+    if (mode != Publish::settled) return false;
     if (waited_us >= kLockWaitUs) {
       return fail(Code::store_busy, "another process is publishing run '{}' and does not finish", run);
     }
@@ -98,7 +98,7 @@ Result<bool> Publisher::publish_locked(std::string_view run, const RunBatch& bat
   if (!events) return false;
   if (batch.audit.empty()) return true;
   PAWL_TRY_ASSIGN(const bool audit, append({run, layout::audit(run), 1}, batch.audit, mode));
-  if (audit) PAWL_TRY(publish_roots(run, batch.audit, mode));
+  if (audit && mode != Publish::lazy) PAWL_TRY(publish_roots(run, batch.audit, mode));
   return audit;
 }
 
@@ -121,7 +121,7 @@ Result<void> Publisher::make_folders(std::string_view run, const RunBatch& batch
 
 Result<void> Publisher::write_whole(const std::string& path, std::string_view text, Publish mode) {
   if (written_.contains(path)) {
-    if (mode == Publish::lazy) return {};
+    if (mode != Publish::settled) return {};
     PAWL_TRY_ASSIGN(std::shared_ptr<File> file, files_.open(path, OpenMode::write));
     touch(path, std::move(file), mode);
     return {};
@@ -207,14 +207,14 @@ Result<std::optional<Publisher::Known>> Publisher::append_point(File& file, cons
     return std::optional(found->second);
   }
   // Lazily, what stands there is taken as it is; settling takes only what the journal no longer holds.
-  const std::uint64_t limit = mode == Publish::lazy ? last + 1 : first;
+  const std::uint64_t limit = mode != Publish::settled ? last + 1 : first;
   PAWL_TRY_ASSIGN(const auto line, last_line_below(file, limit));
   // Zeros are a sector that power loss took: what is appended behind them would stand in the wrong place.
-  if (mode == Publish::lazy && line && line->text.find('\0') != std::string::npos) return std::optional<Known>();
+  if (mode != Publish::settled && line && line->text.find('\0') != std::string::npos) return std::optional<Known>();
   const bool starts_here = lines.first_possible == first;
   if (!line && starts_here) return std::optional(Known{first - 1, 0});
   if (line && line->number + 1 >= first) return std::optional(Known{line->number, line->end});
-  if (mode == Publish::lazy) return std::optional<Known>();
+  if (mode != Publish::settled) return std::optional<Known>();
   return fail(Error{Code::chain_broken,
                     fmt::format("line {} is to be appended, and the last line before it is {}", first, line ? line->number : 0),
                     lines.path, "run 'pawl fsck' to see what is damaged", 0});
@@ -258,7 +258,7 @@ Result<bool> Publisher::append_unbroken(const Lines& lines, std::span<const Jour
 }
 
 void Publisher::touch(const std::string& path, std::shared_ptr<File> file, Publish mode) {
-  if (mode == Publish::lazy) return;
+  if (mode != Publish::settled) return;
   // Beyond the limit one syncfs does for all, so no file needs to be kept open.
   if (touched_.size() <= options_.sync_all_from_files) touched_[path] = std::move(file);
   folders_.insert(std::string(parent_folder(path)));

@@ -37,7 +37,11 @@ using RunBatches = std::map<std::string, RunBatch, std::less<>>;
 /// Adds a segment's records.
 Result<void> collect(const SegmentView& segment, RunBatches& batches);
 
-enum class Publish : std::uint8_t { lazy, settled };
+enum class Publish : std::uint8_t {
+  lazy,
+  closing,  // lazily, with the roots of the audit trail
+  settled,
+};
 
 /// Not thread-safe: one publishing thread.
 class Publisher {

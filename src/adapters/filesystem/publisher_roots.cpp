@@ -85,7 +85,7 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
   } else if (!text.empty()) {
     text += kRootsEnd;
   }
-  if (mode == Publish::lazy) {
+  if (mode != Publish::settled) {
     // What is settled is not written again: it could be lost.
     known_roots_.erase(path);
     const std::string_view end = std::string_view(text).substr(kept_bytes);
