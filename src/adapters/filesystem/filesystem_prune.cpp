@@ -6,6 +6,11 @@
 #include "adapters/filesystem/run_pruner.hpp"
 
 namespace pawl {
+namespace {
+
+constexpr std::int64_t kBetweenPrunesUs = 200'000;
+
+}  // namespace
 
 Result<std::string> FilesystemStore::prune_stamp(const std::string& run, const std::shared_ptr<JournalSnapshot>& snapshot) {
   std::vector<std::string> runs;
@@ -54,7 +59,7 @@ void FilesystemStore::mark_grown(const std::string& run) {
   if (options_.retention.keeps_everything()) return;
   const Lock lock(dirty_mutex_);
   grown_.insert(run);
-  wake_pruning_.notify_one();
+  if (pruning_waits_) wake_pruning_.notify_one();
 }
 
 void FilesystemStore::run_pruning() {
@@ -65,9 +70,14 @@ void FilesystemStore::run_pruning() {
   while (!stop()) {
     {
       Lock lock(dirty_mutex_);
+      pruning_waits_ = true;
       if (grown_.empty() && !stopping_) wake_pruning_.wait(lock);
+      pruning_waits_ = false;
     }
     prune_grown(stop);
+    // Its syncs and those of saves wait for each other: only few saves may meet one.
+    Lock lock(dirty_mutex_);
+    if (!stopping_) wake_pruning_.wait_us(lock, kBetweenPrunesUs);
   }
 }
 

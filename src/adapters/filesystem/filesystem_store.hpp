@@ -233,6 +233,7 @@ class FilesystemStore final : public Store {
   bool stopping_ PAWL_GUARDED_BY(dirty_mutex_) = false;
   bool wanted_ PAWL_GUARDED_BY(dirty_mutex_) = false;
   std::set<std::string> grown_ PAWL_GUARDED_BY(dirty_mutex_);  // runs to be pruned
+  bool pruning_waits_ PAWL_GUARDED_BY(dirty_mutex_) = false;  // for something to grow
   Condition wake_publisher_;
   Condition wake_pruning_;
   Condition room_;
