@@ -50,7 +50,10 @@ Result<RunVerdict> verify_with_progress(const Invocation& invocation, Evidence& 
     };
   }
   auto verdict = verify_run(evidence, run, anchor, progress);
-  if (shown) context.err.write(kClearLine);
+  if (shown) {
+    context.err.write(kClearLine);
+    static_cast<void>(context.err.flush());  // before the verdict is printed on the same line
+  }
   return verdict;
 }
 
