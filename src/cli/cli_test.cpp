@@ -157,7 +157,7 @@ TEST_F(CommandLine, ExplainTakesEveryWayToWriteACode) {
 
 TEST_F(CommandLine, ExplainWithoutACodeListsAll) {
   const CliResult all = pawl({"explain"});
-  for (const char* line : {"PAWL-0001", "PAWL-0506", "It is unknown whether the save is durable"}) {
+  for (const char* line : {"PAWL-0001", "PAWL-0506", "Save outcome unknown"}) {
     EXPECT_NE(all.out.find(line), std::string::npos) << line;
   }
   EXPECT_GT(pawl({"explain", "--json"}).json().size(), 30U);
