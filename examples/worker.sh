@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # A worker that survives being killed: worker.sh PAWL RUN UNITS DONE
 #
-# Does UNITS units of work one after the other. After each it saves its whole state with `pawl save`, and
-# only then, when RUN@SEQ came back, notes the unit in the file DONE. Started again, it asks `pawl restore`
-# where it was. PAWL_STORE names the store.
+# Does UNITS units of work, one after the other. After each unit it saves its whole state with `pawl save`. Once the save
+# has returned RUN@SEQ, it adds the unit to the file DONE. When it is started again, it gets its last state from
+# `pawl restore`. PAWL_STORE names the store.
 set -euo pipefail
 pawl=$1 run=$2 units=$3 done_file=$4
 

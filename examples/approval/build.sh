@@ -1,5 +1,5 @@
 #!/bin/sh
-# build.sh VERSION: makes the release, and prints what it made as JSON.
+# build.sh VERSION: builds the release and prints a JSON description of it.
 set -eu
 echo built >>work.log
 mkdir -p out

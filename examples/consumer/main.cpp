@@ -1,4 +1,4 @@
-// consumer STORE: counts its own calls in a store, durably. `pawl restore calls` shows the same state.
+// consumer STORE: counts its own calls durably in a store. `pawl restore calls` prints the same state.
 #include <charconv>
 #include <iostream>
 #include <pawl/pawl.hpp>

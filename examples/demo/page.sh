@@ -1,5 +1,5 @@
 #!/bin/sh
-# page.sh plan | write NUMBER | bind: every start is noted in work.log, so that all can see what was done twice.
+# page.sh plan | write NUMBER | bind: logs every start to work.log, to show what ran twice.
 set -eu
 echo "$*" >>work.log
 [ "$1" = write ] || exit 0

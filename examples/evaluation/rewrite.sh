@@ -1,6 +1,6 @@
 #!/bin/sh
-# rewrite.sh FROM TO: writes draft.TO.txt from draft.FROM.txt, with the first fact that is missing.
-# It never changes what it reads, so that doing it again after a crash gives the same.
+# rewrite.sh FROM TO: writes draft.TO.txt, which is draft.FROM.txt plus the first missing fact.
+# It never changes its input, so running it again after a crash gives the same result.
 set -eu
 printf 'rewrite %s\n' "$2" >>work.log
 sleep 0.2

@@ -1,5 +1,5 @@
 #!/bin/sh
-# score.sh DRAFT: 20 points for each fact that is in the draft. Also tells Pawl that an evaluation is complete.
+# score.sh DRAFT: gives 20 points for each fact in the draft. Also reports the score to Pawl as an evaluation.
 set -eu
 value=0
 while IFS= read -r fact; do

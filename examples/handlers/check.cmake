@@ -1,30 +1,30 @@
-# Script: lets PROGRAM kill itself in the middle on a fresh STORE, and checks that the next call does only the rest.
+# Runs PROGRAM on a new STORE, lets it kill itself in the middle, and checks that the next call does only the rest.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE "${STORE}")
 
 function(expect output part)
   string(FIND "${output}" "${part}" position)
   if(position EQUAL -1)
-    message(FATAL_ERROR "'${part}' is not in:\n${output}")
+    message(FATAL_ERROR "'${part}' is missing in:\n${output}")
   endif()
 endfunction()
 
 execute_process(COMMAND "${PROGRAM}" "${STORE}" --crash-at 7 RESULT_VARIABLE status OUTPUT_VARIABLE output)
 if(status EQUAL 0)
-  message(FATAL_ERROR "it did not crash:\n${output}")
+  message(FATAL_ERROR "the program did not crash:\n${output}")
 endif()
 execute_process(COMMAND "${PROGRAM}" "${STORE}" OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
 expect("${output}" "completed: {\"sum\":2870}\n")
-expect("${output}" "the report is made\nreport: {\"sum\":2870}\n")
+expect("${output}" "printing the report\nreport: {\"sum\":2870}\n")
 string(REGEX MATCH "([0-9]+) kept, ([0-9]+) items" counts "${output}")
 if(CMAKE_MATCH_1 LESS 7 OR CMAKE_MATCH_2 GREATER 13)
-  message(FATAL_ERROR "items that were durable were done again:\n${output}")
+  message(FATAL_ERROR "durable items were processed again:\n${output}")
 endif()
 math(EXPR together "${CMAKE_MATCH_1} + ${CMAKE_MATCH_2}")
 if(NOT together EQUAL 20)
   message(FATAL_ERROR "${together} items instead of 20:\n${output}")
 endif()
-# It is completed now: a third call is refused, with that reason.
+# The run is completed now, so a third call is refused with that reason.
 execute_process(COMMAND "${PROGRAM}" "${STORE}" RESULT_VARIABLE status ERROR_VARIABLE error OUTPUT_QUIET)
 if(NOT status EQUAL 4)
   message(FATAL_ERROR "a completed run was not refused: ${status}")

@@ -1,7 +1,7 @@
 // A workflow whose steps are C++ functions: example_handlers STORE [--crash-at N]
 //
-// Maps over twenty items and adds the results up. With --crash-at it kills itself (SIGKILL) when N items are done;
-// call it again without, and it goes on with the others.
+// Squares twenty items in a map and adds up the results. With --crash-at it kills itself (SIGKILL) after N items. Call it
+// again without the option, and it continues with the remaining items.
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -33,7 +33,7 @@ int fail(const pawl::Error& error) {
 pawl::Result<pawl::HandlerResult> square(const pawl::HandlerCall& call) {
   const auto item = nlohmann::json::parse(call.item);
   const int n = item["n"];
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // as if it were work
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // simulates work
   return pawl::HandlerResult{.output = std::to_string(n * n)};
 }
 
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
 
   int durable = 0;
   pawl::WorkflowOptions options;
-  options.observer = [&](const pawl::RunEventView& event) {  // told when it is durable
+  options.observer = [&](const pawl::RunEventView& event) {  // called when the event is durable
     if (event.type == "item_completed" && ++durable == crash_at) std::raise(SIGKILL);
   };
   pawl::WorkflowEngine engine(*store, handlers, options);
@@ -80,13 +80,13 @@ int main(int argc, char** argv) {
   }
   if (!summary) return fail(summary.error());
   std::cout << pawl::to_text(summary->status) << ": " << summary->outputs << "\n"
-            << summary->steps_kept << " kept, " << calls << " items done by this call\n";
+            << summary->steps_kept << " kept, " << calls << " items processed by this call\n";
 
-  // Single functions, in a run of their own.
+  // A single durable function, in a separate run.
   auto run = store->durable("report");
   if (!run) return fail(run.error());
   auto report = run->step("print", [&]() -> pawl::Result<std::string> {
-    std::cout << "the report is made\n";
+    std::cout << "printing the report\n";
     return summary->outputs;
   });
   if (!report) return fail(report.error());

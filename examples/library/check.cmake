@@ -1,11 +1,11 @@
-# Script: calls PROGRAM on a fresh STORE until it is done, and checks that each call resumes the one before.
+# Calls PROGRAM on a new STORE until it is done, and checks that each call continues where the previous one stopped.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE "${STORE}")
 
 function(expect output part)
   string(FIND "${output}" "${part}" position)
   if(position EQUAL -1)
-    message(FATAL_ERROR "'${part}' is not in:\n${output}")
+    message(FATAL_ERROR "'${part}' is missing in:\n${output}")
   endif()
 endfunction()
 
@@ -17,6 +17,6 @@ expect("${output_1}" "unit 1 is done (example@1)\n")
 expect("${output_1}" "interrupted")
 expect("${output_2}" "resuming after unit 4 (example@4)\nunit 5 is done (example@5)\n")
 expect("${output_3}" "resuming after unit 8 (example@8)\nunit 9 is done (example@9)\n")
-expect("${output_3}" "all is done")
-expect("${output_4}" "resuming after unit 10 (example@10)\nall is done\n")
+expect("${output_3}" "all units are done")
+expect("${output_4}" "resuming after unit 10 (example@10)\nall units are done\n")
 file(REMOVE_RECURSE "${STORE}")

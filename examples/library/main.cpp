@@ -1,6 +1,6 @@
-// Work that goes on where it stopped: example_library STORE
+// A program that continues where it stopped: example_library STORE
 //
-// Does at most four of ten units of work and ends, as if it had been interrupted. Call it again.
+// Each call does at most four of ten units of work, then exits as if it had been interrupted.
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <pawl/pawl.hpp>
@@ -20,7 +20,7 @@ int fail(const pawl::Error& error) {
 int main(int argc, char** argv) {
   auto store = pawl::Pawl::open(argc > 1 ? argv[1] : ".pawl");
   if (!store) return fail(store.error());
-  auto run = store->run("example");  // ours alone until it goes out of scope
+  auto run = store->run("example");  // exclusive until it goes out of scope
   if (!run) return fail(run.error());
 
   nlohmann::json state = {{"done", 0}, {"results", nlohmann::json::array()}};
@@ -42,5 +42,5 @@ int main(int argc, char** argv) {
     if (!saved) return fail(saved.error());
     std::cout << "unit " << unit << " is done (example@" << saved->sequence.value << ")\n";
   }
-  std::cout << (state["done"] == kUnits ? "all is done\n" : "interrupted; call it again\n");
+  std::cout << (state["done"] == kUnits ? "all units are done\n" : "interrupted; call it again\n");
 }

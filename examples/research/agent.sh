@@ -1,6 +1,6 @@
 #!/bin/sh
-# Stands in for an agent: agent.sh TASK SUBJECT. It tells Pawl what it did, decided and cost through the
-# file $PAWL_RESULT, a JSON object per line. Every start is noted in work.log.
+# agent.sh TASK SUBJECT: a placeholder for an agent. It reports its results, decisions and costs in the file
+# $PAWL_RESULT, one JSON object per line. Every start is logged to work.log.
 set -eu
 task=$1 subject=$2
 report() { printf '%s\n' "$1" >>"$PAWL_RESULT"; }
@@ -8,7 +8,7 @@ printf 'start %s %s\n' "$PAWL_STEP" "$subject" >>work.log
 
 case $task in
 gather)
-  # What an attempt reports as progress, the next one gets in $PAWL_PREVIOUS: {"read":2}
+  # $PAWL_PREVIOUS contains the progress that the previous attempt reported: {"read":2}
   seen=0
   [ -z "$PAWL_PREVIOUS" ] || seen=$(printf '%s' "$PAWL_PREVIOUS" | sed 's/.*"read": *\([0-9]*\).*/\1/')
   while [ "$seen" -lt 4 ]; do
@@ -37,7 +37,7 @@ page)
   printf 'About "%s", in one line.\n' "$subject"
   ;;
 *)
-  echo "agent.sh: no task '$task'" >&2
+  echo "agent.sh: unknown task '$task'" >&2
   exit 2
   ;;
 esac

@@ -1,5 +1,5 @@
 #!/bin/sh
-# join.sh TOPIC: the pages, in the order of the outline. $PAWL_ITEMS has a line of JSON for each:
+# join.sh TOPIC: prints the pages in the order of the outline. $PAWL_ITEMS contains one line of JSON per page:
 # {"index":0,"item":{"title":"..."},"status":"completed","output":"...","error":null}
 set -eu
 printf '# %s\n' "$1"

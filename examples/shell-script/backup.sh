@@ -1,6 +1,6 @@
 #!/bin/sh
-# An old script, made durable: the words `pawl step NAME --` stand before each command that takes long or must not
-# happen twice. Started again with the same PAWL_RUN, it passes over what is done.
+# An existing script, made durable: `pawl step NAME --` precedes each command that takes long or must not run twice. When
+# the script is started again with the same PAWL_RUN, it skips completed steps.
 set -eu
 export PAWL_RUN="${PAWL_RUN:-backup-$(date +%F)}"
 pawl=${PAWL:-pawl}

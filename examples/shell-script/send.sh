@@ -1,5 +1,5 @@
 #!/bin/sh
-# send.sh FILE: what must not be done twice. It takes a moment.
+# send.sh FILE: "sends" the file by copying it. This must not happen twice.
 set -eu
 echo sending >>work.log
 sleep "${SEND_SECONDS:-0.2}"
