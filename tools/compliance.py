@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Holds docs/compliance.md against the tests: every test that it names exists. `compliance.py [FILE]`
+"""Checks that every test named in docs/compliance.md exists. `compliance.py [FILE]`
 
-A test is named as `path#name`: a GoogleTest case as Suite.Name, a clause of the store's contract as its string, a Python test as
-its function."""
+A test is named as `path#name`. The name is Suite.Name of a GoogleTest case, the string of a clause of the store contract, or
+the function of a Python test."""
 import re
 import sys
 from pathlib import Path
@@ -21,21 +21,21 @@ def has_test(text: str, path: str, name: str) -> bool:
 
 
 def faults(document: str, root: Path) -> list[str]:
-    """What is wrong, a line each."""
+    """Returns the errors in the document, one line each."""
     found = REFERENCE.findall(document)
-    wrong = [] if found else ["no test is named"]
+    wrong = [] if found else ["the document names no tests"]
     for path, name in found:
         file = root / path
         if not file.is_file():
             wrong.append(f"{path} does not exist")
         elif not has_test(file.read_text(), path, name):
             wrong.append(f"{path} has no test {name}")
-    # A row of a table makes a claim: it names a test, or says that there is none.
+    # Each row of a table makes a claim. It must name a test or say "none".
     for line in document.splitlines():
         cells = [cell.strip() for cell in line.split("|")[1:-1]]
         if len(cells) == 3 and not set(cells[0]) <= set("-: ") and cells[0] not in ("Criterion", "Article"):
             if not REFERENCE.search(cells[2]) and not cells[2].startswith("none"):
-                wrong.append(f"no test is named for {cells[0]}")
+                wrong.append(f"no test named for {cells[0]}")
     return wrong
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lines of src/ and include/ that the tests ran, from gcov's counters in a build folder.
+"""Reports which lines of src/ and include/ the tests ran, from the gcov counters in a build folder.
 
     tools/coverage.py build/coverage [--missed]
 """
@@ -14,11 +14,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def read_counts(build: Path) -> dict[str, dict[int, int]]:
-    """File -> line -> how often it ran, over all programs."""
+    """Returns file -> line -> number of executions, summed over all programs."""
     counts: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     for notes in sorted(build.resolve().rglob("*.gcno")):
         data = notes.with_suffix(".gcda")
-        # gcov reports a file that never ran (no .gcda) from its notes alone.
+        # For a file that never ran there is no .gcda; gcov then reports it from the notes.
         out = subprocess.run(["gcov", "--json-format", "--stdout", str(data if data.exists() else notes)],
                              cwd=build, capture_output=True, check=True).stdout
         for report in filter(None, out.splitlines()):
@@ -41,7 +41,7 @@ def main() -> int:
     arguments = parser.parse_args()
     counts = read_counts(arguments.build)
     if not counts:
-        print(f"coverage: there are no counters in {arguments.build}; run 'make coverage'", file=sys.stderr)
+        print(f"coverage: no counters in {arguments.build}; run: make coverage", file=sys.stderr)
         return 1
     folders: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for name, lines in sorted(counts.items()):

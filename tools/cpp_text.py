@@ -1,4 +1,4 @@
-"""C++ source as text: without comments and strings, and where its functions begin and end. Heuristics."""
+"""Heuristics for C++ source text: strips comments and strings, and finds functions."""
 import re
 from typing import Iterator
 
@@ -21,12 +21,12 @@ def _blank(match: re.Match) -> str:
 
 
 def code_only(text: str) -> str:
-    """The text with comments removed and literals emptied; every line keeps its number."""
+    """Removes comments and empties literals. Line numbers stay the same."""
     return _TOKEN.sub(_blank, text)
 
 
 def functions(text: str) -> Iterator[tuple[int, int, str]]:
-    """(line, number of lines, head) of each function that stands in a namespace or class."""
+    """Yields (line, number of lines, signature) of each function in a namespace or class."""
     code = _DIRECTIVE.sub(lambda m: re.sub(r"[^\n]", "", m.group(0)), code_only(text))
     head_start, line = 0, 1
     function_depth = 0  # braces inside the current function

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the include graph of src/ and include/ against the folder graph.
 
-The allowed edges are the pawl_folder(PATH DEPENDS ...) lines of CMakeLists.txt and nothing else. A folder
-may include what it depends on, directly or through others. Exit status 1 with a line per finding.
+The pawl_folder(PATH DEPENDS ...) lines of CMakeLists.txt define the allowed edges. A folder may include files of folders
+that it depends on, directly or indirectly. Prints one line per finding; the exit status is then 1.
 """
 import argparse
 import re
@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# Header prefixes of the libraries, and the target that must be among a folder's dependencies.
+# Header prefix of each library, and the target that a folder must depend on to include it.
 LIBRARIES = {
     "fmt/": "fmt::fmt",
     "openssl/": "OpenSSL::Crypto",
@@ -29,7 +29,7 @@ INCLUDE_LINE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>]+)>|"([^"]+)")',
 
 @dataclass
 class Graph:
-    """Folder -> what it may use: folders of src/, and targets of libraries."""
+    """Maps each folder to its dependencies: folders of src/ and targets of libraries."""
 
     depends: dict[str, list[str]] = field(default_factory=dict)
 
@@ -51,7 +51,7 @@ class Graph:
         return seen
 
     def folder_of(self, path: str) -> str | None:
-        """The innermost declared folder that holds `path` (relative to src/)."""
+        """Returns the innermost declared folder that contains `path` (relative to src/)."""
         holders = [f for f in self.depends if path.startswith(f + "/")]
         return max(holders, key=len) if holders else None
 
@@ -99,7 +99,7 @@ def check_graph(graph: Graph) -> list[str]:
 
 
 def includes_of(text: str) -> list[tuple[int, str, bool]]:
-    """(line, header, in angle brackets)"""
+    """Returns (line, header, whether it is in angle brackets) for each #include."""
     return [(text.count("\n", 0, m.start()) + 1, m.group(1) or m.group(2), m.group(1) is not None)
             for m in INCLUDE_LINE.finditer(text)]
 
@@ -115,26 +115,26 @@ def check_public_header(path: str, text: str) -> list[str]:
 
 
 def check_source(graph: Graph, inside_src: str, text: str, sources: set[str]) -> tuple[list[str], list[str]]:
-    """Findings of one file of src/, and the files of src/ that it includes."""
+    """Returns the findings in one file of src/, and the files of src/ that it includes."""
     place = "src/" + inside_src
     folder = graph.folder_of(inside_src)
     if folder is None:
-        return [f"{place}:1: no pawl_folder line of CMakeLists.txt holds this file"], []
+        return [f"{place}:1: no pawl_folder line of CMakeLists.txt contains this file"], []
     allowed = graph.reach(folder) | {folder}
-    is_test = inside_src.endswith("_test.cpp")  # it may bring an oracle, such as another JSON library
+    is_test = inside_src.endswith("_test.cpp")  # a test may use another library as an oracle
     findings, used_files = [], []
     for line, header, angled in includes_of(text):
         if angled:
             library = next((t for prefix, t in LIBRARIES.items() if header.startswith(prefix)), None)
             if library and library not in allowed and not is_test:
-                findings.append(f"{place}:{line}: {folder} does not depend on {library}, so not on <{header}>")
+                findings.append(f"{place}:{line}: {folder} does not depend on {library} and can't include <{header}>")
             continue
         if header.startswith("testing/"):
             if not is_test:
                 findings.append(f"{place}:{line}: only tests include {header}")
             continue
         if header not in sources:
-            findings.append(f'{place}:{line}: "{header}" is no path below src/')
+            findings.append(f'{place}:{line}: "{header}" is not a path below src/')
             continue
         used_files.append(header)
         used = graph.folder_of(header)
@@ -147,7 +147,7 @@ def check_tree(root: Path) -> list[str]:
     graph = Graph.parse((root / "CMakeLists.txt").read_text())
     findings = check_graph(graph)
     if not graph.depends:
-        findings.append("CMakeLists.txt: there are no pawl_folder lines")
+        findings.append("CMakeLists.txt: no pawl_folder lines")
     for header in sorted((root / "include").rglob("*.h*")):
         findings += check_public_header(header.relative_to(root).as_posix(), header.read_text())
     files = sorted(p for p in (root / "src").rglob("*") if p.suffix in {".hpp", ".h", ".cpp"})

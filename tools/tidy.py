@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Habits that a compiler does not check: bans, sizes, links, error pages, tests that are not built.
+"""Checks conventions that a compiler can't check: banned words and calls, sizes, links, error pages, tests that are not built.
 
     tools/tidy.py [--compile-commands build/release/compile_commands.json]
 
-Looks at every file that git tracks or would track. Exit status 1 with a line per finding.
-Rules on one file are functions (File) -> findings in FILE_RULES; rules on the tree stand below them.
+Checks every file that is tracked by git or untracked and not ignored. Prints one line per finding; the exit status is then 1.
+Rules for single files are functions from File to findings, listed in FILE_RULES. Rules for the whole tree follow them.
 """
 import argparse
 import json
@@ -23,13 +23,13 @@ FILE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 90
 ERROR_PAGE_LINES = range(8, 26)
 
-# Where an exception may be thrown, and why. Everywhere else errors are values.
+# Files that may throw exceptions, with the reason. Everywhere else, errors are values.
 THROW_ALLOWED: dict[str, str] = {}
 
-# Where time, randomness and the process's environment may be asked for directly.
+# Folders that may access time, randomness and the environment directly.
 AMBIENT_ALLOWED = ("src/adapters/posix/", "src/app/")
 
-# Split so that this file does not hold what it looks for.
+# Split so that this file does not contain the patterns that it searches for.
 OPEN_ENDS = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|X" r"XX)\b")
 SKIPPED_TESTS = re.compile(r"GTEST_" r"SKIP|DISABLED" r"_\w|\bunittest\.sk" r"ip|pytest\.mark\.sk" r"ip|\bDISABLED (?:TRUE|ON)\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.~-])/(?:root|home|work)/")
@@ -72,7 +72,7 @@ class File:
         return f"{self.path}:{(self.text if text is None else text).count(chr(10), 0, position) + 1}: {message}"
 
     def matches(self, pattern: re.Pattern, message: str, text: str | None = None) -> list[str]:
-        """A finding per match; {} in the message is the match."""
+        """Returns one finding per match. {} in the message is replaced by the match."""
         text = self.text if text is None else text
         return [self.at(m.start(), message.format(m.group(0).strip()), text) for m in pattern.finditer(text)]
 
@@ -80,26 +80,26 @@ class File:
 def open_ends(file: File) -> list[str]:
     if file.path.endswith(".md"):
         return []
-    return file.matches(OPEN_ENDS, "'{}': do it, or open an issue")
+    return file.matches(OPEN_ENDS, "'{}': do it now, or open an issue")
 
 
 def skipped_tests(file: File) -> list[str]:
-    return file.matches(SKIPPED_TESTS, "'{}': a test runs, or it does not exist")
+    return file.matches(SKIPPED_TESTS, "'{}': enable the test or remove it")
 
 
 def machine_paths(file: File) -> list[str]:
-    return file.matches(MACHINE_PATHS, "'{}': a path of one machine")
+    return file.matches(MACHINE_PATHS, "'{}': machine-specific path")
 
 
 def registry_hosts(file: File) -> list[str]:
-    return file.matches(REGISTRY_HOSTS, "'{}': the host of a package registry")
+    return file.matches(REGISTRY_HOSTS, "'{}': host name of a package registry")
 
 
 def ambient(file: File) -> list[str]:
     if not file.is_cpp or not file.under("src", "include", "fuzz") or file.under(*AMBIENT_ALLOWED) or \
             file.path.endswith("_test.cpp"):
         return []
-    return file.matches(AMBIENT, "'{}': time, randomness and environment come through a port", file.code)
+    return file.matches(AMBIENT, "'{}': access time, randomness and environment through a port", file.code)
 
 
 def throws(file: File) -> list[str]:
@@ -111,7 +111,7 @@ def throws(file: File) -> list[str]:
 def asserts(file: File) -> list[str]:
     if not file.is_cpp:
         return []
-    return file.matches(re.compile(r"(?<!\w)assert\s*\(|<cassert>|<assert\.h>"), "'{}': PAWL_ASSERT stays on in release", file.code)
+    return file.matches(re.compile(r"(?<!\w)assert\s*\(|<cassert>|<assert\.h>"), "'{}': use PAWL_ASSERT, which stays on in release builds", file.code)
 
 
 def using_std(file: File) -> list[str]:
@@ -138,36 +138,36 @@ def suppressions(file: File) -> list[str]:
     found = []
     for match in SUPPRESSION.finditer(file.text):
         if not match.group(1) or len(re.findall(r"\w", match.group(2))) < 8:
-            found.append(file.at(match.start(), "a suppression names its check and its reason: NOLINT(check): because"))
+            found.append(file.at(match.start(), "name the check and the reason: NOLINT(check): because ..."))
     return found
 
 
 def pragma_once(file: File) -> list[str]:
     if not file.is_header or re.search(r"^#pragma once$", file.text, re.MULTILINE):
         return []
-    return [f"{file.path}:1: a header without #pragma once"]
+    return [f"{file.path}:1: missing #pragma once"]
 
 
 def bool_parameters(file: File) -> list[str]:
     if not file.is_header or not file.under("src/ports", "include/pawl"):
         return []
-    return file.matches(BOOL_PARAMETER, "'{}': a bool parameter can't be read at the call; use an enum", file.code)
+    return file.matches(BOOL_PARAMETER, "'{}': a bool parameter is unreadable at the call site; use an enum", file.code)
 
 
 def whitespace(file: File) -> list[str]:
     if not file.is_cpp:
         return []
-    found = file.matches(re.compile(r"[ \t\r]+$", re.MULTILINE), "white space at the end of the line")
+    found = file.matches(re.compile(r"[ \t\r]+$", re.MULTILINE), "trailing white space")
     found += file.matches(re.compile(r"\t"), "a tab")
     if file.text and not file.text.endswith("\n"):
-        found.append(file.at(len(file.text), "no line end at the end of the file"))
+        found.append(file.at(len(file.text), "no newline at the end of the file"))
     return found
 
 
 def tests_in_test_files(file: File) -> list[str]:
     if not file.path.endswith(".cpp") or not file.under("src") or file.path.endswith("_test.cpp"):
         return []
-    return file.matches(TEST_MACRO, "'{}': only *_test.cpp are built as tests", file.code)
+    return file.matches(TEST_MACRO, "'{}': only *_test.cpp files are built as tests", file.code)
 
 
 FILE_RULES: list[Callable[[File], list[str]]] = [
@@ -180,7 +180,7 @@ def markdown_links(files: list[File], exists: Callable[[str], bool]) -> list[str
     """`exists` takes a path relative to the root."""
     found = []
     for file in (f for f in files if f.path.endswith(".md")):
-        # Code is not prose: links in it are samples. Line numbers stay.
+        # Links inside code are samples. Line numbers stay the same.
         prose = re.sub(r"^(```|~~~).*?^\1|`[^`\n]*`", lambda m: re.sub(r"[^\n]", "", m.group(0)), file.text,
                        flags=re.DOTALL | re.MULTILINE)
         for match in MARKDOWN_LINK.finditer(prose):
@@ -189,12 +189,12 @@ def markdown_links(files: list[File], exists: Callable[[str], bool]) -> list[str
                 continue
             path = os.path.normpath(os.path.join(os.path.dirname(file.path), target))
             if target.startswith("/") or path.startswith("..") or not exists(path):
-                found.append(file.at(match.start(), f"the link to {target} leads nowhere", prose))
+                found.append(file.at(match.start(), f"broken link: {target}", prose))
     return found
 
 
 def error_pages(files: list[File]) -> list[str]:
-    """Every code has its page and its line in the index, and every page its code."""
+    """Checks that every error code has a page and a line in the index, and every page a code."""
     by_path = {f.path: f for f in files}
     table = by_path.get("include/pawl/error_codes.def")
     codes = {f"PAWL-{int(number):04}": title for number, title in CODE_LINE.findall(table.text if table else "")}
@@ -207,15 +207,15 @@ def error_pages(files: list[File]) -> list[str]:
         if index is None or f"]({code}.md)" not in index.text:
             found.append(f"docs/errors/README.md:1: {code} is not in the index")
         if path not in by_path:
-            found.append(f"{path}:1: the code is in error_codes.def, its page is missing")
+            found.append(f"{path}:1: the page of this code is missing (see error_codes.def)")
             continue
         lines = by_path[path].text.splitlines()
         if lines[:1] != [f"# {code}: {title}"]:
-            found.append(f"{path}:1: the first line is to be '# {code}: {title}', as in error_codes.def")
+            found.append(f"{path}:1: the first line must be '# {code}: {title}', as in error_codes.def")
         if [line for line in lines if line.startswith("## ")] != ["## What happened", "## Why", "## What to do"]:
-            found.append(f"{path}:1: the sections are to be: What happened, Why, What to do")
+            found.append(f"{path}:1: the sections must be: What happened, Why, What to do")
         if len(lines) not in ERROR_PAGE_LINES:
-            found.append(f"{path}:1: {len(lines)} lines; a page has {ERROR_PAGE_LINES[0]} to {ERROR_PAGE_LINES[-1]}")
+            found.append(f"{path}:1: {len(lines)} lines; a page must have {ERROR_PAGE_LINES[0]} to {ERROR_PAGE_LINES[-1]}")
     for path in sorted(by_path):
         match = re.fullmatch(r"docs/errors/(PAWL-\w+)\.md", path)
         if match and match.group(1) not in codes:
@@ -224,12 +224,12 @@ def error_pages(files: list[File]) -> list[str]:
 
 
 def tests_not_built(files: list[File], compiled: set[str]) -> list[str]:
-    """`compiled`: the sources of the build, relative to the root."""
+    """Reports sources that are not in `compiled`, the sources of the build relative to the root."""
     found = []
     for file in files:
         is_test = file.under("testing", "tests") and (file.path.endswith("_test.cpp") or TEST_MACRO.search(file.code))
         if file.path.endswith(".cpp") and (is_test or file.under("src")) and file.path not in compiled:
-            found.append(f"{file.path}:1: no target of the build compiles this file")
+            found.append(f"{file.path}:1: no target compiles this file")
     return found
 
 
@@ -242,7 +242,7 @@ def read_compiled(root: Path, commands: Path) -> set[str]:
 
 
 def list_paths(root: Path) -> Iterable[str]:
-    """What git tracks or would track; without git, everything but build folders."""
+    """Lists files that git tracks or would track; without git, everything except build folders."""
     listing = subprocess.run(["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                              capture_output=True, check=False)
     if listing.returncode == 0:
@@ -275,7 +275,7 @@ def check_tree(root: Path, commands: Path | None) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
-    parser.add_argument("--compile-commands", type=Path, help="also find sources that this build leaves out")
+    parser.add_argument("--compile-commands", type=Path, help="also report sources that this build does not compile")
     arguments = parser.parse_args()
     findings = check_tree(arguments.root, arguments.compile_commands)
     for finding in findings:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each rule of tidy.py, red on a bad sample and green on a good one."""
+"""Tests that each rule of tidy.py fails on a bad sample and passes on a good one."""
 import json
 import subprocess
 import tempfile
@@ -10,11 +10,11 @@ import tidy
 from cpp_text import code_only, functions
 from tidy import File
 
-# Split so that these samples are not findings themselves.
+# Split so that tidy.py does not report these samples.
 SLASH = "/"
 LONG_FUNCTION = "void f() {\n" + "  g();\n" * tidy.FUNCTION_LINES_MAX + "}\n"
 
-# rule -> (path, text) that must be found, and (path, text) that must not.
+# rule -> samples (path, text) that it must report, and samples that it must accept.
 SAMPLES = {
     tidy.open_ends: (
         [("src/a.cpp", "// TO" "DO: later\n"), ("cmake/a.cmake", "# FIX" "ME\n"), ("tools/a", "X" "XX")],
@@ -110,7 +110,7 @@ class TreeRules(unittest.TestCase):
         self.assertEqual([], self.error_tree({}))
         page = "docs/errors/PAWL-0007.md"
         for name, changes, expected in [
-            ("no page", {page: None}, "its page is missing"),
+            ("no page", {page: None}, "the page of this code is missing"),
             ("no code", {"docs/errors/PAWL-0008.md": "# x"}, "a page without a code"),
             ("no codes", {"include/pawl/error_codes.def": "", page: None}, "no codes were found"),
             ("no index", {"docs/errors/README.md": "PAWL-0007"}, "not in the index"),
@@ -129,7 +129,7 @@ class TreeRules(unittest.TestCase):
         compiled = {"src/a.cpp", "src/a_test.cpp", "tests/e2e/b_test.cpp", "testing/c.cpp"}
         self.assertEqual([], tidy.tests_not_built(files, compiled))
         for left_out in sorted(compiled):
-            self.assertEqual([f"{left_out}:1: no target of the build compiles this file"],
+            self.assertEqual([f"{left_out}:1: no target compiles this file"],
                              tidy.tests_not_built(files, compiled - {left_out}))
 
     def test_whole_tree_with_compile_commands(self):
@@ -145,7 +145,7 @@ class TreeRules(unittest.TestCase):
             commands.write_text(json.dumps([{"directory": str(root / "build"), "file": "../src/a_test.cpp"}]))
             subprocess.run(["git", "init", "-q", folder], check=True)
             found = tidy.check_tree(root, commands)
-            self.assertIn("src/b_test.cpp:1: no target of the build compiles this file", found)
+            self.assertIn("src/b_test.cpp:1: no target compiles this file", found)
             self.assertFalse([f for f in found if "a_test" in f or "c_test" in f], found)
 
 

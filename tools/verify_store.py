@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""An independent verifier of a Pawl store, from docs/formats/ alone: run.json, checkpoints, events, audit trail, Merkle roots.
+"""An independent verifier of a Pawl store: run.json, checkpoints, events, audit trail, Merkle roots.
 
-For stores whose journals hold nothing of the run (after `pawl fsck --repair`, or a copy of runs/ alone): journals are not read.
-The anchor's list is compared; its Ed25519 signature is left to `pawl verify --anchor`.
-usage: verify_store.py STORE [RUN...] [--anchor FILE]      exit status 0, or 4 with the first bad entry of each run
+It is written from docs/formats/ alone. It does not read journals, so the journals must contain no records of the runs: use it
+after `pawl fsck --repair`, or on a copy of runs/. It compares the entries of an anchor but does not check its Ed25519
+signature; `pawl verify --anchor` does.
+usage: verify_store.py STORE [RUN...] [--anchor FILE]
+Exit status: 0, or 4 with the first bad entry of each run.
 """
 import hashlib
 import json
@@ -20,7 +22,7 @@ for byte in range(256):
 
 
 class Bad(Exception):
-    """What is wrong, where, and at which entry."""
+    """An error, the file it is in, and the number of the audit entry."""
 
     def __init__(self, what, file, entry=0):
         super().__init__(f"entry {entry}: {what} ({file})")
@@ -39,15 +41,15 @@ def sha(*parts):
 
 
 def sealed(text, seed, file, entry=0):
-    """The members of a sealed object without its newline."""
+    """Checks the checksum of a sealed object (without its newline) and returns its members."""
     tail = re.search(rb',"crc":"([0-9a-f]{8})"}\Z', text)
     if not tail or crc32c(text[: tail.start()], seed) != int(tail[1], 16):
-        raise Bad("a wrong checksum", file, entry)
+        raise Bad("wrong checksum", file, entry)
     return json.loads(text)
 
 
 def lines_of(path):
-    """Lines without their newlines; a last one that has none keeps nothing, so that it fits no checksum."""
+    """Returns lines without newlines. An unterminated last line becomes empty, so that no checksum matches it."""
     lines = (path.read_bytes() if path.exists() else b"").split(b"\n")
     return lines[:-1] + ([b""] if lines[-1] else [])
 
@@ -76,7 +78,7 @@ class Run:
         path = self.folder / "run.json"
         text = path.read_bytes() if path.exists() else b""
         if not text.endswith(b"\n"):
-            raise Bad("run.json is cut short", path, 1)
+            raise Bad("run.json is truncated", path, 1)
         run = sealed(text[:-1], 0, path, 1)
         if run.get("run") != self.name:
             raise Bad("run.json belongs to another run", path, 1)
@@ -89,20 +91,20 @@ class Run:
         self.dropped, self.closed = ranges(pruned.get("dropped", "")), ranges(pruned.get("closed", ""))
         self.kept = {number: (was, now) for number, was, now in pruned.get("kept", [])}
         borrowed = self.folder / f"checkpoints/checkpoint_{self.first:05}.jsonl"
-        if self.first and borrowed.exists() and self.first + 1 not in self.closed:  # a fork's first ones follow what it shares
+        if self.first and borrowed.exists() and self.first + 1 not in self.closed:  # the first checkpoints of a fork are differences to its parent
             self.records = {self.first + 1 + i: (line, borrowed) for i, line in enumerate(lines_of(borrowed))}
         self.trail(anchored)
 
     def place_of(self, sequence):
-        """The file and the bytes of a checkpoint's record; nothing where it is not there."""
+        """Returns the bytes of a checkpoint's record, or None, and its file."""
         folder = self.folder / "checkpoints"
         if sequence in self.kept or (folder / f"checkpoint_{sequence:05}.json").exists() and sequence not in self.closed:
             name = folder / (f"kept_{sequence:05}.json" if sequence in self.kept else f"checkpoint_{sequence:05}.json")
             text = name.read_bytes() if name.exists() else b""
             if not text.endswith(b"\n"):
-                raise Bad("the file does not end as it should", name, self.entry)
+                raise Bad("the file is truncated", name, self.entry)
             if self.records:
-                raise Bad("a file of differences goes on behind its last checkpoint", folder, self.entry)
+                raise Bad("a file of differences continues after its last checkpoint", folder, self.entry)
             if sequence not in self.kept:
                 lines = folder / f"checkpoint_{sequence:05}.jsonl"
                 self.records = {sequence + 1 + i: (line, lines) for i, line in enumerate(lines_of(lines))}
@@ -119,7 +121,7 @@ class Run:
         covered, total = text[:-98], sha(self.salt, text[:-98]).hex()
         was, now = self.kept.get(sequence, (total, total))
         if record["seq"] != sequence or record["sum"] != "sha256:" + total or now != total or payload != "sha256:" + was:
-            raise Bad(f"checkpoint {sequence} is not the one that was saved", file, self.entry)
+            raise Bad(f"checkpoint {sequence} has been changed", file, self.entry)
         blob = re.search(rb',"(?:state|diff)_blob":"([0-9a-f]{64})"\Z', covered)
         if blob:
             path = self.folder / "blobs" / blob[1].decode()
@@ -143,7 +145,7 @@ class Run:
             return [], path
         text = path.read_bytes()
         if not (text.startswith(b"[\n") and text.endswith(b"\n]\n")):
-            raise Bad("the roots do not begin or end as they should", path, 1)
+            raise Bad("the list of roots is truncated", path, 1)
         return [sealed(line, self.seed, path, 1) for line in text[2:-3].split(b",\n")], path
 
     def trail(self, anchored):
@@ -154,28 +156,28 @@ class Run:
             self.entry += 1
             tail = re.search(rb',"prev":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"}\Z', line)
             if not tail or tail[1] != head.hex().encode() or sha(head, line[: tail.end(1) + 1]) != bytes.fromhex(tail[2].decode()):
-                raise Bad("the entry does not follow the one before it, or has not its hash", path, self.entry)
+                raise Bad("the entry has a wrong hash or does not follow the previous one", path, self.entry)
             head, entry = bytes.fromhex(tail[2].decode()), json.loads(line)
             if entry["i"] != self.entry:
-                raise Bad("the entry has another number", path, self.entry)
+                raise Bad("the entry has a wrong number", path, self.entry)
             of_save = events.get(entry.get("seq"), {})
-            if self.erased:  # what the entries vouch for is gone
+            if self.erased:  # the data that the entries cover is gone
                 bound = bound or entry["type"] == "run_created"
             elif entry["type"] == "run_created":
                 bound = self.entry == 1
                 if not bound or entry["payload"] != "sha256:" + sha(self.salt, self.run_text).hex():
-                    raise Bad("run.json is not the one that the run was made with", self.folder / "run.json", self.entry)
+                    raise Bad("run.json has been changed", self.folder / "run.json", self.entry)
             elif entry["type"] == "checkpoint_saved":
                 if entry["seq"] != last + 1:
-                    raise Bad("a checkpoint is left out", path, self.entry)
+                    raise Bad("a checkpoint is missing", path, self.entry)
                 last += 1
                 self.checkpoint(last, entry["payload"])
                 total = "sha256:" + sha(self.salt, *of_save.values()).hex() if of_save else None
                 if entry.get("events") != total and (bound or "events" in entry):
-                    raise Bad(f"the events of checkpoint {last} are not those that were saved", self.folder / "events", self.entry)
+                    raise Bad(f"the events of checkpoint {last} have been changed", self.folder / "events", self.entry)
                 events.pop(last, None)
             elif "event" in entry and "sha256:" + of_save.get(entry["event"], b"").hex() != entry["payload"]:
-                raise Bad(f"event {entry['event']} is not the one that was saved", self.folder / "events", self.entry)
+                raise Bad(f"event {entry['event']} has been changed", self.folder / "events", self.entry)
             peak, size, count = sha(b"\0", head), size + len(line) + 1, self.entry - 1
             while count & 1:
                 peak, count = sha(b"\1", peaks.pop(), peak), count >> 1
@@ -184,23 +186,23 @@ class Run:
                 root = roots.pop(0)
                 made = {"size": self.entry, "at": entry["at"], "bytes": size, "head": head.hex(), "root": root_of(peaks).hex(), "frontier": [p.hex() for p in peaks]}
                 if {key: root.get(key) for key in root if key != "crc"} != made:
-                    raise Bad("the Merkle root is not that of the trail", roots_path, self.entry)
+                    raise Bad("the Merkle root does not match the trail", roots_path, self.entry)
                 covered = self.entry
             if anchored and anchored["entries"] == self.entry and (anchored["head"], anchored["root"]) != (head.hex(), root_of(peaks).hex()):
-                raise Bad("the chain was rebuilt: the anchor has another entry", path, self.entry)
+                raise Bad("the chain was rebuilt: the anchor has a different entry", path, self.entry)
         self.finish(path, roots, roots_path, events, last, bound, anchored, covered)
 
     def finish(self, path, roots, roots_path, events, last, bound, anchored, covered):
         after = self.entry + 1
         if self.erased and self.erased.get("state") == "done" and b'"type":"erased"' not in path.read_bytes().splitlines()[-1]:
-            raise Bad("the run was erased, and the trail does not say so", path, after)
+            raise Bad("the run was erased, but the trail does not record it", path, after)
         if anchored and (anchored["uuid"] != self.uuid or anchored["entries"] > self.entry):
-            raise Bad("the tail was cut, or another run stands here: the anchor has more", path, after)
+            raise Bad("the trail was truncated or belongs to another run: the anchor has more entries", path, after)
         if roots or self.entry == 0 or bound and not self.erased and covered != self.entry:
-            raise Bad("the trail and its roots do not end together", roots_path if covered else path, after)
+            raise Bad("the trail and its roots end at different entries", roots_path if covered else path, after)
         known = {int(m[1]) for p in (self.folder / "checkpoints").glob("*") if (m := re.fullmatch(r"checkpoint_(\d+)\.jsonl?", p.name))}
         if self.records or events or known - self.closed - set(range(self.first, last + 1)):
-            raise Bad("a checkpoint or an event is in no entry of the trail", self.folder, after)
+            raise Bad("the trail does not cover a checkpoint or an event", self.folder, after)
 
 
 def main(arguments):
@@ -214,7 +216,7 @@ def main(arguments):
     for name in names or sorted({p.name for p in (store / "runs").iterdir() if (p / "run.json").exists()} | set(anchor)):
         try:
             if not (store / "runs" / name).exists():
-                raise Bad("the anchor has this run, and it is gone", store / "runs" / name)
+                raise Bad("the anchor contains this run, but it is missing", store / "runs" / name)
             Run(store / "runs" / name).verify(anchor.get(name))
             print(f"{name}: fine")
         except (Bad, ValueError, KeyError, TypeError, UnicodeDecodeError) as bad:
