@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that every test named in docs/compliance.md exists. `compliance.py [FILE]`
 
-A test is named as `path#name`. The name is Suite.Name of a GoogleTest case, the string of a clause of the store contract, or
-the function of a Python test."""
+A test is named as `path#name`. The name is Suite.Name of a GoogleTest case, the string of a clause of the store contract,
+or the function of a Python test."""
 import re
 import sys
 from pathlib import Path

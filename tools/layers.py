@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the include graph of src/ and include/ against the folder graph.
 
-The pawl_folder(PATH DEPENDS ...) lines of CMakeLists.txt define the allowed edges. A folder may include files of folders
-that it depends on, directly or indirectly. Prints one line per finding; the exit status is then 1.
+The pawl_folder(PATH DEPENDS ...) lines of CMakeLists.txt define the allowed edges. A folder may include files of
+folders that it depends on, directly or indirectly. Prints one line per finding; the exit status is then 1.
 """
 import argparse
 import re

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks conventions that a compiler can't check: banned words and calls, sizes, links, error pages, tests that are not built.
+"""Checks conventions that a compiler can't: banned words and calls, sizes, links, error pages, unbuilt tests.
 
     tools/tidy.py [--compile-commands build/release/compile_commands.json]
 
-Checks every file that is tracked by git or untracked and not ignored. Prints one line per finding; the exit status is then 1.
+Checks every file that git tracks or would track. Prints one line per finding; the exit status is then 1.
 Rules for single files are functions from File to findings, listed in FILE_RULES. Rules for the whole tree follow them.
 """
 import argparse

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """An independent verifier of a Pawl store: run.json, checkpoints, events, audit trail, Merkle roots.
 
-It is written from docs/formats/ alone. It does not read journals, so the journals must contain no records of the runs: use it
-after `pawl fsck --repair`, or on a copy of runs/. It compares the entries of an anchor but does not check its Ed25519
+It is written from docs/formats/ alone. It does not read journals, so the journals must contain no records of the runs:
+use it after `pawl fsck --repair`, or on a copy of runs/. It compares the entries of an anchor but does not check its Ed25519
 signature; `pawl verify --anchor` does.
 usage: verify_store.py STORE [RUN...] [--anchor FILE]
 Exit status: 0, or 4 with the first bad entry of each run.
