@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The audit trail with the real program: who did what, verified offline; reports; anchors; reads that are recorded."""
+"""Tests the audit trail with the real program: entries, offline verification, reports, anchors and recorded reads."""
 import csv
 import html.parser
 import io
@@ -30,7 +30,7 @@ steps:
 
 
 class Page(html.parser.HTMLParser):
-    """Counts what a browser would fetch or run."""
+    """Counts elements that a browser would fetch or execute."""
 
     def __init__(self):
         super().__init__()
@@ -81,7 +81,7 @@ class Audit(unittest.TestCase):
     def verdict(self, run, status=0, **more):
         return json.loads(self.pawl("verify", run, "--json", status=status, **more).stdout)["runs"][0]
 
-    # Who did what.
+    # Entries.
 
     def test_vc_006_compliance_decisions_are_recorded_with_who_made_them_and_can_be_queried(self):
         (self.folder / "workflow.yaml").write_text(GATE)
@@ -266,7 +266,7 @@ class Audit(unittest.TestCase):
         self.pawl("verify", "r", "--anchor", "nowhere.json", status=2)
         self.assertIn("fine", self.pawl("verify", "--all").stdout.decode())
 
-    # Documents.
+    # Reports.
 
     def test_reports_hold_everything_and_the_page_needs_nothing_else(self):
         self.fill("r", 3)

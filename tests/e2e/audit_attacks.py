@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Attacks on runs that nobody has open, settled or not, made here and not by Pawl's code: each is found by `pawl verify` and by tools/verify_store.py, and the
-first bad entry is named. PAWL_ATTACKS=full tries every position for every kind of change.
+"""Attacks the files of settled and unsettled runs. `pawl verify` and tools/verify_store.py must find each attack and
+name the first bad entry. PAWL_ATTACKS=full tries every position for every kind of change.
 
-Many runs of the same shape stand in one store, and each gets another attack, so that one call of pawl judges all of them.
+The attacks don't use Pawl's code. Each of the many similar runs in a store gets another attack; one call checks all.
 """
 import importlib.util
 import json
@@ -19,7 +19,7 @@ PROGRAM = None
 ROOT = Path(__file__).resolve().parents[2]
 FULL = os.environ.get("PAWL_ATTACKS") == "full"
 RUNS = 48
-STEP = 1 if FULL else 7  # of positions where bytes are put in, taken out, or the file ends
+STEP = 1 if FULL else 7  # between positions where bytes are inserted or removed, or the file is truncated
 
 spec = importlib.util.spec_from_file_location("verify_store", ROOT / "tools/verify_store.py")
 independent = importlib.util.module_from_spec(spec)
@@ -27,7 +27,7 @@ spec.loader.exec_module(independent)
 
 
 class Store:
-    """A store of small runs."""
+    """A store with small runs."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -58,7 +58,7 @@ class Store:
 
 
 def judged(folder, anchored=None):
-    """What the independent verifier says: nothing, or what is bad."""
+    """Returns the error that the independent verifier finds, or None."""
     try:
         independent.Run(folder).verify(anchored)
     except independent.Bad as bad:
@@ -71,7 +71,7 @@ def lines_with_ends(data):
 
 
 def attacks_on(data):
-    """(what, changed bytes) of every attack on a file's bytes."""
+    """Yields (description, changed bytes) for every attack on the bytes of a file."""
     for at in range(len(data)):
         for mask in ((0x01, 0x20, 0x80) if FULL else (0x01,)):
             yield f"byte {at} ^ {mask:#x}", data[:at] + bytes([data[at] ^ mask]) + data[at + 1 :]
@@ -95,7 +95,7 @@ ENTRY_OF_CHECKPOINT = {1: 2, 2: 4, 3: 5}
 
 
 def expected_entry(file, data, changed):
-    """The first entry that an attack can concern; nothing where it depends."""
+    """Returns the first entry that an attack can affect, or None if it depends."""
     same = len(os.path.commonprefix([data, changed]))
     if file == "run.json":
         return 1
@@ -117,7 +117,7 @@ class Attacks(unittest.TestCase):
         for i, name in enumerate(cls.names):
             cls.store.make(name)
             if i == RUNS // 2:
-                cls.store.settle()  # of the others a journal holds everything as well
+                cls.store.settle()  # the records of the other runs stay in the journal as well
 
     @classmethod
     def tearDownClass(cls):
@@ -133,7 +133,7 @@ class Attacks(unittest.TestCase):
             self.assertIsNone(judged(self.store.run(name)))
 
     def attack(self, file):
-        """Every attack on `file`, spread over the runs."""
+        """Runs every attack on `file`, spread over the runs."""
         whole = {name: (self.store.run(name) / file).read_bytes() for name in self.names}
         lists = {name: list(attacks_on(data)) for name, data in whole.items()}
         count = min(map(len, lists.values()))
@@ -183,7 +183,7 @@ class Attacks(unittest.TestCase):
         self.attack(f"events/{name}")
 
     def test_records_that_are_forged_with_right_checksums_are_found(self):
-        """Only the entries of the trail can tell: a changed state under the old sum, and under a sum of its own; run.json; an event."""
+        """Only the audit entries reveal these changes: a state with its old or a new checksum, run.json, an event."""
         kept = {}
 
         def forge(name, file, old, new, sum_too=False, seeded=True):
@@ -238,7 +238,7 @@ class Attacks(unittest.TestCase):
 
 
 class Forger:
-    """Rewrites a run's history with right checksums, hashes and roots: all that a bare chain can be held to."""
+    """Rewrites the history of a run with valid checksums, hashes and roots, which the chain alone can't detect."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -281,7 +281,7 @@ class Forger:
 
 
 class Anchors(unittest.TestCase):
-    """What looks whole by itself, and is not what the anchor has."""
+    """Histories that are valid in themselves but differ from the anchor."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="pawl-anchor-")
@@ -339,7 +339,7 @@ class Anchors(unittest.TestCase):
         self.assertIn("signed with the key", done)
         key = Path(self.folder) / "trusted.pub"
         key.write_text(public)
-        # On another machine, which has no key of its own, or another one.
+        # On another machine, with no key or a different key.
         for config in (stranger, Path(self.folder) / "empty"):
             self.assertIn("PAWL-0342", self.verify("--public-key", str(key), config=config).stderr.decode())
         self.assertIn("--public-key", self.verify(config=Path(self.folder) / "empty").stderr.decode())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Completion in the real shells: keys are typed on a terminal into bash and zsh, and fish is asked as it asks itself.
+"""Tests completion in real shells: types keys into bash and zsh on a terminal, and uses fish's own completion command.
 
     tests/e2e/completion.py PROGRAM
 """
@@ -19,7 +19,7 @@ LIMIT_S = 60
 
 
 class Terminal:
-    """A shell on a terminal. Ctrl-G writes the line being edited to a file, so nothing depends on how it is drawn."""
+    """A shell on a terminal. Ctrl-G writes the edited line to a file, so the tests don't depend on how it is drawn."""
 
     def __init__(self, command: list[str], folder: Path, env: dict[str, str], setup: str):
         self.line_file = folder / "typed-line"
@@ -39,7 +39,7 @@ class Terminal:
         os.write(self.fd, keys.encode())
 
     def wait_for(self, path: Path) -> None:
-        """The terminal is read all the while: a full one would stop the shell."""
+        """Types keys and keeps reading the terminal, because a full terminal buffer would block the shell."""
         end = time.monotonic() + LIMIT_S
         while not path.exists():
             if time.monotonic() > end:
@@ -48,9 +48,9 @@ class Terminal:
                 self.drawn += os.read(self.fd, 65536).decode(errors="replace")
 
     def completed(self, text: str) -> str:
-        """The line after `text` and a tab."""
+        """Returns the edited line after typing `text` and a tab."""
         self.line_file.unlink(missing_ok=True)
-        self.type("\x15" + text + "\t\x07")  # the line before is cleared
+        self.type("\x15" + text + "\t\x07")  # Ctrl-U clears the previous line
         self.wait_for(self.line_file)
         return self.line_file.read_text(encoding="utf-8")
 
@@ -80,7 +80,7 @@ class ShellCase(unittest.TestCase):
 
 
 class TypedShell:
-    """What every shell that is typed into must do. `self.shell` is its terminal."""
+    """Tests for every interactive shell. `self.shell` is its terminal."""
 
     def test_completes_a_command(self) -> None:
         self.assertEqual(self.shell.completed("pawl resto"), "pawl restore ")
@@ -164,7 +164,7 @@ class Zsh(TypedShell, ShellCase):
         (functions / "_pawl").write_bytes(subprocess.run([PROGRAM, "completion", "zsh"], check=True, capture_output=True).stdout)
         self.shell.type(f"unfunction _pawl; fpath=('{functions}' $fpath); compinit -u -D; : > ../again\n")
         self.shell.wait_for(self.folder / "again")
-        for _ in range(2):  # the first call loads it
+        for _ in range(2):  # the first call loads the completion
             self.assertEqual(self.shell.completed("pawl resto"), "pawl restore ")
 
 

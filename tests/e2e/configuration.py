@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Settings on the real program: where they come from, what they do, and the commands config, doctor and stats.
+"""Tests settings with the real program: their sources and effects, and the commands config, doctor and stats.
 
     configuration.py PROGRAM [TEST...]
 """
@@ -24,7 +24,7 @@ def config(case, *args, **kwargs):
     return json.loads(case.pawl("config", *args, "--json", status=0, **kwargs).stdout)
 
 
-# Where settings come from.
+# Sources of settings.
 
 def later_places_win_and_each_value_says_where_it_came_from(case):
     users = users_settings(case, "checkpoint: { keep: 1, retention_days: 1 }\nrecovery: { auto: true }\n")
@@ -74,7 +74,7 @@ def settings_that_cant_be_read_are_not_ignored(case):
     holds(case.pawl("save", "r", stdin="1", status=2).stderr, "PAWL-0025", "store/config.yaml")
 
 
-# What they do.
+# Effects of settings.
 
 def the_storage_path_names_the_store(case):
     env = {"PAWL_STORE": ""}

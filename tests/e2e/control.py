@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Talking to runs from outside, with the real program: approve, reject, signal, cancel, dlq, check, schema."""
+"""Tests commands that act on runs, with the real program: approve, reject, signal, cancel, dlq, check, schema."""
 import argparse
 import glob
 import json
@@ -15,7 +15,7 @@ import time
 import unittest
 
 PROGRAM = POSTER = None
-PATIENCE = 60  # seconds that something may take which must happen
+PATIENCE = 60  # seconds to wait for something that must happen
 
 
 class Control(unittest.TestCase):
@@ -31,7 +31,7 @@ class Control(unittest.TestCase):
             process.communicate()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    # What tests are made of.
+    # Helpers.
 
     def environment(self):
         return {**os.environ, "PAWL_STORE": self.store, "USER": "ada", "NO_COLOR": "1"}
@@ -88,7 +88,7 @@ class Control(unittest.TestCase):
     def messages(self, run):
         return glob.glob(os.path.join(self.store, "runs", run, "inbox", "*.json"))
 
-    # Gates.
+    # Approvals.
 
     GATE = """
 name: gate
@@ -112,7 +112,7 @@ steps:
         self.assertEqual(self.read("ran.txt"), "gathered\npublished\n")
         self.assertEqual(self.messages("r"), [])
         self.assertEqual(self.state("r")["steps"]["review"]["output"], {"approved": True, "by": "ada", "comment": "fine"})
-        # Whatever name was given: the account that did it.
+        # The account is recorded regardless of the given name.
         entry, = json.loads(self.pawl("audit", "list", "r", "--type", "approved", "--json").stdout)
         self.assertEqual(entry["data"]["from"], f"{pwd.getpwuid(os.geteuid()).pw_name}@{socket.gethostname()}")
         self.assertIn("is completed", self.pawl("approve", "r", status=4).stderr)
@@ -147,7 +147,7 @@ steps:
         self.pawl("resume", "r", status=3)
         self.assertEqual(self.event_types("r").count("message_refused"), 4)
         self.assertEqual(self.read("ran.txt").count("published"), 0)
-        self.pawl("approve", "r")  # the forged ones are not in the way of a true one
+        self.pawl("approve", "r")  # forged answers don't block a real one
         self.pawl("resume", "r")
         self.assertEqual(self.read("ran.txt").count("published"), 1)
 
@@ -225,7 +225,7 @@ steps:
         self.pawl("signal", "r", "other", "--payload", "x")
         self.pawl("signal", "r", "release", "--json-payload", '{"version": 4}')
         self.pawl("resume", "r", status=1)
-        self.assertEqual(self.messages("r"), [])  # it stands in the state now
+        self.assertEqual(self.messages("r"), [])  # the message is part of the state now
         self.write("ready", "")
         self.pawl("resume", "r")
         self.assertEqual(self.read("ran.txt"), "got-4\n")
@@ -290,7 +290,7 @@ steps:
         with self.assertRaises(ProcessLookupError):
             os.kill(int(self.read("pid")), 0)
 
-    # Dead letters.
+    # Dead-letter queue.
 
     MAP = """
 steps:
@@ -377,7 +377,7 @@ steps:
     def test_dropping_lets_a_map_with_too_many_failures_go_on(self):
         self.write("workflow.yaml", self.MAP.replace("on_item_failure: dlq", "on_item_failure: dlq, max_failures: 0"))
         self.pawl("run", "--run-id", "r", status=1)
-        self.pawl("resume", "r", status=1)  # tries the failed item again
+        self.pawl("resume", "r", status=1)  # retries the failed item
         self.pawl("dlq", "drop", "r", "--all")
         self.pawl("resume", "r")
         self.assertEqual(self.read("ran.txt"), "a\nb\nc\nd\nd\ne\nreduced\nafter\n")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Encrypted stores: `pawl init --encrypt`, keys, rotation, and what is found in the files. encryption.py PAWL [TEST...]"""
+"""Tests encrypted stores: `pawl init --encrypt`, keys, rotation, content of files. encryption.py PAWL [TEST...]"""
 import glob
 import json
 import os
@@ -18,7 +18,7 @@ def store(case):
 
 
 def with_home(case):
-    """Keys of the test's own."""
+    """Gives the test its own keys."""
     case.env["XDG_CONFIG_HOME"] = os.path.join(case.folder, "config")
     for name in ("PAWL_KEY", "PAWL_KEY_FILE", "PAWL_PASSPHRASE"):
         case.env.pop(name, None)
@@ -150,14 +150,14 @@ def a_record_that_is_moved_is_refused(case):
     with open(first, "wb") as out:
         out.write(kept)
     case.pawl("restore", "a@1", status=0)
-    # A run's key in another run.
+    # Moves the key of a run to another run.
     kept = open(runs + "a/key.json", "rb").read()
     shutil.copy(runs + "b/key.json", runs + "a/key.json")
     holds(case.pawl("restore", "a@1", status=4).stderr, "PAWL-0310")
     holds(case.pawl("fsck", status=4).stdout, "PAWL-0310")
     with open(runs + "a/key.json", "wb") as out:
         out.write(kept)
-    # A whole run in another store that has the same outer key.
+    # Moves a whole run to another store with the same outer key.
     other = {"PAWL_STORE": os.path.join(case.folder, "other")}
     case.pawl("init", "--encrypt", env=other, status=0)
     save(case, "x", {"v": 1}, env=other, status=0)
@@ -207,7 +207,7 @@ def a_new_key_replaces_the_old_one(case):
 
 
 def a_rotation_that_is_killed_loses_nothing(case):
-    """kill -9 at every system call of it, by strace, and at random moments without."""
+    """Kills a rotation with -9 at every system call (with strace) and at random moments (without)."""
     made(case)
     save(case, "r", {"v": SECRET}, status=0)
     calls = ["openat", "write", "pwrite64", "fsync", "fdatasync", "rename", "renameat", "renameat2", "unlink"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`pawl erase` with the real program: nothing that was saved is found in any file of the store, other runs are as they were,
-and the audit trail is a chain that ends with the erasure."""
+"""Tests `pawl erase` with the real program: no saved data remains in any file of the store, other runs are unchanged,
+and the audit trail is a valid chain that ends with the erasure."""
 import argparse
 import hashlib
 import json
@@ -16,7 +16,7 @@ import time
 import unittest
 
 PROGRAM = KEEPER = None
-PATIENCE = 60  # seconds that something may take which must happen
+PATIENCE = 60  # seconds to wait for something that must happen
 WINDOW = 16
 ALPHABET = string.ascii_letters + string.digits + "_-"
 
@@ -31,7 +31,7 @@ def crc32c(data, crc=0):
 
 
 def chain_fault(path):
-    """What is wrong with an audit trail, looked at without Pawl: docs/formats/checkpoint.md."""
+    """Checks an audit trail without Pawl (docs/formats/checkpoint.md) and returns the errors."""
     previous = "0" * 64
     with open(path, "rb") as file:
         lines = file.read().split(b"\n")
@@ -54,7 +54,7 @@ class Erasure(unittest.TestCase):
         self.store = os.path.join(self.folder, "store")
         self.started = []
         self.dice = random.Random(self.id())
-        self.markers = {}  # what -> text of 64 characters
+        self.markers = {}  # description -> text of 64 characters
 
     def tearDown(self):
         for process in self.started:
@@ -65,11 +65,11 @@ class Erasure(unittest.TestCase):
                 stream.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    # What tests are made of.
+    # Helpers.
 
     def environment(self):
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PAWL_")}
-        # Uncompressed, so that what is stored in the clear is found.
+        # Uncompressed, so that unencrypted data can be found.
         return {**kept, "PAWL_STORE": self.store, "NO_COLOR": "1", "PAWL_CHECKPOINT_COMPRESSION": "none",
                 "XDG_CONFIG_HOME": os.path.join(self.folder, "config")}
 
@@ -94,8 +94,8 @@ class Erasure(unittest.TestCase):
                 yield os.path.join(path, name)
 
     def found(self, markers=None):
-        """(what, file) for each marker of which 16 bytes in a row stand in a file. Such a window holds one of the marker's
-        eight-byte pieces whole, so these are looked for first."""
+        """Returns (description, file) for each marker of which a file contains 16 consecutive bytes. They contain
+        one of the marker's eight-byte pieces completely, so these are searched for first."""
         found = set()
         for path in self.files():
             with open(path, "rb") as file:
@@ -157,7 +157,7 @@ class Erasure(unittest.TestCase):
             self.pawl("verify", "--all")
 
     def plant(self, run):
-        """Something of the run in every place that holds data of runs."""
+        """Puts data of the run into every place that can contain data of runs."""
         note = {name: self.marker(name) for name in ("state", "metadata", "name", "stage", "step", "caller")}
         for turn in range(3):
             self.save("beside", {"turn": turn, "kept": "k" * 100}, "--id", f"beside-{turn}")
@@ -167,13 +167,13 @@ class Erasure(unittest.TestCase):
         self.save(run, {"blob": [self.marker("blob")] + [f"{n:08x}" for n in range(150_000)]})
         self.assertTrue(os.listdir(os.path.join(self.store, "runs", run, "blobs")))
         self.save("beside", {"large": "b" * 600_000})
-        # More than a segment holds: some of it is recycled.
+        # More than fits into a segment, so that segments are recycled.
         for turn in range(9):
             self.save(run, {"wide": [self.marker(f"recycled {turn}"), self.dice.randbytes(300_000).hex()]}, "--id", self.marker(f"caller {turn}"))
         self.pawl("prune", run, "--keep", "10")
 
     def plant_by_hand(self, run):
-        """What a crash leaves."""
+        """Simulates the files that a crash leaves behind."""
         text = f'{{"at":"2026-01-11T14:30:02.000002Z","code":"PAWL-0303","file":"runs/{run}/x","what":"{self.marker("failure")}"'
         other = '{"at":"2026-01-11T14:30:02.000002Z","code":"PAWL-0303","file":"runs/beside/x","what":"of another run"'
         os.makedirs(os.path.join(self.store, "recovery"), exist_ok=True)
@@ -187,7 +187,7 @@ class Erasure(unittest.TestCase):
     def kinds_found(self):
         return {what for what, _ in self.found()}
 
-    # The tests.
+    # Tests.
 
     def leaves_nothing(self):
         self.plant("target")
@@ -208,7 +208,7 @@ class Erasure(unittest.TestCase):
             self.assertEqual([json.loads(line)["file"] for line in file], ["runs/beside/x", "runs/target-2/x"])
         self.check_fsck()
         self.assertEqual((self.restored("beside"), self.pawl("show", "beside", "--checkpoints", "--json").stdout), (other, listed))
-        # Callers' ids of other runs are still answered, and the store goes on.
+        # Caller ids of other runs still work, and so does the store.
         again = self.pawl("save", "beside", "--id", "beside-1", "--json", stdin=json.dumps({"turn": 1, "kept": "k" * 100}))
         self.assertEqual(json.loads(again.stdout)["outcome"], "repeated")
         for turn in range(3):
@@ -221,7 +221,7 @@ class Erasure(unittest.TestCase):
         return before
 
     def test_nothing_of_a_plain_run_is_left(self):
-        # All of it was there in the clear: else nothing is shown by its absence.
+        # All of it must have been readable before; otherwise its absence proves nothing.
         self.assertEqual(self.leaves_nothing(), set(self.markers))
 
     def test_nothing_of_an_encrypted_run_is_left(self):
@@ -331,7 +331,7 @@ steps:
         self.pawl("fork", "target@1", "--run-id", "fork")
         self.save("fork", {"text": self.marker("fork")})
         self.save("beside", {"kept": 1})
-        self.pawl("fsck", "--repair")  # everything stands in files
+        self.pawl("fsck", "--repair")  # everything is in files now
         said = self.pawl("erase", "target", "--reason", "request 17", status=4).stderr
         self.assertIn("PAWL-0255", said)
         self.assertIn("fork", said)
@@ -339,7 +339,7 @@ steps:
         self.assertEqual(self.erase("target", "--cascade")["forks"], ["fork"])
         self.assertEqual(self.found(), set())
         self.check_trail("target", 1)
-        self.check_trail("fork", 2)  # its own: the one that it began with, and the save
+        self.check_trail("fork", 2)  # its own entries: the creation and the save
         self.assertEqual(json.loads(self.restored("beside")), {"kept": 1})
         self.check_fsck()
 
@@ -356,7 +356,7 @@ steps:
             eraser.wait()
             done = subprocess.run([PROGRAM, "restore", "target"], env=self.environment(), capture_output=True, timeout=PATIENCE)
             self.assertIn(done.returncode, (0, 2), done.stderr)
-            if done.returncode == 0:  # it was killed before the erasure began: then it is whole
+            if done.returncode == 0:  # killed before the erasure started, so the run is intact
                 self.assertEqual(json.loads(done.stdout)["text"], self.markers["state 3"])
             else:
                 self.assertIn(b"PAWL-0109", done.stderr)
@@ -379,7 +379,7 @@ steps:
         with open(path) as file:
             self.assertEqual({entry["seq"]: entry["payload"] for entry in map(json.loads, file) if entry.get("seq")}, sums)
         self.check_fsck()
-        # The check does see a change.
+        # The check detects a change.
         with open(path, "rb") as file:
             text = file.read()
         with open(path, "wb") as file:

@@ -19,7 +19,7 @@ from typing import Callable
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "examples"
-PATIENCE_S = 120  # for things that take a second; sanitizers and busy machines are slow
+PATIENCE_S = 120  # seconds; sanitizers and busy machines are slow
 
 PAWL = ROOT / "build/release/pawl"
 
@@ -48,7 +48,7 @@ class ExampleTest(unittest.TestCase):
         return self.command(str(PAWL), *arguments, status=status, **env)
 
     def kill_when(self, command: list[str], condition: Callable[[], bool], **env: str) -> None:
-        """Starts it, and kills it with -9 when the condition holds. It must not have ended by then."""
+        """Starts the command and kills it with -9 when the condition holds. It must still be running then."""
         with open(self.folder / "killed.txt", "w+", encoding="utf-8") as out:
             process = subprocess.Popen(command, cwd=self.work, env={**self.env, **env}, stdin=subprocess.DEVNULL, stdout=out,
                                        stderr=subprocess.STDOUT, start_new_session=True)
@@ -60,7 +60,7 @@ class ExampleTest(unittest.TestCase):
                     self.assertLess(time.monotonic(), until, f"it does not come far enough:\n{told}")
                     time.sleep(0.005)
             finally:
-                with contextlib.suppress(ProcessLookupError):  # a script goes with the `pawl` that it is calling
+                with contextlib.suppress(ProcessLookupError):  # a script may exit together with the `pawl` it calls
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
 
@@ -75,7 +75,7 @@ class ExampleTest(unittest.TestCase):
         return json.loads(self.pawl("restore", run))
 
     def completed(self, run: str) -> set[str]:
-        """The paths of the steps that are recorded as completed; items of a map as MAP[INDEX]."""
+        """Returns the paths of completed steps; items of a map are MAP[INDEX]."""
         done = set()
         for path, record in self.state(run)["steps"].items():
             if record["status"] == "completed":
@@ -115,7 +115,7 @@ class Research(ExampleTest):
         self.pawl("run", "--run-id", "r")
         self.check_report()
         log = self.log()
-        for source in range(1, 5):  # the second attempt went on where the first one was
+        for source in range(1, 5):  # the second attempt continued where the first one stopped
             self.assertEqual(log.count(f"read source {source}"), 1, log)
         self.assertEqual(log.count("start gather tides"), 2)
         self.assertEqual(log.count("end gather.then.look-again"), 1, log)
@@ -187,13 +187,13 @@ class Approval(ExampleTest):
         self.assertEqual(self.log(), ["built"])
 
     def test_publishes_once_when_approved(self) -> None:
-        self.pawl("resume", "r", status=3)  # nobody has answered
+        self.pawl("resume", "r", status=3)  # not answered yet
         self.pawl("approve", "r", "review")
         self.pawl("resume", "r")
         self.assertEqual(self.log()[:2], ["built", "published"])
         self.assertIn("announced 1.0", self.log()[2])
         self.assertEqual(len(list((self.work / "published").iterdir())), 1)
-        self.pawl("resume", "r", status=4)  # it is completed
+        self.pawl("resume", "r", status=4)  # already completed
 
     def test_does_not_publish_when_rejected_and_stays_rejected(self) -> None:
         self.pawl("reject", "r", "review")
@@ -250,7 +250,7 @@ class Worker(ExampleTest):
         self.kill_when(command, lambda: done.exists() and done.read_text(encoding="utf-8").count("\n") >= 10)
         self.command(*command)
         units = [int(line.split()[0]) for line in done.read_text(encoding="utf-8").splitlines()]
-        self.assertEqual(units, sorted(set(units)))  # the kill may have come between a save and its note
+        self.assertEqual(units, sorted(set(units)))  # the kill may fall between a save and its note
         self.assertGreaterEqual(len(units), 39)
         self.assertEqual(self.state("sums"), {"unit": 40, "total": sum(unit * unit for unit in range(41))})
 

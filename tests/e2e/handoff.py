@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`pawl handoff`: what it tells, how it quotes, how it is kept short. handoff.py PAWL [TEST...]"""
+"""Tests `pawl handoff`: content, quoting and size limit. handoff.py PAWL [TEST...]"""
 import json
 import os
 import pwd
@@ -112,7 +112,7 @@ def words_of_people_are_told_whatever_they_are_called(case):
     blockers = json.loads(case.pawl("handoff", "r", "--json", status=0).stdout)["blockers"]
     assert all(entry["blocker"] for entry in blockers), blockers
     equal(blockers[-2]["by"], "alice")
-    equal("by" in blockers[-1], False)  # the step's own report
+    equal("by" in blockers[-1], False)  # reported by the step itself
 
 
 def notes_are_handed_over_newest_last(case):
@@ -122,7 +122,7 @@ def notes_are_handed_over_newest_last(case):
     notes = json.loads(case.pawl("handoff", "r", "--json", status=0).stdout)["notes"]
     equal([entry["note"] for entry in notes], ["first *note*", "second"])
     equal(notes[0]["by"], "alice")
-    holds(notes[1]["by"], "@")  # the account
+    holds(notes[1]["by"], "@")  # contains the account
     text = case.pawl("handoff", "r", status=0).stdout
     holds(text, f"## Notes\n- first \\*note\\* (alice, {notes[0]['at']})\n- second (")
     for number in range(30):

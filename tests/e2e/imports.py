@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Imports and exports with the real program: what the seeds describe is taken, resumed and restored; what is broken is refused one by one."""
+"""Tests imports and exports with the real program, with valid and with damaged samples of every format."""
 import argparse
 import gzip
 import hashlib
@@ -19,7 +19,7 @@ ORCHESTRATION = "1/projects/PROJ-002/.jerry/orchestration/checkpoints/WF-ORCH-00
 
 
 def tree(folder):
-    """Every file's bytes and times."""
+    """Returns the bytes and times of every file."""
     found = {}
     for root, _, names in os.walk(folder):
         for name in names:
@@ -62,7 +62,7 @@ class Case(unittest.TestCase):
         return json.loads(self.pawl(*args, "--json", **more).stdout)
 
     def sample(self, number):
-        """A copy of a golden sample, to be broken."""
+        """Copies a golden sample, so that a test can damage it."""
         target = self.path("source")
         shutil.copytree(os.path.join(GOLDEN, str(number)), target)
         return target
@@ -77,7 +77,7 @@ class Case(unittest.TestCase):
         return json.loads(self.pawl("restore", address).stdout)
 
     def resume(self, run, *executed):
-        """Goes on with the run, and says that exactly these steps were executed."""
+        """Resumes the run and checks that exactly these steps ran."""
         log = self.path("log")
         if os.path.exists(log):
             os.remove(log)
@@ -138,7 +138,7 @@ class Taking(Case):
         self.resume("WF-2026-001", "e", "f")
 
     def events(self, run):
-        self.pawl("fsck", "--repair")  # everything is in the files then
+        self.pawl("fsck", "--repair")  # moves everything to the files
         folder = os.path.join(self.store, "runs", run, "events")
         found = []
         for name in sorted(os.listdir(folder)):
@@ -262,7 +262,7 @@ class Taking(Case):
 
 class Refusing(Case):
     def broken(self, number, changes, folder="."):
-        """Imports a sample in which `changes` (path -> function of the bytes, or bytes) were made; gives the report and its codes."""
+        """Imports a sample with `changes` (path -> bytes or function of bytes). Returns the report and its codes."""
         source = self.sample(number)
         for name, change in changes.items():
             path = os.path.join(source, name)
@@ -297,7 +297,7 @@ class Refusing(Case):
         self.assertEqual(codes[("seq-00011.json", "")], "PAWL-0034")
         self.assertEqual(codes[("seq-00003.json.gz", "")], "PAWL-0311")
         self.assertEqual(sum(code == "PAWL-0036" for code in codes.values()), 1)
-        self.assertEqual(sum(code == "PAWL-0102" for code in codes.values()), 3)  # the index names those that are refused
+        self.assertEqual(sum(code == "PAWL-0102" for code in codes.values()), 3)  # the index names the refused files
         self.assertEqual(self.taken(report), {"WF-ORCH-001": 3})
 
     def test_links_lead_nowhere(self):
@@ -427,7 +427,7 @@ class Portable(Case):
             self.assertEqual(self.pawl("restore", f"nightly@{i}", store=other).stdout, self.pawl("restore", f"nightly@{i}").stdout)
         self.pawl("fsck", store=other)
         self.assertEqual([run["run"] for run in self.json("list", store=other)], ["nightly"])
-        # Saving goes on with the next number, and a repeated save is answered.
+        # Saving continues with the next number, and a repeated save is not saved twice.
         self.pawl("save", "nightly", "--id", "job-2", "--name", "n2", store=other, stdin=json.dumps({"i": 2, "text": "x" * 2000}).encode())
         self.assertEqual(self.json("show", "nightly", store=other)["latest"]["sequence"], 5)
         self.pawl("save", "nightly", store=other, stdin=b"{}")
@@ -461,7 +461,7 @@ class Portable(Case):
         self.make_run(saves=2, size=10)
         self.pawl("export", "nightly", "-o", "a.pawl")
         good = open(self.path("a.pawl"), "rb").read()
-        self.pawl("init", store=(other := self.path("other")))  # without a store, a bad file is not even unpacked
+        self.pawl("init", store=(other := self.path("other")))  # without a store, an invalid file is not even unpacked
         for at in list(range(0, len(good), 97)) + [len(good) - 1]:
             self.write("bad.pawl", good[:at] + bytes([good[at] ^ 1]) + good[at + 1:])
             done = self.pawl("import", "bad.pawl", "--from", "pawl", store=other, status=4)

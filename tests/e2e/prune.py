@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Pruning with the real program: what goes, what stays, what it frees, beside writers and under kill -9."""
+"""Tests pruning with the real program: what is removed, what is kept, and the space freed, next to writers and under
+kill -9."""
 import argparse
 import hashlib
 import json
@@ -15,7 +16,7 @@ import unittest
 
 PROGRAM = WRITER = None
 KILLS = 60
-PATIENCE = 60  # seconds that something may take which must happen
+PATIENCE = 60  # seconds to wait for something that must happen
 
 
 class Prune(unittest.TestCase):
@@ -33,7 +34,7 @@ class Prune(unittest.TestCase):
             process.communicate()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    # What tests are made of.
+    # Helpers.
 
     def environment(self):
         return {**os.environ, "PAWL_STORE": self.store, "NO_COLOR": "1", "PAWL_CHECKPOINT_COMPRESSION": "none"}
@@ -58,7 +59,7 @@ class Prune(unittest.TestCase):
         return [row["sequence"] for row in json.loads(self.pawl("show", run, "--checkpoints", "--limit", "100000", "--json").stdout)]
 
     def size(self, run):
-        """Of all files of the run, as they stand there."""
+        """Returns the size of all files of the run."""
         total = 0
         for folder, _, names in os.walk(os.path.join(self.store, "runs", run)):
             for name in names:
@@ -76,7 +77,7 @@ class Prune(unittest.TestCase):
             self.assertEqual(self.pawl("restore", f"{run}@{sequence}").stdout, self.saved[run][sequence], f"{run}@{sequence}")
         self.pawl("fsck")
 
-    # The tests.
+    # Tests.
 
     def test_a_dry_run_says_what_would_go_and_changes_nothing(self):
         self.fill("r", 30, 40_000, named=(7,))
@@ -101,12 +102,12 @@ class Prune(unittest.TestCase):
         self.assertGreater(before, 60 * 60_000)
         self.pawl("prune", "--keep", "2")
         self.assert_sound("r", [13, 27, 44, 59, 60])
-        # Three named ones, and at most the newest group and its like.
+        # Three named checkpoints, and at most the newest group and one of its size.
         self.assertLess(self.size("r"), 3 * 70_000 + 2 * 400_000)
         gone = self.pawl("restore", "r@14", status=2).stderr.decode()
         self.assertIn("PAWL-0108", gone)
         self.assertIn("hint: ", gone)
-        # Saving goes on, and the journal that still holds what was pruned brings nothing back.
+        # Saving continues. The journal still contains the pruned checkpoints but does not bring them back.
         self.assertEqual(self.save("r", 60_000), 61)
         for _ in range(30):
             self.save("r", 200_000)
@@ -160,7 +161,7 @@ class Prune(unittest.TestCase):
             if sequence in hashes:
                 self.assertEqual(hashlib.sha256(state).hexdigest(), hashes[sequence])
         self.pawl("restore", "live@name:first")
-        # The other run was not pruned: everything acknowledged is there.
+        # The other run was not pruned, so every acknowledged save is there.
         others = os.path.join(self.folder, "others")
         with open(log, encoding="utf-8") as lines, open(others, "w", encoding="utf-8") as out:
             out.writelines(line for line in lines if line.startswith("other@") and line.endswith("\n"))

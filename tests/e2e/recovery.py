@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recovery through the real program: modes, damage, fallback, refusals; VC-001 to VC-006 of seed 2."""
+"""Tests recovery with the real program: modes, damage, fallback, refusals, validation criteria VC-001 to VC-006."""
 import glob
 import hashlib
 import json
@@ -30,14 +30,14 @@ FOUR = """\
 NO_FALLBACK = {"PAWL_RECOVERY_FALLBACK_TO_PREVIOUS": "false"}
 
 
-# What tests are made of.
+# Helpers.
 
 def store_path(case, *parts):
     return os.path.join(case.env["PAWL_STORE"], *parts)
 
 
 def settle(case):
-    """Everything goes from the journals to the files, so that a file is the only copy."""
+    """Moves everything from the journals to the files, so that each file is the only copy."""
     case.pawl("fsck", "--repair", status=0)
 
 
@@ -50,7 +50,7 @@ def flip(path, at):
 
 
 def lines_of(case, run="r"):
-    """The newest file of differences, and the offsets of its lines."""
+    """Returns the newest file of differences and the offsets of its lines."""
     path = sorted(glob.glob(store_path(case, "runs", run, "checkpoints", "checkpoint_*.jsonl")))[-1]
     with open(path, "rb") as file:
         text = file.read()
@@ -59,7 +59,7 @@ def lines_of(case, run="r"):
 
 
 def damage_line(case, index, run="r"):
-    """Damages one difference; gives the sequence of the checkpoint before it."""
+    """Damages one difference and returns the sequence number of the checkpoint before it."""
     path, starts = lines_of(case, run)
     with open(path, "rb") as file:
         file.seek(starts[index])
@@ -85,7 +85,7 @@ def sequences(case, run="r"):
 
 
 def failed_run(case):
-    """A run that failed at its third step, with its files as the only copy."""
+    """Makes a run that failed at its third step, with its files as the only copy."""
     case.run(FOUR, status=1)
     settle(case)
 
@@ -119,7 +119,7 @@ def full_replays_all_events_of_a_workflow(case):
 
 
 def full_finds_damage_that_latest_does_not_need(case):
-    """An old group is damaged: the newest state does not build on it."""
+    """A damaged old group does not affect the newest state."""
     save(case, "r", {"n": 1})
     save(case, "r", {"n": 2})
     for number in range(3, 6):
@@ -250,7 +250,7 @@ def a_resume_with_a_missing_parent_names_it(case):
 
 def a_fallback_that_would_run_a_completed_step_again_stops_and_lists_it(case):
     failed_run(case)
-    # The difference that records `two`, and all behind it.
+    # The difference that records `two`, and everything after it.
     path, starts = lines_of(case)
     with open(path) as lines:
         texts = lines.read().splitlines()
@@ -286,7 +286,7 @@ def a_run_goes_on_behind_damage_without_using_a_number_twice(case):
     equal(after[len(before) - 1], lost + 1)
     refused = case.pawl("restore", f"r@{lost}", status=4)
     holds(refused.stderr, "PAWL-0612", "set it aside")
-    # Recorded in the events, in the list, in the audit trail and in the log of failures.
+    # The fallback is recorded in the events, the list, the audit trail and the failure log.
     fallback, = case.events("recovery_fallback")
     equal((fallback["data"]["from"], fallback["data"]["to"]), (lost, lost - 1))
     with open(store_path(case, "runs", "r", "checkpoints", "aside.json"), "rb") as file:
@@ -301,7 +301,7 @@ def a_run_goes_on_behind_damage_without_using_a_number_twice(case):
     assert any("fallback from checkpoint" in line["what"] for line in failures(case)), failures(case)
     checked = case.pawl("fsck", status=0)
     holds(checked.stdout, "set them aside")
-    # The list can't be changed without being found.
+    # A change to the list is detected.
     flip(store_path(case, "runs", "r", "checkpoints", "aside.json"), 30)
     case.pawl("fsck", status=4)
 
@@ -377,7 +377,7 @@ def bad_events_stop_a_fallback(case):
     holds(refused.stderr, "PAWL-0611", "is not known")
 
 
-# The decision tree: each refusal has its own message.
+# Refusals: each has its own message.
 
 def a_missing_handler_is_named(case):
     failed_run(case)
@@ -413,7 +413,7 @@ def a_recovery_in_progress_is_told(case):
 
 
 def an_unknown_schema_version_is_no_damage(case):
-    """A record of a newer format is refused, and no fallback steps around it."""
+    """A record of a newer format is refused, and no fallback skips it."""
     for number in range(1, 4):
         save(case, "r", {"n": number})
     settle(case)
@@ -476,7 +476,7 @@ def a_damaged_run_is_not_left_out_of_the_resumable_ones_in_silence(case):
     holds(shown.stderr, "run r is damaged (PAWL-03", "pawl fsck r")
 
 
-# Seed 2's validation criteria.
+# Validation criteria.
 
 def VC_001_atomicity_a_killed_writer_leaves_whole_checkpoints_or_none(case):
     """VC-001: simulate a crash during write, verify that there are no partial checkpoints."""
@@ -531,7 +531,7 @@ def VC_003_integrity_a_changed_audit_entry_breaks_the_chain(case):
 
 
 def VC_004_performance_a_thousand_checkpoints_are_rebuilt_in_bounded_time(case):
-    """VC-004: bench/ has the numbers; here only that the time is reported, and that it is no order of magnitude off."""
+    """VC-004: the time is reported and within an order of magnitude. The benchmarks in bench/ measure it."""
     batch = "\n".join(f"echo '{{\"n\": {number}}}' | $PAWL save r" for number in range(200))
     subprocess.run(["sh", "-c", batch], cwd=case.folder, env={**case.env, "PAWL": case.program}, check=True, capture_output=True)
     found = json.loads(case.pawl("restore", "r", "--mode", "full", "--json", status=0).stdout)["recovery"]
@@ -555,7 +555,7 @@ def VC_005_compatibility_an_old_store_is_read_and_migrated(case):
 
 
 def VC_006_compliance_the_audit_trail_is_complete_and_immutable(case):
-    """VC-006: verify immutability, completeness and that it can be queried, with nothing but the files."""
+    """VC-006: verify that the trail is immutable, complete and can be queried, using only the files."""
     for number in range(1, 8):
         save(case, "r", {"n": number})
     settle(case)

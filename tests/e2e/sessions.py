@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Resuming the runs of a session, through the real program; how errors of steps are told."""
+"""Tests resuming the runs of a session with the real program, and how errors of steps are shown."""
 from workflow_case import equal, holds, run_tests
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The ladder of a workflow whose storage fails, each rung on a disk that is really full (a small tmpfs).
+"""Tests how a workflow reduces its durability when storage fails, on a disk that is really full (a small tmpfs).
 
-Skips itself, with a message, where file systems can't be mounted."""
+Prints a message and does nothing where file systems can't be mounted."""
 import atexit
 import glob
 import json
@@ -17,7 +17,7 @@ from workflow_case import equal, holds, run_tests, wait_for
 
 INSIDE = "PAWL_LADDER_INSIDE"
 
-# `big` reports 2 MB and fills the disk. A checkpoint then needs a large file, and events need next to nothing.
+# `big` reports 2 MB and fills the disk. A checkpoint then needs a large file, but events need little space.
 BIG = """\
     name: big
     checkpoint: { on_storage_failure: %s }
@@ -44,7 +44,7 @@ SCRIPT = """\
 
 
 def mount(case, size):
-    """The case's store is on a disk of its own, so small."""
+    """Puts the store of the case on its own disk of the given size."""
     disk = tempfile.mkdtemp(prefix="pawl-disk-")
     atexit.register(lambda: (subprocess.run(["umount", "-l", disk]), os.rmdir(disk)))
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk], check=True)
@@ -54,7 +54,7 @@ def mount(case, size):
 
 
 def started(case, *args):
-    """The program, and what it has said on standard error so far."""
+    """The running program and its standard error so far."""
     process = case.start(*args)
     said = []
     reader = threading.Thread(target=lambda: said.extend(iter(process.stderr.readline, "")), daemon=True)
@@ -66,7 +66,7 @@ def started(case, *args):
 def make_room(case, disk):
     os.remove(os.path.join(disk, "filler"))
     for report in glob.glob(os.path.join(case.env["PAWL_STORE"], "runs", "r", "logs", "**", "*.result"), recursive=True):
-        os.remove(report)  # too large to be handed to the next attempt
+        os.remove(report)  # too large to pass to the next attempt
 
 
 def until(said, text):
@@ -79,7 +79,7 @@ def big_run(case, mode):
     case.script("big.sh", SCRIPT)
     process, said, reader = started(case, "run", "--run-id", "r")
     wait_for(lambda: os.path.exists(os.path.join(case.folder, "full")), f"the full disk {said}", seconds=60)
-    process.send_signal(signal.SIGUSR1)  # a checkpoint now, with what `big` has reported
+    process.send_signal(signal.SIGUSR1)  # saves a checkpoint now, with the report of `big`
     return disk, process, said, reader
 
 
@@ -134,7 +134,7 @@ def after_a_crash_with_events_alone_completed_steps_are_not_run_again_unasked(ca
 
 
 def published(case, kind):
-    """Events as another process sees them: out of the journal, where they are not in files yet."""
+    """Returns the events as another process sees them, including those that are only in the journal."""
     shown = case.pawl("show", "r", "--events", "--json")
     if shown.returncode != 0:
         return []
@@ -142,7 +142,7 @@ def published(case, kind):
 
 
 def where_not_even_events_fit_the_run_goes_on_in_memory_and_is_dumped(case):
-    """Failed items stand in events with all that they are: 4 KB each, until the journal itself is full."""
+    """Each failed item is stored in an event, 4 KB each, until the journal itself is full."""
     disk = mount(case, "14m")
     with open(os.path.join(case.folder, "items.jsonl"), "w") as out:
         for number in range(4000):
@@ -174,7 +174,7 @@ def where_not_even_events_fit_the_run_goes_on_in_memory_and_is_dumped(case):
 
 
 def in_a_namespace_of_its_own():
-    """Mounts are seen by this test alone, and go with it."""
+    """Makes mounts private to this test; they disappear when it exits."""
     if os.environ.get(INSIDE):
         return
     if shutil.which("unshare") is None or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:

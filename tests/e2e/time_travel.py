@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Time travel with the real program: fork, replay, rollback, diff across forks, and what approvals have to say to it."""
+"""Tests time travel with the real program: fork, replay, rollback, diff across forks, and approvals in forks."""
 import argparse
 import glob
 import json
@@ -13,7 +13,7 @@ import time
 import unittest
 
 PROGRAM = POSTER = None
-PATIENCE = 60  # seconds that something may take which must happen
+PATIENCE = 60  # seconds to wait for something that must happen
 
 
 class TimeTravel(unittest.TestCase):
@@ -29,7 +29,7 @@ class TimeTravel(unittest.TestCase):
             process.communicate()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    # What tests are made of.
+    # Helpers.
 
     def environment(self):
         return {**os.environ, "PAWL_STORE": self.store, "USER": "ada", "NO_COLOR": "1",
@@ -285,7 +285,7 @@ steps:
         self.assertEqual(process.returncode, 0, out + err)
         self.assertEqual(sorted(self.read("ran.txt").split()), ["first", "last", "last"])
 
-    # Approvals (promise 8).
+    # Approvals: an answer counts once, for the run it was given in.
 
     GATE = """
 name: gate
@@ -297,7 +297,7 @@ steps:
 """
 
     def passed_gate(self):
-        """A run whose gate was approved and whose last step failed."""
+        """Makes a run with an approved gate and a failed last step."""
         self.write("workflow.yaml", self.GATE.replace("echo published-", "test -e ready && echo published-"))
         self.pawl("run", "--run-id", "r", status=3)
         self.pawl("approve", "r")
@@ -437,7 +437,7 @@ steps:
             self.assertEqual(self.pawl("restore", address, *there).stdout, self.pawl("restore", address).stdout, address)
         self.pawl("verify", "--all", *there)
         self.pawl("fsck", *there)
-        # The past that they share is kept for them there, too.
+        # Their shared history is kept there as well.
         self.pawl("prune", "p", "--keep", "1", *there)
         self.pawl("restore", "p@4", *there)
         self.pawl("restore", "g@3", *there, status=2)
@@ -501,7 +501,7 @@ steps:
         self.pawl("resume", "r")
         self.assertEqual(self.read("ran.txt").split(), ["a", "child", "c", "a", "child", "c"])
         self.assertEqual((self.show("r.b")["status"], self.show("r.b-r1")["status"]), ("completed", "completed"))
-        # One that had begun at that time goes on: it is done.
+        # A child that had already started is continued; it is completed by now.
         begun = next(event["sequence"] for event in self.events("r") if event["type"] == "child_started" and event["data"]["run"] == "r.b-r1")
         self.pawl("rollback", f"r@{begun}", "--accept-rerun")
         self.pawl("resume", "r")
@@ -556,7 +556,7 @@ steps:
 
 
 def patched(value, patch):
-    """RFC 6902: what `pawl` writes of it."""
+    """Applies the subset of RFC 6902 that `pawl` writes."""
     value = json.loads(json.dumps(value))
     for change in patch:
         parts = [part.replace("~1", "/").replace("~0", "~") for part in change["path"].split("/")[1:]]

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""What `pawl import` and `pawl export` answer: true numbers, no claims, no empty store, names as they were given. transport_answers.py PAWL [TEST...]"""
+"""Tests the reports of `pawl import` and `pawl export`: correct counts, unchanged names, no empty store left behind.
+
+  transport_answers.py PAWL [TEST...]
+"""
 import json
 import os
 import re

@@ -1,4 +1,4 @@
-"""A folder with a store and a workflow, and the real program on it: for tests of workflows."""
+"""Helpers for workflow tests: a folder with a store and a workflow, and the real program."""
 import json
 import os
 import subprocess
@@ -38,7 +38,7 @@ class Case:
         return self.started[-1]
 
     def end(self):
-        """Ends what a failed test has left running."""
+        """Kills processes that a failed test has left running."""
         for process in self.started:
             if process.poll() is None:
                 process.kill()
@@ -92,7 +92,7 @@ def holds(text, *words):
 
 
 def run_tests(tests):
-    """Runs those functions that take a case; `sys.argv`: the program, then names of tests (all)."""
+    """Runs the test functions, which take a case. `sys.argv` contains the program and names of tests (default: all)."""
     program = os.path.abspath(sys.argv[1])
     known = {name: test for name, test in tests.items()
              if callable(test) and getattr(test, "__code__", None) and test.__code__.co_varnames[:1] == ("case",) and test.__code__.co_argcount == 1}

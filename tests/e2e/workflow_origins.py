@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the documents behind Pawl ask of checkpoints, runs and resumes, by the names they give it.
+"""Acceptance tests for checkpoints, runs and resumes.
 
   workflow_origins.py PAWL [name of a test]...
 """
@@ -14,7 +14,7 @@ SEVEN = "".join(f"- {{id: s{i}, run: 'echo s{i} ${{vars.v}} >> log', capture: {{
 
 
 def positions(case, run="r"):
-    """The position of every checkpoint of a run, oldest first."""
+    """Returns the position of every checkpoint of a run, oldest first."""
     found = []
     for sequence in range(1, 1000):
         done = case.pawl("restore", f"{run}@{sequence}")
@@ -27,7 +27,7 @@ def files_under(tested, *parts):
     return os.listdir(os.path.join(tested.env["PAWL_STORE"], *parts))
 
 
-# The unified checkpoint system: acceptance criteria.
+# Checkpoints: acceptance criteria.
 
 def ac1_one_form_for_all_workflows(case):
     case.run("vars: {v: 1}\nsteps:\n- {id: a, run: 'true'}\n")
@@ -121,7 +121,7 @@ def ac10_a_resume_retries_the_failed_step_with_its_variables(case):
     equal(case.log(), ["a", "b kept", "b kept"])
 
 
-# Checkpoint and resume of DAGs: its unit tests.
+# Checkpoint and resume of DAGs.
 
 def a_saved_run_is_resumed_as_it_was(case):
     case.run("steps:\n- {id: a, run: 'echo \"{\\\\\"x\\\\\": [1, null]}\"', capture: {format: json}}\n- {id: b, run: '[ -e go ]'}\n".replace("\\\\", "\\"), status=1)

@@ -1,4 +1,4 @@
-"""What steps print: pipes, logs, and secrets that must not get into the store."""
+"""Tests the output of steps: pipes, logs, and secrets that must not reach the store."""
 import json
 import os
 import time
@@ -12,7 +12,7 @@ def repeated(text, size):
 
 MIXED = repeated("aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0z", 120)
 PART = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9"
-# Put together here, so that no scanner of repositories takes this file for a leak: kind, text before, secret, text after.
+# Kind, text before, secret, text after. Concatenated, so that secret scanners don't report this file.
 SECRETS = [
     ("aws-access-key-id", "", "AKIA" + "IOSFODNN7EXAMPLE", ""),
     ("aws-secret-key", "aws_secret_access_key=", repeated("wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY", 40), ""),
@@ -48,7 +48,7 @@ def files_of(the_case):
 def no_file_holds(case, secrets):
     for path, content in files_of(case):
         for secret in secrets:
-            # In JSON a newline stands as \n.
+            # In JSON a newline is written as \n.
             for form in (secret, secret.replace("\n", "\\n")):
                 assert form.encode() not in content, f"{secret} is in {path}"
 

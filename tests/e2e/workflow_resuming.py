@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Waiting, signals, resuming and bad input of workflows, one test each, on the real program.
+"""Tests waiting, signals, resuming and invalid input of workflows with the real program.
 
   workflow_resuming.py PAWL [name of a test]...
 """
@@ -301,7 +301,7 @@ def no_step_survives_a_killed_program(case):
     case.pawl("resume", "r", status=0)
 
 
-# Bad input.
+# Invalid input.
 
 def bad_yaml_is_told_with_its_place(case):
     for text, words in (("steps:\n\t- id: a\n", ["workflow.yaml:2", "tab"]),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The rulings of the workflow language, one test each, on the real program with real shells.
+"""Tests the rules of the workflow language, one test per rule, with the real program and real shells.
 
   workflow_rulings.py PAWL [name of a test]...
 """
