@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""How long `pawl verify` takes for a long audit trail, and how much memory: a store is made here, record by record, from docs/formats/.
+"""Measures the time and memory that `pawl verify` needs for a long audit trail.
+
+The store is created here, record by record, from docs/formats/.
 
 usage: verify_bench.py PAWL [ENTRIES]
 """
@@ -29,7 +31,7 @@ def seal(body, seed):
 
 
 def records(count, kept_from):
-    """The sums of all checkpoints; the files of those from `kept_from` on are written by `write`."""
+    """Returns the checksums of all checkpoints. `write` writes the files of those from `kept_from` on."""
     for number in range(1, count + 1):
         head = b'{"seq":%d,"parent":%d,"stored":7,"v":2,"id":"4247e814-fd78-453a-ade3-%012x","at":"%s","kind":"manual","size":7,' % (number, number - 1, number, AT.encode())
         body = head + (b'"state":\n{"n":1}\n' if number % GROUP == 1 else b'"state":{"n":1}')

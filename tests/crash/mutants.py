@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Breaks the store's source in one place at a time and expects the crash suite to notice.
+"""Breaks the source of the store in one place at a time and expects the crash suite to fail.
 
 Each mutant is an exact replacement in one file. The source is restored at the end, whatever happens.
 """
@@ -19,7 +19,7 @@ MUTANTS = [
      "  if (auto synced = file->sync(SyncPoint::journal_batch); !synced) {"),
     ("readers ignore the watermark", "journal_reader.cpp",
      "  view.visible_batch = std::min(view.last_batch, view.watermark->batch_number);", ""),
-    ("a successor does not confirm the tail", "journal_writer.cpp",
+    ("the next writer does not confirm the tail", "journal_writer.cpp",
      "  PAWL_TRY(confirm_tail(view));\n", ""),
     ("a segment is recycled before its files are synced", "filesystem_publish.cpp",
      "    PAWL_TRY(publisher_.sync());\n    PAWL_TRY(update_catalogue(batches));\n    PAWL_TRY(journal.recycle(segment));",
@@ -40,31 +40,31 @@ MUTANTS = [
      "    PAWL_TRY(files.rename(temporary, path));"),
     ("a failed sync does not stop the handle", "journal_writer.cpp",
      "    failed_ = true;\n    Error error = synced.error();", "    Error error = synced.error();"),
-    ("saves that build on a failed one go on", "committer.cpp", "    ++epoch_;\n", ""),
-    ("a new segment gets its name before it is whole", "journal_writer.cpp",
+    ("saves that build on a failed one continue", "committer.cpp", "    ++epoch_;\n", ""),
+    ("a new segment gets its name before it is complete", "journal_writer.cpp",
      "  PAWL_TRY(segment.file->sync(SyncPoint::segment_created));\n  PAWL_TRY(place_.files->rename(temporary, path));",
      "  PAWL_TRY(place_.files->rename(temporary, path));\n  PAWL_TRY(segment.file->sync(SyncPoint::segment_created));"),
-    ("publishing brings back what was pruned", "publisher.cpp",
+    ("publishing restores pruned checkpoints", "publisher.cpp",
      "    if (pruned.is_closed(record.sequence)) {", "    if (pruned.is_closed(record.sequence) && batch.checkpoints.empty()) {"),
-    ("files are removed before the list that gives them up is in force", "run_pruner.cpp",
+    ("files are removed before the list of pruned checkpoints is durable", "run_pruner.cpp",
      "  const auto replaced = replace_pruned(", "  list_ = next_;\n  PAWL_TRY(sweep());\n  const auto replaced = replace_pruned("),
     ("blobs are removed while a writer is about to refer to one", "blob_sweeper.cpp",
      "  if (!locked) return 0;\n", ""),
-    ("blobs are removed without another look at the records", "blob_sweeper.cpp",
+    ("blobs are removed without checking the records again", "blob_sweeper.cpp",
      "  PAWL_TRY_ASSIGN(const bool readable, spare_needed(*snapshot, newest_base_, Missing::stops, names));\n  if (!readable) return 0;\n", ""),
-    ("a run is not told of its fork", "filesystem_fork.cpp",
+    ("the parent does not record its fork", "filesystem_fork.cpp",
      "  PAWL_TRY(write_fork_note(files_, home, {run.text(), writer->info().uuid, at}, seed, folder));\n", "  static_cast<void>(seed);\n"),
-    ("pruning forgets where a run was forked", "run_pruner.cpp",
+    ("pruning ignores the checkpoints that forks are based on", "run_pruner.cpp",
      "  PAWL_TRY(keep_forked(dropped));\n", ""),
-    ("a fork is made while its past is being pruned", "filesystem_fork.cpp",
+    ("a fork is created while its history is being pruned", "filesystem_fork.cpp",
      "  PAWL_TRY_ASSIGN(const auto pruning, hold_pruning(home));\n", ""),
-    ("a file's name goes before its zeros are durable", "run_eraser.cpp",
+    ("a file is unlinked before its zeros are durable", "run_eraser.cpp",
      "    if (!many) PAWL_TRY(file->sync(SyncPoint::erased_bytes));\n", ""),
-    ("an erasure's mark is not durable before data goes", "run_eraser.cpp",
+    ("data is erased before the mark is durable", "run_eraser.cpp",
      "  PAWL_TRY(files_.sync_folder(layout::run(run_), SyncPoint::erased_mark_name));\n  PAWL_TRY(wipe_file", "  PAWL_TRY(wipe_file"),
     ("an imported run gets its name before its files are durable", "filesystem_transport.cpp",
      "    PAWL_TRY(files_.sync_all(SyncPoint::imported_files));\n", ""),
-    ("the catalogue is believed while a run arrives", "filesystem_transport.cpp",
+    ("the catalogue is trusted during an import", "filesystem_transport.cpp",
      "  if (catalogued) PAWL_TRY(catalogue_.suspend());\n", ""),
 ]
 
@@ -87,7 +87,7 @@ def try_mutant(name, file_name, old, new, build):
             tested = run([str(ROOT / build / "crash_test"), f"--gtest_filter={SUITE}", "--gtest_fail_fast"], timeout=900)
         except subprocess.TimeoutExpired:
             return ""
-        return "" if tested.returncode != 0 else "the suite does not notice"
+        return "" if tested.returncode != 0 else "survived: the suite still passes"
     finally:
         path.write_text(original)
 
@@ -103,7 +103,7 @@ def main():
         print(f"{number}/{len(chosen)} {mutant[0]} ... ", end="", flush=True)
         problem = try_mutant(*mutant, options.build)
         survivors += problem != ""
-        print(problem or "noticed", flush=True)
+        print(problem or "killed", flush=True)
     run(["ninja", "-C", options.build, "crash_test"])
     print(f"{len(chosen) - survivors} passed, {survivors} failed")
     return 1 if survivors else 0

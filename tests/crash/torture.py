@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Kills real writers with SIGKILL, again and again, and checks what they were promised.
+"""Kills real writers with SIGKILL repeatedly and checks that no guarantee is broken.
 
     tests/crash/torture.py [--minutes 5 | --seconds N] [--seed N] [--programs build/release]
 
-A round: several processes of `torture_writer` (each some runs of its own, two threads a run) and loops of
-one-shot `pawl save` work in one store, and `pawl list`, `restore` and `show` read beside them. At random
-moments one of them is killed and started anew; at the end of the round, all. Then
+In each round, several `torture_writer` processes (each with its own runs, two threads per run) and loops of one-shot
+`pawl save` share one store, while `pawl list`, `restore` and `show` read from it. At random moments one of them is
+killed and restarted; at the end of the round all are killed. Then these must hold:
 
-  - what was acknowledged restores with the hash it was given with: after each round the last saves of every
-    run and a sample, from the journals as the dead left them; after every other round, and before a store
-    is left, all of them, from the files that `pawl fsck --repair` brought up to date,
-  - no sequence number was given to two states, and no checkpoint that was seen has become another one,
-  - a save that was cut off and repeated with its --id is there once,
+  - Every acknowledged state is restored with its original hash. After each round, this is checked for the last saves of
+    every run and a sample, from the journals as the killed processes left them. After every other round, and before a
+    store is removed, it is checked for all saves, from the files that `pawl fsck --repair` updated.
+  - No sequence number was used for two states, and no checkpoint that was seen has changed.
+  - A save that was interrupted and repeated with its --id exists once.
   - `pawl fsck` exits with 0.
 
-Exit status 1, a report and the store kept in its folder where one of these does not hold.
+If one of them does not hold, the script prints a report, keeps the store and exits with status 1.
 """
 import argparse
 import hashlib
@@ -38,7 +38,7 @@ CALL_TIMEOUT_S = 120
 
 
 class Violation(Exception):
-    """A promise was broken, or a program failed that should not have."""
+    """A guarantee was broken, or a program failed unexpectedly."""
 
 
 def sha256(state: bytes) -> str:
@@ -46,7 +46,7 @@ def sha256(state: bytes) -> str:
 
 
 class World:
-    """One store, what was acknowledged in it, and what was seen of it."""
+    """One store, the saves acknowledged in it, and the checkpoints seen in it."""
 
     def __init__(self, programs: Path, folder: Path):
         self.pawl = str(programs / "pawl")
@@ -72,7 +72,7 @@ class World:
             raise Violation(f"{address} was seen as {before}, and is now {checkpoint['id']}")
 
     def collect(self) -> None:
-        """Takes over the lines that the writers logged since the last time."""
+        """Reads the lines that the writers have logged since the last call."""
         for log in sorted(self.folder.glob("acknowledged-*.log")):
             with log.open("rb") as file:
                 file.seek(self.offsets.get(log, 0))
@@ -91,7 +91,7 @@ class World:
         return done
 
     def tails(self) -> list[str]:
-        """The last saves of every run: what a crash could take first."""
+        """Returns the last saves of every run, which a crash would lose first."""
         runs: dict[str, list[int]] = {}
         for address in self.acknowledged:
             run, sequence = address.split("@")
@@ -107,7 +107,7 @@ class World:
 
 
 class Actor(threading.Thread):
-    """Something that goes on until it is stopped. Its violation is raised where it is joined."""
+    """A thread that runs until it is stopped. finish() raises its violation."""
 
     def __init__(self, world: World, stop: threading.Event, seed: int):
         super().__init__(daemon=True)
@@ -121,7 +121,7 @@ class Actor(threading.Thread):
         try:
             while not self.stop.is_set():
                 self.act()
-        except BaseException as failure:  # raised again by finish()
+        except BaseException as failure:  # re-raised by finish()
             self.failure = failure
             self.stop.set()
         self.end()
@@ -140,7 +140,7 @@ class Actor(threading.Thread):
 
 
 class ServiceWriter(Actor):
-    """A `torture_writer` that is killed after a random while, and started anew."""
+    """A `torture_writer` that is killed after a random time and restarted."""
 
     def __init__(self, world: World, stop: threading.Event, seed: int, number: int):
         super().__init__(world, stop, seed)
@@ -148,7 +148,7 @@ class ServiceWriter(Actor):
         self.runs = [f"service-{number}-{i}" for i in range(RUNS_PER_WRITER)]
 
     def act(self) -> None:
-        # At times so short that opening itself, with the recovery in it, is cut off.
+        # Sometimes so short that opening the store, including its recovery, is interrupted.
         lifetime = self.random.choice([0.003, 0.02, 0.1, 0.4, 1.5]) * (0.2 + self.random.random())
         process = subprocess.Popen([self.world.writer, "write", self.world.store, str(self.log),
                                     str(self.random.getrandbits(48)), *self.runs],
@@ -164,11 +164,11 @@ class ServiceWriter(Actor):
 
 
 class OneShots(Actor):
-    """`pawl save` after `pawl save`, some of them killed. `known` lives on from round to round."""
+    """Calls `pawl save` repeatedly and kills some of the calls. `known` is kept between rounds."""
 
     def __init__(self, world: World, stop: threading.Event, seed: int, known: dict):
         super().__init__(world, stop, seed)
-        self.known = known  # run, number of the save that is next
+        self.known = known  # the run, and the number of the next save
 
     def body(self) -> bytes:
         return json.dumps({"n": self.known["next"], "log": ["x" * (i % 97) for i in range(self.known["next"] % 300)]}).encode()
@@ -179,7 +179,7 @@ class OneShots(Actor):
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         killed = self.random.random() < 0.5
         if killed:
-            # Killed by its own end of the clock: from before it reads its input to after it has printed.
+            # Killed at a random time, from before it reads its input to after it has printed.
             threading.Timer(self.random.random() * 0.012, process.kill).start()
         out, err = process.communicate(state)
         if process.returncode not in ((0, -9) if killed else (0,)):
@@ -187,11 +187,11 @@ class OneShots(Actor):
         self.kills += process.returncode == -9
         if out.endswith(b"\n"):
             self.world.acknowledge(out.decode().strip(), sha256(state))
-            self.known["next"] += 1  # else the same save is repeated with the same id
+            self.known["next"] += 1  # otherwise the same save is repeated with the same id
 
 
 class Patches(OneShots):
-    """The same with patches and an expected parent, so that nothing can be applied twice."""
+    """Like OneShots, but with patches and an expected parent, so that nothing can be applied twice."""
 
     def act(self) -> None:
         run, number = self.known["run"], self.known["next"]
@@ -206,7 +206,7 @@ class Patches(OneShots):
         if out.endswith(b"\n"):
             self.world.acknowledge(out.decode().strip(), sha256(state))
         elif process.returncode == 4 and b"PAWL-0202" in err:
-            pass  # the one before got through without being able to say so
+            pass  # the previous save succeeded but was killed before it could say so
         elif process.returncode == -9:
             return
         else:
@@ -215,7 +215,7 @@ class Patches(OneShots):
 
 
 class Reader(Actor):
-    """Reads beside the writers. Nothing that it reads may be damaged, whatever is being killed."""
+    """Reads at the same time as the writers. Nothing it reads may be damaged, whichever process is killed."""
 
     def act(self) -> None:
         world = self.world
@@ -239,7 +239,7 @@ class Reader(Actor):
 
 
 def check_ids(world: World, known: dict) -> None:
-    """Every caller's id is there once, in order: a repeated save was answered and not doubled."""
+    """Checks that every caller id exists once, in order: a repeated save was not saved twice."""
     after, ids = 0, []
     while True:
         page = json.loads(world.call("show", known["run"], "--checkpoints", "--after", str(after), "--limit", "1000",
@@ -248,7 +248,7 @@ def check_ids(world: World, known: dict) -> None:
             break
         ids += [row["caller_id"] for row in page]
         after = page[-1]["sequence"]
-    # One more may be there than was acknowledged.
+    # There may be one more save than was acknowledged.
     expected = [f"save-{i}" for i in range(1, known["next"] + 1)]
     if ids not in (expected, expected[:-1]):
         raise Violation(f"{known['run']} has these ids: {ids[-5:]}, {len(ids)} of them; acknowledged were {known['next'] - 1}")
@@ -274,7 +274,7 @@ class Torture:
         self.known = [{"run": name, "next": 1} for name in ("one-shot-a", "one-shot-b", "patches")]
 
     def leave_store(self) -> None:
-        """Everything that was ever acknowledged in it, then it is removed."""
+        """Checks every save that was acknowledged in the store, then removes it."""
         world = self.world
         self.check_all()
         self.acknowledged += len(world.acknowledged)
@@ -305,7 +305,7 @@ class Torture:
         world.collect()
         sample = self.random.sample(sorted(world.acknowledged), min(SAMPLE, len(world.acknowledged)))
         world.verify(world.tails() + sample)
-        # What the library says, the program says as well.
+        # The program must agree with the library.
         for address in sample[:10]:
             if sha256(world.call("restore", address).stdout) != world.acknowledged[address]:
                 raise Violation(f"`pawl restore {address}` does not print the state that was acknowledged")
@@ -340,8 +340,8 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=5)
     parser.add_argument("--seconds", type=float, help="instead of --minutes")
-    parser.add_argument("--seed", type=int, help="of the moments and the states; a new one each time")
-    parser.add_argument("--programs", type=Path, default=root / "build/release", help="where pawl and torture_writer are")
+    parser.add_argument("--seed", type=int, help="seed of the kill times and states; default: random")
+    parser.add_argument("--programs", type=Path, default=root / "build/release", help="folder with pawl and torture_writer")
     return parser.parse_args()
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Kills `pawl run` and `pawl resume` of one workflow again and again until it is completed.
+"""Kills `pawl run` and `pawl resume` of one workflow repeatedly until the workflow completes.
 
-Checks after every death, from the run's own records and from what the steps have written themselves:
-  - a step or item that was recorded as completed is never started again;
-  - every start of a step has the same idempotency key;
-  - the final outputs equal those of an undisturbed run.
+After every kill, it checks the records of the run and the files that the steps have written:
+  - a step or item that was recorded as completed is never started again
+  - every start of a step has the same idempotency key
+  - the final outputs equal those of an undisturbed run
 
   workflow_torture.py --pawl build/release/pawl [--kills 200] [--signal KILL|INT|TERM|mixed] [--seed N] [--full-disk FOLDER]
 """
@@ -87,7 +87,7 @@ class Torture:
             return [line.split() for line in log]
 
     def records(self, store=None):
-        """What the run's events and state say: completed paths, and the outputs of the final state."""
+        """Returns the completed paths according to events and state, and the outputs of the final state."""
         shown = self.pawl("restore", "t", store=store)
         if shown.returncode != 0:
             return set(), {}
@@ -103,12 +103,12 @@ class Torture:
         return completed, outputs
 
     def check(self):
-        """Nothing that was completed before the last execution has been started by it."""
+        """Checks that the last execution started nothing that was already completed."""
         lines = self.starts()
         keys = {}
         for index, line in enumerate(lines):
             if len(line) != 3:
-                continue  # cut off by a kill
+                continue  # interrupted by a kill
             what, path, key = line
             if keys.setdefault(path, key) != key:
                 self.fail(f"{path} was started with the keys {keys[path]} and {key}")
@@ -119,7 +119,7 @@ class Torture:
         return outputs
 
     def alive(self):
-        """Steps of this run that are still there."""
+        """Returns the processes of steps of this run that are still running."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -159,7 +159,7 @@ class Torture:
         self.fail(f"`pawl {args[0]}` exited with {process.returncode}:\n{out}{err}")
 
     def on_a_full_disk(self, process, args):
-        """Fills the store's disk at some moment; sometimes there is room again in time, sometimes not."""
+        """Fills the disk of the store at a random time; sometimes frees it again in time, sometimes not."""
         filler = os.path.join(self.options.full_disk, "filler")
         time.sleep(self.random.uniform(0.0, self.options.life))
         try:
@@ -212,7 +212,7 @@ class Torture:
         print(f"{sum(self.deaths.values())} deaths ({dict(self.deaths)}), {finished} runs completed, "
               f"{time.monotonic() - began:.0f} s, seed {self.options.seed}: nothing lost, nothing done twice")
         if finished == 0:
-            # The last one goes on in peace.
+            # The last execution is not killed.
             done = self.pawl("resume", "t")
             if done.returncode != 0 or self.check() != expected:
                 self.fail(f"it could not be finished: {done.stderr}")
@@ -230,10 +230,10 @@ def main():
     parser.add_argument("--pawl", required=True)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--signal", default="KILL", choices=["KILL", "INT", "TERM", "mixed"])
-    parser.add_argument("--life", type=float, default=0.5, help="seconds that an execution lives at most")
+    parser.add_argument("--life", type=float, default=0.5, help="maximum seconds before a kill (default: 0.5)")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
-    parser.add_argument("--full-disk", help="a small filesystem for the store, which is filled again and again")
-    parser.add_argument("--runs", type=int, default=10**9, help="stop after so many completed runs")
+    parser.add_argument("--full-disk", help="folder on a small file system for the store, which is filled repeatedly")
+    parser.add_argument("--runs", type=int, default=10**9, help="stop after this many completed runs")
     Torture(parser.parse_args()).run()
 
 

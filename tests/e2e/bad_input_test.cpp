@@ -1,4 +1,4 @@
-// Input that is refused: each with its own code, and nothing is lost or made.
+// Invalid input: each kind is refused with its own code, and nothing is lost or created.
 #include "tests/e2e/fixture.hpp"
 
 namespace pawl::e2e {
@@ -6,7 +6,7 @@ namespace {
 
 class BadInput : public E2e {
  protected:
-  /// Refused, and the run is as it was.
+  /// Checks that the input is refused and the run is unchanged.
   void expect_refused(const std::string& state, const std::string& code) {
     ASSERT_EQ(pawl({"save", "r", "--force"}, "{\"kept\": 1}").status, 0);
     const nlohmann::json before = json({"show", "r"});

@@ -1,4 +1,4 @@
-// `pawl fsck`, and stores that are not as they should be.
+// `pawl fsck` on damaged stores.
 #include "tests/e2e/fixture.hpp"
 
 namespace pawl::e2e {
@@ -6,7 +6,7 @@ namespace {
 
 class Damage : public E2e {
  protected:
-  /// A run of large states, published, and so that the journal no longer holds the first ones.
+  /// Makes a run of large, published states. The journal no longer contains the first ones.
   void make_store() {
     for (std::uint64_t i = 1; i <= 24; ++i) ASSERT_EQ(save("r", state(i)).status, 0);
     ASSERT_EQ(save("other", "\"fine\"").status, 0);
@@ -53,7 +53,7 @@ TEST_F(Damage, ADamagedFileIsFoundAndNamed) {
 TEST_F(Damage, RepairMendsWithoutLosingAnything) {
   ASSERT_EQ(save("r", "{\"a\": 1}").status, 0);
   ASSERT_EQ(save("r", "{\"a\": 2}").status, 0);
-  // What the journal still holds can be published anew.
+  // Records that are still in the journal can be published again.
   const std::string name = "runs/r/checkpoints/checkpoint_00001.json";
   flip(stored(name), 20);
   EXPECT_EQ(ok({"restore", "r@1"}), "{\"a\": 1}");

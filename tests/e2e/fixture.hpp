@@ -1,4 +1,4 @@
-// `pawl` as a process, on a store in a folder of the test's own.
+// Runs `pawl` as a process, on a store in a folder of the test.
 #pragma once
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ inline void write_bytes(const std::filesystem::path& path, std::string_view byte
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// A JSON string of this many bytes, which has nothing in common with that of another seed.
+/// Returns a JSON string of this many bytes. Strings of different seeds have nothing in common.
 inline std::string noise(std::uint64_t seed, std::size_t bytes) {
   std::mt19937_64 random(seed);
   std::string text = "\"";
@@ -60,7 +60,7 @@ class E2e : public ::testing::Test {
   [[nodiscard]] Finished pawl(std::vector<std::string> args, std::string input = "") const {
     return run(command(std::move(args), std::move(input)));
   }
-  /// A call that has to succeed; gives what it printed.
+  /// Runs a call that must succeed and returns what it printed.
   [[nodiscard]] std::string ok(std::vector<std::string> args, std::string input = "") const {
     const Finished finished = pawl(std::move(args), std::move(input));
     EXPECT_EQ(finished.status, 0) << finished.err;
@@ -77,7 +77,7 @@ class E2e : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-/// The call ended with this status, said this code, said what to do next, and printed no result.
+/// Checks that the call exited with this status, printed this code and a hint, and printed no result.
 inline void expect_error(const Finished& finished, int status, const std::string& code) {
   EXPECT_EQ(finished.status, status) << finished.err;
   EXPECT_NE(finished.err.find(code + ": "), std::string::npos) << finished.err;

@@ -1,7 +1,7 @@
 // Saves to a run, closes it, and keeps the store open until its standard input ends, as a service would:
 // keeper STORE (service | one_shot) RUN STATE OTHER
 //
-// A service has threads that look after its journal; without them nobody does until the process has ended.
+// A service has threads that maintain its journal. Without them, this happens only after the process exits.
 #include <iostream>
 #include <string_view>
 

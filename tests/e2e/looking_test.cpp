@@ -1,4 +1,4 @@
-// `pawl list`, `show`, `diff`, `explain`, help, and where the store is.
+// `pawl list`, `show`, `diff`, `explain`, help, and the location of the store.
 #include "tests/e2e/fixture.hpp"
 
 namespace pawl::e2e {
@@ -27,7 +27,7 @@ TEST_F(Looking, TheListIsNewestFirst) {
 }
 
 TEST_F(Looking, AnEmptyStoreHasAnEmptyList) {
-  // A save that is refused by the store itself leaves a store without a run.
+  // A save that the store itself refuses leaves a store without runs.
   EXPECT_EQ(pawl({"save", "r", "--expect-parent", "5"}, "1").status, 4);
   EXPECT_EQ(json({"list"}), nlohmann::json::array());
   const Finished text = pawl({"list"});

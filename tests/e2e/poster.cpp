@@ -1,4 +1,4 @@
-// Posts a message to a run, as any program that can write to the store could: `poster STORE RUN BODY`.
+// Posts a message to a run, like any program with write access to the store: `poster STORE RUN BODY`.
 #include <cstdio>
 
 #include "app/compose.hpp"

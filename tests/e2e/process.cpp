@@ -63,7 +63,7 @@ void become_nobody() {
   if (::setgroups(0, nullptr) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) give_up("setuid");
 }
 
-/// In the child. The program is opened first: "nobody" may not reach it by its path.
+/// Runs in the child. Opens the program first, because "nobody" may not be able to reach its path.
 [[noreturn]] void become(const Command& command, const Streams& streams, char** argv, char** envp) {
   const int program = ::open(command.program.c_str(), O_PATH | O_CLOEXEC);
   if (program < 0) give_up(command.program.c_str());
@@ -126,7 +126,7 @@ void fill(int fd, std::string_view bytes) {
 }  // namespace
 
 Finished run(const Command& command) {
-  // Files in memory instead of pipes: nobody can block on a full one, and no threads are needed.
+  // Files in memory instead of pipes: they can't fill up and block, so no threads are needed.
   const int in = memory_file();
   const int err = memory_file();
   const int out = command.out_path.empty() ? memory_file() : ::open(command.out_path.c_str(), O_WRONLY | O_CLOEXEC);

@@ -15,12 +15,12 @@ namespace pawl::e2e {
 struct Command {
   std::string program;                                  // a path
   std::vector<std::string> args;                        // without the program's name
-  std::string input = {};                               // standard input, then its end
-  std::string folder = {};                              // the working folder; empty: the test's own
-  std::map<std::string, std::string> environment = {};  // set beside the test's own; "" removes one
+  std::string input = {};                               // standard input
+  std::string folder = {};                              // the working directory; empty: that of the test
+  std::map<std::string, std::string> environment = {};  // added to that of the test; "" removes a variable
   std::string out_path = {};                            // standard output goes here instead
   std::optional<rlim_t> file_bytes_max = {};            // RLIMIT_FSIZE; SIGXFSZ is ignored, so writing fails
-  bool unprivileged = false;                            // as root: becomes "nobody" first
+  bool unprivileged = false;                            // if root: becomes "nobody" first
 };
 
 struct Finished {
@@ -29,10 +29,10 @@ struct Finished {
   std::string err;
 };
 
-/// Runs it to its end. Anything that stops it from being started is a status of 127 with a message in `err`.
+/// Runs the program until it exits. If it can't be started, the status is 127 and `err` contains a message.
 [[nodiscard]] Finished run(const Command& command);
 
-/// A process that is spoken to while it runs. Killed when it goes out of scope.
+/// A process that a test communicates with while it runs. It is killed when it goes out of scope.
 class Background {
  public:
   explicit Background(const Command& command);
@@ -41,11 +41,11 @@ class Background {
   ~Background();
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  /// Up to the next line end, without it; empty at the end of its output.
+  /// Reads the next line, without the newline; empty at the end of the output.
   [[nodiscard]] std::string read_line();
-  /// Ends its standard input and waits for it.
+  /// Closes its standard input and waits for it to exit.
   int finish();
-  /// SIGKILL, and waits for it.
+  /// Sends SIGKILL and waits for it to exit.
   int kill();
 
  private:

@@ -1,4 +1,4 @@
-// What goes in comes out: `pawl save` and `pawl restore`.
+// `pawl save` and `pawl restore` return exactly what was saved.
 #include "tests/e2e/fixture.hpp"
 
 namespace pawl::e2e {
@@ -6,7 +6,7 @@ namespace {
 
 using SaveRestore = E2e;
 
-/// A JSON array of numbered strings, of about this many bytes.
+/// Returns a JSON array of numbered strings, of about this many bytes.
 std::string large_state(std::size_t bytes) {
   std::string text = "[\n";
   for (std::size_t i = 0; text.size() < bytes; ++i) text += "  \"row " + std::to_string(i * 7919) + "\",\r\n";

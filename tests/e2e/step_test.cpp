@@ -23,7 +23,7 @@ class StepScripts : public E2e {
   [[nodiscard]] Finished sh(const std::string& text) const { return run(script(text)); }
   [[nodiscard]] std::string ran() const { return read_bytes(path("ran")); }
 
-  /// Looks again and again; the limit is never reached where things work.
+  /// Polls until the condition holds. The time limit is only reached if something is broken.
   static bool eventually(const std::function<bool()>& holds) {
     for (int i = 0; i < 6'000; ++i) {
       if (holds()) return true;
@@ -31,7 +31,7 @@ class StepScripts : public E2e {
     }
     return false;
   }
-  /// The process id in a file that a step writes.
+  /// Reads the process id from a file that a step writes.
   [[nodiscard]] pid_t pid_in(const std::string& name) const {
     pid_t pid = 0;
     EXPECT_TRUE(eventually([&] {

@@ -1,4 +1,4 @@
-// The world around the store: other writers, full disks, missing permissions, and what a save costs.
+// The environment of a store: other writers, full disks, missing permissions, and the cost of a save.
 #include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Where a system call of an strace line begins, behind the pid; npos for other lines.
+/// Returns where the system call starts in an strace line, after the pid; npos for other lines.
 bool is_call(const std::string& line, const std::string& name) {
   const std::size_t at = line.find(name + "(");
   return at != std::string::npos && line.find("= 0") != std::string::npos;
@@ -134,7 +134,7 @@ TEST_F(Storage, AReadOnlyStoreCanBeReadAndNotWritten) {
   for (const auto& folder : folders) std::filesystem::permissions(folder, perms::owner_all);
 }
 
-/// Few bytes for the store: a small disk where mounting is allowed, else a limit on the size of files.
+/// Limits the space for the store: a small disk if mounting is allowed, otherwise a limit on file sizes.
 class FullDisk : public E2e {
  protected:
   FullDisk() {
@@ -178,7 +178,7 @@ TEST_F(FullDisk, SavesFailAsStorageTroubleAndNothingIsLost) {
     }
   };
   everything_is_there();
-  // A readable file may have been cut short, while the journal still holds what belongs there.
+  // A readable file may be truncated while the journal still contains the rest.
   EXPECT_FALSE(contains(on_disk({"fsck", "--json"}).out, R"("severity":"damage")"));
   EXPECT_EQ(on_disk({"restore", "r"}).out, state(saved)) << "what failed is not there";
   EXPECT_EQ(on_disk({"list"}).status, 0);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The Debian packages: made from a build, checked, and installed in a clean root, where the program is used.
+"""Builds the Debian packages, checks them, installs them in a clean root and uses the program there.
 
     tests/package/deb_test.py BUILD_FOLDER
 
-The root holds the files and the entries of the packages that pawl depends on, and of a shell: a library that is needed
-and not declared is missing there. It takes root's rights; without them the exit status is 77, which ctest reports as skipped.
+The clean root contains only a shell and the packages that pawl depends on, so an undeclared library is missing there.
+The test needs root; otherwise its exit status is 77, which ctest reports as skipped.
 """
 import json
 import os
@@ -41,17 +41,17 @@ def field(package: Path, name: str) -> str:
 
 
 def depended(text: str) -> list[list[str]]:
-    """'a (>= 1) | b, c' as [[a, b], [c]]."""
+    """Parses 'a (>= 1) | b, c' into [[a, b], [c]]."""
     return [[re.split(r"[\s(:]", choice.strip())[0] for choice in one.split("|")] for one in text.split(",") if one.strip()]
 
 
 def closure(wanted: list[list[str]]) -> list[str]:
-    """The installed packages that fulfil `wanted`, and what they depend on."""
+    """Returns the installed packages that satisfy `wanted`, and their dependencies."""
     names: list[str] = []
     todo = list(wanted)
     while todo:
         for choice in todo.pop():
-            # A name can stand for several architectures; the first is this machine's.
+            # A name can exist for several architectures; the first is that of this machine.
             answer = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status}\t${Depends}, ${Pre-Depends}\n", choice], capture_output=True,
                                     text=True, check=False).stdout.splitlines()
             if not answer or not answer[0].startswith("installed\t"):
@@ -110,7 +110,7 @@ class Package(unittest.TestCase):
         return done.stdout + done.stderr
 
     def inside(self, script: str, status: int = 0) -> str:
-        """Runs a shell's script in the clean root, in /work."""
+        """Runs a shell script in the clean root, in /work."""
         return run(CHROOT, self.root, "/bin/sh", "-c", f"cd /work && {script}", status=status, env=ENVIRONMENT)
 
     def test_the_program_runs_in_a_clean_root(self) -> None:
@@ -163,9 +163,9 @@ class Package(unittest.TestCase):
 
     def test_lintian_finds_no_error_where_it_is_installed(self) -> None:
         if shutil.which("lintian") is None:
-            print("lintian is not installed, so it was not asked", file=sys.stderr)
+            print("lintian is not installed; skipping its checks", file=sys.stderr)
             return
-        # The project has no address of its own, and says so with a name that can't exist.
+        # The project has no mail address and uses one with an invalid host name.
         run("lintian", "--allow-root", "--fail-on", "error", "--suppress-tags", "bogus-mail-host,bogus-mail-host-in-debian-changelog",
             self.program, self.library)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`cmake --install` into a fresh prefix, and a project that finds and uses what it put there.
+"""Installs Pawl into a new prefix with `cmake --install`, and builds a project that uses it.
 
     tests/package/install_test.py BUILD_FOLDER
 """
@@ -68,7 +68,7 @@ class Installed(unittest.TestCase):
 
     @staticmethod
     def plain(text: str) -> str:
-        """Without overstriking: `x BS x` is a bold x."""
+        """Removes overstriking: `x BS x` is a bold x."""
         out: list[str] = []
         for c in text:
             if c == "\b":
