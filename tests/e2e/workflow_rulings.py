@@ -5,6 +5,7 @@
 """
 import json
 import os
+import re
 import signal
 import time
 
@@ -493,6 +494,30 @@ def secrets_are_masked_everywhere(case):
         for name in names:
             with open(os.path.join(folder, name), "rb") as file:
                 assert b"hush-hush-7" not in file.read(), os.path.join(folder, name)
+
+
+# Documentation.
+
+GUIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/workflow.md")
+
+
+def the_guide_describes_every_key(case):
+    with open(GUIDE) as file:
+        guide = file.read()
+    schema = json.loads(case.pawl("schema", status=0).stdout)
+    for name, described in {"workflow": schema, **schema["$defs"]}.items():
+        for key in described["properties"]:
+            assert re.search(rf"`[^`\n]*\b{key}\b[^`\n]*`|\b{key}: ", guide), f"docs/workflow.md does not describe {name}.{key}"
+
+
+def complete_workflows_in_the_guide_are_valid(case):
+    with open(GUIDE) as file:
+        blocks = re.findall(r"^```yaml\n(.*?)^```", file.read(), re.MULTILINE | re.DOTALL)
+    complete = [block for block in blocks if re.search(r"^(steps|stages):", block, re.MULTILINE)]
+    assert len(complete) >= 5, complete
+    for block in complete:
+        case.write("workflow.yaml", block)
+        case.pawl("check", status=0)
 
 
 run_tests(globals())
