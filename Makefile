@@ -12,6 +12,9 @@ MINUTES ?= 5
 SECONDS_EACH ?= 600
 # ccache may use precompiled headers only when told that no time macro is in them.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
+# Objects do not depend on where the project is, so that all build folders and clones share what is compiled.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PYTHONDONTWRITEBYTECODE := 1
 

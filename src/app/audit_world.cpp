@@ -15,17 +15,13 @@
 #include "adapters/posix/posix_environment.hpp"
 #include "adapters/posix/posix_fd.hpp"
 #include "adapters/posix/posix_file_system.hpp"
+#include "app/keys.hpp"
 #include "app/local_files.hpp"
 
 namespace pawl {
 namespace {
 
 constexpr std::size_t kKeyBytesMax = 4096;
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
 
 /// Evidence together with the folder that it reads.
 class FolderEvidence final : public Evidence {

@@ -67,14 +67,14 @@ class OwningStore final : public Store {
   std::unique_ptr<Store> store_;
 };
 
-struct Place {
+struct StorePlace {
   enum class Kind : std::uint8_t { memory, folder };
   Kind kind = Kind::folder;
   std::string folder;
 };
 
-Result<Place> parse_uri(std::string_view uri) {
-  if (uri == "memory:") return Place{Place::Kind::memory, {}};
+Result<StorePlace> parse_uri(std::string_view uri) {
+  if (uri == "memory:") return StorePlace{StorePlace::Kind::memory, {}};
   for (const std::string_view prefix : {"file://", "file:"}) {
     if (uri.starts_with(prefix)) {
       uri.remove_prefix(prefix.size());
@@ -87,7 +87,7 @@ Result<Place> parse_uri(std::string_view uri) {
   }
   if (uri.empty())
     return fail(Error{Code::usage, "the store's name is empty", {}, "name a folder: --store ./.pawl", 0});
-  return Place{Place::Kind::folder, std::string(uri)};
+  return StorePlace{StorePlace::Kind::folder, std::string(uri)};
 }
 
 Result<void> refuse_network(const PosixFileSystem& files, const std::string& folder, NetworkFilesystem allowed) {
@@ -117,13 +117,6 @@ Result<std::unique_ptr<PosixFileSystem>> open_root(const std::string& folder, Mi
     return fail(Error{Code::store_not_found, "there is no store here", folder, {}, files.error().os_error});
   }
   return files;
-}
-
-/// Absolute, because the program may change its folder while the store is open.
-std::string absolute_path(const std::string& folder) {
-  std::error_code error;
-  const std::filesystem::path absolute = std::filesystem::absolute(folder, error);
-  return error ? folder : absolute.lexically_normal().string();
 }
 
 Result<FilesystemOpened> open_folder(const std::string& folder, const OpenOptions& options, StoreUse use, const Settings& configured) {
@@ -165,16 +158,22 @@ std::unique_ptr<Store> open_memory() {
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, StoreUse use, const Settings& settings) {
-  PAWL_TRY_ASSIGN(const Place place, parse_uri(uri));
-  if (place.kind == Place::Kind::memory) return open_memory();
+  PAWL_TRY_ASSIGN(const StorePlace place, parse_uri(uri));
+  if (place.kind == StorePlace::Kind::memory) return open_memory();
   PAWL_TRY_ASSIGN(FilesystemOpened opened, open_folder(place.folder, options, use, settings));
   return std::move(opened.owner);
 }
 
 Result<FilesystemOpened> open_filesystem(std::string_view uri, const OpenOptions& options, const Settings& settings) {
-  PAWL_TRY_ASSIGN(const Place place, parse_uri(uri));
-  if (place.kind == Place::Kind::memory) return fail(Error{Code::usage, "a store in memory has no files", {}, "name a folder: --store ./.pawl", 0});
+  PAWL_TRY_ASSIGN(const StorePlace place, parse_uri(uri));
+  if (place.kind == StorePlace::Kind::memory) return fail(Error{Code::usage, "a store in memory has no files", {}, "name a folder: --store ./.pawl", 0});
   return open_folder(place.folder, options, StoreUse::one_shot, settings);
+}
+
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
 }
 
 }  // namespace pawl

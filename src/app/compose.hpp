@@ -30,4 +30,8 @@ struct FilesystemOpened {
 /// Fails with usage where `uri` names no folder.
 [[nodiscard]] Result<FilesystemOpened> open_filesystem(std::string_view uri, const OpenOptions& options, const Settings& settings);
 
+/// `path` as an absolute path, so that a later change of the working directory does not matter; `path` itself if the
+/// working directory can't be read.
+[[nodiscard]] std::string absolute_path(const std::string& path);
+
 }  // namespace pawl

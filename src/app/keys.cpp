@@ -19,11 +19,6 @@ namespace {
 constexpr std::size_t kKeyFileBytesMax = 4096;
 constexpr std::size_t kPassphraseBytesMax = 4096;
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
-
 /// `~/` is the user's home.
 std::string expanded(const std::string& path) {
   if (!path.starts_with("~/") || variable("HOME").empty()) return path;
@@ -142,6 +137,11 @@ Result<SecretKey> find_outer_key(const Uuid& store, const StoreKeyInfo& info, co
   if (key || key.error().code != Code::key_missing) return key;
   return fail(Error{Code::key_missing, "the store is encrypted, and its key was not found", path,
                     "give it as PAWL_KEY_FILE (a file), PAWL_KEY (the key itself) or PAWL_PASSPHRASE", 0});
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
 }
 
 }  // namespace pawl

@@ -8,6 +8,9 @@
 
 namespace pawl {
 
+/// The environment variable `name`; empty where it is not set.
+[[nodiscard]] std::string variable(const char* name);
+
 /// Reads a key file. Fails with invalid_key where others than its owner may read it, or where it holds no key.
 [[nodiscard]] Result<SecretKey> read_key_file(const std::string& path);
 /// Makes a key file that only its owner may read; durable when it returns. The file must not exist.

@@ -10,6 +10,7 @@
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/posix/posix_environment.hpp"
 #include "adapters/posix/posix_file_system.hpp"
+#include "app/compose.hpp"
 #include "app/keys.hpp"
 #include "app/local_files.hpp"
 #include "app/settings.hpp"
@@ -23,11 +24,6 @@ using cli::NewKey;
 using cli::NewStore;
 using cli::StoreKeyPlace;
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
-
 Result<std::string> folder_of(std::string_view uri) {
   for (const std::string_view prefix : {"file://", "file:"}) {
     if (uri.starts_with(prefix)) {
@@ -40,11 +36,6 @@ Result<std::string> folder_of(std::string_view uri) {
   }
   std::error_code error;
   return std::filesystem::absolute(uri, error).lexically_normal().string();
-}
-
-std::string absolute_path(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::absolute(path, error).lexically_normal().string();
 }
 
 /// A folder with a store in it, opened without the program's threads.

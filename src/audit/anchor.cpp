@@ -14,11 +14,6 @@ std::unexpected<Error> wrong(std::string what) {
   return fail(Error{Code::signature_wrong, std::move(what), {}, "take the anchor from where it was stored out of reach of the store", 0});
 }
 
-std::string text_in(const Json& value, const char* key) {
-  const auto found = value.find(key);
-  return found != value.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 std::optional<AuditHead> head_in(const Json& value) {
   if (!value.is_object()) return std::nullopt;
   const auto uuid = Uuid::parse(text_in(value, "uuid"));

@@ -7,8 +7,6 @@
 namespace pawl {
 namespace {
 
-std::string_view bytes_of(const Sha256& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
-
 /// The largest power of two below `size`, which is above 1.
 std::uint64_t split(std::uint64_t size) { return std::bit_floor(size - 1); }
 

@@ -17,8 +17,6 @@ constexpr std::string_view kSumPrefix = "sha256:";
 constexpr std::string_view kTrail = "audit/audit_trail.jsonl";
 constexpr std::string_view kRootsFile = "audit/merkle_roots.json";
 
-std::string_view bytes_of(const Sha256& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
-
 bool is_sum(std::string_view text, const Sha256& hash) {
   return text.starts_with(kSumPrefix) && equals_hex(hash, text.substr(kSumPrefix.size()));
 }

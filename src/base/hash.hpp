@@ -31,6 +31,11 @@ class Sha256Stream {
   void* context_;
 };
 
+/// The 32 bytes of `hash`, which must outlive the view.
+[[nodiscard]] inline std::string_view bytes_of(const Sha256& hash) {
+  return {reinterpret_cast<const char*>(hash.data()), hash.size()};
+}
+
 [[nodiscard]] std::string to_hex(std::string_view bytes);
 [[nodiscard]] std::string to_hex(const Sha256& hash);
 /// Eight hexadecimal digits.

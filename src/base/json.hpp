@@ -14,4 +14,10 @@ using Json = nlohmann::ordered_json;
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+/// The text at `key` of an object; empty where there is none.
+[[nodiscard]] inline std::string text_in(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 }  // namespace pawl

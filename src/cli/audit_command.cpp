@@ -31,7 +31,7 @@ struct AuditArguments {
   std::uint64_t earlier = 0;
 };
 
-constexpr std::size_t kPage = 100'000;
+constexpr std::size_t kEntriesPage = 100'000;
 
 /// `2026-01-11`, `2026-01-11T14:30`, with seconds or not, with Z or not: UTC.
 std::optional<Timestamp> parse_time(std::string text) {
@@ -76,9 +76,9 @@ Result<Filter> filter_of(const AuditArguments& arguments) {
 template <class Use>
 Result<void> for_each_entry(Store& store, const RunId& run, const Use& use) {
   for (std::uint64_t after = 0;;) {
-    PAWL_TRY_ASSIGN(const std::vector<AuditEntry> entries, store.audit(run, after, kPage));
+    PAWL_TRY_ASSIGN(const std::vector<AuditEntry> entries, store.audit(run, after, kEntriesPage));
     for (const AuditEntry& entry : entries) use(entry);
-    if (entries.size() < kPage) return {};
+    if (entries.size() < kEntriesPage) return {};
     after = entries.back().index;
   }
 }

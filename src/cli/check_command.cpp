@@ -6,8 +6,6 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::uint64_t kWorkflowBytesMax = 4ULL << 20;
-constexpr std::size_t kColumnsDefault = 80;
 
 struct CheckArguments {
   std::string file = "workflow.yaml";

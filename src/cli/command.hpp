@@ -105,6 +105,10 @@ inline constexpr const char* kCheckpointGroup = "Checkpoints";
 inline constexpr const char* kLookGroup = "Looking at runs";
 inline constexpr const char* kCareGroup = "Care and help";
 
+inline constexpr std::size_t kColumnsDefault = 80;
+inline constexpr std::uint64_t kWorkflowBytesMax = 4ULL << 20;
+inline constexpr std::size_t kRunsMax = 1'000'000;
+
 struct Bounds {
   std::uint64_t lowest = 0;
   std::uint64_t highest = UINT64_MAX;

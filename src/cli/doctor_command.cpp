@@ -14,7 +14,7 @@ constexpr std::int64_t kSlowSync_us = 20'000;
 constexpr std::uint64_t kFreeBytesLow = 1ULL << 30;
 constexpr std::uint64_t kFreeBytesNone = 32ULL << 20;  // one journal and a little
 constexpr std::uint64_t kFreeFilesLow = 10'000;
-constexpr std::size_t kRunsLookedAt = 1000;
+constexpr std::size_t kRunsCounted = 1000;
 constexpr std::int64_t kLeftOverAge_s = 3600;
 constexpr std::size_t kLeftOverMax = 100;
 constexpr std::int64_t kClockSlack_us = 60'000'000;
@@ -107,13 +107,13 @@ class Visit {
     }
     if (!opened) return broken("store", opened.error());
     store_ = std::move(*opened);
-    const Result<std::vector<RunInfo>> runs = store_->runs(kRunsLookedAt);
+    const Result<std::vector<RunInfo>> runs = store_->runs(kRunsCounted);
     if (!runs) return broken("store", runs.error());
     runs_ = *runs;
     key();
     const auto damaged = std::ranges::count(runs_, Status::damaged, &RunInfo::status);
     if (damaged > 0) warn("runs", fmt::format("{} of them can't be read in their newest state", damaged), "`pawl fsck` says what is damaged");
-    fine("store", fmt::format("{}{}, {}{} run{}", invocation_.store_uri(), format_text(), runs_.size(), runs_.size() == kRunsLookedAt ? " or more" : "", runs_.size() == 1 ? "" : "s"));
+    fine("store", fmt::format("{}{}, {}{} run{}", invocation_.store_uri(), format_text(), runs_.size(), runs_.size() == kRunsCounted ? " or more" : "", runs_.size() == 1 ? "" : "s"));
   }
 
   [[nodiscard]] Json store_record() const {

@@ -8,7 +8,7 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::size_t kPage = 1000;
+constexpr std::size_t kCheckpointsPage = 1000;
 
 struct ExportArguments {
   std::string run;
@@ -117,7 +117,7 @@ Result<void> export_files(const Invocation& invocation, const ExportArguments& a
   PAWL_TRY(local.make_folder(folder));
   std::uint64_t written = 0;
   for (Sequence after{};;) {
-    PAWL_TRY_ASSIGN(const auto page, store->checkpoints(run, after, kPage));
+    PAWL_TRY_ASSIGN(const auto page, store->checkpoints(run, after, kCheckpointsPage));
     if (page.empty()) break;
     for (const CheckpointInfo& info : page) {
       PAWL_TRY_ASSIGN(const Restored restored, store->restore(run, {.by = Which::By::sequence, .sequence = info.sequence}));

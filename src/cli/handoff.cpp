@@ -8,7 +8,7 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::size_t kRunsLookedAt = 100'000;
+constexpr std::size_t kRunsSearched = 100'000;
 constexpr std::size_t kStateBytes = 2'048;
 constexpr std::size_t kShort = kBriefShort;
 constexpr std::size_t kLong = kBriefLong;
@@ -200,7 +200,7 @@ Result<Briefing> brief_run(Store& store, const RunId& run, const std::string& st
 }
 
 Result<Briefing> brief_session(Store& store, const std::string& session, Timestamp now) {
-  PAWL_TRY_ASSIGN(const std::vector<RunInfo> runs, store.runs(kRunsLookedAt));
+  PAWL_TRY_ASSIGN(const std::vector<RunInfo> runs, store.runs(kRunsSearched));
   BriefingPart part{.key = "runs", .title = "Runs of the session", .more = fmt::format("pawl list --session {}", session)};
   bool resumable = false;
   for (const RunInfo& run : runs) {

@@ -12,7 +12,7 @@ constexpr std::size_t kEventsPerPage = 10'000;
 constexpr std::size_t kEntriesPerPage = 100'000;
 constexpr std::size_t kLastLines = 3;
 
-std::string text_in(const Json& data, const char* key) {
+std::string shown_in(const Json& data, const char* key) {
   const auto found = data.find(key);
   if (found == data.end() || found->is_null()) return {};
   return value_text(*found);
@@ -20,7 +20,7 @@ std::string text_in(const Json& data, const char* key) {
 
 std::string first_in(const Json& data, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
-    if (std::string text = text_in(data, key); text.find_first_not_of(" \t\r\n") != std::string::npos) return text;
+    if (std::string text = shown_in(data, key); text.find_first_not_of(" \t\r\n") != std::string::npos) return text;
   }
   return {};
 }
@@ -32,7 +32,7 @@ std::string words_in(const Json& data) {
 }
 
 std::string step_prefix(const Json& data) {
-  const std::string step = text_in(data, "step");
+  const std::string step = shown_in(data, "step");
   return step.empty() ? "" : markdown_text(step) + ": ";
 }
 
@@ -52,7 +52,7 @@ void add(BriefingPart& part, Json entry, std::string line) {
 void add_decision(const Event& event, const Json& data, Told& told) {
   const std::string what = first_in(data, {"description", "decision", "what", "choice", "title"});
   const std::string why = first_in(data, {"reason", "reasoning", "rationale", "why", "because"});
-  Json entry = {{"at", event.created.text()}, {"step", text_in(data, "step")}, {"decision", what.empty() ? compact(data) : what}, {"reason", why}};
+  Json entry = {{"at", event.created.text()}, {"step", shown_in(data, "step")}, {"decision", what.empty() ? compact(data) : what}, {"reason", why}};
   for (const char* key : {"agent", "confidence", "alternatives"}) {
     if (data.contains(key)) entry[key] = data[key];
   }
@@ -65,9 +65,9 @@ void add_decision(const Event& event, const Json& data, Told& told) {
 /// A person's word at a gate.
 void add_answer(const Event& event, const Json& data, Told& told) {
   const std::string by = first_in(data, {"by", "from"});
-  const std::string comment = text_in(data, "comment");
-  const std::string prompt = text_in(data, "prompt");
-  Json entry = {{"at", event.created.text()}, {"step", text_in(data, "step")}, {"decision", event.type}, {"reason", comment}, {"by", by}, {"prompt", prompt}};
+  const std::string comment = shown_in(data, "comment");
+  const std::string prompt = shown_in(data, "prompt");
+  Json entry = {{"at", event.created.text()}, {"step", shown_in(data, "step")}, {"decision", event.type}, {"reason", comment}, {"by", by}, {"prompt", prompt}};
   if (data.contains("from")) entry["from"] = data["from"];
   std::string line = fmt::format("{}{} by {}", step_prefix(data), event.type, markdown_text(brief_text(by.empty() ? "somebody" : by, kBriefShort)));
   if (!prompt.empty()) line += fmt::format(", asked: {}", markdown_text(brief_text(prompt, kBriefShort)));
@@ -78,15 +78,15 @@ void add_answer(const Event& event, const Json& data, Told& told) {
 void add_confidence(const Event& event, const Json& data, Told& told) {
   const Json value = data.contains("value") ? data["value"] : data.value("confidence", Json());
   if (!value.is_number()) return;
-  add(told.confidence, {{"at", event.created.text()}, {"step", text_in(data, "step")}, {"confidence", value}},
-      fmt::format("{:.2f} after {} ({})", value.get<double>(), markdown_text(text_in(data, "step")), event.created.text()));
+  add(told.confidence, {{"at", event.created.text()}, {"step", shown_in(data, "step")}, {"confidence", value}},
+      fmt::format("{:.2f} after {} ({})", value.get<double>(), markdown_text(shown_in(data, "step")), event.created.text()));
 }
 
 void add_rollback(const Event& event, const Json& data, Told& told) {
-  const std::string by = text_in(data, "by");
+  const std::string by = shown_in(data, "by");
   const std::string again = listed(data, "rerun");
   Json entry = {{"at", event.created.text()}, {"what", event.type}, {"to", data.value("to", Json())}, {"by", by}, {"run_again", data.value("rerun", Json::array())}};
-  std::string line = fmt::format("rolled back to checkpoint {}{} ({})", text_in(data, "to"), by.empty() ? "" : " by " + markdown_text(brief_text(by, kBriefShort)), event.created.text());
+  std::string line = fmt::format("rolled back to checkpoint {}{} ({})", shown_in(data, "to"), by.empty() ? "" : " by " + markdown_text(brief_text(by, kBriefShort)), event.created.text());
   if (!again.empty()) line += fmt::format(", to run again: {}", markdown_text(brief_text(again, kBriefShort)));
   add(told.recoveries, std::move(entry), std::move(line));
 }
@@ -96,14 +96,14 @@ void add_fallback(const Event& event, const Json& data, Told& told) {
   const std::string again = listed(data, "run_again");
   Json entry = {{"at", event.created.text()}, {"what", event.type}, {"from", data.value("from", Json())}, {"to", data.value("to", Json())},
                 {"why", data.value("why", Json::array())}, {"run_again", data.value("run_again", Json::array())}};
-  std::string line = fmt::format("went back from checkpoint {}, which could not be read, to {} ({})", text_in(data, "from"), text_in(data, "to"), event.created.text());
+  std::string line = fmt::format("went back from checkpoint {}, which could not be read, to {} ({})", shown_in(data, "from"), shown_in(data, "to"), event.created.text());
   if (!why.empty()) line += fmt::format(": {}", markdown_text(brief_text(why, kBriefLong)));
   if (!again.empty()) line += fmt::format(", run again: {}", markdown_text(brief_text(again, kBriefShort)));
   add(told.recoveries, std::move(entry), std::move(line));
 }
 
 void add_blocker(const Event& event, const Json& data, const std::string& by, const RunState& state, Told& told) {
-  const std::string step = text_in(data, "step");
+  const std::string step = shown_in(data, "step");
   const StepRecord* record = step.empty() ? nullptr : state.find(step);
   const bool done = record != nullptr && record->status == StepStatus::completed;
   const std::string what = words_in(data);
@@ -143,10 +143,10 @@ void take(const Event& event, const Json& data, Told& told) {
   if (event.type == "rolled_back") return add_rollback(event, data, told);
   if (event.type == "recovery_fallback") return add_fallback(event, data, told);
   if (event.type == "attempt_failed") {
-    told.last_words[text_in(data, "step")] = text_in(data, "log");
+    told.last_words[shown_in(data, "step")] = shown_in(data, "log");
   } else if (event.type == "context_usage" && data.contains("share") && data["share"].is_number()) {
     told.context_usage = data["share"].get<double>();
-    told.context_by_step[text_in(data, "step")] = data["share"];
+    told.context_by_step[shown_in(data, "step")] = data["share"];
   }
 }
 

@@ -9,8 +9,7 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::uint64_t kLimitDefault = 50;
-constexpr std::size_t kRunsMax = 1'000'000;
+constexpr std::uint64_t kRunsDefault = 50;
 
 struct ListArguments {
   std::optional<std::uint64_t> limit;
@@ -107,7 +106,7 @@ Result<void> note_damaged(const Invocation& invocation, Store& store) {
 }
 
 Result<void> list(const Invocation& invocation, const ListArguments& arguments) {
-  const std::size_t limit = arguments.limit.value_or(kLimitDefault);
+  const std::size_t limit = arguments.limit.value_or(kRunsDefault);
   PAWL_TRY(check_meta(arguments));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   const bool filtered = arguments.failed || !arguments.workflow.empty() || !arguments.session.empty() || !arguments.meta.empty();

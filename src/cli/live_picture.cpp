@@ -10,14 +10,14 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::size_t kLabelColumnsMax = 28;
+constexpr std::size_t kLiveLabelColumnsMax = 28;
 constexpr std::size_t kLogLines = 10;
 constexpr std::size_t kRetryLogLines = 3;
 constexpr std::uint64_t kItemFailuresShown = 20;
 constexpr std::size_t kItemsShown = 8;
 constexpr std::int64_t kSpin_us = 120'000;
 
-std::string text_in(const RunEvent& event, const char* key) {
+std::string event_text(const RunEvent& event, const char* key) {
   const auto found = event.data.find(key);
   return found != event.data.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -98,7 +98,7 @@ void LivePicture::begin(const RunId& run, const Workflow& workflow, const RunSta
   run_ = run.text();
   began_us_ = now.monotonic_us;
   steps_ = workflow.steps.size();
-  label_columns_ = std::min(widest_label(workflow.steps), kLabelColumnsMax);
+  label_columns_ = std::min(widest_label(workflow.steps), kLiveLabelColumnsMax);
   settle(TerminalLine().add(Colour::bold, run_).add(Colour::dim, fmt::format("  {}", printable(workflow.name))));
   for (const auto& [path, record] : known.steps) {
     const bool inner = path.find_first_of(".[") != std::string::npos;
@@ -170,7 +170,7 @@ void LivePicture::take_in_item(const ItemPlace& place, const RunEvent& event, Mo
     item.inner = place.inner;
     item.attempt = std::max<std::uint64_t>(number_in(event, "attempt"), 1);
   } else if (event.type == "attempt_failed") {
-    item.log = text_in(event, "log");
+    item.log = event_text(event, "log");
   } else if (event.type == "step_started" || event.type == "approval_requested" || event.type == "timer_set") {
     item.inner = place.inner;
   }
@@ -209,7 +209,7 @@ void LivePicture::attempt_started(const RunEvent& event, Moment now) {
 
 void LivePicture::attempt_failed(const RunEvent& event, Moment now) {
   Row& pausing = row(event, now);
-  const std::string log = text_in(event, "log");
+  const std::string log = event_text(event, "log");
   if (!event.data.contains("again_in_ms")) {
     pausing.log = log;  // it is told as failed in a moment
     return;
@@ -217,7 +217,7 @@ void LivePicture::attempt_failed(const RunEvent& event, Moment now) {
   const std::uint64_t again_ms = number_in(event, "again_in_ms");
   const std::uint64_t attempt = number_in(event, "attempt");
   settle(headed(Colour::yellow, mark("↻", "~"), pausing.label)
-             .add(fmt::format("attempt {} failed: {}; again in {}", attempt, printable(text_in(event, "error")),
+             .add(fmt::format("attempt {} failed: {}; again in {}", attempt, printable(event_text(event, "error")),
                               elapsed_text(static_cast<std::int64_t>(again_ms)))));
   settle_log(log, kRetryLogLines);
   pausing.state = State::pausing;
@@ -252,7 +252,7 @@ void LivePicture::step_failed(const RunEvent& event, Moment now) {
   const Row& done = row(event, now);
   const std::uint64_t attempts = number_in(event, "attempts");
   TerminalLine line = headed(Colour::red, mark("✗", "x"), done.label);
-  line.add(Colour::red, printable(text_in(event, "error")));
+  line.add(Colour::red, printable(event_text(event, "error")));
   if (attempts > 1) line.add(Colour::dim, fmt::format("  {} attempts", attempts));
   settle(std::move(line));
   settle_log(done.log, kLogLines);
@@ -262,7 +262,7 @@ void LivePicture::step_failed(const RunEvent& event, Moment now) {
 }
 
 void LivePicture::step_skipped(const RunEvent& event, Moment) {
-  settle(headed(Colour::dim, mark("–", "-"), label_of(event)).add(Colour::dim, fmt::format("skipped: {}", printable(text_in(event, "reason")))));
+  settle(headed(Colour::dim, mark("–", "-"), label_of(event)).add(Colour::dim, fmt::format("skipped: {}", printable(event_text(event, "reason")))));
   ++skipped_;
   if (event.run == run_ && event.step.find_first_of(".[") == std::string::npos) ++steps_settled_;
   drop(event);
@@ -302,7 +302,7 @@ void LivePicture::item_failed(const RunEvent& event, Moment) {
   ++map.failures_shown;
   if (map.failures_shown <= kItemFailuresShown) {
     std::string label = fmt::format("{}[{}]", row->label, index);
-    std::string error = printable(text_in(event, "error"));
+    std::string error = printable(event_text(event, "error"));
     // The error names the step inside, which says more than the item.
     if (const std::size_t colon = error.find(": "); colon != std::string::npos && error.starts_with(fmt::format("{}[{}].", printable(event.step), index))) {
       label += error.substr(error.find("]."), colon - error.find("].")).substr(1);
@@ -328,12 +328,12 @@ void LivePicture::iteration_started(const RunEvent& event, Moment now) {
 void LivePicture::approval_requested(const RunEvent& event, Moment now) {
   Row& gate = row(event, now);
   gate.state = State::gate;
-  gate.detail = printable(text_in(event, "prompt"));
+  gate.detail = printable(event_text(event, "prompt"));
 }
 
 void LivePicture::decided(const RunEvent& event, Moment now) {
-  const std::string by = printable(text_in(event, "by"));
-  row(event, now).outcome = event.type == "signal_consumed" ? fmt::format("signal '{}'", printable(text_in(event, "signal")))
+  const std::string by = printable(event_text(event, "by"));
+  row(event, now).outcome = event.type == "signal_consumed" ? fmt::format("signal '{}'", printable(event_text(event, "signal")))
                             : by.empty()                    ? event.type
                                                             : fmt::format("{} by {}", event.type, by);
 }
@@ -341,19 +341,19 @@ void LivePicture::decided(const RunEvent& event, Moment now) {
 void LivePicture::timer_set(const RunEvent& event, Moment now) {
   Row& timer = row(event, now);
   timer.state = State::timer;
-  timer.due = Timestamp::parse(text_in(event, "due")).value_or(now.wall);
+  timer.due = Timestamp::parse(event_text(event, "due")).value_or(now.wall);
 }
 
 void LivePicture::waiting_for_signal(const RunEvent& event, Moment now) {
   Row& signal = row(event, now);
   signal.state = State::signal;
-  signal.detail = fmt::format("waits for signal '{}'", printable(text_in(event, "signal")));
-  signal.due = Timestamp::parse(text_in(event, "due")).value_or(Timestamp{});
+  signal.detail = fmt::format("waits for signal '{}'", printable(event_text(event, "signal")));
+  signal.due = Timestamp::parse(event_text(event, "due")).value_or(Timestamp{});
 }
 
 void LivePicture::child_started(const RunEvent& event, Moment now) {
   Row& parent = row(event, now);
-  const std::string child = text_in(event, "run");
+  const std::string child = event_text(event, "run");
   parent.detail = fmt::format("run {}", printable(child));
   prefixes_[child] = parent.label + std::string(mark(" › ", " > "));
 }
@@ -363,9 +363,9 @@ void LivePicture::breakpoint(const RunEvent& event, Moment) {
 }
 
 void LivePicture::message(const RunEvent& event, Moment) {
-  std::string text = text_in(event, "text");
-  if (text.empty()) text = text_in(event, "description");
-  if (text.empty()) text = text_in(event, "error");
+  std::string text = event_text(event, "text");
+  if (text.empty()) text = event_text(event, "description");
+  if (text.empty()) text = event_text(event, "error");
   const bool plain = event.type == "message";
   const std::string label = event.step.empty() ? std::string("refused") : label_of(event);
   settle(headed(plain ? Colour::dim : Colour::yellow, plain ? mark("·", ".") : "!", label).add(printable(text)));
@@ -374,9 +374,9 @@ void LivePicture::message(const RunEvent& event, Moment) {
 void LivePicture::trouble(const RunEvent& event, Moment) {
   std::string text = event.type;
   std::ranges::replace(text, '_', ' ');
-  if (event.type == "storage_trouble") text += fmt::format(" ({})", printable(text_in(event, "mode")));
-  std::string why = text_in(event, "error");
-  if (why.empty()) why = text_in(event, "why");
+  if (event.type == "storage_trouble") text += fmt::format(" ({})", printable(event_text(event, "mode")));
+  std::string why = event_text(event, "error");
+  if (why.empty()) why = event_text(event, "why");
   if (!why.empty()) text += fmt::format(": {}", printable(why));
   if (event.type == "interrupting") text += "; running steps get time to end, once more ends at once";
   if (event.run != run_) return;  // its parent's says the same

@@ -7,7 +7,6 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::size_t kColumnsDefault = 80;
 
 struct RunArguments {
   std::string file = "workflow.yaml";

@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::size_t kEventsPage = 4'096;
 
-std::string text_in(const Json& data, const char* key) {
-  const auto found = data.find(key);
-  return found != data.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 std::uint64_t number_in(const Json& data, const char* key) {
   const auto found = data.find(key);
   return found != data.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;

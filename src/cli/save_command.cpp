@@ -151,7 +151,7 @@ void add_labels(CLI::App& app, SaveArguments& arguments) {
            Reason::workflow_completed, parse_reason);
 }
 
-constexpr const char* kExamples =
+constexpr const char* kSaveExamples =
     "Examples:\n"
     "  echo '{\"done\": 3}' | pawl save nightly          save a state; prints nightly@1\n"
     "  pawl save nightly --state state.json --name ok   from a file, with a name to find it by\n"
@@ -181,7 +181,7 @@ Command add_save(CLI::App& root) {
   add_labels(*app, *arguments);
   add_word(*app, "--durability", arguments->durability, "Of a new run: sync (default), async or exit", Durability::exit,
            parse_durability);
-  app->footer(kExamples);
+  app->footer(kSaveExamples);
   return {app, [arguments](const Invocation& invocation) { return save(invocation, *arguments); }};
 }
 

@@ -7,7 +7,7 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::uint64_t kLimitDefault = 100;
+constexpr std::uint64_t kCheckpointsDefault = 100;
 constexpr std::size_t kNewestShown = 10;
 
 struct ShowArguments {
@@ -86,7 +86,7 @@ Result<std::vector<CheckpointInfo>> newest_checkpoints(Store& store, const RunId
 
 Result<void> show_checkpoints(const Invocation& invocation, Store& store, const RunId& run,
                               const ShowArguments& arguments) {
-  const std::size_t limit = arguments.limit.value_or(kLimitDefault);
+  const std::size_t limit = arguments.limit.value_or(kCheckpointsDefault);
   PAWL_TRY_ASSIGN(std::vector<CheckpointInfo> found, arguments.after
                                                          ? store.checkpoints(run, Sequence{*arguments.after}, limit + 1)
                                                          : newest_checkpoints(store, run, limit));

@@ -7,7 +7,6 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::size_t kRunsMax = 1'000'000;
 constexpr std::size_t kTopDefault = 20;
 constexpr std::uint64_t kSamplesMax = 10;  // of a run's history
 constexpr std::size_t kSamplesShown = 4;

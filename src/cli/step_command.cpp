@@ -188,7 +188,7 @@ Result<void> step(const Invocation& invocation, const StepArguments& arguments) 
   return {};
 }
 
-constexpr const char* kExamples =
+constexpr const char* kStepExamples =
     "Examples, in any script:\n"
     "  export PAWL_RUN=nightly\n"
     "  pawl step fetch -- curl -fsS https://example.org/data.json > data.json\n"
@@ -209,7 +209,7 @@ Command add_step(CLI::App& root) {
   app->add_flag("--any-status", arguments->any_status, "Any exit status counts as done, not only 0");
   app->add_flag("--again", arguments->again, "Run it even if it is done");
   app->add_flag("--strict", arguments->strict, "Refuse if it was recorded with another command");
-  app->footer(kExamples);
+  app->footer(kStepExamples);
   return {app, [arguments](const Invocation& invocation) { return step(invocation, *arguments); }};
 }
 

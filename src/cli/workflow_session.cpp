@@ -11,7 +11,6 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::uint64_t kWorkflowBytesMax = 4ULL << 20;
 
 GateAnswer ask_person(const Invocation& invocation, RunView& view, const Gate& gate) {
   CliContext& context = invocation.context();

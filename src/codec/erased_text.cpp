@@ -11,25 +11,18 @@ constexpr std::uint64_t kMarkFormat = 1;
 constexpr std::string_view kFinished = "done";
 constexpr std::string_view kUnfinished = "pending";
 
-void add(std::string& out, std::string_view key, std::string_view value) {
-  out += ",\"";
-  out += key;
-  out += "\":";
-  append_json_string(out, value);
-}
-
 }  // namespace
 
 std::string encode_erased(const ErasedRecord& record) {
   std::string out = fmt::format("{{\"pawl\":{}", kMarkFormat);
-  add(out, "run", record.run);
-  add(out, "uuid", record.uuid.text());
-  add(out, "created", record.created.text());
-  add(out, "erased", record.at.text());
-  add(out, "by", record.by);
-  add(out, "reason", record.reason);
+  append_json_member(out, "run", record.run);
+  append_json_member(out, "uuid", record.uuid.text());
+  append_json_member(out, "created", record.created.text());
+  append_json_member(out, "erased", record.at.text());
+  append_json_member(out, "by", record.by);
+  append_json_member(out, "reason", record.reason);
   out += fmt::format(",\"checkpoints\":{},\"latest\":{}", record.checkpoints, record.latest.value);
-  add(out, "state", record.finished ? kFinished : kUnfinished);
+  append_json_member(out, "state", record.finished ? kFinished : kUnfinished);
   seal(out);
   out += '\n';
   return out;
@@ -67,12 +60,12 @@ Result<ErasedRecord> decode_erased(std::string_view text) {
 
 std::string encode_erased_entry(const ErasedRecord& record, std::uint64_t index, std::string_view previous) {
   std::string out = fmt::format("{{\"i\":{}", index);
-  add(out, "at", record.at.text());
-  add(out, "type", "erased");
-  add(out, "by", record.by);
-  add(out, "reason", record.reason);
+  append_json_member(out, "at", record.at.text());
+  append_json_member(out, "type", "erased");
+  append_json_member(out, "by", record.by);
+  append_json_member(out, "reason", record.reason);
   out += fmt::format(",\"checkpoints\":{}", record.checkpoints);
-  add(out, "prev", previous);
+  append_json_member(out, "prev", previous);
   const std::string hash = to_hex(sha256(from_hex(previous), out));
   return out + fmt::format(",\"hash\":\"{}\"}}\n", hash);
 }

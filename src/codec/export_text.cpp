@@ -18,12 +18,12 @@ constexpr std::size_t kNameBytesMax = 255;
 
 std::string place_of(const Uuid& run) { return fmt::format("pawl/2 export key {}", run.text()); }
 
-std::unexpected<Error> damaged(std::string_view what) { return fail(Code::export_damaged, "{} can't be read", what); }
+std::unexpected<Error> unreadable_part(std::string_view what) { return fail(Code::export_damaged, "{} can't be read", what); }
 
 Result<ObjectMembers> members_of(std::string_view line, std::string_view what) {
-  if (line.size() > kExportLineMax || !line.starts_with('{') || !line.ends_with('}') || !check_json(line, kExportLineMax)) return damaged(what);
+  if (line.size() > kExportLineMax || !line.starts_with('{') || !line.ends_with('}') || !check_json(line, kExportLineMax)) return unreadable_part(what);
   auto members = ObjectMembers::parse(line.substr(1, line.size() - 2));
-  if (!members) return damaged(what);
+  if (!members) return unreadable_part(what);
   return std::move(*members);
 }
 
@@ -51,17 +51,17 @@ std::string encode_export(const ExportEnd& end) {
 Result<ExportHeader> decode_export_header(std::string_view line) {
   PAWL_TRY_ASSIGN(const ObjectMembers members, members_of(line, "the first line of the portable file"));
   const std::string format = members.text("pawl");
-  if (!format.starts_with("export/")) return damaged("the first line of the portable file");
+  if (!format.starts_with("export/")) return unreadable_part("the first line of the portable file");
   if (format != kFormat1) return fail(Code::unsupported_version, "the portable file has the format '{}', and '{}' is known", format, kFormat1);
   const auto uuid = Uuid::parse(members.text("uuid"));
   const auto run = RunId::parse(members.text("run"));
-  if (!uuid || !run) return damaged("the first line of the portable file");
+  if (!uuid || !run) return unreadable_part("the first line of the portable file");
   ExportHeader header{.run = run->text(), .uuid = *uuid, .key = {}};
   const std::string key = members.raw("key");
   if (key.empty()) return header;
   PAWL_TRY_ASSIGN(const ObjectMembers inner, members_of(key, "the key of the portable file"));
   const auto wrapped = from_base64(inner.text("wrapped"));
-  if (!wrapped) return damaged("the key of the portable file");
+  if (!wrapped) return unreadable_part("the key of the portable file");
   header.key = ExportKey{.id = inner.text("id"), .wrapped = *wrapped};
   return header;
 }
@@ -78,7 +78,7 @@ Result<ExportEntry> decode_export_entry(std::string_view line) {
 Result<ExportEnd> decode_export_end(std::string_view line) {
   PAWL_TRY_ASSIGN(const ObjectMembers members, members_of(line, "the last line of the portable file"));
   ExportEnd end{.files = members.number("files"), .bytes = members.number("bytes"), .sha256 = members.text("sha256")};
-  if (encode_export(end) != std::string(line) + "\n") return damaged("the last line of the portable file");
+  if (encode_export(end) != std::string(line) + "\n") return unreadable_part("the last line of the portable file");
   return end;
 }
 

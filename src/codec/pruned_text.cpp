@@ -11,17 +11,10 @@ namespace pawl {
 namespace {
 
 constexpr std::uint64_t kListFormat = 1;
-constexpr std::size_t kSumDigits = 64;
+constexpr std::size_t kSumHexDigits = 64;
 
-Error damaged() {
-  return Error{Code::store_damaged, "the list of pruned checkpoints is damaged", {}, "restore the file from a backup", 0};
-}
-
-void add(std::string& out, std::string_view key, std::string_view value) {
-  out += ",\"";
-  out += key;
-  out += "\":";
-  append_json_string(out, value);
+Error pruned_list_damaged() {
+  return Error{Code::store_damaged, "the list of pruned checkpoints is pruned_list_damaged", {}, "restore the file from a backup", 0};
 }
 
 std::optional<std::map<std::uint64_t, PrunedList::Sums>> parse_kept(const std::string& text) {
@@ -33,7 +26,7 @@ std::optional<std::map<std::uint64_t, PrunedList::Sums>> parse_kept(const std::s
       return std::nullopt;
     }
     PrunedList::Sums sums{row[1].get<std::string>(), row[2].get<std::string>()};
-    if (sums.was.size() != kSumDigits || sums.is.size() != kSumDigits) return std::nullopt;
+    if (sums.was.size() != kSumHexDigits || sums.is.size() != kSumHexDigits) return std::nullopt;
     kept[row[0].get<std::uint64_t>()] = std::move(sums);
   }
   return kept;
@@ -63,9 +56,9 @@ Sequence PrunedList::before_aside(Sequence base, Sequence up_to) const {
 
 std::string encode_pruned(const PrunedList& list, std::uint32_t seed) {
   std::string out = fmt::format("{{\"pawl\":{}", kListFormat);
-  add(out, "at", list.at.text());
-  add(out, "dropped", list.dropped.text());
-  add(out, "closed", list.closed.text());
+  append_json_member(out, "at", list.at.text());
+  append_json_member(out, "dropped", list.dropped.text());
+  append_json_member(out, "closed", list.closed.text());
   out += ",\"kept\":[";
   for (const auto& [sequence, sums] : list.kept) {
     if (!out.ends_with('[')) out += ',';
@@ -79,9 +72,9 @@ std::string encode_pruned(const PrunedList& list, std::uint32_t seed) {
 
 Result<PrunedList> decode_pruned(std::string_view text, std::uint32_t seed) {
   const auto body = body_of(text, seed);
-  if (!body || !text.ends_with('\n')) return fail(damaged());
+  if (!body || !text.ends_with('\n')) return fail(pruned_list_damaged());
   const auto members = ObjectMembers::parse(*body);
-  if (!members) return fail(damaged());
+  if (!members) return fail(pruned_list_damaged());
   if (members->number("pawl") > kListFormat) {
     return fail(Code::unsupported_version, "the list of pruned checkpoints has format {}, and this program reads up to {}",
                 members->number("pawl"), kListFormat);
@@ -91,7 +84,7 @@ Result<PrunedList> decode_pruned(std::string_view text, std::uint32_t seed) {
   auto dropped = IndexRanges::parse(members->text("dropped"));
   auto closed = IndexRanges::parse(members->text("closed"));
   auto kept = parse_kept(members->raw("kept"));
-  if (!at_time || !dropped || !closed || !kept) return fail(damaged());
+  if (!at_time || !dropped || !closed || !kept) return fail(pruned_list_damaged());
   list.at = *at_time;
   list.dropped = std::move(*dropped);
   list.closed = std::move(*closed);
@@ -102,18 +95,18 @@ Result<PrunedList> decode_pruned(std::string_view text, std::uint32_t seed) {
 
 std::string encode_pruned_caller(const PrunedCaller& caller, std::uint32_t seed) {
   std::string out = fmt::format("{{\"n\":{},\"seq\":{}", caller.number, caller.info.sequence.value);
-  add(out, "id", caller.info.id.text());
-  add(out, "kind", to_text(caller.info.kind));
-  add(out, "sum", caller.info.checksum);
-  add(out, "caller", caller.info.caller_id);
-  add(out, "caller_sum", caller.fingerprint);
+  append_json_member(out, "id", caller.info.id.text());
+  append_json_member(out, "kind", to_text(caller.info.kind));
+  append_json_member(out, "sum", caller.info.checksum);
+  append_json_member(out, "caller", caller.info.caller_id);
+  append_json_member(out, "caller_sum", caller.fingerprint);
   seal(out, seed);
   out += '\n';
   return out;
 }
 
 Result<PrunedCaller> decode_pruned_caller(std::string_view line, std::uint32_t seed) {
-  const auto bad = [] { return fail(Error{Code::store_damaged, "the caller's id of a pruned save is damaged", {}, "restore the file from a backup", 0}); };
+  const auto bad = [] { return fail(Error{Code::store_damaged, "the caller's id of a pruned save is pruned_list_damaged", {}, "restore the file from a backup", 0}); };
   const auto body = body_of(line, seed);
   if (!body) return bad();
   const auto members = ObjectMembers::parse(*body);

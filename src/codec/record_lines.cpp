@@ -11,15 +11,8 @@ namespace {
 
 constexpr std::string_view kHashKey = ",\"hash\":\"";
 
-void add(std::string& out, std::string_view key, std::string_view value) {
-  out += out.ends_with('{') ? "\"" : ",\"";
-  out += key;
-  out += "\":";
-  append_json_string(out, value);
-}
-
-Error damaged(std::string_view what) {
-  return Error{Code::store_damaged, fmt::format("{} is damaged", what), {}, "run 'pawl fsck' to see what is damaged", 0};
+Error damaged_record(std::string_view what) {
+  return Error{Code::store_damaged, fmt::format("{} is damaged_record", what), {}, "run 'pawl fsck' to see what is damaged_record", 0};
 }
 
 std::string_view without_newline(std::string_view text) {
@@ -36,19 +29,19 @@ std::string fork_seal(const RunRecord& run) {
 
 std::string encode_run(const RunRecord& run) {
   std::string out = fmt::format("{{\"pawl\":{}", run.fork_of_run ? kForkFormat : kFormat);
-  add(out, "run", run.run);
-  add(out, "uuid", run.uuid.text());
-  add(out, "created", run.created.text());
-  add(out, "durability", to_text(run.durability));
-  if (!run.workflow.empty()) add(out, "workflow", run.workflow);
-  if (!run.workflow_hash.empty()) add(out, "workflow_hash", run.workflow_hash);
-  if (!run.session.empty()) add(out, "session", run.session);
-  add(out, "salt", run.salt);
+  append_json_member(out, "run", run.run);
+  append_json_member(out, "uuid", run.uuid.text());
+  append_json_member(out, "created", run.created.text());
+  append_json_member(out, "durability", to_text(run.durability));
+  if (!run.workflow.empty()) append_json_member(out, "workflow", run.workflow);
+  if (!run.workflow_hash.empty()) append_json_member(out, "workflow_hash", run.workflow_hash);
+  if (!run.session.empty()) append_json_member(out, "session", run.session);
+  append_json_member(out, "salt", run.salt);
   if (run.fork_of_run) {
-    add(out, "fork_of", run.fork_of_run->text());
+    append_json_member(out, "fork_of", run.fork_of_run->text());
     out += fmt::format(",\"fork_at\":{}", run.fork_of_sequence.value);
-    add(out, "fork_run", run.fork_of_name);
-    add(out, "fork_sum", run.fork_of_sum);
+    append_json_member(out, "fork_run", run.fork_of_name);
+    append_json_member(out, "fork_sum", run.fork_of_sum);
     out += fmt::format(",\"fork_events\":{}", run.fork_events);
   }
   out += run.encrypted ? ",\"key\":\"key.json\"" : ",\"key\":null";
@@ -59,9 +52,9 @@ std::string encode_run(const RunRecord& run) {
 
 Result<RunRecord> decode_run(std::string_view text) {
   const auto body = unseal(without_newline(text));
-  if (!body || !body->starts_with('{')) return fail(damaged("run.json"));
+  if (!body || !body->starts_with('{')) return fail(damaged_record("run.json"));
   const auto members = ObjectMembers::parse(body->substr(1));
-  if (!members) return fail(damaged("run.json"));
+  if (!members) return fail(damaged_record("run.json"));
   if (members->number("pawl") > kForkFormat) {
     return fail(Code::unsupported_version, "the run has format {}, and this program reads up to {}", members->number("pawl"),
                 kForkFormat);
@@ -71,7 +64,7 @@ Result<RunRecord> decode_run(std::string_view text) {
   const auto uuid = Uuid::parse(members->text("uuid"));
   const auto created = Timestamp::parse(members->text("created"));
   const auto durability = parse_durability(members->text("durability"));
-  if (!uuid || !created || !durability) return fail(damaged("run.json"));
+  if (!uuid || !created || !durability) return fail(damaged_record("run.json"));
   run.uuid = *uuid;
   run.created = *created;
   run.durability = *durability;
@@ -85,7 +78,7 @@ Result<RunRecord> decode_run(std::string_view text) {
   run.fork_of_sum = members->text("fork_sum");
   run.fork_events = members->number("fork_events");
   const bool whole_fork = run.fork_of_sequence && RunId::parse(run.fork_of_name).has_value();
-  if (run.fork_of_run && !whole_fork) return fail(damaged("run.json"));
+  if (run.fork_of_run && !whole_fork) return fail(damaged_record("run.json"));
   run.encrypted = !members->text("key").empty();
   return run;
 }
@@ -93,9 +86,9 @@ Result<RunRecord> decode_run(std::string_view text) {
 std::string encode_event(const StoredEvent& stored, std::uint32_t seed) {
   const Event& event = stored.event;
   std::string out = fmt::format("{{\"n\":{},\"seq\":{}", event.number, event.sequence.value);
-  add(out, "at", event.created.text());
-  add(out, "type", event.type);
-  if (!stored.how.empty()) add(out, "enc", stored.how);
+  append_json_member(out, "at", event.created.text());
+  append_json_member(out, "type", event.type);
+  if (!stored.how.empty()) append_json_member(out, "enc", stored.how);
   // A line must stay one line; line breaks between JSON's tokens mean nothing.
   out += ",\"data\":";
   for (const char c : event.data) out += c == '\n' || c == '\r' ? ' ' : c;
@@ -121,16 +114,16 @@ std::string_view first_previous_hash() {
 
 std::string encode_audit(AuditEntry& entry) {
   std::string out = fmt::format("{{\"i\":{}", entry.index);
-  add(out, "at", entry.at.text());
-  add(out, "type", entry.type);
+  append_json_member(out, "at", entry.at.text());
+  append_json_member(out, "type", entry.type);
   if (entry.sequence) out += fmt::format(",\"seq\":{}", entry.sequence.value);
-  if (!entry.payload.empty()) add(out, "payload", entry.payload);
+  if (!entry.payload.empty()) append_json_member(out, "payload", entry.payload);
   if (entry.event != 0) out += fmt::format(",\"event\":{}", entry.event);
-  if (!entry.events.empty()) add(out, "events", entry.events);
-  if (!entry.user.empty()) add(out, "user", entry.user);
-  if (!entry.host.empty()) add(out, "host", entry.host);
-  if (!entry.agent.empty()) add(out, "agent", entry.agent);
-  add(out, "prev", entry.previous);
+  if (!entry.events.empty()) append_json_member(out, "events", entry.events);
+  if (!entry.user.empty()) append_json_member(out, "user", entry.user);
+  if (!entry.host.empty()) append_json_member(out, "host", entry.host);
+  if (!entry.agent.empty()) append_json_member(out, "agent", entry.agent);
+  append_json_member(out, "prev", entry.previous);
   entry.hash = to_hex(sha256(from_hex(entry.previous), out));
   out += kHashKey;
   out += entry.hash;
@@ -231,15 +224,15 @@ Result<StoreRecord> decode_store(std::string_view text) {
                       fmt::format("the store has format {}, and this program reads up to {}", format, kFormat), {},
                       "use the version of pawl that wrote it, or a newer one", 0});
   }
-  if (!body || !body->starts_with('{')) return fail(damaged("store.json"));
+  if (!body || !body->starts_with('{')) return fail(damaged_record("store.json"));
   const auto members = ObjectMembers::parse(body->substr(1));
   const auto id = members ? Uuid::parse(members->text("id")) : std::nullopt;
   const auto created = members ? Timestamp::parse(members->text("created")) : std::nullopt;
-  if (!id || !created || format == 0) return fail(damaged("store.json"));
+  if (!id || !created || format == 0) return fail(damaged_record("store.json"));
   StoreRecord store{static_cast<std::uint32_t>(format), *id, *created, {}};
   if (const std::string key = members->raw("key"); key.starts_with('{')) {
     store.key = key_in(Json::parse(key, nullptr, false));
-    if (!store.key) return fail(damaged("store.json"));
+    if (!store.key) return fail(damaged_record("store.json"));
   }
   return store;
 }

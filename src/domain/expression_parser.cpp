@@ -11,7 +11,7 @@ namespace pawl::expression_tree {
 namespace {
 
 constexpr std::size_t kTextBytesMax = 64 * 1024;
-constexpr std::size_t kDepthMax = 64;
+constexpr std::size_t kExpressionDepthMax = 64;
 constexpr std::size_t kMany = std::numeric_limits<std::size_t>::max();
 
 constexpr std::array kFunctions{
@@ -107,8 +107,8 @@ class Parser {
   }
 
   Result<void> enter() {
-    if (++depth_ > kDepthMax)
-      return fail(lexer_.fault(token_.offset, fmt::format("the expression is nested deeper than {}", kDepthMax)));
+    if (++depth_ > kExpressionDepthMax)
+      return fail(lexer_.fault(token_.offset, fmt::format("the expression is nested deeper than {}", kExpressionDepthMax)));
     return {};
   }
 

@@ -318,4 +318,11 @@ std::size_t json_depth(std::string_view json) {
   return deepest;
 }
 
+void append_json_member(std::string& out, std::string_view key, std::string_view value) {
+  out += out.ends_with('{') ? "\"" : ",\"";
+  out += key;
+  out += "\":";
+  append_json_string(out, value);
+}
+
 }  // namespace pawl

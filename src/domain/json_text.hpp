@@ -73,6 +73,8 @@ class JsonElements {
 /// Appends `plain` as a JSON string with its quotes. UTF-8 goes through unchanged; only quotes,
 /// backslashes and control characters are escaped.
 void append_json_string(std::string& out, std::string_view plain);
+/// Appends `"key":"value"` to an object whose text is being written, after a comma unless it is the first member.
+void append_json_member(std::string& out, std::string_view key, std::string_view value);
 /// `plain` as a JSON string with its quotes.
 [[nodiscard]] std::string escape_json(std::string_view plain);
 

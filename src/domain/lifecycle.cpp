@@ -6,11 +6,11 @@
 namespace pawl {
 namespace {
 
-struct Step {
+struct Transition {
   Status from;
   Status to;
 };
-constexpr Step kSteps[] = {
+constexpr Transition kSteps[] = {
     {Status::active, Status::completed},  {Status::active, Status::failed},     {Status::active, Status::recovering},
     {Status::failed, Status::recovering}, {Status::recovering, Status::failed}, {Status::recovering, Status::completed},
 };
@@ -39,7 +39,7 @@ Result<void> check_status(const Lifecycle& lifecycle, const RecoveryFacts& facts
 
 Result<Lifecycle> transition(Lifecycle from, Status to) {
   const bool allowed = std::any_of(std::begin(kSteps), std::end(kSteps),
-                                   [&](const Step& step) { return step.from == from.status && step.to == to; });
+                                   [&](const Transition& step) { return step.from == from.status && step.to == to; });
   if (!allowed) {
     return fail(Code::transition_refused, "a checkpoint that is {} can't become {}", to_text(from.status), to_text(to));
   }

@@ -5,7 +5,6 @@
 namespace pawl {
 namespace {
 
-using Sure = SecretFound::Sure;
 using End = SecretText::End;
 
 constexpr std::string_view kDeclared = "declared";
@@ -73,15 +72,15 @@ SecretFound SecretPatterns::find(SecretText& text, std::size_t at) const {
   const std::string_view rest = text.text().substr(at);
   for (const std::string& value : values_) {
     if (rest.starts_with(value)) {
-      best = {.sure = Sure::yes, .begin = at, .end = at + value.size(), .kind = kDeclared};
+      best = {.sure = SecretFound::Sure::yes, .begin = at, .end = at + value.size(), .kind = kDeclared};
       break;
     }
-    if (!text.is_final() && rest.size() < value.size() && std::string_view(value).starts_with(rest)) return {.sure = Sure::more};
+    if (!text.is_final() && rest.size() < value.size() && std::string_view(value).starts_with(rest)) return {.sure = SecretFound::Sure::more};
   }
   if (!known_forms_) return best;
   const SecretFound known = find_known_secret(text, at);
-  if (known.sure == Sure::more || best.sure == Sure::no) return known;
-  return known.sure == Sure::yes && known.end > best.end ? known : best;
+  if (known.sure == SecretFound::Sure::more || best.sure == SecretFound::Sure::no) return known;
+  return known.sure == SecretFound::Sure::yes && known.end > best.end ? known : best;
 }
 
 void SecretMask::add(std::string_view text, std::string& out) {
@@ -158,8 +157,8 @@ SecretMask::Looked SecretMask::look(SecretText& where, std::size_t at) {
   for (std::size_t i = at; i < until; ++i) {
     if (i > at && !patterns_->may_begin(where.text(), i)) continue;
     const SecretFound found = patterns_->find(where, i);
-    if (found.sure == Sure::more) return Looked::more;
-    if (found.sure == Sure::no) continue;
+    if (found.sure == SecretFound::Sure::more) return Looked::more;
+    if (found.sure == SecretFound::Sure::no) continue;
     ranges_.push_back({found.begin, found.end, found.kind, found.rest});
     until = std::max(until, found.end);
   }

@@ -10,7 +10,7 @@ namespace pawl::shell_scanner {
 
 namespace {
 
-constexpr std::size_t kDepthMax = 64;
+constexpr std::size_t kNestingMax = 64;
 constexpr const char* kUseEnv = "put the value into `env:` and use \"$NAME\"";
 
 bool is_blank(const Unit& unit) { return unit.is(' ') || unit.is('\t'); }
@@ -55,7 +55,7 @@ Result<void> Scanner::reference(std::string_view before, std::string_view after)
 }
 
 Result<void> Scanner::enter() {
-  if (++depth_ > kDepthMax) return unsure("it is nested too deeply");
+  if (++depth_ > kNestingMax) return unsure("it is nested too deeply");
   return {};
 }
 

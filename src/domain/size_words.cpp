@@ -8,11 +8,11 @@
 namespace pawl {
 namespace {
 
-struct Unit {
+struct SizeUnit {
   std::string_view name;
   std::uint64_t bytes;
 };
-constexpr std::array<Unit, 9> kUnits{{
+constexpr std::array<SizeUnit, 9> kSizeUnits{{
     {"TiB", 1ULL << 40U},
     {"TB", 1'000'000'000'000},
     {"GiB", 1ULL << 30U},
@@ -32,7 +32,7 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   if (error != std::errc() || value == 0) return std::nullopt;
   std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
   if (unit.starts_with(' ')) unit.remove_prefix(1);
-  for (const Unit& known : kUnits) {
+  for (const SizeUnit& known : kSizeUnits) {
     if (unit == known.name && value < (1ULL << 53U) / known.bytes) return value * known.bytes;
   }
   return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
 
 std::string size_words(std::uint64_t bytes) {
   std::string shortest = fmt::format("{}B", bytes);
-  for (const Unit& unit : kUnits) {
+  for (const SizeUnit& unit : kSizeUnits) {
     if (bytes == 0 || bytes % unit.bytes != 0) continue;
     std::string text = fmt::format("{}{}", bytes / unit.bytes, unit.name);
     if (text.size() < shortest.size()) shortest = std::move(text);

@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t kRunIdBytesMax = 128;
 constexpr std::size_t kShownBytesMax = 60;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_alphanumeric(char c) { return is_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_alphanumeric(char c) { return is_decimal_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 bool is_run_id_character(char c) { return is_alphanumeric(c) || c == '.' || c == '_' || c == '-'; }
 
 /// The character at the front of `text`, fit for a terminal.
@@ -80,7 +80,7 @@ constexpr std::size_t kUuidTextBytes = 36;
 constexpr bool is_uuid_dash(std::size_t i) { return i == 8 || i == 13 || i == 18 || i == 23; }
 
 std::optional<unsigned> hex_value(char c) {
-  if (is_digit(c)) return static_cast<unsigned>(c - '0');
+  if (is_decimal_digit(c)) return static_cast<unsigned>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;
   if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A') + 10;
   return std::nullopt;
@@ -175,7 +175,7 @@ class Scan {
     std::int64_t value = 0;
     if (rest_.size() < digits) return stop();
     for (std::size_t i = 0; i < digits; ++i) {
-      if (!is_digit(rest_[i])) return stop();
+      if (!is_decimal_digit(rest_[i])) return stop();
       value = value * 10 + (rest_[i] - '0');
     }
     rest_.remove_prefix(digits);
@@ -192,7 +192,7 @@ class Scan {
   /// The digits behind a decimal point (one to six) as microseconds.
   std::int64_t fraction_us() {
     std::size_t digits = 0;
-    while (digits < rest_.size() && is_digit(rest_[digits])) ++digits;
+    while (digits < rest_.size() && is_decimal_digit(rest_[digits])) ++digits;
     if (digits == 0 || digits > 6) return stop();
     std::int64_t us = number(digits);
     for (; digits < 6; ++digits) us *= 10;
@@ -427,7 +427,7 @@ Result<Which> parse_which(std::string_view address, std::string_view text) {
 
   if (text.empty()) return refuse_address(address, "has nothing behind '@'");
   if (text == "latest") return Which{};
-  if (std::all_of(text.begin(), text.end(), is_digit)) return parse_sequence(address, text);
+  if (std::all_of(text.begin(), text.end(), is_decimal_digit)) return parse_sequence(address, text);
   for (const Prefix& prefix : kPrefixes) {
     if (!text.starts_with(prefix.text)) continue;
     const std::string_view label = text.substr(prefix.text.size());

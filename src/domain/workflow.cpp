@@ -6,13 +6,13 @@
 namespace pawl {
 namespace {
 
-struct Unit {
+struct DurationUnit {
   std::string_view name;
   std::string_view shown;
   std::int64_t milliseconds;
 };
 /// The largest first: a duration names each at most once, in this order.
-constexpr std::array<Unit, 5> kUnits{{
+constexpr std::array<DurationUnit, 5> kDurationUnits{{
     {"d", "d", 86'400'000},
     {"h", "h", 3'600'000},
     {"m", "min", 60'000},
@@ -50,10 +50,10 @@ std::optional<Milliseconds> parse_duration(std::string_view text) {
     if (error != std::errc()) return std::nullopt;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     const std::string_view name = text.substr(0, std::min(text.find_first_of("0123456789"), text.size()));
-    while (next_unit < kUnits.size() && kUnits[next_unit].name != name) ++next_unit;
-    if (next_unit == kUnits.size()) return std::nullopt;
+    while (next_unit < kDurationUnits.size() && kDurationUnits[next_unit].name != name) ++next_unit;
+    if (next_unit == kDurationUnits.size()) return std::nullopt;
     std::int64_t part = 0;
-    if (__builtin_mul_overflow(number, kUnits[next_unit].milliseconds, &part) ||
+    if (__builtin_mul_overflow(number, kDurationUnits[next_unit].milliseconds, &part) ||
         __builtin_add_overflow(total, part, &total))
       return std::nullopt;
     text.remove_prefix(name.size());
@@ -66,7 +66,7 @@ std::string duration_text(Milliseconds duration) {
   std::int64_t left = duration.count();
   if (left < 0) return fmt::format("-{}", duration_text(Milliseconds(left == INT64_MIN ? INT64_MAX : -left)));
   std::string text;
-  for (const Unit& unit : kUnits) {
+  for (const DurationUnit& unit : kDurationUnits) {
     const std::int64_t count = left / unit.milliseconds;
     left %= unit.milliseconds;
     if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : " ", count, unit.shown);

@@ -11,13 +11,13 @@
 namespace pawl {
 namespace {
 
-constexpr std::int64_t kBusyMax_us = 5'000'000;
+constexpr std::int64_t kWriterWaitMax_us = 5'000'000;
 constexpr std::int64_t kBusyPause_us = 5'000;
 
 Result<std::unique_ptr<RunWriter>> open_writer(Store& store, const RunId& run, Clock& clock) {
   for (std::int64_t waited_us = 0;; waited_us += kBusyPause_us) {
     auto writer = store.open_run(run, {});
-    if (writer || writer.error().code != Code::run_busy || waited_us >= kBusyMax_us) return writer;
+    if (writer || writer.error().code != Code::run_busy || waited_us >= kWriterWaitMax_us) return writer;
     clock.sleep_us(kBusyPause_us);
   }
 }

@@ -11,15 +11,10 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t kDepthMax = 64;  // of runs within runs; only damage makes more
+constexpr std::size_t kRunDepthMax = 64;  // of runs within runs; only damage makes more
 constexpr std::size_t kNamesShown = 10;
 
 bool is_ended(RunStatus status) { return status == RunStatus::completed || status == RunStatus::cancelled; }
-
-std::string text_in(const Json& body, const char* key) {
-  const auto found = body.find(key);
-  return found != body.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 /// A gate, and the step of the asked run through which it was reached; empty for one of its own.
 struct FoundGate {
@@ -29,7 +24,7 @@ struct FoundGate {
 
 Result<void> collect_gates(Store& store, const RunId& run, const std::string& through, std::size_t depth,
                            std::vector<FoundGate>& out) {
-  if (depth > kDepthMax) return {};
+  if (depth > kRunDepthMax) return {};
   PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
   if (is_ended(state.status)) return {};
   for (const auto& [path, record] : state.steps) {
@@ -54,7 +49,7 @@ Result<std::vector<FoundGate>> find_gates(Store& store, const RunId& run) {
 /// The run that a person has to resume so that this one goes on.
 Result<std::string> topmost(Store& store, const RunId& run) {
   RunId top = run;
-  for (std::size_t depth = 0; depth < kDepthMax; ++depth) {
+  for (std::size_t depth = 0; depth < kRunDepthMax; ++depth) {
     PAWL_TRY_ASSIGN(const RunState state, load_state(store, top));
     if (state.parent_run.empty()) break;
     PAWL_TRY_ASSIGN(top, RunId::parse(state.parent_run));
@@ -160,7 +155,7 @@ Result<void> cancel_here(Store& store, const RunId& run, const std::string& reas
   PAWL_TRY(refuse_ended(edit.state, run));
   for (auto& [path, record] : edit.state.steps) {
     if (is_settled(record.status)) continue;
-    if (!record.child_run.empty() && depth < kDepthMax) {
+    if (!record.child_run.empty() && depth < kRunDepthMax) {
       PAWL_TRY_ASSIGN(const RunId child, RunId::parse(record.child_run));
       const Result<void> cancelled = cancel_here(store, child, reason, state_bytes_max, depth + 1, out);
       if (!cancelled && cancelled.error().code == Code::run_busy) {

@@ -6,17 +6,12 @@
 
 #include "engine/open_run.hpp"
 #include "engine/resume_facts.hpp"
+#include "engine/run_events.hpp"
 #include "engine/state_edit.hpp"
 
 namespace pawl {
 namespace {
 
-constexpr std::size_t kEventsPage = 4'096;
-
-std::string text_in(const Json& data, const char* key) {
-  const auto found = data.find(key);
-  return found != data.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 using Records = std::vector<std::pair<std::string, StepRecord>>;
 

@@ -7,20 +7,20 @@
 #include "base/hash.hpp"
 #include "base/mutex.hpp"
 #include "codec/json_check.hpp"
+#include "engine/run_events.hpp"
 
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kResultBytesMax = 3ULL << 20;  // as a text within an event it may grow to twice that
+constexpr std::uint64_t kStepResultBytesMax = 3ULL << 20;  // as a text within an event it may grow to twice that
 constexpr std::uint64_t kBatchBytesMax = 8ULL << 20;  // of results that wait for one save
-constexpr std::size_t kEventsPage = 4'096;
 
 /// What a program's function throws becomes its error.
 Result<std::string> call_guarded(const std::function<Result<std::string>()>& fn) {
   try {
     Result<std::string> result = fn();
     if (!result) return result;
-    if (const Result<void> checked = check_json(*result, kResultBytesMax); !checked) return fail(checked.error());
+    if (const Result<void> checked = check_json(*result, kStepResultBytesMax); !checked) return fail(checked.error());
     return result;
   } catch (const std::exception& thrown) {
     return fail(Code::step_failed, "it threw: {}", thrown.what());

@@ -5,13 +5,13 @@
 #include "base/hash.hpp"
 #include "codec/json_check.hpp"
 #include "engine/execution_parts.hpp"
+#include "engine/run_events.hpp"
 
 namespace pawl {
 namespace {
 
 constexpr std::uint64_t kItemBytesMax = 8ULL << 20;
 constexpr std::uint64_t kUnsavedMax = 8'192;       // results that may wait for one save
-constexpr std::size_t kEventsPage = 4'096;
 constexpr std::uint64_t kMapOutputBytesMax = 64ULL << 20;
 
 std::string item_hash(const Json& item) { return to_hex(sha256(compact(item))).substr(0, 16); }

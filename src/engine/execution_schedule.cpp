@@ -10,7 +10,7 @@ namespace pawl {
 namespace {
 
 constexpr std::size_t kStepsMax = 10'000;      // in one scope, added ones included
-constexpr std::size_t kDepthMax = 32;          // of child workflows
+constexpr std::size_t kChildDepthMax = 32;          // of child workflows
 constexpr const char* kBreakpoint = "breakpoint";
 
 std::string joined(std::string_view prefix, std::string_view id) {
@@ -396,7 +396,7 @@ void Execution::run_aside(Node& node, const Steps& steps, std::string_view name,
 void Execution::begin_child(Node& node) {
   const auto& call = std::get<CallWorkflow>(node.step->work);
   const std::string file = services_.files.absolute(call.file, services_.files.absolute("..", workflow_->file));
-  if (static_cast<std::size_t>(std::ranges::count(id_.text(), '.')) > kDepthMax)
+  if (static_cast<std::size_t>(std::ranges::count(id_.text(), '.')) > kChildDepthMax)
     return settle_failed(node, "workflows call each other too deeply", false);
   Result<Json> with = call.with.evaluate(NodeNames(*this, *node.scope, &node));
   if (!with) return settle_failed(node, with.error().message, false);

@@ -12,11 +12,6 @@ namespace {
 constexpr std::int64_t kPoll_us = 150'000;
 constexpr std::size_t kConsumedMax = 1'000;
 
-std::string text_in(const Json& body, const char* key) {
-  const auto found = body.find(key);
-  return found != body.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 }  // namespace
 
 /// What a decision is bound to: this run, this gate, what it shows and what it stands on, this workflow.

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "engine/resume_facts.hpp"
+#include "engine/run_events.hpp"
 #include "engine/save.hpp"
 #include "engine/state_edit.hpp"
 
 namespace pawl {
 namespace {
 
-constexpr std::size_t kEventsAtOnce = 1000;
 constexpr std::size_t kMarkWithin = 64;  // bytes from a state's beginning
 
 bool is_inside(std::string_view path, std::string_view step) {
@@ -220,14 +220,14 @@ Result<Sequence> checkpoint_before(Store& store, const RunId& run, const std::st
   }
   std::optional<Sequence> found;
   for (std::uint64_t after = 0;;) {
-    PAWL_TRY_ASSIGN(const std::vector<Event> events, store.events(run, after, kEventsAtOnce));
+    PAWL_TRY_ASSIGN(const std::vector<Event> events, store.events(run, after, kEventsPage));
     for (const Event& event : events) {
       after = event.number;
       if (event.type == "rolled_back") found.reset();
       const Json data = Json::parse(event.data, nullptr, false);
       if (!found && event.type != "forked" && data.is_object() && data.value("step", Json()) == Json(step)) found = event.sequence;
     }
-    if (events.size() < kEventsAtOnce) break;
+    if (events.size() < kEventsPage) break;
   }
   // A ledger records a step when it has ended: before that is the checkpoint before it.
   if (found && kind == RunKind::steps && found->value > 1) --found->value;

@@ -5,6 +5,7 @@
 
 #include "engine/fork_run.hpp"
 #include "engine/resume_facts.hpp"
+#include "engine/run_events.hpp"
 #include "engine/save.hpp"
 #include "engine/state_edit.hpp"
 #include "engine/step_ledger.hpp"
@@ -12,11 +13,10 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t kEventsAtOnce = 1000;
 
-using Records = std::vector<std::pair<std::string, StepRecord>>;
+using StepRecords = std::vector<std::pair<std::string, StepRecord>>;
 
-bool is_completed(const Records& records, std::string_view path) {
+bool is_completed(const StepRecords& records, std::string_view path) {
   return std::ranges::any_of(records, [&](const auto& entry) { return entry.first == path && entry.second.status == StepStatus::completed; });
 }
 
@@ -31,7 +31,7 @@ std::string completed_by(const Event& event) {
 }
 
 /// What was completed since then, by the state and by the events: an older checkpoint does not forget it.
-Result<std::vector<std::string>> completed_since(Store& store, const RollbackRequest& request, const Records& then, const Records& now,
+Result<std::vector<std::string>> completed_since(Store& store, const RollbackRequest& request, const StepRecords& then, const StepRecords& now,
                                                  std::uint64_t events_then) {
   std::vector<std::string> found;
   std::set<std::string> seen;
@@ -39,12 +39,12 @@ Result<std::vector<std::string>> completed_since(Store& store, const RollbackReq
     if (!path.empty() && !is_completed(then, path) && seen.insert(path).second) found.push_back(path);
   };
   for (std::uint64_t after = events_then;;) {
-    PAWL_TRY_ASSIGN(const std::vector<Event> events, store.events(request.run, after, kEventsAtOnce));
+    PAWL_TRY_ASSIGN(const std::vector<Event> events, store.events(request.run, after, kEventsPage));
     for (const Event& event : events) {
       after = event.number;
       if (event.sequence > request.to) add(completed_by(event));
     }
-    if (events.size() < kEventsAtOnce) break;
+    if (events.size() < kEventsPage) break;
   }
   for (const auto& [path, record] : now) {
     if (record.status == StepStatus::completed) add(path);

@@ -8,6 +8,9 @@
 
 namespace pawl {
 
+/// How many events are read from a store at once.
+inline constexpr std::size_t kEventsPage = 4'096;
+
 struct RunEvent {
   std::string run;
   std::string type;  // step_started, step_completed, attempt_failed, item_completed, run_completed, ...

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kFormat = "steps/1";
 constexpr std::uint64_t kStateBytesMax = 100ULL << 20;
-constexpr std::int64_t kBusyMax_us = 10'000'000;
+constexpr std::int64_t kLedgerWaitMax_us = 10'000'000;
 constexpr std::int64_t kBusyPauseMax_us = 50'000;
 constexpr std::uint64_t kBlock = 1ULL << 20;
 constexpr std::size_t kNameMax = 128;
@@ -153,7 +153,7 @@ Result<std::unique_ptr<RunWriter>> StepLedger::open_writer() {
   while (true) {
     Result<std::unique_ptr<RunWriter>> writer = store_.open_run(run_, {});
     if (writer || writer.error().code != Code::run_busy) return writer;
-    if (clock_.monotonic_us() - began_us >= kBusyMax_us) return writer;
+    if (clock_.monotonic_us() - began_us >= kLedgerWaitMax_us) return writer;
     clock_.sleep_us(pause_us);
     pause_us = std::min(pause_us * 2, kBusyPauseMax_us);
   }

@@ -26,7 +26,7 @@ struct Row {
   std::map<std::string, std::string> values;
 };
 
-struct Found {
+struct DagCheckpoint {
   std::string workflow;
   std::uint64_t layer = 0;
   Timestamp at;
@@ -50,8 +50,8 @@ Result<Json> json_column(const Row& row, const char* column, std::uint64_t bytes
   return value;
 }
 
-Result<Found> checkpoint_of(const Row& row, const std::string& file, std::uint64_t bytes_max) {
-  Found found;
+Result<DagCheckpoint> checkpoint_of(const Row& row, const std::string& file, std::uint64_t bytes_max) {
+  DagCheckpoint found;
   ImportedCheckpoint& checkpoint = found.checkpoint;
   PAWL_TRY_ASSIGN(checkpoint.id, need(row, "id"));
   PAWL_TRY_ASSIGN(found.workflow, need(row, "workflow_id"));
@@ -154,7 +154,7 @@ bool is_confirmed(const Json& task) {
   return status.empty() || status == "success" || status == "completed" || status == "done";
 }
 
-void collect_steps(const Found& last, ImportedRun& run) {
+void collect_dag_steps(const DagCheckpoint& last, ImportedRun& run) {
   const Json* tasks = find_member(last.state, "tasks");
   std::size_t done = 0;
   if (tasks != nullptr && tasks->is_array()) {
@@ -181,7 +181,7 @@ void collect_steps(const Found& last, ImportedRun& run) {
   if (const Json* context = find_member(last.state, "context"); context != nullptr && context->is_object()) run.vars = *context;
 }
 
-void add_decisions(Found& found, std::map<std::string, bool>& known) {
+void add_decisions(DagCheckpoint& found, std::map<std::string, bool>& known) {
   const Json* decisions = find_member(found.state, "decisions");
   if (decisions == nullptr || !decisions->is_array()) return;
   for (const Json& decision : *decisions) {
@@ -190,18 +190,18 @@ void add_decisions(Found& found, std::map<std::string, bool>& known) {
   }
 }
 
-void hand_over(std::map<std::string, std::vector<Found>>& workflows, const ImportSink& sink) {
+void hand_over(std::map<std::string, std::vector<DagCheckpoint>>& workflows, const ImportSink& sink) {
   for (auto& [workflow, checkpoints] : workflows) {
-    std::ranges::sort(checkpoints, {}, [](const Found& found) { return std::tuple(found.at, found.layer, found.checkpoint.id); });
+    std::ranges::sort(checkpoints, {}, [](const DagCheckpoint& found) { return std::tuple(found.at, found.layer, found.checkpoint.id); });
     ImportedRun run;
     run.id = workflow;
-    collect_steps(checkpoints.back(), run);
+    collect_dag_steps(checkpoints.back(), run);
     if (run.completed) {
       checkpoints.back().checkpoint.kind = Kind::workflow_complete;
       checkpoints.back().checkpoint.status = Status::completed;
     }
     std::map<std::string, bool> decisions;
-    for (Found& found : checkpoints) {
+    for (DagCheckpoint& found : checkpoints) {
       add_decisions(found, decisions);
       run.checkpoints.push_back(std::move(found.checkpoint));
     }
@@ -227,7 +227,7 @@ bool looks_like_dag(const SourceTree& tree) {
 }
 
 void parse_dag(const SourceTree& tree, const ImportSink& sink) {
-  std::map<std::string, std::vector<Found>> workflows;
+  std::map<std::string, std::vector<DagCheckpoint>> workflows;
   std::map<std::string, std::string> ids;
   const std::uint64_t bytes_max = tree.limits().file_bytes_max;
   for (const std::string& file : tree.files()) {

@@ -40,7 +40,7 @@ std::string file_name(std::string_view path) {
   return parts.empty() ? std::string() : std::string(parts.back());
 }
 
-struct Found {
+struct JerryCheckpoint {
   std::uint64_t sequence = 0;
   std::string claimed;  // its checksum
   std::string previous_claimed;
@@ -63,7 +63,7 @@ Result<std::string> state_text(const SourceTree& tree, const Document& document,
   return text;
 }
 
-Result<void> check_sum(const Found& found, const Document& document, const std::string& state) {
+Result<void> check_sum(const JerryCheckpoint& found, const Document& document, const std::string& state) {
   std::vector<std::string> covered = hashed_forms(state, found.state);
   // Or the whole of it, without the checksum that stands in it.
   Json blanked = document.json;
@@ -78,7 +78,7 @@ Result<void> check_sum(const Found& found, const Document& document, const std::
   return {};
 }
 
-void fill(Found& found, const Json& header, const Json& json) {
+void fill(JerryCheckpoint& found, const Json& header, const Json& json) {
   ImportedCheckpoint& checkpoint = found.checkpoint;
   const std::string status = text_or_empty(found.state, "status");
   checkpoint.status = status == "COMPLETED" ? Status::completed : status == "FAILED" ? Status::failed : Status::active;
@@ -89,7 +89,7 @@ void fill(Found& found, const Json& header, const Json& json) {
   if (const Json* footer = find_member(json, "footer")) checkpoint.more["footer"] = *footer;
 }
 
-Result<Found> read_checkpoint(const SourceTree& tree, const std::string& file, std::uint64_t number) {
+Result<JerryCheckpoint> read_jerry_checkpoint(const SourceTree& tree, const std::string& file, std::uint64_t number) {
   PAWL_TRY_ASSIGN(const Document document, read_document(tree, file));
   PAWL_TRY_ASSIGN(const Json* header, need_object(document.json, "header"));
   PAWL_TRY_ASSIGN(const std::string version, need_text(*header, "version"));
@@ -100,7 +100,7 @@ Result<Found> read_checkpoint(const SourceTree& tree, const std::string& file, s
   if (const std::string folder = folder_name(file); !folder.empty() && folder != workflow) {
     return fail(Code::import_invalid, "it stands in the folder of '{}' and says that it belongs to '{}'", folder, workflow);
   }
-  Found found;
+  JerryCheckpoint found;
   PAWL_TRY_ASSIGN(found.sequence, need_number(*id, "sequence"));
   if (found.sequence != number) return fail(Code::import_invalid, "its name and its sequence {} differ", found.sequence);
   found.claimed = text_or_empty(*id, "checksum");
@@ -234,12 +234,12 @@ void check_manifest(const SourceTree& tree, const std::string& file, const std::
   }
 }
 
-std::map<std::uint64_t, Found> read_checkpoints(const SourceTree& tree, const std::string& workflow, const WorkflowFiles& files, const ImportSink& sink) {
+std::map<std::uint64_t, JerryCheckpoint> read_checkpoints(const SourceTree& tree, const std::string& workflow, const WorkflowFiles& files, const ImportSink& sink) {
   std::map<std::string, std::string> sums;
   if (!files.manifest.empty()) check_manifest(tree, files.manifest, workflow, files.checkpoints, sums, sink);
-  std::map<std::uint64_t, Found> found;
+  std::map<std::uint64_t, JerryCheckpoint> found;
   for (const std::string& file : files.checkpoints) {
-    auto one = read_checkpoint(tree, file, number_in_name(file).value_or(0));
+    auto one = read_jerry_checkpoint(tree, file, number_in_name(file).value_or(0));
     if (!one) {
       sink.problem(problem_of(file, one.error()));
       continue;
@@ -259,7 +259,7 @@ std::map<std::uint64_t, Found> read_checkpoints(const SourceTree& tree, const st
 }
 
 /// Where the one before is there, it must be the one that was meant.
-void drop_broken_links(std::map<std::uint64_t, Found>& found, const ImportSink& sink) {
+void drop_broken_links(std::map<std::uint64_t, JerryCheckpoint>& found, const ImportSink& sink) {
   for (auto entry = found.begin(); entry != found.end();) {
     const auto previous = found.find(entry->second.previous);
     const bool fits = previous == found.end() || entry->second.previous_claimed.empty() || previous->second.claimed.empty() ||
@@ -274,7 +274,7 @@ void drop_broken_links(std::map<std::uint64_t, Found>& found, const ImportSink& 
 }
 
 /// Each event goes with the checkpoint that was made next; those behind the last one get a checkpoint of their own.
-void place_events(const Events& events, std::map<std::uint64_t, Found>& found, ImportedRun& run) {
+void place_events(const Events& events, std::map<std::uint64_t, JerryCheckpoint>& found, ImportedRun& run) {
   std::vector<NewEvent> waiting;
   auto next = found.begin();
   for (const auto& [number, event] : events) {
@@ -301,7 +301,7 @@ void place_events(const Events& events, std::map<std::uint64_t, Found>& found, I
 }
 
 /// Steps are counted from 1, and the current one is not done yet.
-void collect_steps(const Json& state, ImportedRun& run) {
+void collect_jerry_steps(const Json& state, ImportedRun& run) {
   const std::uint64_t total = number_or(state, "total_steps", 0);
   const std::uint64_t current = number_or(state, "current_step", 0);
   run.completed = text_or_empty(state, "status") == "COMPLETED";
@@ -382,7 +382,7 @@ void parse_jerry(const SourceTree& tree, const ImportSink& sink) {
     run.id = workflow.empty() && !found.empty() ? found.begin()->second.checkpoint.id.substr(0, found.begin()->second.checkpoint.id.rfind('/')) : workflow;
     if (!found.empty()) {
       run.session = found.rbegin()->second.session;
-      collect_steps(found.rbegin()->second.state, run);
+      collect_jerry_steps(found.rbegin()->second.state, run);
     }
     place_events(events, found, run);
     if (const auto trail = trails.find(run.session); trail != trails.end()) {

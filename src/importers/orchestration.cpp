@@ -56,7 +56,7 @@ bool is_at_its_place(std::string_view file, const CheckpointName& name) {
          std::ranges::find(actual, "checkpoints") == actual.end();
 }
 
-struct Found {
+struct OrchestrationCheckpoint {
   CheckpointName name;
   ImportedCheckpoint checkpoint;
   Json levels;  // workflow_state, stage_state, agent_state
@@ -75,13 +75,13 @@ void add_error(const Json& json, ImportedCheckpoint& checkpoint) {
   checkpoint.events.push_back({"imported_error", compact({{"error", message}, {"stacktrace", text_or_empty(json, "error_stacktrace")}})});
 }
 
-Result<Found> read_checkpoint(const SourceTree& tree, const std::string& file) {
+Result<OrchestrationCheckpoint> read_orchestration_checkpoint(const SourceTree& tree, const std::string& file) {
   PAWL_TRY_ASSIGN(const Document document, read_document(tree, file));
   const Json& json = document.json;
   PAWL_TRY_ASSIGN(const std::string version, need_text(json, "schema_version"));
   PAWL_TRY(check_version(version, 1));
   PAWL_TRY_ASSIGN(const Json* id, need_object(json, "id"));
-  Found found;
+  OrchestrationCheckpoint found;
   PAWL_TRY_ASSIGN(found.name, name_of(*id));
   if (!is_at_its_place(file, found.name)) {
     return fail(Code::import_invalid, "its id says that it is {}, which is another place", found.name.path());
@@ -126,7 +126,7 @@ void add_texts(std::vector<std::string>& out, const Json& object, const char* ke
 }
 
 /// What the checkpoints say of stages and agents, oldest first.
-void collect_steps(const Found& found, ImportedRun& run) {
+void collect_orchestration_steps(const OrchestrationCheckpoint& found, ImportedRun& run) {
   const Timestamp ended = parse_foreign_time(found.checkpoint.time).value_or(Timestamp{});
   const auto say = [&](ImportedStep step) {
     step.ended = ended;
@@ -169,14 +169,14 @@ void check_index(const SourceTree& tree, const std::string& file, const std::set
 }
 
 /// The workflow's own metadata goes with its first checkpoint.
-void add_metadata(const SourceTree& tree, const std::string& file, std::map<std::uint64_t, Found>& checkpoints, const ImportSink& sink) {
+void add_metadata(const SourceTree& tree, const std::string& file, std::map<std::uint64_t, OrchestrationCheckpoint>& checkpoints, const ImportSink& sink) {
   const auto document = read_document(tree, file);
   if (!document) return sink.problem(problem_of(file, document.error()));
   auto& events = checkpoints.begin()->second.checkpoint.events;
   events.insert(events.begin(), {"imported_metadata", compact(document->json)});
 }
 
-void hand_over(const std::string& workflow, std::map<std::uint64_t, Found>& checkpoints, const ImportSink& sink) {
+void hand_over(const std::string& workflow, std::map<std::uint64_t, OrchestrationCheckpoint>& checkpoints, const ImportSink& sink) {
   ImportedRun run;
   run.id = workflow;
   std::set<std::string> ids;
@@ -184,7 +184,7 @@ void hand_over(const std::string& workflow, std::map<std::uint64_t, Found>& chec
   for (auto& [sequence, found] : checkpoints) {
     const std::string parent = found.checkpoint.more.value("parent", std::string());
     if (!parent.empty() && !ids.contains(parent)) sink.note({found.checkpoint.file, fmt::format("its parent {} is not there", parent)});
-    collect_steps(found, run);
+    collect_orchestration_steps(found, run);
     run.checkpoints.push_back(std::move(found.checkpoint));
   }
   sink.run(std::move(run));
@@ -204,13 +204,13 @@ bool is_metadata_of(const std::string& file, const std::string& workflow) {
 }
 
 /// The checkpoints of one folder, by workflow and sequence.
-using Workflows = std::map<std::string, std::map<std::uint64_t, Found>>;
+using Workflows = std::map<std::string, std::map<std::uint64_t, OrchestrationCheckpoint>>;
 
 Workflows read_folder(const SourceTree& tree, const std::vector<std::string>& files, const ImportSink& sink) {
   Workflows workflows;
   for (const std::string& file : files) {
     if (!is_sequence_file(file)) continue;
-    auto found = read_checkpoint(tree, file);
+    auto found = read_orchestration_checkpoint(tree, file);
     if (!found) {
       sink.problem(problem_of(file, found.error()));
       continue;

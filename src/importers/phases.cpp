@@ -27,7 +27,7 @@ std::optional<std::uint64_t> phase_in_name(const std::string& path) {
   return phase;
 }
 
-struct Found {
+struct PhaseCheckpoint {
   std::string workflow;
   std::uint64_t phase = 0;
   Timestamp at;
@@ -47,13 +47,13 @@ Result<void> check_sum(const Document& document) {
   return fail(Code::checksum_mismatch, "its checksum {} does not fit what it holds", claimed);
 }
 
-Result<Found> read_checkpoint(const SourceTree& tree, const std::string& file) {
+Result<PhaseCheckpoint> read_phase_checkpoint(const SourceTree& tree, const std::string& file) {
   PAWL_TRY_ASSIGN(Document document, read_document(tree, file));
   const Json& json = document.json;
   PAWL_TRY_ASSIGN(const std::string version, need_text(json, "version"));
   PAWL_TRY(check_version(version, 1));
   PAWL_TRY(check_sum(document));
-  Found found;
+  PhaseCheckpoint found;
   PAWL_TRY_ASSIGN(found.workflow, need_text(json, "workflow_id"));
   PAWL_TRY(check_run_name(found.workflow));
   PAWL_TRY_ASSIGN(found.checkpoint.id, need_text(json, "checkpoint_id"));
@@ -80,7 +80,7 @@ Result<Found> read_checkpoint(const SourceTree& tree, const std::string& file) {
   return found;
 }
 
-void collect_steps(const Found& last, ImportedRun& run) {
+void collect_phases_steps(const PhaseCheckpoint& last, ImportedRun& run) {
   const Json& agents = last.json["agents"];
   for (const auto& [name, agent] : agents.items()) {
     ImportedStep step{.id = name, .output = {}};
@@ -108,7 +108,7 @@ void collect_steps(const Found& last, ImportedRun& run) {
 }
 
 /// Decisions stand in every later checkpoint again: each becomes one event.
-void add_decisions(Found& found, std::set<std::string>& known) {
+void add_decisions(PhaseCheckpoint& found, std::set<std::string>& known) {
   const Json* decisions = find_member(found.json, "decisions");
   if (decisions == nullptr || !decisions->is_array()) return;
   for (const Json& decision : *decisions) {
@@ -122,14 +122,14 @@ void add_decisions(Found& found, std::set<std::string>& known) {
 bool looks_like_phases(const SourceTree& tree) { return std::ranges::any_of(tree.files(), is_phase_file); }
 
 void parse_phases(const SourceTree& tree, const ImportSink& sink) {
-  std::map<std::string, std::vector<Found>> workflows;
+  std::map<std::string, std::vector<PhaseCheckpoint>> workflows;
   std::map<std::string, std::string> ids;
   for (const std::string& file : tree.files()) {
     if (!is_phase_file(file)) {
       sink.note({file, "not a part of this format"});
       continue;
     }
-    auto found = read_checkpoint(tree, file);
+    auto found = read_phase_checkpoint(tree, file);
     if (!found) {
       sink.problem(problem_of(file, found.error()));
       continue;
@@ -142,12 +142,12 @@ void parse_phases(const SourceTree& tree, const ImportSink& sink) {
     workflows[found->workflow].push_back(std::move(*found));
   }
   for (auto& [workflow, checkpoints] : workflows) {
-    std::ranges::sort(checkpoints, {}, [](const Found& found) { return std::tuple(found.at, found.phase, found.checkpoint.file); });
+    std::ranges::sort(checkpoints, {}, [](const PhaseCheckpoint& found) { return std::tuple(found.at, found.phase, found.checkpoint.file); });
     ImportedRun run;
     run.id = workflow;
-    collect_steps(checkpoints.back(), run);
+    collect_phases_steps(checkpoints.back(), run);
     std::set<std::string> decisions;
-    for (Found& found : checkpoints) {
+    for (PhaseCheckpoint& found : checkpoints) {
       add_decisions(found, decisions);
       run.checkpoints.push_back(std::move(found.checkpoint));
     }

@@ -12,29 +12,29 @@ namespace pawl {
 namespace {
 
 /// What a file is, by its path.
-struct Place {
+struct SourcePlace {
   enum class Kind : std::uint8_t { none, current, history, session_state, old_checkpoint, job };
   Kind kind = Kind::none;
   std::string id;  // of the session or job
 };
 
-Place place_of(std::string_view path) {
+SourcePlace place_of(std::string_view path) {
   const auto parts = path_parts(without_gz(path));
   const std::size_t count = parts.size();
   if (count == 0 || !parts.back().ends_with(".json")) return {};
   const std::string_view name = parts.back();
   const auto before = [&](std::size_t back) { return count > back ? std::string(parts[count - 1 - back]) : std::string(); };
-  if (before(3) == "mapreduce" && before(2) == "jobs") return {Place::Kind::job, before(1)};
-  if (count > 4 && std::string(parts[count - 5]) == "mapreduce" && before(3) == "jobs") return {Place::Kind::job, before(2)};
-  if (name.ends_with(".checkpoint.json") && before(1) == "checkpoints") return {Place::Kind::old_checkpoint, before(2)};
-  if (name == "checkpoint.json") return {Place::Kind::current, before(1)};
-  if (name.starts_with("checkpoint-") && before(1) == "history") return {Place::Kind::history, before(2)};
-  if (before(1) == "sessions") return {Place::Kind::session_state, std::string(name.substr(0, name.size() - 5))};
-  if ((name == "session.json" || name == "state.json") && before(2) == "sessions") return {Place::Kind::session_state, before(1)};
+  if (before(3) == "mapreduce" && before(2) == "jobs") return {SourcePlace::Kind::job, before(1)};
+  if (count > 4 && std::string(parts[count - 5]) == "mapreduce" && before(3) == "jobs") return {SourcePlace::Kind::job, before(2)};
+  if (name.ends_with(".checkpoint.json") && before(1) == "checkpoints") return {SourcePlace::Kind::old_checkpoint, before(2)};
+  if (name == "checkpoint.json") return {SourcePlace::Kind::current, before(1)};
+  if (name.starts_with("checkpoint-") && before(1) == "history") return {SourcePlace::Kind::history, before(2)};
+  if (before(1) == "sessions") return {SourcePlace::Kind::session_state, std::string(name.substr(0, name.size() - 5))};
+  if ((name == "session.json" || name == "state.json") && before(2) == "sessions") return {SourcePlace::Kind::session_state, before(1)};
   return {};
 }
 
-struct Found {
+struct SessionCheckpoint {
   Timestamp at;
   int rank = 0;  // of those with the same time: history before the current one
   ImportedCheckpoint checkpoint;
@@ -83,7 +83,7 @@ Result<void> check_hash(const Document& document) {
   return fail(Code::checksum_mismatch, "its integrity_hash {} does not fit what it holds", claimed);
 }
 
-void add_completed(const Json& json, Found& found) {
+void add_completed(const Json& json, SessionCheckpoint& found) {
   const Json* steps = find_member(json, "completed_steps");
   if (steps == nullptr || !steps->is_array()) return;
   std::uint64_t position = 0;
@@ -102,7 +102,7 @@ void add_completed(const Json& json, Found& found) {
   }
 }
 
-void apply_state(const Variant& state, Found& found) {
+void apply_state(const Variant& state, SessionCheckpoint& found) {
   const std::uint64_t index = number_or(state.fields, "step_index", 0);
   ImportedCheckpoint& checkpoint = found.checkpoint;
   ImportedStep step{.index = index, .output = {}};
@@ -135,7 +135,7 @@ void apply_state(const Variant& state, Found& found) {
   checkpoint.step = fmt::format("step{}", index);
 }
 
-Result<void> take_time(const Json& json, std::initializer_list<const char*> keys, Found& found) {
+Result<void> take_time(const Json& json, std::initializer_list<const char*> keys, SessionCheckpoint& found) {
   for (const char* key : keys) {
     found.checkpoint.time = text_or_empty(json, key);
     if (found.checkpoint.time.empty()) continue;
@@ -147,7 +147,7 @@ Result<void> take_time(const Json& json, std::initializer_list<const char*> keys
   return {};
 }
 
-Result<void> check_session(const Json& json, const char* key, const Place& place) {
+Result<void> check_session(const Json& json, const char* key, const SourcePlace& place) {
   PAWL_TRY_ASSIGN(const std::string id, need_text(json, key));
   PAWL_TRY(check_run_name(id));
   if (!place.id.empty() && id != place.id) return fail(Code::import_invalid, "it stands in the folder of '{}' and says that it belongs to '{}'", place.id, id);
@@ -155,7 +155,7 @@ Result<void> check_session(const Json& json, const char* key, const Place& place
 }
 
 /// The unified format.
-Result<void> read_unified(const Document& document, const Place& place, Found& found) {
+Result<void> read_unified(const Document& document, const SourcePlace& place, SessionCheckpoint& found) {
   const Json& json = document.json;
   PAWL_TRY_ASSIGN(const std::uint64_t version, need_number(json, "version"));
   PAWL_TRY(check_version(std::to_string(version), 1));
@@ -184,7 +184,7 @@ Result<void> read_unified(const Document& document, const Place& place, Found& f
 
 /// Before it: WorkflowState { current_step, completed_steps, ... } in the session's file, or
 /// WorkflowCheckpoint { execution_state, completed_steps, ... } in a folder of checkpoints.
-Result<void> read_old(const Document& document, const Place& place, Found& found) {
+Result<void> read_old(const Document& document, const SourcePlace& place, SessionCheckpoint& found) {
   const Json& json = document.json;
   if (json.contains("session_id")) PAWL_TRY(check_session(json, "session_id", place));
   PAWL_TRY(check_run_name(place.id));
@@ -217,7 +217,7 @@ Result<void> read_old(const Document& document, const Place& place, Found& found
 }
 
 /// A MapReduce job: kept as it is; what it says of items stands in its state.
-Result<void> read_job(const Document& document, const Place& place, Found& found) {
+Result<void> read_job(const Document& document, const SourcePlace& place, SessionCheckpoint& found) {
   const Json& json = document.json;
   PAWL_TRY(check_run_name(place.id));
   const Json* metadata = find_member(json, "metadata");
@@ -232,13 +232,13 @@ Result<void> read_job(const Document& document, const Place& place, Found& found
   return {};
 }
 
-Result<Found> read_checkpoint(const SourceTree& tree, const std::string& file, const Place& place) {
+Result<SessionCheckpoint> read_session_checkpoint(const SourceTree& tree, const std::string& file, const SourcePlace& place) {
   PAWL_TRY_ASSIGN(Document document, read_document(tree, file));
-  Found found;
+  SessionCheckpoint found;
   found.checkpoint.file = file;
   found.checkpoint.checksum = document.sum;
-  found.rank = place.kind == Place::Kind::current ? 1 : 0;
-  if (place.kind == Place::Kind::job) {
+  found.rank = place.kind == SourcePlace::Kind::current ? 1 : 0;
+  if (place.kind == SourcePlace::Kind::job) {
     PAWL_TRY(read_job(document, place, found));
   } else if (document.json.contains("version") && document.json.contains("state")) {
     PAWL_TRY(read_unified(document, place, found));
@@ -250,13 +250,13 @@ Result<Found> read_checkpoint(const SourceTree& tree, const std::string& file, c
   return found;
 }
 
-void hand_over(const std::string& id, std::vector<Found>& checkpoints, const ImportSink& sink) {
-  std::ranges::sort(checkpoints, {}, [](const Found& found) { return std::tuple(found.at, found.rank, found.checkpoint.file); });
+void hand_over(const std::string& id, std::vector<SessionCheckpoint>& checkpoints, const ImportSink& sink) {
+  std::ranges::sort(checkpoints, {}, [](const SessionCheckpoint& found) { return std::tuple(found.at, found.rank, found.checkpoint.file); });
   ImportedRun run;
   run.id = id;
   run.session = id;
   std::map<std::string, std::pair<std::string, std::string>> ids;  // id -> file and sum
-  for (Found& found : checkpoints) {
+  for (SessionCheckpoint& found : checkpoints) {
     const auto [earlier, fresh] = ids.emplace(found.checkpoint.id, std::pair(found.checkpoint.file, found.checkpoint.checksum));
     if (!fresh) {
       // The current one is copied to the history before it is replaced, so it may be there twice.
@@ -280,24 +280,24 @@ void hand_over(const std::string& id, std::vector<Found>& checkpoints, const Imp
 }  // namespace
 
 bool looks_like_sessions(const SourceTree& tree) {
-  return std::ranges::any_of(tree.files(), [](const std::string& file) { return place_of(file).kind != Place::Kind::none; });
+  return std::ranges::any_of(tree.files(), [](const std::string& file) { return place_of(file).kind != SourcePlace::Kind::none; });
 }
 
 void parse_sessions(const SourceTree& tree, const ImportSink& sink) {
-  std::map<std::string, std::vector<std::pair<std::string, Place>>> sessions;
+  std::map<std::string, std::vector<std::pair<std::string, SourcePlace>>> sessions;
   for (const std::string& file : tree.files()) {
-    const Place place = place_of(file);
-    if (place.kind == Place::Kind::none) {
+    const SourcePlace place = place_of(file);
+    if (place.kind == SourcePlace::Kind::none) {
       sink.note({file, "not a part of this format"});
     } else {
       sessions[place.id].emplace_back(file, place);
     }
   }
   for (const auto& [id, files] : sessions) {
-    std::vector<Found> checkpoints;
+    std::vector<SessionCheckpoint> checkpoints;
     std::string name = id;
     for (const auto& [file, place] : files) {
-      auto found = read_checkpoint(tree, file, place);
+      auto found = read_session_checkpoint(tree, file, place);
       if (!found) {
         sink.problem(problem_of(file, found.error()));
         continue;

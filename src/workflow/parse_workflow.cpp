@@ -10,7 +10,7 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kParallelMax = 10'000;
+constexpr std::uint64_t kStepsAtOnceMax = 10'000;
 constexpr std::uint64_t kKeepMax = 1'000'000;
 constexpr double kUsdMax = 1e12;
 constexpr std::uint64_t kTokensMax = std::uint64_t{1} << 53U;
@@ -118,7 +118,7 @@ class WorkflowParser {
     if (const YamlNode* node = fields_.find("fail_fast"))
       workflow_.fail_fast = reader_.boolean(*node, "fail_fast").value_or(false);
     if (const YamlNode* node = fields_.find("parallel")) {
-      workflow_.parallel = static_cast<std::uint32_t>(reader_.whole(*node, "parallel", 1, kParallelMax).value_or(1));
+      workflow_.parallel = static_cast<std::uint32_t>(reader_.whole(*node, "parallel", 1, kStepsAtOnceMax).value_or(1));
     }
     if (const YamlNode* node = fields_.find("grace"))
       workflow_.grace = reader_.duration(*node, "grace").value_or(workflow_.grace);

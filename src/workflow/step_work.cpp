@@ -7,7 +7,7 @@ namespace pawl {
 namespace {
 
 constexpr std::uint64_t kIterationsMax = 1'000'000;
-constexpr std::uint64_t kParallelMax = 10'000;
+constexpr std::uint64_t kItemsAtOnceMax = 10'000;
 constexpr std::uint64_t kFailuresMax = std::uint64_t{1} << 53U;
 constexpr std::size_t kLabelBytesMax = 128;
 
@@ -166,7 +166,7 @@ Work StepsParser::map(const YamlNode& node, const Fields& fields, const View& vi
   const Fields settings(node, language::kMap, "'map'", reader_.faults());
   if (settings.is_map()) map_items(map, settings, view);
   if (const YamlNode* value = settings.find("parallel")) {
-    map.parallel = static_cast<std::uint32_t>(reader_.whole(*value, "parallel", 1, kParallelMax).value_or(1));
+    map.parallel = static_cast<std::uint32_t>(reader_.whole(*value, "parallel", 1, kItemsAtOnceMax).value_or(1));
   }
   if (const YamlNode* value = settings.find("on_item_failure")) {
     const auto word = reader_.word(*value, "on_item_failure", {"fail", "dlq"});

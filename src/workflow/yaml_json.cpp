@@ -10,8 +10,8 @@ namespace pawl {
 namespace {
 
 constexpr std::int64_t kExactMax = std::int64_t{1} << 53;
-constexpr std::size_t kHeightMax = 64;
-constexpr std::size_t kNodesMax = 100'000;
+constexpr std::size_t kJsonDepthMax = 64;
+constexpr std::size_t kJsonNodesMax = 100'000;
 
 bool digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -137,11 +137,11 @@ void append_canonical(const YamlNode& node, std::string& out) {
 }
 
 struct NodesLeft {
-  std::size_t nodes = kNodesMax;
+  std::size_t nodes = kJsonNodesMax;
 };
 
 std::shared_ptr<YamlNode> node_of(const Json& value, Place place, std::size_t depth, NodesLeft& budget) {
-  if (depth > kHeightMax || budget.nodes == 0) return nullptr;
+  if (depth > kJsonDepthMax || budget.nodes == 0) return nullptr;
   --budget.nodes;
   auto node = std::make_shared<YamlNode>();
   node->place = place;
@@ -187,7 +187,7 @@ YamlPtr yaml_of(const Json& value, Place place, Faults& faults) {
   NodesLeft budget;
   YamlPtr node = node_of(value, place, 1, budget);
   if (node == nullptr) {
-    faults.add(place, fmt::format("more than {} values, or nested more than {} levels deep", kNodesMax, kHeightMax));
+    faults.add(place, fmt::format("more than {} values, or nested more than {} levels deep", kJsonNodesMax, kJsonDepthMax));
   }
   return node;
 }

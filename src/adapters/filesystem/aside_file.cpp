@@ -10,18 +10,13 @@ namespace {
 
 constexpr std::uint64_t kAsideFormat = 1;
 
-Error damaged() {
-  return Error{Code::store_damaged, "the list of checkpoints that were set aside is damaged", {}, "restore the file from a backup", 0};
+Error aside_list_damaged() {
+  return Error{Code::store_damaged, "the list of checkpoints that were set aside is aside_list_damaged", {}, "restore the file from a backup", 0};
 }
 
 std::uint64_t number_in(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
-}
-
-std::string text_in(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 }  // namespace
@@ -42,23 +37,23 @@ std::string encode_aside(const std::vector<AsideEntry>& entries, std::uint32_t s
 }
 
 Result<std::vector<AsideEntry>> decode_aside(std::string_view text, std::uint32_t seed) {
-  if (!text.ends_with('\n')) return fail(damaged());
+  if (!text.ends_with('\n')) return fail(aside_list_damaged());
   const auto body = unseal(text.substr(0, text.size() - 1), seed);
-  if (!body) return fail(damaged());
+  if (!body) return fail(aside_list_damaged());
   const Json list = Json::parse(std::string(*body) + "}", nullptr, false);
-  if (!list.is_object()) return fail(damaged());
+  if (!list.is_object()) return fail(aside_list_damaged());
   if (number_in(list, "pawl") > kAsideFormat) {
     return fail(Code::unsupported_version, "the list of checkpoints that were set aside has format {}, and this program reads up to {}",
                 number_in(list, "pawl"), kAsideFormat);
   }
-  if (!list.contains("aside") || !list["aside"].is_array()) return fail(damaged());
+  if (!list.contains("aside") || !list["aside"].is_array()) return fail(aside_list_damaged());
   std::vector<AsideEntry> entries;
   for (const Json& row : list["aside"]) {
-    if (!row.is_object()) return fail(damaged());
+    if (!row.is_object()) return fail(aside_list_damaged());
     const auto at_time = Timestamp::parse(text_in(row, "at"));
     AsideEntry entry{.at = at_time.value_or(Timestamp()), .from = {number_in(row, "from")}, .to = {number_in(row, "to")},
                      .back_to = {number_in(row, "back_to")}, .why = text_in(row, "why")};
-    if (!at_time || !entry.from || entry.to < entry.from || entry.back_to >= entry.from) return fail(damaged());
+    if (!at_time || !entry.from || entry.to < entry.from || entry.back_to >= entry.from) return fail(aside_list_damaged());
     entries.push_back(std::move(entry));
   }
   return entries;

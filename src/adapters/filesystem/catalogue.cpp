@@ -12,7 +12,7 @@ namespace pawl {
 namespace {
 
 constexpr int kBusyTimeoutMs = 10'000;
-constexpr int kFormat = 2;
+constexpr int kCatalogueFormat = 2;
 /// Up to this size the whole file is checked before it is believed; a check costs about 1 ms for it.
 constexpr std::uintmax_t kCheckedBytesMax = 256U << 10;
 
@@ -182,7 +182,7 @@ bool Catalogue::usable() const {
     if (!database) return false;
     // A catalogue gets its format number as the last act of being built.
     Statement version(database->get(), "PRAGMA user_version");
-    if (version.step() != SQLITE_ROW || version.number(0) != kFormat) return false;
+    if (version.step() != SQLITE_ROW || version.number(0) != kCatalogueFormat) return false;
   }
   // A second reader beside this one would wait for a writer that waits for the first.
   std::error_code problem;
@@ -242,7 +242,7 @@ Result<void> Catalogue::suspend() {
 
 Result<void> Catalogue::resume() {
   PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READWRITE));
-  return execute(database.get(), fmt::format("PRAGMA synchronous=FULL; PRAGMA user_version={}", kFormat).c_str(), path_);
+  return execute(database.get(), fmt::format("PRAGMA synchronous=FULL; PRAGMA user_version={}", kCatalogueFormat).c_str(), path_);
 }
 
 Result<std::vector<RunInfo>> Catalogue::newest(std::size_t limit) const {
@@ -281,7 +281,7 @@ Result<void> Catalogue::rebuild(
     PAWL_TRY(execute(database.get(), "PRAGMA synchronous=FULL; PRAGMA cache_size=-16384; BEGIN", path_));
     PAWL_TRY(execute(database.get(), kSchema, path_));
     PAWL_TRY(produce([&](const CatalogueUpdate& update) { return insert(database.get(), update, path_); }));
-    PAWL_TRY(execute(database.get(), fmt::format("PRAGMA user_version={}; COMMIT", kFormat).c_str(), path_));
+    PAWL_TRY(execute(database.get(), fmt::format("PRAGMA user_version={}; COMMIT", kCatalogueFormat).c_str(), path_));
   }
   // A journal of the old file must never be applied to the new one.
   std::filesystem::remove(path_ + "-journal", ignored);

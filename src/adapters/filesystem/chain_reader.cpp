@@ -9,22 +9,10 @@
 namespace pawl {
 namespace {
 
-std::string_view without_newline(std::string_view text) {
-  if (text.ends_with('\n')) text.remove_suffix(1);
-  return text;
-}
-
 const JournalRecord* in_journal(const ChainSource& source, Sequence sequence) {
   if (source.records == nullptr || source.pruned.is_closed(sequence) || source.pruned.is_aside(sequence)) return nullptr;
   const auto found = source.records->checkpoints.find(sequence.value);
   return found == source.records->checkpoints.end() ? nullptr : &found->second.record;
-}
-
-Result<std::optional<std::string>> read_if_there(FileSystem& files, const std::string& path) {
-  auto text = files.read_file(path);
-  if (text) return std::optional(std::move(*text));
-  if (text.error().code == Code::input_unreadable) return std::optional<std::string>();
-  return std::unexpected(text.error());
 }
 
 Error in_run(Error error, std::string_view run, Sequence sequence, const std::string& path) {

@@ -7,8 +7,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::int64_t kLockWaitUs = 5'000'000;
-constexpr std::int64_t kLockStepUs = 1'000;
 
 Result<void> sync_names(FileSystem& files) {
   PAWL_TRY(files.sync_folder(layout::kRecovery, SyncPoint::side_name));

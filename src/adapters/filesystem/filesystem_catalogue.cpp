@@ -3,21 +3,16 @@
 
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/line_file.hpp"
 
 namespace pawl {
 namespace {
 
-constexpr std::int64_t kLockWaitUs = 60'000'000;
-constexpr std::int64_t kLockStepUs = 1'000;
+constexpr std::int64_t kRebuildWaitUs = 60'000'000;
 constexpr std::size_t kRebuildStep = 1000;
 
 CatalogueSave save_of(const std::string& run, const CheckpointInfo& info, std::string fingerprint) {
   return {run, info.caller_id, info.sequence, info.id, info.checksum, info.kind, std::move(fingerprint)};
-}
-
-std::string_view without_newline(std::string_view text) {
-  if (text.ends_with('\n')) text.remove_suffix(1);
-  return text;
 }
 
 /// The runs in the journals that were saved last: by the time in their records, before anything is parsed.
@@ -50,7 +45,7 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_catalogue() {
   for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
     PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
     if (locked) return lock;
-    if (waited_us >= kLockWaitUs) return fail(Code::store_busy, "another process is rebuilding the catalogue and does not finish");
+    if (waited_us >= kRebuildWaitUs) return fail(Code::store_busy, "another process is rebuilding the catalogue and does not finish");
     environment_.clock->sleep_us(kLockStepUs);
   }
 }

@@ -11,8 +11,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::int64_t kLockWaitUs = 5'000'000;
-constexpr std::int64_t kLockStepUs = 1'000;
 constexpr int kLooks = 4;
 
 Result<bool> mentions(const SegmentScan& scan, const Uuid& run) {

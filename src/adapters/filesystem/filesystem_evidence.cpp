@@ -13,15 +13,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kHighest = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kPieceBytes = 1ULL << 20;
-
-Result<std::optional<std::string>> read_if_there(FileSystem& files, const std::string& path) {
-  auto text = files.read_file(path);
-  if (text) return std::optional(std::move(*text));
-  if (text.error().code == Code::input_unreadable) return std::optional<std::string>();
-  return std::unexpected(text.error());
-}
 
 Result<std::vector<std::string>> event_files(FileSystem& files, const std::string& run) {
   PAWL_TRY_ASSIGN(const auto entries, files.list(layout::events_folder(run)));

@@ -8,7 +8,7 @@
 namespace pawl {
 namespace {
 
-constexpr int kDepthMax = 64;  // of folders; logs of nested steps have one each
+constexpr int kFoldersDeepMax = 64;  // of folders; logs of nested steps have one each
 
 /// 0 where it is gone by now: others publish and prune meanwhile.
 Result<std::uint64_t> file_bytes(FileSystem& files, const std::string& path) {
@@ -20,7 +20,7 @@ Result<std::uint64_t> file_bytes(FileSystem& files, const std::string& path) {
 
 Result<std::uint64_t> folder_bytes(FileSystem& files, const std::string& folder, int depth) {
   std::uint64_t bytes = 0;
-  if (depth > kDepthMax) return bytes;
+  if (depth > kFoldersDeepMax) return bytes;
   PAWL_TRY_ASSIGN(const std::vector<FolderEntry> entries, files.list(folder));
   for (const FolderEntry& entry : entries) {
     const std::string path = join_path(folder, entry.name);

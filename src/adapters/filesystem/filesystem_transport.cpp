@@ -8,8 +8,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::int64_t kLockWaitUs = 5'000'000;
-constexpr std::int64_t kLockStepUs = 1'000;
 
 Result<bool> wait_for_lock(File& file, std::uint64_t byte, Clock& clock) {
   for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {

@@ -12,8 +12,8 @@ namespace {
 constexpr std::uint64_t kNoteFormat = 1;
 constexpr std::uint64_t kNoteBytesMax = 4096;
 
-Error damaged() {
-  return Error{Code::store_damaged, "the note of a fork is damaged", {}, "'pawl fsck --repair' writes it again from the fork", 0};
+Error fork_note_damaged() {
+  return Error{Code::store_damaged, "the note of a fork is fork_note_damaged", {}, "'pawl fsck --repair' writes it again from the fork", 0};
 }
 
 }  // namespace
@@ -26,17 +26,17 @@ std::string encode_fork_note(const ForkNote& note, std::uint32_t seed) {
 }
 
 Result<ForkNote> decode_fork_note(std::string_view text, std::uint32_t seed) {
-  if (!text.ends_with('\n')) return fail(damaged());
+  if (!text.ends_with('\n')) return fail(fork_note_damaged());
   const auto body = unseal(text.substr(0, text.size() - 1), seed);
-  if (!body || !body->starts_with('{')) return fail(damaged());
+  if (!body || !body->starts_with('{')) return fail(fork_note_damaged());
   const auto members = ObjectMembers::parse(body->substr(1));
-  if (!members) return fail(damaged());
+  if (!members) return fail(fork_note_damaged());
   if (members->number("pawl") > kNoteFormat) {
     return fail(Code::unsupported_version, "the note of a fork has format {}, and this program reads up to {}", members->number("pawl"), kNoteFormat);
   }
   const auto uuid = Uuid::parse(members->text("uuid"));
   ForkNote note{members->text("fork"), uuid.value_or(Uuid()), {members->number("at")}};
-  if (!uuid || !note.at || !RunId::parse(note.fork)) return fail(damaged());
+  if (!uuid || !note.at || !RunId::parse(note.fork)) return fail(fork_note_damaged());
   return note;
 }
 
@@ -50,7 +50,7 @@ Result<std::vector<ForkNote>> load_fork_notes(FileSystem& files, std::string_vie
     if (!text && text.error().code == Code::input_unreadable) continue;  // taken away meanwhile
     if (!text) return std::unexpected(text.error());
     auto note = decode_fork_note(*text, seed);
-    if (note && note->uuid.text() + ".json" != entry.name) note = fail(damaged());
+    if (note && note->uuid.text() + ".json" != entry.name) note = fail(fork_note_damaged());
     if (!note) return fail(at(note.error(), path));
     notes.push_back(std::move(*note));
   }

@@ -15,8 +15,8 @@ constexpr std::size_t kTimeDigits = 20;
 constexpr std::size_t kRandomDigits = 16;
 constexpr std::string_view kSuffix = ".json";
 
-std::unexpected<Error> damaged() {
-  return fail(Error{Code::store_damaged, "a message is damaged", {},
+std::unexpected<Error> message_damaged() {
+  return fail(Error{Code::store_damaged, "a message is message_damaged", {},
                     "restore the file from a backup, or remove it and post the message again", 0});
 }
 
@@ -51,16 +51,16 @@ std::string encode_message(const StoredMessage& stored, std::uint32_t seed) {
 }
 
 Result<StoredMessage> decode_message(std::string_view text, std::string_view id, std::uint32_t seed) {
-  if (!text.ends_with('\n')) return damaged();
+  if (!text.ends_with('\n')) return message_damaged();
   text.remove_suffix(1);
   const auto body = unseal(text, seed);
-  if (!body || !body->starts_with('{')) return damaged();
+  if (!body || !body->starts_with('{')) return message_damaged();
   const auto members = ObjectMembers::parse(body->substr(1));
-  if (!members) return damaged();
+  if (!members) return message_damaged();
   const auto at_time = Timestamp::parse(members->text("at"));
   Message message{.id = members->text("id"), .at = at_time.value_or(Timestamp()), .body = members->raw("body"), .from = members->text("from")};
   // A file that was copied to another name would be the same message twice.
-  if (!at_time || message.body.empty() || message.id != id) return damaged();
+  if (!at_time || message.body.empty() || message.id != id) return message_damaged();
   return StoredMessage{std::move(message), members->text("enc")};
 }
 

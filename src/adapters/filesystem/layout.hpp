@@ -10,6 +10,14 @@
 
 #include "ports/file_system.hpp"
 
+namespace pawl {
+
+/// How long a lock of the store is waited for, and how long between two tries.
+inline constexpr std::int64_t kLockWaitUs = 5'000'000;
+inline constexpr std::int64_t kLockStepUs = 1'000;
+
+}  // namespace pawl
+
 namespace pawl::layout {
 
 constexpr std::string_view kStoreFile = "store.json";

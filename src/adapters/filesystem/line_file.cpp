@@ -53,4 +53,11 @@ Result<std::optional<FoundLine>> last_line_below(File& file, std::uint64_t limit
   }
 }
 
+Result<std::optional<std::string>> read_if_there(FileSystem& files, const std::string& path) {
+  auto text = files.read_file(path);
+  if (text) return std::optional(std::move(*text));
+  if (text.error().code == Code::input_unreadable) return std::optional<std::string>();
+  return std::unexpected(text.error());
+}
+
 }  // namespace pawl

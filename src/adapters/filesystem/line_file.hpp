@@ -1,6 +1,8 @@
 // Files of numbered lines (`{"seq":7,...}\n`): finding a line from the end, without reading the file.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +10,19 @@
 #include "ports/file_system.hpp"
 
 namespace pawl {
+
+/// Above every number that a line can have.
+inline constexpr std::uint64_t kHighest = std::numeric_limits<std::uint64_t>::max();
+/// What is read at once of a long file.
+inline constexpr std::uint64_t kPieceBytes = 1ULL << 20;
+
+[[nodiscard]] inline std::string_view without_newline(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  return text;
+}
+
+/// The whole file; nothing where it does not exist.
+[[nodiscard]] Result<std::optional<std::string>> read_if_there(FileSystem& files, const std::string& path);
 
 struct FoundLine {
   std::string text;          // without its newline

@@ -31,7 +31,6 @@ std::string line(std::uint64_t number, std::size_t filling = 0) {
   return fmt::format("{{\"seq\":{},\"x\":\"{}\"}}\n", number, std::string(filling, 'x'));
 }
 
-constexpr std::uint64_t kHighest = ~std::uint64_t{0};
 
 TEST(LineNumber, IsTheFirstMembersValue) {
   EXPECT_EQ(line_number(R"({"seq":17,"a":1})"), 17U);

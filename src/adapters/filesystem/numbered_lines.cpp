@@ -8,12 +8,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kPieceBytes = 1ULL << 20;
-
-std::string_view without_newline(std::string_view text) {
-  if (text.ends_with('\n')) text.remove_suffix(1);
-  return text;
-}
 
 }  // namespace
 

@@ -10,8 +10,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::int64_t kLockWaitUs = 5'000'000;
-constexpr std::int64_t kLockStepUs = 1'000;
 
 std::uint64_t number_of(const JournalRecord& record, bool by_sequence) {
   return by_sequence ? record.sequence.value : record.number;

@@ -2,13 +2,13 @@
 #include <algorithm>
 
 #include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/publisher.hpp"
 #include "codec/record_text.hpp"
 
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kPieceBytes = 1ULL << 20;
 
 /// Those of `audit` that follow `size`, where they are all there.
 std::span<const JournalRecord> following(std::span<const JournalRecord> audit, std::uint64_t size) {

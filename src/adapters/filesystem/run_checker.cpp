@@ -16,12 +16,6 @@ namespace {
 
 constexpr const char* kCutShort = "the copy in the file was cut short by a crash; the journal holds it whole, and it will be written again";
 
-constexpr std::uint64_t kHighest = std::numeric_limits<std::uint64_t>::max();
-
-std::string_view without_newline(std::string_view text) {
-  if (text.ends_with('\n')) text.remove_suffix(1);
-  return text;
-}
 
 }  // namespace
 

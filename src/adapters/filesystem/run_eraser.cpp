@@ -12,8 +12,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::int64_t kLockWaitUs = 5'000'000;
-constexpr std::int64_t kLockStepUs = 1'000;
 constexpr std::string_view kWorktrees = "/logs/worktrees/";
 
 bool is_id_character(char c) {

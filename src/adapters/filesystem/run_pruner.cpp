@@ -14,8 +14,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::int64_t kLockWaitUs = 5'000'000;
-constexpr std::int64_t kLockStepUs = 1'000;
 // One replacement of the list for so much.
 constexpr std::size_t kBatchGroups = 64;
 constexpr std::int64_t kBatchBytes = 16 << 20;

@@ -13,12 +13,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kHighest = std::numeric_limits<std::uint64_t>::max();
-std::string_view without_newline(std::string_view text) {
-  if (text.ends_with('\n')) text.remove_suffix(1);
-  return text;
-}
-
 std::string describe_which(const Which& which) {
   switch (which.by) {
     case Which::By::name: return fmt::format("with the name '{}'", which.label);

@@ -11,7 +11,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kHighest = std::numeric_limits<std::uint64_t>::max();
 
 /// Each base with what may follow it, up to `highest`.
 std::vector<GroupRange> group_ranges(const std::vector<Sequence>& bases, Sequence highest, Sequence up_to) {

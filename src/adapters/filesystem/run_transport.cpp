@@ -7,15 +7,15 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kPieceBytes = 1ULL << 20;
-constexpr int kDepthMax = 64;
+constexpr std::uint64_t kCopyBytes = 1ULL << 20;
+constexpr int kFolderDepthMax = 64;
 
-Error damaged(std::string message) {
+Error file_damaged(std::string message) {
   return Error{Code::export_damaged, std::move(message), {}, "export the run again, or copy the file again", 0};
 }
 
 Result<void> collect(FileSystem& files, const std::string& root, const std::string& folder, int depth, std::vector<std::string>& found) {
-  if (depth > kDepthMax) return fail(Code::not_portable, "the folders of the run are nested too deeply");
+  if (depth > kFolderDepthMax) return fail(Code::not_portable, "the folders of the run are nested too deeply");
   PAWL_TRY_ASSIGN(const auto entries, files.list(join_path(root, folder)));
   for (const FolderEntry& entry : entries) {
     const std::string path = join_path(folder, entry.name);
@@ -61,7 +61,7 @@ Result<void> RunSender::put_file(const std::string& name) {
   PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
   PAWL_TRY(put(encode_export(ExportEntry{.file = name, .bytes = size})));
   for (std::uint64_t at = 0; at < size;) {
-    PAWL_TRY_ASSIGN(const std::string piece, file->read_at(at, std::min(kPieceBytes, size - at)));
+    PAWL_TRY_ASSIGN(const std::string piece, file->read_at(at, std::min(kCopyBytes, size - at)));
     if (piece.empty()) return fail(Code::read_failed, "'{}' became shorter while it was read", name);
     PAWL_TRY(put(piece));
     at += piece.size();
@@ -85,14 +85,14 @@ RunReceiver::RunReceiver(FileSystem* files, File& source) : files_(files), sourc
 Result<std::string> RunReceiver::line() {
   PAWL_TRY_ASSIGN(std::string text, source_.read_at(at_, kExportLineMax));
   const std::size_t end = text.find('\n');
-  if (end == std::string::npos) return fail(damaged(fmt::format("the portable file is cut short or damaged at byte {}", at_)));
+  if (end == std::string::npos) return fail(file_damaged(fmt::format("the portable file is cut short or file_damaged at byte {}", at_)));
   text.resize(end);
   return text;
 }
 
 Result<std::string> RunReceiver::take(std::uint64_t bytes) {
   PAWL_TRY_ASSIGN(std::string text, source_.read_at(at_, bytes));
-  if (text.size() != bytes) return fail(damaged("the portable file is cut short"));
+  if (text.size() != bytes) return fail(file_damaged("the portable file is cut short"));
   hash_.add(text);
   at_ += bytes;
   return text;
@@ -113,7 +113,7 @@ Result<void> RunReceiver::make_folders(std::string_view file) {
 }
 
 Result<void> RunReceiver::take_file(const ExportEntry& entry) {
-  if (entry.file <= last_file_) return fail(damaged(fmt::format("'{}' stands in the portable file twice, or not in its order", entry.file)));
+  if (entry.file <= last_file_) return fail(file_damaged(fmt::format("'{}' stands in the portable file twice, or not in its order", entry.file)));
   last_file_ = entry.file;
   std::unique_ptr<File> file;
   if (files_ != nullptr) {
@@ -121,12 +121,12 @@ Result<void> RunReceiver::take_file(const ExportEntry& entry) {
     PAWL_TRY_ASSIGN(file, files_->open(join_path(layout::kArriving, entry.file), OpenMode::create_empty));
   }
   for (std::uint64_t done = 0; done < entry.bytes;) {
-    PAWL_TRY_ASSIGN(const std::string piece, take(std::min(kPieceBytes, entry.bytes - done)));
+    PAWL_TRY_ASSIGN(const std::string piece, take(std::min(kCopyBytes, entry.bytes - done)));
     if (file) PAWL_TRY(file->write_at(done, piece));
     done += piece.size();
   }
   PAWL_TRY_ASSIGN(const std::string newline, take(1));
-  if (newline != "\n") return fail(damaged(fmt::format("'{}' has another size in the portable file than it says", entry.file)));
+  if (newline != "\n") return fail(file_damaged(fmt::format("'{}' has another size in the portable file than it says", entry.file)));
   return {};
 }
 
@@ -142,9 +142,9 @@ Result<std::uint64_t> RunReceiver::receive() {
     PAWL_TRY_ASSIGN(const ExportEnd end, decode_export_end(text));
     PAWL_TRY_ASSIGN(const std::uint64_t size, source_.size());
     if (end.files != files || end.bytes != at_ || end.sha256 != to_hex(hash_.finish())) {
-      return fail(damaged("the portable file does not have its checksum"));
+      return fail(file_damaged("the portable file does not have its checksum"));
     }
-    if (size != at_ + text.size() + 1) return fail(damaged("something stands behind the end of the portable file"));
+    if (size != at_ + text.size() + 1) return fail(file_damaged("something stands behind the end of the portable file"));
     return files;
   }
 }

@@ -12,8 +12,6 @@
 #include "domain/save_rules.hpp"
 
 namespace pawl {
-namespace {
-
 struct MemoryCheckpoint {
   CheckpointInfo info;
   std::string state;
@@ -31,8 +29,6 @@ struct MemoryRun {
   [[nodiscard]] Sequence shared() const { return info.fork_of_sequence; }
   std::optional<Erasure> erased = {};         // then nothing but this and what identifies the run is left
 };
-
-}  // namespace
 
 struct MemoryDisk {
   MemoryDisk() = default;

@@ -20,7 +20,7 @@
 namespace pawl {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 constexpr std::size_t kBatch = 256;  // descriptors that are open at once
 
 struct Target {
@@ -100,19 +100,19 @@ std::vector<Target> kill_some(const std::string& entry, pid_t spared) {
 }
 
 /// Removes those that are gone, and returns when all are or the time is over.
-void wait_until_gone(std::vector<Target>& targets, Clock::time_point deadline) {
+void wait_until_gone(std::vector<Target>& targets, SteadyClock::time_point deadline) {
   for (;;) {
     std::vector<pollfd> watched;
     watched.reserve(targets.size());
     for (const Target& target : targets) watched.push_back({target.fd.get(), POLLIN, 0});
-    const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now()).count();
     ::poll(watched.data(), watched.size(), static_cast<int>(std::clamp<std::int64_t>(left_ms, 0, 1000)));
     std::vector<Target> alive;
     for (std::size_t i = 0; i < targets.size(); ++i) {
       if (watched[i].revents == 0) alive.push_back(std::move(targets[i]));
     }
     targets = std::move(alive);
-    if (targets.empty() || Clock::now() >= deadline) return;
+    if (targets.empty() || SteadyClock::now() >= deadline) return;
   }
 }
 
@@ -120,12 +120,12 @@ void wait_until_gone(std::vector<Target>& targets, Clock::time_point deadline) {
 
 std::vector<LeftProcess> end_processes_with(const std::string& entry, std::uint64_t wait_ms, pid_t spared) {
   constexpr std::uint64_t kWaitMsMax = 24ULL * 3600 * 1000;
-  const auto deadline = Clock::now() + std::chrono::milliseconds(std::min(wait_ms, kWaitMsMax));
+  const auto deadline = SteadyClock::now() + std::chrono::milliseconds(std::min(wait_ms, kWaitMsMax));
   for (;;) {
     std::vector<Target> targets = kill_some(entry, spared);
     if (targets.empty()) return {};
     wait_until_gone(targets, deadline);
-    if (Clock::now() < deadline) continue;  // what they started just before may have the entry, too
+    if (SteadyClock::now() < deadline) continue;  // what they started just before may have the entry, too
     std::vector<LeftProcess> left;
     for (Target& target : targets) left.push_back(std::move(target.process));
     if (!left.empty()) return left;

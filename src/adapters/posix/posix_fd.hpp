@@ -3,7 +3,11 @@
 
 #include <unistd.h>
 
+#include <string>
+#include <string_view>
 #include <utility>
+
+#include "base/result.hpp"
 
 namespace pawl {
 
@@ -27,5 +31,8 @@ class PosixFd {
  private:
   int fd_ = -1;
 };
+
+/// Writes all of `bytes`, however many calls that takes. `path` is for the error.
+[[nodiscard]] Result<void> write_all(int fd, std::string_view bytes, const std::string& path);
 
 }  // namespace pawl

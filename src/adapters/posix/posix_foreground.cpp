@@ -20,20 +20,10 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t kBlock = 64U << 10;
+constexpr std::size_t kReadBytes = 64U << 10;
 constexpr std::uint64_t kLeftWait_ms = 5'000;
 constexpr int kNotFound = 127;
 constexpr int kNotStarted = 126;
-
-Result<void> write_all(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(posix_error(PosixCall::write, errno, path));
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return {};
-}
 
 /// What a command prints: in memory, and in a file when it is too much for that.
 class Kept {
@@ -152,15 +142,15 @@ Result<Pipe> make_pipe() {
 }
 
 /// A command that is running, with what it prints.
-class Running {
+class ForegroundChild {
  public:
-  Running(pid_t pid, PosixFd output, const CaughtSignals& signals, Kept& kept)
+  ForegroundChild(pid_t pid, PosixFd output, const CaughtSignals& signals, Kept& kept)
       : pid_(pid), output_(std::move(output)), signals_(signals), kept_(kept) {
     static_cast<void>(::fcntl(output_.get(), F_SETFL, O_NONBLOCK));
   }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-  ~Running() {
+  ForegroundChild(const ForegroundChild&) = delete;
+  ForegroundChild& operator=(const ForegroundChild&) = delete;
+  ~ForegroundChild() {
     if (ended_) return;
     ::kill(pid_, SIGKILL);
     wait();
@@ -200,7 +190,7 @@ class Running {
 
   /// Everything that is there now.
   Result<void> pass_output(ForegroundEnd& end) {
-    std::array<char, kBlock> block;
+    std::array<char, kReadBytes> block;
     while (output_.valid()) {
       const ssize_t got = ::read(output_.get(), block.data(), block.size());
       if (got < 0 && errno == EINTR) continue;
@@ -262,7 +252,7 @@ Result<ForegroundEnd> PosixForeground::run(const ForegroundSpec& spec) {
   report.to = PosixFd();
   ForegroundEnd end;
   Kept kept(spec);
-  Running running(pid, std::move(output.from), signals, kept);
+  ForegroundChild running(pid, std::move(output.from), signals, kept);
   if (const int error = read_report(report.from.get()); error != 0)
     end.error = fmt::format("{} can't be started: {}", spec.argv.front(), std::generic_category().message(error));
   PAWL_TRY(running.to_end(end));

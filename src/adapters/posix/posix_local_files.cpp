@@ -14,7 +14,7 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t kBlock = 64U << 10;
+constexpr std::size_t kBlockBytesMin = 64U << 10;
 
 Result<PosixFd> open_file(const std::string& path, int flags, PosixCall call) {
   PosixFd fd(::open(path.c_str(), flags | O_CLOEXEC, 0644));
@@ -37,16 +37,6 @@ Result<std::string> read_at(int fd, std::uint64_t offset, std::uint64_t size, co
   return bytes;
 }
 
-Result<void> write_all(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(posix_error(PosixCall::write, errno, path));
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return {};
-}
-
 class FileLines final : public LineSource {
  public:
   FileLines(PosixFd fd, std::string path, std::uint64_t bytes_max)
@@ -64,7 +54,7 @@ class FileLines final : public LineSource {
       buffer_.erase(0, at_);
       at_ = 0;
       searched = buffer_.size();
-      PAWL_TRY_ASSIGN(const std::string block, read_at(fd_.get(), offset_, kBlock, path_));
+      PAWL_TRY_ASSIGN(const std::string block, read_at(fd_.get(), offset_, kBlockBytesMin, path_));
       offset_ += block.size();
       ended_ = block.empty();
       buffer_ += block;
@@ -127,7 +117,7 @@ Result<std::string> PosixLocalFiles::read(const std::string& path, std::uint64_t
   std::string bytes;
   while (bytes.size() <= bytes_max) {
     const std::uint64_t wanted = std::min<std::uint64_t>(
-        bytes_max + 1 - bytes.size(), std::max<std::uint64_t>(kBlock, static_cast<std::uint64_t>(info.st_size) + 1));
+        bytes_max + 1 - bytes.size(), std::max<std::uint64_t>(kBlockBytesMin, static_cast<std::uint64_t>(info.st_size) + 1));
     PAWL_TRY_ASSIGN(const std::string block, read_at(fd.get(), bytes.size(), wanted, path));
     bytes += block;
     if (block.size() < wanted) return bytes;

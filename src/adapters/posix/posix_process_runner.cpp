@@ -301,7 +301,7 @@ void PosixProcessRunner::refuse(Number number) {
 
 void PosixProcessRunner::wake() {
   const std::uint64_t one = 1;
-  static_cast<void>(::write(waker_.get(), &one, sizeof(one)));  // fails only where it is awake for good
+  [[maybe_unused]] const ssize_t written = ::write(waker_.get(), &one, sizeof(one));  // fails only if already awake
 }
 
 void PosixProcessRunner::wait(std::int64_t wait_us) {
@@ -312,7 +312,7 @@ void PosixProcessRunner::wait(std::int64_t wait_us) {
   if (::ppoll(watched, 3, &timeout, nullptr) <= 0) return;
   if (watched[0].revents != 0) {
     std::uint64_t count = 0;
-    static_cast<void>(::read(waker_.get(), &count, sizeof(count)));
+    [[maybe_unused]] const ssize_t got = ::read(waker_.get(), &count, sizeof(count));
     tell_refused();
   }
   if (watched[1].revents != 0) static_cast<void>(receive(MSG_DONTWAIT));
