@@ -110,7 +110,9 @@ int execute_part(const MapSettings& settings) {
   if (execution.state().status != RunStatus::completed) stop("the run did not complete: " + execution.state().error);
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; };
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
   const nlohmann::json line{{"seconds", static_cast<double>(clock.monotonic_us() - settings.began_us) / 1e6},
                             {"first_ms", static_cast<double>(first_us - settings.began_us) / 1e3},
                             {"calls", calls.load()},
@@ -125,9 +127,17 @@ int execute_part(const MapSettings& settings) {
 nlohmann::json measured(const MapSettings& settings, const std::string& part, std::uint64_t die_at) {
   const std::string out = settings.folder + "/out.json";
   SystemClock clock;
-  const std::vector<std::string> words = {"pawl_map_bench", "--dir", settings.folder, "--part", part,
-                                          "--workers", std::to_string(settings.workers), "--die-at", std::to_string(die_at),
-                                          "--began-us", std::to_string(clock.monotonic_us())};
+  const std::vector<std::string> words = {"pawl_map_bench",
+                                          "--dir",
+                                          settings.folder,
+                                          "--part",
+                                          part,
+                                          "--workers",
+                                          std::to_string(settings.workers),
+                                          "--die-at",
+                                          std::to_string(die_at),
+                                          "--began-us",
+                                          std::to_string(clock.monotonic_us())};
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -154,7 +164,8 @@ struct Recorded {
 };
 
 Recorded read_results(const MapSettings& settings) {
-  const std::unique_ptr<Store> store = need(open_store(store_folder(settings), {.missing = Missing::refuse}, pawl::StoreUse::one_shot));
+  const std::unique_ptr<Store> store =
+      need(open_store(store_folder(settings), {.missing = Missing::refuse}, pawl::StoreUse::one_shot));
   const RunId id = need(RunId::parse("map"));
   std::vector<bool> seen(settings.items);
   Recorded recorded;
@@ -186,32 +197,40 @@ void write_inputs(const MapSettings& settings) {
 
 void add_recorded_goals(Scenario& scenario, const MapSettings& settings) {
   const Recorded recorded = read_results(settings);
-  scenario.goals.push_back({"items with a result", static_cast<double>(recorded.items), Goal::Sense::exactly, static_cast<double>(settings.items), ""});
-  scenario.goals.push_back({"results recorded twice", static_cast<double>(recorded.doubled), Goal::Sense::exactly, 0, ""});
+  scenario.goals.push_back({"items with a result", static_cast<double>(recorded.items), Goal::Sense::exactly,
+                            static_cast<double>(settings.items), ""});
+  scenario.goals.push_back(
+      {"results recorded twice", static_cast<double>(recorded.doubled), Goal::Sense::exactly, 0, ""});
 }
 
 Scenario measure_map(const MapSettings& settings) {
   write_inputs(settings);
-  Scenario scenario{"map", fmt::format("a map over {} items from a file, in-process handler, {} at once", settings.items, settings.parallel)};
+  Scenario scenario{"map", fmt::format("a map over {} items from a file, in-process handler, {} at once",
+                                       settings.items, settings.parallel)};
   const nlohmann::json whole = measured(settings, "start", 0);
   const double seconds = whole.at("seconds");
   scenario.figures.push_back({"wall time, start of the process to its end", seconds, "s"});
   scenario.figures.push_back({"processor time, all threads", whole.at("cpu_s").get<double>(), "s"});
-  scenario.goals.push_back({"durable items per second", static_cast<double>(settings.items) / seconds, Goal::Sense::at_least, 40'000, "/s"});
-  scenario.goals.push_back({"resident memory at its peak", whole.at("peak_mb").get<double>(), Goal::Sense::at_most, 64, "MB"});
+  scenario.goals.push_back(
+      {"durable items per second", static_cast<double>(settings.items) / seconds, Goal::Sense::at_least, 40'000, "/s"});
+  scenario.goals.push_back(
+      {"resident memory at its peak", whole.at("peak_mb").get<double>(), Goal::Sense::at_most, 64, "MB"});
   add_recorded_goals(scenario, settings);
   return scenario;
 }
 
 Scenario measure_resume(const MapSettings& settings) {
   write_inputs(settings);
-  Scenario scenario{"map-resume", fmt::format("the same, killed with kill -9 when {} items were durable, then resumed", settings.items / 2)};
+  Scenario scenario{"map-resume", fmt::format("the same, killed with kill -9 when {} items were durable, then resumed",
+                                              settings.items / 2)};
   if (!measured(settings, "start", settings.items / 2).is_null()) stop("it was not killed");
   const nlohmann::json rest = measured(settings, "resume", 0);
   scenario.figures.push_back({"calls of the handler by the resume", rest.at("calls").get<double>(), ""});
   scenario.figures.push_back({"wall time of the resume", rest.at("seconds").get<double>(), "s"});
-  scenario.goals.push_back({"from its start to the first new item", rest.at("first_ms").get<double>(), Goal::Sense::at_most, 1000, "ms"});
-  scenario.goals.push_back({"resident memory at its peak", rest.at("peak_mb").get<double>(), Goal::Sense::at_most, 64, "MB"});
+  scenario.goals.push_back(
+      {"from its start to the first new item", rest.at("first_ms").get<double>(), Goal::Sense::at_most, 1000, "ms"});
+  scenario.goals.push_back(
+      {"resident memory at its peak", rest.at("peak_mb").get<double>(), Goal::Sense::at_most, 64, "MB"});
   add_recorded_goals(scenario, settings);
   return scenario;
 }
@@ -221,7 +240,8 @@ Scenario measure_resume(const MapSettings& settings) {
 int main(int argc, char** argv) {
   MapSettings settings;
   CLI::App app("Measures a map over many items");
-  app.add_option("--dir", settings.folder, "where to measure, in a folder of its own that is removed after (build/bench-data)");
+  app.add_option("--dir", settings.folder,
+                 "where to measure, in a folder of its own that is removed after (build/bench-data)");
   app.add_option("--json", settings.json, "also write the results to this file");
   app.add_option("--items", settings.items, "how many items (100,000)");
   app.add_option("--parallel", settings.parallel, "how many at once (64)");
@@ -232,13 +252,15 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (!settings.part.empty()) return execute_part(settings);
 
-  settings.folder = (std::filesystem::absolute(settings.folder) / fmt::format("pawl-map-bench-{}", ::getpid())).string();
+  settings.folder =
+      (std::filesystem::absolute(settings.folder) / fmt::format("pawl-map-bench-{}", ::getpid())).string();
   std::vector<Scenario> scenarios;
   for (const auto measure : {measure_map, measure_resume}) {
     scenarios.push_back(measure(settings));
     print(scenarios.back());
   }
   std::filesystem::remove_all(settings.folder);
-  if (!settings.json.empty() && !(std::ofstream(settings.json) << to_json(scenarios))) stop("can't write " + settings.json);
+  if (!settings.json.empty() && !(std::ofstream(settings.json) << to_json(scenarios)))
+    stop("can't write " + settings.json);
   return 0;
 }

@@ -17,7 +17,8 @@ T must(Result<T> result) {
 
 class PawlStore {
  public:
-  explicit PawlStore(const Folder& folder, Background background = Background::thread, const RetentionSettings& retention = {});
+  explicit PawlStore(const Folder& folder, Background background = Background::thread,
+                     const RetentionSettings& retention = {});
   PawlStore(const Folder& folder, FilesystemOptions options);
   [[nodiscard]] FilesystemStore& store() { return *store_; }
   [[nodiscard]] std::unique_ptr<RunWriter> run(const std::string& id);

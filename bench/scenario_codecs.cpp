@@ -57,10 +57,12 @@ void measure_ways(Scenario& scenario, const char* size_name, const std::string& 
       });
       const std::string_view stored = packed.how.empty() ? std::string_view(state) : std::string_view(packed.bytes);
       const double unpacking_us = median_us(rounds, [&] {
-        if (must(unpack(packed.how, stored, &key(), "place", 1ULL << 30U)).size() != state.size()) give_up("another size came back");
+        if (must(unpack(packed.how, stored, &key(), "place", 1ULL << 30U)).size() != state.size())
+          give_up("another size came back");
       });
       const std::string name = fmt::format("{} {}{}", size_name, way.name, encrypted ? "+aes" : "");
-      scenario.figures.push_back({name + ": size", 100.0 * static_cast<double>(stored.size()) / static_cast<double>(state.size()), "%"});
+      scenario.figures.push_back(
+          {name + ": size", 100.0 * static_cast<double>(stored.size()) / static_cast<double>(state.size()), "%"});
       scenario.figures.push_back({name + ": packing", mb_per_s(state.size(), packing_us), "MB/s"});
       scenario.figures.push_back({name + ": unpacking", mb_per_s(state.size(), unpacking_us), "MB/s"});
     }
@@ -115,18 +117,23 @@ void measure_large(Scenario& scenario, const Settings& settings, const std::vect
     save_us.push_back(whole.us());
     if (sink == SIZE_MAX) give_up("impossible");
   }
-  constexpr const char* kStages[] = {"JSON check", "zstd", "AES-256-GCM", "SHA-256 of the stored bytes", "write and fdatasync of the stored bytes"};
+  constexpr const char* kStages[] = {"JSON check", "zstd", "AES-256-GCM", "SHA-256 of the stored bytes",
+                                     "write and fdatasync of the stored bytes"};
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    scenario.figures.push_back({fmt::format("10 MB, stage alone: {}", kStages[i]), mb_per_s(states.front().size(), median(stages[i])), "MB/s"});
+    scenario.figures.push_back({fmt::format("10 MB, stage alone: {}", kStages[i]),
+                                mb_per_s(states.front().size(), median(stages[i])), "MB/s"});
   }
-  scenario.figures.push_back({"10 MB, durable save, compressed and encrypted (fdatasync)", mb_per_s(states.front().size(), median(save_us)), "MB/s"});
-  scenario.goals.push_back({"10 MB: the save to its slowest stage alone", ratio(slowest_us, save_us), Goal::Sense::at_least, 0.6, ""});
+  scenario.figures.push_back({"10 MB, durable save, compressed and encrypted (fdatasync)",
+                              mb_per_s(states.front().size(), median(save_us)), "MB/s"});
+  scenario.goals.push_back(
+      {"10 MB: the save to its slowest stage alone", ratio(slowest_us, save_us), Goal::Sense::at_least, 0.6, ""});
 }
 
 }  // namespace
 
 Scenario measure_codecs(const Settings& settings) {
-  Scenario scenario{"codecs", "ways of storing a state: size against compact JSON, processor time; a 10 MB save (fdatasync)"};
+  Scenario scenario{"codecs",
+                    "ways of storing a state: size against compact JSON, processor time; a 10 MB save (fdatasync)"};
   Dice dice(11);
   measure_ways(scenario, "2 KB", new_state(dice, 2'000));
   measure_ways(scenario, "100 KB", new_state(dice, 100'000));

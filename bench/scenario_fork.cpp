@@ -12,7 +12,8 @@ constexpr std::size_t kCheckpoints = 1'000;
 constexpr std::uint64_t kStateBytesMax = 1ULL << 30U;
 
 double fork_by_program_us(const Folder& store, const std::string& id) {
-  const std::string command = fmt::format("'{}' --store '{}' fork bench@500 --run-id {} >'{}' 2>&1", PAWL_PROGRAM, store.string(), id, (store.parent_path() / "out.txt").string());
+  const std::string command = fmt::format("'{}' --store '{}' fork bench@500 --run-id {} >'{}' 2>&1", PAWL_PROGRAM,
+                                          store.string(), id, (store.parent_path() / "out.txt").string());
   const Stopwatch one;
   if (std::system(command.c_str()) != 0) give_up("failed: " + command);
   return one.us();
@@ -37,7 +38,8 @@ Scenario measure_fork(const Settings& settings) {
   {
     PawlStore store(folder, Background::thread, {});
     for (std::size_t i = 0; i < rounds; ++i) {
-      const ForkRequest request{.parent = must(RunId::parse("bench")), .at = {500}, .id = must(RunId::parse(fmt::format("fork-{}", i)))};
+      const ForkRequest request{
+          .parent = must(RunId::parse("bench")), .at = {500}, .id = must(RunId::parse(fmt::format("fork-{}", i)))};
       const Stopwatch one;
       must(fork_run(store.store(), request, kStateBytesMax));
       library_us.push_back(one.us());
@@ -46,9 +48,13 @@ Scenario measure_fork(const Settings& settings) {
   const double added = (disk_usage(folder / "runs").bytes - before.bytes) / static_cast<double>(rounds);
   std::vector<double> program_us;
   for (std::size_t i = 0; i < rounds; ++i) program_us.push_back(fork_by_program_us(folder, fmt::format("other-{}", i)));
-  Scenario scenario{"fork", fmt::format("forks of a run with {} checkpoints of about 5 KB, at its middle, {} rounds (fdatasync and fsync)", kCheckpoints, rounds)};
-  scenario.figures = {{"in a program, 99th percentile", percentile(library_us, 0.99) / 1000, "ms"},
-                      {"`pawl fork`, a process each with the shell that starts it, median", median(program_us) / 1000, "ms"}};
+  Scenario scenario{
+      "fork",
+      fmt::format("forks of a run with {} checkpoints of about 5 KB, at its middle, {} rounds (fdatasync and fsync)",
+                  kCheckpoints, rounds)};
+  scenario.figures = {
+      {"in a program, 99th percentile", percentile(library_us, 0.99) / 1000, "ms"},
+      {"`pawl fork`, a process each with the shell that starts it, median", median(program_us) / 1000, "ms"}};
   scenario.goals.push_back({"a fork in a program, median", median(library_us) / 1000, Goal::Sense::at_most, 10, "ms"});
   scenario.goals.push_back({"bytes that it adds to the store", added / 1000, Goal::Sense::at_most, 10, "KB"});
   return scenario;

@@ -41,8 +41,10 @@ Scenario measure_prune(const Settings& settings) {
     without.turn(states, saves);
     with.turn(states, saves);
   }
-  const double last = static_cast<double>(must(with.store.store().checkpoints(must(RunId::parse("bench")), {}, SIZE_MAX)).size());
-  Scenario scenario{"prune", fmt::format("{} saves of 20 KB without pruning and {} with (--keep {}), in turns", rounds * saves, rounds * saves, kKept)};
+  const double last =
+      static_cast<double>(must(with.store.store().checkpoints(must(RunId::parse("bench")), {}, SIZE_MAX)).size());
+  Scenario scenario{"prune", fmt::format("{} saves of 20 KB without pruning and {} with (--keep {}), in turns",
+                                         rounds * saves, rounds * saves, kKept)};
   const double p99_without = percentile(without.us, 0.99);
   const double p99_with = percentile(with.us, 0.99);
   scenario.figures = {
@@ -54,7 +56,8 @@ Scenario measure_prune(const Settings& settings) {
       {"files of the run, without pruning", disk_usage(without.folder / "runs").bytes / 1e6, "MB"},
       {"files of the run, with pruning", disk_usage(with.folder / "runs").bytes / 1e6, "MB"},
   };
-  scenario.goals.push_back({"p99 of a save while pruning, to that without", p99_with / p99_without, Goal::Sense::at_most, 2, ""});
+  scenario.goals.push_back(
+      {"p99 of a save while pruning, to that without", p99_with / p99_without, Goal::Sense::at_most, 2, ""});
   return scenario;
 }
 

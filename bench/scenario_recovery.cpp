@@ -14,7 +14,8 @@ constexpr std::size_t kCheckpoints = 10'000;
 std::string state_of(std::size_t number) {
   std::string state = fmt::format("{{\"run\":\"bench\",\"done\":{},\"messages\":[", number);
   const std::size_t from = number > 40 ? number - 40 : 0;
-  for (std::size_t i = from; i <= number; ++i) state += fmt::format("{}{{\"role\":\"agent\",\"n\":{},\"text\":\"{:0>80}\"}}", i == from ? "" : ",", i, i * 7919);
+  for (std::size_t i = from; i <= number; ++i)
+    state += fmt::format("{}{{\"role\":\"agent\",\"n\":{},\"text\":\"{:0>80}\"}}", i == from ? "" : ",", i, i * 7919);
   return state + "]}";
 }
 
@@ -41,7 +42,8 @@ Scenario measure_recovery(const Settings& settings) {
     static_cast<void>(must(store.store().restore(run, {})));
     latest_us.push_back(latest.us());
   }
-  Scenario scenario{"recovery", fmt::format("{} checkpoints of a state of about 5 KB, {} rounds", kCheckpoints, rounds)};
+  Scenario scenario{"recovery",
+                    fmt::format("{} checkpoints of a state of about 5 KB, {} rounds", kCheckpoints, rounds)};
   scenario.figures = {
       {"checkpoints rebuilt", rebuilt, ""},
       {"full recovery, median", median(full_us) / 1000, "ms"},
@@ -49,7 +51,8 @@ Scenario measure_recovery(const Settings& settings) {
       {"latest, median", median(latest_us) / 1000, "ms"},
       {"files of the run", disk_usage(folder / "runs").bytes / 1e6, "MB"},
   };
-  scenario.goals.push_back({"10,000 checkpoints rebuilt by a full recovery", median(full_us) / 1000, Goal::Sense::at_most, 500, "ms"});
+  scenario.goals.push_back(
+      {"10,000 checkpoints rebuilt by a full recovery", median(full_us) / 1000, Goal::Sense::at_most, 500, "ms"});
   return scenario;
 }
 

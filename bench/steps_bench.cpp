@@ -5,13 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <fmt/format.h>
 #include <pawl/workflow.hpp>
 
 #include "bench/report.hpp"
@@ -53,7 +53,8 @@ Child spawn_bare() {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, fds[1], STDERR_FILENO);
-  std::array<char*, 5> argv{const_cast<char*>("sh"), const_cast<char*>("-e"), const_cast<char*>("-c"), const_cast<char*>("true"), nullptr};
+  std::array<char*, 5> argv{const_cast<char*>("sh"), const_cast<char*>("-e"), const_cast<char*>("-c"),
+                            const_cast<char*>("true"), nullptr};
   Child child{.pid = 0, .output = fds[0]};
   if (::posix_spawn(&child.pid, "/bin/sh", &actions, nullptr, argv.data(), environ) != 0) stop("posix_spawn failed");
   posix_spawn_file_actions_destroy(&actions);
@@ -96,7 +97,9 @@ double pawl_steps_per_s(const std::string& folder, std::uint64_t count) {
   const HandlerRegistry handlers;
   std::string items;
   for (std::uint64_t i = 0; i < count; ++i) items += (items.empty() ? "" : ",") + std::to_string(i);
-  const std::string yaml = fmt::format("name: spawn\nsteps:\n- id: m\n  map: {{ items: [{}], parallel: 2 }}\n  steps: [{{ id: s, run: 'true' }}]\n", items);
+  const std::string yaml = fmt::format(
+      "name: spawn\nsteps:\n- id: m\n  map: {{ items: [{}], parallel: 2 }}\n  steps: [{{ id: s, run: 'true' }}]\n",
+      items);
   TimePoint began = std::chrono::steady_clock::now();
   WorkflowOptions options;
   options.observer = [&](const RunEventView& event) {
@@ -109,7 +112,10 @@ double pawl_steps_per_s(const std::string& folder, std::uint64_t count) {
 }
 
 Scenario measure_spawning(const std::string& folder, std::uint64_t count) {
-  Scenario scenario{"steps", fmt::format("{} shell steps, 2 at once, each recorded durably (fdatasync), beside bare posix_spawn with pipes", count)};
+  Scenario scenario{
+      "steps",
+      fmt::format("{} shell steps, 2 at once, each recorded durably (fdatasync), beside bare posix_spawn with pipes",
+                  count)};
   std::vector<double> ratios;
   double bare = 0;
   double ours = 0;
@@ -153,12 +159,14 @@ Scenario measure_dag(const std::string& folder, std::uint64_t tasks) {
   static_cast<void>(need(engine.run_text("dag", yaml)));
   scenario.figures.push_back({"all of it, from start to the last task", seconds_since(began) * 1000, "ms"});
   const CheckpointInfo info = need(pawl.checkpoint("dag"));
-  scenario.goals.push_back({"size of the checkpoint", static_cast<double>(info.state_bytes) / 1000, Goal::Sense::at_most, 100, "KB"});
+  scenario.goals.push_back(
+      {"size of the checkpoint", static_cast<double>(info.state_bytes) / 1000, Goal::Sense::at_most, 100, "KB"});
 
   // The run's own last states, saved again one after the other into another run.
   std::vector<std::string> states;
   for (std::uint64_t back = 60; back-- > 0;) {
-    if (info.sequence.value > back + 1) states.push_back(need(pawl.restore(fmt::format("dag@{}", info.sequence.value - back))).state);
+    if (info.sequence.value > back + 1)
+      states.push_back(need(pawl.restore(fmt::format("dag@{}", info.sequence.value - back))).state);
   }
   Run copy = need(pawl.run("copy"));
   std::vector<double> times_us;
@@ -168,7 +176,8 @@ Scenario measure_dag(const std::string& folder, std::uint64_t tasks) {
     if (i > 0) times_us.push_back(seconds_since(saving) * 1e6);
   }
   std::ranges::sort(times_us);
-  scenario.goals.push_back({"save after the first one, p50", times_us[times_us.size() / 2] / 1000, Goal::Sense::at_most, 1, "ms"});
+  scenario.goals.push_back(
+      {"save after the first one, p50", times_us[times_us.size() / 2] / 1000, Goal::Sense::at_most, 1, "ms"});
   scenario.figures.push_back({"the same, slowest", times_us.back() / 1000, "ms"});
 
   fails = false;
@@ -180,7 +189,9 @@ Scenario measure_dag(const std::string& folder, std::uint64_t tasks) {
   const TimePoint resuming = std::chrono::steady_clock::now();
   const WorkflowSummary summary = need(engine.resume("dag", {.workflow_text = yaml}));
   if (summary.status != WorkflowStatus::completed) stop(summary.error);
-  scenario.goals.push_back({"resume to its first new step", std::chrono::duration<double, std::milli>(first - resuming).count(), Goal::Sense::at_most, 100, "ms"});
+  scenario.goals.push_back({"resume to its first new step",
+                            std::chrono::duration<double, std::milli>(first - resuming).count(), Goal::Sense::at_most,
+                            100, "ms"});
   return scenario;
 }
 

@@ -75,7 +75,8 @@ CheckpointInfo any_info(FuzzedDataProvider& data) {
   info.step = label(data);
   info.state_bytes = data.ConsumeIntegral<std::uint64_t>();
   const std::string metadata = data.ConsumeRandomLengthString(100);
-  if (json_type(trim_json(metadata)) == JsonType::object && check_json(metadata, 1U << 20)) info.metadata = one_line(metadata);
+  if (json_type(trim_json(metadata)) == JsonType::object && check_json(metadata, 1U << 20))
+    info.metadata = one_line(metadata);
   return info;
 }
 
@@ -140,7 +141,8 @@ void audit(std::string_view text) {
   if (!entry) return;
   const std::string line = encode_audit(*entry);
   const auto again = decode_audit(std::string_view(line).substr(0, line.size() - 1));
-  PAWL_ASSERT(again && again->index == entry->index && again->hash == entry->hash && again->previous == entry->previous);
+  PAWL_ASSERT(again && again->index == entry->index && again->hash == entry->hash &&
+              again->previous == entry->previous);
 }
 
 void run_and_store(std::string_view text) {

@@ -35,7 +35,8 @@ std::map<std::string, std::string> files_of(std::string_view bytes) {
 
 void check_lines(std::string_view text) {
   if (const auto header = decode_export_header(text)) PAWL_ASSERT(RunId::parse(header->run).has_value());
-  if (const auto entry = decode_export_entry(text)) PAWL_ASSERT(!fmt::format("/{}/", entry->file).contains("/../") && entry->file.front() != '/');
+  if (const auto entry = decode_export_entry(text))
+    PAWL_ASSERT(!fmt::format("/{}/", entry->file).contains("/../") && entry->file.front() != '/');
   static_cast<void>(decode_export_end(text));
 }
 
@@ -55,7 +56,8 @@ void check_runs(const ImportFormat& format, const SourceTree& tree) {
   format.parse(tree, {.run =
                           [&](ImportedRun run) {
                             PAWL_ASSERT(!run.checkpoints.empty());
-                            for (const ImportedCheckpoint& checkpoint : run.checkpoints) PAWL_ASSERT(check_json(checkpoint.state, 1U << 30U).has_value());
+                            for (const ImportedCheckpoint& checkpoint : run.checkpoints)
+                              PAWL_ASSERT(check_json(checkpoint.state, 1U << 30U).has_value());
                             sink.run(std::move(run));
                           },
                       .problem =

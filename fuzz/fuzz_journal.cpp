@@ -39,7 +39,8 @@ SegmentScan scan(std::string_view segment, std::uint64_t generation) {
     end = batch.end;
     if (const auto records = decode_records(batch)) {
       PAWL_ASSERT(records->size() == batch.record_count);
-      for (const JournalRecord& record : *records) PAWL_ASSERT(inside(record.run, batch.body) && inside(record.text, batch.body));
+      for (const JournalRecord& record : *records)
+        PAWL_ASSERT(inside(record.run, batch.body) && inside(record.text, batch.body));
     }
   }
   PAWL_ASSERT(found.end == end && (found.bad_batch || !found.valid_after_bad));
@@ -72,7 +73,8 @@ void records_with_checksum(std::string_view body) {
     const std::string segment = segment_of(encode_batch(kGeneration, 7, count, body));
     const SegmentScan found = scan(segment, kGeneration);
     PAWL_ASSERT(found.batches.size() == 1 && !found.bad_batch && found.end == segment.size());
-    PAWL_ASSERT(found.batches[0].body == body && found.batches[0].number == 7 && found.batches[0].record_count == count);
+    PAWL_ASSERT(found.batches[0].body == body && found.batches[0].number == 7 &&
+                found.batches[0].record_count == count);
     const auto records = decode_records(found.batches[0]);
     if (!records) continue;
     std::string again;
@@ -98,7 +100,8 @@ void header_copies(FuzzedDataProvider& data) {
     std::string bytes = "PAWLJRN1" + data.ConsumeRandomLengthString(kSegmentHeaderUsed);
     bytes.resize(kSegmentHeaderUsed, '\0');
     if (data.ConsumeBool()) {
-      store_int(bytes.data() + kSegmentHeaderUsed - 4, crc32c(std::string_view(bytes).substr(0, kSegmentHeaderUsed - 4)));
+      store_int(bytes.data() + kSegmentHeaderUsed - 4,
+                crc32c(std::string_view(bytes).substr(0, kSegmentHeaderUsed - 4)));
     }
     segment += bytes;
     segment.resize(kSegmentHeaderBytes / 2 * static_cast<std::size_t>(copy + 1), '\0');

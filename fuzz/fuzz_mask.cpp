@@ -9,7 +9,8 @@
 
 namespace {
 
-std::string in_pieces(std::string_view text, const std::shared_ptr<const pawl::SecretPatterns>& patterns, std::size_t size) {
+std::string in_pieces(std::string_view text, const std::shared_ptr<const pawl::SecretPatterns>& patterns,
+                      std::size_t size) {
   pawl::SecretMask mask(patterns);
   std::string out;
   for (; !text.empty(); text.remove_prefix(std::min(size, text.size()))) mask.add(text.substr(0, size), out);

@@ -42,7 +42,8 @@ void text(std::string_view bytes) {
 /// Everything that is written comes back, and a changed byte does not.
 void round_trip(std::string_view state) {
   if (!check_json(state, kMax)) return;
-  for (const PackRules& rules : {PackRules{StateFormat::msgpack, Compression::zstd, 0, 1}, PackRules{StateFormat::cbor, Compression::none, 0, 1}}) {
+  for (const PackRules& rules : {PackRules{StateFormat::msgpack, Compression::zstd, 0, 1},
+                                 PackRules{StateFormat::cbor, Compression::none, 0, 1}}) {
     Packed packed = pack(state, Content::state, rules);
     encrypt(packed, state, kKey, "012345678901", "place");
     const auto back = unpack(packed.how, packed.bytes, &kKey, "place", kMax);

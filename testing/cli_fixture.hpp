@@ -39,13 +39,20 @@ class FakeMachine final : public Machine {
   Result<DiskFacts> disk(const std::string&) override { return disk_facts; }
   Result<FileFacts> file(const std::string& path) override {
     const auto found = file_facts.find(path);
-    if (found == file_facts.end()) return fail(Error{Code::input_unreadable, "there is no such file", path, {}, ENOENT});
+    if (found == file_facts.end())
+      return fail(Error{Code::input_unreadable, "there is no such file", path, {}, ENOENT});
     return found->second;
   }
-  Result<std::vector<std::int64_t>> sync_times_us(const std::string&, std::size_t count) override { return std::vector<std::int64_t>(count, sync_us); }
+  Result<std::vector<std::int64_t>> sync_times_us(const std::string&, std::size_t count) override {
+    return std::vector<std::int64_t>(count, sync_us);
+  }
   std::vector<std::string> left_over(const std::string&, std::int64_t, std::size_t) override { return left; }
 
-  DiskFacts disk_facts{.type = "ext4", .free_bytes = 10ULL << 30U, .total_bytes = 20ULL << 30U, .free_files = 1'000'000, .total_files = 2'000'000};
+  DiskFacts disk_facts{.type = "ext4",
+                       .free_bytes = 10ULL << 30U,
+                       .total_bytes = 20ULL << 30U,
+                       .free_files = 1'000'000,
+                       .total_files = 2'000'000};
   std::map<std::string, FileFacts> file_facts;
   std::int64_t sync_us = 1'500;
   std::vector<std::string> left;
@@ -65,7 +72,8 @@ class CliTest : public ::testing::Test {
       return 0;
     });
     cli::WorkflowWorld workflows{.random = random_, .files = local_files_, .handlers = handlers_};
-    workflows.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", fmt::format("PAWL_CHECKPOINT_SIZE_LIMIT={}B", state_bytes_max_)};
+    workflows.environment = {"PATH=/usr/local/bin:/usr/bin:/bin",
+                             fmt::format("PAWL_CHECKPOINT_SIZE_LIMIT={}B", state_bytes_max_)};
     for (const auto& [name, value] : environment_) workflows.environment.push_back(name + "=" + value);
     workflows.start_processes = [](const std::string& lock_path) -> Result<std::unique_ptr<ProcessRunner>> {
       auto started = PosixProcessRunner::start_reaper(lock_path);
@@ -81,7 +89,8 @@ class CliTest : public ::testing::Test {
         .out = out,
         .err = err,
         .clock = real_time_ ? static_cast<Clock&>(system_clock_) : clock_,
-        .open_store = [this](std::string_view uri, cli::StoreAccess access, const Settings& settings) {
+        .open_store =
+            [this](std::string_view uri, cli::StoreAccess access, const Settings& settings) {
               opened_with_ = settings;
               return open(uri, access);
             },
@@ -156,7 +165,8 @@ class CliTest::ReportingStore final : public Store {
   Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override {
     return store_->open_run(run, options);
   }
-  Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run, const RunOptions& options) override {
+  Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run,
+                                          const RunOptions& options) override {
     return store_->fork(parent, at, run, options);
   }
   Result<std::vector<ForkInfo>> forks_of(const RunId& run) override { return store_->forks_of(run); }
@@ -188,7 +198,9 @@ class CliTest::ReportingStore final : public Store {
     return store_->prune(run, settings, mode);
   }
   Result<Erasure> erase(const RunId& run, const EraseRequest& request) override { return store_->erase(run, request); }
-  Result<Recovered> recover(const RunId& run, const RecoverScope& scope) override { return store_->recover(run, scope); }
+  Result<Recovered> recover(const RunId& run, const RecoverScope& scope) override {
+    return store_->recover(run, scope);
+  }
   Result<void> log_failure(const RecoveryFailure& failure) override { return store_->log_failure(failure); }
   Result<CheckReport> check(const CheckScope&, Repair) override { return report_; }
 

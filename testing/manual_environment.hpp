@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <thread>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "ports/environment.hpp"

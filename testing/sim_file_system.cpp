@@ -136,7 +136,8 @@ Result<void> SimFileSystem::remove_folder(std::string_view path) {
   SimCall call(*machine_, *process_, SimCallKind::remove, path);
   return call.run([&]() -> Result<void> {
     const SimPlace place = machine_->look_up(path);
-    if (place.os_error == ENOTDIR || (place.inode != nullptr && !place.inode->is_folder)) return fail(sim_error(Code::write_failed, ENOTDIR, path));
+    if (place.os_error == ENOTDIR || (place.inode != nullptr && !place.inode->is_folder))
+      return fail(sim_error(Code::write_failed, ENOTDIR, path));
     if (place.inode == nullptr) return {};
     if (!place.inode->names.cached.empty()) return fail(sim_error(Code::write_failed, ENOTEMPTY, path));
     place.folder->names.change(place.name, {++machine_->last_id, nullptr, {}});

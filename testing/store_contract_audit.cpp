@@ -42,12 +42,15 @@ void s22_each_save_has_an_entry(StoreUnderTest& subject) {
   const auto other = subject.open();
   for (Store* handle : {store.get(), other.get()}) {
     const Entries entries = trail(*handle, "r");
-    expect(types(entries) == std::vector<std::string>({"run_created", "checkpoint_saved", "checkpoint_saved", "checkpoint_saved"}),
+    expect(types(entries) ==
+               std::vector<std::string>({"run_created", "checkpoint_saved", "checkpoint_saved", "checkpoint_saved"}),
            "the entries of three checkpoints are others");
     expect_chain(entries);
     for (const auto& [entry, of] : {std::pair(1, 0), std::pair(2, 1), std::pair(3, 3)}) {
-      expect(entries[static_cast<std::size_t>(entry)].sequence == saved[static_cast<std::size_t>(of)].sequence, "an entry has another checkpoint's sequence");
-      expect(entries[static_cast<std::size_t>(entry)].payload == saved[static_cast<std::size_t>(of)].checksum, "an entry has another payload than the checkpoint's checksum");
+      expect(entries[static_cast<std::size_t>(entry)].sequence == saved[static_cast<std::size_t>(of)].sequence,
+             "an entry has another checkpoint's sequence");
+      expect(entries[static_cast<std::size_t>(entry)].payload == saved[static_cast<std::size_t>(of)].checksum,
+             "an entry has another payload than the checkpoint's checksum");
     }
   }
   expect(trail(*store, "other").size() == 2, "another run's saves are listed");
@@ -108,11 +111,13 @@ void s23_audited_events(StoreUnderTest& subject) {
   const auto other = subject.open();
   for (Store* handle : {store.get(), other.get()}) {
     const Entries entries = trail(*handle, "r");
-    expect(types(entries) == std::vector<std::string>({"run_created", "reviewed", "approved", "checkpoint_saved"}), "the audited events have other entries");
+    expect(types(entries) == std::vector<std::string>({"run_created", "reviewed", "approved", "checkpoint_saved"}),
+           "the audited events have other entries");
     expect_chain(entries);
     expect(entries[1].agent == "alice" && entries[2].agent == "bob", "who acted is not said");
     expect(entries[1].event == 2 && entries[2].event == 3, "an entry refers to another event");
-    expect(entries[1].data == R"({"verdict":"fine"})" && entries[2].data == R"({"by":"bob"})", "an entry has other data than its event");
+    expect(entries[1].data == R"({"verdict":"fine"})" && entries[2].data == R"({"by":"bob"})",
+           "an entry has other data than its event");
     expect(entries[1].sequence == Sequence{1} && !entries[1].payload.empty(), "an entry vouches for nothing");
     expect(entries[1].host == entries[0].host && !entries[1].host.empty(), "where it was done is not said");
     expect(entries[3].agent.empty(), "a plain checkpoint has an agent");

@@ -8,13 +8,16 @@ namespace {
 
 constexpr std::size_t kAll = 1000;
 
-EraseRequest because(std::string reason) { return {.reason = std::move(reason), .by = "someone@somewhere", .cascade = Cascade::no}; }
+EraseRequest because(std::string reason) {
+  return {.reason = std::move(reason), .by = "someone@somewhere", .cascade = Cascade::no};
+}
 
 /// Checkpoints with labels, events, callers' ids and a large state.
 void fill(RunWriter& run, std::uint64_t count) {
   for (std::uint64_t number = 1; number <= count; ++number) {
-    const std::string body = number % 5 == 0 ? fmt::format("\"{}\"", std::string(5000, static_cast<char>('a' + number % 26)))
-                                             : fmt::format("{{\"run\":\"{}\",\"n\":{}}}", run.info().id.text(), number);
+    const std::string body = number % 5 == 0
+                                 ? fmt::format("\"{}\"", std::string(5000, static_cast<char>('a' + number % 26)))
+                                 : fmt::format("{{\"run\":\"{}\",\"n\":{}}}", run.info().id.text(), number);
     SaveRequest request = state(body);
     request.name = fmt::format("name-{}", number);
     request.stage = "stage";
@@ -51,7 +54,8 @@ void expect_erased(Store& store, std::string_view run, std::string_view reason) 
   need_error(store.open_run(id, {}), Code::run_erased);
   const auto info = listed(store, run);
   expect(info.has_value(), "an erased run is not listed");
-  expect(info->status == Status::erased && info->workflow.empty() && info->session.empty(), "an erased run is listed with what it was");
+  expect(info->status == Status::erased && info->workflow.empty() && info->session.empty(),
+         "an erased run is listed with what it was");
 }
 
 // --- S40
@@ -59,7 +63,8 @@ void expect_erased(Store& store, std::string_view run, std::string_view reason) 
 void s40_nothing_is_left(StoreUnderTest& subject) {
   {
     const auto store = subject.open();
-    const auto run = writer(*store, "r", {.durability = {}, .workflow = "secret.yaml", .workflow_hash = "0123", .session = "of someone"});
+    const auto run = writer(
+        *store, "r", {.durability = {}, .workflow = "secret.yaml", .workflow_hash = "0123", .session = "of someone"});
     fill(*run, 23);
     need(store->post(run_id("r"), "{\"signal\":\"go\"}"));
   }
@@ -67,12 +72,14 @@ void s40_nothing_is_left(StoreUnderTest& subject) {
   const Uuid uuid = need(store->run(run_id("r"))).uuid;
   const Erasure erasure = need(store->erase(run_id("r"), because("request 17")));
   expect(erasure.outcome == Erasure::Outcome::done && erasure.waiting_for.empty(), "the erasure is not done");
-  expect(erasure.checkpoints == 23 && erasure.reason == "request 17" && erasure.by == "someone@somewhere", "the report says something else");
+  expect(erasure.checkpoints == 23 && erasure.reason == "request 17" && erasure.by == "someone@somewhere",
+         "the report says something else");
   const auto other = subject.open();
   for (Store* handle : {store.get(), other.get()}) {
     expect_erased(*handle, "r", "request 17");
     expect(need(handle->audit(run_id("r"), 0, 1000)).size() >= 23, "the audit trail of an erased run can't be read");
-    expect(listed(*handle, "r")->uuid == uuid && listed(*handle, "r")->latest == Sequence{23}, "an erased run is another one");
+    expect(listed(*handle, "r")->uuid == uuid && listed(*handle, "r")->latest == Sequence{23},
+           "an erased run is another one");
     const CheckReport all = need(handle->check({}, Repair::no));
     expect(all.findings.empty(), "the check finds something after an erasure");
     expect(!need(handle->check({run_id("r"), {}}, Repair::no)).damaged(), "the check of an erased run finds damage");
@@ -84,7 +91,8 @@ void s40_by_the_store_that_wrote_it(StoreUnderTest& subject) {
   fill(*writer(*store, "r"), 12);
   const auto run = writer(*store, "other");
   fill(*run, 3);
-  expect(need(store->erase(run_id("r"), because("enough"))).outcome == Erasure::Outcome::done, "the erasure is not done");
+  expect(need(store->erase(run_id("r"), because("enough"))).outcome == Erasure::Outcome::done,
+         "the erasure is not done");
   expect_erased(*store, "r", "enough");
   expect(need(run->save(state("\"goes on\""))).sequence == Sequence{4}, "saving to another run does not go on");
   expect_erased(*subject.open(), "r", "enough");

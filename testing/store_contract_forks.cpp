@@ -26,11 +26,13 @@ void fill(RunWriter& run, std::string_view who, std::uint64_t count) {
     request.caller_id = fmt::format("call-{}", number);
     request.events = {{"noted", fmt::format("\"{} {}\"", who, number)}};
     const Saved saved = need(run.save(request));
-    expect(saved.sequence.value == number && saved.outcome == Saved::Outcome::written, "a save got another number, or none");
+    expect(saved.sequence.value == number && saved.outcome == Saved::Outcome::written,
+           "a save got another number, or none");
   }
 }
 
-std::unique_ptr<RunWriter> forked(Store& store, std::string_view parent, std::uint64_t at, std::string_view run, const RunOptions& options = {}) {
+std::unique_ptr<RunWriter> forked(Store& store, std::string_view parent, std::uint64_t at, std::string_view run,
+                                  const RunOptions& options = {}) {
   return need(store.fork(run_id(parent), Sequence{at}, run_id(run), options));
 }
 
@@ -44,13 +46,16 @@ void expect_states(Store& store, std::string_view run, std::string_view who, std
 
 std::string events_of(Store& store, std::string_view run, std::uint64_t after = 0, std::size_t limit = kAll) {
   std::string text;
-  for (const Event& event : need(store.events(run_id(run), after, limit))) text += fmt::format("{}:{}:{} ", event.number, event.sequence.value, event.data);
+  for (const Event& event : need(store.events(run_id(run), after, limit)))
+    text += fmt::format("{}:{}:{} ", event.number, event.sequence.value, event.data);
   return text;
 }
 
-std::vector<std::uint64_t> listed(Store& store, std::string_view run, std::uint64_t after = 0, std::size_t limit = kAll) {
+std::vector<std::uint64_t> listed(Store& store, std::string_view run, std::uint64_t after = 0,
+                                  std::size_t limit = kAll) {
   std::vector<std::uint64_t> all;
-  for (const CheckpointInfo& info : need(store.checkpoints(run_id(run), Sequence{after}, limit))) all.push_back(info.sequence.value);
+  for (const CheckpointInfo& info : need(store.checkpoints(run_id(run), Sequence{after}, limit)))
+    all.push_back(info.sequence.value);
   return all;
 }
 
@@ -79,8 +84,10 @@ void s30_the_past_is_shared(StoreUnderTest& subject) {
     expect_states(*handle, "f", "f", 8, 12);
     expect(need(handle->run(run_id("f"))).latest.value == 12, "the fork's latest is another one");
     expect(picture(*handle, "p") == before, "the parent was changed");
-    expect(listed(*handle, "f") == std::vector<std::uint64_t>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), "the fork's list is another one");
-    expect(listed(*handle, "f", 5, 4) == std::vector<std::uint64_t>({6, 7, 8, 9}), "a page across the fork's point is another one");
+    expect(listed(*handle, "f") == std::vector<std::uint64_t>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
+           "the fork's list is another one");
+    expect(listed(*handle, "f", 5, 4) == std::vector<std::uint64_t>({6, 7, 8, 9}),
+           "a page across the fork's point is another one");
     need_error(handle->restore(run_id("f"), at_sequence(13)), Code::checkpoint_not_found);
   }
 }
@@ -92,7 +99,8 @@ void s30_events_are_shared(StoreUnderTest& subject) {
   fill(*fork, "f", 2);
   fill(*writer(*store, "p"), "p", 1);
   const auto fresh = subject.open();
-  expect(events_of(*fresh, "f") == R"(1:1:"p 1" 2:2:"p 2" 3:3:"f 3" 4:4:"f 4" )", "the fork's events are others: " + events_of(*fresh, "f"));
+  expect(events_of(*fresh, "f") == R"(1:1:"p 1" 2:2:"p 2" 3:3:"f 3" 4:4:"f 4" )",
+         "the fork's events are others: " + events_of(*fresh, "f"));
   expect(events_of(*fresh, "f", 1, 2) == R"(2:2:"p 2" 3:3:"f 3" )", "a page across the fork's point is another one");
   expect(events_of(*fresh, "f", 3) == R"(4:4:"f 4" )", "a page of the fork's own is another one");
   expect(events_of(*fresh, "p", 3) == R"(4:4:"p 4" 5:5:"p 5" )", "the parent's events are others");
@@ -109,7 +117,8 @@ void s30_first_save_is_written(StoreUnderTest& subject) {
     const auto fork = forked(*store, "p", 1, "f");
     const Saved saved = need(fork->save(state("{\"a\":1}")));
     expect(saved.outcome == Saved::Outcome::written && saved.sequence.value == 2, "the first save was not written");
-    expect(need(fork->save(state("{\"a\":1}"))).outcome == Saved::Outcome::unchanged, "the same state again was written");
+    expect(need(fork->save(state("{\"a\":1}"))).outcome == Saved::Outcome::unchanged,
+           "the same state again was written");
     SaveRequest wrong = state("{}");
     wrong.expected_parent = Sequence{1};
     need_error(fork->save(wrong), Code::parent_conflict);
@@ -135,8 +144,10 @@ void s30_forks_of_forks(StoreUnderTest& subject) {
   expect_states(*fresh, "h", "h", 10, 10);
   expect_states(*fresh, "early", "p", 1, 2);
   expect_states(*fresh, "early", "e", 3, 3);
-  expect(need(fresh->origin_of(run_id("early")))->run == run_id("p"), "a fork of the shared past is not one of the run that it belongs to");
-  expect(events_of(*fresh, "h", 3) == R"(4:4:"p 4" 5:5:"f 5" 6:6:"f 6" 7:7:"g 7" 8:8:"g 8" 9:9:"g 9" 10:10:"h 10" )", "events of three levels are others");
+  expect(need(fresh->origin_of(run_id("early")))->run == run_id("p"),
+         "a fork of the shared past is not one of the run that it belongs to");
+  expect(events_of(*fresh, "h", 3) == R"(4:4:"p 4" 5:5:"f 5" 6:6:"f 6" 7:7:"g 7" 8:8:"g 8" 9:9:"g 9" 10:10:"h 10" )",
+         "events of three levels are others");
   expect_sound(*fresh);
 }
 
@@ -147,8 +158,10 @@ void s30_labels_find_the_newest(StoreUnderTest& subject) {
   const Uuid later = need(store->checkpoint(run_id("p"), at_sequence(5))).id;
   fill(*forked(*store, "p", 3, "f"), "f", 2);
   const auto fresh = subject.open();
-  expect(need(fresh->checkpoint(run_id("f"), at_label(Which::By::step, "step-2"))).sequence.value == 2, "a step of the past is not found");
-  expect(need(fresh->restore(run_id("f"), at_label(Which::By::step, "step-5"))).state == body_of("f", 5), "the parent's later step was found");
+  expect(need(fresh->checkpoint(run_id("f"), at_label(Which::By::step, "step-2"))).sequence.value == 2,
+         "a step of the past is not found");
+  expect(need(fresh->restore(run_id("f"), at_label(Which::By::step, "step-5"))).state == body_of("f", 5),
+         "the parent's later step was found");
   expect(need(fresh->checkpoint(run_id("f"), at_uuid(shared))).sequence.value == 2, "a UUID of the past is not found");
   need_error(fresh->checkpoint(run_id("f"), at_uuid(later)), Code::checkpoint_not_found);
   need_error(fresh->checkpoint(run_id("f"), at_label(Which::By::step, "step-6")), Code::checkpoint_not_found);
@@ -203,19 +216,25 @@ void s32_lineage(StoreUnderTest& subject) {
   options.workflow = "flow.yaml";
   options.session = "s";
   fill(*writer(*store, "p", options), "p", 5);
-  expect(need(store->forks_of(run_id("p"))).empty() && !need(store->origin_of(run_id("p"))), "a run without forks has some");
+  expect(need(store->forks_of(run_id("p"))).empty() && !need(store->origin_of(run_id("p"))),
+         "a run without forks has some");
   fill(*forked(*store, "p", 4, "late"), "l", 1);
   fill(*forked(*store, "p", 2, "early"), "e", 1);
   const auto fresh = subject.open();
   const auto forks = need(fresh->forks_of(run_id("p")));
-  expect(forks.size() == 2 && forks[0].run == run_id("early") && forks[0].at.value == 2 && forks[1].run == run_id("late"), "the forks are others");
+  expect(
+      forks.size() == 2 && forks[0].run == run_id("early") && forks[0].at.value == 2 && forks[1].run == run_id("late"),
+      "the forks are others");
   const RunInfo info = need(fresh->run(run_id("late")));
   expect(forks[1].uuid == info.uuid, "a fork's UUID is another one");
   const auto origin = need(fresh->origin_of(run_id("late")));
   const RunInfo parent = need(fresh->run(run_id("p")));
-  expect(origin && origin->run == run_id("p") && origin->at.value == 4 && origin->uuid == parent.uuid, "the origin is another one");
-  expect(info.fork_of_run == parent.uuid && info.fork_of_sequence.value == 4, "the run's description has another origin");
-  expect(info.workflow == "flow.yaml" && info.session == "s" && info.uuid != parent.uuid, "what a fork takes over is something else");
+  expect(origin && origin->run == run_id("p") && origin->at.value == 4 && origin->uuid == parent.uuid,
+         "the origin is another one");
+  expect(info.fork_of_run == parent.uuid && info.fork_of_sequence.value == 4,
+         "the run's description has another origin");
+  expect(info.workflow == "flow.yaml" && info.session == "s" && info.uuid != parent.uuid,
+         "what a fork takes over is something else");
   need_error(fresh->forks_of(run_id("missing")), Code::run_not_found);
 }
 
@@ -259,7 +278,8 @@ void s33_a_fork_prunes_its_own(StoreUnderTest& subject) {
   expect(report.dropped.front().value == 9 && report.dropped.size() == 47 && report.kept == 3, "others went");
   const auto fresh = subject.open();
   expect(picture(*fresh, "p") == before, "pruning a fork has changed its parent");
-  expect(listed(*fresh, "f") == std::vector<std::uint64_t>({1, 2, 3, 4, 5, 6, 7, 8, 56, 57, 58}), "the fork keeps others");
+  expect(listed(*fresh, "f") == std::vector<std::uint64_t>({1, 2, 3, 4, 5, 6, 7, 8, 56, 57, 58}),
+         "the fork keeps others");
   need_error(fresh->restore(run_id("f"), at_sequence(9)), Code::checkpoint_pruned);
   expect_states(*fresh, "f", "p", 1, 8);
   expect_states(*fresh, "f", "f", 56, 58);

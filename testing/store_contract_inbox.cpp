@@ -32,7 +32,8 @@ void s17_listed_until_taken(StoreUnderTest& subject) {
     expect(bodies(*handle, "other").empty(), "another run has the message");
   }
   const std::vector<Message> listed = need(other->inbox(run_id("r")));
-  for (std::size_t i = 0; i < ids.size(); ++i) expect(listed[i].id == ids[i], "a message has another id than post said");
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    expect(listed[i].id == ids[i], "a message has another id than post said");
   need(other->take(run_id("r"), ids[1]));
   expect(bodies(*store, "r") == Texts({posted[0], posted[2]}), "not the message that was taken is gone");
   need(store->take(run_id("r"), ids[0]));
@@ -118,7 +119,8 @@ void s18_owner(StoreUnderTest& subject) {
     expect(!need(other->owner(run_id("elsewhere"))), "another run has this one's owner");
     need_error(other->open_run(run_id("r"), {}), Code::run_busy);
     run.reset();
-    expect(!need(store->owner(run_id("r"))) && !need(other->owner(run_id("r"))), "a run that nobody holds has an owner");
+    expect(!need(store->owner(run_id("r"))) && !need(other->owner(run_id("r"))),
+           "a run that nobody holds has an owner");
   }
 }
 

@@ -13,7 +13,8 @@ RetentionSettings keep(std::uint64_t newest) { return {.keep = newest, .keep_day
 
 std::string body_of(std::uint64_t number) {
   // Some grow, some are new, some are large and come again.
-  if (number % 7 == 0) return fmt::format("{{\"large\":\"{}\"}}", std::string(5000, static_cast<char>('a' + number % 14 / 7)));
+  if (number % 7 == 0)
+    return fmt::format("{{\"large\":\"{}\"}}", std::string(5000, static_cast<char>('a' + number % 14 / 7)));
   if (number % 5 == 0) return fmt::format("{{\n \"n\": {}\n}}\n", number);
   std::string body = "[0";
   for (std::uint64_t i = 1; i <= number; ++i) body += fmt::format(",\"item {}\"", i);
@@ -51,7 +52,8 @@ std::vector<std::uint64_t> listed(Store& store, std::string_view run) {
 
 std::string events_of(Store& store, std::string_view run) {
   std::string text;
-  for (const Event& event : need(store.events(run_id(run), 0, kAll))) text += fmt::format("{} {} {}\n", event.number, event.sequence.value, event.data);
+  for (const Event& event : need(store.events(run_id(run), 0, kAll)))
+    text += fmt::format("{} {} {}\n", event.number, event.sequence.value, event.data);
   return text;
 }
 
@@ -77,11 +79,15 @@ void s19_pruned_is_gone(StoreUnderTest& subject) {
     need_error(handle->restore(run_id("r"), at_sequence(46)), Code::checkpoint_not_found);
     need_error(handle->checkpoint(run_id("r"), at_label(Which::By::step, "step-41")), Code::checkpoint_not_found);
     need_error(handle->checkpoint(run_id("r"), at_uuid(id_of_41)), Code::checkpoint_not_found);
-    expect(need(handle->checkpoint(run_id("r"), at_uuid(id_of_40))).sequence == Sequence{40}, "a kept one is not found by its UUID");
-    expect(need(handle->checkpoint(run_id("r"), at_label(Which::By::stage, "a"))).sequence == Sequence{44}, "the newest of a stage is not found");
-    expect(need(handle->checkpoint(run_id("r"), at_label(Which::By::name, "name-10"))).sequence == Sequence{10}, "a named one is not found");
+    expect(need(handle->checkpoint(run_id("r"), at_uuid(id_of_40))).sequence == Sequence{40},
+           "a kept one is not found by its UUID");
+    expect(need(handle->checkpoint(run_id("r"), at_label(Which::By::stage, "a"))).sequence == Sequence{44},
+           "the newest of a stage is not found");
+    expect(need(handle->checkpoint(run_id("r"), at_label(Which::By::name, "name-10"))).sequence == Sequence{10},
+           "a named one is not found");
     const auto page = need(handle->checkpoints(run_id("r"), Sequence{11}, 2));
-    expect(page.size() == 2 && page[0].sequence == Sequence{20} && page[1].sequence == Sequence{30}, "a page counts what is gone");
+    expect(page.size() == 2 && page[0].sequence == Sequence{20} && page[1].sequence == Sequence{30},
+           "a page counts what is gone");
     expect(need(handle->run(run_id("r"))).latest == Sequence{45}, "the last one is another");
   }
 }
@@ -102,7 +108,8 @@ void s19_callers_ids_are_answered(StoreUnderTest& subject) {
     request.body = body;
     request.caller_id = fmt::format("call-{}", number);
     const Saved again = need(run->save(request));
-    expect(again.outcome == Saved::Outcome::repeated && again.sequence == Sequence{number}, "a pruned save was made again");
+    expect(again.outcome == Saved::Outcome::repeated && again.sequence == Sequence{number},
+           "a pruned save was made again");
     if (number == 12) expect(again.checksum == checksum, "a pruned save is answered with another checksum");
     request.body = "\"other\"";
     need_error(run->save(request), Code::caller_id_reused);
@@ -117,7 +124,8 @@ void s19_dry_run_changes_nothing(StoreUnderTest& subject) {
   const PruneReport planned = need(store->prune(run_id("r"), keep(2), PruneMode::dry_run));
   expect(picture(*store, "r") == before && picture(*subject.open(), "r") == before, "a dry run changed something");
   const PruneReport done = need(store->prune(run_id("r"), keep(2), PruneMode::remove));
-  expect(numbers(planned.dropped) == numbers(done.dropped) && planned.kept == done.kept, "a dry run says something else");
+  expect(numbers(planned.dropped) == numbers(done.dropped) && planned.kept == done.kept,
+         "a dry run says something else");
   need_error(store->prune(run_id("missing"), keep(1), PruneMode::remove), Code::run_not_found);
   need_error(store->prune(run_id("missing"), keep(1), PruneMode::dry_run), Code::run_not_found);
 }
@@ -164,8 +172,9 @@ void s20_kept_stays(StoreUnderTest& subject) {
         expect(restored.state == before[number].second, "the state of a kept checkpoint has changed");
         const CheckpointInfo& was = before[number].first;
         const CheckpointInfo& is = restored.info;
-        expect(is.id == was.id && is.created == was.created && is.name == was.name && is.stage == was.stage && is.step == was.step &&
-                   is.caller_id == was.caller_id && is.parent == was.parent && is.checksum == was.checksum && is.state_bytes == was.state_bytes,
+        expect(is.id == was.id && is.created == was.created && is.name == was.name && is.stage == was.stage &&
+                   is.step == was.step && is.caller_id == was.caller_id && is.parent == was.parent &&
+                   is.checksum == was.checksum && is.state_bytes == was.state_bytes,
                "what is known of a kept checkpoint has changed");
       }
       expect(events_of(*handle, "r") == events, "events were pruned");

@@ -4,7 +4,9 @@
 namespace pawl::testing::contract {
 namespace {
 
-std::string body_of(std::uint64_t number) { return fmt::format("{{\"n\":{},\"text\":\"{}\"}}", number, std::string(number * 37 % 400, 'x')); }
+std::string body_of(std::uint64_t number) {
+  return fmt::format("{{\"n\":{},\"text\":\"{}\"}}", number, std::string(number * 37 % 400, 'x'));
+}
 
 void fill(StoreUnderTest& subject, Store& store, std::uint64_t count) {
   const auto run = writer(store, "r");
@@ -21,7 +23,8 @@ void s50_newest(StoreUnderTest& subject) {
   for (const RecoverExtent extent : {RecoverExtent::newest, RecoverExtent::all}) {
     const Recovered found = need(subject.open()->recover(run_id("r"), {.extent = extent}));
     expect(found.checkpoint.state == body_of(40), "it is not the newest state");
-    expect(found.checkpoint.info == need(store->checkpoint(run_id("r"), {})), "it is described otherwise than by `checkpoint`");
+    expect(found.checkpoint.info == need(store->checkpoint(run_id("r"), {})),
+           "it is described otherwise than by `checkpoint`");
     expect(found.damage.empty() && found.highest.value == 40, "something is said to be damaged");
   }
   expect(need(store->recover(run_id("r"), {.extent = RecoverExtent::all})).rebuilt == 40, "not everything was rebuilt");
@@ -32,10 +35,14 @@ void s50_bounds(StoreUnderTest& subject) {
   fill(subject, *store, 30);
   for (std::uint64_t number = 1; number <= 30; ++number) {
     const CheckpointInfo info = need(store->checkpoint(run_id("r"), at_sequence(number)));
-    expect(need(store->recover(run_id("r"), {.up_to = {number}})).checkpoint.state == body_of(number), "a bound by number is not kept");
-    expect(need(store->recover(run_id("r"), {.not_after = info.created})).checkpoint.info == info, "a bound by time is not kept");
+    expect(need(store->recover(run_id("r"), {.up_to = {number}})).checkpoint.state == body_of(number),
+           "a bound by number is not kept");
+    expect(need(store->recover(run_id("r"), {.not_after = info.created})).checkpoint.info == info,
+           "a bound by time is not kept");
     const Timestamp later{info.created.us + 1};
-    expect(need(store->recover(run_id("r"), {.extent = RecoverExtent::all, .not_after = later})).checkpoint.info == info, "a time between two is not the earlier one's");
+    expect(
+        need(store->recover(run_id("r"), {.extent = RecoverExtent::all, .not_after = later})).checkpoint.info == info,
+        "a time between two is not the earlier one's");
   }
   const CheckpointInfo first = need(store->checkpoint(run_id("r"), at_sequence(1)));
   need_error(store->recover(run_id("r"), {.not_after = Timestamp{first.created.us - 1}}), Code::checkpoint_not_found);

@@ -1,7 +1,7 @@
 // A workflow whose steps are C++ functions: example_handlers STORE [--crash-at N]
 //
-// Squares twenty items in a map and adds up the results. With --crash-at it kills itself (SIGKILL) after N items. Call it
-// again without the option, and it continues with the remaining items.
+// Squares twenty items in a map and adds up the results. With --crash-at it kills itself (SIGKILL) after N items. Call
+// it again without the option, and it continues with the remaining items.
 #include <atomic>
 #include <chrono>
 #include <csignal>

@@ -14,10 +14,10 @@ enum class Repair : std::uint8_t { no, yes };
 
 struct Finding {
   enum class Severity : std::uint8_t {
-    note,     // worth knowing; nothing is wrong
-    mended,   // was wrong, and is mended
-    mendable, // `pawl fsck --repair` mends it, nothing is lost
-    damage,   // something stored can't be read as it was written
+    note,      // worth knowing; nothing is wrong
+    mended,    // was wrong, and is mended
+    mendable,  // `pawl fsck --repair` mends it, nothing is lost
+    damage,    // something stored can't be read as it was written
   };
   Severity severity = Severity::note;
   Code code{};

@@ -32,7 +32,8 @@ enum class NetworkFilesystem : std::uint8_t { refuse, allow };
 struct OpenOptions {
   Missing missing = Missing::create;  // a store that is not there is made by the first save
   NetworkFilesystem network_filesystem = NetworkFilesystem::refuse;
-  std::optional<std::uint64_t> state_bytes_max = {};  // nothing: what the settings say (docs/configuration.md), else 100 MiB
+  std::optional<std::uint64_t> state_bytes_max =
+      {};  // nothing: what the settings say (docs/configuration.md), else 100 MiB
 };
 
 /// The one writer of a run. Closing it (destruction) makes everything durable, whatever the level.

@@ -122,11 +122,11 @@ struct CheckpointInfo {
   std::string caller_id = {};  // the caller's id of the save
   std::string stage = {};
   std::string step = {};
-  std::string metadata = {};            // a JSON object as text, or empty
+  std::string metadata = {};       // a JSON object as text, or empty
   std::uint64_t state_bytes = 0;   // size of the state
   std::uint64_t stored_bytes = 0;  // size of what is stored for it
   bool whole = true;               // stored whole, or as a difference to its parent
-  std::string checksum = {};            // "sha256:..." over the stored payload
+  std::string checksum = {};       // "sha256:..." over the stored payload
   auto operator<=>(const CheckpointInfo&) const = default;
 };
 
@@ -149,7 +149,7 @@ struct RunInfo {
 
 struct Event {
   std::uint64_t number = 0;  // within the run, from 1
-  Sequence sequence = {};         // of the checkpoint it was saved with
+  Sequence sequence = {};    // of the checkpoint it was saved with
   Timestamp created = {};
   std::string type = {};
   std::string data = {};  // JSON as text

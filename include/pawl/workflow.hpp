@@ -45,8 +45,8 @@ class DurableRun {
   /// in the items' order. Each result is recorded exactly once, and a call in which nothing is left to do calls
   /// nothing. The first error stops new items, lets running ones finish and is returned; what is recorded stays
   /// so. Other items than those of the first call under this name: items_changed.
-  Result<std::vector<std::string>> map(std::string_view name, std::span<const std::string> items, const ItemFunction& fn,
-                                       std::size_t parallel = 1);
+  Result<std::vector<std::string>> map(std::string_view name, std::span<const std::string> items,
+                                       const ItemFunction& fn, std::size_t parallel = 1);
 
   /// The same in all attempts at the step, and different in every run: for services that take one.
   [[nodiscard]] std::string idempotency_key(std::string_view name) const;
@@ -78,10 +78,10 @@ enum class WorkflowStatus : std::uint8_t { completed, failed, waiting, interrupt
 /// How an execution ended.
 struct WorkflowSummary {
   WorkflowStatus status = WorkflowStatus::completed;
-  std::string error = {};             // why it failed, or what it waits for
-  std::string outputs = "{}";         // JSON: the workflow's `outputs:`
-  std::uint64_t steps_completed = 0;  // steps and items, over all executions
-  std::uint64_t steps_kept = 0;       // of them, those that this execution did not have to do again
+  std::string error = {};               // why it failed, or what it waits for
+  std::string outputs = "{}";           // JSON: the workflow's `outputs:`
+  std::uint64_t steps_completed = 0;    // steps and items, over all executions
+  std::uint64_t steps_kept = 0;         // of them, those that this execution did not have to do again
   std::vector<std::string> notes = {};  // for people: what a resume found changed
 };
 

@@ -15,7 +15,9 @@ class AuditEntries : public ::testing::Test {
     request.stage = "load";
     ASSERT_TRUE((*store_.open_run(run_, {}))->save(request));
   }
-  Result<AddedEntry> add(NewAuditEntry entry) { return add_audit_entry(store_, run_, std::move(entry), settings_, clock_); }
+  Result<AddedEntry> add(NewAuditEntry entry) {
+    return add_audit_entry(store_, run_, std::move(entry), settings_, clock_);
+  }
 
   const RunId run_ = *RunId::parse("r");
   testing::MemoryUnderTest subject_;
@@ -59,7 +61,9 @@ TEST_F(AuditEntries, AreRefusedWithWhatIsWrong) {
       {{"x", "", {{"a", std::string(70'000, 'b')}}}, Code::state_too_large},
   };
   for (const auto& [entry, code] : bad) EXPECT_EQ(add(entry).error().code, code) << entry.type;
-  EXPECT_EQ(add_audit_entry(store_, *RunId::parse("missing"), {"x", "", Json::object()}, settings_, clock_).error().code, Code::run_not_found);
+  EXPECT_EQ(
+      add_audit_entry(store_, *RunId::parse("missing"), {"x", "", Json::object()}, settings_, clock_).error().code,
+      Code::run_not_found);
   EXPECT_EQ(store_.runs(10)->size(), 1U);
   EXPECT_EQ(store_.audit(run_, 0, 10)->size(), 2U);
 }

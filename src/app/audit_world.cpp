@@ -30,7 +30,9 @@ class FolderEvidence final : public Evidence {
       : files_(std::move(files)), evidence_(*files_, current_owner().boot_id) {}
   Result<Uuid> store_id() override { return evidence_.store_id(); }
   Result<std::vector<std::string>> runs() override { return evidence_.runs(); }
-  Result<std::unique_ptr<RunEvidence>> run(const RunId& run, Journals journals) override { return evidence_.run(run, journals); }
+  Result<std::unique_ptr<RunEvidence>> run(const RunId& run, Journals journals) override {
+    return evidence_.run(run, journals);
+  }
 
  private:
   std::unique_ptr<PosixFileSystem> files_;
@@ -62,21 +64,31 @@ Result<KeyPlace> key_place() {
   std::string folder = variable("XDG_CONFIG_HOME");
   if (folder.empty() && !variable("HOME").empty()) folder = variable("HOME") + "/.config";
   if (folder.empty()) {
-    return fail(Error{Code::key_missing, "there is no place for the signing key: neither XDG_CONFIG_HOME nor HOME is set", {}, "name a file with PAWL_SIGNING_KEY_FILE", 0});
+    return fail(Error{Code::key_missing,
+                      "there is no place for the signing key: neither XDG_CONFIG_HOME nor HOME is set",
+                      {},
+                      "name a file with PAWL_SIGNING_KEY_FILE",
+                      0});
   }
   return KeyPlace{folder + "/pawl/signing.key", false};
 }
 
 /// Nothing where there is none.
 Result<std::optional<SigningKey>> read_key(const std::string& path) {
-  const auto unusable = [&](std::string what, std::string hint) { return fail(Error{Code::invalid_key, std::move(what), path, std::move(hint), 0}); };
+  const auto unusable = [&](std::string what, std::string hint) {
+    return fail(Error{Code::invalid_key, std::move(what), path, std::move(hint), 0});
+  };
   const PosixFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (file.get() < 0 && errno == ENOENT) return std::optional<SigningKey>();
-  if (file.get() < 0) return unusable(fmt::format("the signing key can't be read: {}", std::strerror(errno)), "name another one with PAWL_SIGNING_KEY_FILE");
-  struct stat info {};
-  if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return unusable("the signing key is no regular file", {});
+  if (file.get() < 0)
+    return unusable(fmt::format("the signing key can't be read: {}", std::strerror(errno)),
+                    "name another one with PAWL_SIGNING_KEY_FILE");
+  struct stat info{};
+  if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
+    return unusable("the signing key is no regular file", {});
   if ((info.st_mode & 077U) != 0) {
-    return unusable(fmt::format("others than its owner may use the signing key (mode {:o})", info.st_mode & 0777U), fmt::format("chmod 600 {}", path));
+    return unusable(fmt::format("others than its owner may use the signing key (mode {:o})", info.st_mode & 0777U),
+                    fmt::format("chmod 600 {}", path));
   }
   std::string text(kKeyBytesMax, '\0');
   const ssize_t got = ::read(file.get(), text.data(), text.size());
@@ -89,7 +101,8 @@ Result<std::optional<SigningKey>> read_key(const std::string& path) {
 /// Durable when it returns. Of two who make it at once, one finds the other's.
 Result<void> write_key(const std::string& path, std::string_view text, mode_t mode) {
   const auto unusable = [&] {
-    return fail(Error{Code::invalid_key, fmt::format("the signing key can't be written: {}", std::strerror(errno)), path, "name another place with PAWL_SIGNING_KEY_FILE", 0});
+    return fail(Error{Code::invalid_key, fmt::format("the signing key can't be written: {}", std::strerror(errno)),
+                      path, "name another place with PAWL_SIGNING_KEY_FILE", 0});
   };
   const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
   {
@@ -110,7 +123,9 @@ Result<SigningKey> signing_key() {
   PAWL_TRY_ASSIGN(const KeyPlace place, key_place());
   PAWL_TRY_ASSIGN(auto key, read_key(place.path));
   if (key) return *key;
-  if (place.given) return fail(Error{Code::key_missing, "the signing key is not there", place.path, "make one: `openssl genpkey -algorithm ed25519`, mode 600", 0});
+  if (place.given)
+    return fail(Error{Code::key_missing, "the signing key is not there", place.path,
+                      "make one: `openssl genpkey -algorithm ed25519`, mode 600", 0});
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(place.path).parent_path(), ignored);
   PAWL_TRY_ASSIGN(const SigningKey made, SigningKey::make());

@@ -24,7 +24,8 @@ class OwningStore final : public Store {
   Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override {
     return store_->open_run(run, options);
   }
-  Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run, const RunOptions& options) override {
+  Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run,
+                                          const RunOptions& options) override {
     return store_->fork(parent, at, run, options);
   }
   Result<std::vector<ForkInfo>> forks_of(const RunId& run) override { return store_->forks_of(run); }
@@ -56,7 +57,9 @@ class OwningStore final : public Store {
     return store_->prune(run, settings, mode);
   }
   Result<Erasure> erase(const RunId& run, const EraseRequest& request) override { return store_->erase(run, request); }
-  Result<Recovered> recover(const RunId& run, const RecoverScope& scope) override { return store_->recover(run, scope); }
+  Result<Recovered> recover(const RunId& run, const RecoverScope& scope) override {
+    return store_->recover(run, scope);
+  }
   Result<void> log_failure(const RecoveryFailure& failure) override { return store_->log_failure(failure); }
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override { return store_->check(scope, repair); }
 
@@ -111,15 +114,18 @@ Result<void> refuse_other_folder(FileSystem& files, const std::string& folder) {
 }
 
 /// Where nothing is to be made, a missing folder is a missing store, whatever advice there is on making one.
-Result<std::unique_ptr<PosixFileSystem>> open_root(const std::string& folder, Missing missing, const Settings& settings) {
-  Result<std::unique_ptr<PosixFileSystem>> files = PosixFileSystem::open(folder, settings.performance.mapped_from_bytes);
+Result<std::unique_ptr<PosixFileSystem>> open_root(const std::string& folder, Missing missing,
+                                                   const Settings& settings) {
+  Result<std::unique_ptr<PosixFileSystem>> files =
+      PosixFileSystem::open(folder, settings.performance.mapped_from_bytes);
   if (!files && missing == Missing::refuse && files.error().code == Code::store_not_found) {
     return fail(Error{Code::store_not_found, "there is no store here", folder, {}, files.error().os_error});
   }
   return files;
 }
 
-Result<FilesystemOpened> open_folder(const std::string& folder, const OpenOptions& options, StoreUse use, const Settings& configured) {
+Result<FilesystemOpened> open_folder(const std::string& folder, const OpenOptions& options, StoreUse use,
+                                     const Settings& configured) {
   // A store that is there needs no new folder, and no sync of its parent.
   std::error_code unreadable;
   const bool made = std::filesystem::exists(join_path(folder, layout::kStoreFile), unreadable);
@@ -135,15 +141,16 @@ Result<FilesystemOpened> open_folder(const std::string& folder, const OpenOption
   settings.root = absolute_path(folder);
   if (configured.performance.async_writes) settings.durability = Durability::async;
   settings.state_bytes_max = configured.checkpoint.size_max_bytes;
-  settings.packing = {configured.checkpoint.format, configured.checkpoint.compression, configured.checkpoint.compression_from_bytes,
-                      configured.performance.compression_level};
+  settings.packing = {configured.checkpoint.format, configured.checkpoint.compression,
+                      configured.checkpoint.compression_from_bytes, configured.performance.compression_level};
   settings.retention = configured.checkpoint.retention;
   settings.find_key = [file = configured.encryption.key_file](const Uuid& id, const StoreKeyInfo& info) {
     return find_outer_key(id, info, file);
   };
   settings.background = use == StoreUse::service ? Background::thread : Background::none;
   PAWL_TRY_ASSIGN(std::unique_ptr<FilesystemStore> store,
-                  FilesystemStore::open(owning->files(), owning->environment(), settings, join_path(settings.root, layout::kCatalogue)));
+                  FilesystemStore::open(owning->files(), owning->environment(), settings,
+                                        join_path(settings.root, layout::kCatalogue)));
   FilesystemStore* const opened = store.get();
   owning->own(std::move(store));
   return FilesystemOpened{std::move(owning), opened};
@@ -157,7 +164,8 @@ std::unique_ptr<Store> open_memory() {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, StoreUse use, const Settings& settings) {
+Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, StoreUse use,
+                                          const Settings& settings) {
   PAWL_TRY_ASSIGN(const StorePlace place, parse_uri(uri));
   if (place.kind == StorePlace::Kind::memory) return open_memory();
   PAWL_TRY_ASSIGN(FilesystemOpened opened, open_folder(place.folder, options, use, settings));
@@ -166,7 +174,8 @@ Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOption
 
 Result<FilesystemOpened> open_filesystem(std::string_view uri, const OpenOptions& options, const Settings& settings) {
   PAWL_TRY_ASSIGN(const StorePlace place, parse_uri(uri));
-  if (place.kind == StorePlace::Kind::memory) return fail(Error{Code::usage, "a store in memory has no files", {}, "name a folder: --store ./.pawl", 0});
+  if (place.kind == StorePlace::Kind::memory)
+    return fail(Error{Code::usage, "a store in memory has no files", {}, "name a folder: --store ./.pawl", 0});
   return open_folder(place.folder, options, StoreUse::one_shot, settings);
 }
 

@@ -15,8 +15,9 @@ enum class StoreUse : std::uint8_t {
 };
 
 /// Opens the store that `uri` names: a folder (`PATH`, `file:PATH`, `file://PATH`), or `memory:` (empty,
-/// gone with the handle). `settings`: those that are in force for it. The store owns all that it needs. Fails with store_not_found (Missing::refuse,
-/// or no parent folder), network_filesystem, usage (another scheme), or what the adapter says.
+/// gone with the handle). `settings`: those that are in force for it. The store owns all that it needs. Fails with
+/// store_not_found (Missing::refuse, or no parent folder), network_filesystem, usage (another scheme), or what the
+/// adapter says.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, StoreUse use,
                                                         const Settings& settings = {});
 
@@ -28,7 +29,8 @@ struct FilesystemOpened {
   FilesystemStore* store = nullptr;  // a part of it
 };
 /// Fails with usage where `uri` names no folder.
-[[nodiscard]] Result<FilesystemOpened> open_filesystem(std::string_view uri, const OpenOptions& options, const Settings& settings);
+[[nodiscard]] Result<FilesystemOpened> open_filesystem(std::string_view uri, const OpenOptions& options,
+                                                       const Settings& settings);
 
 /// `path` as an absolute path, so that a later change of the working directory does not matter; `path` itself if the
 /// working directory can't be read.

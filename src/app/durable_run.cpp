@@ -24,8 +24,8 @@ Result<std::string> DurableRun::step(std::string_view name, const Function& fn) 
   return parts_->steps->step(std::string(name), fn);
 }
 
-Result<std::vector<std::string>> DurableRun::map(std::string_view name, std::span<const std::string> items, const ItemFunction& fn,
-                                                 std::size_t parallel) {
+Result<std::vector<std::string>> DurableRun::map(std::string_view name, std::span<const std::string> items,
+                                                 const ItemFunction& fn, std::size_t parallel) {
   return parts_->steps->map(std::string(name), items, fn, parallel);
 }
 
@@ -38,8 +38,10 @@ Result<DurableRun> Pawl::durable(std::string_view id) {
   PAWL_TRY(need_checkpoints());
   auto parts = std::make_unique<DurableRun::Parts>();
   PosixForeground& foreground = parts->foreground;
-  const DurableServices services{.store = store(), .clock = parts->clock, .files = parts->files,
-                                 .lock = [&foreground](const std::string& path) { return foreground.lock(path); }};
+  const DurableServices services{
+      .store = store(), .clock = parts->clock, .files = parts->files, .lock = [&foreground](const std::string& path) {
+        return foreground.lock(path);
+      }};
   PAWL_TRY_ASSIGN(DurableSteps steps, DurableSteps::open(services, run));
   parts->steps.emplace(std::move(steps));
   return DurableRun(std::move(parts));

@@ -39,9 +39,13 @@ TEST_F(Durable, AStepIsCalledOnceAndItsResultKept) {
 TEST_F(Durable, AFailedStepIsCalledAgain) {
   Pawl pawl = open();
   Result<DurableRun> run = pawl.durable("r");
-  const auto fails = []() -> Result<std::string> { return std::unexpected(Error{Code::step_failed, "no luck", {}, {}, 0}); };
+  const auto fails = []() -> Result<std::string> {
+    return std::unexpected(Error{Code::step_failed, "no luck", {}, {}, 0});
+  };
   EXPECT_EQ(run->step("s", fails).error().code, Code::step_failed);
-  EXPECT_EQ(run->step("s", []() -> Result<std::string> { return std::string().substr(1); }).error().code, Code::step_failed) << "it threw";
+  EXPECT_EQ(run->step("s", []() -> Result<std::string> { return std::string().substr(1); }).error().code,
+            Code::step_failed)
+      << "it threw";
   EXPECT_EQ(run->step("s", [] { return Result<std::string>("no json"); }).error().code, Code::invalid_json);
   EXPECT_EQ(run->step("s", [] { return Result<std::string>("1"); }), "1");
   EXPECT_EQ(run->step("s", fails), "1");

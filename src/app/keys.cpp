@@ -46,7 +46,12 @@ Result<SecretKey> key_in_file(const std::string& path, const std::string& id) {
 /// Without echo, from the terminal itself: standard input may be a state.
 Result<std::string> ask_terminal(const std::string& prompt, const char* name) {
   const PosixFd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
-  if (terminal.get() < 0) return fail(Error{Code::key_missing, "a passphrase is needed, and there is no terminal to ask for it", {}, fmt::format("set {}", name), 0});
+  if (terminal.get() < 0)
+    return fail(Error{Code::key_missing,
+                      "a passphrase is needed, and there is no terminal to ask for it",
+                      {},
+                      fmt::format("set {}", name),
+                      0});
   termios before{};
   const bool has_settings = ::tcgetattr(terminal.get(), &before) == 0;
   termios silent = before;
@@ -70,12 +75,15 @@ Result<SecretKey> read_key_file(const std::string& path) {
     return fail(Error{code, fmt::format("the key file can't be read: {}", std::strerror(errno)), path,
                       "name the right one with PAWL_KEY_FILE", 0});
   }
-  struct stat info {};
-  if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return unusable(path, "the key file is no regular file", {});
+  struct stat info{};
+  if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
+    return unusable(path, "the key file is no regular file", {});
   if ((info.st_mode & 077U) != 0) {
-    return unusable(path, fmt::format("others than its owner may use the key file (mode {:o})", info.st_mode & 0777U), fmt::format("chmod 600 {}", path));
+    return unusable(path, fmt::format("others than its owner may use the key file (mode {:o})", info.st_mode & 0777U),
+                    fmt::format("chmod 600 {}", path));
   }
-  if (info.st_uid != ::geteuid() && info.st_uid != 0) return unusable(path, "the key file belongs to another user", "use a file of your own");
+  if (info.st_uid != ::geteuid() && info.st_uid != 0)
+    return unusable(path, "the key file belongs to another user", "use a file of your own");
   std::string text(kKeyFileBytesMax, '\0');
   const ssize_t got = ::read(file.get(), text.data(), text.size());
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
@@ -91,7 +99,9 @@ Result<void> make_key_file(const std::string& path, const SecretKey& key) {
     std::filesystem::create_directories(folder, ignored);
   }
   const PosixFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (file.get() < 0) return unusable(path, fmt::format("the key file can't be made: {}", std::strerror(errno)), "name another place with --key-file");
+  if (file.get() < 0)
+    return unusable(path, fmt::format("the key file can't be made: {}", std::strerror(errno)),
+                    "name another place with --key-file");
   if (write_fully(file.get(), key_text(key)) != 0 || ::fsync(file.get()) != 0) {
     ::unlink(path.c_str());
     return unusable(path, "the key file can't be written", "name another place with --key-file");
@@ -105,7 +115,11 @@ Result<std::string> default_key_file(const Uuid& store) {
   std::string folder = variable("XDG_CONFIG_HOME");
   if (folder.empty() && !variable("HOME").empty()) folder = variable("HOME") + "/.config";
   if (folder.empty()) {
-    return fail(Error{Code::key_missing, "there is no place for the key: neither XDG_CONFIG_HOME nor HOME is set", {}, "name one with PAWL_KEY_FILE", 0});
+    return fail(Error{Code::key_missing,
+                      "there is no place for the key: neither XDG_CONFIG_HOME nor HOME is set",
+                      {},
+                      "name one with PAWL_KEY_FILE",
+                      0});
   }
   return fmt::format("{}/pawl/keys/{}.key", folder, store.text());
 }
@@ -121,7 +135,8 @@ Result<std::string> ask_passphrase(const char* name, const std::string& prompt, 
 
 Result<SecretKey> find_outer_key(const Uuid& store, const StoreKeyInfo& info, const std::string& configured_file) {
   if (info.scrypt) {
-    PAWL_TRY_ASSIGN(const std::string passphrase, ask_passphrase("PAWL_PASSPHRASE", "passphrase of the store: ", Asked::once));
+    PAWL_TRY_ASSIGN(const std::string passphrase,
+                    ask_passphrase("PAWL_PASSPHRASE", "passphrase of the store: ", Asked::once));
     return key_of_passphrase(passphrase, *info.scrypt);
   }
   if (const std::string text = variable("PAWL_KEY"); !text.empty()) {

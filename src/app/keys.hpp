@@ -20,7 +20,8 @@ Result<void> make_key_file(const std::string& path, const SecretKey& key);
 
 /// The key that a store asks for: PAWL_KEY, PAWL_KEY_FILE, `configured_file`, the default file; for a passphrase
 /// PAWL_PASSPHRASE or the terminal. Fails with key_missing.
-[[nodiscard]] Result<SecretKey> find_outer_key(const Uuid& store, const StoreKeyInfo& info, const std::string& configured_file);
+[[nodiscard]] Result<SecretKey> find_outer_key(const Uuid& store, const StoreKeyInfo& info,
+                                               const std::string& configured_file);
 
 /// From the variable, else from the terminal without showing it; `twice` to be sure of it.
 enum class Asked : std::uint8_t { once, twice };

@@ -48,7 +48,8 @@ Result<Run> Pawl::run(std::string_view id, const RunOptions& options) {
 Result<void> Pawl::need_checkpoints() const {
   if (settings().checkpoint.enabled || parts_->uri == "memory:") return {};
   return fail(Error{Code::checkpoints_off, "checkpoints are off (checkpoint.enabled: false), so nothing can be saved",
-                    parts_->config.origin("checkpoint", "enabled"), "set it to true there, or open the store 'memory:'", 0});
+                    parts_->config.origin("checkpoint", "enabled"), "set it to true there, or open the store 'memory:'",
+                    0});
 }
 
 Result<Restored> Pawl::restore(std::string_view address) {

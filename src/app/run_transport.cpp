@@ -20,8 +20,12 @@ using cli::WithLogs;
 Result<SecretKey> export_key() {
   const char* path = std::getenv("PAWL_EXPORT_KEY_FILE");
   if (path == nullptr || *path == '\0') {
-    return fail(Error{Code::key_missing, "the run is encrypted, and there is no key for its portable file", {},
-                      "name a key file: `(umask 077; head -c 32 /dev/urandom | base64 > export.key)`, then PAWL_EXPORT_KEY_FILE=export.key", 0});
+    return fail(Error{Code::key_missing,
+                      "the run is encrypted, and there is no key for its portable file",
+                      {},
+                      "name a key file: `(umask 077; head -c 32 /dev/urandom | base64 > export.key)`, then "
+                      "PAWL_EXPORT_KEY_FILE=export.key",
+                      0});
   }
   return read_key_file(path);
 }
@@ -35,10 +39,13 @@ Result<FilesystemOpened> open(std::string_view store, Missing missing) {
   return open_filesystem(store, options, config.settings);
 }
 
-Result<ExportedRun> send(std::string_view store, const RunId& run, WithLogs logs, const std::function<Result<void>(std::string_view)>& write) {
+Result<ExportedRun> send(std::string_view store, const RunId& run, WithLogs logs,
+                         const std::function<Result<void>(std::string_view)>& write) {
   PAWL_TRY_ASSIGN(const FilesystemOpened opened, open(store, Missing::refuse));
-  PAWL_TRY_ASSIGN(const SentRun sent, opened.store->send_run(run, logs == WithLogs::yes ? SendLogs::yes : SendLogs::no, export_key, write));
-  return ExportedRun{.uuid = sent.uuid, .files = sent.files, .bytes = sent.bytes, .sha256 = sent.sha256, .encrypted = sent.encrypted};
+  PAWL_TRY_ASSIGN(const SentRun sent,
+                  opened.store->send_run(run, logs == WithLogs::yes ? SendLogs::yes : SendLogs::no, export_key, write));
+  return ExportedRun{
+      .uuid = sent.uuid, .files = sent.files, .bytes = sent.bytes, .sha256 = sent.sha256, .encrypted = sent.encrypted};
 }
 
 /// Without writing anything.
@@ -52,7 +59,8 @@ Result<ArrivedRun> look_at(std::string_view store, File& file) {
   if (!opened && opened.error().code == Code::store_not_found) return arrived;
   if (!opened) return std::unexpected(opened.error());
   const auto there = opened->store->run(id);
-  if (there && there->uuid != header.uuid) return fail(Code::run_exists, "run '{}' exists already, and is another one", header.run);
+  if (there && there->uuid != header.uuid)
+    return fail(Code::run_exists, "run '{}' exists already, and is another one", header.run);
   if (there) arrived.latest = there->latest;
   arrived.repeated = there.has_value();
   return arrived;
@@ -61,11 +69,16 @@ Result<ArrivedRun> look_at(std::string_view store, File& file) {
 Result<ArrivedRun> receive(std::string_view store, File& file, Arrival arrival) {
   if (arrival == Arrival::only_check) return look_at(store, file);
   // A file that is refused leaves no store where there was none.
-  if (const auto there = open(store, Missing::refuse); !there && there.error().code == Code::store_not_found) PAWL_TRY(look_at(store, file));
+  if (const auto there = open(store, Missing::refuse); !there && there.error().code == Code::store_not_found)
+    PAWL_TRY(look_at(store, file));
   PAWL_TRY_ASSIGN(const FilesystemOpened opened, open(store, Missing::create));
   PAWL_TRY_ASSIGN(const ReceivedRun received, opened.store->receive_run(file, export_key));
-  return ArrivedRun{.run = received.run, .uuid = received.uuid, .latest = received.latest, .checkpoints = received.checkpoints,
-                    .files = received.files, .repeated = received.repeated};
+  return ArrivedRun{.run = received.run,
+                    .uuid = received.uuid,
+                    .latest = received.latest,
+                    .checkpoints = received.checkpoints,
+                    .files = received.files,
+                    .repeated = received.repeated};
 }
 
 }  // namespace

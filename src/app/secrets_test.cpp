@@ -32,7 +32,8 @@ class SecretsTest : public ::testing::Test {
   }
 
   ExecutionServices services() {
-    ExecutionServices made{.store = *store_, .clock = clock_, .random = random_, .files = files_, .handlers = handlers_};
+    ExecutionServices made{
+        .store = *store_, .clock = clock_, .random = random_, .files = files_, .handlers = handlers_};
     made.environment = {"PATH=/usr/bin:/bin", "ROOT=" + root_};
     made.load_workflow = [this](const std::string&) -> Result<Workflow> { return parse_or_fail({text_, ""}); };
     made.settings.secrets = settings_;
@@ -49,7 +50,9 @@ class SecretsTest : public ::testing::Test {
   Result<void> run(const Json& vars) {
     ExecutionServices with = services();
     PAWL_TRY_ASSIGN(Workflow workflow, parse_or_fail({text_, ""}));
-    PAWL_TRY_ASSIGN(OpenedRun opened, open_new(with, {.id = id_, .workflow = std::make_shared<const Workflow>(std::move(workflow)), .vars = vars}));
+    PAWL_TRY_ASSIGN(
+        OpenedRun opened,
+        open_new(with, {.id = id_, .workflow = std::make_shared<const Workflow>(std::move(workflow)), .vars = vars}));
     return execute(with, std::move(opened));
   }
   Result<void> resume(const Json& given) {

@@ -51,8 +51,11 @@ Result<std::unique_ptr<Opened>> open_folder(const std::string& folder, const std
   PAWL_TRY_ASSIGN(opened->files, PosixFileSystem::open(folder));
   FilesystemOptions options;
   options.root = folder;
-  options.find_key = [key_file](const Uuid& store, const StoreKeyInfo& info) { return find_outer_key(store, info, key_file); };
-  PAWL_TRY_ASSIGN(opened->store, FilesystemStore::open(*opened->files, {&opened->clock, &opened->random, current_owner()}, options, ""));
+  options.find_key = [key_file](const Uuid& store, const StoreKeyInfo& info) {
+    return find_outer_key(store, info, key_file);
+  };
+  PAWL_TRY_ASSIGN(opened->store, FilesystemStore::open(
+                                     *opened->files, {&opened->clock, &opened->random, current_owner()}, options, ""));
   return opened;
 }
 
@@ -103,15 +106,18 @@ Result<MadeStore> make_store(std::string_view uri, const NewStore& asked) {
   PAWL_TRY_ASSIGN(const auto opened, open_folder(folder, {}));
   MadeStore made{.folder = folder, .id = make_uuid(opened->random), .key = {}};
   if (opened->store->store_record()) {
-    return fail(Error{Code::store_exists, "there is a store here already", folder, "use it, or name another folder with --store", 0});
+    return fail(Error{Code::store_exists, "there is a store here already", folder,
+                      "use it, or name another folder with --store", 0});
   }
   std::optional<NewStoreKey> key;
   if (wanted.encrypted) {
-    PAWL_TRY_ASSIGN(const ChosenKey chosen, choose_key(wanted.key, made.id, config.settings.encryption.key_file, opened->random));
+    PAWL_TRY_ASSIGN(const ChosenKey chosen,
+                    choose_key(wanted.key, made.id, config.settings.encryption.key_file, opened->random));
     key = chosen.key;
     made.key = chosen.place;
     // Later commands find it there by themselves.
-    if (wanted.key.file) wanted.config += fmt::format("encryption:\n  key_file: {}\n", compact(absolute_path(*wanted.key.file)));
+    if (wanted.key.file)
+      wanted.config += fmt::format("encryption:\n  key_file: {}\n", compact(absolute_path(*wanted.key.file)));
   }
   PAWL_TRY(opened->store->create(made.id, key));
   if (!wanted.config.empty()) PAWL_TRY(write_local_file(folder + "/config.yaml", wanted.config));
@@ -121,13 +127,15 @@ Result<MadeStore> make_store(std::string_view uri, const NewStore& asked) {
 /// The new key of a store whose key is in a file, beside that file until the store asks for it.
 Result<ChosenKey> beside(const std::string& path, Random& random) {
   const std::string fresh = path + ".new";
-  if (::unlink(fresh.c_str()) != 0 && errno != ENOENT) return fail(Error{Code::invalid_key, "an earlier new key is in the way", fresh, "remove it", 0});
+  if (::unlink(fresh.c_str()) != 0 && errno != ENOENT)
+    return fail(Error{Code::invalid_key, "an earlier new key is in the way", fresh, "remove it", 0});
   const SecretKey made = make_key(random);
   PAWL_TRY(make_key_file(fresh, made));
   return ChosenKey{{made, {}}, {key_id(made), path, true}, path};
 }
 
-Result<ChosenKey> choose_next_key(const NewKey& wanted, const StoreRecord& store, const std::string& configured, Random& random) {
+Result<ChosenKey> choose_next_key(const NewKey& wanted, const StoreRecord& store, const std::string& configured,
+                                  Random& random) {
   if (wanted.passphrase) return of_passphrase("PAWL_NEW_PASSPHRASE", random);
   if (wanted.file) return of_file(*wanted.file, random);
   if (const std::string text = variable("PAWL_NEW_KEY"); !text.empty()) {
@@ -136,7 +144,11 @@ Result<ChosenKey> choose_next_key(const NewKey& wanted, const StoreRecord& store
   }
   if (store.key->scrypt) return of_passphrase("PAWL_NEW_PASSPHRASE", random);
   if (!variable("PAWL_KEY").empty()) {
-    return fail(Error{Code::usage, "the key comes from PAWL_KEY, which can't be changed from here", {}, "give the new one as PAWL_NEW_KEY or --key-file", 0});
+    return fail(Error{Code::usage,
+                      "the key comes from PAWL_KEY, which can't be changed from here",
+                      {},
+                      "give the new one as PAWL_NEW_KEY or --key-file",
+                      0});
   }
   std::string path = variable("PAWL_KEY_FILE");
   if (path.empty()) path = configured;
@@ -145,7 +157,8 @@ Result<ChosenKey> choose_next_key(const NewKey& wanted, const StoreRecord& store
   }
   // An interrupted rotation may have left the store's present key beside its place.
   if (auto fresh = read_key_file(path + ".new"); fresh && key_id(*fresh) == store.key->id) {
-    if (std::rename((path + ".new").c_str(), path.c_str()) != 0) return fail(Error{Code::invalid_key, "the key file can't be replaced", path, {}, errno});
+    if (std::rename((path + ".new").c_str(), path.c_str()) != 0)
+      return fail(Error{Code::invalid_key, "the key file can't be replaced", path, {}, errno});
   }
   return beside(path, random);
 }
@@ -156,14 +169,17 @@ Result<StoreKeyPlace> rekey_store(std::string_view uri, const NewKey& wanted) {
   const std::string& configured = config.settings.encryption.key_file;
   PAWL_TRY_ASSIGN(const auto opened, open_folder(folder, configured));
   auto record = opened->store->store_record();
-  if (!record) return fail(Error{Code::store_not_found, "there is no store here", folder, "`pawl init --encrypt` makes one", 0});
-  if (!record->key) return fail(Error{Code::usage, "the store is not encrypted", folder, "`pawl init --encrypt` makes an encrypted one", 0});
+  if (!record)
+    return fail(Error{Code::store_not_found, "there is no store here", folder, "`pawl init --encrypt` makes one", 0});
+  if (!record->key)
+    return fail(
+        Error{Code::usage, "the store is not encrypted", folder, "`pawl init --encrypt` makes an encrypted one", 0});
   PAWL_TRY(opened->store->unlock());
   PAWL_TRY_ASSIGN(const ChosenKey chosen, choose_next_key(wanted, *record, configured, opened->random));
   PAWL_TRY(opened->store->rekey(chosen.key));
   if (!chosen.replaces.empty() && std::rename((chosen.replaces + ".new").c_str(), chosen.replaces.c_str()) != 0) {
-    return fail(Error{Code::invalid_key, "the store has its new key, but the key file could not be replaced", chosen.replaces + ".new",
-                      "rename it by hand", errno});
+    return fail(Error{Code::invalid_key, "the store has its new key, but the key file could not be replaced",
+                      chosen.replaces + ".new", "rename it by hand", errno});
   }
   return chosen.place;
 }

@@ -49,7 +49,8 @@ Result<WorkflowSummary> summary_of(const Execution& execution) {
   const Result<void> ended = how_it_ended(execution);
   if (!ended && (execution.storage_error() || execution.refusal())) return fail(ended.error());
   const RunState& state = execution.state();
-  WorkflowSummary summary{.status = status_of(state.status), .error = state.error, .steps_completed = state.completed_steps};
+  WorkflowSummary summary{
+      .status = status_of(state.status), .error = state.error, .steps_completed = state.completed_steps};
   if (!ended && summary.error.empty()) summary.error = ended.error().message;
   if (execution.state().outputs.is_object()) summary.outputs = compact(execution.state().outputs);
   return summary;
@@ -77,10 +78,12 @@ struct WorkflowEngine::Parts {
   Mutex mutex;
   std::set<std::function<void()>*> running PAWL_GUARDED_BY(mutex);  // what interrupts each execution
 
-  Parts(Pawl& of, const HandlerRegistry& registry, WorkflowOptions with) : pawl(of), handlers(registry), options(std::move(with)) {}
+  Parts(Pawl& of, const HandlerRegistry& registry, WorkflowOptions with)
+      : pawl(of), handlers(registry), options(std::move(with)) {}
 
   ExecutionServices services(const HandlerRegistry& registry, RunObserver& observer, const std::string& text) {
-    ExecutionServices services{.store = pawl.store(), .clock = clock, .random = random, .files = files, .handlers = registry};
+    ExecutionServices services{
+        .store = pawl.store(), .clock = clock, .random = random, .files = files, .handlers = registry};
     services.settings = pawl.settings();
     services.observer = &observer;
     for (char** entry = environ; *entry != nullptr; ++entry) services.environment.emplace_back(*entry);
@@ -95,8 +98,11 @@ struct WorkflowEngine::Parts {
   Result<Workflow> load(const std::string& file, const std::string& text) {
     if (!text.empty()) return parse_or_fail({text, ""});
     if (file.empty()) {
-      return fail(Error{Code::usage, "the run was started from a text, which is not given", {},
-                        "hand in the same text as ResumeOptions::workflow_text", 0});
+      return fail(Error{Code::usage,
+                        "the run was started from a text, which is not given",
+                        {},
+                        "hand in the same text as ResumeOptions::workflow_text",
+                        0});
     }
     const std::string path = files.absolute(file, "");
     PAWL_TRY_ASSIGN(std::string read, files.read(path, kWorkflowBytesMax));
@@ -131,7 +137,9 @@ struct WorkflowEngine::Parts {
     PAWL_TRY_ASSIGN(const RunId id, RunId::parse(run));
     PAWL_TRY(pawl.need_checkpoints());
     PAWL_TRY(check_json(vars, kVarsBytesMax));
-    NewRun fresh{.id = id, .workflow = std::make_shared<const Workflow>(std::move(workflow)), .vars = Json::parse(vars, nullptr, false)};
+    NewRun fresh{.id = id,
+                 .workflow = std::make_shared<const Workflow>(std::move(workflow)),
+                 .vars = Json::parse(vars, nullptr, false)};
     if (!fresh.vars.is_object()) return fail(Code::invalid_variable, "the variables are no JSON object");
     PAWL_TRY(check_handlers(*fresh.workflow, handlers));
     Forwarder observer(options.observer);
@@ -159,25 +167,34 @@ Result<WorkflowSummary> WorkflowEngine::run_text(std::string_view run, std::stri
 }
 
 /// The decision tree of recovery, before anything is locked or changed.
-Result<void> WorkflowEngine::Parts::check_resume(const RunId& id, const ResumeOptions& with, const HandlerRegistry& registry) {
-  RecoveryFacts facts{.address = id.text() + "@latest", .lifecycle = {}, .retries_max = with.retries_max, .missing_parent = {}, .handler = {}};
+Result<void> WorkflowEngine::Parts::check_resume(const RunId& id, const ResumeOptions& with,
+                                                 const HandlerRegistry& registry) {
+  RecoveryFacts facts{.address = id.text() + "@latest",
+                      .lifecycle = {},
+                      .retries_max = with.retries_max,
+                      .missing_parent = {},
+                      .handler = {}};
   const bool fallback = pawl.settings().recovery.fallback_to_previous;
   const Result<RunState> state = fallback ? load_whole_state(pawl.store(), id) : load_state(pawl.store(), id);
   if (!state) {
-    if (state.error().code == Code::run_not_found || state.error().code == Code::store_not_found) return check_recoverable(facts);
+    if (state.error().code == Code::run_not_found || state.error().code == Code::store_not_found)
+      return check_recoverable(facts);
     return fail(state.error());  // chain_broken among them
   }
   PAWL_TRY_ASSIGN(const std::optional<std::string> owner, pawl.store().owner(id));
   facts.owner = owner ? RunOwner::alive : RunOwner::dead;
-  facts.lifecycle = Lifecycle{.status = Status::active, .retry_count = with.by == ResumeBy::automatic ? state->automatic_resumes : 0};
+  facts.lifecycle =
+      Lifecycle{.status = Status::active, .retry_count = with.by == ResumeBy::automatic ? state->automatic_resumes : 0};
   if (with.by == ResumeBy::person) facts.retries_max = UINT32_MAX;
   if (state->status == RunStatus::completed) facts.lifecycle->status = Status::completed;
   if (state->status == RunStatus::failed) facts.lifecycle->status = Status::failed;
   // A live owner that resumed the run is recovering it; else it is the one that started it.
-  if (owner && state->status != RunStatus::completed) facts.lifecycle->status = state->resumes > 0 ? Status::recovering : Status::active;
+  if (owner && state->status != RunStatus::completed)
+    facts.lifecycle->status = state->resumes > 0 ? Status::recovering : Status::active;
   PAWL_TRY(check_recoverable(facts));
   if (state->status == RunStatus::cancelled) return {};  // open_resume says it better
-  PAWL_TRY_ASSIGN(const Workflow workflow, load(with.workflow_file.empty() ? state->workflow_file : with.workflow_file, with.workflow_text));
+  PAWL_TRY_ASSIGN(const Workflow workflow,
+                  load(with.workflow_file.empty() ? state->workflow_file : with.workflow_file, with.workflow_text));
   return check_handlers(workflow, registry);
 }
 

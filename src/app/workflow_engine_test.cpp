@@ -31,7 +31,9 @@ Handler answers(std::string output, std::atomic<int>* calls = nullptr) {
 }
 
 Handler fails() {
-  return [](const HandlerCall&) -> Result<HandlerResult> { return std::unexpected(Error{Code::step_failed, "broken", {}, {}, 0}); };
+  return [](const HandlerCall&) -> Result<HandlerResult> {
+    return std::unexpected(Error{Code::step_failed, "broken", {}, {}, 0});
+  };
 }
 
 class Engine : public ::testing::Test {
@@ -62,7 +64,9 @@ class Engine : public ::testing::Test {
   HandlerRegistry handlers_;
   std::atomic<int> first_calls_ = 0;
   std::vector<std::string> heard_;
-  WorkflowEngine engine_{pawl_, handlers_, {.observer = [this](const RunEventView& event) { heard_.push_back(fmt::format("{} {}", event.type, event.step)); }}};
+  WorkflowEngine engine_{pawl_, handlers_, {.observer = [this](const RunEventView& event) {
+                           heard_.push_back(fmt::format("{} {}", event.type, event.step));
+                         }}};
 };
 
 TEST_F(Engine, RunsATextWithHandlers) {
@@ -76,8 +80,9 @@ TEST_F(Engine, RunsATextWithHandlers) {
 }
 
 TEST_F(Engine, RunsAFileWithVariablesAndCommands) {
-  std::ofstream(folder_ + "/w.yaml") << "name: w\nvars: { who: null }\nsteps:\n  - { id: say, run: \"echo hello ${vars.who}\", capture: text }\n"
-                                        "outputs: { said: \"${steps.say.output}\" }\n";
+  std::ofstream(folder_ + "/w.yaml")
+      << "name: w\nvars: { who: null }\nsteps:\n  - { id: say, run: \"echo hello ${vars.who}\", capture: text }\n"
+         "outputs: { said: \"${steps.say.output}\" }\n";
   const Result<WorkflowSummary> summary = engine_.run_file("r", folder_ + "/w.yaml", R"({"who":"world"})");
   ASSERT_TRUE(summary) << describe(summary.error());
   EXPECT_EQ(summary->outputs, R"({"said":"hello world"})");
@@ -119,11 +124,14 @@ TEST_F(Engine, CanBeInterruptedFromItsObserver) {
 
 TEST_F(Engine, ATextOfAnotherWorkflowIsRefused) {
   leave_failed();
-  EXPECT_EQ(refusal({.workflow_text = "name: two\nsteps:\n  - { id: first, handler: first }\n"}), Code::workflow_changed);
+  EXPECT_EQ(refusal({.workflow_text = "name: two\nsteps:\n  - { id: first, handler: first }\n"}),
+            Code::workflow_changed);
   EXPECT_EQ(refusal({}), Code::usage) << "the store's copy must not be executed";
 }
 
-TEST_F(Engine, RecoveryRefusesWhatDoesNotExist) { EXPECT_EQ(refusal({.workflow_text = kTwoSteps}), Code::checkpoint_not_found); }
+TEST_F(Engine, RecoveryRefusesWhatDoesNotExist) {
+  EXPECT_EQ(refusal({.workflow_text = kTwoSteps}), Code::checkpoint_not_found);
+}
 
 TEST_F(Engine, RecoveryRefusesWhatIsCompleted) {
   ASSERT_TRUE(engine_.run_text("r", kTwoSteps));

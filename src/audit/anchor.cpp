@@ -11,7 +11,11 @@ constexpr std::string_view kForm = "anchor/1";
 constexpr std::string_view kSignatureKey = ",\n\"signature\":\"";
 
 std::unexpected<Error> wrong(std::string what) {
-  return fail(Error{Code::signature_wrong, std::move(what), {}, "take the anchor from where it was stored out of reach of the store", 0});
+  return fail(Error{Code::signature_wrong,
+                    std::move(what),
+                    {},
+                    "take the anchor from where it was stored out of reach of the store",
+                    0});
 }
 
 std::optional<AuditHead> head_in(const Json& value) {
@@ -20,7 +24,8 @@ std::optional<AuditHead> head_in(const Json& value) {
   const auto at = Timestamp::parse(text_in(value, "at"));
   const auto entries = value.find("entries");
   if (!uuid || !at || entries == value.end() || !entries->is_number_unsigned()) return std::nullopt;
-  return AuditHead{text_in(value, "run"), *uuid, entries->get<std::uint64_t>(), text_in(value, "head"), text_in(value, "root"), *at};
+  return AuditHead{text_in(value, "run"),  *uuid, entries->get<std::uint64_t>(), text_in(value, "head"),
+                   text_in(value, "root"), *at};
 }
 
 }  // namespace
@@ -32,11 +37,17 @@ const AuditHead* Anchor::find(std::string_view run) const {
 
 Result<std::string> sign_anchor(Anchor& anchor, const SigningKey& key) {
   PAWL_TRY_ASSIGN(anchor.public_key, key.public_key());
-  std::string text = fmt::format("{{\"pawl\":\"{}\",\"store\":\"{}\",\"created\":\"{}\",\"public_key\":\"{}\",\"runs\":[", kForm, anchor.store.text(),
-                                 anchor.created.text(), anchor.public_key);
+  std::string text =
+      fmt::format("{{\"pawl\":\"{}\",\"store\":\"{}\",\"created\":\"{}\",\"public_key\":\"{}\",\"runs\":[", kForm,
+                  anchor.store.text(), anchor.created.text(), anchor.public_key);
   for (const AuditHead& head : anchor.runs) {
     text += text.ends_with('[') ? "\n" : ",\n";
-    text += compact({{"run", head.run}, {"uuid", head.uuid.text()}, {"entries", head.entries}, {"head", head.head}, {"root", head.root}, {"at", head.at.text()}});
+    text += compact({{"run", head.run},
+                     {"uuid", head.uuid.text()},
+                     {"entries", head.entries},
+                     {"head", head.head},
+                     {"root", head.root},
+                     {"at", head.at.text()}});
   }
   text += "\n]";
   PAWL_TRY_ASSIGN(const std::string signature, key.sign(text));
@@ -46,16 +57,22 @@ Result<std::string> sign_anchor(Anchor& anchor, const SigningKey& key) {
 Result<Anchor> read_anchor(std::string_view text, std::string_view trusted) {
   const std::size_t key = text.rfind(kSignatureKey);
   const Json value = Json::parse(text, nullptr, false);
-  if (key == std::string_view::npos || !value.is_object() || text_in(value, "pawl") != kForm) return wrong("the file is no anchor");
+  if (key == std::string_view::npos || !value.is_object() || text_in(value, "pawl") != kForm)
+    return wrong("the file is no anchor");
   Anchor anchor;
   anchor.public_key = text_in(value, "public_key");
   const std::string signature = text_in(value, "signature");
-  if (fmt::format("{}{}{}\"}}\n", text.substr(0, key), kSignatureKey, signature) != text || !signature_fits(anchor.public_key, text.substr(0, key), signature)) {
+  if (fmt::format("{}{}{}\"}}\n", text.substr(0, key), kSignatureKey, signature) != text ||
+      !signature_fits(anchor.public_key, text.substr(0, key), signature)) {
     return wrong("the anchor is not what was signed");
   }
   if (anchor.public_key != trusted) {
-    return fail(Error{Code::signature_wrong, fmt::format("the anchor was signed with the key {}, and {} is trusted", anchor.public_key, trusted), {},
-                      "name the public key of whoever made it with --public-key FILE", 0});
+    return fail(
+        Error{Code::signature_wrong,
+              fmt::format("the anchor was signed with the key {}, and {} is trusted", anchor.public_key, trusted),
+              {},
+              "name the public key of whoever made it with --public-key FILE",
+              0});
   }
   const auto store = Uuid::parse(text_in(value, "store"));
   const auto created = Timestamp::parse(text_in(value, "created"));

@@ -1,5 +1,5 @@
-// An anchor: a signed list of where every run's audit trail ended (docs/formats/audit.md). Kept out of reach of the store, it shows
-// what a chain by itself can't: a tail that was cut, a chain that was built anew, a run that is gone.
+// An anchor: a signed list of where every run's audit trail ended (docs/formats/audit.md). Kept out of reach of the
+// store, it shows what a chain by itself can't: a tail that was cut, a chain that was built anew, a run that is gone.
 #pragma once
 
 #include <optional>

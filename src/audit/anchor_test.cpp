@@ -9,8 +9,10 @@ Anchor example() {
   Anchor anchor;
   anchor.store = *Uuid::parse("238d9491-9855-4cdb-9d45-35ed7d92bc78");
   anchor.created = Timestamp{1'768'141'800'000'000};
-  anchor.runs = {{"alpha", *Uuid::parse("f204a1d5-8a93-4062-89ff-98071e9ca6ca"), 7, std::string(64, 'a'), std::string(64, 'b'), Timestamp{5}},
-                 {"beta", *Uuid::parse("4247e814-fd78-453a-ade3-a3b3d6a8cb55"), 1, std::string(64, 'c'), std::string(64, 'd'), Timestamp{6}}};
+  anchor.runs = {{"alpha", *Uuid::parse("f204a1d5-8a93-4062-89ff-98071e9ca6ca"), 7, std::string(64, 'a'),
+                  std::string(64, 'b'), Timestamp{5}},
+                 {"beta", *Uuid::parse("4247e814-fd78-453a-ade3-a3b3d6a8cb55"), 1, std::string(64, 'c'),
+                  std::string(64, 'd'), Timestamp{6}}};
   return anchor;
 }
 

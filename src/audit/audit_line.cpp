@@ -25,8 +25,8 @@ class Members {
   /// The value of `key` where it comes next: a string's inside or a number's digits. Nothing where another one comes.
   std::optional<std::string_view> take(std::string_view key) {
     // `,"key":`
-    if (rest_.size() < key.size() + 5 || rest_[1] != '"' || rest_.substr(2, key.size()) != key || rest_[key.size() + 2] != '"' ||
-        rest_[key.size() + 3] != ':') {
+    if (rest_.size() < key.size() + 5 || rest_[1] != '"' || rest_.substr(2, key.size()) != key ||
+        rest_[key.size() + 2] != '"' || rest_[key.size() + 3] != ':') {
       return std::nullopt;
     }
     const std::string_view value = rest_.substr(key.size() + 4);
@@ -96,7 +96,9 @@ std::optional<AuditLine> AuditLine::parse(std::string_view line) {
   members.take("agent");
   for (const char* key : {"by", "reason", "checkpoints"}) members.take(key);  // of an erasure
   entry.previous = members.text("prev");
-  if (entry.index == 0 || entry.at.empty() || entry.type.empty() || entry.previous.size() != kHexDigits || !members.empty()) return std::nullopt;
+  if (entry.index == 0 || entry.at.empty() || entry.type.empty() || entry.previous.size() != kHexDigits ||
+      !members.empty())
+    return std::nullopt;
   return entry;
 }
 

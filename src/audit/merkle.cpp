@@ -85,7 +85,8 @@ std::vector<Sha256> inclusion_proof(std::span<const Sha256> leaves, std::uint64_
 }
 
 /// RFC 9162, section 2.1.3.2: the same tree, the check in words.
-bool proves_inclusion(const Sha256& leaf, std::uint64_t index, std::uint64_t size, std::span<const Sha256> proof, const Sha256& root) {
+bool proves_inclusion(const Sha256& leaf, std::uint64_t index, std::uint64_t size, std::span<const Sha256> proof,
+                      const Sha256& root) {
   if (index >= size) return false;
   std::uint64_t node = index;
   std::uint64_t last = size - 1;

@@ -1,7 +1,8 @@
-// Merkle trees as in RFC 6962, section 2.1: roots, proofs that an entry is in a tree, proofs that one tree begins another.
+// Merkle trees as in RFC 6962, section 2.1: roots, proofs that an entry is in a tree, proofs that one tree begins
+// another.
 //
-// A leaf's hash is SHA-256(0x00, data), a node's SHA-256(0x01, left, right). The left subtree is the largest full one that is
-// smaller than the whole. The data of a leaf is the 32-byte hash of an audit entry.
+// A leaf's hash is SHA-256(0x00, data), a node's SHA-256(0x01, left, right). The left subtree is the largest full one
+// that is smaller than the whole. The data of a leaf is the 32-byte hash of an audit entry.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ namespace pawl {
 /// Of no leaves: SHA-256 of nothing.
 [[nodiscard]] Sha256 merkle_root(std::span<const Sha256> leaves);
 
-/// A tree that grows: of its leaves only the roots of its full subtrees are kept, largest first, one for each bit of its size.
+/// A tree that grows: of its leaves only the roots of its full subtrees are kept, largest first, one for each bit of
+/// its size.
 class MerkleFrontier {
  public:
   MerkleFrontier() = default;
@@ -38,12 +40,12 @@ class MerkleFrontier {
 
 /// The hashes that lead from leaf `index` (from 0) to the root. `index` must be below the number of leaves.
 [[nodiscard]] std::vector<Sha256> inclusion_proof(std::span<const Sha256> leaves, std::uint64_t index);
-[[nodiscard]] bool proves_inclusion(const Sha256& leaf, std::uint64_t index, std::uint64_t size, std::span<const Sha256> proof,
-                                    const Sha256& root);
+[[nodiscard]] bool proves_inclusion(const Sha256& leaf, std::uint64_t index, std::uint64_t size,
+                                    std::span<const Sha256> proof, const Sha256& root);
 
 /// That the tree of the first `old_size` leaves begins the tree of all. `old_size` from 1 to the number of leaves.
 [[nodiscard]] std::vector<Sha256> consistency_proof(std::span<const Sha256> leaves, std::uint64_t old_size);
-[[nodiscard]] bool proves_consistency(std::uint64_t old_size, const Sha256& old_root, std::uint64_t size, const Sha256& root,
-                                      std::span<const Sha256> proof);
+[[nodiscard]] bool proves_consistency(std::uint64_t old_size, const Sha256& old_root, std::uint64_t size,
+                                      const Sha256& root, std::span<const Sha256> proof);
 
 }  // namespace pawl

@@ -9,17 +9,17 @@ namespace pawl {
 namespace {
 
 // The leaves and roots that certificate transparency logs test RFC 6962 with.
-const std::array<std::string, 8> kData = {"", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f"};
-constexpr std::array<const char*, 9> kRoots = {
-    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-    "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
-    "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
-    "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
-    "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
-    "4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4",
-    "76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef",
-    "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
-    "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328"};
+const std::array<std::string, 8> kData = {
+    "", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f"};
+constexpr std::array<const char*, 9> kRoots = {"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+                                               "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+                                               "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
+                                               "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
+                                               "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
+                                               "4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4",
+                                               "76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef",
+                                               "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
+                                               "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328"};
 
 std::vector<Sha256> known_leaves(std::size_t count) {
   std::vector<Sha256> leaves;
@@ -43,7 +43,8 @@ Sha256 defined_root(std::span<const Sha256> leaves) {
 }
 
 TEST(Merkle, RootsAreTheKnownOnes) {
-  for (std::size_t size = 0; size <= kData.size(); ++size) EXPECT_EQ(to_hex(merkle_root(known_leaves(size))), kRoots[size]) << size;
+  for (std::size_t size = 0; size <= kData.size(); ++size)
+    EXPECT_EQ(to_hex(merkle_root(known_leaves(size))), kRoots[size]) << size;
 }
 
 TEST(Merkle, ProofsAreTheKnownOnes) {
@@ -84,7 +85,8 @@ TEST(Merkle, EveryEntryOfEveryTreeUpTo64HasItsProofAndNoOther) {
       EXPECT_FALSE(proves_inclusion(merkle_leaf("another"), index, size, proof, root));
       EXPECT_FALSE(proves_inclusion(leaves[index], size, size, proof, root));
       for (std::size_t other = 0; other < size; ++other) {
-        EXPECT_EQ(proves_inclusion(leaves[index], other, size, proof, root), other == index) << other << " for " << index;
+        EXPECT_EQ(proves_inclusion(leaves[index], other, size, proof, root), other == index)
+            << other << " for " << index;
       }
       if (proof.empty()) continue;
       EXPECT_FALSE(proves_inclusion(leaves[index], index, size, std::span(proof).first(proof.size() - 1), root));

@@ -6,7 +6,11 @@ namespace pawl {
 namespace {
 
 Json value_of(std::string_view run, const AuditEntry& entry) {
-  Json value = {{"run", run}, {"entry", entry.index}, {"at", entry.at.text()}, {"type", entry.type}, {"sequence", entry.sequence.value}};
+  Json value = {{"run", run},
+                {"entry", entry.index},
+                {"at", entry.at.text()},
+                {"type", entry.type},
+                {"sequence", entry.sequence.value}};
   const auto add = [&](const char* key, const std::string& text) {
     if (!text.empty()) value[key] = text;
   };
@@ -25,9 +29,11 @@ Json value_of(std::string_view run, const AuditEntry& entry) {
 Json verdict_of(const AuditReport& report) {
   if (!report.verdict) return nullptr;
   const RunVerdict& verdict = *report.verdict;
-  Json value = {{"ok", !verdict.bad}, {"entries", verdict.head.entries}, {"head", verdict.head.head}, {"root", verdict.head.root},
-                {"checkpoints", verdict.checkpoints}, {"pruned", verdict.pruned}, {"events", verdict.events}};
-  if (verdict.bad) value["bad"] = {{"entry", verdict.bad->entry}, {"file", verdict.bad->file}, {"what", verdict.bad->what}};
+  Json value = {{"ok", !verdict.bad},        {"entries", verdict.head.entries},    {"head", verdict.head.head},
+                {"root", verdict.head.root}, {"checkpoints", verdict.checkpoints}, {"pruned", verdict.pruned},
+                {"events", verdict.events}};
+  if (verdict.bad)
+    value["bad"] = {{"entry", verdict.bad->entry}, {"file", verdict.bad->file}, {"what", verdict.bad->what}};
   return value;
 }
 
@@ -90,11 +96,12 @@ std::string verdict_html(const AuditReport& report) {
   if (!report.verdict) return {};
   const RunVerdict& verdict = *report.verdict;
   if (verdict.bad) {
-    return fmt::format("<p class=\"verdict bad\"><strong>Does not verify.</strong> Entry {}: {} ({})</p>\n", verdict.bad->entry,
-                       escaped(verdict.bad->what), escaped(verdict.bad->file));
+    return fmt::format("<p class=\"verdict bad\"><strong>Does not verify.</strong> Entry {}: {} ({})</p>\n",
+                       verdict.bad->entry, escaped(verdict.bad->what), escaped(verdict.bad->file));
   }
   return fmt::format(
-      "<p class=\"verdict good\"><strong>Verified.</strong> {} entries, {} checkpoints, {} pruned ones and {} events are what was recorded.<br>"
+      "<p class=\"verdict good\"><strong>Verified.</strong> {} entries, {} checkpoints, {} pruned ones and {} events "
+      "are what was recorded.<br>"
       "<span class=\"hash\">head {}<br>Merkle root {}</span></p>\n",
       verdict.head.entries, verdict.checkpoints, verdict.pruned, verdict.events, verdict.head.head, verdict.head.root);
 }
@@ -109,22 +116,28 @@ std::string who_of(const AuditEntry& entry) {
 bool is_plain(const AuditEntry& entry) { return entry.type == "checkpoint_saved"; }
 
 std::string item_html(const AuditEntry& entry) {
-  std::string out = fmt::format("<li class=\"act\"><time>{}</time><strong>{}</strong> <span class=\"who\">{}</span> <code>@{}</code>", entry.at.text(),
-                                escaped(entry.type), escaped(who_of(entry)), entry.sequence.value);
+  std::string out =
+      fmt::format("<li class=\"act\"><time>{}</time><strong>{}</strong> <span class=\"who\">{}</span> <code>@{}</code>",
+                  entry.at.text(), escaped(entry.type), escaped(who_of(entry)), entry.sequence.value);
   if (!entry.data.empty() && entry.data != "{}") {
     const Json data = Json::parse(entry.data, nullptr, false);
-    out += fmt::format("<pre>{}</pre>", escaped(data.is_discarded() ? entry.data : data.dump(2, ' ', false, Json::error_handler_t::replace)));
+    out += fmt::format(
+        "<pre>{}</pre>",
+        escaped(data.is_discarded() ? entry.data : data.dump(2, ' ', false, Json::error_handler_t::replace)));
   }
   return out + fmt::format("<div class=\"hash\">entry {} · {}</div></li>\n", entry.index, entry.hash);
 }
 
 std::string stretch_html(const AuditEntry& first, const AuditEntry& last) {
   if (first.index == last.index) {
-    return fmt::format("<li><time>{}</time>checkpoint <code>@{}</code> <span class=\"hash\">entry {} · {}</span></li>\n", first.at.text(),
-                       first.sequence.value, first.index, first.hash);
+    return fmt::format(
+        "<li><time>{}</time>checkpoint <code>@{}</code> <span class=\"hash\">entry {} · {}</span></li>\n",
+        first.at.text(), first.sequence.value, first.index, first.hash);
   }
-  return fmt::format("<li><time>{}</time>checkpoints <code>@{}</code> to <code>@{}</code>, until {} <span class=\"hash\">entries {} to {} · {}</span></li>\n",
-                     first.at.text(), first.sequence.value, last.sequence.value, last.at.text(), first.index, last.index, last.hash);
+  return fmt::format(
+      "<li><time>{}</time>checkpoints <code>@{}</code> to <code>@{}</code>, until {} <span class=\"hash\">entries {} "
+      "to {} · {}</span></li>\n",
+      first.at.text(), first.sequence.value, last.sequence.value, last.at.text(), first.index, last.index, last.hash);
 }
 
 }  // namespace
@@ -133,28 +146,34 @@ std::string entry_json(std::string_view run, const AuditEntry& entry) { return c
 
 std::string report_as_json(const AuditReport& report) {
   const std::string run = report.run.id.text();
-  std::string out = fmt::format("{{\"run\":{},\"uuid\":\"{}\",\"made\":\"{}\",\"verification\":{},\"entries\":[", compact(Json(run)), report.run.uuid.text(),
-                                report.made.text(), compact(verdict_of(report)));
-  for (const AuditEntry& entry : report.entries) out += fmt::format("{}\n{}", entry.index == report.entries.front().index ? "" : ",", entry_json(run, entry));
+  std::string out =
+      fmt::format("{{\"run\":{},\"uuid\":\"{}\",\"made\":\"{}\",\"verification\":{},\"entries\":[", compact(Json(run)),
+                  report.run.uuid.text(), report.made.text(), compact(verdict_of(report)));
+  for (const AuditEntry& entry : report.entries)
+    out += fmt::format("{}\n{}", entry.index == report.entries.front().index ? "" : ",", entry_json(run, entry));
   return out + "\n]}\n";
 }
 
 std::string report_as_csv(const AuditReport& report) {
   std::string out = "run,entry,at,type,sequence,agent,user,host,data,payload,hash\r\n";
   for (const AuditEntry& entry : report.entries) {
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\r\n", cell(report.run.id.text()), entry.index, entry.at.text(), cell(entry.type),
-                       entry.sequence.value, cell(entry.agent), cell(entry.user), cell(entry.host), cell(entry.data), entry.payload, entry.hash);
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\r\n", cell(report.run.id.text()), entry.index, entry.at.text(),
+                       cell(entry.type), entry.sequence.value, cell(entry.agent), cell(entry.user), cell(entry.host),
+                       cell(entry.data), entry.payload, entry.hash);
   }
   return out;
 }
 
 std::string report_as_html(const AuditReport& report) {
   const RunInfo& run = report.run;
-  std::string out = fmt::format("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"
-                                "<title>Audit of {0}</title>\n{1}</head>\n<body>\n<h1>Audit of {0}</h1>\n",
-                                escaped(run.id.text()), kStyle);
-  out += fmt::format("<dl>\n{}{}{}{}{}{}{}</dl>\n", fact("Run", run.uuid.text()), fact("Workflow", run.workflow), fact("Session", run.session),
-                     fact("Made", run.created.text()), fact("Last saved", run.updated.text()), fact("Status", to_text(run.status)),
+  std::string out = fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+      "content=\"width=device-width\">\n"
+      "<title>Audit of {0}</title>\n{1}</head>\n<body>\n<h1>Audit of {0}</h1>\n",
+      escaped(run.id.text()), kStyle);
+  out += fmt::format("<dl>\n{}{}{}{}{}{}{}</dl>\n", fact("Run", run.uuid.text()), fact("Workflow", run.workflow),
+                     fact("Session", run.session), fact("Made", run.created.text()),
+                     fact("Last saved", run.updated.text()), fact("Status", to_text(run.status)),
                      fact("This report", report.made.text()));
   out += verdict_html(report);
   out += "<h2>Timeline</h2>\n<ol>\n";

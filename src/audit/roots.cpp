@@ -20,9 +20,10 @@ std::optional<Sha256> hash_in(const Json& value) {
 }  // namespace
 
 std::string encode_root(const SettledRoot& root, std::uint32_t seed) {
-  std::string line = fmt::format(R"({{"size":{},"at":"{}","bytes":{},"head":"{}","root":"{}","frontier":[)", root.tree.size(), root.at.text(),
-                                 root.bytes, root.head, to_hex(root.tree.root()));
-  for (const Sha256& peak : root.tree.peaks()) line += fmt::format("{}\"{}\"", line.ends_with('[') ? "" : ",", to_hex(peak));
+  std::string line = fmt::format(R"({{"size":{},"at":"{}","bytes":{},"head":"{}","root":"{}","frontier":[)",
+                                 root.tree.size(), root.at.text(), root.bytes, root.head, to_hex(root.tree.root()));
+  for (const Sha256& peak : root.tree.peaks())
+    line += fmt::format("{}\"{}\"", line.ends_with('[') ? "" : ",", to_hex(peak));
   line += ']';
   seal(line, seed);
   return line;
@@ -33,8 +34,12 @@ std::optional<SettledRoot> decode_root(std::string_view line, std::uint32_t seed
   if (!body) return std::nullopt;
   const Json value = Json::parse(fmt::format("{}}}", *body), nullptr, false);
   if (!value.is_object()) return std::nullopt;
-  const auto number = [&](const char* key) { return value.contains(key) && value[key].is_number_unsigned() ? value[key].get<std::uint64_t>() : 0; };
-  const auto text = [&](const char* key) { return value.contains(key) && value[key].is_string() ? value[key].get<std::string>() : std::string(); };
+  const auto number = [&](const char* key) {
+    return value.contains(key) && value[key].is_number_unsigned() ? value[key].get<std::uint64_t>() : 0;
+  };
+  const auto text = [&](const char* key) {
+    return value.contains(key) && value[key].is_string() ? value[key].get<std::string>() : std::string();
+  };
   std::vector<Sha256> peaks;
   if (!value.contains("frontier") || !value["frontier"].is_array()) return std::nullopt;
   for (const Json& peak : value["frontier"]) {
@@ -64,9 +69,11 @@ RootsText parse_roots(std::string_view text, std::uint32_t seed) {
     const bool more = end != std::string_view::npos && end > 0 && rest[end - 1] == ',';
     auto root = decode_root(rest.substr(0, end == std::string_view::npos ? end : end - (more ? 1 : 0)), seed);
     if (!root) return fault(fmt::format("its root {} is damaged", number));
-    if (!parsed.roots.empty() && root->tree.size() <= parsed.roots.back().tree.size()) return fault(fmt::format("its root {} is out of order", number));
+    if (!parsed.roots.empty() && root->tree.size() <= parsed.roots.back().tree.size())
+      return fault(fmt::format("its root {} is out of order", number));
     parsed.roots.push_back(std::move(*root));
-    parsed.end = static_cast<std::uint64_t>(rest.data() - text.data()) + (end == std::string_view::npos ? rest.size() : end - (more ? 1 : 0));
+    parsed.end = static_cast<std::uint64_t>(rest.data() - text.data()) +
+                 (end == std::string_view::npos ? rest.size() : end - (more ? 1 : 0));
     parsed.ends.push_back(parsed.end);
     if (end == std::string_view::npos) return fault("it is cut short");
     if (!more) {

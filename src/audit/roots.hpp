@@ -1,6 +1,8 @@
-// merkle_roots.json: the roots of a run's audit trail at the moments when its lines were settled (docs/formats/audit.md).
+// merkle_roots.json: the roots of a run's audit trail at the moments when its lines were settled
+// (docs/formats/audit.md).
 //
-// Invariants: sizes go up; each line is sealed with the run's UUID; the file grows at its end, over its last three bytes.
+// Invariants: sizes go up; each line is sealed with the run's UUID; the file grows at its end, over its last three
+// bytes.
 #pragma once
 
 #include <optional>
@@ -28,10 +30,10 @@ struct SettledRoot {
 [[nodiscard]] std::optional<SettledRoot> decode_root(std::string_view line, std::uint32_t seed);
 
 struct RootsText {
-  std::vector<SettledRoot> roots = {};  // up to the first that does not fit
+  std::vector<SettledRoot> roots = {};   // up to the first that does not fit
   std::vector<std::uint64_t> ends = {};  // offset behind each of them
-  std::uint64_t end = 0;                // the last of these; 0: none
-  std::string fault = {};               // what is wrong behind it; empty: nothing
+  std::uint64_t end = 0;                 // the last of these; 0: none
+  std::string fault = {};                // what is wrong behind it; empty: nothing
 };
 [[nodiscard]] RootsText parse_roots(std::string_view text, std::uint32_t seed);
 

@@ -14,7 +14,8 @@ std::vector<std::string> trail(std::size_t count) {
   std::vector<std::string> lines;
   std::string previous(first_previous_hash());
   for (std::size_t i = 1; i <= count; ++i) {
-    AuditEntry entry{i, Timestamp{static_cast<std::int64_t>(i)}, "checkpoint_saved", Sequence{i}, "sha256:00", previous, {}};
+    AuditEntry entry{i, Timestamp{static_cast<std::int64_t>(i)}, "checkpoint_saved", Sequence{i}, "sha256:00", previous,
+                     {}};
     if (i % 3 == 0) entry.agent = "a \"quoted\" agent";
     lines.push_back(encode_audit(entry));
     previous = entry.hash;
@@ -83,7 +84,19 @@ TEST(Roots, OnlyTheNextEntryIsTaken) {
 }
 
 TEST(AuditLine, SeesWhatTheDecoderSees) {
-  AuditEntry entry{12, Timestamp{5}, "approved \\ \"x\"", Sequence{3}, "sha256:ab", std::string(64, 'a'), {}, 9, "sha256:cd", "user \"u\"", "host", "agent, \"prev\":", {}};
+  AuditEntry entry{12,
+                   Timestamp{5},
+                   "approved \\ \"x\"",
+                   Sequence{3},
+                   "sha256:ab",
+                   std::string(64, 'a'),
+                   {},
+                   9,
+                   "sha256:cd",
+                   "user \"u\"",
+                   "host",
+                   "agent, \"prev\":",
+                   {}};
   const std::string line = encode_audit(entry);
   const auto parsed = AuditLine::parse(std::string_view(line).substr(0, line.size() - 1));
   ASSERT_TRUE(parsed);
@@ -103,7 +116,8 @@ TEST(AuditLine, SeesWhatTheDecoderSees) {
 TEST(AuditLine, RefusesEveryBeginningOfALine) {
   AuditEntry entry{1, Timestamp{5}, "x", Sequence{3}, {}, std::string(64, 'a'), {}};
   const std::string line = encode_audit(entry);
-  for (std::size_t size = 0; size + 1 < line.size(); ++size) EXPECT_FALSE(AuditLine::parse(std::string_view(line).substr(0, size))) << size;
+  for (std::size_t size = 0; size + 1 < line.size(); ++size)
+    EXPECT_FALSE(AuditLine::parse(std::string_view(line).substr(0, size))) << size;
 }
 
 }  // namespace

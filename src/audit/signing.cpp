@@ -36,7 +36,8 @@ EVP_PKEY* handle(const std::shared_ptr<void>& key) { return static_cast<EVP_PKEY
 Result<std::string> public_digits(const EVP_PKEY* key) {
   std::array<unsigned char, kPublicBytes> bytes{};
   std::size_t size = bytes.size();
-  if (key == nullptr || EVP_PKEY_get_raw_public_key(key, bytes.data(), &size) != 1 || size != kPublicBytes) return unusable("the key is no Ed25519 key");
+  if (key == nullptr || EVP_PKEY_get_raw_public_key(key, bytes.data(), &size) != 1 || size != kPublicBytes)
+    return unusable("the key is no Ed25519 key");
   return to_hex(std::string_view(reinterpret_cast<const char*>(bytes.data()), size));
 }
 
@@ -53,7 +54,8 @@ Result<SigningKey> SigningKey::make() {
 Result<SigningKey> SigningKey::parse(std::string_view pem) {
   const Bio bio = bio_of(pem);
   // No passphrase is ever asked for: an encrypted key is refused.
-  EVP_PKEY* key = bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, [](char*, int, int, void*) { return -1; }, nullptr) : nullptr;
+  EVP_PKEY* key =
+      bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, [](char*, int, int, void*) { return -1; }, nullptr) : nullptr;
   SigningKey parsed(std::shared_ptr<void>(key, [](void* held) { EVP_PKEY_free(static_cast<EVP_PKEY*>(held)); }));
   PAWL_TRY(parsed.public_key());
   return parsed;
@@ -61,7 +63,8 @@ Result<SigningKey> SigningKey::parse(std::string_view pem) {
 
 Result<std::string> SigningKey::pem() const {
   const Bio bio(BIO_new(BIO_s_mem()));
-  if (!bio || PEM_write_bio_PrivateKey(bio.get(), handle(key_), nullptr, nullptr, 0, nullptr, nullptr) != 1) return unusable("the signing key could not be written");
+  if (!bio || PEM_write_bio_PrivateKey(bio.get(), handle(key_), nullptr, nullptr, 0, nullptr, nullptr) != 1)
+    return unusable("the signing key could not be written");
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio.get(), &data);
   return std::string(data, static_cast<std::size_t>(size));

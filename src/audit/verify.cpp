@@ -27,7 +27,8 @@ std::optional<std::uint64_t> sequence_of_event(std::string_view line) {
   const std::size_t key = line.find(kKey);
   if (key == std::string_view::npos || key > 32) return std::nullopt;
   std::uint64_t sequence = 0;
-  for (std::size_t i = key + kKey.size(); i < line.size() && line[i] >= '0' && line[i] <= '9'; ++i) sequence = sequence * 10 + static_cast<std::uint64_t>(line[i] - '0');
+  for (std::size_t i = key + kKey.size(); i < line.size() && line[i] >= '0' && line[i] <= '9'; ++i)
+    sequence = sequence * 10 + static_cast<std::uint64_t>(line[i] - '0');
   return sequence;
 }
 
@@ -56,8 +57,11 @@ class RunVerifier {
     return fail(Error{Code::audit_damaged, std::move(what), std::string(path), {}, 0});
   }
   [[nodiscard]] std::string hint_of(const Error& error) const {
-    if (error.code == Code::anchor_mismatch) return "somebody has replaced or removed what was there when the anchor was made: restore the run from a backup";
-    return fmt::format("restore the file from a backup; `pawl restore {} --fallback` gives the newest state that can still be read", verdict_.head.run);
+    if (error.code == Code::anchor_mismatch)
+      return "somebody has replaced or removed what was there when the anchor was made: restore the run from a backup";
+    return fmt::format(
+        "restore the file from a backup; `pawl restore {} --fallback` gives the newest state that can still be read",
+        verdict_.head.run);
   }
 
   Result<void> look() {
@@ -78,7 +82,8 @@ class RunVerifier {
   Result<void> read_run() {
     PAWL_TRY_ASSIGN(run_text_, evidence_.run_file());
     auto record = decode_run(run_text_);
-    if (record && record->run != verdict_.head.run) record = fail(Code::store_damaged, "it belongs to run '{}'", record->run);
+    if (record && record->run != verdict_.head.run)
+      record = fail(Code::store_damaged, "it belongs to run '{}'", record->run);
     if (!record) return fail(at(record.error(), evidence_.path_of("run.json")));
     record_ = std::move(*record);
     seed_ = seal_seed(record_.uuid);
@@ -109,7 +114,8 @@ class RunVerifier {
     const bool unfinished = in_journal != 0 && in_journal <= size + 1;  // what follows is in journals
     entry_ = size + 1;
     if (!parsed.fault.empty() && !unfinished) return bad(parsed.fault, kRootsFile);
-    if (!parsed.fault.empty()) verdict_.notes.push_back("merkle_roots.json was cut short by a crash; it will be written again");
+    if (!parsed.fault.empty())
+      verdict_.notes.push_back("merkle_roots.json was cut short by a crash; it will be written again");
     roots_ = std::move(parsed.roots);
     entry_ = 1;
     return {};
@@ -120,8 +126,10 @@ class RunVerifier {
     if (!line) return bad_at(fmt::format("entry {} is damaged", entry_), stored.file);
     sequence_.value = line->sequence;
     const Sha256 hash = sha256(bytes_of(head_), line->body);
-    if (line->index != entry_ || !equals_hex(head_, line->previous)) return bad_at(fmt::format("entry {} does not follow the one before it", entry_), stored.file);
-    if (!equals_hex(hash, line->hash)) return bad_at(fmt::format("entry {} does not have its hash", entry_), stored.file);
+    if (line->index != entry_ || !equals_hex(head_, line->previous))
+      return bad_at(fmt::format("entry {} does not follow the one before it", entry_), stored.file);
+    if (!equals_hex(hash, line->hash))
+      return bad_at(fmt::format("entry {} does not have its hash", entry_), stored.file);
     if (erased_) {
       bound_ |= line->type == kRunCreated;  // the data that the entries vouch for is gone, and so is the salt
     } else if (line->type == kCheckpointSaved) {
@@ -144,7 +152,8 @@ class RunVerifier {
   Result<void> check_created(const AuditLine& line) {
     if (entry_ != 1) return bad("the run is said to be made a second time", kTrail);
     bound_ = true;
-    if (!is_sum(line.payload, sha256(record_.salt, run_text_))) return bad("run.json is not the one that the run was made with", "run.json");
+    if (!is_sum(line.payload, sha256(record_.salt, run_text_)))
+      return bad("run.json is not the one that the run was made with", "run.json");
     return {};
   }
 
@@ -172,10 +181,12 @@ class RunVerifier {
     while (true) {
       PAWL_TRY(peek_event());
       if (!event_ || event_sequence_ > sequence) return {};
-      if (event_sequence_ < sequence) return bad_at(fmt::format("event {} belongs to no entry of the audit trail", event_->number), event_->file);
+      if (event_sequence_ < sequence)
+        return bad_at(fmt::format("event {} belongs to no entry of the audit trail", event_->number), event_->file);
       event_hashes_.emplace(event_->number, sha256(record_.salt, event_->text));
       event_file_ = event_->file;
-      if (!bound_ && !decode_event(event_->text, seed_)) return bad_at(fmt::format("event {} is damaged", event_->number), event_->file);
+      if (!bound_ && !decode_event(event_->text, seed_))
+        return bad_at(fmt::format("event {} is damaged", event_->number), event_->file);
       event_.reset();
     }
   }
@@ -183,15 +194,18 @@ class RunVerifier {
   Result<void> check_event(const AuditLine& line) {
     PAWL_TRY(read_events(line.sequence));
     const auto found = event_hashes_.find(line.event);
-    if (found == event_hashes_.end()) return bad(fmt::format("event {}, which holds the data of entry {}, is missing", line.event, entry_), "events");
-    if (!is_sum(line.payload, found->second)) return bad_at(fmt::format("event {} is not the one that entry {} vouches for", line.event, entry_), event_file_);
+    if (found == event_hashes_.end())
+      return bad(fmt::format("event {}, which holds the data of entry {}, is missing", line.event, entry_), "events");
+    if (!is_sum(line.payload, found->second))
+      return bad_at(fmt::format("event {} is not the one that entry {} vouches for", line.event, entry_), event_file_);
     return {};
   }
 
   Result<void> check_events(const AuditLine& line) {
     PAWL_TRY(read_events(line.sequence));
     if (event_hashes_.empty() && line.events.empty()) return {};
-    if (event_hashes_.empty()) return bad(fmt::format("the events of checkpoint {} are missing", line.sequence), "events");
+    if (event_hashes_.empty())
+      return bad(fmt::format("the events of checkpoint {} are missing", line.sequence), "events");
     verdict_.events += event_hashes_.size();
     if (line.events.empty() && !bound_) {
       unbound_events_ += event_hashes_.size();
@@ -201,12 +215,14 @@ class RunVerifier {
     all.reserve(event_hashes_.size() * sizeof(Sha256));
     for (const auto& [number, hash] : event_hashes_) all += bytes_of(hash);
     if (!is_sum(line.events, sha256(record_.salt, all)))
-      return bad_at(fmt::format("the events of checkpoint {} are not those that were saved with it", line.sequence), event_file_);
+      return bad_at(fmt::format("the events of checkpoint {} are not those that were saved with it", line.sequence),
+                    event_file_);
     return {};
   }
 
   Result<void> check_saved(const AuditLine& line) {
-    if (line.sequence != last_sequence_.value + 1) return bad(fmt::format("checkpoint {} follows {}", line.sequence, last_sequence_.value), kTrail);
+    if (line.sequence != last_sequence_.value + 1)
+      return bad(fmt::format("checkpoint {} follows {}", line.sequence, last_sequence_.value), kTrail);
     last_sequence_.value = line.sequence;
     PAWL_TRY(check_checkpoint(line));
     return check_events(line);
@@ -219,10 +235,12 @@ class RunVerifier {
     }
     PAWL_TRY(peek_checkpoint());
     if (checkpoint_ && checkpoint_->number < line.sequence) {
-      return bad_at(fmt::format("checkpoint {} is in no entry of the audit trail", checkpoint_->number), checkpoint_->file);
+      return bad_at(fmt::format("checkpoint {} is in no entry of the audit trail", checkpoint_->number),
+                    checkpoint_->file);
     }
     if (!checkpoint_ || checkpoint_->number > line.sequence) {
-      if (!pruned_.is_dropped({line.sequence})) return bad(fmt::format("checkpoint {} is missing", line.sequence), "checkpoints");
+      if (!pruned_.is_dropped({line.sequence}))
+        return bad(fmt::format("checkpoint {} is missing", line.sequence), "checkpoints");
       ++verdict_.pruned;
       return {};
     }
@@ -230,8 +248,10 @@ class RunVerifier {
     const auto record = decode_checkpoint(stored.text, seed_);
     if (!record) return fail(at(record.error(), std::string(stored.file)));
     const PrunedList::Sums* const rewritten = pruned_.rewritten({line.sequence});
-    const std::string_view vouched = line.payload.starts_with(kSumPrefix) ? line.payload.substr(kSumPrefix.size()) : std::string_view();
-    const bool same = rewritten == nullptr ? record->sum == vouched : record->sum == rewritten->is && rewritten->was == vouched;
+    const std::string_view vouched =
+        line.payload.starts_with(kSumPrefix) ? line.payload.substr(kSumPrefix.size()) : std::string_view();
+    const bool same =
+        rewritten == nullptr ? record->sum == vouched : record->sum == rewritten->is && rewritten->was == vouched;
     if (!same || !sum_matches(*record, record_.salt)) {
       return bad_at(fmt::format("checkpoint {} is not the one that was saved", line.sequence), stored.file);
     }
@@ -243,27 +263,35 @@ class RunVerifier {
     if (record.payload_kind != Payload::state_blob && record.payload_kind != Payload::diff_blob) return {};
     const std::string name = decode_text_payload(record.payload).value_or("");
     const std::string file = "blobs/" + name;
-    if (!hash_of_hex(name)) return bad(fmt::format("checkpoint {} names a blob that can't be one", record.sequence.value), "checkpoints");
+    if (!hash_of_hex(name))
+      return bad(fmt::format("checkpoint {} names a blob that can't be one", record.sequence.value), "checkpoints");
     PAWL_TRY_ASSIGN(const auto hash, evidence_.blob_hash(name, record_.salt));
     if (!hash) return bad(fmt::format("the blob of checkpoint {} is missing", record.sequence.value), file);
-    if (!equals_hex(*hash, name)) return bad(fmt::format("the blob of checkpoint {} is not the one that was saved", record.sequence.value), file);
+    if (!equals_hex(*hash, name))
+      return bad(fmt::format("the blob of checkpoint {} is not the one that was saved", record.sequence.value), file);
     return {};
   }
 
-  [[nodiscard]] bool is_root_size() const { return next_root_ < roots_.size() && roots_[next_root_].tree.size() == entry_; }
+  [[nodiscard]] bool is_root_size() const {
+    return next_root_ < roots_.size() && roots_[next_root_].tree.size() == entry_;
+  }
 
   Result<void> check_root() {
     if (!is_root_size()) return {};
     const SettledRoot& root = roots_[next_root_++];
-    if (root.tree == tree_ && equals_hex(head_, root.head) && root.bytes == trail_bytes_ && root.at.text() == at_) return {};
+    if (root.tree == tree_ && equals_hex(head_, root.head) && root.bytes == trail_bytes_ && root.at.text() == at_)
+      return {};
     return bad(fmt::format("the Merkle root over {} entries is not that of the audit trail", entry_), kRootsFile);
   }
 
   Result<void> check_anchor() const {
     if (anchor_ == nullptr || anchor_->entries != entry_) return {};
     if (equals_hex(head_, anchor_->head) && equals_hex(tree_.root(), anchor_->root)) return {};
-    return fail(Error{Code::anchor_mismatch, fmt::format("entry {} is not the one that the anchor has: the chain was rebuilt", entry_),
-                      evidence_.path_of(kTrail), {}, 0});
+    return fail(Error{Code::anchor_mismatch,
+                      fmt::format("entry {} is not the one that the anchor has: the chain was rebuilt", entry_),
+                      evidence_.path_of(kTrail),
+                      {},
+                      0});
   }
 
   Result<void> finish() {
@@ -277,24 +305,35 @@ class RunVerifier {
     if (anchor_ != nullptr) PAWL_TRY(check_against_anchor());
     if (head.entries == 0) return bad("the audit trail is missing", kTrail);
     if (next_root_ < roots_.size()) {
-      return bad(fmt::format("the audit trail ends after entry {}, and merkle_roots.json has {}: its tail was cut", head.entries, verdict_.settled), kTrail);
+      return bad(fmt::format("the audit trail ends after entry {}, and merkle_roots.json has {}: its tail was cut",
+                             head.entries, verdict_.settled),
+                 kTrail);
     }
     if (erased_) return finish_erased();
     PAWL_TRY(check_leftovers());
     const std::uint64_t in_journal = evidence_.first_entry_in_journal();
     const std::uint64_t must_be_settled = in_journal == 0 ? head.entries : in_journal - 1;
     if (bound_ && verdict_.settled < must_be_settled) {
-      return bad(fmt::format("the Merkle roots cover {} entries, and {} are settled", verdict_.settled, must_be_settled), kRootsFile);
+      return bad(
+          fmt::format("the Merkle roots cover {} entries, and {} are settled", verdict_.settled, must_be_settled),
+          kRootsFile);
     }
-    if (!bound_) verdict_.notes.push_back("the run was made before run.json was part of the audit trail: only its checksum was looked at");
-    if (unbound_events_ > 0) verdict_.notes.push_back(fmt::format("{} events were saved before events were part of the audit trail", unbound_events_));
+    if (!bound_)
+      verdict_.notes.push_back(
+          "the run was made before run.json was part of the audit trail: only its checksum was looked at");
+    if (unbound_events_ > 0)
+      verdict_.notes.push_back(
+          fmt::format("{} events were saved before events were part of the audit trail", unbound_events_));
     return {};
   }
 
   /// Of an erased run the chain is left. Its last entry says that it was erased, once that is done.
   Result<void> finish_erased() {
-    if (erased_->finished && last_type_ != "erased") return bad("erased.json says that the run was erased, and the audit trail does not", kTrail);
-    verdict_.notes.push_back(fmt::format("the run was erased on {} by {}: {}; its entries are a chain, what they vouch for is gone", erased_->at.text(), erased_->by, erased_->reason));
+    if (erased_->finished && last_type_ != "erased")
+      return bad("erased.json says that the run was erased, and the audit trail does not", kTrail);
+    verdict_.notes.push_back(
+        fmt::format("the run was erased on {} by {}: {}; its entries are a chain, what they vouch for is gone",
+                    erased_->at.text(), erased_->by, erased_->reason));
     return {};
   }
 
@@ -302,9 +341,11 @@ class RunVerifier {
     const auto mismatch = [&](std::string what) {
       return fail(Error{Code::anchor_mismatch, std::move(what), evidence_.path_of(kTrail), {}, 0});
     };
-    if (anchor_->uuid != record_.uuid) return mismatch("another run has taken the place of the one that the anchor has");
+    if (anchor_->uuid != record_.uuid)
+      return mismatch("another run has taken the place of the one that the anchor has");
     if (verdict_.head.entries < anchor_->entries) {
-      return mismatch(fmt::format("the audit trail ends after entry {}, and the anchor has {}: its tail was cut", verdict_.head.entries, anchor_->entries));
+      return mismatch(fmt::format("the audit trail ends after entry {}, and the anchor has {}: its tail was cut",
+                                  verdict_.head.entries, anchor_->entries));
     }
     return {};
   }
@@ -314,7 +355,9 @@ class RunVerifier {
     PAWL_TRY_ASSIGN(const bool quiet, evidence_.unchanged());
     if (!quiet) return {};
     PAWL_TRY(peek_checkpoint());
-    if (checkpoint_) return bad_at(fmt::format("checkpoint {} is in no entry of the audit trail", checkpoint_->number), checkpoint_->file);
+    if (checkpoint_)
+      return bad_at(fmt::format("checkpoint {} is in no entry of the audit trail", checkpoint_->number),
+                    checkpoint_->file);
     PAWL_TRY(peek_event());
     if (event_) return bad_at(fmt::format("event {} is in no entry of the audit trail", event_->number), event_->file);
     PAWL_TRY_ASSIGN(const auto more, evidence_.next_entry());
@@ -341,7 +384,7 @@ class RunVerifier {
   Sha256 head_{};  // zeros before the first
   MerkleFrontier tree_;
   std::uint64_t trail_bytes_ = 0;
-  std::string at_;  // of the last entry
+  std::string at_;      // of the last entry
   bool bound_ = false;  // the first entry binds run.json
   std::uint64_t unbound_events_ = 0;
   Sequence last_sequence_;
@@ -355,7 +398,8 @@ class RunVerifier {
 
 }  // namespace
 
-Result<RunVerdict> verify_run(Evidence& evidence, const RunId& run, const AnchorPoint* anchor, const VerifyProgress& progress) {
+Result<RunVerdict> verify_run(Evidence& evidence, const RunId& run, const AnchorPoint* anchor,
+                              const VerifyProgress& progress) {
   Evidence::Journals journals = Evidence::Journals::as_read;
   for (int attempt = 1;; ++attempt) {
     PAWL_TRY_ASSIGN(const auto of_run, evidence.run(run, journals));

@@ -1,5 +1,5 @@
-// Verification of a run: the chain of its audit trail, and everything that the chain vouches for, against stored bytes. Needs no
-// key, no lock and no network, writes nothing, and holds one group of checkpoints in memory.
+// Verification of a run: the chain of its audit trail, and everything that the chain vouches for, against stored bytes.
+// Needs no key, no lock and no network, writes nothing, and holds one group of checkpoints in memory.
 #pragma once
 
 #include <functional>
@@ -35,10 +35,10 @@ struct BadEntry {
 
 struct RunVerdict {
   AuditHead head = {};
-  std::uint64_t checkpoints = 0;    // whose bytes were compared
-  std::uint64_t pruned = 0;         // of which only the hash is left
-  std::uint64_t events = 0;         // whose bytes were compared
-  std::uint64_t settled = 0;        // entries that merkle_roots.json covers
+  std::uint64_t checkpoints = 0;  // whose bytes were compared
+  std::uint64_t pruned = 0;       // of which only the hash is left
+  std::uint64_t events = 0;       // whose bytes were compared
+  std::uint64_t settled = 0;      // entries that merkle_roots.json covers
   std::vector<std::string> notes = {};
   std::optional<BadEntry> bad = {};
 };
@@ -49,8 +49,9 @@ using AnchorPoint = AuditHead;
 /// Told now and then how many entries were looked at.
 using VerifyProgress = std::function<void(std::uint64_t entries)>;
 
-/// Stops at the first bad entry. Fails only where the machine can't read, or with run_not_found. Reads again where somebody
-/// writes meanwhile.
-[[nodiscard]] Result<RunVerdict> verify_run(Evidence& evidence, const RunId& run, const AnchorPoint* anchor, const VerifyProgress& progress);
+/// Stops at the first bad entry. Fails only where the machine can't read, or with run_not_found. Reads again where
+/// somebody writes meanwhile.
+[[nodiscard]] Result<RunVerdict> verify_run(Evidence& evidence, const RunId& run, const AnchorPoint* anchor,
+                                            const VerifyProgress& progress);
 
 }  // namespace pawl

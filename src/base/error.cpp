@@ -8,8 +8,7 @@ std::string code_text(Code code) { return fmt::format("PAWL-{:04}", static_cast<
 const char* code_title(Code code) {
   switch (code) {
 #define PAWL_CODE(number, name, exit_status, title) \
-  case Code::name:                                  \
-    return title;
+  case Code::name: return title;
 #include <pawl/error_codes.def>
 #undef PAWL_CODE
   }
@@ -19,8 +18,7 @@ const char* code_title(Code code) {
 int exit_status(Code code) {
   switch (code) {
 #define PAWL_CODE(number, name, exit_status, title) \
-  case Code::name:                                  \
-    return exit_status;
+  case Code::name: return exit_status;
 #include <pawl/error_codes.def>
 #undef PAWL_CODE
   }

@@ -6,7 +6,8 @@ namespace pawl {
 namespace {
 
 TEST(ErrorLine, TheHintStandsBehindTheMessage) {
-  EXPECT_EQ(describe_in_line({Code::usage, "it is wrong", "file:3", "mend it", 0}), "PAWL-0001: it is wrong (file:3); mend it");
+  EXPECT_EQ(describe_in_line({Code::usage, "it is wrong", "file:3", "mend it", 0}),
+            "PAWL-0001: it is wrong (file:3); mend it");
   EXPECT_EQ(describe_in_line({Code::usage, "it is wrong", {}, {}, 0}), "PAWL-0001: it is wrong");
 }
 

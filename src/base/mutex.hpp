@@ -47,7 +47,9 @@ class PAWL_ATTRIBUTE(scoped_lockable) Lock {
 class Condition {
  public:
   void wait(Lock& lock) { condition_.wait(lock.lock_); }
-  void wait_us(Lock& lock, std::int64_t duration_us) { condition_.wait_for(lock.lock_, std::chrono::microseconds(duration_us)); }
+  void wait_us(Lock& lock, std::int64_t duration_us) {
+    condition_.wait_for(lock.lock_, std::chrono::microseconds(duration_us));
+  }
   void notify_one() { condition_.notify_one(); }
   void notify_all() { condition_.notify_all(); }
 

@@ -34,16 +34,16 @@ template <class... Args>
 #define PAWL_CONCAT(a, b) PAWL_CONCAT_INNER(a, b)
 
 /// Returns the error of `expression` from this function, if it has one.
-#define PAWL_TRY(expression)                                              \
-  do {                                                                    \
-    auto&& pawl_try_result = (expression);                                \
+#define PAWL_TRY(expression)                                                          \
+  do {                                                                                \
+    auto&& pawl_try_result = (expression);                                            \
     if (!pawl_try_result) return std::unexpected(std::move(pawl_try_result).error()); \
   } while (false)
 
 /// `PAWL_TRY_ASSIGN(auto x, f());` binds the value, or returns the error from this function.
 #define PAWL_TRY_ASSIGN(declaration, expression) \
   PAWL_TRY_ASSIGN_INNER(PAWL_CONCAT(pawl_try_, __LINE__), declaration, expression)
-#define PAWL_TRY_ASSIGN_INNER(temporary, declaration, expression) \
-  auto temporary = (expression);                                  \
+#define PAWL_TRY_ASSIGN_INNER(temporary, declaration, expression)       \
+  auto temporary = (expression);                                        \
   if (!temporary) return std::unexpected(std::move(temporary).error()); \
   declaration = std::move(*temporary)

@@ -52,7 +52,8 @@ struct Filter {
     if (!arguments.agent.empty() && entry.agent != arguments.agent && entry.user != arguments.agent) return false;
     if (entry.at < since || entry.at > until) return false;
     if (arguments.text.empty()) return true;
-    for (const std::string* part : {&entry.type, &entry.agent, &entry.user, &entry.host, &entry.data, &entry.payload, &entry.hash}) {
+    for (const std::string* part :
+         {&entry.type, &entry.agent, &entry.user, &entry.host, &entry.data, &entry.payload, &entry.hash}) {
       if (part->find(arguments.text) != std::string::npos) return true;
     }
     return false;
@@ -64,7 +65,12 @@ Result<Filter> filter_of(const AuditArguments& arguments) {
   const auto parse = [](const std::string& text, const char* option, Timestamp& time) -> Result<void> {
     if (text.empty()) return {};
     const auto parsed = parse_time(text);
-    if (!parsed) return fail(Error{Code::usage, fmt::format("'{}' of {} is no time", text, option), {}, "write it as 2026-01-11 or 2026-01-11T14:30:00Z (UTC)", 0});
+    if (!parsed)
+      return fail(Error{Code::usage,
+                        fmt::format("'{}' of {} is no time", text, option),
+                        {},
+                        "write it as 2026-01-11 or 2026-01-11T14:30:00Z (UTC)",
+                        0});
     time = *parsed;
     return {};
   };
@@ -85,7 +91,8 @@ Result<void> for_each_entry(Store& store, const RunId& run, const Use& use) {
 
 Result<std::vector<RunId>> runs_of(Store& store, const AuditArguments& arguments) {
   std::vector<RunId> runs;
-  if (arguments.run.empty() != arguments.all) return fail(Error{Code::usage, "name a run, or --all", {}, "`pawl audit list RUN`", 0});
+  if (arguments.run.empty() != arguments.all)
+    return fail(Error{Code::usage, "name a run, or --all", {}, "`pawl audit list RUN`", 0});
   if (!arguments.all) {
     PAWL_TRY_ASSIGN(RunId id, RunId::parse(arguments.run));
     runs.push_back(std::move(id));
@@ -100,7 +107,12 @@ Result<std::vector<RunId>> runs_of(Store& store, const AuditArguments& arguments
 std::vector<std::string> row_of(const std::string& run, const AuditEntry& entry) {
   std::string who = entry.agent;
   if (!entry.user.empty()) who += fmt::format("{}{}@{}", who.empty() ? "" : " ", entry.user, entry.host);
-  return {run, std::to_string(entry.index), entry.at.text(), printable(entry.type), fmt::format("@{}", entry.sequence.value), printable(who),
+  return {run,
+          std::to_string(entry.index),
+          entry.at.text(),
+          printable(entry.type),
+          fmt::format("@{}", entry.sequence.value),
+          printable(who),
           printable(entry.data)};
 }
 
@@ -113,8 +125,10 @@ Result<void> list(const Invocation& invocation, const AuditArguments& arguments)
   for (const RunId& run : runs) {
     PAWL_TRY(for_each_entry(*store, run, [&](const AuditEntry& entry) {
       if (!filter.takes(entry)) return;
-      if (invocation.json()) rows.push_back(entry_json(run.text(), entry));
-      else table.add(row_of(run.text(), entry));
+      if (invocation.json())
+        rows.push_back(entry_json(run.text(), entry));
+      else
+        table.add(row_of(run.text(), entry));
     }));
   }
   invocation.print(invocation.json() ? json_array(rows) + "\n" : table.text(invocation.style()));
@@ -126,12 +140,22 @@ Result<void> add(const Invocation& invocation, const AuditArguments& arguments) 
   auto checked = check_json(arguments.data, kAuditDataBytesMax);
   if (!checked) return fail(at(checked.error(), "--data"));
   NewAuditEntry entry{arguments.type, arguments.agent, Json::parse(arguments.data, nullptr, false)};
-  if (!entry.data.is_object()) return fail(Error{Code::invalid_json, "the data is not a JSON object", "--data", R"(give an object, such as {"why": "tested"})", 0});
+  if (!entry.data.is_object())
+    return fail(Error{Code::invalid_json, "the data is not a JSON object", "--data",
+                      R"(give an object, such as {"why": "tested"})", 0});
   PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
-  PAWL_TRY_ASSIGN(const AddedEntry added, add_audit_entry(*store, run, std::move(entry), config->settings, invocation.context().clock));
+  PAWL_TRY_ASSIGN(const AddedEntry added,
+                  add_audit_entry(*store, run, std::move(entry), config->settings, invocation.context().clock));
   if (invocation.json()) {
-    invocation.print(JsonObject().text("run", run.text()).text("type", arguments.type).boolean("asked", added.asked).text("owner", added.owner).number("sequence", added.sequence.value).done() + "\n");
+    invocation.print(JsonObject()
+                         .text("run", run.text())
+                         .text("type", arguments.type)
+                         .boolean("asked", added.asked)
+                         .text("owner", added.owner)
+                         .number("sequence", added.sequence.value)
+                         .done() +
+                     "\n");
   } else if (added.asked) {
     invocation.print(fmt::format("{}: {} writes the entry\n", run.text(), printable(added.owner)));
   } else {
@@ -165,7 +189,9 @@ Result<void> report(const Invocation& invocation, const AuditArguments& argument
     PAWL_TRY_ASSIGN(const auto evidence, open_evidence(invocation));
     PAWL_TRY_ASSIGN(made.verdict, verify_with_progress(invocation, *evidence, run, nullptr));
   }
-  const std::string document = arguments.format == "csv" ? report_as_csv(made) : arguments.format == "html" ? report_as_html(made) : report_as_json(made);
+  const std::string document = arguments.format == "csv"    ? report_as_csv(made)
+                               : arguments.format == "html" ? report_as_html(made)
+                                                            : report_as_json(made);
   PAWL_TRY(deliver(invocation, arguments.output, document));
   if (made.verdict && made.verdict->bad) return fail(error_of(*made.verdict));
   return {};
@@ -189,7 +215,9 @@ Result<void> anchor(const Invocation& invocation, const AuditArguments& argument
   PAWL_TRY_ASSIGN(const std::string text, sign_anchor(made, key));
   PAWL_TRY(deliver(invocation, arguments.output, text));
   if (!arguments.output.empty() && arguments.output != "-") {
-    invocation.note(fmt::format("{}: {} runs, signed with {}; keep it where nobody can change it together with the store", arguments.output, made.runs.size(), made.public_key));
+    invocation.note(
+        fmt::format("{}: {} runs, signed with {}; keep it where nobody can change it together with the store",
+                    arguments.output, made.runs.size(), made.public_key));
   }
   return {};
 }
@@ -206,7 +234,11 @@ Result<void> proof(const Invocation& invocation, const AuditArguments& arguments
   const bool grew = arguments.earlier > 0;
   const std::uint64_t number = grew ? arguments.earlier : arguments.entry;
   if (number == 0 || number > leaves.size()) {
-    return fail(Error{Code::usage, fmt::format("run '{}' has entries 1 to {}", run.text(), leaves.size()), {}, fmt::format("`pawl audit list {}` shows them", run.text()), 0});
+    return fail(Error{Code::usage,
+                      fmt::format("run '{}' has entries 1 to {}", run.text(), leaves.size()),
+                      {},
+                      fmt::format("`pawl audit list {}` shows them", run.text()),
+                      0});
   }
   JsonObject document;
   document.text("run", run.text());
@@ -216,8 +248,13 @@ Result<void> proof(const Invocation& invocation, const AuditArguments& arguments
     document.number("entry", number).text("hash", hash);
   }
   std::vector<std::string> path;
-  for (const Sha256& node : grew ? consistency_proof(leaves, number) : inclusion_proof(leaves, number - 1)) path.push_back(fmt::format("\"{}\"", to_hex(node)));
-  invocation.print(document.number("size", leaves.size()).text("root", to_hex(merkle_root(leaves))).raw("proof", json_array(path)).done() + "\n");
+  for (const Sha256& node : grew ? consistency_proof(leaves, number) : inclusion_proof(leaves, number - 1))
+    path.push_back(fmt::format("\"{}\"", to_hex(node)));
+  invocation.print(document.number("size", leaves.size())
+                       .text("root", to_hex(merkle_root(leaves)))
+                       .raw("proof", json_array(path))
+                       .done() +
+                   "\n");
   return {};
 }
 
@@ -254,10 +291,12 @@ CLI::App* add_add_part(CLI::App& audit, AuditArguments& arguments) {
   app->footer(
       "Examples:\n"
       "  pawl audit add notes-k3f9 --type reviewed --agent alice --data '{\"verdict\": \"fine\"}'\n"
-      "  pawl audit add notes-k3f9 --type note --data '{\"text\": \"the mirror is slow until Monday\"}'     for the next shift\n"
+      "  pawl audit add notes-k3f9 --type note --data '{\"text\": \"the mirror is slow until Monday\"}'     for the "
+      "next shift\n"
       "  pawl audit add notes-k3f9 --type blocker --data '{\"text\": \"smtp is down\", \"step\": \"send\"}'\n"
       "\n"
-      "`pawl handoff` tells notes and blockers to whoever goes on. Types that Pawl writes itself, such as approved, can't be taken.");
+      "`pawl handoff` tells notes and blockers to whoever goes on. Types that Pawl writes itself, such as approved, "
+      "can't be taken.");
   return app;
 }
 
@@ -268,8 +307,11 @@ CLI::App* add_report_part(CLI::App& audit, AuditArguments& arguments) {
       "  pawl audit report notes-k3f9 > audit.json\n"
       "  pawl audit report notes-k3f9 --format html -o audit.html");
   app->add_option("RUN", arguments.run, "The run")->type_name("")->required();
-  app->add_option("--format", arguments.format, "json, csv or html (json)")->type_name("WORD")->check(CLI::IsMember({"json", "csv", "html"}));
-  app->add_option("-o,--output", arguments.output, "Write to this file instead, whole or not at all")->type_name("FILE");
+  app->add_option("--format", arguments.format, "json, csv or html (json)")
+      ->type_name("WORD")
+      ->check(CLI::IsMember({"json", "csv", "html"}));
+  app->add_option("-o,--output", arguments.output, "Write to this file instead, whole or not at all")
+      ->type_name("FILE");
   return app;
 }
 
@@ -283,16 +325,22 @@ Command add_audit(CLI::App& root) {
   const CLI::App* listed = add_list_part(*app, *arguments);
   const CLI::App* added = add_add_part(*app, *arguments);
   const CLI::App* reported = add_report_part(*app, *arguments);
-  CLI::App* anchored = add_part(*app, "anchor", "A signed list of where every run's trail ends, for `pawl verify --anchor`");
-  anchored->add_option("-o,--output", arguments->output, "Write to this file instead, whole or not at all")->type_name("FILE");
+  CLI::App* anchored =
+      add_part(*app, "anchor", "A signed list of where every run's trail ends, for `pawl verify --anchor`");
+  anchored->add_option("-o,--output", arguments->output, "Write to this file instead, whole or not at all")
+      ->type_name("FILE");
   anchored->footer(
       "Examples:\n"
       "  pawl audit anchor -o anchor.json     keep it where nobody can change it together with the store\n"
       "  pawl verify --anchor anchor.json     later: nothing before it was changed or cut off");
-  CLI::App* proved = add_part(*app, "proof", "The Merkle path that shows that an entry is in the trail, or that the trail only grew");
+  CLI::App* proved =
+      add_part(*app, "proof", "The Merkle path that shows that an entry is in the trail, or that the trail only grew");
   proved->add_option("RUN", arguments->run, "The run")->type_name("")->required();
   CLI::Option* entry = proved->add_option("ENTRY", arguments->entry, "The entry's number")->type_name("");
-  proved->add_option("--since", arguments->earlier, "That the trail begins with what it was when it had so many entries")->type_name("SIZE")->excludes(entry);
+  proved
+      ->add_option("--since", arguments->earlier, "That the trail begins with what it was when it had so many entries")
+      ->type_name("SIZE")
+      ->excludes(entry);
   proved->footer(
       "Examples:\n"
       "  pawl audit proof notes-k3f9 7            that entry 7 is in the trail\n"

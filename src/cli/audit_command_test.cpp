@@ -13,7 +13,9 @@ class AuditCommand : public testing::CliTest {
   void SetUp() override {
     ASSERT_EQ(pawl({"save", "r"}, R"({"a":1})").status, 0);
     clock_.advance(3'600'000'000);
-    ASSERT_EQ(pawl({"audit", "add", "r", "--type", "reviewed", "--agent", "ann", "--data", R"({"verdict":"fine"})"}).status, 0);
+    ASSERT_EQ(
+        pawl({"audit", "add", "r", "--type", "reviewed", "--agent", "ann", "--data", R"({"verdict":"fine"})"}).status,
+        0);
   }
 };
 
@@ -101,7 +103,8 @@ TEST_F(AuditCommand, RecordsReadsWhereTheSettingsSaySo) {
   pawl({"diff", "r@1", "r"});
   pawl({"replay", "r"});
   std::vector<std::string> commands;
-  for (const auto& entry : pawl({"audit", "list", "r", "--type", "checkpoint_read", "--json"}).json()) commands.push_back(entry["data"]["command"]);
+  for (const auto& entry : pawl({"audit", "list", "r", "--type", "checkpoint_read", "--json"}).json())
+    commands.push_back(entry["data"]["command"]);
   EXPECT_EQ(commands, (std::vector<std::string>{"restore", "restore", "diff", "diff", "replay"}));
 }
 

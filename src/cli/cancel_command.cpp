@@ -34,7 +34,8 @@ struct Ending {
 };
 
 /// The owner may end for another reason, or die, before it sees the message: then it is done here.
-Result<Ending> cancel_and_wait(const Invocation& invocation, Store& store, const RunId& run, const CancelArguments& arguments) {
+Result<Ending> cancel_and_wait(const Invocation& invocation, Store& store, const RunId& run,
+                               const CancelArguments& arguments) {
   const std::int64_t deadline_us = invocation.context().clock.monotonic_us() + kWait_us;
   while (true) {
     PAWL_TRY_ASSIGN(Cancelled cancelled, cancel_run(store, run, arguments.reason, invocation.state_bytes_max()));
@@ -67,7 +68,9 @@ Result<void> cancel(const Invocation& invocation, const CancelArguments& argumen
   if (!ending.cancelled.asked) end_processes(invocation, *store, run);
   if (invocation.json()) {
     JsonObject document;
-    document.text("run", run.text()).text("status", ending.over ? "cancelled" : "cancelling").text("reason", arguments.reason);
+    document.text("run", run.text())
+        .text("status", ending.over ? "cancelled" : "cancelling")
+        .text("reason", arguments.reason);
     invocation.print(document.done() + "\n");
     return {};
   }

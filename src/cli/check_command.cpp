@@ -6,7 +6,6 @@
 namespace pawl::cli {
 namespace {
 
-
 struct CheckArguments {
   std::string file = "workflow.yaml";
 };
@@ -28,18 +27,25 @@ Json fault_json(const WorkflowFault& fault) {
 }
 
 Json warning_json(const WorkflowWarning& warning) {
-  return {{"line", warning.place.line}, {"column", warning.place.column}, {"step", warning.step}, {"message", warning.message}};
+  return {{"line", warning.place.line},
+          {"column", warning.place.column},
+          {"step", warning.step},
+          {"message", warning.message}};
 }
 
 Error faulty(const std::string& file, const std::vector<WorkflowFault>& faults) {
   return Error{faults.front().error.code,
-               fmt::format("{} has {} fault{}", file, faults.size(), faults.size() == 1 ? "" : "s"), {},
-               "mend them, then `pawl check` again", 0};
+               fmt::format("{} has {} fault{}", file, faults.size(), faults.size() == 1 ? "" : "s"),
+               {},
+               "mend them, then `pawl check` again",
+               0};
 }
 
-Result<void> show_faults(const Invocation& invocation, const std::string& file, const std::vector<WorkflowFault>& faults) {
+Result<void> show_faults(const Invocation& invocation, const std::string& file,
+                         const std::vector<WorkflowFault>& faults) {
   if (invocation.json()) {
-    Json document = {{"file", file}, {"ok", false}, {"faults", Json::array()}, {"warnings", Json::array()}, {"steps", 0}};
+    Json document = {
+        {"file", file}, {"ok", false}, {"faults", Json::array()}, {"warnings", Json::array()}, {"steps", 0}};
     for (const WorkflowFault& fault : faults) document["faults"].push_back(fault_json(fault));
     invocation.print(compact(document) + "\n");
     return fail(faulty(file, faults));
@@ -57,14 +63,16 @@ void show_workflow(const Invocation& invocation, const std::string& file, const 
   const std::vector<WorkflowWarning> warnings = workflow_warnings(workflow, world.files, world.handlers);
   const std::size_t steps = step_count(workflow);
   if (invocation.json()) {
-    Json document = {{"file", file}, {"ok", true}, {"faults", Json::array()}, {"warnings", Json::array()}, {"steps", steps}};
+    Json document = {
+        {"file", file}, {"ok", true}, {"faults", Json::array()}, {"warnings", Json::array()}, {"steps", steps}};
     for (const WorkflowWarning& warning : warnings) document["warnings"].push_back(warning_json(warning));
     return invocation.print(compact(document) + "\n");
   }
   invocation.print(draw_workflow(workflow, world.columns ? world.columns() : kColumnsDefault));
   for (const WorkflowWarning& warning : warnings) {
     const std::string step = warning.step.empty() ? "" : warning.step + ": ";
-    invocation.print(printable(fmt::format("{}: warning: {}{}", place_text(file, warning.place), step, warning.message)) + "\n");
+    invocation.print(
+        printable(fmt::format("{}: warning: {}{}", place_text(file, warning.place), step, warning.message)) + "\n");
   }
   invocation.print(fmt::format("{}: ok, {} step{}\n", printable(file), steps, steps == 1 ? "" : "s"));
 }

@@ -46,7 +46,8 @@ std::vector<CLI::App*> parts_of(CLI::App& app) {
 
 std::vector<std::string> part_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(part->get_name());
+  for (const CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(part->get_name());
   return names;
 }
 
@@ -63,17 +64,20 @@ Parser::Parser(const std::string& version) {
   add_globals(app, globals, version);
   app.require_subcommand(0, 1);
   app.footer(kExamples);
-  commands = {add_run(app),     add_resume(app), add_step(app),   add_approve(app), add_reject(app), add_signal(app),
-              add_cancel(app),  add_dlq(app),    add_list(app),   add_show(app),    add_logs(app),   add_handoff(app), add_save(app),
-              add_restore(app), add_diff(app),   add_replay(app), add_fork(app),    add_rollback(app), add_check(app),
-              add_schema(app),  add_init(app),   add_rekey(app),  add_audit(app),   add_prune(app),  add_erase(app),  add_verify(app),
-              add_import(app),  add_export(app), add_fsck(app),   add_stats(app),  add_config(app), add_doctor(app),  add_explain(app), add_help(app),
-              add_version(app), add_completion(app), add_complete(app), add_man(app)};
+  commands = {add_run(app),        add_resume(app),   add_step(app),     add_approve(app), add_reject(app),
+              add_signal(app),     add_cancel(app),   add_dlq(app),      add_list(app),    add_show(app),
+              add_logs(app),       add_handoff(app),  add_save(app),     add_restore(app), add_diff(app),
+              add_replay(app),     add_fork(app),     add_rollback(app), add_check(app),   add_schema(app),
+              add_init(app),       add_rekey(app),    add_audit(app),    add_prune(app),   add_erase(app),
+              add_verify(app),     add_import(app),   add_export(app),   add_fsck(app),    add_stats(app),
+              add_config(app),     add_doctor(app),   add_explain(app),  add_help(app),    add_version(app),
+              add_completion(app), add_complete(app), add_man(app)};
   for (const Command& command : commands) {
     add_globals(*command.app, globals, version);
     for (CLI::App* part : parts_of(*command.app)) {
       add_globals(*part, globals, version);
-      if (part->get_footer() == kExamples) part->footer(command.app->get_footer());  // CLI11 passes it on to whatever is added
+      if (part->get_footer() == kExamples)
+        part->footer(command.app->get_footer());  // CLI11 passes it on to whatever is added
     }
   }
 }
@@ -103,7 +107,8 @@ const CLI::App& chosen_app(const Parser& parser) {
 
 /// `pawl audit add`
 std::string call_of(const CLI::App& app) {
-  return app.get_parent() == nullptr ? app.get_name() : fmt::format("{} {}", call_of(*app.get_parent()), app.get_name());
+  return app.get_parent() == nullptr ? app.get_name()
+                                     : fmt::format("{} {}", call_of(*app.get_parent()), app.get_name());
 }
 
 std::string help_call(const Parser& parser) { return call_of(chosen_app(parser)) + " --help"; }
@@ -146,15 +151,18 @@ Error usage_error(const Parser& parser, const CLI::ParseError& error) {
   if (!extras.empty()) return unexpected_argument(parser, extras.front());
   std::string message = error.what();
   while (message.ends_with('\n') || message.ends_with('.')) message.pop_back();
-  if (const CLI::App& app = chosen_app(parser); &app != &parser.app && !part_names(app).empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
-    return Error{Code::usage, fmt::format("`{}` needs to know what to do", call_of(app)), {}, parts_hint(parser, app), 0};
+  if (const CLI::App& app = chosen_app(parser);
+      &app != &parser.app && !part_names(app).empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
+    return Error{
+        Code::usage, fmt::format("`{}` needs to know what to do", call_of(app)), {}, parts_hint(parser, app), 0};
   return Error{Code::usage, message, {}, fmt::format("`{}` shows how it is used", help_call(parser)), 0};
 }
 
 std::string default_hint(const Error& error) {
   switch (error.code) {
     case Code::state_too_large:
-      return "keep large values in files and only their names in the state, or raise checkpoint.checkpoint_size_limit_mb (`pawl config checkpoint`)";
+      return "keep large values in files and only their names in the state, or raise "
+             "checkpoint.checkpoint_size_limit_mb (`pawl config checkpoint`)";
     case Code::run_not_found: return "`pawl list` shows the runs of this store";
     case Code::checkpoint_not_found: return "`pawl show RUN --checkpoints` lists the checkpoints of a run";
     case Code::store_not_found: return "`pawl save` makes a store; an existing one is named with --store or PAWL_STORE";
@@ -211,7 +219,8 @@ bool asks_for_json(const std::vector<std::string>& args) {
   return std::find(args.begin(), std::ranges::find(args, "--"), "--json") != std::ranges::find(args, "--");
 }
 
-/// Takes away what stands behind `--` of `pawl step` and `pawl __complete`: another command line, not to be parsed here.
+/// Takes away what stands behind `--` of `pawl step` and `pawl __complete`: another command line, not to be parsed
+/// here.
 std::vector<std::string> take_command(std::vector<std::string>& args) {
   const auto mark = std::ranges::find(args, "--");
   auto word = args.begin();
@@ -232,7 +241,8 @@ int parse_and_run(std::vector<std::string> args, CliContext& context, bool json)
     context.out.write(parser.app.help());
     return 0;
   } catch (const CLI::CallForVersion&) {
-    context.out.write(json ? version_json(context.version, context.build) + "\n" : version_text(context.version, context.build));
+    context.out.write(json ? version_json(context.version, context.build) + "\n"
+                           : version_text(context.version, context.build));
     return 0;
   } catch (const CLI::ParseError& error) {
     return report(context, usage_error(parser, error), json);

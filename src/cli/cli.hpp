@@ -13,10 +13,10 @@
 #include "cli/build_info.hpp"
 #include "cli/output.hpp"
 #include "cli/run_transport.hpp"
-#include "ports/environment.hpp"
 #include "cli/store_admin.hpp"
 #include "cli/workflow_world.hpp"
 #include "domain/settings.hpp"
+#include "ports/environment.hpp"
 #include "ports/file_system.hpp"
 #include "ports/machine.hpp"
 #include "ports/store.hpp"
@@ -35,7 +35,8 @@ struct CliContext {
   Output& out;
   Output& err;
   Clock& clock;
-  std::function<Result<std::unique_ptr<Store>>(std::string_view uri, StoreAccess access, const Settings& settings)> open_store;
+  std::function<Result<std::unique_ptr<Store>>(std::string_view uri, StoreAccess access, const Settings& settings)>
+      open_store;
   /// Reads a file of at most `bytes_max` bytes: input_unreadable, or state_too_large.
   std::function<Result<std::string>(const std::string& path, std::uint64_t bytes_max)> read_file;
   /// Puts a file in its place, whole or not at all.

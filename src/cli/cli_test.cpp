@@ -10,7 +10,8 @@ class CommandLine : public CliTest {};
 TEST_F(CommandLine, HelpListsTheCommandsInGroupsWithExamples) {
   const CliResult help = pawl({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* word : {"save", "restore", "list", "show", "diff", "fsck", "explain", "rollback", "verify", "Checkpoints", "Examples:"}) {
+  for (const char* word : {"save", "restore", "list", "show", "diff", "fsck", "explain", "rollback", "verify",
+                           "Checkpoints", "Examples:"}) {
     EXPECT_NE(help.out.find(word), std::string::npos) << word;
   }
   EXPECT_EQ(help.out.find("worker"), std::string::npos) << "lists a command that does not exist";
@@ -58,7 +59,8 @@ TEST_F(CommandLine, PartsOfACommandHaveTheirOwnHelp) {
   for (const char* part : {"list", "add", "report", "anchor", "proof"}) {
     const CliResult help = pawl({"audit", part, "--help"});
     EXPECT_EQ(help.status, 0);
-    for (const std::string& word : {std::string("--store"), std::string("--json"), fmt::format("Examples:\n  pawl audit {}", part)}) {
+    for (const std::string& word :
+         {std::string("--store"), std::string("--json"), fmt::format("Examples:\n  pawl audit {}", part)}) {
       EXPECT_NE(help.out.find(word), std::string::npos) << word << "\n" << help.out;
     }
     EXPECT_EQ(help.out.find("notes.yaml"), std::string::npos) << help.out;
@@ -71,14 +73,17 @@ TEST_F(CommandLine, PartsOfACommandHaveTheirOwnHelp) {
 TEST_F(CommandLine, PartsOfACommandAreNamedWhereNoneIsMeant) {
   const CliResult unknown = pawl({"audit", "bogus"});
   EXPECT_EQ(unknown.status, 2);
-  EXPECT_EQ(unknown.err, "pawl: PAWL-0001: unknown command 'bogus' of `pawl audit`\nhint: one of: list, add, report, anchor, proof; `pawl audit --help` says more\n");
+  EXPECT_EQ(unknown.err,
+            "pawl: PAWL-0001: unknown command 'bogus' of `pawl audit`\nhint: one of: list, add, report, anchor, proof; "
+            "`pawl audit --help` says more\n");
   EXPECT_NE(pawl({"audit", "lst"}).err.find("did you mean `list`?"), std::string::npos);
   const CliResult none = pawl({"audit"});
   EXPECT_EQ(none.status, 2);
   EXPECT_NE(none.err.find("one of: list, add, report, anchor, proof"), std::string::npos) << none.err;
   EXPECT_NE(pawl({"audit", "add", "r"}).err.find("`pawl audit add --help`"), std::string::npos);
   EXPECT_NE(pawl({"audit", "add", "r", "--typ", "x"}).err.find("did you mean `--type`?"), std::string::npos);
-  EXPECT_NE(pawl({"audit", "add", "r", "--type", "x", "more"}).err.find("'more' is one argument too many"), std::string::npos);
+  EXPECT_NE(pawl({"audit", "add", "r", "--type", "x", "more"}).err.find("'more' is one argument too many"),
+            std::string::npos);
 }
 
 TEST_F(CommandLine, GlobalOptionsStandBehindAPartAsWell) {
@@ -186,7 +191,8 @@ TEST(Text, TableAlignsAndLeavesNoSpaceAtTheEnd) {
 TEST_F(CliTest, AnEmptyNameOfAStoreIsAUsageError) {
   store_exists_ = true;
   environment_["PAWL_STORE"] = "elsewhere";
-  for (const std::vector<std::string>& call : {std::vector<std::string>{"list", "--store", ""}, {"--store", "", "list"}}) {
+  for (const std::vector<std::string>& call :
+       {std::vector<std::string>{"list", "--store", ""}, {"--store", "", "list"}}) {
     const CliResult result = pawl(call);
     EXPECT_EQ(result.status, 2) << result.err;
     EXPECT_NE(result.err.find("name is empty"), std::string::npos) << result.err;

@@ -46,7 +46,8 @@ Result<const Config*> Invocation::config() const {
 Result<void> Invocation::need_checkpoints() const {
   PAWL_TRY_ASSIGN(const Config* const found, config());
   if (found->settings.checkpoint.enabled) return {};
-  return fail(Error{Code::checkpoints_off, "checkpoints are off (checkpoint.enabled: false), so nothing can be saved", found->origin("checkpoint", "enabled"),
+  return fail(Error{Code::checkpoints_off, "checkpoints are off (checkpoint.enabled: false), so nothing can be saved",
+                    found->origin("checkpoint", "enabled"),
                     "set it to true there, or for this call: PAWL_CHECKPOINT_ENABLED=true", 0});
 }
 
@@ -57,9 +58,11 @@ std::uint64_t Invocation::state_bytes_max() const {
 
 Result<std::unique_ptr<Store>> Invocation::open_store(StoreAccess access) const {
   const std::string uri = store_uri();
-  if (uri.empty()) return fail(Error{Code::usage, "the store's name is empty", {}, "name a folder: --store ./.pawl", 0});
+  if (uri.empty())
+    return fail(Error{Code::usage, "the store's name is empty", {}, "name a folder: --store ./.pawl", 0});
   PAWL_TRY_ASSIGN(const Config* const found, config());
-  if (access != StoreAccess::read && found->settings.checkpoint.encryption) PAWL_TRY(make_encrypted(uri, found->settings));
+  if (access != StoreAccess::read && found->settings.checkpoint.encryption)
+    PAWL_TRY(make_encrypted(uri, found->settings));
   return context_.open_store(uri, access, found->settings);
 }
 

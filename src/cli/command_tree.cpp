@@ -59,7 +59,8 @@ OptionInfo option_info(CLI::Option& option) {
   info.wants = wanted(info.value);
   info.words = known_words(option);
   if (!info.words.empty()) info.wants = Wants::word;
-  info.repeats = option.get_items_expected_max() > 1 || option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+  info.repeats =
+      option.get_items_expected_max() > 1 || option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
   info.required = option.get_required();
   return info;
 }
@@ -73,8 +74,13 @@ bool has_inherited_footer(const CLI::App& app) {
 }
 
 CommandInfo command_info(CLI::App& app) {
-  CommandInfo info{.name = app.get_name(), .help = app.get_description(), .footer = app.get_footer(), .group = app.get_group(),
-                   .options = {}, .arguments = {}, .commands = {}};
+  CommandInfo info{.name = app.get_name(),
+                   .help = app.get_description(),
+                   .footer = app.get_footer(),
+                   .group = app.get_group(),
+                   .options = {},
+                   .arguments = {},
+                   .commands = {}};
   if (has_inherited_footer(app)) info.footer.clear();
   for (CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;

@@ -83,7 +83,8 @@ class Walk {
   }
 
   void offer(std::string_view word, std::string_view help) {
-    if (word.starts_with(completion_.begun)) completion_.candidates.push_back({completion_.prefix + std::string(word), std::string(help)});
+    if (word.starts_with(completion_.begun))
+      completion_.candidates.push_back({completion_.prefix + std::string(word), std::string(help)});
   }
 
   void offer_values(const OptionInfo& option) {

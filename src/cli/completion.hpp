@@ -25,7 +25,8 @@ struct Completion {
   std::optional<std::string> store;  // as --store says
 };
 
-/// `words`: those behind `pawl`; the last one is being typed, and may be empty. Words that make no sense are passed over.
+/// `words`: those behind `pawl`; the last one is being typed, and may be empty. Words that make no sense are passed
+/// over.
 [[nodiscard]] Completion complete(const CommandInfo& root, const std::vector<std::string>& words);
 
 /// The script for a shell: "bash", "zsh" or "fish"; empty for another.

@@ -35,7 +35,8 @@ void add_runs(const Invocation& invocation, Completion& completion) {
 void answer(const Invocation& invocation, CLI::App& root) {
   Completion completion = complete(command_tree(root), invocation.command());
   if (completion.runs) add_runs(invocation, completion);
-  invocation.print(fmt::format("{}{}{}\n", to_text(completion.also), completion.prefix.empty() ? "" : " ", completion.prefix));
+  invocation.print(
+      fmt::format("{}{}{}\n", to_text(completion.also), completion.prefix.empty() ? "" : " ", completion.prefix));
   for (const Completion::Candidate& candidate : completion.candidates) {
     invocation.print(fmt::format("{}\t{}\n", printable(candidate.word), printable(candidate.help)));
   }

@@ -85,8 +85,9 @@ TEST_F(Completing, AnUnknownShellIsRefusedWithASuggestion) {
 
 TEST_F(Completing, TheManualNamesEveryCommandAndOptionOfTheHelp) {
   const std::string page = pawl({"__man"}).out;
-  for (const char* part : {".TH PAWL 1", ".SS \"save\"", ".SS \"dlq retry\"", "\\fB\\-\\-expect\\-parent\\fR \\fISEQ\\fR",
-                           "One of: sync, async, exit.", ".SH EXIT STATUS", "PAWL_STORE", ".SH ENVIRONMENT", ".SH FILES"}) {
+  for (const char* part :
+       {".TH PAWL 1", ".SS \"save\"", ".SS \"dlq retry\"", "\\fB\\-\\-expect\\-parent\\fR \\fISEQ\\fR",
+        "One of: sync, async, exit.", ".SH EXIT STATUS", "PAWL_STORE", ".SH ENVIRONMENT", ".SH FILES"}) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   }
   EXPECT_EQ(page.find("__"), std::string::npos) << "a hidden command";
@@ -99,11 +100,16 @@ TEST(Roff, NothingInATextIsTakenForARequest) {
 }
 
 TEST(Version, SaysWhatTheProgramIsMadeOf) {
-  const cli::BuildInfo build{.commit = "0123abc", .date = "2026-01-11", .build_type = "Release", .compiler = "g++ 12", .platform = "Linux",
+  const cli::BuildInfo build{.commit = "0123abc",
+                             .date = "2026-01-11",
+                             .build_type = "Release",
+                             .compiler = "g++ 12",
+                             .platform = "Linux",
                              .features = {{"stores", {"folder", "memory"}}, {"encryption", {}}}};
-  EXPECT_EQ(cli::version_text("1.2.3", build),
-            "pawl 1.2.3\ncommit:      0123abc (2026-01-11)\nbuild:       Release\ncompiler:    g++ 12\nplatform:    Linux\n"
-            "stores:      folder, memory\nencryption:  none\n");
+  EXPECT_EQ(
+      cli::version_text("1.2.3", build),
+      "pawl 1.2.3\ncommit:      0123abc (2026-01-11)\nbuild:       Release\ncompiler:    g++ 12\nplatform:    Linux\n"
+      "stores:      folder, memory\nencryption:  none\n");
   const nlohmann::json document = nlohmann::json::parse(cli::version_json("1.2.3", build));
   EXPECT_EQ(document.at("commit"), "0123abc");
   EXPECT_EQ(document.at("features"), nlohmann::json::parse(R"({"stores": ["folder", "memory"], "encryption": []})"));

@@ -29,11 +29,17 @@ Error unknown_key(std::string_view asked) {
     }
   }
   const std::string nearest = suggest(asked, names);
-  return Error{Code::usage, fmt::format("there is no setting '{}'", asked), {},
-               nearest.empty() ? "`pawl config` lists all settings" : fmt::format("did you mean `pawl config {}`?", nearest), 0};
+  return Error{
+      Code::usage,
+      fmt::format("there is no setting '{}'", asked),
+      {},
+      nearest.empty() ? "`pawl config` lists all settings" : fmt::format("did you mean `pawl config {}`?", nearest),
+      0};
 }
 
-std::string origin_text(const ConfigOrigin& origin) { return origin.kind == ConfigOrigin::Kind::built_in ? "default" : origin.where; }
+std::string origin_text(const ConfigOrigin& origin) {
+  return origin.kind == ConfigOrigin::Kind::built_in ? "default" : origin.where;
+}
 
 std::string value_text(const Json& value) { return value.is_string() ? value.get<std::string>() : compact(value); }
 
@@ -41,7 +47,8 @@ std::string value_text(const Json& value) { return value.is_string() ? value.get
 void note_files(const Invocation& invocation) {
   const std::string user = user_config_path(invocation.config_world());
   const std::string store = store_config_path(invocation.store_uri());
-  invocation.note(fmt::format("files: {}{}{}; variables: PAWL_SECTION_KEY", printable(user), user.empty() || store.empty() ? "" : ", then ", printable(store)));
+  invocation.note(fmt::format("files: {}{}{}; variables: PAWL_SECTION_KEY", printable(user),
+                              user.empty() || store.empty() ? "" : ", then ", printable(store)));
 }
 
 Result<void> show_config(const Invocation& invocation, const ConfigArguments& arguments) {

@@ -129,7 +129,11 @@ TEST_F(ControlCommands, DeadLettersAreListedAndDropped) {
   state.status = RunStatus::completed;
   StepRecord record;
   record.status = StepStatus::completed;
-  record.map = MapProgress{.total = 4, .items_hash = "x", .done = *IndexRanges::parse("0-3"), .failed = *IndexRanges::parse("1,3"), .trips = 0};
+  record.map = MapProgress{.total = 4,
+                           .items_hash = "x",
+                           .done = *IndexRanges::parse("0-3"),
+                           .failed = *IndexRanges::parse("1,3"),
+                           .trips = 0};
   state.steps.emplace_back("pages", std::move(record));
   save("r", state);
   EXPECT_EQ(pawl({"dlq", "list", "r", "--json"}).json().size(), 2U);
@@ -149,7 +153,11 @@ TEST_F(ControlCommands, RetryCanLeaveTheRunningToAResume) {
   state.status = RunStatus::completed;
   StepRecord record;
   record.status = StepStatus::completed;
-  record.map = MapProgress{.total = 2, .items_hash = "x", .done = *IndexRanges::parse("0-1"), .failed = *IndexRanges::parse("1"), .trips = 0};
+  record.map = MapProgress{.total = 2,
+                           .items_hash = "x",
+                           .done = *IndexRanges::parse("0-1"),
+                           .failed = *IndexRanges::parse("1"),
+                           .trips = 0};
   state.steps.emplace_back("pages", std::move(record));
   save("r", state);
   const CliResult result = pawl({"dlq", "retry", "r", "--no-run"});
@@ -158,9 +166,7 @@ TEST_F(ControlCommands, RetryCanLeaveTheRunningToAResume) {
   EXPECT_EQ(nlohmann::json::parse(pawl({"restore", "r"}).out).at("status"), "interrupted");
 }
 
-TEST_F(ControlCommands, TheSchemaIsOneJsonDocument) {
-  EXPECT_TRUE(pawl({"schema"}).json().contains("$schema"));
-}
+TEST_F(ControlCommands, TheSchemaIsOneJsonDocument) { EXPECT_TRUE(pawl({"schema"}).json().contains("$schema")); }
 
 }  // namespace
 }  // namespace pawl::testing

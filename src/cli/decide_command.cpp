@@ -21,7 +21,10 @@ Result<void> decide_gate(const Invocation& invocation, const DecideArguments& ar
   const std::string_view word = decision.answer == GateAnswer::approve ? "approved" : "rejected";
   if (invocation.json()) {
     JsonObject document;
-    document.text("run", decided.gate.run).text("step", decided.gate.step).text("decision", word).text("by", decision.by);
+    document.text("run", decided.gate.run)
+        .text("step", decided.gate.step)
+        .text("decision", word)
+        .text("by", decision.by);
     invocation.print(add_recipient(document, decided.to).done() + "\n");
     return {};
   }

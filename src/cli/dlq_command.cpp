@@ -34,7 +34,12 @@ Result<LetterChoice> parse_choice(const DlqArguments& arguments) {
       return fail(Error{Code::usage, fmt::format("'{}' is no index of an item", word), {}, "write 3, 3,7 or 3-9", 0});
     }
     for (const auto& [first, last] : indices->ranges()) {
-      if (last - first >= 10'000'000) return fail(Error{Code::usage, fmt::format("'{}' is a range of too many items", word), {}, "--all takes all dead letters", 0});
+      if (last - first >= 10'000'000)
+        return fail(Error{Code::usage,
+                          fmt::format("'{}' is a range of too many items", word),
+                          {},
+                          "--all takes all dead letters",
+                          0});
       for (std::uint64_t index = first; index <= last; ++index) choice.indices.add(index);
     }
   }
@@ -51,14 +56,18 @@ std::string shortened(std::string_view text) {
 }
 
 Json letter_json(const DeadLetter& letter) {
-  return {{"step", letter.step}, {"index", letter.index},       {"item", letter.item},
+  return {{"step", letter.step},   {"index", letter.index},       {"item", letter.item},
           {"error", letter.error}, {"attempts", letter.attempts}, {"at", letter.at.text()}};
 }
 
 Result<void> list_letters(const Invocation& invocation, const DlqArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   if (arguments.rest.size() > 1)
-    return fail(Error{Code::usage, fmt::format("'{}' is one argument too many", arguments.rest[1]), {}, "`pawl dlq show` shows one item", 0});
+    return fail(Error{Code::usage,
+                      fmt::format("'{}' is one argument too many", arguments.rest[1]),
+                      {},
+                      "`pawl dlq show` shows one item",
+                      0});
   const std::string step = arguments.rest.empty() ? "" : arguments.rest.front();
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const std::vector<DeadLetter> letters, dead_letters(*store, run, step));
@@ -75,7 +84,8 @@ Result<void> list_letters(const Invocation& invocation, const DlqArguments& argu
   Table table({"STEP", "INDEX", "ATTEMPTS", "FAILED", "ITEM", "ERROR"});
   for (const DeadLetter& letter : letters) {
     table.add({printable(letter.step), std::to_string(letter.index), std::to_string(letter.attempts),
-               age(letter.at, invocation.context().clock.now()), shortened(compact(letter.item)), shortened(letter.error)});
+               age(letter.at, invocation.context().clock.now()), shortened(compact(letter.item)),
+               shortened(letter.error)});
   }
   invocation.print(table.text(invocation.style()));
   return {};
@@ -85,24 +95,33 @@ Result<void> show_letter(const Invocation& invocation, const DlqArguments& argum
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(const LetterChoice choice, parse_choice(arguments));
   if (choice.indices.count() != 1)
-    return fail(Error{Code::usage, "one index is needed", {}, fmt::format("`pawl dlq list {}` shows them", run.text()), 0});
+    return fail(
+        Error{Code::usage, "one index is needed", {}, fmt::format("`pawl dlq list {}` shows them", run.text()), 0});
   const std::uint64_t index = choice.indices.ranges().begin()->first;
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(std::vector<DeadLetter> letters, dead_letters(*store, run, choice.step));
   std::erase_if(letters, [&](const DeadLetter& letter) { return letter.index != index; });
   if (letters.empty())
-    return fail(Error{Code::not_waiting, fmt::format("item {} is no dead letter", index), {}, fmt::format("`pawl dlq list {}` shows them", run.text()), 0});
+    return fail(Error{Code::not_waiting,
+                      fmt::format("item {} is no dead letter", index),
+                      {},
+                      fmt::format("`pawl dlq list {}` shows them", run.text()),
+                      0});
   if (letters.size() > 1)
-    return fail(Error{Code::usage, fmt::format("several maps have a dead letter {}", index), {},
-                      fmt::format("`pawl dlq show {} {} {}`, for example", run.text(), letters.front().step, index), 0});
+    return fail(Error{Code::usage,
+                      fmt::format("several maps have a dead letter {}", index),
+                      {},
+                      fmt::format("`pawl dlq show {} {} {}`, for example", run.text(), letters.front().step, index),
+                      0});
   const DeadLetter& letter = letters.front();
   if (invocation.json()) {
     invocation.print(compact(letter_json(letter)) + "\n");
     return {};
   }
-  invocation.print(fmt::format("Step:      {}\nIndex:     {}\nAttempts:  {}\nFailed:    {}\nItem:      {}\nError:     {}\n",
-                               printable(letter.step), letter.index, letter.attempts, letter.at.text(),
-                               printable(letter.item.dump(2, ' ', false, Json::error_handler_t::replace)), printable(letter.error)));
+  invocation.print(
+      fmt::format("Step:      {}\nIndex:     {}\nAttempts:  {}\nFailed:    {}\nItem:      {}\nError:     {}\n",
+                  printable(letter.step), letter.index, letter.attempts, letter.at.text(),
+                  printable(letter.item.dump(2, ' ', false, Json::error_handler_t::replace)), printable(letter.error)));
   return {};
 }
 
@@ -114,11 +133,13 @@ std::string numbers_text(const std::vector<std::uint64_t>& indices) {
 
 void show_change(const Invocation& invocation, const RunId& run, const ChangedLetters& changed, std::string_view word) {
   if (invocation.json()) {
-    const Json document = {{"run", run.text()}, {"step", changed.step}, {"indices", changed.indices}, {"dependents", changed.dependents}};
+    const Json document = {
+        {"run", run.text()}, {"step", changed.step}, {"indices", changed.indices}, {"dependents", changed.dependents}};
     return invocation.print(compact(document) + "\n");
   }
   const std::size_t count = changed.indices.size();
-  invocation.print(fmt::format("{}: {} item{} of {} {}: {}\n", run.text(), count, count == 1 ? "" : "s", printable(changed.step), word, numbers_text(changed.indices)));
+  invocation.print(fmt::format("{}: {} item{} of {} {}: {}\n", run.text(), count, count == 1 ? "" : "s",
+                               printable(changed.step), word, numbers_text(changed.indices)));
   for (const std::string& path : changed.dependents) invocation.note(fmt::format("{} will run again", path));
 }
 
@@ -127,8 +148,10 @@ Result<void> refuse_changed(const CliContext& context, Store& store, const RunId
   PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
   PAWL_TRY_ASSIGN(const Workflow workflow, load_workflow(context, state.workflow_file));
   if (workflow.hash == state.workflow_hash) return {};
-  return fail(Error{Code::workflow_changed, "the workflow is not the one that the run was started with", state.workflow_file,
-                    fmt::format("put it back; or `pawl dlq retry {0} --no-run`, then `pawl resume {0} --accept-changes`", run.text()), 0});
+  return fail(Error{
+      Code::workflow_changed, "the workflow is not the one that the run was started with", state.workflow_file,
+      fmt::format("put it back; or `pawl dlq retry {0} --no-run`, then `pawl resume {0} --accept-changes`", run.text()),
+      0});
 }
 
 Result<void> retry(const Invocation& invocation, const DlqArguments& arguments) {
@@ -139,10 +162,13 @@ Result<void> retry(const Invocation& invocation, const DlqArguments& arguments) 
   {
     PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
     if (!arguments.no_run) PAWL_TRY(refuse_changed(context, *store, run));
-    PAWL_TRY_ASSIGN(const ChangedLetters changed,
-                    retry_letters(*store, run, choice, arguments.rerun_dependents ? Dependents::rerun : Dependents::keep,
-                                  [&](const std::string& file) { return load_workflow(context, file); }, invocation.state_bytes_max()));
-    if (!invocation.json() || arguments.no_run) show_change(invocation, run, changed, "taken back");  // else the resume prints
+    PAWL_TRY_ASSIGN(
+        const ChangedLetters changed,
+        retry_letters(
+            *store, run, choice, arguments.rerun_dependents ? Dependents::rerun : Dependents::keep,
+            [&](const std::string& file) { return load_workflow(context, file); }, invocation.state_bytes_max()));
+    if (!invocation.json() || arguments.no_run)
+      show_change(invocation, run, changed, "taken back");  // else the resume prints
   }
   if (!arguments.no_run) return resume_workflow(invocation, ResumeRequest{.id = run}, {});
   invocation.note(fmt::format("`pawl resume {}` runs them", run.text()));
@@ -160,13 +186,14 @@ Result<void> drop(const Invocation& invocation, const DlqArguments& arguments) {
   return {};
 }
 
-CLI::App* add_part(CLI::App& dlq, const std::shared_ptr<DlqArguments>& arguments, const std::string& name, const std::string& help,
-                   const std::string& rest) {
+CLI::App* add_part(CLI::App& dlq, const std::shared_ptr<DlqArguments>& arguments, const std::string& name,
+                   const std::string& help, const std::string& rest) {
   CLI::App* app = dlq.add_subcommand(name, help);
   app->fallthrough();  // for --json and --store
   app->set_help_flag("-h,--help", "Show this help");
   app->add_option("RUN", arguments->run, "The run")->type_name("")->required();
-  app->add_option(rest, arguments->rest, "The map, where several have dead letters, and the items' indices: 3 7-9")->type_name("");
+  app->add_option(rest, arguments->rest, "The map, where several have dead letters, and the items' indices: 3 7-9")
+      ->type_name("");
   return app;
 }
 
@@ -183,7 +210,8 @@ Command add_dlq(CLI::App& root) {
   retried->add_flag("--all", arguments->all, "All of the map (also without indices)");
   retried->add_flag("--rerun-dependents", arguments->rerun_dependents, "Run all steps after the map again, too");
   retried->add_flag("--no-run", arguments->no_run, "Only take them back; `pawl resume` runs them");
-  CLI::App* dropped = add_part(*app, arguments, "drop", "Give them up: they stay failed and are listed no more", "[STEP] INDEX");
+  CLI::App* dropped =
+      add_part(*app, arguments, "drop", "Give them up: they stay failed and are listed no more", "[STEP] INDEX");
   dropped->add_flag("--all", arguments->all, "All of the map");
   app->footer(
       "Examples:\n"

@@ -63,7 +63,9 @@ class Visit {
   }
 
  private:
-  void fine(std::string check, std::string what) { findings_.push_back({std::move(check), Verdict::fine, std::move(what)}); }
+  void fine(std::string check, std::string what) {
+    findings_.push_back({std::move(check), Verdict::fine, std::move(what)});
+  }
   void warn(std::string check, std::string what, std::string advice) {
     findings_.push_back({std::move(check), Verdict::warning, std::move(what), std::move(advice)});
   }
@@ -73,17 +75,21 @@ class Visit {
   void broken(std::string check, const Error& error) {
     std::string what = error.message;
     if (!error.where.empty()) what += fmt::format(" ({})", error.where);
-    broken(std::move(check), error.code, std::move(what), error.hint.empty() ? fmt::format("`pawl explain {}` says more", code_text(error.code)) : error.hint);
+    broken(std::move(check), error.code, std::move(what),
+           error.hint.empty() ? fmt::format("`pawl explain {}` says more", code_text(error.code)) : error.hint);
   }
 
   void settings() {
     const Result<const Config*> config = invocation_.config();
     if (!config) return broken("settings", config.error());
     std::size_t changed = 0;
-    for (const ConfigOrigin& origin : (*config)->origins) changed += origin.kind == ConfigOrigin::Kind::built_in ? 0 : 1;
-    fine("settings", fmt::format("valid; {} of {} are not the built-in ones (`pawl config` shows them)", changed, config_keys().size()));
+    for (const ConfigOrigin& origin : (*config)->origins)
+      changed += origin.kind == ConfigOrigin::Kind::built_in ? 0 : 1;
+    fine("settings", fmt::format("valid; {} of {} are not the built-in ones (`pawl config` shows them)", changed,
+                                 config_keys().size()));
     if (!(*config)->settings.checkpoint.enabled) {
-      warn("checkpoints", fmt::format("turned off by {}", (*config)->origin("checkpoint", "enabled")), "set checkpoint.enabled to true to be able to resume");
+      warn("checkpoints", fmt::format("turned off by {}", (*config)->origin("checkpoint", "enabled")),
+           "set checkpoint.enabled to true to be able to resume");
     }
     key_file((*config)->settings.encryption.key_file);
     settings_ = (*config)->settings;
@@ -93,9 +99,12 @@ class Visit {
     if (path.empty()) return;
     const Result<FileFacts> facts = machine_.file(absolute_path(context_, path));
     if (!facts) return broken("key file", facts.error());
-    if (facts->is_folder) return broken("key file", Code::input_unreadable, fmt::format("{} is a folder", path), "name the file itself");
+    if (facts->is_folder)
+      return broken("key file", Code::input_unreadable, fmt::format("{} is a folder", path), "name the file itself");
     if ((facts->mode & 077U) != 0)
-      return broken("key file", Code::permission_denied, fmt::format("{} can be read by others (mode {:03o})", path, facts->mode), fmt::format("chmod 600 {}", path));
+      return broken("key file", Code::permission_denied,
+                    fmt::format("{} can be read by others (mode {:03o})", path, facts->mode),
+                    fmt::format("chmod 600 {}", path));
     fine("key file", fmt::format("{}, for you alone", path));
   }
 
@@ -103,7 +112,8 @@ class Visit {
     // Wrong settings are another finding: then it is looked at with the built-in ones.
     Result<std::unique_ptr<Store>> opened = context_.open_store(invocation_.store_uri(), StoreAccess::read, settings_);
     if (!opened && opened.error().code == Code::store_not_found) {
-      return warn("store", fmt::format("there is none at {}", invocation_.store_uri()), "`pawl init` makes one, and so does the first `pawl run` or `pawl save`; --store names another");
+      return warn("store", fmt::format("there is none at {}", invocation_.store_uri()),
+                  "`pawl init` makes one, and so does the first `pawl run` or `pawl save`; --store names another");
     }
     if (!opened) return broken("store", opened.error());
     store_ = std::move(*opened);
@@ -112,8 +122,11 @@ class Visit {
     runs_ = *runs;
     key();
     const auto damaged = std::ranges::count(runs_, Status::damaged, &RunInfo::status);
-    if (damaged > 0) warn("runs", fmt::format("{} of them can't be read in their newest state", damaged), "`pawl fsck` says what is damaged");
-    fine("store", fmt::format("{}{}, {}{} run{}", invocation_.store_uri(), format_text(), runs_.size(), runs_.size() == kRunsCounted ? " or more" : "", runs_.size() == 1 ? "" : "s"));
+    if (damaged > 0)
+      warn("runs", fmt::format("{} of them can't be read in their newest state", damaged),
+           "`pawl fsck` says what is damaged");
+    fine("store", fmt::format("{}{}, {}{} run{}", invocation_.store_uri(), format_text(), runs_.size(),
+                              runs_.size() == kRunsCounted ? " or more" : "", runs_.size() == 1 ? "" : "s"));
   }
 
   [[nodiscard]] Json store_record() const {
@@ -134,7 +147,9 @@ class Visit {
     if (!record.is_object()) return;
     const bool encrypted = record.contains("key") && !record["key"].is_null();
     if (!encrypted && settings_.checkpoint.encryption) {
-      return warn("encryption", "checkpoint.encryption is set, and this store is not encrypted: it is decided when a store is made", "`pawl --store OTHER init --encrypt` makes one that is");
+      return warn("encryption",
+                  "checkpoint.encryption is set, and this store is not encrypted: it is decided when a store is made",
+                  "`pawl --store OTHER init --encrypt` makes one that is");
     }
     if (!encrypted || runs_.empty()) return;
     if (const auto newest = store_->restore(runs_.front().id, {}); !newest) return broken("key", newest.error());
@@ -156,13 +171,17 @@ class Visit {
     const Result<DiskFacts> facts = machine_.disk(folder);
     if (!facts) return broken("disk", facts.error());
     if (facts->is_network) {
-      broken("file system", Code::network_filesystem, fmt::format("{} is on a network ({})", folder, facts->type), "put the store on a local disk; PAWL_ALLOW_NETWORK_FS=1 only where one machine alone uses it");
+      broken("file system", Code::network_filesystem, fmt::format("{} is on a network ({})", folder, facts->type),
+             "put the store on a local disk; PAWL_ALLOW_NETWORK_FS=1 only where one machine alone uses it");
     } else if (facts->type == "tmpfs" || facts->type == "ramfs") {
-      warn("file system", fmt::format("{} is in memory ({}): nothing survives a restart", folder, facts->type), "put the store on a disk");
+      warn("file system", fmt::format("{} is in memory ({}): nothing survives a restart", folder, facts->type),
+           "put the store on a disk");
     } else {
       fine("file system", facts->type);
     }
-    if (facts->read_only) return broken("free space", Code::permission_denied, "the file system is read-only", "mount it for writing, or name another store");
+    if (facts->read_only)
+      return broken("free space", Code::permission_denied, "the file system is read-only",
+                    "mount it for writing, or name another store");
     space(*facts);
     syncs(folder);
   }
@@ -178,7 +197,8 @@ class Visit {
     }
     if (facts.total_files == 0) return;
     const std::string files = fmt::format("{} of {} free", facts.free_files, facts.total_files);
-    if (facts.free_files < kFreeFilesLow) return warn("inodes", files, "remove small files you don't need; each run takes about ten");
+    if (facts.free_files < kFreeFilesLow)
+      return warn("inodes", files, "remove small files you don't need; each run takes about ten");
     fine("inodes", files);
   }
 
@@ -187,18 +207,24 @@ class Visit {
     if (!times) return broken("sync", times.error());
     std::ranges::sort(*times);
     const std::int64_t median_us = times->at(times->size() / 2);
-    const std::string text = fmt::format("{:.2f} ms (the median of {}; the slowest took {:.2f} ms)", static_cast<double>(median_us) / 1000, times->size(),
-                                         static_cast<double>(times->back()) / 1000);
-    if (median_us > kSlowSync_us) return warn("sync", text, "each save waits that long: a faster disk helps, and so does performance.async_writes for what may be lost");
+    const std::string text =
+        fmt::format("{:.2f} ms (the median of {}; the slowest took {:.2f} ms)", static_cast<double>(median_us) / 1000,
+                    times->size(), static_cast<double>(times->back()) / 1000);
+    if (median_us > kSlowSync_us)
+      return warn(
+          "sync", text,
+          "each save waits that long: a faster disk helps, and so does performance.async_writes for what may be lost");
     fine("sync", text);
   }
 
   void clock() {
     const Timestamp now = context_.clock.now();
     const std::string text = now.text();
-    if (text < "2024" || text >= "2100") return warn("clock", fmt::format("it says {}", text), "set the machine's clock");
+    if (text < "2024" || text >= "2100")
+      return warn("clock", fmt::format("it says {}", text), "set the machine's clock");
     if (!runs_.empty() && runs_.front().updated.us > now.us + kClockSlack_us) {
-      return warn("clock", fmt::format("it says {}, and the last checkpoint is from {}", text, runs_.front().updated.text()),
+      return warn("clock",
+                  fmt::format("it says {}, and the last checkpoint is from {}", text, runs_.front().updated.text()),
                   "set the machine's clock; times in the store never go back, so new ones will stand still until then");
     }
     fine("clock", text);
@@ -209,7 +235,8 @@ class Visit {
     if (!facts && facts.error().os_error == ENOENT) return;  // said already
     if (!facts) return broken("permissions", facts.error());
     if ((facts->mode & 022U) != 0)
-      return warn("permissions", fmt::format("others may write to the store's folder (mode {:03o})", facts->mode), fmt::format("chmod go-w {}", folder_));
+      return warn("permissions", fmt::format("others may write to the store's folder (mode {:03o})", facts->mode),
+                  fmt::format("chmod go-w {}", folder_));
     fine("permissions", fmt::format("mode {:03o}{}", facts->mode, facts->mine ? ", yours" : ", not yours"));
   }
 
@@ -222,14 +249,19 @@ class Visit {
     }
     // The kernel takes a lock away with its process, so one that is held is held by somebody.
     if (held.empty()) return fine("locks", "no run is being written");
-    fine("locks", fmt::format("{} being written: {}", held.size() == 1 ? "one run is" : fmt::format("{} runs are", held.size()), fmt::join(held, "; ")));
+    fine("locks",
+         fmt::format("{} being written: {}", held.size() == 1 ? "one run is" : fmt::format("{} runs are", held.size()),
+                     fmt::join(held, "; ")));
   }
 
   void left_over() {
     if (folder_.empty()) return;
     const std::vector<std::string> files = machine_.left_over(folder_, kLeftOverAge_s, kLeftOverMax);
     if (files.empty()) return fine("left-overs", "none of interrupted writes");
-    warn("left-overs", fmt::format("{}{} of interrupted writes, such as {}", files.size(), files.size() == kLeftOverMax ? " or more" : "", files.front()), "`pawl fsck --repair` removes them");
+    warn("left-overs",
+         fmt::format("{}{} of interrupted writes, such as {}", files.size(),
+                     files.size() == kLeftOverMax ? " or more" : "", files.front()),
+         "`pawl fsck --repair` removes them");
   }
 
   [[nodiscard]] std::string find_program(std::string_view name) const {
@@ -252,7 +284,10 @@ class Visit {
     } else {
       fine("sh", sh);
     }
-    if (git.empty()) return warn("git", "it is not in PATH: worktrees can't be used, and the state of the working folder is not recorded", "install git");
+    if (git.empty())
+      return warn("git",
+                  "it is not in PATH: worktrees can't be used, and the state of the working folder is not recorded",
+                  "install git");
     fine("git", git);
   }
 
@@ -273,8 +308,8 @@ Colour colour_of(Verdict verdict) {
 std::string text_of(const std::vector<Finding>& findings, const Style& style) {
   std::string out;
   for (const Finding& finding : findings) {
-    out += fmt::format("{}{} {}: {}\n", style(colour_of(finding.verdict), to_text(finding.verdict)), std::string(8 - to_text(finding.verdict).size(), ' '),
-                       finding.check, printable(finding.what));
+    out += fmt::format("{}{} {}: {}\n", style(colour_of(finding.verdict), to_text(finding.verdict)),
+                       std::string(8 - to_text(finding.verdict).size(), ' '), finding.check, printable(finding.what));
     if (!finding.advice.empty()) out += fmt::format("         {}\n", printable(finding.advice));
   }
   return out;
@@ -297,11 +332,18 @@ Result<void> doctor(const Invocation& invocation) {
   const auto count = [&](Verdict verdict) { return std::ranges::count(findings, verdict, &Finding::verdict); };
   const auto first = std::ranges::find(findings, Verdict::broken, &Finding::verdict);
   if (first != findings.end()) {
-    return fail(Error{first->code, fmt::format("{} of {} checks found something broken, first: {}: {}", count(Verdict::broken), findings.size(), first->check, first->what), {}, first->advice, 0});
+    return fail(Error{first->code,
+                      fmt::format("{} of {} checks found something broken, first: {}: {}", count(Verdict::broken),
+                                  findings.size(), first->check, first->what),
+                      {},
+                      first->advice,
+                      0});
   }
   if (!invocation.json()) {
     const auto warnings = count(Verdict::warning);
-    invocation.print(warnings == 0 ? "all is fine\n" : fmt::format("nothing is broken; {} warning{}\n", warnings, warnings == 1 ? "" : "s"));
+    invocation.print(warnings == 0
+                         ? "all is fine\n"
+                         : fmt::format("nothing is broken; {} warning{}\n", warnings, warnings == 1 ? "" : "s"));
   }
   return {};
 }
@@ -314,10 +356,13 @@ Command add_doctor(CLI::App& root) {
   app->footer(
       "Examples:\n"
       "  pawl doctor            also without a store: then the folder where it would be made is checked\n"
-      "  pawl doctor --json     {\"checks\": [{\"check\", \"verdict\": \"ok\", \"warning\" or \"broken\", \"what\", \"advice\"}]}\n"
+      "  pawl doctor --json     {\"checks\": [{\"check\", \"verdict\": \"ok\", \"warning\" or \"broken\", \"what\", "
+      "\"advice\"}]}\n"
       "\n"
-      "It writes one small file to measure syncs, and removes it. It asks for the writers of the newest 1,000 runs and\n"
-      "walks through the folders of all; `pawl fsck` checks what is in them. Exit status: 0 where nothing is broken; else that of the first thing that is: 2 settings,\n"
+      "It writes one small file to measure syncs, and removes it. It asks for the writers of the newest 1,000 runs "
+      "and\n"
+      "walks through the folders of all; `pawl fsck` checks what is in them. Exit status: 0 where nothing is broken; "
+      "else that of the first thing that is: 2 settings,\n"
       "4 damage or a network file system, 5 the disk or its permissions.");
   return {app, [](const Invocation& invocation) { return doctor(invocation); }};
 }

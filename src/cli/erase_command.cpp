@@ -54,7 +54,8 @@ std::string text_of(const Erasure& erasure) {
   }
   text += fmt::format("{}: {} {}, its audit trail is left\n", run, erasure.checkpoints,
                       erasure.checkpoints == 1 ? "checkpoint is erased" : "checkpoints are erased");
-  if (erasure.outcome == Erasure::Outcome::pending) text += fmt::format("{}: pending, the rest goes with {}\n", run, fmt::join(erasure.waiting_for, ", "));
+  if (erasure.outcome == Erasure::Outcome::pending)
+    text += fmt::format("{}: pending, the rest goes with {}\n", run, fmt::join(erasure.waiting_for, ", "));
   return text;
 }
 
@@ -62,7 +63,8 @@ std::string text_of(const Erasure& erasure) {
 Result<void> ask(const Invocation& invocation, const RunInfo& run) {
   CliContext& context = invocation.context();
   if (!context.in_is_terminal) return {};
-  context.err.write(fmt::format("erase run '{}' with its {} checkpoints for good? Type its id to go on: ", printable(run.id.text()), run.latest.value));
+  context.err.write(fmt::format("erase run '{}' with its {} checkpoints for good? Type its id to go on: ",
+                                printable(run.id.text()), run.latest.value));
   std::string answer;
   std::getline(context.in, answer);
   if (answer == run.id.text()) return {};
@@ -89,12 +91,17 @@ Result<void> erase(const Invocation& invocation, const EraseArguments& arguments
   if (!info && info.error().code == Code::run_not_found) return std::unexpected(info.error());
   if (info && !arguments.yes) PAWL_TRY(ask(invocation, *info));
   if (info) PAWL_TRY(refuse_left_processes(invocation, *store, *info));
-  const EraseRequest request{.reason = arguments.reason, .by = {}, .cascade = arguments.cascade ? Cascade::yes : Cascade::no};
+  const EraseRequest request{
+      .reason = arguments.reason, .by = {}, .cascade = arguments.cascade ? Cascade::yes : Cascade::no};
   PAWL_TRY_ASSIGN(const Erasure erasure, checked_erase(*store, run, request));
   invocation.print(invocation.json() ? document_of(erasure) : text_of(erasure));
   if (erasure.outcome != Erasure::Outcome::pending) return {};
-  return fail(Error{Code::erasure_pending, fmt::format("the erasure of run '{}' waits for {}", run.text(), fmt::join(erasure.waiting_for, ", ")), {},
-                    "it is finished by that process when it is idle, else by the same command again, or by 'pawl fsck --repair'", 0});
+  return fail(Error{
+      Code::erasure_pending,
+      fmt::format("the erasure of run '{}' waits for {}", run.text(), fmt::join(erasure.waiting_for, ", ")),
+      {},
+      "it is finished by that process when it is idle, else by the same command again, or by 'pawl fsck --repair'",
+      0});
 }
 
 }  // namespace
@@ -104,15 +111,20 @@ Command add_erase(CLI::App& root) {
   CLI::App* app = root.add_subcommand("erase", "Destroy all data of a run, and keep the proof that it was there");
   app->group(kCareGroup);
   app->add_option("RUN", arguments->run, "The run")->type_name("")->required();
-  app->add_option("--reason", arguments->reason, "Why; kept in the audit trail, so it should name nobody")->type_name("TEXT")->required();
+  app->add_option("--reason", arguments->reason, "Why; kept in the audit trail, so it should name nobody")
+      ->type_name("TEXT")
+      ->required();
   app->add_flag("--cascade", arguments->cascade, "Erase the runs that were forked from it as well");
   app->add_flag("--yes", arguments->yes, "Don't ask, on a terminal");
   app->footer(
-      "The run's key is destroyed; states, events, logs, messages and labels are overwritten and removed, in the journals\n"
-      "and the catalogue, too. What stays: the run's id, its audit trail of hashes and an entry that says who erased it, when\n"
+      "The run's key is destroyed; states, events, logs, messages and labels are overwritten and removed, in the "
+      "journals\n"
+      "and the catalogue, too. What stays: the run's id, its audit trail of hashes and an entry that says who erased "
+      "it, when\n"
       "and why. Copies elsewhere (exports, backups, snapshots of the disk) are not reached.\n"
       "\n"
-      "Exit status 3: something of it is in the journal of a process that is running; it goes when that process is idle or ends.\n"
+      "Exit status 3: something of it is in the journal of a process that is running; it goes when that process is "
+      "idle or ends.\n"
       "\n"
       "Examples:\n"
       "  pawl erase applicant-4711 --reason 'request 17'\n"

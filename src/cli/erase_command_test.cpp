@@ -31,7 +31,8 @@ TEST_F(EraseCommand, TellsEverythingInJson) {
 TEST_F(EraseCommand, LaterCommandsSayWhenAndWhy) {
   save("r");
   ASSERT_EQ(pawl({"erase", "r", "--reason", "request 17"}).status, 0);
-  for (const std::vector<std::string>& args : {std::vector<std::string>{"restore", "r"}, {"show", "r"}, {"save", "r"}, {"diff", "r@1", "r@1"}}) {
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"restore", "r"}, {"show", "r"}, {"save", "r"}, {"diff", "r@1", "r@1"}}) {
     const CliResult result = pawl(args, "{}");
     EXPECT_EQ(result.status, 2) << args.front();
     EXPECT_NE(result.err.find("PAWL-0109"), std::string::npos) << result.err;

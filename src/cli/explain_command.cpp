@@ -84,7 +84,8 @@ Command add_explain(CLI::App& root) {
   const auto arguments = std::make_shared<ExplainArguments>();
   CLI::App* app = root.add_subcommand("explain", "Explain an error code: what happened, why, what to do");
   app->group(kCareGroup);
-  CLI::Option* option = app->add_option("CODE", arguments->code, "PAWL-0301, 0301 or 301; all codes without it")->type_name("");
+  CLI::Option* option =
+      app->add_option("CODE", arguments->code, "PAWL-0301, 0301 or 301; all codes without it")->type_name("");
   std::vector<std::string> codes;
   for (const Code code : kCodes) codes.push_back(code_text(code));
   know_words(*option, codes);

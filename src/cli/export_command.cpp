@@ -22,14 +22,17 @@ class OutputFile {
  public:
   static Result<OutputFile> open(const CliContext& context, const std::string& path) {
     const std::string absolute = absolute_path(context, path);
-    if (context.workflows->files.is_folder(absolute)) return fail(Error{Code::usage, "it is a folder", path, "name a file", 0});
+    if (context.workflows->files.is_folder(absolute))
+      return fail(Error{Code::usage, "it is a folder", path, "name a file", 0});
     const std::size_t slash = absolute.rfind('/');
     const std::string folder = slash == 0 ? "/" : absolute.substr(0, slash);
     OutputFile output;
     auto opened = context.open_folder(folder);
     if (!opened) {
-      const std::string why = opened.error().os_error == 0 ? opened.error().message : std::generic_category().message(opened.error().os_error);
-      return fail(Error{Code::write_failed, fmt::format("the output's folder can't be opened: {}", why), folder, "make it first, or name another file", opened.error().os_error});
+      const std::string why = opened.error().os_error == 0 ? opened.error().message
+                                                           : std::generic_category().message(opened.error().os_error);
+      return fail(Error{Code::write_failed, fmt::format("the output's folder can't be opened: {}", why), folder,
+                        "make it first, or name another file", opened.error().os_error});
     }
     output.files_ = std::move(*opened);
     output.name_ = absolute.substr(slash + 1);
@@ -70,7 +73,8 @@ void report(const Invocation& invocation, const ExportArguments& arguments, cons
                          .done() +
                      "\n");
   } else {
-    invocation.print(fmt::format("{}: {} files, {} in {}\n", printable(arguments.run), exported.files, size_text(exported.bytes), printable(arguments.output)));
+    invocation.print(fmt::format("{}: {} files, {} in {}\n", printable(arguments.run), exported.files,
+                                 size_text(exported.bytes), printable(arguments.output)));
   }
 }
 
@@ -78,8 +82,10 @@ Result<void> export_portable(const Invocation& invocation, const ExportArguments
   CliContext& context = invocation.context();
   const WithLogs logs = arguments.logs ? WithLogs::yes : WithLogs::no;
   if (arguments.output.empty() || arguments.output == "-") {
-    if (invocation.json()) return fail(Error{Code::usage, "with --json a file is needed for the run", {}, "name it: -o FILE", 0});
-    if (context.out_is_terminal) return fail(Error{Code::usage, "a portable file is nothing for a terminal", {}, "name a file: -o FILE", 0});
+    if (invocation.json())
+      return fail(Error{Code::usage, "with --json a file is needed for the run", {}, "name it: -o FILE", 0});
+    if (context.out_is_terminal)
+      return fail(Error{Code::usage, "a portable file is nothing for a terminal", {}, "name a file: -o FILE", 0});
     const auto sent = context.transport.send(invocation.store_uri(), run, logs, [&](std::string_view bytes) {
       context.out.write(bytes);
       return context.out.flush();
@@ -88,7 +94,8 @@ Result<void> export_portable(const Invocation& invocation, const ExportArguments
     return {};
   }
   PAWL_TRY_ASSIGN(OutputFile output, OutputFile::open(context, arguments.output));
-  const auto sent = context.transport.send(invocation.store_uri(), run, logs, [&](std::string_view bytes) { return output.write(bytes); });
+  const auto sent = context.transport.send(invocation.store_uri(), run, logs,
+                                           [&](std::string_view bytes) { return output.write(bytes); });
   const Result<void> finished = sent ? output.finish() : fail(sent.error());
   if (!finished) {
     output.give_up();
@@ -110,7 +117,8 @@ Result<void> export_files(const Invocation& invocation, const ExportArguments& a
   LocalFiles& local = context.workflows->files;
   const std::string folder = absolute_path(context, arguments.folder);
   if (local.is_folder(folder) && !local.list(folder).empty()) {
-    return fail(Error{Code::usage, "the folder is not empty, and nothing in it is to be replaced", arguments.folder, "name another one", 0});
+    return fail(Error{Code::usage, "the folder is not empty, and nothing in it is to be replaced", arguments.folder,
+                      "name another one", 0});
   }
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY(store->run(run));
@@ -120,16 +128,21 @@ Result<void> export_files(const Invocation& invocation, const ExportArguments& a
     PAWL_TRY_ASSIGN(const auto page, store->checkpoints(run, after, kCheckpointsPage));
     if (page.empty()) break;
     for (const CheckpointInfo& info : page) {
-      PAWL_TRY_ASSIGN(const Restored restored, store->restore(run, {.by = Which::By::sequence, .sequence = info.sequence}));
-      PAWL_TRY(context.write_file(fmt::format("{}/checkpoint_{:05}.json", folder, info.sequence.value), checkpoint_file(run, restored)));
+      PAWL_TRY_ASSIGN(const Restored restored,
+                      store->restore(run, {.by = Which::By::sequence, .sequence = info.sequence}));
+      PAWL_TRY(context.write_file(fmt::format("{}/checkpoint_{:05}.json", folder, info.sequence.value),
+                                  checkpoint_file(run, restored)));
       ++written;
     }
     after = page.back().sequence;
   }
   if (invocation.json()) {
-    invocation.print(JsonObject().text("run", arguments.run).text("folder", arguments.folder).number("files", written).done() + "\n");
+    invocation.print(
+        JsonObject().text("run", arguments.run).text("folder", arguments.folder).number("files", written).done() +
+        "\n");
   } else {
-    invocation.print(fmt::format("{}: {} checkpoints in {}\n", printable(arguments.run), written, printable(arguments.folder)));
+    invocation.print(
+        fmt::format("{}: {} checkpoints in {}\n", printable(arguments.run), written, printable(arguments.folder)));
   }
   return {};
 }
@@ -152,15 +165,21 @@ Result<void> export_run(const Invocation& invocation, const ExportArguments& arg
 
 Command add_export(CLI::App& root) {
   const auto arguments = std::make_shared<ExportArguments>();
-  CLI::App* app = root.add_subcommand("export", "Write a run as one portable file that `pawl import` takes back unchanged");
+  CLI::App* app =
+      root.add_subcommand("export", "Write a run as one portable file that `pawl import` takes back unchanged");
   app->group(kCareGroup);
   app->add_option("RUN", arguments->run, "The run; nobody may be writing to it")->required()->type_name("");
-  app->add_option("-o,--output", arguments->output, "The file; standard output without it, or with -")->type_name("FILE");
+  app->add_option("-o,--output", arguments->output, "The file; standard output without it, or with -")
+      ->type_name("FILE");
   app->add_flag("--logs", arguments->logs, "With what its steps have printed");
-  app->add_option("--files", arguments->folder, "Instead: a JSON file per checkpoint, with its state, in this new folder")->type_name("FOLDER");
+  app->add_option("--files", arguments->folder,
+                  "Instead: a JSON file per checkpoint, with its state, in this new folder")
+      ->type_name("FOLDER");
   app->footer(
-      "The file holds everything: checkpoints, events, the audit trail, blobs, messages; the same run becomes the same bytes.\n"
-      "An encrypted run stays so: its key goes along, wrapped with the key in the file that PAWL_EXPORT_KEY_FILE names, and\n"
+      "The file holds everything: checkpoints, events, the audit trail, blobs, messages; the same run becomes the same "
+      "bytes.\n"
+      "An encrypted run stays so: its key goes along, wrapped with the key in the file that PAWL_EXPORT_KEY_FILE "
+      "names, and\n"
       "the import needs the same file. --files writes states as they are, not encrypted.\n"
       "\n"
       "Examples:\n"

@@ -22,9 +22,14 @@ Result<ForkRequest> request_of(const Invocation& invocation, Store& store, const
   CliContext& context = invocation.context();
   PAWL_TRY_ASSIGN(const Address address, Address::parse(arguments.address));
   if (!arguments.from.empty() && arguments.address.find('@') != std::string::npos) {
-    return fail(Error{Code::usage, "--from STEP finds the checkpoint itself, so none can be named", {}, fmt::format("pawl fork {} --from {}", address.run.text(), arguments.from), 0});
+    return fail(Error{Code::usage,
+                      "--from STEP finds the checkpoint itself, so none can be named",
+                      {},
+                      fmt::format("pawl fork {} --from {}", address.run.text(), arguments.from),
+                      0});
   }
-  const std::string name = arguments.id.empty() ? fresh_run_id(address.run.text(), context.workflows->random) : arguments.id;
+  const std::string name =
+      arguments.id.empty() ? fresh_run_id(address.run.text(), context.workflows->random) : arguments.id;
   PAWL_TRY_ASSIGN(const RunId id, RunId::parse(name));
   ForkRequest request{.parent = address.run, .at = {}, .id = id};
   for (const std::string& text : arguments.changes) {
@@ -52,16 +57,22 @@ void print_forked(const Invocation& invocation, const ForkRequest& request, cons
   const Origin origin{forked.origin.run.text(), forked.origin.uuid.text(), forked.origin.at};
   if (invocation.json()) {
     JsonObject document;
-    document.text("run", request.id.text()).number("sequence", forked.saved.sequence.value).text("id", forked.saved.id.text());
-    document.raw("fork_of", fork_json(origin)).raw("reopened", compact(Json(forked.reopened))).raw("dropped", compact(Json(forked.dropped)));
+    document.text("run", request.id.text())
+        .number("sequence", forked.saved.sequence.value)
+        .text("id", forked.saved.id.text());
+    document.raw("fork_of", fork_json(origin))
+        .raw("reopened", compact(Json(forked.reopened)))
+        .raw("dropped", compact(Json(forked.dropped)));
     invocation.print(document.done() + "\n");
     return;
   }
   invocation.print(request.id.text() + "\n");
   static_cast<void>(invocation.context().out.flush());  // whoever reads it may not wait for the rest
   invocation.note(fmt::format("a fork of {}", fork_text(origin)));
-  if (!forked.reopened.empty()) invocation.note(fmt::format("to be approved in the fork: {}", joined_list(forked.reopened)));
-  for (const std::string& path : forked.dropped) invocation.note(fmt::format("step {} changed and will run again, or is gone", path));
+  if (!forked.reopened.empty())
+    invocation.note(fmt::format("to be approved in the fork: {}", joined_list(forked.reopened)));
+  for (const std::string& path : forked.dropped)
+    invocation.note(fmt::format("step {} changed and will run again, or is gone", path));
 }
 
 Result<void> fork(const Invocation& invocation, const ForkArguments& arguments) {
@@ -88,11 +99,20 @@ Command add_fork(CLI::App& root) {
   const auto arguments = std::make_shared<ForkArguments>();
   CLI::App* app = root.add_subcommand("fork", "Make a new run that shares a run's past and goes on differently");
   app->group(kCheckpointGroup);
-  app->add_option("RUN[@SEQ]", arguments->address, "The checkpoint to go on from; the newest one without @SEQ")->required()->type_name("");
-  app->add_option("--from", arguments->from, "Go on from where this step had not begun, instead of naming a checkpoint")->type_name("STEP");
-  app->add_option("--run-id", arguments->id, "The fork's id; without it one is made. It is printed first")->type_name("ID");
-  app->add_option("--set", arguments->changes, "Change a variable, or a part of the state: JSON where it is some, else text")->type_name("PATH=VALUE")->expected(1)->take_all();
-  app->add_option("--workflow", arguments->workflow, "Go on with another workflow; what it leaves unchanged stays done")->type_name("FILE");
+  app->add_option("RUN[@SEQ]", arguments->address, "The checkpoint to go on from; the newest one without @SEQ")
+      ->required()
+      ->type_name("");
+  app->add_option("--from", arguments->from, "Go on from where this step had not begun, instead of naming a checkpoint")
+      ->type_name("STEP");
+  app->add_option("--run-id", arguments->id, "The fork's id; without it one is made. It is printed first")
+      ->type_name("ID");
+  app->add_option("--set", arguments->changes,
+                  "Change a variable, or a part of the state: JSON where it is some, else text")
+      ->type_name("PATH=VALUE")
+      ->expected(1)
+      ->take_all();
+  app->add_option("--workflow", arguments->workflow, "Go on with another workflow; what it leaves unchanged stays done")
+      ->type_name("FILE");
   app->add_flag("--resume", arguments->resume, "Go on at once, as `pawl resume` would");
   app->footer(
       "Examples:\n"
@@ -100,7 +120,8 @@ Command add_fork(CLI::App& root) {
       "  pawl fork notes-k3f9 --from review --set topic=winds\n"
       "  pawl fork nightly@name:good --set limits.max=3 --run-id nightly-try\n"
       "\n"
-      "Nothing of the past is copied, and the run itself is not changed. Approvals are not taken along: every gate is asked\n"
+      "Nothing of the past is copied, and the run itself is not changed. Approvals are not taken along: every gate is "
+      "asked\n"
       "again. Steps of the fork have idempotency keys of their own.");
   return {app, [arguments](const Invocation& invocation) { return fork(invocation, *arguments); }};
 }

@@ -41,7 +41,8 @@ Result<StepParts> step_parts(Store& store, const RunReport& report, const Told& 
     std::string line = markdown_code(step.path);
     if (record.status == StepStatus::completed || record.status == StepStatus::skipped) {
       PAWL_TRY_ASSIGN(const Json output, step_output(store, report.info.id, record));
-      if (record.status == StepStatus::skipped) line += fmt::format(" skipped: {}", markdown_text(brief_text(record.reason, kShort)));
+      if (record.status == StepStatus::skipped)
+        line += fmt::format(" skipped: {}", markdown_text(brief_text(record.reason, kShort)));
       if (record.map) line += fmt::format(" {} items, {} failed", record.map->done.count(), record.map->failed.count());
       if (!output.is_null()) {
         entry["output"] = brief_text(value_text(output), kShort);
@@ -78,16 +79,24 @@ void add_goal(Briefing& briefing, const RunReport& report) {
   const std::string description = report.workflow ? report.workflow->description : std::string();
   briefing.head["goal"] = {{"workflow", state.workflow_name}, {"description", description}, {"vars", state.vars}};
   briefing.head_lines.push_back("## Goal");
-  briefing.head_lines.push_back(fmt::format("{}{}", markdown_text(state.workflow_name), description.empty() ? "" : ": " + markdown_text(brief_text(description, kLong))));
+  briefing.head_lines.push_back(
+      fmt::format("{}{}", markdown_text(state.workflow_name),
+                  description.empty() ? "" : ": " + markdown_text(brief_text(description, kLong))));
   for (const auto& [name, value] : state.vars.items())
-    briefing.head_lines.push_back(fmt::format("- {} = {}", markdown_code(name), markdown_code(brief_text(value_text(value), kShort))));
+    briefing.head_lines.push_back(
+        fmt::format("- {} = {}", markdown_code(name), markdown_code(brief_text(value_text(value), kShort))));
 }
 
 void add_status(Briefing& briefing, const RunReport& report, const Told& told) {
   const RunState& state = report.standing.state;
   const std::string status(to_text(report.standing.status));
-  Json head = {{"status", status}, {"started", report.info.created.text()}, {"updated", report.info.updated.text()}, {"checkpoint", report.latest.sequence.value},
-               {"resumes", state.resumes}, {"error", state.error}, {"owner", report.standing.owner ? Json(*report.standing.owner) : Json()}};
+  Json head = {{"status", status},
+               {"started", report.info.created.text()},
+               {"updated", report.info.updated.text()},
+               {"checkpoint", report.latest.sequence.value},
+               {"resumes", state.resumes},
+               {"error", state.error},
+               {"owner", report.standing.owner ? Json(*report.standing.owner) : Json()}};
   head["confidence"] = state.confidence ? Json(*state.confidence) : Json();
   head["usage"] = {{"tokens", state.usage.tokens}, {"usd", state.usage.usd}, {"api_calls", state.usage.api_calls}};
   head["context_usage"] = told.context_usage ? Json(*told.context_usage) : Json();
@@ -95,27 +104,33 @@ void add_status(Briefing& briefing, const RunReport& report, const Told& told) {
   briefing.head.update(head);
   std::vector<std::string>& lines = briefing.head_lines;
   lines.push_back("## Status");
-  lines.push_back(fmt::format("- {}, started {}, last saved {} (checkpoint {})", status, report.info.created.text(), report.info.updated.text(), report.latest.sequence.value));
+  lines.push_back(fmt::format("- {}, started {}, last saved {} (checkpoint {})", status, report.info.created.text(),
+                              report.info.updated.text(), report.latest.sequence.value));
   if (report.standing.owner) lines.push_back(fmt::format("- at work: {}", markdown_text(*report.standing.owner)));
   if (!state.error.empty()) lines.push_back(fmt::format("- error: {}", markdown_text(brief_text(state.error, kLong))));
-  if (!report.info.session.empty()) lines.push_back(fmt::format("- session: {}", markdown_text(brief_text(report.info.session, kShort))));
+  if (!report.info.session.empty())
+    lines.push_back(fmt::format("- session: {}", markdown_text(brief_text(report.info.session, kShort))));
   if (state.resumes > 0) lines.push_back(fmt::format("- resumed {} times", state.resumes));
   lines.push_back(fmt::format("- used: {}", money(state.usage)));
-  if (told.context_usage) lines.push_back(fmt::format("- context window: {:.0f} % full at the last report", *told.context_usage * 100));
+  if (told.context_usage)
+    lines.push_back(fmt::format("- context window: {:.0f} % full at the last report", *told.context_usage * 100));
   if (state.confidence) lines.push_back(fmt::format("- confidence: {:.2f}", *state.confidence));
 }
 
 Result<void> add_files(Store& store, Briefing& briefing, const RunReport& report, const std::string& store_uri) {
   PAWL_TRY_ASSIGN(const std::string logs, store.local_folder(report.info.id));
   const RunState& state = report.standing.state;
-  Json files = {{"store", store_uri}, {"workflow", state.workflow_file}, {"working_folder", state.working_dir}, {"logs", logs}};
+  Json files = {
+      {"store", store_uri}, {"workflow", state.workflow_file}, {"working_folder", state.working_dir}, {"logs", logs}};
   const auto isolated = [](const Step& step) { return step.isolation == Isolation::worktree; };
-  if (report.workflow && std::ranges::any_of(report.workflow->steps, isolated)) files["worktrees"] = logs + "/worktrees";
+  if (report.workflow && std::ranges::any_of(report.workflow->steps, isolated))
+    files["worktrees"] = logs + "/worktrees";
   briefing.head_lines.push_back("## Files");
   for (const auto& [name, path] : files.items()) {
     std::string title = name;
     std::ranges::replace(title, '_', ' ');
-    if (!path.get_ref<const std::string&>().empty()) briefing.head_lines.push_back(fmt::format("- {}: {}", title, markdown_code(path.get<std::string>())));
+    if (!path.get_ref<const std::string&>().empty())
+      briefing.head_lines.push_back(fmt::format("- {}: {}", title, markdown_code(path.get<std::string>())));
   }
   briefing.head["files"] = std::move(files);
   return {};
@@ -126,18 +141,26 @@ void add_failures(const RunReport& report, Told& told) {
   BriefingPart& blockers = told.blockers;
   for (const ReportedStep& step : report.steps) {
     if (step.record.status != StepStatus::failed) continue;
-    Json entry = {{"at", step.record.ended.text()}, {"step", step.path}, {"blocker", step.record.error}, {"step_completed_since", false}};
-    std::string line = fmt::format("{} failed: {}", markdown_text(step.path), markdown_text(brief_text(step.record.error, kLong)));
+    Json entry = {{"at", step.record.ended.text()},
+                  {"step", step.path},
+                  {"blocker", step.record.error},
+                  {"step_completed_since", false}};
+    std::string line =
+        fmt::format("{} failed: {}", markdown_text(step.path), markdown_text(brief_text(step.record.error, kLong)));
     const std::vector<std::string> printed = printed_last(told, step);
     if (!printed.empty()) entry["log"] = printed;
-    for (const std::string& text : printed) line += fmt::format("\n  - printed: {}", markdown_code(brief_text(text, kShort)));
+    for (const std::string& text : printed)
+      line += fmt::format("\n  - printed: {}", markdown_code(brief_text(text, kShort)));
     blockers.entries.insert(blockers.entries.begin(), std::move(entry));
     blockers.lines.insert(blockers.lines.begin(), std::move(line));
   }
   for (const WaitingFor& wait : report.waiting_for) {
-    Json entry = {{"step", wait.step}, {"blocker", fmt::format("waits for {}", to_text(wait.what))}, {"detail", wait.detail}};
+    Json entry = {
+        {"step", wait.step}, {"blocker", fmt::format("waits for {}", to_text(wait.what))}, {"detail", wait.detail}};
     blockers.entries.insert(blockers.entries.begin(), std::move(entry));
-    blockers.lines.insert(blockers.lines.begin(), fmt::format("{} waits for {}: {}", markdown_text(wait.step.empty() ? "the run" : wait.step), to_text(wait.what), markdown_text(brief_text(wait.detail, kShort))));
+    blockers.lines.insert(blockers.lines.begin(),
+                          fmt::format("{} waits for {}: {}", markdown_text(wait.step.empty() ? "the run" : wait.step),
+                                      to_text(wait.what), markdown_text(brief_text(wait.detail, kShort))));
   }
 }
 
@@ -147,7 +170,8 @@ void add_state(Briefing& briefing, const std::string& state) {
   const std::string text = value.is_discarded() ? state : compact(value);
   const bool fits = text.size() <= kStateBytes && !value.is_discarded();
   std::string shown = text.substr(0, kStateBytes * 4);  // so that not all of a large one is looked at
-  for (std::size_t columns = kStateBytes; shown.size() > kStateBytes && columns >= 64; columns -= 64) shown = brief_text(shown, columns);
+  for (std::size_t columns = kStateBytes; shown.size() > kStateBytes && columns >= 64; columns -= 64)
+    shown = brief_text(shown, columns);
   briefing.head["state"] = fits ? value : Json();
   briefing.head["state_text"] = shown;
   briefing.head_lines.push_back("## State");
@@ -162,12 +186,22 @@ Result<Briefing> brief_saves(Store& store, const RunId& run, const std::string& 
   const CheckpointInfo& latest = newest.info;
   Briefing briefing;
   briefing.title = run.text();
-  briefing.head = {{"run", run.text()}, {"uuid", info.uuid.text()}, {"session", info.session}, {"status", to_text(info.status)}, {"started", info.created.text()},
-                   {"updated", info.updated.text()}, {"checkpoint", latest.sequence.value}, {"metadata", Json::parse(latest.metadata.empty() ? "null" : latest.metadata, nullptr, false)},
+  briefing.head = {{"run", run.text()},
+                   {"uuid", info.uuid.text()},
+                   {"session", info.session},
+                   {"status", to_text(info.status)},
+                   {"started", info.created.text()},
+                   {"updated", info.updated.text()},
+                   {"checkpoint", latest.sequence.value},
+                   {"metadata", Json::parse(latest.metadata.empty() ? "null" : latest.metadata, nullptr, false)},
                    {"files", {{"store", store_uri}}}};
-  briefing.head_lines = {"## Status", fmt::format("- {}, started {}, last saved {} (checkpoint {}, {})", to_text(info.status), info.created.text(), info.updated.text(), latest.sequence.value, size_text(latest.state_bytes))};
-  if (!info.session.empty()) briefing.head_lines.push_back(fmt::format("- session: {}", markdown_text(brief_text(info.session, kShort))));
-  if (!latest.metadata.empty()) briefing.head_lines.push_back(fmt::format("- metadata: {}", markdown_code(brief_text(latest.metadata, kShort))));
+  briefing.head_lines = {"## Status", fmt::format("- {}, started {}, last saved {} (checkpoint {}, {})",
+                                                  to_text(info.status), info.created.text(), info.updated.text(),
+                                                  latest.sequence.value, size_text(latest.state_bytes))};
+  if (!info.session.empty())
+    briefing.head_lines.push_back(fmt::format("- session: {}", markdown_text(brief_text(info.session, kShort))));
+  if (!latest.metadata.empty())
+    briefing.head_lines.push_back(fmt::format("- metadata: {}", markdown_code(brief_text(latest.metadata, kShort))));
   briefing.head_lines.push_back("## Files");
   briefing.head_lines.push_back(fmt::format("- store: {}", markdown_code(store_uri)));
   add_state(briefing, newest.state);
@@ -186,7 +220,8 @@ Result<Briefing> brief_run(Store& store, const RunId& run, const std::string& st
   PAWL_TRY_ASSIGN(StepParts steps, step_parts(store, report, told));
   Briefing briefing;
   briefing.title = run.text();
-  briefing.head = {{"run", run.text()}, {"uuid", report.info.uuid.text()}, {"session", report.info.session}, {"made", now.text()}};
+  briefing.head = {
+      {"run", run.text()}, {"uuid", report.info.uuid.text()}, {"session", report.info.session}, {"made", now.text()}};
   add_goal(briefing, report);
   add_status(briefing, report, told);
   PAWL_TRY(add_files(store, briefing, report, store_uri));
@@ -194,24 +229,31 @@ Result<Briefing> brief_run(Store& store, const RunId& run, const std::string& st
   briefing.next = next_commands(report);
   if (briefing.next.empty()) briefing.next.push_back(fmt::format("pawl show {}", run.text()));
   steps.done.more = steps.open.more = fmt::format("pawl show {} --all", run.text());
-  briefing.parts = {std::move(told.blockers), std::move(told.notes), std::move(steps.open), std::move(told.decisions), std::move(told.recoveries),
-                    std::move(steps.done), std::move(told.confidence)};
+  briefing.parts = {std::move(told.blockers),  std::move(told.notes),      std::move(steps.open),
+                    std::move(told.decisions), std::move(told.recoveries), std::move(steps.done),
+                    std::move(told.confidence)};
   return briefing;
 }
 
 Result<Briefing> brief_session(Store& store, const std::string& session, Timestamp now) {
   PAWL_TRY_ASSIGN(const std::vector<RunInfo> runs, store.runs(kRunsSearched));
-  BriefingPart part{.key = "runs", .title = "Runs of the session", .more = fmt::format("pawl list --session {}", session)};
+  BriefingPart part{
+      .key = "runs", .title = "Runs of the session", .more = fmt::format("pawl list --session {}", session)};
   bool resumable = false;
   for (const RunInfo& run : runs) {
     if (run.session != session) continue;
     const std::string status = status_word(store, run);
     resumable |= !run.workflow.empty() && status != "completed" && status != "cancelled" && status != "running";
-    part.entries.push_back({{"run", run.id.text()}, {"status", status}, {"workflow", run.workflow}, {"updated", run.updated.text()}});
+    part.entries.push_back(
+        {{"run", run.id.text()}, {"status", status}, {"workflow", run.workflow}, {"updated", run.updated.text()}});
     part.lines.push_back(fmt::format("{} {}, last saved {}", markdown_code(run.id.text()), status, run.updated.text()));
   }
   if (part.entries.empty())
-    return fail(Error{Code::run_not_found, fmt::format("there is no run of session '{}' in this store", session), {}, "`pawl list` shows the runs and `pawl run --session NAME` starts one in a session", 0});
+    return fail(Error{Code::run_not_found,
+                      fmt::format("there is no run of session '{}' in this store", session),
+                      {},
+                      "`pawl list` shows the runs and `pawl run --session NAME` starts one in a session",
+                      0});
   Briefing briefing;
   briefing.title = "session " + session;
   briefing.head = {{"session", session}, {"made", now.text()}};

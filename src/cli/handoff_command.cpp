@@ -21,8 +21,10 @@ Result<Briefing> brief(const Invocation& invocation, Store& store, const Handoff
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   const std::string uri = invocation.store_uri();
   const bool folder = uri.find(':') == std::string::npos;
-  PAWL_TRY_ASSIGN(Briefing briefing, brief_run(store, run, folder ? invocation.context().workflows->files.absolute(uri, "") : uri, now));
-  if (briefing.head.contains("state_text")) PAWL_TRY(note_read(invocation, store, run, Sequence{briefing.head["checkpoint"].get<std::uint64_t>()}, "handoff"));
+  PAWL_TRY_ASSIGN(Briefing briefing,
+                  brief_run(store, run, folder ? invocation.context().workflows->files.absolute(uri, "") : uri, now));
+  if (briefing.head.contains("state_text"))
+    PAWL_TRY(note_read(invocation, store, run, Sequence{briefing.head["checkpoint"].get<std::uint64_t>()}, "handoff"));
   if (arguments.session.empty()) return briefing;
   PAWL_TRY_ASSIGN(Briefing session, brief_session(store, arguments.session, now));
   for (BriefingPart& part : session.parts) briefing.parts.push_back(std::move(part));
@@ -33,12 +35,15 @@ Result<Briefing> brief(const Invocation& invocation, Store& store, const Handoff
 
 Result<void> handoff(const Invocation& invocation, const HandoffArguments& arguments) {
   if (arguments.run.empty() && arguments.session.empty())
-    return fail(Error{Code::usage, "name the run, or a session", {}, "pawl handoff RUN, or pawl handoff --session NAME", 0});
+    return fail(
+        Error{Code::usage, "name the run, or a session", {}, "pawl handoff RUN, or pawl handoff --session NAME", 0});
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(Briefing briefing, brief(invocation, *store, arguments));
   const std::size_t bytes_max = arguments.bytes_max.value_or(kBytesDefault);
-  const std::string text = invocation.json() ? json_of(std::move(briefing), bytes_max) : markdown_of(std::move(briefing), bytes_max);
-  if (!arguments.output.empty() && arguments.output != "-") return invocation.context().write_file(arguments.output, text);
+  const std::string text =
+      invocation.json() ? json_of(std::move(briefing), bytes_max) : markdown_of(std::move(briefing), bytes_max);
+  if (!arguments.output.empty() && arguments.output != "-")
+    return invocation.context().write_file(arguments.output, text);
   invocation.print(text);
   return {};
 }
@@ -47,12 +52,16 @@ Result<void> handoff(const Invocation& invocation, const HandoffArguments& argum
 
 Command add_handoff(CLI::App& root) {
   const auto arguments = std::make_shared<HandoffArguments>();
-  CLI::App* app = root.add_subcommand("handoff", "Brief the next agent or person: goal, done, decisions, open, blockers, next steps");
+  CLI::App* app = root.add_subcommand(
+      "handoff", "Brief the next agent or person: goal, done, decisions, open, blockers, next steps");
   app->group(kLookGroup);
   app->add_option("RUN", arguments->run, "The run; without it, a session is needed")->type_name("");
   app->add_option("--session", arguments->session, "The runs of this session as well, or alone")->type_name("NAME");
-  app->add_option("-o,--output", arguments->output, "Write to this file instead, whole or not at all")->type_name("FILE");
-  add_number(*app, "--max-bytes", arguments->bytes_max, "At most so long; what is left out is counted (16384)", kBytesBounds)->type_name("N");
+  app->add_option("-o,--output", arguments->output, "Write to this file instead, whole or not at all")
+      ->type_name("FILE");
+  add_number(*app, "--max-bytes", arguments->bytes_max, "At most so long; what is left out is counted (16384)",
+             kBytesBounds)
+      ->type_name("N");
   app->footer(
       "Examples:\n"
       "  pawl handoff notes-k3f9                       Markdown, for a prompt or a colleague\n"

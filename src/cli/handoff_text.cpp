@@ -18,18 +18,23 @@ std::size_t longest_run_of_backticks(std::string_view text) {
 }
 
 std::string render(const Briefing& briefing) {
-  std::string out = fmt::format("# Hand-over: {}\n{}", markdown_text(briefing.title), briefing.head_lines.empty() ? "" : "\n");
+  std::string out =
+      fmt::format("# Hand-over: {}\n{}", markdown_text(briefing.title), briefing.head_lines.empty() ? "" : "\n");
   bool in_list = false;
   for (const std::string& line : briefing.head_lines) {
     const bool item = line.starts_with("- ");
-    if (line.starts_with("## ")) out += in_list ? "\n" + line + "\n" : line + "\n";
-    else out += line + "\n" + (item ? "" : "\n");
+    if (line.starts_with("## "))
+      out += in_list ? "\n" + line + "\n" : line + "\n";
+    else
+      out += line + "\n" + (item ? "" : "\n");
     in_list = item;
   }
   for (const BriefingPart& part : briefing.parts) {
     if (part.entries.empty() && part.left_out == 0) continue;
     out += fmt::format("\n## {}\n", part.title);
-    const std::string left_out = part.left_out == 0 ? "" : fmt::format("- left out here: {} more; {} shows them\n", part.left_out, markdown_code(part.more));
+    const std::string left_out = part.left_out == 0 ? ""
+                                                    : fmt::format("- left out here: {} more; {} shows them\n",
+                                                                  part.left_out, markdown_code(part.more));
     if (part.order == PartOrder::newest_last) out += left_out;
     for (const std::string& line : part.lines) out += "- " + line + "\n";
     if (part.order == PartOrder::most_important_first) out += left_out;
@@ -66,8 +71,10 @@ bool leave_out(Briefing& briefing) {
   const std::size_t keep = longest->entries.size() * 3 / 4;
   longest->left_out += longest->entries.size() - keep;
   const auto cut = [&](auto& items) {
-    if (longest->order == PartOrder::newest_last) items.erase(items.begin(), items.end() - static_cast<std::ptrdiff_t>(keep));
-    else items.resize(keep);
+    if (longest->order == PartOrder::newest_last)
+      items.erase(items.begin(), items.end() - static_cast<std::ptrdiff_t>(keep));
+    else
+      items.resize(keep);
   };
   cut(longest->entries);
   cut(longest->lines);
@@ -132,7 +139,8 @@ std::string markdown_of(Briefing briefing, std::size_t bytes_max) {
   // Variables, a state and the like go next, from the end.
   std::size_t dropped = 0;
   while (text.size() > bytes_max) {
-    const auto item = std::find_if(briefing.head_lines.rbegin(), briefing.head_lines.rend(), [](const std::string& line) { return line.starts_with("- `"); });
+    const auto item = std::find_if(briefing.head_lines.rbegin(), briefing.head_lines.rend(),
+                                   [](const std::string& line) { return line.starts_with("- `"); });
     if (item == briefing.head_lines.rend()) break;
     briefing.head_lines.erase(std::next(item).base());
     ++dropped;

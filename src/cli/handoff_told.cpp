@@ -52,13 +52,18 @@ void add(BriefingPart& part, Json entry, std::string line) {
 void add_decision(const Event& event, const Json& data, Told& told) {
   const std::string what = first_in(data, {"description", "decision", "what", "choice", "title"});
   const std::string why = first_in(data, {"reason", "reasoning", "rationale", "why", "because"});
-  Json entry = {{"at", event.created.text()}, {"step", shown_in(data, "step")}, {"decision", what.empty() ? compact(data) : what}, {"reason", why}};
+  Json entry = {{"at", event.created.text()},
+                {"step", shown_in(data, "step")},
+                {"decision", what.empty() ? compact(data) : what},
+                {"reason", why}};
   for (const char* key : {"agent", "confidence", "alternatives"}) {
     if (data.contains(key)) entry[key] = data[key];
   }
   std::string line = step_prefix(data) + markdown_text(brief_text(value_text(entry["decision"]), kBriefLong));
-  line += why.empty() ? " (no reason recorded)" : fmt::format(" — because {}", markdown_text(brief_text(why, kBriefLong)));
-  if (entry.contains("agent")) line += fmt::format(" (by {})", markdown_text(brief_text(value_text(entry["agent"]), kBriefShort)));
+  line +=
+      why.empty() ? " (no reason recorded)" : fmt::format(" — because {}", markdown_text(brief_text(why, kBriefLong)));
+  if (entry.contains("agent"))
+    line += fmt::format(" (by {})", markdown_text(brief_text(value_text(entry["agent"]), kBriefShort)));
   add(told.decisions, std::move(entry), std::move(line));
 }
 
@@ -67,9 +72,15 @@ void add_answer(const Event& event, const Json& data, Told& told) {
   const std::string by = first_in(data, {"by", "from"});
   const std::string comment = shown_in(data, "comment");
   const std::string prompt = shown_in(data, "prompt");
-  Json entry = {{"at", event.created.text()}, {"step", shown_in(data, "step")}, {"decision", event.type}, {"reason", comment}, {"by", by}, {"prompt", prompt}};
+  Json entry = {{"at", event.created.text()},
+                {"step", shown_in(data, "step")},
+                {"decision", event.type},
+                {"reason", comment},
+                {"by", by},
+                {"prompt", prompt}};
   if (data.contains("from")) entry["from"] = data["from"];
-  std::string line = fmt::format("{}{} by {}", step_prefix(data), event.type, markdown_text(brief_text(by.empty() ? "somebody" : by, kBriefShort)));
+  std::string line = fmt::format("{}{} by {}", step_prefix(data), event.type,
+                                 markdown_text(brief_text(by.empty() ? "somebody" : by, kBriefShort)));
   if (!prompt.empty()) line += fmt::format(", asked: {}", markdown_text(brief_text(prompt, kBriefShort)));
   if (!comment.empty()) line += fmt::format(" — {}", markdown_text(brief_text(comment, kBriefLong)));
   add(told.decisions, std::move(entry), std::move(line));
@@ -79,14 +90,21 @@ void add_confidence(const Event& event, const Json& data, Told& told) {
   const Json value = data.contains("value") ? data["value"] : data.value("confidence", Json());
   if (!value.is_number()) return;
   add(told.confidence, {{"at", event.created.text()}, {"step", shown_in(data, "step")}, {"confidence", value}},
-      fmt::format("{:.2f} after {} ({})", value.get<double>(), markdown_text(shown_in(data, "step")), event.created.text()));
+      fmt::format("{:.2f} after {} ({})", value.get<double>(), markdown_text(shown_in(data, "step")),
+                  event.created.text()));
 }
 
 void add_rollback(const Event& event, const Json& data, Told& told) {
   const std::string by = shown_in(data, "by");
   const std::string again = listed(data, "rerun");
-  Json entry = {{"at", event.created.text()}, {"what", event.type}, {"to", data.value("to", Json())}, {"by", by}, {"run_again", data.value("rerun", Json::array())}};
-  std::string line = fmt::format("rolled back to checkpoint {}{} ({})", shown_in(data, "to"), by.empty() ? "" : " by " + markdown_text(brief_text(by, kBriefShort)), event.created.text());
+  Json entry = {{"at", event.created.text()},
+                {"what", event.type},
+                {"to", data.value("to", Json())},
+                {"by", by},
+                {"run_again", data.value("rerun", Json::array())}};
+  std::string line =
+      fmt::format("rolled back to checkpoint {}{} ({})", shown_in(data, "to"),
+                  by.empty() ? "" : " by " + markdown_text(brief_text(by, kBriefShort)), event.created.text());
   if (!again.empty()) line += fmt::format(", to run again: {}", markdown_text(brief_text(again, kBriefShort)));
   add(told.recoveries, std::move(entry), std::move(line));
 }
@@ -94,9 +112,14 @@ void add_rollback(const Event& event, const Json& data, Told& told) {
 void add_fallback(const Event& event, const Json& data, Told& told) {
   const std::string why = listed(data, "why");
   const std::string again = listed(data, "run_again");
-  Json entry = {{"at", event.created.text()}, {"what", event.type}, {"from", data.value("from", Json())}, {"to", data.value("to", Json())},
-                {"why", data.value("why", Json::array())}, {"run_again", data.value("run_again", Json::array())}};
-  std::string line = fmt::format("went back from checkpoint {}, which could not be read, to {} ({})", shown_in(data, "from"), shown_in(data, "to"), event.created.text());
+  Json entry = {{"at", event.created.text()},
+                {"what", event.type},
+                {"from", data.value("from", Json())},
+                {"to", data.value("to", Json())},
+                {"why", data.value("why", Json::array())},
+                {"run_again", data.value("run_again", Json::array())}};
+  std::string line = fmt::format("went back from checkpoint {}, which could not be read, to {} ({})",
+                                 shown_in(data, "from"), shown_in(data, "to"), event.created.text());
   if (!why.empty()) line += fmt::format(": {}", markdown_text(brief_text(why, kBriefLong)));
   if (!again.empty()) line += fmt::format(", run again: {}", markdown_text(brief_text(again, kBriefShort)));
   add(told.recoveries, std::move(entry), std::move(line));
@@ -119,7 +142,8 @@ void add_note(const Event& event, const Json& data, const std::string& by, Told&
   Json entry = {{"at", event.created.text()}, {"by", by}, {"note", what}};
   if (data.contains("step")) entry["step"] = data["step"];
   add(told.notes, std::move(entry),
-      fmt::format("{}{} ({}{})", step_prefix(data), markdown_text(brief_text(what, kBriefLong)), by.empty() ? "" : markdown_text(brief_text(by, kBriefShort)) + ", ", event.created.text()));
+      fmt::format("{}{} ({}{})", step_prefix(data), markdown_text(brief_text(what, kBriefLong)),
+                  by.empty() ? "" : markdown_text(brief_text(by, kBriefShort)) + ", ", event.created.text()));
 }
 
 /// Who added the run's entries, by the number of their event. Steps' own reports have no entry.
@@ -129,7 +153,9 @@ Result<std::unordered_map<std::uint64_t, std::string>> writers_of(Store& store, 
     PAWL_TRY_ASSIGN(const std::vector<AuditEntry> entries, store.audit(run, after, kEntriesPerPage));
     for (const AuditEntry& entry : entries) {
       if (entry.event == 0 || (entry.type != "note" && entry.type != "blocker")) continue;
-      writers[entry.event] = !entry.agent.empty() ? entry.agent : entry.user.empty() ? "" : fmt::format("{}@{}", entry.user, entry.host);
+      writers[entry.event] = !entry.agent.empty() ? entry.agent
+                             : entry.user.empty() ? ""
+                                                  : fmt::format("{}@{}", entry.user, entry.host);
     }
     if (entries.size() < kEntriesPerPage) return writers;
     after = entries.back().index;
@@ -151,7 +177,8 @@ void take(const Event& event, const Json& data, Told& told) {
 }
 
 bool is_wanted(std::string_view type) {
-  constexpr std::string_view kWanted[] = {"decision", "approved", "rejected", "rolled_back", "recovery_fallback", "attempt_failed", "context_usage"};
+  constexpr std::string_view kWanted[] = {"decision",          "approved",       "rejected",     "rolled_back",
+                                          "recovery_fallback", "attempt_failed", "context_usage"};
   return type.starts_with("confidence") || std::ranges::find(kWanted, type) != std::end(kWanted);
 }
 
@@ -202,12 +229,15 @@ Result<Told> what_was_told(Store& store, const RunId& run, const RunState& state
     for (const Event& event : written) {
       const Json data = Json::parse(event.data, nullptr, false);
       if (!data.is_object()) continue;
-      if (event.type == "note") add_note(event, data, writers[event.number], told);
-      else add_blocker(event, data, writers[event.number], state, told);
+      if (event.type == "note")
+        add_note(event, data, writers[event.number], told);
+      else
+        add_blocker(event, data, writers[event.number], state, told);
     }
   }
   for (BriefingPart* part : {&told.decisions, &told.blockers, &told.recoveries, &told.confidence}) newest_first(*part);
-  for (BriefingPart* part : {&told.decisions, &told.blockers, &told.notes, &told.recoveries, &told.confidence}) part->more = fmt::format("pawl show {} --events", run.text());
+  for (BriefingPart* part : {&told.decisions, &told.blockers, &told.notes, &told.recoveries, &told.confidence})
+    part->more = fmt::format("pawl show {} --events", run.text());
   return told;
 }
 

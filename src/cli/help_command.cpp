@@ -21,13 +21,18 @@ Result<void> help(const Invocation& invocation, CLI::App& root, const std::strin
     if (!is_hidden(*known)) names.push_back(known->get_name());
   }
   const std::string nearest = suggest(name, names);
-  return fail(Error{Code::usage, fmt::format("unknown command '{}'", name), {},
-                    nearest.empty() ? "`pawl help` lists what there is" : fmt::format("did you mean `pawl help {}`?", nearest), 0});
+  return fail(
+      Error{Code::usage,
+            fmt::format("unknown command '{}'", name),
+            {},
+            nearest.empty() ? "`pawl help` lists what there is" : fmt::format("did you mean `pawl help {}`?", nearest),
+            0});
 }
 
 Result<void> version(const Invocation& invocation) {
   const CliContext& context = invocation.context();
-  invocation.print(invocation.json() ? version_json(context.version, context.build) + "\n" : version_text(context.version, context.build));
+  invocation.print(invocation.json() ? version_json(context.version, context.build) + "\n"
+                                     : version_text(context.version, context.build));
   return {};
 }
 

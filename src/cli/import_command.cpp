@@ -34,7 +34,9 @@ Result<Source> open_source(const CliContext& context, const std::string& path) {
     PAWL_TRY_ASSIGN(source.files, context.open_folder(absolute));
     return source;
   }
-  if (!local.exists(absolute)) return fail(Error{Code::input_unreadable, "there is no such file or folder", path, "name what is to be imported", 0});
+  if (!local.exists(absolute))
+    return fail(
+        Error{Code::input_unreadable, "there is no such file or folder", path, "name what is to be imported", 0});
   const std::size_t slash = absolute.rfind('/');
   PAWL_TRY_ASSIGN(source.files, context.open_folder(slash == 0 ? "/" : absolute.substr(0, slash)));
   source.only = absolute.substr(slash + 1);
@@ -67,15 +69,22 @@ std::string run_json(const TakenRun& run, Counted counted) {
   return object.number("latest", run.latest.value).boolean("resumable", run.resumable).done();
 }
 
-std::string document_of(std::string_view format, const ImportReport& report, const ImportArguments& arguments, Counted counted = Counted::all) {
+std::string document_of(std::string_view format, const ImportReport& report, const ImportArguments& arguments,
+                        Counted counted = Counted::all) {
   std::vector<std::string> runs;
   std::vector<std::string> refused;
   std::vector<std::string> notes;
   for (const TakenRun& run : report.runs) runs.push_back(run_json(run, counted));
   for (const ImportProblem& problem : report.refused) {
-    refused.push_back(JsonObject().text("code", code_text(problem.code)).text("file", problem.file).text("item", problem.item).text("reason", problem.reason).done());
+    refused.push_back(JsonObject()
+                          .text("code", code_text(problem.code))
+                          .text("file", problem.file)
+                          .text("item", problem.item)
+                          .text("reason", problem.reason)
+                          .done());
   }
-  for (const ImportNote& note : report.notes) notes.push_back(JsonObject().text("file", note.file).text("text", note.text).done());
+  for (const ImportNote& note : report.notes)
+    notes.push_back(JsonObject().text("file", note.file).text("text", note.text).done());
   return JsonObject()
              .text("format", format)
              .boolean("dry_run", arguments.dry_run)
@@ -106,34 +115,47 @@ std::string text_of(std::string_view format, const ImportReport& report, const I
   for (std::size_t i = 0; i < report.notes.size() && i < kNotesShown; ++i) {
     text += fmt::format("note: {}: {}\n", printable(report.notes[i].file), printable(report.notes[i].text));
   }
-  if (report.notes.size() > kNotesShown) text += fmt::format("note: and {} more; --json has all of them\n", report.notes.size() - kNotesShown);
-  return text + fmt::format("{} ({}): {} {} runs with {} checkpoints, refused {}\n", printable(arguments.path), format, taken, report.runs.size(),
-                            checkpoints, report.refused.size());
+  if (report.notes.size() > kNotesShown)
+    text += fmt::format("note: and {} more; --json has all of them\n", report.notes.size() - kNotesShown);
+  return text + fmt::format("{} ({}): {} {} runs with {} checkpoints, refused {}\n", printable(arguments.path), format,
+                            taken, report.runs.size(), checkpoints, report.refused.size());
 }
 
 bool anything_taken(const ImportReport& report) {
-  return std::ranges::any_of(report.runs, [](const TakenRun& run) { return run.written + run.repeated + run.events > 0; });
+  return std::ranges::any_of(report.runs,
+                             [](const TakenRun& run) { return run.written + run.repeated + run.events > 0; });
 }
 
-Result<void> end_with(const Invocation& invocation, std::string_view format, const ImportReport& report, const ImportArguments& arguments) {
+Result<void> end_with(const Invocation& invocation, std::string_view format, const ImportReport& report,
+                      const ImportArguments& arguments) {
   if (report.runs.empty() && report.refused.empty()) {
-    if (invocation.json() || !report.notes.empty()) invocation.print(invocation.json() ? document_of(format, report, arguments) : text_of(format, report, arguments));
-    return fail(Error{Code::import_unrecognised, fmt::format("nothing of the format '{}' was found in it", format), arguments.path,
-                      arguments.from.empty() ? fmt::format("name the format with --from: {}", fmt::join(format_names(), ", "))
-                                             : "leave out --from, and the format is recognised by itself", 0});
+    if (invocation.json() || !report.notes.empty())
+      invocation.print(invocation.json() ? document_of(format, report, arguments) : text_of(format, report, arguments));
+    return fail(Error{
+        Code::import_unrecognised, fmt::format("nothing of the format '{}' was found in it", format), arguments.path,
+        arguments.from.empty() ? fmt::format("name the format with --from: {}", fmt::join(format_names(), ", "))
+                               : "leave out --from, and the format is recognised by itself",
+        0});
   }
   invocation.print(invocation.json() ? document_of(format, report, arguments) : text_of(format, report, arguments));
   if (report.refused.empty()) return {};
-  const char* const rest = !anything_taken(report) ? "and nothing was taken" : arguments.dry_run ? "the rest would be taken" : "the rest was taken";
-  return fail(Error{Code::import_incomplete, fmt::format("{} of the things to be imported {} refused, {}", report.refused.size(), report.refused.size() == 1 ? "was" : "were", rest), {},
-                    "each of them has its reason above; put it right and import again: what was taken is not doubled", 0});
+  const char* const rest = !anything_taken(report) ? "and nothing was taken"
+                           : arguments.dry_run     ? "the rest would be taken"
+                                                   : "the rest was taken";
+  return fail(Error{Code::import_incomplete,
+                    fmt::format("{} of the things to be imported {} refused, {}", report.refused.size(),
+                                report.refused.size() == 1 ? "was" : "were", rest),
+                    {},
+                    "each of them has its reason above; put it right and import again: what was taken is not doubled",
+                    0});
 }
 
 /// What an import would take where there is no store yet: if it is nothing, none is to be made.
 ImportReport looked_at(const SourceTree& tree, const ImportFormat& format, ImportOptions options) {
   options.mode = ImportMode::dry_run;
   ImportReport report;
-  for (const SourceProblem& problem : tree.refused()) report.refused.push_back({problem.error.code, problem.path, {}, problem.error.message});
+  for (const SourceProblem& problem : tree.refused())
+    report.refused.push_back({problem.error.code, problem.path, {}, problem.error.message});
   ImportWriter writer(nullptr, options, report);
   format.parse(tree, writer.sink());
   static_cast<void>(writer.finish());  // there is no store that could fail
@@ -155,23 +177,28 @@ Result<std::unique_ptr<Store>> open_for_import(const Invocation& invocation, con
 
 Result<void> import_portable(const Invocation& invocation, const ImportArguments& arguments, Source& source) {
   if (!arguments.run_id.empty() || !arguments.workflow.empty()) {
-    return fail(Error{Code::usage, "an exported run keeps its name and its workflow", arguments.path, "leave out --run-id and --workflow", 0});
+    return fail(Error{Code::usage, "an exported run keeps its name and its workflow", arguments.path,
+                      "leave out --run-id and --workflow", 0});
   }
   PAWL_TRY_ASSIGN(const auto file, source.files->open(source.only, OpenMode::read));
   PAWL_TRY_ASSIGN(const ArrivedRun arrived,
-                  invocation.context().transport.receive(invocation.store_uri(), *file, arguments.dry_run ? Arrival::only_check : Arrival::import));
+                  invocation.context().transport.receive(invocation.store_uri(), *file,
+                                                         arguments.dry_run ? Arrival::only_check : Arrival::import));
   if (invocation.json()) {
     ImportReport report;
     TakenRun taken{.run = arrived.run, .original = arrived.run};
     (arrived.repeated ? taken.repeated : taken.written) = arrived.checkpoints;
     taken.latest = arrived.latest;
     report.runs.push_back(std::move(taken));
-    invocation.print(document_of(kPortable, report, arguments, arguments.dry_run ? Counted::nothing : Counted::checkpoints));
+    invocation.print(
+        document_of(kPortable, report, arguments, arguments.dry_run ? Counted::nothing : Counted::checkpoints));
     return {};
   }
   std::string text = fmt::format("took {} checkpoints in {} files", arrived.checkpoints, arrived.files);
-  if (arguments.dry_run) text = arrived.repeated ? "is there already" : fmt::format("would be taken, {} files", arrived.files);
-  else if (arrived.repeated) text = fmt::format("took nothing, {} there already", arrived.checkpoints);
+  if (arguments.dry_run)
+    text = arrived.repeated ? "is there already" : fmt::format("would be taken, {} files", arrived.files);
+  else if (arrived.repeated)
+    text = fmt::format("took nothing, {} there already", arrived.checkpoints);
   invocation.print(fmt::format("{}: {}\n", printable(arrived.run), text));
   return {};
 }
@@ -190,11 +217,14 @@ Result<void> import_runs(const Invocation& invocation, const ImportArguments& ar
   SourceLimits limits;
   limits.file_bytes_max = invocation.state_bytes_max();
   PAWL_TRY_ASSIGN(const SourceTree tree, SourceTree::open(*source.files, source.only, limits));
-  if (!source.only.empty() && (arguments.from == kPortable || (arguments.from.empty() && is_export(tree.begin_of(source.only, kLookBytes))))) {
+  if (!source.only.empty() &&
+      (arguments.from == kPortable || (arguments.from.empty() && is_export(tree.begin_of(source.only, kLookBytes))))) {
     return import_portable(invocation, arguments, source);
   }
   PAWL_TRY_ASSIGN(const ImportFormat* const format, choose_format(tree, arguments));
-  ImportOptions options{.format = format->name, .run_id = arguments.run_id, .mode = arguments.dry_run ? ImportMode::dry_run : ImportMode::write};
+  ImportOptions options{.format = format->name,
+                        .run_id = arguments.run_id,
+                        .mode = arguments.dry_run ? ImportMode::dry_run : ImportMode::write};
   options.state_bytes_max = invocation.state_bytes_max();
   std::optional<Workflow> workflow;
   if (!arguments.workflow.empty()) {
@@ -203,16 +233,19 @@ Result<void> import_runs(const Invocation& invocation, const ImportArguments& ar
     options.working_dir = [&](const Json& vars) { return working_folder(context.workflows->files, *workflow, vars); };
   }
   if (!arguments.dry_run && store_is_missing(invocation)) {
-    if (const ImportReport report = looked_at(tree, *format, options); !anything_taken(report)) return end_with(invocation, format->name, report, arguments);
+    if (const ImportReport report = looked_at(tree, *format, options); !anything_taken(report))
+      return end_with(invocation, format->name, report, arguments);
   }
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, open_for_import(invocation, arguments));
   ImportReport report;
-  for (const SourceProblem& problem : tree.refused()) report.refused.push_back({problem.error.code, problem.path, {}, problem.error.message});
+  for (const SourceProblem& problem : tree.refused())
+    report.refused.push_back({problem.error.code, problem.path, {}, problem.error.message});
   ImportWriter writer(store.get(), options, report);
   format->parse(tree, writer.sink());
   const auto finished = writer.finish();
   if (!finished) {
-    invocation.print(invocation.json() ? document_of(format->name, report, arguments) : text_of(format->name, report, arguments));
+    invocation.print(invocation.json() ? document_of(format->name, report, arguments)
+                                       : text_of(format->name, report, arguments));
     return finished;
   }
   return end_with(invocation, format->name, report, arguments);
@@ -225,30 +258,35 @@ Command add_import(CLI::App& root) {
   CLI::App* app = root.add_subcommand("import", "Take runs over from other programs, or from `pawl export`");
   app->group(kCareGroup);
   app->add_option("PATH", arguments->path, "A file or folder; it is only read")->required()->type_name("");
-  CLI::Option* from = app->add_option("--from", arguments->from, "The format, where it is not to be recognised by itself");
+  CLI::Option* from =
+      app->add_option("--from", arguments->from, "The format, where it is not to be recognised by itself");
   from->check([](const std::string& word) {
     const std::vector<std::string> names = format_names();
     return std::ranges::find(names, word) != names.end() ? std::string() : unknown_word(word, names);
   });
   know_words(*from, format_names());
   from->type_name("WORD");
-  app->add_option("--run-id", arguments->run_id, "The run's id; of several runs, what stands before theirs")->type_name("ID");
-  app->add_option("--workflow", arguments->workflow, "The workflow that goes on with the runs: their completed steps are its")->type_name("FILE");
+  app->add_option("--run-id", arguments->run_id, "The run's id; of several runs, what stands before theirs")
+      ->type_name("ID");
+  app->add_option("--workflow", arguments->workflow,
+                  "The workflow that goes on with the runs: their completed steps are its")
+      ->type_name("FILE");
   app->add_flag("--dry-run", arguments->dry_run, "Only say what would be taken, and what not");
   std::string formats;
   for (const ImportFormat& format : import_formats()) formats += fmt::format("  {:14}{}\n", format.name, format.what);
-  app->footer(
-      "Formats:\n" + formats +
-      "  pawl          a file that `pawl export` wrote\n"
-      "\n"
-      "What is damaged, hostile or not understood is refused one by one, with a code and a reason, and the rest is taken: exit\n"
-      "status 4. Importing again answers with what is there already. Original ids and times stand in the metadata: `imported`.\n"
-      "\n"
-      "Examples:\n"
-      "  pawl import .jerry --dry-run                    what would be taken\n"
-      "  pawl import ~/.prodigy/state/repo --workflow build.yaml && pawl resume session-abc123\n"
-      "  pawl import checkpoints.sql --run-id old\n"
-      "  pawl import nightly.pawl                        a run of another store, chain and all");
+  app->footer("Formats:\n" + formats +
+              "  pawl          a file that `pawl export` wrote\n"
+              "\n"
+              "What is damaged, hostile or not understood is refused one by one, with a code and a reason, and the "
+              "rest is taken: exit\n"
+              "status 4. Importing again answers with what is there already. Original ids and times stand in the "
+              "metadata: `imported`.\n"
+              "\n"
+              "Examples:\n"
+              "  pawl import .jerry --dry-run                    what would be taken\n"
+              "  pawl import ~/.prodigy/state/repo --workflow build.yaml && pawl resume session-abc123\n"
+              "  pawl import checkpoints.sql --run-id old\n"
+              "  pawl import nightly.pawl                        a run of another store, chain and all");
   return {app, [arguments](const Invocation& invocation) { return import_runs(invocation, *arguments); }};
 }
 

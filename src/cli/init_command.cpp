@@ -22,7 +22,8 @@ Json key_json(const StoreKeyPlace& key) { return {{"id", key.key_id}, {"from", k
 
 Result<void> init(const Invocation& invocation, InitArguments arguments) {
   arguments.store.config = config_of(arguments);
-  if (!arguments.store.encrypted && (arguments.store.key.file || arguments.store.key.passphrase)) arguments.store.encrypted = true;
+  if (!arguments.store.encrypted && (arguments.store.key.file || arguments.store.key.passphrase))
+    arguments.store.encrypted = true;
   PAWL_TRY_ASSIGN(const MadeStore made, invocation.context().admin.make(invocation.store_uri(), arguments.store));
   if (invocation.json()) {
     Json document = {{"store", made.folder}, {"id", made.id.text()}, {"encrypted", made.key.has_value()}};
@@ -43,13 +44,17 @@ Result<void> rekey(const Invocation& invocation, const NewKey& wanted) {
   }
   invocation.print(fmt::format("the store has a new key, {}; the old one does not open it any more\n", key.key_id));
   invocation.print(key_advice(key));
-  if (wanted.file) invocation.print(fmt::format("later commands need PAWL_KEY_FILE={0}, or `encryption: {{ key_file: {0} }}` in config.yaml\n", *wanted.file));
+  if (wanted.file)
+    invocation.print(fmt::format(
+        "later commands need PAWL_KEY_FILE={0}, or `encryption: {{ key_file: {0} }}` in config.yaml\n", *wanted.file));
   return {};
 }
 
 void add_key_options(CLI::App& app, NewKey& key) {
-  app.add_option("--key-file", key.file, "The key: a file of mode 600 with 32 bytes in hexadecimal; made if missing")->type_name("FILE");
-  app.add_flag("--passphrase", key.passphrase, "The key is made of a passphrase, which is asked for, or in the environment");
+  app.add_option("--key-file", key.file, "The key: a file of mode 600 with 32 bytes in hexadecimal; made if missing")
+      ->type_name("FILE");
+  app.add_flag("--passphrase", key.passphrase,
+               "The key is made of a passphrase, which is asked for, or in the environment");
 }
 
 }  // namespace
@@ -60,12 +65,15 @@ Command add_init(CLI::App& root) {
   app->group(kCareGroup);
   app->add_flag("--encrypt", arguments->store.encrypted, "Encrypt what it stores (AES-256-GCM)");
   add_key_options(*app, arguments->store.key);
-  app->add_option("--format", arguments->format, "How states are stored: json, msgpack or cbor")->check(CLI::IsMember({"json", "msgpack", "cbor"}))->type_name("WORD");
+  app->add_option("--format", arguments->format, "How states are stored: json, msgpack or cbor")
+      ->check(CLI::IsMember({"json", "msgpack", "cbor"}))
+      ->type_name("WORD");
   app->add_option("--compression", arguments->compression, "auto (large states only), zstd or none")
       ->check(CLI::IsMember({"auto", "zstd", "none"}))
       ->type_name("WORD");
   app->footer(
-      "The key of an encrypted store comes from --key-file, --passphrase, PAWL_KEY, PAWL_KEY_FILE or PAWL_PASSPHRASE; without any\n"
+      "The key of an encrypted store comes from --key-file, --passphrase, PAWL_KEY, PAWL_KEY_FILE or PAWL_PASSPHRASE; "
+      "without any\n"
       "of these a new one is made in ~/.config/pawl/keys, where later commands find it by themselves.\n"
       "\n"
       "Examples:\n"
@@ -78,11 +86,13 @@ Command add_init(CLI::App& root) {
 
 Command add_rekey(CLI::App& root) {
   const auto wanted = std::make_shared<NewKey>();
-  CLI::App* app = root.add_subcommand("rekey", "Give an encrypted store a new key; what it stores is not written again");
+  CLI::App* app =
+      root.add_subcommand("rekey", "Give an encrypted store a new key; what it stores is not written again");
   app->group(kCareGroup);
   add_key_options(*app, *wanted);
   app->footer(
-      "The present key is found as by every command. Without options the new one takes its place in the same file; a new\n"
+      "The present key is found as by every command. Without options the new one takes its place in the same file; a "
+      "new\n"
       "passphrase is asked for, or in PAWL_NEW_PASSPHRASE; PAWL_NEW_KEY is the new key itself.\n"
       "\n"
       "Examples:\n"

@@ -1,10 +1,10 @@
 #include <algorithm>
 
+#include "base/json.hpp"
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/lineage.hpp"
 #include "cli/run_status.hpp"
-#include "base/json.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -39,7 +39,8 @@ std::string rows_text(const Invocation& invocation, Store& store, const std::vec
   for (const RunInfo& run : runs) {
     std::string updated = run.updated.text();
     if (context.out_is_terminal) updated += "  " + age(run.updated, context.clock.now());
-    std::vector<std::string> row = {printable(run.id.text()), run.status == Status::damaged ? "-" : std::to_string(run.latest.value),
+    std::vector<std::string> row = {printable(run.id.text()),
+                                    run.status == Status::damaged ? "-" : std::to_string(run.latest.value),
                                     std::string(to_text(run.kind)), status_word(store, run), updated};
     if (forks) row.push_back(run.fork_of_run ? fork_text(origin_of(store, run)) : "");
     table.add(std::move(row));
@@ -57,7 +58,8 @@ bool has_meta(Store& store, const RunId& run, const std::vector<std::string>& wa
     const std::string value = pair.substr(equals + 1);
     const Json* found = &metadata;
     std::string_view path = std::string_view(pair).substr(0, equals);
-    if (const auto whole = metadata.is_object() ? metadata.find(std::string(path)) : metadata.end(); metadata.is_object() && whole != metadata.end()) {
+    if (const auto whole = metadata.is_object() ? metadata.find(std::string(path)) : metadata.end();
+        metadata.is_object() && whole != metadata.end()) {
       found = &*whole;
       path = {};
     }
@@ -74,7 +76,8 @@ bool has_meta(Store& store, const RunId& run, const std::vector<std::string>& wa
 
 bool fits(const Invocation& invocation, Store& store, const RunInfo& run, const ListArguments& arguments) {
   if (!arguments.session.empty() && run.session != arguments.session) return false;
-  if (!arguments.workflow.empty() && run.workflow != arguments.workflow && run.workflow != invocation.context().workflows->files.absolute(arguments.workflow, ""))
+  if (!arguments.workflow.empty() && run.workflow != arguments.workflow &&
+      run.workflow != invocation.context().workflows->files.absolute(arguments.workflow, ""))
     return false;
   if (arguments.failed && status_word(store, run) != "failed") return false;
   return arguments.meta.empty() || has_meta(store, run.id, arguments.meta);
@@ -84,7 +87,8 @@ Result<void> check_meta(const ListArguments& arguments) {
   for (const std::string& pair : arguments.meta) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0)
-      return fail(Error{Code::usage, fmt::format("'{}' is not of the form KEY=VALUE", pair), {}, "write --meta KEY=VALUE", 0});
+      return fail(
+          Error{Code::usage, fmt::format("'{}' is not of the form KEY=VALUE", pair), {}, "write --meta KEY=VALUE", 0});
   }
   return {};
 }
@@ -93,7 +97,10 @@ Result<void> check_meta(const ListArguments& arguments) {
 void note_damage(const Invocation& invocation, const std::vector<RunInfo>& runs) {
   for (const RunInfo& run : runs) {
     if (run.status != Status::damaged) continue;
-    invocation.note(fmt::format("the newest checkpoint of {0} can't be read: `pawl fsck {0}` says why, `pawl restore {0} --fallback` gives the newest state that is whole", run.id.text()));
+    invocation.note(
+        fmt::format("the newest checkpoint of {0} can't be read: `pawl fsck {0}` says why, `pawl restore {0} "
+                    "--fallback` gives the newest state that is whole",
+                    run.id.text()));
   }
 }
 
@@ -101,7 +108,8 @@ void note_damage(const Invocation& invocation, const std::vector<RunInfo>& runs)
 Result<void> note_damaged(const Invocation& invocation, Store& store) {
   PAWL_TRY_ASSIGN(const auto damaged, damaged_runs(store));
   for (const auto& [run, error] : damaged)
-    invocation.note(fmt::format("run {} is damaged ({}): {}; see `pawl fsck {}`", run.text(), code_text(error.code), printable(error.message), run.text()));
+    invocation.note(fmt::format("run {} is damaged ({}): {}; see `pawl fsck {}`", run.text(), code_text(error.code),
+                                printable(error.message), run.text()));
   return {};
 }
 
@@ -109,9 +117,12 @@ Result<void> list(const Invocation& invocation, const ListArguments& arguments) 
   const std::size_t limit = arguments.limit.value_or(kRunsDefault);
   PAWL_TRY(check_meta(arguments));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
-  const bool filtered = arguments.failed || !arguments.workflow.empty() || !arguments.session.empty() || !arguments.meta.empty();
-  PAWL_TRY_ASSIGN(std::vector<RunInfo> all, arguments.resumable ? resumable_runs(*store)
-                                                                : store->runs(filtered ? kRunsMax : limit + 1));  // one more, to know whether there are more
+  const bool filtered =
+      arguments.failed || !arguments.workflow.empty() || !arguments.session.empty() || !arguments.meta.empty();
+  PAWL_TRY_ASSIGN(std::vector<RunInfo> all,
+                  arguments.resumable
+                      ? resumable_runs(*store)
+                      : store->runs(filtered ? kRunsMax : limit + 1));  // one more, to know whether there are more
   std::vector<RunInfo> runs;
   for (RunInfo& run : all) {
     if (runs.size() > limit) break;
@@ -145,10 +156,15 @@ Command add_list(CLI::App& root) {
   add_number(*app, "--limit", arguments->limit, "At most so many (50)", kLimitBounds);
   app->add_flag("--resumable", arguments->resumable, "Only runs that `pawl resume` would go on with");
   app->add_flag("--failed", arguments->failed, "Only runs that failed");
-  app->add_option("--workflow", arguments->workflow, "Only runs of this workflow: its file, or its name where it has none")->type_name("FILE");
+  app->add_option("--workflow", arguments->workflow,
+                  "Only runs of this workflow: its file, or its name where it has none")
+      ->type_name("FILE");
   app->add_option("--session", arguments->session, "Only runs of this session")->type_name("NAME");
-  app->add_option("--meta", arguments->meta, "Only runs whose newest checkpoint has this in its metadata; may be given again")
-      ->type_name("KEY=VALUE")->expected(1)->take_all();
+  app->add_option("--meta", arguments->meta,
+                  "Only runs whose newest checkpoint has this in its metadata; may be given again")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
   app->footer(
       "Examples:\n"
       "  pawl list\n"

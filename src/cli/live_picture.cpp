@@ -35,7 +35,8 @@ std::size_t widest_label(const Steps& steps) {
   for (const Step& step : steps) {
     widest = std::max(widest, display_columns(step.id));
     const Loop* loop = std::get_if<Loop>(&step.work);
-    if (loop != nullptr && loop->steps) widest = std::max(widest, display_columns(step.id) + display_columns("[1].") + widest_label(*loop->steps));
+    if (loop != nullptr && loop->steps)
+      widest = std::max(widest, display_columns(step.id) + display_columns("[1].") + widest_label(*loop->steps));
   }
   return widest;
 }
@@ -46,7 +47,9 @@ std::string left_text(Timestamp due, Timestamp now) {
   return left_ms < 60'000 ? fmt::format("{} s left", left_ms / 1000) : elapsed_text(left_ms) + " left";
 }
 
-std::string plural(std::uint64_t count, std::string_view what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
+std::string plural(std::uint64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
 
 }  // namespace
 
@@ -262,7 +265,8 @@ void LivePicture::step_failed(const RunEvent& event, Moment now) {
 }
 
 void LivePicture::step_skipped(const RunEvent& event, Moment) {
-  settle(headed(Colour::dim, mark("–", "-"), label_of(event)).add(Colour::dim, fmt::format("skipped: {}", printable(event_text(event, "reason")))));
+  settle(headed(Colour::dim, mark("–", "-"), label_of(event))
+             .add(Colour::dim, fmt::format("skipped: {}", printable(event_text(event, "reason")))));
   ++skipped_;
   if (event.run == run_ && event.step.find_first_of(".[") == std::string::npos) ++steps_settled_;
   drop(event);
@@ -304,12 +308,14 @@ void LivePicture::item_failed(const RunEvent& event, Moment) {
     std::string label = fmt::format("{}[{}]", row->label, index);
     std::string error = printable(event_text(event, "error"));
     // The error names the step inside, which says more than the item.
-    if (const std::size_t colon = error.find(": "); colon != std::string::npos && error.starts_with(fmt::format("{}[{}].", printable(event.step), index))) {
+    if (const std::size_t colon = error.find(": ");
+        colon != std::string::npos && error.starts_with(fmt::format("{}[{}].", printable(event.step), index))) {
       label += error.substr(error.find("]."), colon - error.find("].")).substr(1);
       error.erase(0, colon + 2);
     }
     settle(headed(Colour::red, mark("✗", "x"), label).add(Colour::red, error));
-    if (const auto item = map.running.find(index); item != map.running.end()) settle_log(item->second.log, kRetryLogLines);
+    if (const auto item = map.running.find(index); item != map.running.end())
+      settle_log(item->second.log, kRetryLogLines);
   } else if (map.failures_shown == kItemFailuresShown + 1) {
     settle(headed(Colour::red, mark("✗", "x"), row->label).add("further failed items are only counted here"));
   }
@@ -333,9 +339,10 @@ void LivePicture::approval_requested(const RunEvent& event, Moment now) {
 
 void LivePicture::decided(const RunEvent& event, Moment now) {
   const std::string by = printable(event_text(event, "by"));
-  row(event, now).outcome = event.type == "signal_consumed" ? fmt::format("signal '{}'", printable(event_text(event, "signal")))
-                            : by.empty()                    ? event.type
-                                                            : fmt::format("{} by {}", event.type, by);
+  row(event, now).outcome = event.type == "signal_consumed"
+                                ? fmt::format("signal '{}'", printable(event_text(event, "signal")))
+                            : by.empty() ? event.type
+                                         : fmt::format("{} by {}", event.type, by);
 }
 
 void LivePicture::timer_set(const RunEvent& event, Moment now) {
@@ -401,7 +408,11 @@ void LivePicture::end(Moment now) {
   line.add(good  ? Colour::green
            : bad ? Colour::red
                  : Colour::yellow,
-           fmt::format("{} {} {}", good ? mark("✓", "+") : bad ? mark("✗", "x") : mark("‖", "!"), run_, status_.empty() ? "ended" : status_));
+           fmt::format("{} {} {}",
+                       good  ? mark("✓", "+")
+                       : bad ? mark("✗", "x")
+                             : mark("‖", "!"),
+                       run_, status_.empty() ? "ended" : status_));
   std::string text = fmt::format("  {} completed", plural(completed_, "step"));
   if (failed_ > 0) text += fmt::format(", {} failed", failed_);
   if (skipped_ > 0) text += fmt::format(", {} skipped", skipped_);
@@ -432,10 +443,12 @@ void LivePicture::add_bar(TerminalLine& line, const Row& row, TerminalSize size,
   const std::uint64_t done = map.done - std::min(map.done, map.done_before);
   if (done == 0 || ms < 500) return;
   const double per_second = static_cast<double>(done) * 1000.0 / static_cast<double>(ms);
-  line.add(Colour::dim, per_second >= 1 ? fmt::format("  {:.1f}/s", per_second) : fmt::format("  {:.1f}/min", per_second * 60));
+  line.add(Colour::dim,
+           per_second >= 1 ? fmt::format("  {:.1f}/s", per_second) : fmt::format("  {:.1f}/min", per_second * 60));
   if (map.done >= map.total) return;
   const double left_s = std::ceil(static_cast<double>(map.total - map.done) / per_second);
-  line.add(Colour::dim, fmt::format("  ~{}", left_text(Timestamp{now.wall.us + static_cast<std::int64_t>(left_s * 1e6)}, now.wall)));
+  line.add(Colour::dim,
+           fmt::format("  ~{}", left_text(Timestamp{now.wall.us + static_cast<std::int64_t>(left_s * 1e6)}, now.wall)));
 }
 
 TerminalLine LivePicture::row_line(const Row& row, TerminalSize size, Moment now) const {
@@ -453,9 +466,11 @@ TerminalLine LivePicture::row_line(const Row& row, TerminalSize size, Moment now
       if (!row.detail.empty()) line.add(Colour::dim, fmt::format("  {}", row.detail));
       return line;
     case State::pausing:
-      return headed(Colour::yellow, mark("↻", "~"), row.label).add(fmt::format("attempt {}, {}", row.attempt, left_text(row.due, now.wall)));
+      return headed(Colour::yellow, mark("↻", "~"), row.label)
+          .add(fmt::format("attempt {}, {}", row.attempt, left_text(row.due, now.wall)));
     case State::gate: return headed(Colour::yellow, "?", row.label).add("needs approval: " + row.detail);
-    case State::timer: return headed(Colour::none, mark("◷", "z"), row.label).add("sleeps, ").add(left_text(row.due, now.wall));
+    case State::timer:
+      return headed(Colour::none, mark("◷", "z"), row.label).add("sleeps, ").add(left_text(row.due, now.wall));
     case State::signal: break;
   }
   line = headed(Colour::none, mark("◷", "z"), row.label);
@@ -479,7 +494,9 @@ void LivePicture::add_items(std::vector<TerminalLine>& lines, const Row& row, st
     if (item.attempt > 1) line.add(Colour::yellow, fmt::format("  attempt {}", item.attempt));
     lines.push_back(std::move(line));
   }
-  if (!all) lines.push_back(TerminalLine().add(Colour::dim, fmt::format("  {} and {} more", mark("…", "..."), running.size() - shown)));
+  if (!all)
+    lines.push_back(
+        TerminalLine().add(Colour::dim, fmt::format("  {} and {} more", mark("…", "..."), running.size() - shown)));
 }
 
 std::vector<TerminalLine> LivePicture::moving(TerminalSize size, Moment now) const {
@@ -498,9 +515,11 @@ std::vector<TerminalLine> LivePicture::moving(TerminalSize size, Moment now) con
     spare -= lines.size() - before;
   }
   if (rows_shown < rows_.size() && lines_max > 1)
-    lines.push_back(TerminalLine().add(Colour::dim, fmt::format("{} and {} more", mark("…", "..."), rows_.size() - rows_shown)));
-  lines.push_back(TerminalLine().add(Colour::dim, fmt::format("  {}  {} of {}  {}", run_, steps_settled_, plural(steps_, "step"),
-                                                              elapsed_text(ms_between(began_us_, now.monotonic_us)))));
+    lines.push_back(
+        TerminalLine().add(Colour::dim, fmt::format("{} and {} more", mark("…", "..."), rows_.size() - rows_shown)));
+  lines.push_back(
+      TerminalLine().add(Colour::dim, fmt::format("  {}  {} of {}  {}", run_, steps_settled_, plural(steps_, "step"),
+                                                  elapsed_text(ms_between(began_us_, now.monotonic_us)))));
   return lines;
 }
 

@@ -66,9 +66,9 @@ class LivePicture {
     State state = State::running;
     std::int64_t began_us = 0;
     std::uint64_t attempt = 1;
-    std::string detail;  // what is said beside it
-    std::string outcome; // what will be said when it is completed
-    std::string log;     // of the last failed attempt
+    std::string detail;   // what is said beside it
+    std::string outcome;  // what will be said when it is completed
+    std::string log;      // of the last failed attempt
     Timestamp due = {};
     std::optional<MapRow> map;
   };
@@ -82,7 +82,9 @@ class LivePicture {
 
   [[nodiscard]] static const std::unordered_map<std::string_view, Handler>& handlers();
   [[nodiscard]] std::string label_of(const RunEvent& event) const;
-  [[nodiscard]] static std::string key_of(const std::string& run, std::string_view path) { return run + "\n" + std::string(path); }
+  [[nodiscard]] static std::string key_of(const std::string& run, std::string_view path) {
+    return run + "\n" + std::string(path);
+  }
   Row& row(const RunEvent& event, Moment now);
   [[nodiscard]] Row* find(const std::string& run, std::string_view path);
   [[nodiscard]] std::optional<ItemPlace> item_of(const RunEvent& event);

@@ -74,6 +74,8 @@ class LiveView final : public RunView {
 
 }  // namespace
 
-std::unique_ptr<RunView> make_live_view(LiveTerminal terminal) { return std::make_unique<LiveView>(std::move(terminal)); }
+std::unique_ptr<RunView> make_live_view(LiveTerminal terminal) {
+  return std::make_unique<LiveView>(std::move(terminal));
+}
 
 }  // namespace pawl::cli

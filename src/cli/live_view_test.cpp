@@ -115,7 +115,8 @@ TEST_F(LiveViewTest, RunningStepsAreAtTheBottomAndCompletedOnesStayAbove) {
 TEST_F(LiveViewTest, AFailureShowsWhatTheStepPrintedLast) {
   begin();
   tell("step_started", "gather");
-  tell("attempt_failed", "gather", {{"attempt", 1}, {"error", "exit status 1"}, {"again_in_ms", 2000}, {"log", "first try"}});
+  tell("attempt_failed", "gather",
+       {{"attempt", 1}, {"error", "exit status 1"}, {"again_in_ms", 2000}, {"log", "first try"}});
   EXPECT_EQ(after(500'000),
             "r1  field-notes\n↻ gather   attempt 1 failed: exit status 1; again in 2.0 s\n    │ first try\n"
             "↻ gather   attempt 2, 2 s left\n  r1  0 of 3 steps  500 ms\n");
@@ -134,7 +135,8 @@ TEST_F(LiveViewTest, AFailureShowsWhatTheStepPrintedLast) {
 TEST_F(LiveViewTest, WaitingStepsCountDown) {
   begin();
   tell("timer_set", "gather", {{"due", Timestamp{clock_.now().us + 90'000'000}.text()}});
-  tell("waiting_for_signal", "pages", {{"signal", "release"}, {"due", Timestamp{clock_.now().us + 7'200'000'000}.text()}});
+  tell("waiting_for_signal", "pages",
+       {{"signal", "release"}, {"due", Timestamp{clock_.now().us + 7'200'000'000}.text()}});
   tell("approval_requested", "publish", {{"prompt", "Publish?"}});
   const std::string text = after(45'000'000);
   EXPECT_NE(text.find("◷ gather   sleeps, 45 s left\n"), std::string::npos) << text;
@@ -185,7 +187,8 @@ TEST_F(LiveViewTest, NothingIsWiderOrHigherThanTheTerminal) {
     begin();
     tell("map_progress", "pages", {{"total", 500}, {"done", 0}, {"failed", 0}});
     for (int i = 0; i < 500; ++i) tell("item_started", "pages", {{"index", i}});
-    for (int i = 0; i < 60; ++i) tell("step_started", fmt::format("a step whose name 名前 is rather long, number {}", i));
+    for (int i = 0; i < 60; ++i)
+      tell("step_started", fmt::format("a step whose name 名前 is rather long, number {}", i));
     static_cast<void>(after(1'000'000));
     const std::size_t moving = terminal_.lines().size() - 1;  // without the header
     EXPECT_LE(moving, std::max<std::size_t>(size.rows - 2, 1)) << size.rows;
@@ -233,7 +236,8 @@ TEST_F(LiveViewTest, TheEndSaysWhatHappened) {
 
 TEST_F(LiveViewTest, NothingFromOutsideCanSteerTheTerminal) {
   begin();
-  tell("attempt_failed", "gather", {{"attempt", 1}, {"error", "a\x1b[2Jb"}, {"again_in_ms", 1}, {"log", "\x1b]0;title\x07"}});
+  tell("attempt_failed", "gather",
+       {{"attempt", 1}, {"error", "a\x1b[2Jb"}, {"again_in_ms", 1}, {"log", "\x1b]0;title\x07"}});
   tell("message", "gather", {{"text", "x\ry"}});
   static_cast<void>(after(200'000));
   EXPECT_EQ(bytes_.find("\x1b[2J"), std::string::npos);

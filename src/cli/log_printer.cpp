@@ -76,7 +76,9 @@ void LogPrinter::print_json(const LogFile& file, std::string_view piece) {
 }
 
 void LogPrinter::write_json(const LogFile& file, std::string_view line) {
-  out_.write(compact({{"step", file.step}, {"attempt", file.attempt}, {"stream", file.stream}, {"line", std::string(line)}}) + "\n");
+  out_.write(
+      compact({{"step", file.step}, {"attempt", file.attempt}, {"stream", file.stream}, {"line", std::string(line)}}) +
+      "\n");
 }
 
 void LogPrinter::end_line() {

@@ -44,8 +44,8 @@ class LogPrinter {
   Output& out_;
   const LogForm form_;
   PrefixLines prefixes_ = PrefixLines::never;
-  std::string open_;                          // the file whose line is not ended
-  std::string held_;                          // the beginning of a character whose rest is missing
+  std::string open_;  // the file whose line is not ended
+  std::string held_;  // the beginning of a character whose rest is missing
   std::map<std::string, std::pair<LogFile, std::string>> unfinished_;  // lines for JSON, by file
 };
 

@@ -43,7 +43,8 @@ std::optional<LogFile> parse_log_name(const std::string& name) {
 }
 
 bool belongs(std::string_view path, std::string_view step) {
-  return step.empty() || path == step || (path.starts_with(step) && (path[step.size()] == '.' || path[step.size()] == '['));
+  return step.empty() || path == step ||
+         (path.starts_with(step) && (path[step.size()] == '.' || path[step.size()] == '['));
 }
 
 /// Those that were asked for, by the time of their last change.
@@ -66,7 +67,8 @@ std::vector<LogFile> find_logs(LocalFiles& files, const std::string& folder, con
       for (const std::string& inner : files.list(path)) take(name, path, inner);
     }
   }
-  std::ranges::sort(found, {}, [](const LogFile& file) { return std::tie(file.modified, file.step, file.attempt, file.path); });
+  std::ranges::sort(found, {},
+                    [](const LogFile& file) { return std::tie(file.modified, file.step, file.attempt, file.path); });
   return found;
 }
 
@@ -76,24 +78,31 @@ bool is_step(const RunState& state, const std::optional<Workflow>& workflow, con
   return std::ranges::any_of(state.steps, [&](const auto& entry) { return belongs(entry.first, step); });
 }
 
-Error unknown_step(const RunId& run, const RunState& state, const std::optional<Workflow>& workflow, const std::string& step) {
+Error unknown_step(const RunId& run, const RunState& state, const std::optional<Workflow>& workflow,
+                   const std::string& step) {
   std::vector<std::string> names;
   for (const auto& [path, record] : state.steps) names.push_back(path);
   if (workflow) {
     for (const Step& known : workflow->steps) names.push_back(known.id);
   }
   const std::string nearest = suggest(step, names);
-  return Error{Code::step_not_found, fmt::format("run '{}' has no step '{}'", run.text(), step), {},
-               nearest.empty() ? fmt::format("`pawl show {}` lists its steps", run.text()) : fmt::format("did you mean `pawl logs {} {}`?", run.text(), nearest), 0};
+  return Error{Code::step_not_found,
+               fmt::format("run '{}' has no step '{}'", run.text(), step),
+               {},
+               nearest.empty() ? fmt::format("`pawl show {}` lists its steps", run.text())
+                               : fmt::format("did you mean `pawl logs {} {}`?", run.text(), nearest),
+               0};
 }
 
 /// Where there is nothing to print: why, in a friendly way.
 std::string no_logs(const RunId& run, const RunState& state, const LogsArguments& arguments) {
   const StepRecord* record = state.find(arguments.step);
-  if (record != nullptr && !record->child_run.empty()) return fmt::format("its logs are those of run {}: `pawl logs {}`", record->child_run, record->child_run);
+  if (record != nullptr && !record->child_run.empty())
+    return fmt::format("its logs are those of run {}: `pawl logs {}`", record->child_run, record->child_run);
   if (arguments.step.empty()) return fmt::format("run {} has printed nothing", run.text());
   const bool inner = arguments.step.find('[') != std::string::npos;  // of items that are done the state knows nothing
-  if (!inner && (record == nullptr || record->starts == 0)) return fmt::format("{} has no logs: it has not run a command", arguments.step);
+  if (!inner && (record == nullptr || record->starts == 0))
+    return fmt::format("{} has no logs: it has not run a command", arguments.step);
   return fmt::format("{} has printed nothing", arguments.step);
 }
 
@@ -116,7 +125,8 @@ class Logs {
   Result<bool> print(PrefixLines prefixes) {
     std::vector<LogFile> found = find_logs(files_, folder_, arguments_);
     if (prefixes == PrefixLines::where_several) {
-      const bool several = std::ranges::any_of(found, [&](const LogFile& file) { return file.step != found.front().step; });
+      const bool several =
+          std::ranges::any_of(found, [&](const LogFile& file) { return file.step != found.front().step; });
       prefixes = several ? PrefixLines::always : PrefixLines::never;
     }
     printer_.set_prefixes(prefixes);
@@ -188,7 +198,8 @@ Result<void> logs(const Invocation& invocation, const LogsArguments& arguments) 
   if (!any && !origin) invocation.note(no_logs(run, standing.state, arguments));
   if (origin) {
     const std::string step = arguments.step.empty() ? "" : " " + arguments.step;
-    invocation.note(fmt::format("{}what was printed before the fork: `pawl logs {}{}`", any ? "" : "nothing since; ", origin->run.text(), step));
+    invocation.note(fmt::format("{}what was printed before the fork: `pawl logs {}{}`", any ? "" : "nothing since; ",
+                                origin->run.text(), step));
   }
   return {};
 }
@@ -200,9 +211,11 @@ Command add_logs(CLI::App& root) {
   CLI::App* app = root.add_subcommand("logs", "Print what the steps of a run have printed");
   app->group(kLookGroup);
   app->add_option("RUN", arguments->run, "The run")->required()->type_name("");
-  app->add_option("STEP", arguments->step, "Only this step and what is inside: pages, pages[17], pages[17].write")->type_name("");
+  app->add_option("STEP", arguments->step, "Only this step and what is inside: pages, pages[17], pages[17].write")
+      ->type_name("");
   app->add_flag("-f,--follow", arguments->follow, "Go on printing until the run ends");
-  add_number(*app, "--attempt", arguments->attempt, "Only this attempt, counted from 1", {.lowest = 1, .highest = UINT32_MAX});
+  add_number(*app, "--attempt", arguments->attempt, "Only this attempt, counted from 1",
+             {.lowest = 1, .highest = UINT32_MAX});
   app->footer(
       "Examples:\n"
       "  pawl logs notes-k3f9\n"

@@ -15,9 +15,13 @@ struct Entry {
 
 constexpr Entry kEnvironment[] = {
     {"PAWL_STORE", "The store, where --store is not given: a folder. Without both it is ./.pawl."},
-    {"PAWL_RUN", "The run that `pawl step` belongs to, where --run is not given. Steps of a workflow find their own in it."},
-    {"PAWL_KEY_FILE", "The file with the key of an encrypted store. Without it: the setting encryption.key_file, else the file that `pawl init --encrypt` made."},
-    {"PAWL_KEY, PAWL_PASSPHRASE", "The key itself, 32 bytes in hexadecimal or base64; the passphrase of a store that was made with one."},
+    {"PAWL_RUN",
+     "The run that `pawl step` belongs to, where --run is not given. Steps of a workflow find their own in it."},
+    {"PAWL_KEY_FILE",
+     "The file with the key of an encrypted store. Without it: the setting encryption.key_file, else the file that "
+     "`pawl init --encrypt` made."},
+    {"PAWL_KEY, PAWL_PASSPHRASE",
+     "The key itself, 32 bytes in hexadecimal or base64; the passphrase of a store that was made with one."},
     {"PAWL_NEW_KEY, PAWL_NEW_PASSPHRASE", "The new one, for `pawl rekey`."},
     {"PAWL_ALLOW_NETWORK_FS", "1 allows a store on a network file system, where kernel locks may not hold."},
     {"NO_COLOR", "If it is not empty, nothing is coloured. Colours appear only on a terminal in any case."},
@@ -113,7 +117,8 @@ std::string call_of(const CommandInfo& command, std::string_view before) {
 }
 
 void add_command(std::string& out, const CommandInfo& command, const CommandInfo& root, const std::string& before) {
-  out += fmt::format(".SS {}\n{}\n.PP\n{}.\n", macro_argument(before + command.name), call_of(command, "pawl " + before), line_text(command.help));
+  out += fmt::format(".SS {}\n{}\n.PP\n{}.\n", macro_argument(before + command.name),
+                     call_of(command, "pawl " + before), line_text(command.help));
   for (const OptionInfo& argument : command.arguments) add_option(out, argument);
   for (const OptionInfo& option : command.options) {
     if (!is_global(option, root)) add_option(out, option);
@@ -163,8 +168,10 @@ std::string man_page(const CommandInfo& root, const ManualTitle& title) {
                      italic("arguments"), bold("pawl --version"));
   out += fmt::format(".SH DESCRIPTION\n{}\n.PP\n", line_text(root.help));
   out +=
-      "A workflow is a YAML file of steps; a run is one execution of it. Every step that finishes is recorded durably, and\n"
-      "a run that crashed, failed, waited or was interrupted goes on where it was. Programs and scripts can save states of\n"
+      "A workflow is a YAML file of steps; a run is one execution of it. Every step that finishes is recorded durably, "
+      "and\n"
+      "a run that crashed, failed, waited or was interrupted goes on where it was. Programs and scripts can save "
+      "states of\n"
       "their own as checkpoints. All of it is kept in a store, which is a folder.\n";
   out += ".SH OPTIONS\nEvery command takes these, before or behind its name.\n";
   for (const OptionInfo& option : root.options) add_option(out, option);
@@ -184,7 +191,8 @@ std::string man_page(const CommandInfo& root, const ManualTitle& title) {
   add_entries(out, kExitStatus);
   out += ".SH EXAMPLES\n";
   add_footer(out, root.footer.substr(std::min(root.footer.find("  "), root.footer.size())));
-  out += ".SH SEE ALSO\n" + line_text("`pawl help COMMAND` shows a part of this page, `pawl explain CODE` explains an error.") + "\n";
+  out += ".SH SEE ALSO\n" +
+         line_text("`pawl help COMMAND` shows a part of this page, `pawl explain CODE` explains an error.") + "\n";
   return out;
 }
 

@@ -39,22 +39,27 @@ class PlainView final : public RunView {
       return data.contains(key) && data[key].is_number() ? data[key].get<std::uint64_t>() : 0;
     };
     const std::string step = printable(event.step);
-    if (event.type == "step_started") return fmt::format("{}: started{}\n", step, data.value("again", false) ? " again" : "");
+    if (event.type == "step_started")
+      return fmt::format("{}: started{}\n", step, data.value("again", false) ? " again" : "");
     if (event.type == "step_completed")
       return fmt::format("{}: completed in {}\n", step, elapsed_text(static_cast<std::int64_t>(number("ms"))));
     if (event.type == "step_failed") return fmt::format("{}: failed: {}\n", step, text("error"));
     if (event.type == "step_skipped") return fmt::format("{}: skipped: {}\n", step, text("reason"));
     if (event.type == "attempt_failed") {
-      const std::string log = data.contains("log") && data["log"].is_string() ? indented(data["log"].get<std::string>()) : "";
-      if (!data.contains("again_in_ms")) return fmt::format("{}: attempt {} failed: {}\n{}", step, number("attempt"), text("error"), log);
+      const std::string log =
+          data.contains("log") && data["log"].is_string() ? indented(data["log"].get<std::string>()) : "";
+      if (!data.contains("again_in_ms"))
+        return fmt::format("{}: attempt {} failed: {}\n{}", step, number("attempt"), text("error"), log);
       return fmt::format("{}: attempt {} failed: {}; again in {}\n{}", step, number("attempt"), text("error"),
                          elapsed_text(static_cast<std::int64_t>(number("again_in_ms"))), log);
     }
-    if (event.type == "map_started") return fmt::format("{}: {} items, {} at once\n", step, number("items"), number("parallel"));
+    if (event.type == "map_started")
+      return fmt::format("{}: {} items, {} at once\n", step, number("items"), number("parallel"));
     if (event.type == "item_failed") return fmt::format("{}[{}]: failed: {}\n", step, number("index"), text("error"));
     if (event.type == "map_completed")
       return fmt::format("{}: {} of {} items completed\n", step, number("total") - number("failed"), number("total"));
-    if (event.type == "iteration_started") return fmt::format("{}: iteration {} of {}\n", step, number("iteration"), number("max"));
+    if (event.type == "iteration_started")
+      return fmt::format("{}: iteration {} of {}\n", step, number("iteration"), number("max"));
     if (event.type == "approval_requested") return fmt::format("{}: needs approval: {}\n", step, text("prompt"));
     if (event.type == "approved") return fmt::format("{}: approved by {}\n", step, text("by"));
     if (event.type == "rejected") return fmt::format("{}: rejected by {}\n", step, text("by"));
@@ -63,7 +68,8 @@ class PlainView final : public RunView {
     if (event.type == "breakpoint") return fmt::format("{}: breakpoint {} it\n", step, text("where"));
     if (event.type == "message") return fmt::format("{}: {}\n", step, text("text"));
     if (event.type == "message_refused") return fmt::format("refused: {}\n", text("error"));
-    if (event.type == "circuit_opened") return fmt::format("{}: circuit opened after {} failures in a row\n", step, number("failures_in_a_row"));
+    if (event.type == "circuit_opened")
+      return fmt::format("{}: circuit opened after {} failures in a row\n", step, number("failures_in_a_row"));
     if (event.type == "child_started") return fmt::format("{}: run {}\n", step, text("run"));
     if (event.type == "storage_trouble") {
       err_.write(fmt::format("pawl: storage trouble ({}): {}\n", text("mode"), text("error")));
@@ -80,7 +86,8 @@ class PlainView final : public RunView {
       static_cast<void>(err_.flush());
       return {};
     }
-    if (event.type == "interrupting" || event.type == "cancelling") return fmt::format("{}: {}\n", event.type, text("why"));
+    if (event.type == "interrupting" || event.type == "cancelling")
+      return fmt::format("{}: {}\n", event.type, text("why"));
     return {};
   }
 
@@ -109,7 +116,9 @@ class JsonView final : public RunView {
 
 }  // namespace
 
-std::unique_ptr<RunView> make_plain_view(const Invocation& invocation) { return std::make_unique<PlainView>(invocation); }
+std::unique_ptr<RunView> make_plain_view(const Invocation& invocation) {
+  return std::make_unique<PlainView>(invocation);
+}
 std::unique_ptr<RunView> make_json_view(const Invocation& invocation) { return std::make_unique<JsonView>(invocation); }
 
 bool shows_live(const Invocation& invocation) {
@@ -136,8 +145,14 @@ std::unique_ptr<RunView> make_view(const Invocation& invocation) {
   if (invocation.json()) return make_json_view(invocation);
   if (shows_live(invocation)) {
     CliContext& context = invocation.context();
-    const auto size = [world = context.workflows] { return TerminalSize{.columns = world->columns(), .rows = world->rows()}; };
-    return make_live_view({.out = context.out, .clock = context.clock, .size = size, .style = invocation.style(), .marks = marks_of(context)});
+    const auto size = [world = context.workflows] {
+      return TerminalSize{.columns = world->columns(), .rows = world->rows()};
+    };
+    return make_live_view({.out = context.out,
+                           .clock = context.clock,
+                           .size = size,
+                           .style = invocation.style(),
+                           .marks = marks_of(context)});
   }
   return make_plain_view(invocation);
 }

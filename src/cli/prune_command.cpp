@@ -71,8 +71,8 @@ std::string text_of(const std::vector<PrunedRun>& all, PruneMode mode) {
     text += fmt::format(", {} {}\n", freed, freed_text(report.freed_bytes));
   }
   const PruneReport sum = sum_of(all);
-  return text + fmt::format("{} {}: {} {} checkpoints, kept {}, {} {}\n", all.size(), all.size() == 1 ? "run" : "runs", removed,
-                            sum.dropped.size(), sum.kept, freed, freed_text(sum.freed_bytes));
+  return text + fmt::format("{} {}: {} {} checkpoints, kept {}, {} {}\n", all.size(), all.size() == 1 ? "run" : "runs",
+                            removed, sum.dropped.size(), sum.kept, freed, freed_text(sum.freed_bytes));
 }
 
 std::string document_of(const std::vector<PrunedRun>& all, PruneMode mode) {
@@ -106,12 +106,17 @@ Result<std::vector<RunId>> runs_of(Store& store, const std::string& run) {
 Result<void> prune_only_logs(const Invocation& invocation, const PruneArguments& arguments) {
   const RetentionSettings& limits = arguments.limits;
   if (!limits.keep_days || limits.keep || limits.keep_per_stage) {
-    return fail(Error{Code::usage, "logs go by their age alone", {}, "say how old, as in `pawl prune --logs --older-than 30d --dry-run`", 0});
+    return fail(Error{Code::usage,
+                      "logs go by their age alone",
+                      {},
+                      "say how old, as in `pawl prune --logs --older-than 30d --dry-run`",
+                      0});
   }
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const std::vector<RunId> runs, runs_of(*store, arguments.run));
   if (!arguments.run.empty()) PAWL_TRY(store->run(runs.front()));
-  return prune_logs(invocation, *store, runs, *limits.keep_days, arguments.dry_run ? PruneMode::dry_run : PruneMode::remove);
+  return prune_logs(invocation, *store, runs, *limits.keep_days,
+                    arguments.dry_run ? PruneMode::dry_run : PruneMode::remove);
 }
 
 Result<void> prune(const Invocation& invocation, const PruneArguments& arguments) {
@@ -120,8 +125,11 @@ Result<void> prune(const Invocation& invocation, const PruneArguments& arguments
   const RetentionSettings limits =
       arguments.limits.keeps_everything() ? config->settings.checkpoint.retention : arguments.limits;
   if (limits.keeps_everything()) {
-    return fail(Error{Code::usage, "nothing says which checkpoints may go", {},
-                      "give a limit, as in `pawl prune --keep 10 --dry-run`, or set one in .pawl/config.yaml", 0});
+    return fail(Error{Code::usage,
+                      "nothing says which checkpoints may go",
+                      {},
+                      "give a limit, as in `pawl prune --keep 10 --dry-run`, or set one in .pawl/config.yaml",
+                      0});
   }
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const std::vector<RunId> runs, runs_of(*store, arguments.run));
@@ -131,7 +139,8 @@ Result<void> prune(const Invocation& invocation, const PruneArguments& arguments
   for (const RunId& run : runs) {
     auto report = store->prune(run, limits, mode);
     // One run that is damaged does not keep the others from being pruned.
-    if (!report && runs.size() > 1) invocation.note(fmt::format("run '{}' is left as it is: {}", run.text(), report.error().message));
+    if (!report && runs.size() > 1)
+      invocation.note(fmt::format("run '{}' is left as it is: {}", run.text(), report.error().message));
     if (!report && !trouble) trouble = report.error();
     if (report) all.push_back({run.text(), std::move(*report)});
   }
@@ -156,13 +165,15 @@ Command add_prune(CLI::App& root) {
         return parse_days(text) ? std::string() : fmt::format("'{}' is not a number of days, as in 30 or 30d", text);
       })
       ->type_name("DAYS");
-  add_number(*app, "--keep-per-stage", arguments->limits.keep_per_stage, "Keep the newest N of each stage of a run", {.lowest = 1});
+  add_number(*app, "--keep-per-stage", arguments->limits.keep_per_stage, "Keep the newest N of each stage of a run",
+             {.lowest = 1});
   app->add_flag("--logs", arguments->logs, "Remove logs instead of checkpoints: what steps printed, by --older-than");
   app->add_flag("--dry-run", arguments->dry_run, "Only say what would go, and what it would free");
   app->footer(
       "A checkpoint goes where any of the limits lets it go. The last one of a run and those with a name stay. Limits\n"
       "given here replace those of the store's config.yaml. Runs may be saved to meanwhile. What is removed\n"
-      "can't be restored any more; its bytes go with the group of checkpoints that they stand in, and from the journal when\n"
+      "can't be restored any more; its bytes go with the group of checkpoints that they stand in, and from the journal "
+      "when\n"
       "that is used again.\n"
       "\n"
       "Examples:\n"

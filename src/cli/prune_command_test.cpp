@@ -66,7 +66,8 @@ TEST_F(PruneCommand, LogsGoByTheirAgeAndCheckpointsAndOutputsStay) {
   PosixLocalFiles files;
   const std::string folder = *other_handle()->local_folder(*RunId::parse("r"));
   ASSERT_TRUE(files.make_folder(folder + "/pages"));
-  for (const char* name : {"/a.1.log", "/a.1.out", "/pages/[0].s.1.log"}) ASSERT_TRUE(files.write(folder + name, "text"));
+  for (const char* name : {"/a.1.log", "/a.1.out", "/pages/[0].s.1.log"})
+    ASSERT_TRUE(files.write(folder + name, "text"));
   // Files have the time of the machine, which the test's clock is before: so they are from the future.
   EXPECT_EQ(pawl({"prune", "--logs", "--older-than", "1", "--json"}).json().at("removed"), 0);
   clock_.advance(100LL * 365 * 86'400'000'000);

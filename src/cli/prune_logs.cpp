@@ -35,7 +35,8 @@ OldLogs find_old(LocalFiles& files, const std::string& folder, Timestamp before)
 
 }  // namespace
 
-Result<void> prune_logs(const Invocation& invocation, Store& store, const std::vector<RunId>& runs, std::uint64_t days, PruneMode mode) {
+Result<void> prune_logs(const Invocation& invocation, Store& store, const std::vector<RunId>& runs, std::uint64_t days,
+                        PruneMode mode) {
   LocalFiles& files = invocation.context().workflows->files;
   const Timestamp before{invocation.context().clock.now().us - static_cast<std::int64_t>(days) * kDayUs};
   std::vector<std::string> rows;
@@ -51,14 +52,25 @@ Result<void> prune_logs(const Invocation& invocation, Store& store, const std::v
     }
     count += old.paths.size();
     bytes += old.bytes;
-    rows.push_back(JsonObject().text("run", run.text()).number("removed", old.paths.size()).number("freed_bytes", old.bytes).done());
+    rows.push_back(JsonObject()
+                       .text("run", run.text())
+                       .number("removed", old.paths.size())
+                       .number("freed_bytes", old.bytes)
+                       .done());
   }
   const bool dry = mode == PruneMode::dry_run;
   if (invocation.json()) {
-    invocation.print(JsonObject().boolean("dry_run", dry).raw("runs", json_array(rows)).number("removed", count).number("freed_bytes", bytes).done() + "\n");
+    invocation.print(JsonObject()
+                         .boolean("dry_run", dry)
+                         .raw("runs", json_array(rows))
+                         .number("removed", count)
+                         .number("freed_bytes", bytes)
+                         .done() +
+                     "\n");
   } else {
-    invocation.print(fmt::format("{} {}: {} {} logs, {} {}\n", rows.size(), rows.size() == 1 ? "run" : "runs", dry ? "would remove" : "removed", count,
-                                 dry ? "would free" : "freed", size_text(bytes)));
+    invocation.print(fmt::format("{} {}: {} {} logs, {} {}\n", rows.size(), rows.size() == 1 ? "run" : "runs",
+                                 dry ? "would remove" : "removed", count, dry ? "would free" : "freed",
+                                 size_text(bytes)));
   }
   return {};
 }

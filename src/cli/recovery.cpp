@@ -17,7 +17,8 @@ Result<std::vector<RunId>> crashed_runs(const Invocation& invocation, const Reco
     const Result<RunState> state = load_state(*store, run.id);
     if (!state || state->status != RunStatus::running) continue;
     if (state->automatic_resumes >= settings.attempts_max) {
-      invocation.note(fmt::format("run {} has crashed {} times in a row; `pawl resume {}` tries it again", run.id.text(), state->automatic_resumes + 1, run.id.text()));
+      invocation.note(fmt::format("run {} has crashed {} times in a row; `pawl resume {}` tries it again",
+                                  run.id.text(), state->automatic_resumes + 1, run.id.text()));
       continue;
     }
     crashed.push_back(run.id);
@@ -43,7 +44,9 @@ Result<void> recover_crashed_runs(const Invocation& invocation) {
     options.on_timeout = [&too_long] { too_long = true; };
     const Result<void> ended = resume_workflow(invocation, request, options);
     if (!ended && too_long) {
-      invocation.note(fmt::format("run {}: not completed within {} (recovery.recovery_timeout_seconds); `pawl resume {}` goes on", id.text(), duration_text(settings.timeout), id.text()));
+      invocation.note(
+          fmt::format("run {}: not completed within {} (recovery.recovery_timeout_seconds); `pawl resume {}` goes on",
+                      id.text(), duration_text(settings.timeout), id.text()));
       continue;
     }
     if (!ended && ended.error().code == Code::run_interrupted) return ended;  // the person wants to stop

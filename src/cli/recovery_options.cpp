@@ -4,7 +4,10 @@ namespace pawl::cli {
 
 Error with_way_out(Error error, const RunId& run) {
   if (exit_status(error.code) != 4 || error.code == Code::unsupported_version) return error;
-  error.hint = fmt::format("`pawl fsck {0}` shows what is damaged; `pawl restore {0} --fallback` gives the newest state that is whole, `pawl rollback {0}@SEQ` goes on from one that is", run.text());
+  error.hint = fmt::format(
+      "`pawl fsck {0}` shows what is damaged; `pawl restore {0} --fallback` gives the newest state that is whole, "
+      "`pawl rollback {0}@SEQ` goes on from one that is",
+      run.text());
   return error;
 }
 
@@ -15,8 +18,10 @@ Result<Fallback> fallback_of(const Invocation& invocation, Fallback told) {
 }
 
 std::string recovery_text(const RecoveryResult& result) {
-  return fmt::format("checkpoint {} ({}{}): {} rebuilt, {} events replayed, {:.1f} ms", result.checkpoint.info.sequence.value, to_text(result.mode),
-                     result.fell_back ? ", a fallback" : "", result.rebuilt, result.events_replayed, static_cast<double>(result.took_us) / 1000.0);
+  return fmt::format("checkpoint {} ({}{}): {} rebuilt, {} events replayed, {:.1f} ms",
+                     result.checkpoint.info.sequence.value, to_text(result.mode),
+                     result.fell_back ? ", a fallback" : "", result.rebuilt, result.events_replayed,
+                     static_cast<double>(result.took_us) / 1000.0);
 }
 
 }  // namespace pawl::cli

@@ -48,8 +48,13 @@ class EventCursor {
 std::string events_json(const std::vector<Event>& events) {
   std::vector<std::string> rows;
   for (const Event& event : events) {
-    rows.push_back(JsonObject().number("number", event.number).number("sequence", event.sequence.value).text("created", event.created.text())
-                       .text("type", event.type).raw("data", event.data).done());
+    rows.push_back(JsonObject()
+                       .number("number", event.number)
+                       .number("sequence", event.sequence.value)
+                       .text("created", event.created.text())
+                       .text("type", event.type)
+                       .raw("data", event.data)
+                       .done());
   }
   return fmt::format("[{}]", fmt::join(rows, ","));
 }
@@ -145,7 +150,8 @@ class Replay {
     PAWL_TRY_ASSIGN(const std::vector<Event> events, events_.up_to(info.sequence));
     if (invocation_.json()) {
       PAWL_TRY_ASSIGN(const std::string patch, json_patch(before_, now.state));
-      invocation_.print(checkpoint_object(run_.text(), info).raw("changes", patch).raw("events", events_json(events)).done() + "\n");
+      invocation_.print(
+          checkpoint_object(run_.text(), info).raw("changes", patch).raw("events", events_json(events)).done() + "\n");
     } else {
       if (pace_ == Pace::by_hand && shown_ && !next_wanted(invocation_)) return false;
       const Style style = invocation_.style();
@@ -170,8 +176,10 @@ class Replay {
 
 Result<void> replay(const Invocation& invocation, const ReplayArguments& arguments) {
   const bool named = arguments.address.find('@') != std::string::npos;
-  if (named && !arguments.to.empty()) return fail(Error{Code::usage, "the last checkpoint is named twice", {}, "pawl replay RUN --to SEQ", 0});
-  PAWL_TRY_ASSIGN(const Address address, Address::parse(arguments.to.empty() ? arguments.address : arguments.address + "@" + arguments.to));
+  if (named && !arguments.to.empty())
+    return fail(Error{Code::usage, "the last checkpoint is named twice", {}, "pawl replay RUN --to SEQ", 0});
+  PAWL_TRY_ASSIGN(const Address address,
+                  Address::parse(arguments.to.empty() ? arguments.address : arguments.address + "@" + arguments.to));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const CheckpointInfo last, store->checkpoint(address.run, address.which));
   PAWL_TRY(note_read(invocation, *store, address.run, last.sequence, "replay"));
@@ -183,7 +191,8 @@ Result<void> replay(const Invocation& invocation, const ReplayArguments& argumen
 
 Command add_replay(CLI::App& root) {
   const auto arguments = std::make_shared<ReplayArguments>();
-  CLI::App* app = root.add_subcommand("replay", "Go through what happened in a run, checkpoint by checkpoint; nothing is executed");
+  CLI::App* app =
+      root.add_subcommand("replay", "Go through what happened in a run, checkpoint by checkpoint; nothing is executed");
   app->group(kLookGroup);
   app->add_option("RUN[@SEQ]", arguments->address, "The run")->required()->type_name("");
   app->add_option("--to", arguments->to, "Stop at this checkpoint; the newest one without it")->type_name("SEQ");

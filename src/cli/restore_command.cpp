@@ -16,17 +16,25 @@ struct RestoreArguments {
   bool report = false;
 };
 
-Result<RecoveryRequest> wanted_recovery(const Invocation& invocation, const RestoreArguments& arguments, const Address& address) {
+Result<RecoveryRequest> wanted_recovery(const Invocation& invocation, const RestoreArguments& arguments,
+                                        const Address& address) {
   RecoveryRequest request{.run = address.run};
   request.mode = arguments.mode.value_or(arguments.at.empty() ? RecoveryMode::latest : RecoveryMode::point_in_time);
   const bool numbered = address.which.by == Which::By::sequence;
   const bool timed = request.mode == RecoveryMode::point_in_time;
   if (address.which.by != Which::By::latest && !(timed && numbered)) {
-    return fail(Error{Code::usage, "a recovery needs a run, not one of its checkpoints", {},
-                      fmt::format("pawl restore {} --at SEQ", address.run.text()), 0});
+    return fail(Error{Code::usage,
+                      "a recovery needs a run, not one of its checkpoints",
+                      {},
+                      fmt::format("pawl restore {} --at SEQ", address.run.text()),
+                      0});
   }
   if (!timed && !arguments.at.empty())
-    return fail(Error{Code::usage, fmt::format("--at goes with the mode point-in-time, not with {}", to_text(request.mode)), {}, "leave out --mode", 0});
+    return fail(Error{Code::usage,
+                      fmt::format("--at goes with the mode point-in-time, not with {}", to_text(request.mode)),
+                      {},
+                      "leave out --mode",
+                      0});
   if (timed && arguments.at.empty() && !numbered)
     return fail(Error{Code::usage, "point-in-time needs a point", {}, "add --at SEQ or --at TIME", 0});
   if (numbered) request.up_to = address.which.sequence;
@@ -37,7 +45,8 @@ Result<RecoveryRequest> wanted_recovery(const Invocation& invocation, const Rest
 }
 
 Result<void> print_state(const Invocation& invocation, const RestoreArguments& arguments, const std::string& document) {
-  if (!arguments.output.empty() && arguments.output != "-") return invocation.context().write_file(arguments.output, document);
+  if (!arguments.output.empty() && arguments.output != "-")
+    return invocation.context().write_file(arguments.output, document);
   invocation.print(document);
   return {};
 }
@@ -54,10 +63,20 @@ Result<void> recover(const Invocation& invocation, const RestoreArguments& argum
   const RecoveryResult& result = *recovered;
   PAWL_TRY(note_read(invocation, *store, address.run, result.checkpoint.info.sequence, "restore"));
   if (result.fell_back)
-    note_failure(*store, address.run, Error{Code::checkpoint_set_aside, fmt::format("a restore went back to checkpoint {}: {}", result.checkpoint.info.sequence.value, result.warnings.front()), {}, {}, 0});
+    note_failure(*store, address.run,
+                 Error{Code::checkpoint_set_aside,
+                       fmt::format("a restore went back to checkpoint {}: {}", result.checkpoint.info.sequence.value,
+                                   result.warnings.front()),
+                       {},
+                       {},
+                       0});
   if (invocation.json()) {
     return print_state(invocation, arguments,
-                       checkpoint_object(address.run.text(), result.checkpoint.info).raw("recovery", compact(to_json(result))).raw("state", result.checkpoint.state).done() + "\n");
+                       checkpoint_object(address.run.text(), result.checkpoint.info)
+                               .raw("recovery", compact(to_json(result)))
+                               .raw("state", result.checkpoint.state)
+                               .done() +
+                           "\n");
   }
   for (const std::string& warning : result.warnings) invocation.note("warning: " + printable(warning));
   if (arguments.report) {
@@ -70,7 +89,8 @@ Result<void> recover(const Invocation& invocation, const RestoreArguments& argum
 
 Result<void> restore(const Invocation& invocation, const RestoreArguments& arguments) {
   PAWL_TRY_ASSIGN(const Address address, Address::parse(arguments.address));
-  const bool plain = !arguments.mode && arguments.at.empty() && !arguments.fallback && !arguments.skip_bad_events && !arguments.report;
+  const bool plain =
+      !arguments.mode && arguments.at.empty() && !arguments.fallback && !arguments.skip_bad_events && !arguments.report;
   if (!plain) return recover(invocation, arguments, address);
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   auto found = store->restore(address.run, address.which);
@@ -78,7 +98,8 @@ Result<void> restore(const Invocation& invocation, const RestoreArguments& argum
   Restored& restored = *found;
   PAWL_TRY(note_read(invocation, *store, address.run, restored.info.sequence, "restore"));
   std::string document = std::move(restored.state);
-  if (invocation.json()) document = checkpoint_object(address.run.text(), restored.info).raw("state", document).done() + "\n";
+  if (invocation.json())
+    document = checkpoint_object(address.run.text(), restored.info).raw("state", document).done() + "\n";
   return print_state(invocation, arguments, document);
 }
 
@@ -93,9 +114,13 @@ Command add_restore(CLI::App& root) {
       ->type_name("");
   app->add_option("-o,--output", arguments->output, "Write to this file instead, whole or not at all")
       ->type_name("FILE");
-  add_word(*app, "--mode", arguments->mode, "Recover: latest, full (rebuild and check everything) or point-in-time", RecoveryMode::point_in_time, parse_recovery_mode);
-  app->add_option("--at", arguments->at, "The newest checkpoint at or before a sequence or an ISO 8601 time")->type_name("POINT");
-  app->add_flag("--fallback", arguments->fallback, "Where it is damaged: the newest older one that is whole. A recovery does that unless the settings forbid it");
+  add_word(*app, "--mode", arguments->mode, "Recover: latest, full (rebuild and check everything) or point-in-time",
+           RecoveryMode::point_in_time, parse_recovery_mode);
+  app->add_option("--at", arguments->at, "The newest checkpoint at or before a sequence or an ISO 8601 time")
+      ->type_name("POINT");
+  app->add_flag(
+      "--fallback", arguments->fallback,
+      "Where it is damaged: the newest older one that is whole. A recovery does that unless the settings forbid it");
   app->add_flag("--skip-bad-events", arguments->skip_bad_events, "Go on although events after it can't be read");
   app->add_flag("--report", arguments->report, "What was done to get it, as JSON on standard error");
   app->footer(

@@ -27,10 +27,19 @@ Result<RunId> only_resumable(const Invocation& invocation) {
   PAWL_TRY_ASSIGN(const std::vector<RunInfo> runs, resumable_runs(*store));
   if (runs.size() == 1) return runs.front().id;
   if (runs.empty())
-    return fail(Error{Code::nothing_to_resume, "no run of this store can be resumed", {}, "`pawl list` shows all runs; `pawl run FILE` starts one", 0});
+    return fail(Error{Code::nothing_to_resume,
+                      "no run of this store can be resumed",
+                      {},
+                      "`pawl list` shows all runs; `pawl run FILE` starts one",
+                      0});
   std::string names;
-  for (const RunInfo& run : runs) names += fmt::format("\n  {}  {}", run.id.text(), age(run.updated, invocation.context().clock.now()));
-  return fail(Error{Code::nothing_to_resume, fmt::format("{} runs can be resumed; name one:{}", runs.size(), names), {}, fmt::format("pawl resume {}", runs.front().id.text()), 0});
+  for (const RunInfo& run : runs)
+    names += fmt::format("\n  {}  {}", run.id.text(), age(run.updated, invocation.context().clock.now()));
+  return fail(Error{Code::nothing_to_resume,
+                    fmt::format("{} runs can be resumed; name one:{}", runs.size(), names),
+                    {},
+                    fmt::format("pawl resume {}", runs.front().id.text()),
+                    0});
 }
 
 Result<ResumeRequest> request_for(const Invocation& invocation, const ResumeArguments& arguments, const RunId& id) {
@@ -45,11 +54,21 @@ Result<ResumeRequest> request_for(const Invocation& invocation, const ResumeArgu
   for (const std::string& text : arguments.vars) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
-      return fail(Error{Code::invalid_variable, fmt::format("'{}' is not of the form NAME=VALUE", text), {}, "write --var NAME=VALUE", 0});
+      return fail(Error{Code::invalid_variable,
+                        fmt::format("'{}' is not of the form NAME=VALUE", text),
+                        {},
+                        "write --var NAME=VALUE",
+                        0});
     request.given[text.substr(0, equals)] = text.substr(equals + 1);
   }
   if (arguments.mode == RecoveryMode::point_in_time)
-    return fail(Error{Code::usage, "a run goes on from its newest checkpoint", {}, fmt::format("`pawl rollback {0}@SEQ` or `pawl fork {0}@SEQ` go on from an older one; `pawl show {0} --checkpoints` lists them", id.text()), 0});
+    return fail(Error{Code::usage,
+                      "a run goes on from its newest checkpoint",
+                      {},
+                      fmt::format("`pawl rollback {0}@SEQ` or `pawl fork {0}@SEQ` go on from an older one; `pawl show "
+                                  "{0} --checkpoints` lists them",
+                                  id.text()),
+                      0});
   request.mode = arguments.mode.value_or(RecoveryMode::latest);
   PAWL_TRY_ASSIGN(request.fallback, fallback_of(invocation, arguments.fallback ? Fallback::allow : Fallback::refuse));
   request.reruns = arguments.accept_rerun ? Reruns::accept : Reruns::refuse;
@@ -88,8 +107,8 @@ void note_lines(const Invocation& invocation, std::string_view text) {
   }
 }
 
-/// One after the other, the one that was saved first first. The first trouble gives the exit status; only a wish to stop
-/// keeps the others from being resumed.
+/// One after the other, the one that was saved first first. The first trouble gives the exit status; only a wish to
+/// stop keeps the others from being resumed.
 Result<void> resume_session(const Invocation& invocation, const ResumeArguments& arguments) {
   std::vector<RunId> ids;
   {
@@ -100,8 +119,11 @@ Result<void> resume_session(const Invocation& invocation, const ResumeArguments&
     }
   }
   if (ids.empty())
-    return fail(Error{Code::nothing_to_resume, fmt::format("no run of session '{}' can be resumed", arguments.session), {},
-                      fmt::format("`pawl list --session {}` shows its runs", arguments.session), 0});
+    return fail(Error{Code::nothing_to_resume,
+                      fmt::format("no run of session '{}' can be resumed", arguments.session),
+                      {},
+                      fmt::format("`pawl list --session {}` shows its runs", arguments.session),
+                      0});
   std::vector<std::string> outcomes;
   std::size_t resumed = 0;
   std::optional<Error> trouble;
@@ -110,20 +132,24 @@ Result<void> resume_session(const Invocation& invocation, const ResumeArguments&
     const Result<void> ended = resume_one(invocation, arguments, id);
     const std::optional<std::string_view> how = end_of(ended);
     if (how) ++resumed;
-    outcomes.push_back(fmt::format("{} {}", id.text(), how ? std::string(*how) : fmt::format("did not go on ({})", code_text(ended.error().code))));
+    outcomes.push_back(
+        fmt::format("{} {}", id.text(),
+                    how ? std::string(*how) : fmt::format("did not go on ({})", code_text(ended.error().code))));
     if (ended) continue;
     if (!trouble) trouble = ended.error();
     if (ended.error().code == Code::run_interrupted) break;
     if (ids.size() > 1) note_lines(invocation, describe(ended.error()));
   }
-  invocation.note(fmt::format("session {}: {} of {} runs resumed: {}", printable(arguments.session), resumed, ids.size(), fmt::join(outcomes, ", ")));
+  invocation.note(fmt::format("session {}: {} of {} runs resumed: {}", printable(arguments.session), resumed,
+                              ids.size(), fmt::join(outcomes, ", ")));
   if (trouble) return fail(*trouble);
   return {};
 }
 
 Result<void> resume(const Invocation& invocation, const ResumeArguments& arguments) {
   if (!arguments.session.empty()) {
-    if (!arguments.run.empty()) return fail(Error{Code::usage, "name a run or a session, not both", {}, "pawl resume --session NAME", 0});
+    if (!arguments.run.empty())
+      return fail(Error{Code::usage, "name a run or a session, not both", {}, "pawl resume --session NAME", 0});
     return resume_session(invocation, arguments);
   }
   PAWL_TRY_ASSIGN(const RunId id, arguments.run.empty() ? only_resumable(invocation) : RunId::parse(arguments.run));
@@ -138,17 +164,29 @@ Command add_resume(CLI::App& root) {
   app->group(kWorkflowGroup);
   app->add_option("RUN", arguments->run, "The run; without it, the only one that can be resumed")->type_name("");
   app->add_option("--workflow", arguments->workflow, "The workflow's file, where it has moved")->type_name("FILE");
-  app->add_flag("--accept-changes", arguments->accept_changes, "Go on although the workflow has changed; unchanged completed steps are kept");
+  app->add_flag("--accept-changes", arguments->accept_changes,
+                "Go on although the workflow has changed; unchanged completed steps are kept");
   app->add_flag("--wait", arguments->wait, "Stay while approvals or signals are missing");
-  app->add_option("--var", arguments->vars, "The value of a key that is not saved (secrets.state_keys)")->type_name("KEY=VALUE")->expected(1)->take_all();
-  app->add_option("--budget-usd", arguments->budget_usd, "A new limit for the whole run")->type_name("USD")->check(CLI::NonNegativeNumber);
+  app->add_option("--var", arguments->vars, "The value of a key that is not saved (secrets.state_keys)")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+  app->add_option("--budget-usd", arguments->budget_usd, "A new limit for the whole run")
+      ->type_name("USD")
+      ->check(CLI::NonNegativeNumber);
   add_number(*app, "--budget-tokens", arguments->budget_tokens, "A new limit for the whole run")->type_name("N");
-  app->add_option("--session", arguments->session, "All runs of this session that can be resumed, one after the other")->type_name("NAME");
-  add_word(*app, "--mode", arguments->mode, "latest, or full: rebuild and check everything first", RecoveryMode::full, parse_recovery_mode);
-  app->add_flag("--fallback", arguments->fallback, "Where the newest checkpoint is damaged: go on from the newest that is whole, also where the settings forbid it");
-  app->add_flag("--accept-rerun", arguments->accept_rerun, "Where that one does not know of completed steps: run them again");
+  app->add_option("--session", arguments->session, "All runs of this session that can be resumed, one after the other")
+      ->type_name("NAME");
+  add_word(*app, "--mode", arguments->mode, "latest, or full: rebuild and check everything first", RecoveryMode::full,
+           parse_recovery_mode);
+  app->add_flag(
+      "--fallback", arguments->fallback,
+      "Where the newest checkpoint is damaged: go on from the newest that is whole, also where the settings forbid it");
+  app->add_flag("--accept-rerun", arguments->accept_rerun,
+                "Where that one does not know of completed steps: run them again");
   app->add_flag("--skip-bad-events", arguments->skip_bad_events, "Although events after it can't be read");
-  app->add_flag("--automatic", arguments->automatic, "As a service does: refused after recovery.max_recovery_attempts in a row");
+  app->add_flag("--automatic", arguments->automatic,
+                "As a service does: refused after recovery.max_recovery_attempts in a row");
   app->footer(
       "Examples:\n"
       "  pawl resume                   the only run that can be resumed, or a list of them\n"

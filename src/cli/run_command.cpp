@@ -7,7 +7,6 @@
 namespace pawl::cli {
 namespace {
 
-
 struct RunArguments {
   std::string file = "workflow.yaml";
   std::string id;
@@ -21,7 +20,11 @@ struct RunArguments {
 Result<std::pair<std::string, std::string>> split_variable(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    return fail(Error{Code::invalid_variable, fmt::format("'{}' is not of the form NAME=VALUE", text), {}, "write --var NAME=VALUE", 0});
+    return fail(Error{Code::invalid_variable,
+                      fmt::format("'{}' is not of the form NAME=VALUE", text),
+                      {},
+                      "write --var NAME=VALUE",
+                      0});
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
@@ -29,7 +32,8 @@ Result<Json> given_vars(const RunArguments& arguments) {
   Json vars = Json::object();
   for (const std::string& text : arguments.vars) {
     PAWL_TRY_ASSIGN(const auto variable, split_variable(text));
-    if (const Result<void> checked = check_json(compact(Json(variable.second)), 1ULL << 20); !checked) return fail(checked.error());
+    if (const Result<void> checked = check_json(compact(Json(variable.second)), 1ULL << 20); !checked)
+      return fail(checked.error());
     vars[variable.first] = variable.second;
   }
   for (const std::string& text : arguments.json_vars) {
@@ -45,11 +49,14 @@ Result<void> show_plan(const Invocation& invocation, const Workflow& workflow, c
   PAWL_TRY_ASSIGN(const Json resolved, resolve_vars(workflow, vars));
   if (invocation.json()) {
     Json steps = Json::array();
-    for (const Step& step : workflow.steps) steps.push_back({{"id", step.id}, {"layer", step.layer}, {"stage", step.stage}});
-    invocation.print(compact({{"workflow", workflow.name}, {"hash", workflow.hash}, {"vars", resolved}, {"steps", steps}}) + "\n");
+    for (const Step& step : workflow.steps)
+      steps.push_back({{"id", step.id}, {"layer", step.layer}, {"stage", step.stage}});
+    invocation.print(
+        compact({{"workflow", workflow.name}, {"hash", workflow.hash}, {"vars", resolved}, {"steps", steps}}) + "\n");
     return {};
   }
-  invocation.print(draw_workflow(workflow, invocation.context().workflows->columns ? invocation.context().workflows->columns() : kColumnsDefault));
+  invocation.print(draw_workflow(
+      workflow, invocation.context().workflows->columns ? invocation.context().workflows->columns() : kColumnsDefault));
   invocation.print(fmt::format("vars: {}\nNothing was run.\n", compact(resolved)));
   return {};
 }
@@ -74,9 +81,16 @@ Command add_run(CLI::App& root) {
   CLI::App* app = root.add_subcommand("run", "Run a workflow; what finishes stays finished, whatever crashes");
   app->group(kWorkflowGroup);
   app->add_option("FILE", arguments->file, "The workflow (workflow.yaml)")->type_name("");
-  app->add_option("--run-id", arguments->id, "The run's id; without it a short one is made, and printed first")->type_name("ID");
-  app->add_option("--var", arguments->vars, "A variable's value, as text; may be given again")->type_name("NAME=VALUE")->expected(1)->take_all();
-  app->add_option("--var-json", arguments->json_vars, "A variable's value, as JSON")->type_name("NAME=JSON")->expected(1)->take_all();
+  app->add_option("--run-id", arguments->id, "The run's id; without it a short one is made, and printed first")
+      ->type_name("ID");
+  app->add_option("--var", arguments->vars, "A variable's value, as text; may be given again")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->take_all();
+  app->add_option("--var-json", arguments->json_vars, "A variable's value, as JSON")
+      ->type_name("NAME=JSON")
+      ->expected(1)
+      ->take_all();
   app->add_option("--session", arguments->session, "A label that groups runs")->type_name("NAME");
   app->add_flag("--wait", arguments->wait, "Stay while approvals or signals are missing, instead of exiting with 3");
   app->add_flag("--dry-run", arguments->dry_run, "Check everything and show the plan; run nothing");

@@ -117,7 +117,8 @@ std::vector<ReportedStep> in_order(const std::vector<std::string>& ids, std::vec
 bool used_up(const RunState& state, const std::optional<Workflow>& workflow) {
   const auto limit = [&](const char* key) -> std::optional<double> {
     const auto found = state.budget.is_object() ? state.budget.find(key) : state.budget.end();
-    return found != state.budget.end() && found->is_number() ? std::optional<double>(found->get<double>()) : std::nullopt;
+    return found != state.budget.end() && found->is_number() ? std::optional<double>(found->get<double>())
+                                                             : std::nullopt;
   };
   std::optional<double> usd = limit("usd");
   std::optional<double> tokens = limit("tokens");
@@ -149,7 +150,8 @@ std::vector<WaitingFor> waits_of(const RunReport& report) {
   if (waits.empty() && report.standing.status == RunStatus::waiting) {
     // No step waits: the run has used up its budget, or it stopped after a step.
     const bool budget = used_up(report.standing.state, report.workflow);
-    waits.push_back({.what = budget ? WaitingFor::What::budget : WaitingFor::What::breakpoint, .step = {}, .detail = {}});
+    waits.push_back(
+        {.what = budget ? WaitingFor::What::budget : WaitingFor::What::breakpoint, .step = {}, .detail = {}});
   }
   return waits;
 }
@@ -182,7 +184,8 @@ std::optional<Workflow> recorded_workflow(Store& store, const RunId& id, const R
   const Result<void> read = for_each_event(store, id, [&](const Event& event) {
     if (event.type != "workflow_changed") return;
     const Json data = Json::parse(event.data, nullptr, false);
-    if (data.is_object() && data.contains("workflow") && data["workflow"].is_object()) text = text_in(data["workflow"], "text");
+    if (data.is_object() && data.contains("workflow") && data["workflow"].is_object())
+      text = text_in(data["workflow"], "text");
   });
   std::optional<Workflow> changed = read ? parsed(text, state.workflow_file) : std::nullopt;
   return changed ? std::move(changed) : std::move(workflow);
@@ -192,7 +195,12 @@ Result<RunReport> report_run(Store& store, const RunId& id, Detail detail) {
   PAWL_TRY_ASSIGN(StandingRun standing, standing_run(store, id));
   PAWL_TRY_ASSIGN(RunInfo info, store.run(id));
   PAWL_TRY_ASSIGN(CheckpointInfo latest, store.checkpoint(id, {}));
-  RunReport report{.info = std::move(info), .latest = std::move(latest), .standing = std::move(standing), .workflow = {}, .steps = {}, .waiting_for = {}};
+  RunReport report{.info = std::move(info),
+                   .latest = std::move(latest),
+                   .standing = std::move(standing),
+                   .workflow = {},
+                   .steps = {},
+                   .waiting_for = {}};
   const RunState& state = report.standing.state;
   report.workflow = recorded_workflow(store, id, state);
   std::vector<ReportedStep> known;
@@ -242,13 +250,17 @@ std::vector<std::string> next_commands(const RunReport& report) {
     if (wait.what == WaitingFor::What::budget) lines.push_back(fmt::format("pawl resume {} --budget-usd N", run));
   }
   if (status == RunStatus::failed) {
-    const auto failed = std::ranges::find(report.steps, StepStatus::failed, [](const ReportedStep& step) { return step.record.status; });
-    lines.push_back(failed == report.steps.end() ? fmt::format("pawl logs {}", run) : fmt::format("pawl logs {} {}", run, failed->path));
+    const auto failed = std::ranges::find(report.steps, StepStatus::failed,
+                                          [](const ReportedStep& step) { return step.record.status; });
+    lines.push_back(failed == report.steps.end() ? fmt::format("pawl logs {}", run)
+                                                 : fmt::format("pawl logs {} {}", run, failed->path));
   }
-  const bool dead_letters = std::ranges::any_of(report.steps, [](const ReportedStep& step) { return step.record.map && !step.record.map->failed.empty(); });
+  const bool dead_letters = std::ranges::any_of(
+      report.steps, [](const ReportedStep& step) { return step.record.map && !step.record.map->failed.empty(); });
   if (dead_letters && !report.standing.owner) lines.push_back(fmt::format("pawl dlq list {}", run));
   const bool budget = !report.waiting_for.empty() && report.waiting_for.front().what == WaitingFor::What::budget;
-  const bool resumable = status == RunStatus::failed || status == RunStatus::interrupted || status == RunStatus::waiting;
+  const bool resumable =
+      status == RunStatus::failed || status == RunStatus::interrupted || status == RunStatus::waiting;
   const std::string top = report.standing.state.parent_run.empty() ? run : report.standing.state.parent_run;
   if (resumable && !budget && !report.standing.owner) lines.push_back(fmt::format("pawl resume {}", top));
   return lines;

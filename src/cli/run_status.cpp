@@ -14,7 +14,10 @@ Result<StandingRun> look(Store& store, const RunId& id) {
   const Json value = Json::parse(restored.state, nullptr, false);
   Result<RunState> state = RunState::from_json(value);
   if (!state) return fail(at(state.error(), id.text()));
-  StandingRun run{.state = std::move(*state), .events = value.value("events", std::uint64_t{0}), .status = {}, .owner = std::move(owner)};
+  StandingRun run{.state = std::move(*state),
+                  .events = value.value("events", std::uint64_t{0}),
+                  .status = {},
+                  .owner = std::move(owner)};
   const bool crashed = run.state.status == RunStatus::running && !run.owner;
   run.status = crashed ? RunStatus::interrupted : run.state.status;
   return run;
@@ -47,7 +50,8 @@ Result<std::vector<RunInfo>> resumable_runs(Store& store) {
   for (const RunInfo& run : runs) {
     if (run.workflow.empty() || run.status == Status::completed) continue;
     const Result<StandingRun> standing = standing_run(store, run.id);
-    if (!standing || standing->owner || !may_be_resumed(standing->status) || !standing->state.parent_run.empty()) continue;
+    if (!standing || standing->owner || !may_be_resumed(standing->status) || !standing->state.parent_run.empty())
+      continue;
     found.push_back(run);
   }
   return found;
@@ -59,7 +63,8 @@ Result<std::vector<std::pair<RunId, Error>>> damaged_runs(Store& store) {
   for (const RunInfo& run : runs) {
     if (run.workflow.empty() || run.status == Status::completed) continue;
     const Result<StandingRun> standing = standing_run(store, run.id);
-    const bool damaged = !standing && standing.error().code != Code::not_a_workflow_run && exit_status(standing.error().code) == 4;
+    const bool damaged =
+        !standing && standing.error().code != Code::not_a_workflow_run && exit_status(standing.error().code) == 4;
     if (damaged) found.emplace_back(run.id, standing.error());
   }
   return found;

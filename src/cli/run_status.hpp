@@ -26,7 +26,8 @@ struct StandingRun {
 /// Of the newest thousand runs those that a resume would take up: not ended, nobody has them, no children.
 [[nodiscard]] Result<std::vector<RunInfo>> resumable_runs(Store& store);
 
-/// Of the same runs those that have not ended as far as is known, and whose state is damaged: a resume refuses them, or falls back.
+/// Of the same runs those that have not ended as far as is known, and whose state is damaged: a resume refuses them, or
+/// falls back.
 [[nodiscard]] Result<std::vector<std::pair<RunId, Error>>> damaged_runs(Store& store);
 
 }  // namespace pawl::cli

@@ -1,6 +1,6 @@
 #include "cli/command.hpp"
-#include "cli/recovery_options.hpp"
 #include "cli/json_out.hpp"
+#include "cli/recovery_options.hpp"
 #include "domain/size_words.hpp"
 #include "engine/save.hpp"
 
@@ -74,8 +74,11 @@ Result<Saved> save_durably(Store& store, const RunId& run, const RunOptions& opt
   if (!opened) return fail(with_way_out(opened.error(), run));
   const std::unique_ptr<RunWriter>& writer = *opened;
   if (!writer->info().workflow.empty()) {
-    return fail(Error{Code::transition_refused, fmt::format("run '{}' belongs to a workflow, which keeps its state itself", run.text()), {},
-                      "save to another run; steps report through $PAWL_RESULT", 0});
+    return fail(Error{Code::transition_refused,
+                      fmt::format("run '{}' belongs to a workflow, which keeps its state itself", run.text()),
+                      {},
+                      "save to another run; steps report through $PAWL_RESULT",
+                      0});
   }
   PAWL_TRY_ASSIGN(const Saved saved, writer->save(request));
   // What is printed is durable, so the levels that let a save return early are made to catch up here.
@@ -84,20 +87,24 @@ Result<Saved> save_durably(Store& store, const RunId& run, const RunOptions& opt
 }
 
 /// Empty where the state is not large.
-std::string size_warning(const Invocation& invocation, Store& store, const RunId& run, const SaveRequest& request, const Saved& saved) {
+std::string size_warning(const Invocation& invocation, Store& store, const RunId& run, const SaveRequest& request,
+                         const Saved& saved) {
   const Result<const Config*> config = invocation.config();
   if (!config || saved.outcome != Saved::Outcome::written) return {};
   std::uint64_t bytes = request.body.size();
   if (request.form == Form::patch) {
-    const Result<CheckpointInfo> info = store.checkpoint(run, Which{.by = Which::By::sequence, .sequence = saved.sequence});
+    const Result<CheckpointInfo> info =
+        store.checkpoint(run, Which{.by = Which::By::sequence, .sequence = saved.sequence});
     bytes = info ? info->state_bytes : bytes;
   }
   const std::uint64_t warning = (*config)->settings.checkpoint.size_warning_bytes;
   if (bytes <= warning) return {};
-  return fmt::format("the state has {} bytes, more than {} (checkpoint.size_warning); `pawl stats {}` shows what grows", bytes, size_words(warning), run.text());
+  return fmt::format("the state has {} bytes, more than {} (checkpoint.size_warning); `pawl stats {}` shows what grows",
+                     bytes, size_words(warning), run.text());
 }
 
-Result<void> print_saved(const Invocation& invocation, const SaveArguments& arguments, const Saved& saved, const std::string& warning) {
+Result<void> print_saved(const Invocation& invocation, const SaveArguments& arguments, const Saved& saved,
+                         const std::string& warning) {
   const std::string address = fmt::format("{}@{}", arguments.run, saved.sequence.value);
   if (invocation.json()) {
     JsonObject document;

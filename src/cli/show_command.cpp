@@ -159,8 +159,11 @@ Result<void> show(const Invocation& invocation, const ShowArguments& arguments) 
     if (shown || shown.error().code != Code::not_a_workflow_run) return shown;
   }
   if (arguments.workflow.all || arguments.workflow.events)
-    return fail(Error{Code::not_a_workflow_run, fmt::format("run '{}' was not made by a workflow, so it has no steps", address.run.text()), {},
-                      fmt::format("pawl show {}", address.run.text()), 0});
+    return fail(Error{Code::not_a_workflow_run,
+                      fmt::format("run '{}' was not made by a workflow, so it has no steps", address.run.text()),
+                      {},
+                      fmt::format("pawl show {}", address.run.text()),
+                      0});
   return show_run(invocation, *store, address.run);
 }
 
@@ -174,7 +177,8 @@ Command add_show(CLI::App& root) {
   app->add_flag("--all", arguments->workflow.all, "Inner steps of finished iterations and items as well");
   app->add_flag("--events", arguments->workflow.events, "The newest events as well");
   app->add_flag("--checkpoints", arguments->checkpoints, "List the run's newest checkpoints instead");
-  add_number(*app, "--after", arguments->after, "Only checkpoints after this sequence, the oldest of them first")->type_name("SEQ");
+  add_number(*app, "--after", arguments->after, "Only checkpoints after this sequence, the oldest of them first")
+      ->type_name("SEQ");
   add_number(*app, "--limit", arguments->limit, "At most so many checkpoints (100)", kLimitBounds);
   app->footer(
       "Examples:\n"

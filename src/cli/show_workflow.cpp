@@ -21,7 +21,9 @@ std::int64_t elapsed_ms(const RunReport& report, Timestamp now) {
   return ((goes_on ? now.us : report.info.updated.us) - report.info.created.us) / 1000;
 }
 
-Json usage_json(const Usage& usage) { return {{"tokens", usage.tokens}, {"usd", usage.usd}, {"api_calls", usage.api_calls}}; }
+Json usage_json(const Usage& usage) {
+  return {{"tokens", usage.tokens}, {"usd", usage.usd}, {"api_calls", usage.api_calls}};
+}
 
 Result<Json> step_json(Store& store, const RunReport& report, const ReportedStep& step, Timestamp now) {
   const StepRecord& record = step.record;
@@ -48,8 +50,11 @@ Result<Json> step_json(Store& store, const RunReport& report, const ReportedStep
 }
 
 Json event_json(const Event& event) {
-  return {{"number", event.number}, {"sequence", event.sequence.value}, {"created", event.created.text()},
-          {"type", event.type}, {"data", Json::parse(event.data, nullptr, false)}};
+  return {{"number", event.number},
+          {"sequence", event.sequence.value},
+          {"created", event.created.text()},
+          {"type", event.type},
+          {"data", Json::parse(event.data, nullptr, false)}};
 }
 
 Json waiting_json(const RunReport& report) {
@@ -57,7 +62,8 @@ Json waiting_json(const RunReport& report) {
   for (const WaitingFor& wait : report.waiting_for) {
     Json entry = {{"what", to_text(wait.what)}};
     if (!wait.step.empty()) entry["step"] = wait.step;
-    if (!wait.detail.empty()) entry[wait.what == WaitingFor::What::approval ? "prompt" : std::string(to_text(wait.what))] = wait.detail;
+    if (!wait.detail.empty())
+      entry[wait.what == WaitingFor::What::approval ? "prompt" : std::string(to_text(wait.what))] = wait.detail;
     if (wait.due.us != 0) entry["due"] = wait.due.text();
     waits.push_back(std::move(entry));
   }
@@ -134,7 +140,8 @@ std::string remark(const StepRecord& record, Timestamp now) {
       } else if (record.child_run.empty()) {
         parts.push_back(record.reason.empty() ? "sleeps" : "waits for " + record.reason);
       }
-      if (record.due.us != 0) parts.push_back(record.due > now ? elapsed_text((record.due.us - now.us) / 1000) + " left" : "due");
+      if (record.due.us != 0)
+        parts.push_back(record.due > now ? elapsed_text((record.due.us - now.us) / 1000) + " left" : "due");
       break;
     case StepStatus::skipped: parts.push_back("skipped: " + record.reason); break;
     case StepStatus::interrupted:
@@ -152,7 +159,8 @@ std::string step_line(const ReportedStep& step, std::size_t label_columns, const
   line.add(look.colour, look.mark).add(" ");
   line.add(look.colour == Colour::green ? Colour::none : look.colour, printable(step.path));
   const StepStatus status = step.record.status;
-  const bool timed = (step.record.started.us != 0 || step.record.duration_ms > 0) && status != StepStatus::skipped && status != StepStatus::waiting;
+  const bool timed = (step.record.started.us != 0 || step.record.duration_ms > 0) && status != StepStatus::skipped &&
+                     status != StepStatus::waiting;
   const std::string time = timed ? elapsed_text(step_ms(step.record, now)) : "";
   const std::string said = printable(remark(step.record, now));
   if (!time.empty() || !said.empty()) line.pad_to(std::max(label_columns + 2, line.columns()) + 2);
@@ -205,13 +213,16 @@ std::string header(const Invocation& invocation, Store& store, const RunReport& 
     if (!value.empty()) out += fmt::format("{:<11}{}\n", fmt::format("{}:", name), printable(value));
   };
   add("Run", report.info.id.text());
-  add("Workflow", state.workflow_file.empty() ? state.workflow_name : fmt::format("{} ({})", state.workflow_name, state.workflow_file));
+  add("Workflow", state.workflow_file.empty() ? state.workflow_name
+                                              : fmt::format("{} ({})", state.workflow_name, state.workflow_file));
   std::string status(to_text(report.standing.status));
   if (report.standing.owner) status += fmt::format(", by {}", *report.standing.owner);
   if (report.standing.status != state.status) status += ", it ended without a word";
   add("Status", status);
   add("Error", state.error);
-  add("Started", invocation.context().out_is_terminal ? fmt::format("{}  {}", report.info.created.text(), age(report.info.created, now)) : report.info.created.text());
+  add("Started", invocation.context().out_is_terminal
+                     ? fmt::format("{}  {}", report.info.created.text(), age(report.info.created, now))
+                     : report.info.created.text());
   add("Elapsed", elapsed_text(elapsed_ms(report, now)));
   std::string used;
   if (state.usage.usd > 0) used = fmt::format("{:.2f} USD", state.usage.usd);
@@ -229,7 +240,8 @@ std::string header(const Invocation& invocation, Store& store, const RunReport& 
 /// What to type, one line each.
 std::string next_steps(const RunReport& report) {
   std::string out;
-  for (const std::string& line : next_commands(report)) out += fmt::format("{}{}\n", out.empty() ? "Next:      " : "           ", printable(line));
+  for (const std::string& line : next_commands(report))
+    out += fmt::format("{}{}\n", out.empty() ? "Next:      " : "           ", printable(line));
   return out;
 }
 
@@ -250,7 +262,8 @@ std::string events_text(const std::vector<Event>& events, const Style& style) {
 
 }  // namespace
 
-Result<void> show_workflow_run(const Invocation& invocation, Store& store, const RunId& run, const ShowWorkflow& options) {
+Result<void> show_workflow_run(const Invocation& invocation, Store& store, const RunId& run,
+                               const ShowWorkflow& options) {
   PAWL_TRY_ASSIGN(const RunReport report, report_run(store, run, options.all ? Detail::events : Detail::state));
   const Timestamp now = invocation.context().clock.now();
   if (invocation.json()) {

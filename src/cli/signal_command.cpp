@@ -48,8 +48,11 @@ Command add_signal(CLI::App& root) {
   app->group(kWorkflowGroup);
   app->add_option("RUN", arguments->run, "The run")->type_name("")->required();
   app->add_option("NAME", arguments->name, "As the step's `wait_for` names it")->type_name("")->required();
-  CLI::Option* text = app->add_option("--payload", arguments->text, "Becomes the step's output, as text")->type_name("TEXT");
-  app->add_option("--json-payload", arguments->json, "Becomes the step's output, as JSON")->type_name("JSON")->excludes(text);
+  CLI::Option* text =
+      app->add_option("--payload", arguments->text, "Becomes the step's output, as text")->type_name("TEXT");
+  app->add_option("--json-payload", arguments->json, "Becomes the step's output, as JSON")
+      ->type_name("JSON")
+      ->excludes(text);
   app->footer(
       "Examples:\n"
       "  pawl signal notes-k3f9 release\n"

@@ -18,8 +18,13 @@ struct StatsArguments {
 };
 
 Json footprint_json(const RunFootprint& bytes) {
-  return {{"checkpoints", bytes.checkpoints}, {"events", bytes.events}, {"audit", bytes.audit}, {"blobs", bytes.blobs},
-          {"logs", bytes.logs},               {"inbox", bytes.inbox},   {"other", bytes.other}};
+  return {{"checkpoints", bytes.checkpoints},
+          {"events", bytes.events},
+          {"audit", bytes.audit},
+          {"blobs", bytes.blobs},
+          {"logs", bytes.logs},
+          {"inbox", bytes.inbox},
+          {"other", bytes.other}};
 }
 
 std::string signed_size(std::int64_t bytes) {
@@ -89,27 +94,36 @@ Result<StoreSizes> sizes_of(Store& store, std::size_t top) {
 Result<void> show_store(const Invocation& invocation, Store& store, std::size_t top) {
   PAWL_TRY_ASSIGN(const StoreSizes sizes, sizes_of(store, top));
   Json rows = Json::array();
-  Table table({"RUN", "BYTES", "CHECKPOINTS", "STATE", "PER CHECKPOINT", "checkpoints", "events", "audit", "blobs", "logs", "inbox"});
+  Table table({"RUN", "BYTES", "CHECKPOINTS", "STATE", "PER CHECKPOINT", "checkpoints", "events", "audit", "blobs",
+               "logs", "inbox"});
   for (const SizedRun& sized : sizes.largest) {
     PAWL_TRY_ASSIGN(const Growth growth, growth_of(store, sized.run));
     const RunFootprint& bytes = sized.bytes;
-    rows.push_back({{"run", sized.run.id.text()}, {"bytes", bytes.total()}, {"checkpoints", sized.run.latest.value},
-                    {"state_bytes", growth.state_bytes}, {"growth_per_checkpoint", growth.per_checkpoint}, {"footprint", footprint_json(bytes)}});
-    table.add({printable(sized.run.id.text()), size_text(bytes.total()), std::to_string(sized.run.latest.value), size_text(growth.state_bytes),
-               signed_size(growth.per_checkpoint), size_text(bytes.checkpoints), size_text(bytes.events), size_text(bytes.audit),
-               size_text(bytes.blobs), size_text(bytes.logs), size_text(bytes.inbox)});
+    rows.push_back({{"run", sized.run.id.text()},
+                    {"bytes", bytes.total()},
+                    {"checkpoints", sized.run.latest.value},
+                    {"state_bytes", growth.state_bytes},
+                    {"growth_per_checkpoint", growth.per_checkpoint},
+                    {"footprint", footprint_json(bytes)}});
+    table.add({printable(sized.run.id.text()), size_text(bytes.total()), std::to_string(sized.run.latest.value),
+               size_text(growth.state_bytes), signed_size(growth.per_checkpoint), size_text(bytes.checkpoints),
+               size_text(bytes.events), size_text(bytes.audit), size_text(bytes.blobs), size_text(bytes.logs),
+               size_text(bytes.inbox)});
   }
   const std::uint64_t all = sizes.run_bytes + sizes.shared_bytes;
   if (invocation.json()) {
-    const Json total = {{"runs", sizes.runs}, {"run_bytes", sizes.run_bytes}, {"shared_bytes", sizes.shared_bytes}, {"bytes", all}};
+    const Json total = {
+        {"runs", sizes.runs}, {"run_bytes", sizes.run_bytes}, {"shared_bytes", sizes.shared_bytes}, {"bytes", all}};
     invocation.print(compact({{"runs", rows}, {"total", total}}) + "\n");
     return {};
   }
   if (sizes.runs == 0) invocation.note("no runs in this store yet");
   if (sizes.runs > 0) invocation.print(table.text(invocation.style()));
-  if (sizes.runs > sizes.largest.size()) invocation.note(fmt::format("these are the {} largest; --top shows more", sizes.largest.size()));
-  invocation.print(fmt::format("{} run{}: {}; journals and catalogue: {}; in all {}\n", sizes.runs, sizes.runs == 1 ? "" : "s",
-                               size_text(sizes.run_bytes), size_text(sizes.shared_bytes), size_text(all)));
+  if (sizes.runs > sizes.largest.size())
+    invocation.note(fmt::format("these are the {} largest; --top shows more", sizes.largest.size()));
+  invocation.print(fmt::format("{} run{}: {}; journals and catalogue: {}; in all {}\n", sizes.runs,
+                               sizes.runs == 1 ? "" : "s", size_text(sizes.run_bytes), size_text(sizes.shared_bytes),
+                               size_text(all)));
   return {};
 }
 
@@ -143,7 +157,9 @@ Result<Sample> sample_of(Store& store, const RunId& run, Sequence sequence, cons
   return sample;
 }
 
-double share(std::uint64_t part, std::uint64_t whole) { return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole); }
+double share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+}
 
 struct RunSizes {
   RunInfo run;
@@ -160,9 +176,11 @@ Result<RunSizes> run_sizes(Store& store, const RunId& id, std::size_t top) {
   PAWL_TRY_ASSIGN(const Growth growth, growth_of(store, run));
   RunSizes sizes{.run = std::move(run), .bytes = bytes, .growth = growth, .parts = {}, .inner = {}, .samples = {}};
   {
-    PAWL_TRY_ASSIGN(const Restored latest, store.restore(id, Which{.by = Which::By::sequence, .sequence = sizes.run.latest}));
+    PAWL_TRY_ASSIGN(const Restored latest,
+                    store.restore(id, Which{.by = Which::By::sequence, .sequence = sizes.run.latest}));
     sizes.parts = largest_parts(latest.state, top);
-    if (!sizes.parts.empty()) sizes.inner = largest_parts(part_value(latest.state, sizes.parts.front().name), kInnerParts);
+    if (!sizes.parts.empty())
+      sizes.inner = largest_parts(part_value(latest.state, sizes.parts.front().name), kInnerParts);
   }
   PAWL_TRY_ASSIGN(const std::vector<Sequence> sequences, spread(store, sizes.run));
   for (const Sequence sequence : sequences) {
@@ -174,46 +192,62 @@ Result<RunSizes> run_sizes(Store& store, const RunId& id, std::size_t top) {
 
 Json run_sizes_json(const RunSizes& sizes) {
   Json history = Json::array();
-  for (const Sample& sample : sizes.samples) history.push_back({{"sequence", sample.sequence.value}, {"state_bytes", sample.state_bytes}});
+  for (const Sample& sample : sizes.samples)
+    history.push_back({{"sequence", sample.sequence.value}, {"state_bytes", sample.state_bytes}});
   Json keys = Json::array();
   for (std::size_t i = 0; i < sizes.parts.size(); ++i) {
     const StatePart& part = sizes.parts[i];
     Json over_time = Json::array();
     for (const Sample& sample : sizes.samples) over_time.push_back(sample.part_bytes[i]);
     const std::uint64_t first = sizes.samples.front().part_bytes[i];
-    Json key = {{"key", part.name},       {"bytes", part.bytes}, {"share", share(part.bytes, sizes.growth.state_bytes)},
-                {"first_bytes", first}, {"grown_bytes", difference(part.bytes, first)}, {"history", over_time}};
+    Json key = {{"key", part.name},
+                {"bytes", part.bytes},
+                {"share", share(part.bytes, sizes.growth.state_bytes)},
+                {"first_bytes", first},
+                {"grown_bytes", difference(part.bytes, first)},
+                {"history", over_time}};
     if (i == 0) {
       key["keys"] = Json::array();
       for (const StatePart& inner : sizes.inner)
-        key["keys"].push_back({{"key", inner.name}, {"bytes", inner.bytes}, {"share", share(inner.bytes, sizes.growth.state_bytes)}});
+        key["keys"].push_back(
+            {{"key", inner.name}, {"bytes", inner.bytes}, {"share", share(inner.bytes, sizes.growth.state_bytes)}});
     }
     keys.push_back(std::move(key));
   }
-  return {{"run", sizes.run.id.text()}, {"checkpoints", sizes.run.latest.value}, {"bytes", sizes.bytes.total()},
-          {"footprint", footprint_json(sizes.bytes)}, {"state_bytes", sizes.growth.state_bytes}, {"first_state_bytes", sizes.growth.first_bytes},
-          {"growth_per_checkpoint", sizes.growth.per_checkpoint}, {"history", history}, {"keys", keys}};
+  return {{"run", sizes.run.id.text()},
+          {"checkpoints", sizes.run.latest.value},
+          {"bytes", sizes.bytes.total()},
+          {"footprint", footprint_json(sizes.bytes)},
+          {"state_bytes", sizes.growth.state_bytes},
+          {"first_state_bytes", sizes.growth.first_bytes},
+          {"growth_per_checkpoint", sizes.growth.per_checkpoint},
+          {"history", history},
+          {"keys", keys}};
 }
 
 /// A few of the samples for people, the first one among them; the latest has a column of its own.
 std::vector<std::size_t> shown_samples(std::size_t count) {
   std::vector<std::size_t> shown;
   const std::size_t earlier = count - 1;
-  for (std::size_t i = 0; i < std::min(kSamplesShown, earlier); ++i) shown.push_back(i * earlier / std::min(kSamplesShown, earlier));
+  for (std::size_t i = 0; i < std::min(kSamplesShown, earlier); ++i)
+    shown.push_back(i * earlier / std::min(kSamplesShown, earlier));
   return shown;
 }
 
 std::string run_sizes_text(const RunSizes& sizes, const Style& style) {
-  std::string out = fmt::format("run {}: {} checkpoint{}, {} in the store; the state has {} ({} at first), {} per checkpoint\n",
-                                printable(sizes.run.id.text()), sizes.run.latest.value, sizes.run.latest.value == 1 ? "" : "s",
-                                size_text(sizes.bytes.total()), size_text(sizes.growth.state_bytes), size_text(sizes.growth.first_bytes),
-                                signed_size(sizes.growth.per_checkpoint));
+  std::string out =
+      fmt::format("run {}: {} checkpoint{}, {} in the store; the state has {} ({} at first), {} per checkpoint\n",
+                  printable(sizes.run.id.text()), sizes.run.latest.value, sizes.run.latest.value == 1 ? "" : "s",
+                  size_text(sizes.bytes.total()), size_text(sizes.growth.state_bytes),
+                  size_text(sizes.growth.first_bytes), signed_size(sizes.growth.per_checkpoint));
   if (sizes.parts.empty()) return out + "the state has no keys\n";
   std::vector<std::string> header = {"KEY", "SHARE", "NOW", "GROWN"};
   const std::vector<std::size_t> shown = shown_samples(sizes.samples.size());
   for (const std::size_t i : shown) header.push_back(fmt::format("@{}", sizes.samples[i].sequence.value));
   Table table(std::move(header));
-  const auto percent = [&](std::uint64_t bytes) { return fmt::format("{:.1f} %", 100 * share(bytes, sizes.growth.state_bytes)); };
+  const auto percent = [&](std::uint64_t bytes) {
+    return fmt::format("{:.1f} %", 100 * share(bytes, sizes.growth.state_bytes));
+  };
   for (std::size_t k = 0; k < sizes.parts.size(); ++k) {
     const StatePart& part = sizes.parts[k];
     std::vector<std::string> row = {printable(part.name), percent(part.bytes), size_text(part.bytes),
@@ -221,7 +255,8 @@ std::string run_sizes_text(const RunSizes& sizes, const Style& style) {
     for (const std::size_t i : shown) row.push_back(size_text(sizes.samples[i].part_bytes[k]));
     table.add(std::move(row));
     if (k > 0) continue;
-    for (const StatePart& inner : sizes.inner) table.add({"  ." + printable(inner.name), percent(inner.bytes), size_text(inner.bytes)});
+    for (const StatePart& inner : sizes.inner)
+      table.add({"  ." + printable(inner.name), percent(inner.bytes), size_text(inner.bytes)});
   }
   return out + table.text(style);
 }
@@ -235,7 +270,8 @@ Result<void> stats(const Invocation& invocation, const StatsArguments& arguments
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const RunSizes sizes, run_sizes(*store, run, top));
-  invocation.print(invocation.json() ? compact(run_sizes_json(sizes)) + "\n" : run_sizes_text(sizes, invocation.style()));
+  invocation.print(invocation.json() ? compact(run_sizes_json(sizes)) + "\n"
+                                     : run_sizes_text(sizes, invocation.style()));
   return {};
 }
 

@@ -26,8 +26,11 @@ Result<RunId> chosen_run(const Invocation& invocation, const StepArguments& argu
   std::string name = arguments.run;
   if (name.empty()) name = invocation.context().environment("PAWL_RUN").value_or("");
   if (name.empty()) {
-    return fail(Error{Code::usage, "no run is named, so the step can't be remembered", {},
-                      "put `export PAWL_RUN=my-job` at the top of the script, or give --run my-job", 0});
+    return fail(Error{Code::usage,
+                      "no run is named, so the step can't be remembered",
+                      {},
+                      "put `export PAWL_RUN=my-job` at the top of the script, or give --run my-job",
+                      0});
   }
   return RunId::parse(name);
 }
@@ -49,7 +52,8 @@ class StepCall {
     if (is_done(state)) return replay(*state.find(arguments_.name));
     PAWL_TRY_ASSIGN(folder_, store_.local_folder(ledger_.run()));
     PAWL_TRY_ASSIGN(cipher_, store_.log_cipher(ledger_.run()));
-    PAWL_TRY_ASSIGN(const std::unique_ptr<StepLock> lock, world_.foreground->lock(fmt::format("{}/step-{}.lock", folder_, arguments_.name)));
+    PAWL_TRY_ASSIGN(const std::unique_ptr<StepLock> lock,
+                    world_.foreground->lock(fmt::format("{}/step-{}.lock", folder_, arguments_.name)));
     PAWL_TRY_ASSIGN(state, ledger_.load());
     if (is_done(state)) return replay(*state.find(arguments_.name));  // by the one that had the lock before
     if (lock->was_left()) PAWL_TRY(world_.foreground->end_left("PAWL_IDEMPOTENCY_KEY=" + key()));
@@ -69,12 +73,18 @@ class StepCall {
   Result<void> replay(const StepRecord& record) {
     if (!record.definition.empty() && record.definition != hash_) {
       if (arguments_.strict) {
-        return fail(Error{Code::step_changed, fmt::format("step '{}' of run {} was recorded with another command", arguments_.name, ledger_.run().text()), {},
-                          "give the step a new name, or run it again with --again", 0});
+        return fail(Error{
+            Code::step_changed,
+            fmt::format("step '{}' of run {} was recorded with another command", arguments_.name, ledger_.run().text()),
+            {},
+            "give the step a new name, or run it again with --again",
+            0});
       }
-      invocation_.note(fmt::format("step {} was recorded with another command; its output is what that printed", arguments_.name));
+      invocation_.note(
+          fmt::format("step {} was recorded with another command; its output is what that printed", arguments_.name));
     }
-    PAWL_TRY(ledger_.replay(arguments_.name, record, world_.files, [this](std::string_view bytes) { invocation_.print(bytes); }));
+    PAWL_TRY(ledger_.replay(arguments_.name, record, world_.files,
+                            [this](std::string_view bytes) { invocation_.print(bytes); }));
     invocation_.context().status = record.exit_code;
     return {};
   }
@@ -103,8 +113,10 @@ class StepCall {
     if (cipher_) {
       PAWL_TRY_ASSIGN(output_folder, world_.files.private_folder(uuid_.text()));
     }
-    const ForegroundSpec spec{.argv = invocation_.command(), .environment = environment(attempt),
-                              .output_path = output_folder + "/" + file, .output_bytes_max = kOutputInEvent};
+    const ForegroundSpec spec{.argv = invocation_.command(),
+                              .environment = environment(attempt),
+                              .output_path = output_folder + "/" + file,
+                              .output_bytes_max = kOutputInEvent};
     const Timestamp started = context.clock.now();
     const std::int64_t began_us = context.clock.monotonic_us();
     PAWL_TRY_ASSIGN(ForegroundEnd end, world_.foreground->run(spec));
@@ -117,15 +129,18 @@ class StepCall {
     if (end.output_closed && end.status == 0) end.status = kOutputClosed;
     if (cipher_ && end.in_file) PAWL_TRY(encrypt_output(spec.output_path, folder_ + "/" + file));
     StepRecord made;
-    made.status = end.status == 0 || (arguments_.any_status && !end.output_closed) ? StepStatus::completed : StepStatus::failed;
+    made.status =
+        end.status == 0 || (arguments_.any_status && !end.output_closed) ? StepStatus::completed : StepStatus::failed;
     made.attempts = made.starts = made.spent = attempt;
     made.exit_code = end.status;
     made.started = started;
     made.ended = context.clock.now();
     made.duration_ms = static_cast<std::uint64_t>(took_us / 1000);
     made.definition = hash_;
-    if (made.status == StepStatus::failed) made.error = end.error.empty() ? fmt::format("exit status {}", end.status) : end.error;
-    Json output = end.in_file ? Json{{"file", file}, {"size", end.output_bytes}, {"sha256", end.output_sha256}} : output_json(end.output);
+    if (made.status == StepStatus::failed)
+      made.error = end.error.empty() ? fmt::format("exit status {}", end.status) : end.error;
+    Json output = end.in_file ? Json{{"file", file}, {"size", end.output_bytes}, {"sha256", end.output_sha256}}
+                              : output_json(end.output);
     PAWL_TRY(record(made, std::move(output)));
     context.status = end.status;
     return {};
@@ -156,13 +171,19 @@ class StepCall {
         change.reason = Reason::step_failed;
       }
       place_output(state, change, record, std::move(output),
-                   {{"step", arguments_.name}, {"attempt", made.attempts}, {"exit_code", made.exit_code}, {"ms", made.duration_ms}},
+                   {{"step", arguments_.name},
+                    {"attempt", made.attempts},
+                    {"exit_code", made.exit_code},
+                    {"ms", made.duration_ms}},
                    done ? "step_completed" : "attempt_failed");
       return {};
     });
     recorded_ = recorded.has_value();
     if (recorded) return {};
-    return fail(with_hint(recorded.error(), fmt::format("the command ended with status {}, which may not be recorded: then it will run again", made.exit_code)));
+    return fail(
+        with_hint(recorded.error(),
+                  fmt::format("the command ended with status {}, which may not be recorded: then it will run again",
+                              made.exit_code)));
   }
 
   const Invocation& invocation_;
@@ -202,10 +223,12 @@ constexpr const char* kStepExamples =
 
 Command add_step(CLI::App& root) {
   const auto arguments = std::make_shared<StepArguments>();
-  CLI::App* app = root.add_subcommand("step", "Run a command once: `step NAME -- COMMAND...`; done before, its output is printed again instead");
+  CLI::App* app = root.add_subcommand(
+      "step", "Run a command once: `step NAME -- COMMAND...`; done before, its output is printed again instead");
   app->group(kWorkflowGroup);
   app->add_option("NAME", arguments->name, "The step, unique in its run")->required()->type_name("");
-  app->add_option("--run", arguments->run, "The run it belongs to, made by its first step ($PAWL_RUN)")->type_name("RUN");
+  app->add_option("--run", arguments->run, "The run it belongs to, made by its first step ($PAWL_RUN)")
+      ->type_name("RUN");
   app->add_flag("--any-status", arguments->any_status, "Any exit status counts as done, not only 0");
   app->add_flag("--again", arguments->again, "Run it even if it is done");
   app->add_flag("--strict", arguments->strict, "Refuse if it was recorded with another command");

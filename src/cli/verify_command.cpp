@@ -31,8 +31,11 @@ Result<std::string> trusted_key(const Invocation& invocation, const std::string&
   }
   PAWL_TRY_ASSIGN(const auto own, invocation.context().audit.own_public_key());
   if (own) return *own;
-  return fail(Error{Code::signature_wrong, "nobody says which key the anchor should be signed with", {},
-                    "name the public key of whoever made it with --public-key FILE", 0});
+  return fail(Error{Code::signature_wrong,
+                    "nobody says which key the anchor should be signed with",
+                    {},
+                    "name the public key of whoever made it with --public-key FILE",
+                    0});
 }
 
 Result<std::optional<Anchor>> anchor_of(const Invocation& invocation, const VerifyArguments& arguments) {
@@ -44,13 +47,18 @@ Result<std::optional<Anchor>> anchor_of(const Invocation& invocation, const Veri
   return std::optional(std::move(*anchor));
 }
 
-Result<Verified> verify_all(const Invocation& invocation, const VerifyArguments& arguments, const std::optional<Anchor>& anchor) {
+Result<Verified> verify_all(const Invocation& invocation, const VerifyArguments& arguments,
+                            const std::optional<Anchor>& anchor) {
   PAWL_TRY_ASSIGN(const auto evidence, open_evidence(invocation));
   if (anchor) {
     PAWL_TRY_ASSIGN(const Uuid store, evidence->store_id());
     if (store != anchor->store) {
-      return fail(Error{Code::anchor_mismatch, fmt::format("the anchor is of the store {}, and this is {}", anchor->store.text(), store.text()), {},
-                        "name the right store with --store, or its own anchor", 0});
+      return fail(
+          Error{Code::anchor_mismatch,
+                fmt::format("the anchor is of the store {}, and this is {}", anchor->store.text(), store.text()),
+                {},
+                "name the right store with --store, or its own anchor",
+                0});
     }
   }
   Verified verified;
@@ -81,7 +89,8 @@ Result<Verified> verify_all(const Invocation& invocation, const VerifyArguments&
 std::string text_of(const Verified& verified, const Style& style) {
   std::string text;
   for (const RunVerdict& verdict : verified.runs) text += verdict_text(verdict, style);
-  for (const std::string& run : verified.gone) text += fmt::format("{}: {}: the anchor has this run, and it is gone\n", printable(run), style(Colour::red, "BAD"));
+  for (const std::string& run : verified.gone)
+    text += fmt::format("{}: {}: the anchor has this run, and it is gone\n", printable(run), style(Colour::red, "BAD"));
   for (const std::string& run : verified.fresh) text += fmt::format("{}: newer than the anchor\n", printable(run));
   return text;
 }
@@ -97,7 +106,13 @@ std::string document_of(const Verified& verified) {
   }
   for (const std::string& run : verified.gone) gone.push_back(compact(Json(run)));
   for (const std::string& run : verified.fresh) fresh.push_back(compact(Json(run)));
-  return JsonObject().boolean("ok", fine).raw("runs", json_array(rows)).raw("gone", json_array(gone)).raw("not_in_anchor", json_array(fresh)).done() + "\n";
+  return JsonObject()
+             .boolean("ok", fine)
+             .raw("runs", json_array(rows))
+             .raw("gone", json_array(gone))
+             .raw("not_in_anchor", json_array(fresh))
+             .done() +
+         "\n";
 }
 
 Result<void> first_trouble(const Verified& verified) {
@@ -105,13 +120,20 @@ Result<void> first_trouble(const Verified& verified) {
     if (verdict.bad) return fail(error_of(verdict));
   }
   if (verified.gone.empty()) return {};
-  return fail(Error{Code::anchor_mismatch, fmt::format("run '{}' is gone, and the anchor has it", verified.gone.front()), {},
-                    "restore the run's folder from a backup made after the anchor", 0});
+  return fail(Error{Code::anchor_mismatch,
+                    fmt::format("run '{}' is gone, and the anchor has it", verified.gone.front()),
+                    {},
+                    "restore the run's folder from a backup made after the anchor",
+                    0});
 }
 
 Result<void> verify(const Invocation& invocation, const VerifyArguments& arguments) {
   if (arguments.run.empty() != arguments.all) {
-    return fail(Error{Code::usage, arguments.all ? "name a run or --all, not both" : "which run is missing", {}, "`pawl verify RUN`, or `pawl verify --all`", 0});
+    return fail(Error{Code::usage,
+                      arguments.all ? "name a run or --all, not both" : "which run is missing",
+                      {},
+                      "`pawl verify RUN`, or `pawl verify --all`",
+                      0});
   }
   PAWL_TRY_ASSIGN(const std::optional<Anchor> anchor, anchor_of(invocation, arguments));
   PAWL_TRY_ASSIGN(const Verified verified, verify_all(invocation, arguments, anchor));
@@ -123,14 +145,17 @@ Result<void> verify(const Invocation& invocation, const VerifyArguments& argumen
 
 Command add_verify(CLI::App& root) {
   const auto arguments = std::make_shared<VerifyArguments>();
-  CLI::App* app = root.add_subcommand("verify", "Prove that a run's history is what was recorded; exit 4 where it is not");
+  CLI::App* app =
+      root.add_subcommand("verify", "Prove that a run's history is what was recorded; exit 4 where it is not");
   app->group(kCareGroup);
   app->add_option("RUN", arguments->run, "The run")->type_name("");
   app->add_flag("--all", arguments->all, "All runs of the store");
   app->add_option("--anchor", arguments->anchor, "Compare with what `pawl audit anchor` wrote")->type_name("FILE");
-  app->add_option("--public-key", arguments->public_key, "The key that signed the anchor (your own signing key)")->type_name("FILE");
+  app->add_option("--public-key", arguments->public_key, "The key that signed the anchor (your own signing key)")
+      ->type_name("FILE");
   app->footer(
-      "The chain of the audit trail and everything that it vouches for is computed anew from stored bytes: run.json, checkpoints,\n"
+      "The chain of the audit trail and everything that it vouches for is computed anew from stored bytes: run.json, "
+      "checkpoints,\n"
       "events, Merkle roots. Needs no encryption key and no network, and writes nothing. A tail that was cut, a chain\n"
       "that was built anew and a run that is gone are found with an anchor only.\n"
       "\n"

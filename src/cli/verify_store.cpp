@@ -31,11 +31,14 @@ std::string bad_json(const BadEntry& bad) {
 
 Result<std::unique_ptr<Evidence>> open_evidence(const Invocation& invocation) {
   const CliContext& context = invocation.context();
-  if (!context.audit.open_evidence) return fail(Error{Code::usage, "this store has no files that could be verified", {}, "name a folder: --store ./.pawl", 0});
+  if (!context.audit.open_evidence)
+    return fail(
+        Error{Code::usage, "this store has no files that could be verified", {}, "name a folder: --store ./.pawl", 0});
   return context.audit.open_evidence(invocation.store_uri());
 }
 
-Result<RunVerdict> verify_with_progress(const Invocation& invocation, Evidence& evidence, const RunId& run, const AnchorPoint* anchor) {
+Result<RunVerdict> verify_with_progress(const Invocation& invocation, Evidence& evidence, const RunId& run,
+                                        const AnchorPoint* anchor) {
   CliContext& context = invocation.context();
   VerifyProgress progress;
   bool shown = false;
@@ -61,9 +64,11 @@ std::string verdict_text(const RunVerdict& verdict, const Style& style) {
   const std::string run = printable(verdict.head.run);
   std::string text;
   if (verdict.bad) {
-    text = fmt::format("{}: {}: entry {}: {} ({})\n", run, style(Colour::red, "BAD"), verdict.bad->entry, printable(verdict.bad->what), printable(verdict.bad->file));
+    text = fmt::format("{}: {}: entry {}: {} ({})\n", run, style(Colour::red, "BAD"), verdict.bad->entry,
+                       printable(verdict.bad->what), printable(verdict.bad->file));
   } else {
-    text = fmt::format("{}: {}: {} entries, {} checkpoints", run, style(Colour::green, "fine"), verdict.head.entries, verdict.checkpoints);
+    text = fmt::format("{}: {}: {} entries, {} checkpoints", run, style(Colour::green, "fine"), verdict.head.entries,
+                       verdict.checkpoints);
     if (verdict.pruned > 0) text += fmt::format(" and the hashes of {} pruned ones", verdict.pruned);
     text += fmt::format(", {} events\n", verdict.events);
   }
@@ -90,6 +95,8 @@ std::string verdict_json(const RunVerdict& verdict) {
   return document.done();
 }
 
-Error error_of(const RunVerdict& verdict) { return Error{verdict.bad->code, bad_text(verdict), verdict.bad->file, verdict.bad->hint, 0}; }
+Error error_of(const RunVerdict& verdict) {
+  return Error{verdict.bad->code, bad_text(verdict), verdict.bad->file, verdict.bad->hint, 0};
+}
 
 }  // namespace pawl::cli

@@ -9,7 +9,8 @@ namespace pawl::cli {
 [[nodiscard]] Result<std::unique_ptr<Evidence>> open_evidence(const Invocation& invocation);
 
 /// With a line that counts on standard error, where that is a terminal.
-[[nodiscard]] Result<RunVerdict> verify_with_progress(const Invocation& invocation, Evidence& evidence, const RunId& run, const AnchorPoint* anchor);
+[[nodiscard]] Result<RunVerdict> verify_with_progress(const Invocation& invocation, Evidence& evidence,
+                                                      const RunId& run, const AnchorPoint* anchor);
 
 [[nodiscard]] std::string verdict_text(const RunVerdict& verdict, const Style& style);
 [[nodiscard]] std::string verdict_json(const RunVerdict& verdict);

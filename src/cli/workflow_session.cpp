@@ -11,11 +11,11 @@
 namespace pawl::cli {
 namespace {
 
-
 GateAnswer ask_person(const Invocation& invocation, RunView& view, const Gate& gate) {
   CliContext& context = invocation.context();
   view.pause();
-  context.out.write(fmt::format("{}: {}\nApprove? [y]es, [n]o, [l]ater: ", printable(gate.step), printable(gate.prompt)));
+  context.out.write(
+      fmt::format("{}: {}\nApprove? [y]es, [n]o, [l]ater: ", printable(gate.step), printable(gate.prompt)));
   static_cast<void>(context.out.flush());
   std::string line;
   while (std::getline(context.in, line)) {
@@ -47,7 +47,11 @@ class Session {
       PAWL_TRY_ASSIGN(store_, context.open_store("memory:", StoreAccess::serve, config->settings));
     }
     WorkflowWorld& world = *context.workflows;
-    services_.reset(new ExecutionServices{.store = *store_, .clock = context.clock, .random = world.random, .files = world.files, .handlers = world.handlers});
+    services_.reset(new ExecutionServices{.store = *store_,
+                                          .clock = context.clock,
+                                          .random = world.random,
+                                          .files = world.files,
+                                          .handlers = world.handlers});
     services_->observer = view_.get();
     services_->environment = world.environment;
     services_->store_uri = absolute_path(context, invocation_.store_uri());
@@ -137,7 +141,8 @@ std::string fresh_run_id(const std::string& workflow, Random& random) {
   constexpr std::string_view kLetters = "abcdefghijkmnpqrstuvwxyz23456789";  // none that look alike
   std::string id;
   for (const char c : workflow) {
-    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    const bool fine =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
     if (id.size() < 60 && (fine || !id.empty())) id += fine ? c : '-';
   }
   if (id.empty() || id.front() == '.' || id.front() == '-' || id.front() == '_') id = "run" + id;
@@ -152,7 +157,9 @@ namespace {
 /// To standard error with and without --json: nothing of the run is kept.
 void say_checkpoints_are_off(const Invocation& invocation, const Config& config) {
   CliContext& context = invocation.context();
-  context.err.write(fmt::format("pawl: checkpoints are off (checkpoint.enabled: false in {}): this run can't be resumed\n", printable(config.origin("checkpoint", "enabled"))));
+  context.err.write(
+      fmt::format("pawl: checkpoints are off (checkpoint.enabled: false in {}): this run can't be resumed\n",
+                  printable(config.origin("checkpoint", "enabled"))));
   static_cast<void>(context.err.flush());
 }
 
@@ -200,7 +207,8 @@ Result<void> start_kept(const Invocation& invocation, const NewRun& run, const S
 
 }  // namespace
 
-Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& request, const SessionOptions& options) {
+Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& request,
+                             const SessionOptions& options) {
   PAWL_TRY(invocation.need_checkpoints());
   Session session(invocation, options);
   PAWL_TRY(session.open());
@@ -208,7 +216,8 @@ Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& 
   session.services().given = request.given;
   PAWL_TRY_ASSIGN(Resumption resumption, open_resume(session.services(), request));
   for (const std::string& note : resumption.notes) invocation.note(note);
-  if (request.mode != RecoveryMode::latest || resumption.recovery.fell_back) tell_recovery(invocation, request.id, resumption.recovery);
+  if (request.mode != RecoveryMode::latest || resumption.recovery.fell_back)
+    tell_recovery(invocation, request.id, resumption.recovery);
   const std::string spared = spent_text(resumption);
   const Result<void> ended = session.execute(std::move(resumption.run));
   if (!invocation.json()) {

@@ -23,7 +23,8 @@ struct SessionOptions {
 
 /// Both return when the run has ended, waits or was interrupted: an error (run_failed, run_waiting,
 /// run_interrupted, ...) unless it is completed.
-[[nodiscard]] Result<void> start_workflow(const Invocation& invocation, const NewRun& run, const SessionOptions& options);
+[[nodiscard]] Result<void> start_workflow(const Invocation& invocation, const NewRun& run,
+                                          const SessionOptions& options);
 [[nodiscard]] Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& request,
                                            const SessionOptions& options);
 

@@ -42,7 +42,8 @@ TEST_F(WorkflowViews, ShowTellsEachStepAndWhatToTypeNext) {
   EXPECT_NE(shown.out.find("\n– maybe    skipped: `when: false` is false\n"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("2 attempts, exit status 4\n"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("\n· publish  pending\n"), std::string::npos) << shown.out;
-  EXPECT_NE(shown.out.find("Next:      pawl logs r1 deploy\n           pawl resume r1\n"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("Next:      pawl logs r1 deploy\n           pawl resume r1\n"), std::string::npos)
+      << shown.out;
   EXPECT_LT(shown.out.find("gather"), shown.out.find("maybe"));
 }
 
@@ -98,8 +99,13 @@ TEST_F(WorkflowViews, AGateThatWaitsIsShownWithItsPrompt) {
 TEST_F(WorkflowViews, ABreakpointWaitsForAResume) {
   EXPECT_EQ(run_workflow("before", "name: g\nsteps:\n  - { id: a, run: 'true', break: before }\n").status, 3);
   EXPECT_EQ(pawl({"show", "before", "--json"}).json().at("waiting_for")[0].at("what"), "breakpoint");
-  EXPECT_NE(pawl({"show", "before"}).out.find("\n◷ a  breakpoint\n\nNext:      pawl resume before\n"), std::string::npos) << pawl({"show", "before"}).out;
-  EXPECT_EQ(run_workflow("after", "name: g\nsteps:\n  - { id: a, run: 'true', break: after }\n  - { id: b, run: 'true' }\n").status, 3);
+  EXPECT_NE(pawl({"show", "before"}).out.find("\n◷ a  breakpoint\n\nNext:      pawl resume before\n"),
+            std::string::npos)
+      << pawl({"show", "before"}).out;
+  EXPECT_EQ(
+      run_workflow("after", "name: g\nsteps:\n  - { id: a, run: 'true', break: after }\n  - { id: b, run: 'true' }\n")
+          .status,
+      3);
   EXPECT_EQ(pawl({"show", "after", "--json"}).json().at("waiting_for")[0].at("what"), "breakpoint");
 }
 

@@ -29,8 +29,8 @@ struct WorkflowWorld {
   std::function<Result<std::unique_ptr<ProcessRunner>>(const std::string& lock_path)> start_processes = {};
   /// Calls from another thread, with the signal's number: SIGINT, SIGTERM, SIGHUP, SIGUSR1.
   std::function<std::unique_ptr<SignalWatch>(std::function<void(int)> on_signal)> watch_signals = {};
-  std::function<void(int)> leave = {};                   // ends the program at once, with this status
-  std::function<std::size_t()> columns = {};             // of the terminal
+  std::function<void(int)> leave = {};        // ends the program at once, with this status
+  std::function<std::size_t()> columns = {};  // of the terminal
   std::function<std::size_t()> rows = {};
   std::function<std::uint64_t()> resident_bytes = {};
   Foreground* foreground = nullptr;  // never null for `pawl step`

@@ -54,7 +54,8 @@ std::string seal_secret(const SecretKey& key, std::string_view nonce, std::strin
   };
   int left = 0;
   // These fail only where there is no memory, and then nothing must be written as if it were encrypted.
-  PAWL_ASSERT(context != nullptr && EVP_EncryptInit_ex(context, EVP_aes_256_gcm(), nullptr, octets(key.bytes()), octets(nonce)) == 1);
+  PAWL_ASSERT(context != nullptr &&
+              EVP_EncryptInit_ex(context, EVP_aes_256_gcm(), nullptr, octets(key.bytes()), octets(nonce)) == 1);
   PAWL_ASSERT(run_through(place, nullptr, update));
   PAWL_ASSERT(run_through(bytes, out + kNonceBytes, update));
   PAWL_ASSERT(EVP_EncryptFinal_ex(context, out + kNonceBytes + bytes.size(), &left) == 1);
@@ -64,8 +65,11 @@ std::string seal_secret(const SecretKey& key, std::string_view nonce, std::strin
 
 Result<std::string> open_secret(const SecretKey& key, std::string_view sealed, std::string_view place) {
   const auto refused = [] {
-    return fail(Error{Code::decryption_failed, "encrypted bytes were changed, moved from another place, or made with another key", {},
-                      "run 'pawl fsck' to see what is damaged", 0});
+    return fail(Error{Code::decryption_failed,
+                      "encrypted bytes were changed, moved from another place, or made with another key",
+                      {},
+                      "run 'pawl fsck' to see what is damaged",
+                      0});
   };
   if (sealed.size() < kNonceBytes + kTagBytes) return refused();
   const std::string_view nonce = sealed.substr(0, kNonceBytes);
@@ -79,11 +83,12 @@ Result<std::string> open_secret(const SecretKey& key, std::string_view sealed, s
     return EVP_DecryptUpdate(context, to, done, from, size);
   };
   int left = 0;
-  const bool opened = context != nullptr &&
-                      EVP_DecryptInit_ex(context, EVP_aes_256_gcm(), nullptr, octets(key.bytes()), octets(nonce)) == 1 &&
-                      run_through(place, nullptr, update) && run_through(body, out, update) &&
-                      EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, kTagBytes, tag.data()) == 1 &&
-                      EVP_DecryptFinal_ex(context, out + bytes.size(), &left) == 1;
+  const bool opened =
+      context != nullptr &&
+      EVP_DecryptInit_ex(context, EVP_aes_256_gcm(), nullptr, octets(key.bytes()), octets(nonce)) == 1 &&
+      run_through(place, nullptr, update) && run_through(body, out, update) &&
+      EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, kTagBytes, tag.data()) == 1 &&
+      EVP_DecryptFinal_ex(context, out + bytes.size(), &left) == 1;
   if (!opened) return refused();
   return bytes;
 }
@@ -91,8 +96,8 @@ Result<std::string> open_secret(const SecretKey& key, std::string_view sealed, s
 std::array<std::uint8_t, 32> keyed_hash(const SecretKey& key, std::string_view bytes) {
   std::array<std::uint8_t, 32> hash{};
   unsigned int size = hash.size();
-  const auto* done = HMAC(EVP_sha256(), key.bytes().data(), static_cast<int>(key.bytes().size()), octets(bytes), bytes.size(),
-                          hash.data(), &size);
+  const auto* done = HMAC(EVP_sha256(), key.bytes().data(), static_cast<int>(key.bytes().size()), octets(bytes),
+                          bytes.size(), hash.data(), &size);
   PAWL_ASSERT(done != nullptr && size == hash.size());
   return hash;
 }

@@ -31,8 +31,10 @@ constexpr std::size_t kNonceBytes = 12;
 constexpr std::size_t kTagBytes = 16;
 
 /// Nonce, ciphertext and tag. `nonce` has kNonceBytes and is used once with a key, or only for the same bytes.
-[[nodiscard]] std::string seal_secret(const SecretKey& key, std::string_view nonce, std::string_view bytes, std::string_view place);
-/// Fails with decryption_failed where a bit was changed, the key is another one, or `place` is not the one it was made for.
+[[nodiscard]] std::string seal_secret(const SecretKey& key, std::string_view nonce, std::string_view bytes,
+                                      std::string_view place);
+/// Fails with decryption_failed where a bit was changed, the key is another one, or `place` is not the one it was made
+/// for.
 [[nodiscard]] Result<std::string> open_secret(const SecretKey& key, std::string_view sealed, std::string_view place);
 
 /// HMAC-SHA-256.

@@ -16,8 +16,11 @@ struct FreeContext {
 };
 
 std::unexpected<Error> undecodable(std::string_view what, std::string_view why) {
-  return fail(Error{Code::decoding_failed, fmt::format("{} data can't be decompressed: {}", what, why), {},
-                    "run 'pawl fsck' to see what is damaged", 0});
+  return fail(Error{Code::decoding_failed,
+                    fmt::format("{} data can't be decompressed: {}", what, why),
+                    {},
+                    "run 'pawl fsck' to see what is damaged",
+                    0});
 }
 
 std::unexpected<Error> too_large(std::string_view what, std::uint64_t bytes_max) {
@@ -32,7 +35,8 @@ std::string compress_zstd(std::string_view bytes, int level, std::string_view di
   if (!context) return {};
   std::string frame;
   frame.resize_and_overwrite(ZSTD_compressBound(bytes.size()), [&](char* place, std::size_t room) {
-    const std::size_t size = ZSTD_compress_usingDict(context.get(), place, room, bytes.data(), bytes.size(), dictionary.data(), dictionary.size(), level);
+    const std::size_t size = ZSTD_compress_usingDict(context.get(), place, room, bytes.data(), bytes.size(),
+                                                     dictionary.data(), dictionary.size(), level);
     return ZSTD_isError(size) != 0U ? 0 : size;
   });
   return frame;
@@ -40,13 +44,16 @@ std::string compress_zstd(std::string_view bytes, int level, std::string_view di
 
 Result<std::string> decompress_zstd(std::string_view frame, std::uint64_t bytes_max, std::string_view dictionary) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) return undecodable("zstd", "it does not say its size");
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN)
+    return undecodable("zstd", "it does not say its size");
   if (size > bytes_max) return too_large("zstd", bytes_max);
-  if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) return undecodable("zstd", "it is no single frame");
+  if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size())
+    return undecodable("zstd", "it is no single frame");
   thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
   if (!context) return undecodable("zstd", "there is no memory");
   std::string bytes(static_cast<std::size_t>(size), '\0');
-  const std::size_t got = ZSTD_decompress_usingDict(context.get(), bytes.data(), bytes.size(), frame.data(), frame.size(), dictionary.data(), dictionary.size());
+  const std::size_t got = ZSTD_decompress_usingDict(context.get(), bytes.data(), bytes.size(), frame.data(),
+                                                    frame.size(), dictionary.data(), dictionary.size());
   if (ZSTD_isError(got) != 0U) return undecodable("zstd", ZSTD_getErrorName(got));
   if (got != bytes.size()) return undecodable("zstd", "it is shorter than it says");
   return bytes;
@@ -72,7 +79,8 @@ Result<std::string> decompress_gzip(std::string_view file, std::uint64_t bytes_m
     stream.next_out = reinterpret_cast<Bytef*>(block.data());
     stream.avail_out = static_cast<uInt>(block.size());
     const int result = inflate(&stream, Z_NO_FLUSH);
-    if (result != Z_OK && result != Z_STREAM_END) return undecodable("gzip", stream.msg != nullptr ? stream.msg : "it is damaged");
+    if (result != Z_OK && result != Z_STREAM_END)
+      return undecodable("gzip", stream.msg != nullptr ? stream.msg : "it is damaged");
     bytes.append(block, 0, block.size() - stream.avail_out);
     if (bytes.size() > bytes_max) return too_large("gzip", bytes_max);
     ended = result == Z_STREAM_END;

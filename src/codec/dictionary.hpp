@@ -5,8 +5,8 @@
 
 namespace pawl {
 
-/// The dictionary that `zstd1` in a record's `enc` stands for. Never changed: records refer to it. The most common parts
-/// stand last, where references to them are shortest.
+/// The dictionary that `zstd1` in a record's `enc` stands for. Never changed: records refer to it. The most common
+/// parts stand last, where references to them are shortest.
 inline constexpr std::string_view kDictionary1 =
     R"("messages":[{"role":"system","content":"{"role":"user","content":"},{"role":"assistant","content":""}],"model":")"
     R"(","temperature":"tool_calls":[{"id":","type":"function","function":{"name":","arguments":"}}],"tokens":{"input":,"output":)"

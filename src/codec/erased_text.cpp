@@ -30,7 +30,8 @@ std::string encode_erased(const ErasedRecord& record) {
 
 Result<ErasedRecord> decode_erased(std::string_view text) {
   const auto damaged = [] {
-    return fail(Error{Code::store_damaged, "the mark of an erased run is damaged", {}, "restore the file from a backup", 0});
+    return fail(
+        Error{Code::store_damaged, "the mark of an erased run is damaged", {}, "restore the file from a backup", 0});
   };
   if (!text.ends_with('\n')) return damaged();
   const auto body = unseal(text.substr(0, text.size() - 1));
@@ -72,8 +73,14 @@ std::string encode_erased_entry(const ErasedRecord& record, std::uint64_t index,
 
 Result<Erasure> erasure_of(const ErasedRecord& record, Erasure::Outcome outcome) {
   PAWL_TRY_ASSIGN(RunId run, RunId::parse(record.run));
-  return Erasure{.run = std::move(run), .outcome = outcome, .at = record.at, .by = record.by, .reason = record.reason,
-                 .checkpoints = record.checkpoints, .waiting_for = {}, .forks = {}};
+  return Erasure{.run = std::move(run),
+                 .outcome = outcome,
+                 .at = record.at,
+                 .by = record.by,
+                 .reason = record.reason,
+                 .checkpoints = record.checkpoints,
+                 .waiting_for = {},
+                 .forks = {}};
 }
 
 }  // namespace pawl

@@ -28,7 +28,8 @@ struct ErasedRecord {
 [[nodiscard]] Result<ErasedRecord> decode_erased(std::string_view text);
 
 /// The entry `erased` behind the one with `index - 1` and the hash `previous`, ending with a newline.
-[[nodiscard]] std::string encode_erased_entry(const ErasedRecord& record, std::uint64_t index, std::string_view previous);
+[[nodiscard]] std::string encode_erased_entry(const ErasedRecord& record, std::uint64_t index,
+                                              std::string_view previous);
 
 [[nodiscard]] Result<Erasure> erasure_of(const ErasedRecord& record, Erasure::Outcome outcome);
 

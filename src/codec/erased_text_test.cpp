@@ -6,17 +6,25 @@ namespace pawl {
 namespace {
 
 ErasedRecord record() {
-  return {.run = "alpha", .uuid = *Uuid::parse("f204a1d5-8a93-4062-89ff-98071e9ca6ca"),
-          .created = *Timestamp::parse("2026-01-11T14:30:00.000000Z"), .at = *Timestamp::parse("2026-02-01T08:00:00.000001Z"),
-          .by = "ada@host", .reason = "request \"17\"", .checkpoints = 12, .latest = {14}, .finished = false};
+  return {.run = "alpha",
+          .uuid = *Uuid::parse("f204a1d5-8a93-4062-89ff-98071e9ca6ca"),
+          .created = *Timestamp::parse("2026-01-11T14:30:00.000000Z"),
+          .at = *Timestamp::parse("2026-02-01T08:00:00.000001Z"),
+          .by = "ada@host",
+          .reason = "request \"17\"",
+          .checkpoints = 12,
+          .latest = {14},
+          .finished = false};
 }
 
 TEST(ErasedText, AMarkComesBackAsItWasAndEveryChangedBitIsFound) {
   const std::string text = encode_erased(record());
-  EXPECT_EQ(text,
-            R"({"pawl":1,"run":"alpha","uuid":"f204a1d5-8a93-4062-89ff-98071e9ca6ca","created":"2026-01-11T14:30:00.000000Z",)"
-            R"("erased":"2026-02-01T08:00:00.000001Z","by":"ada@host","reason":"request \"17\"","checkpoints":12,"latest":14,)"
-            R"("state":"pending","crc":")" + text.substr(text.size() - 11));
+  EXPECT_EQ(
+      text,
+      R"({"pawl":1,"run":"alpha","uuid":"f204a1d5-8a93-4062-89ff-98071e9ca6ca","created":"2026-01-11T14:30:00.000000Z",)"
+      R"("erased":"2026-02-01T08:00:00.000001Z","by":"ada@host","reason":"request \"17\"","checkpoints":12,"latest":14,)"
+      R"("state":"pending","crc":")" +
+          text.substr(text.size() - 11));
   const auto back = decode_erased(text);
   ASSERT_TRUE(back.has_value());
   EXPECT_EQ(encode_erased(*back), text);

@@ -18,17 +18,22 @@ constexpr std::size_t kNameBytesMax = 255;
 
 std::string place_of(const Uuid& run) { return fmt::format("pawl/2 export key {}", run.text()); }
 
-std::unexpected<Error> unreadable_part(std::string_view what) { return fail(Code::export_damaged, "{} can't be read", what); }
+std::unexpected<Error> unreadable_part(std::string_view what) {
+  return fail(Code::export_damaged, "{} can't be read", what);
+}
 
 Result<ObjectMembers> members_of(std::string_view line, std::string_view what) {
-  if (line.size() > kExportLineMax || !line.starts_with('{') || !line.ends_with('}') || !check_json(line, kExportLineMax)) return unreadable_part(what);
+  if (line.size() > kExportLineMax || !line.starts_with('{') || !line.ends_with('}') ||
+      !check_json(line, kExportLineMax))
+    return unreadable_part(what);
   auto members = ObjectMembers::parse(line.substr(1, line.size() - 2));
   if (!members) return unreadable_part(what);
   return std::move(*members);
 }
 
 bool is_name(std::string_view name) {
-  if (name.empty() || name.size() > kNameBytesMax || name == "." || name == ".." || name.ends_with(".tmp")) return false;
+  if (name.empty() || name.size() > kNameBytesMax || name == "." || name == ".." || name.ends_with(".tmp"))
+    return false;
   return std::ranges::none_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
@@ -37,12 +42,16 @@ bool is_name(std::string_view name) {
 bool is_export(std::string_view begin) { return begin.starts_with(kMark); }
 
 std::string encode_export(const ExportHeader& header) {
-  std::string line = fmt::format(R"({{"pawl":"{}","run":{},"uuid":"{}")", kFormat1, escape_json(header.run), header.uuid.text());
-  if (header.key) line += fmt::format(R"(,"key":{{"id":"{}","wrapped":"{}"}})", header.key->id, to_base64(header.key->wrapped));
+  std::string line =
+      fmt::format(R"({{"pawl":"{}","run":{},"uuid":"{}")", kFormat1, escape_json(header.run), header.uuid.text());
+  if (header.key)
+    line += fmt::format(R"(,"key":{{"id":"{}","wrapped":"{}"}})", header.key->id, to_base64(header.key->wrapped));
   return line + "}\n";
 }
 
-std::string encode_export(const ExportEntry& entry) { return fmt::format("{{\"file\":{},\"bytes\":{}}}\n", escape_json(entry.file), entry.bytes); }
+std::string encode_export(const ExportEntry& entry) {
+  return fmt::format("{{\"file\":{},\"bytes\":{}}}\n", escape_json(entry.file), entry.bytes);
+}
 
 std::string encode_export(const ExportEnd& end) {
   return fmt::format("{{\"files\":{},\"bytes\":{},\"sha256\":\"{}\"}}\n", end.files, end.bytes, end.sha256);
@@ -52,7 +61,9 @@ Result<ExportHeader> decode_export_header(std::string_view line) {
   PAWL_TRY_ASSIGN(const ObjectMembers members, members_of(line, "the first line of the portable file"));
   const std::string format = members.text("pawl");
   if (!format.starts_with("export/")) return unreadable_part("the first line of the portable file");
-  if (format != kFormat1) return fail(Code::unsupported_version, "the portable file has the format '{}', and '{}' is known", format, kFormat1);
+  if (format != kFormat1)
+    return fail(Code::unsupported_version, "the portable file has the format '{}', and '{}' is known", format,
+                kFormat1);
   const auto uuid = Uuid::parse(members.text("uuid"));
   const auto run = RunId::parse(members.text("run"));
   if (!uuid || !run) return unreadable_part("the first line of the portable file");
@@ -83,7 +94,8 @@ Result<ExportEnd> decode_export_end(std::string_view line) {
 }
 
 bool may_be_exported(std::string_view file) {
-  if (file.empty() || file.size() > kPathBytesMax || file == "lock" || file == "reaper" || file == "key.json") return false;
+  if (file.empty() || file.size() > kPathBytesMax || file == "lock" || file == "reaper" || file == "key.json")
+    return false;
   while (true) {
     const std::size_t end = std::min(file.find('/'), file.size());
     if (!is_name(file.substr(0, end))) return false;
@@ -100,11 +112,16 @@ ExportKey wrap_for_export(const SecretKey& outer, const SecretKey& run_key, cons
 
 Result<SecretKey> unwrap_exported(const SecretKey& outer, const ExportKey& key, const Uuid& run) {
   if (key_id(outer) != key.id) {
-    return fail(Error{Code::key_wrong, fmt::format("this is not the key of the portable file: it asks for {}, and {} was given", key.id, key_id(outer)), {},
-                      "name the key file that it was exported with: PAWL_EXPORT_KEY_FILE", 0});
+    return fail(Error{Code::key_wrong,
+                      fmt::format("this is not the key of the portable file: it asks for {}, and {} was given", key.id,
+                                  key_id(outer)),
+                      {},
+                      "name the key file that it was exported with: PAWL_EXPORT_KEY_FILE",
+                      0});
   }
   PAWL_TRY_ASSIGN(const std::string bytes, open_secret(outer, key.wrapped, place_of(run)));
-  if (bytes.size() != SecretKey::kBytes) return fail(Code::export_damaged, "the key in the portable file has a wrong size");
+  if (bytes.size() != SecretKey::kBytes)
+    return fail(Code::export_damaged, "the key in the portable file has a wrong size");
   return SecretKey::of(bytes);
 }
 

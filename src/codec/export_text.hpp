@@ -5,8 +5,8 @@
 //   1234 bytes and a newline; the next file; and, last:
 //   {"files":7,"bytes":98765,"sha256":"..."}
 //
-// Invariants: files are sorted by their path and stand there once; `sha256` covers every byte before the last line. Nothing in it depends on
-// when or where it was written, so the same run becomes the same file.
+// Invariants: files are sorted by their path and stand there once; `sha256` covers every byte before the last line.
+// Nothing in it depends on when or where it was written, so the same run becomes the same file.
 #pragma once
 
 #include <optional>

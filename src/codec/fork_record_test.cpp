@@ -22,8 +22,10 @@ TEST(ForkRecord, ComesBackAsItWasAndHasAFormatOfItsOwn) {
   const RunRecord run = a_fork();
   const std::string text = encode_run(run);
   EXPECT_TRUE(text.starts_with("{\"pawl\":3,\"run\":\"f\",")) << text;
-  EXPECT_NE(text.find(R"("fork_of":"2de2d863-e5c4-46cd-b412-201a7171b855","fork_at":5,"fork_run":"p","fork_sum":"sha256:1234","fork_events":6,"key":null)"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find(
+          R"("fork_of":"2de2d863-e5c4-46cd-b412-201a7171b855","fork_at":5,"fork_run":"p","fork_sum":"sha256:1234","fork_events":6,"key":null)"),
+      std::string::npos)
       << text;
   const auto read = decode_run(text);
   ASSERT_TRUE(read);

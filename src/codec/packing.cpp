@@ -53,7 +53,8 @@ Packed pack(std::string_view bytes, Content content, const PackRules& rules) {
   return packed;
 }
 
-void encrypt(Packed& packed, std::string_view bytes, const SecretKey& key, std::string_view nonce, std::string_view place) {
+void encrypt(Packed& packed, std::string_view bytes, const SecretKey& key, std::string_view nonce,
+             std::string_view place) {
   packed.bytes = seal_secret(key, nonce, packed.how.empty() ? bytes : std::string_view(packed.bytes), place);
   add_name(packed.how, kAes);
 }
@@ -74,8 +75,11 @@ Result<std::string> unpack(std::string_view how, std::string_view bytes, const S
     Result<std::string> next;
     if (name == kAes && is_first) {
       if (key == nullptr) {
-        return fail(Error{Code::key_missing, "this is encrypted, and its key is not known", {},
-                          "give the key as PAWL_KEY_FILE, PAWL_KEY or PAWL_PASSPHRASE", 0});
+        return fail(Error{Code::key_missing,
+                          "this is encrypted, and its key is not known",
+                          {},
+                          "give the key as PAWL_KEY_FILE, PAWL_KEY or PAWL_PASSPHRASE",
+                          0});
       }
       next = open_secret(*key, given, place);
     } else if (name == kZstd || name == kZstd1) {
@@ -85,8 +89,11 @@ Result<std::string> unpack(std::string_view how, std::string_view bytes, const S
     } else if (name == kMessagePack || name == kCbor) {
       next = from_binary(given, name == kCbor ? StateFormat::cbor : StateFormat::msgpack, bytes_max);
     } else {
-      return fail(Error{Code::unsupported_version, fmt::format("a record is stored in a way that this program does not know: '{}'", name), {},
-                        "use the version of pawl that wrote it, or a newer one", 0});
+      return fail(Error{Code::unsupported_version,
+                        fmt::format("a record is stored in a way that this program does not know: '{}'", name),
+                        {},
+                        "use the version of pawl that wrote it, or a newer one",
+                        0});
     }
     if (!next) return next;
     unpacked = std::move(*next);

@@ -1,6 +1,7 @@
 // How the payload of a record is stored: in which format, compressed with what, encrypted or not.
 //
-// A record says it in `enc`: the names of what was done, in that order, joined by '+': "msgpack+zstd+aes". Nothing: as it is.
+// A record says it in `enc`: the names of what was done, in that order, joined by '+': "msgpack+zstd+aes". Nothing: as
+// it is.
 #pragma once
 
 #include <string>
@@ -37,12 +38,13 @@ enum class Content : std::uint8_t {
 /// Format and compression, as far as they pay.
 [[nodiscard]] Packed pack(std::string_view bytes, Content content, const PackRules& rules);
 /// Encrypts on top of that: `packed` of `bytes`.
-void encrypt(Packed& packed, std::string_view bytes, const SecretKey& key, std::string_view nonce, std::string_view place);
+void encrypt(Packed& packed, std::string_view bytes, const SecretKey& key, std::string_view nonce,
+             std::string_view place);
 
 [[nodiscard]] bool is_encrypted(std::string_view how);
 /// Undoes all of it. `key` null: it is not known. Fails with key_missing, decryption_failed, decoding_failed, or with
 /// unsupported_version where `how` has a name that this program does not know.
-[[nodiscard]] Result<std::string> unpack(std::string_view how, std::string_view bytes, const SecretKey* key, std::string_view place,
-                                         std::uint64_t bytes_max);
+[[nodiscard]] Result<std::string> unpack(std::string_view how, std::string_view bytes, const SecretKey* key,
+                                         std::string_view place, std::uint64_t bytes_max);
 
 }  // namespace pawl

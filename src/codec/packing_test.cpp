@@ -32,7 +32,8 @@ class RandomJson {
       case 6: return list("[", "]", [&] { return value(depth + 1); });
       default: {
         int key = 0;  // no key twice
-        return list("{", "}", [&] { return "\"" + std::to_string(key++) + " k\"" + space() + ":" + space() + value(depth + 1); });
+        return list("{", "}",
+                    [&] { return "\"" + std::to_string(key++) + " k\"" + space() + ":" + space() + value(depth + 1); });
       }
     }
   }
@@ -41,11 +42,24 @@ class RandomJson {
   std::uint64_t pick(std::uint64_t below) { return random_() % below; }
   std::string space() { return compact_ ? "" : std::string(pick(3), pick(2) == 0 ? ' ' : '\n'); }
   std::string number() {
-    constexpr std::string_view kNumbers[] = {"0", "-0", "0.1", "1.0", "1e5", "1.50", "123456789012345680", "5e-324", "1.7976931348623157e308", "0.30000000000000004", "-0.0", "1E+2"};
+    constexpr std::string_view kNumbers[] = {"0",
+                                             "-0",
+                                             "0.1",
+                                             "1.0",
+                                             "1e5",
+                                             "1.50",
+                                             "123456789012345680",
+                                             "5e-324",
+                                             "1.7976931348623157e308",
+                                             "0.30000000000000004",
+                                             "-0.0",
+                                             "1E+2"};
     return std::string(kNumbers[pick(std::size(kNumbers))]);
   }
   std::string text() {
-    constexpr std::string_view kParts[] = {"", "plain", "\\n", "\\u0000", "\\\"", "\\\\", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\\ud83d\\ude00", "\\/", "\x7F"};
+    constexpr std::string_view kParts[] = {"",     "plain",    "\\n",          "\\u0000",          "\\\"",
+                                           "\\\\", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\\ud83d\\ude00",
+                                           "\\/",  "\x7F"};
     std::string out = "\"";
     for (std::uint64_t i = pick(4); i > 0; --i) out += kParts[pick(std::size(kParts))];
     return out + "\"";
@@ -180,18 +194,25 @@ TEST(Packing, BinaryThatNestsWithoutEndOrLiesAboutItsLengthIsRefused) {
   EXPECT_FALSE(from_binary(std::string("\x9B\x10\x00\x00\x00\x00\x00\x00\x00", 9), StateFormat::cbor, kMax));
   EXPECT_FALSE(from_binary(std::string("\x7B\x10\x00\x00\x00\x00\x00\x00\x00x", 10), StateFormat::cbor, kMax));
   EXPECT_FALSE(from_binary(std::string("\xC4\x01x", 3), StateFormat::msgpack, kMax)) << "JSON has no bytes";
-  EXPECT_FALSE(from_binary(std::string("\xCB\x7F\xF8\x00\x00\x00\x00\x00\x00", 9), StateFormat::msgpack, kMax)) << "nor NaN";
+  EXPECT_FALSE(from_binary(std::string("\xCB\x7F\xF8\x00\x00\x00\x00\x00\x00", 9), StateFormat::msgpack, kMax))
+      << "nor NaN";
   EXPECT_FALSE(from_binary("\x01\x01", StateFormat::msgpack, kMax)) << "something stands behind it";
-  EXPECT_FALSE(from_binary(std::string("\xA3" "abc", 4), StateFormat::msgpack, 2)) << "larger than allowed";
+  EXPECT_FALSE(from_binary(std::string("\xA3"
+                                       "abc",
+                                       4),
+                           StateFormat::msgpack, 2))
+      << "larger than allowed";
 }
 
 TEST(Gzip, ReadsAllMembersAndRefusesTheRest) {
   // printf 'hello ' | gzip -n
-  const std::string hello("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcb\x48\xcd\xc9\xc9\x57\x00\x00\xf6\xf9\x81\xed\x06\x00\x00\x00", 26);
+  const std::string hello(
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcb\x48\xcd\xc9\xc9\x57\x00\x00\xf6\xf9\x81\xed\x06\x00\x00\x00", 26);
   EXPECT_EQ(*decompress_gzip(hello, 100), "hello ");
   EXPECT_EQ(*decompress_gzip(hello + hello, 100), "hello hello ");
   EXPECT_FALSE(decompress_gzip(hello + hello, 11));
-  for (std::size_t size = 1; size < hello.size(); ++size) EXPECT_FALSE(decompress_gzip(hello.substr(0, size), 100)) << size;
+  for (std::size_t size = 1; size < hello.size(); ++size)
+    EXPECT_FALSE(decompress_gzip(hello.substr(0, size), 100)) << size;
   EXPECT_FALSE(decompress_gzip(hello + "x", 100));
 }
 
@@ -205,7 +226,8 @@ TEST(Base64, GoesBothWaysAndTakesNothingElse) {
   EXPECT_EQ(to_base64("Man"), "TWFu");
   EXPECT_EQ(to_base64("Ma"), "TWE=");
   EXPECT_EQ(to_base64("M"), "TQ==");
-  for (const char* wrong : {"T", "TQ", "TQ=", "TQ===", "TR==", "TWF=", "T W=", "TWF\n", "TWFu=", "====", "A===", "TWE=TWE="}) {
+  for (const char* wrong :
+       {"T", "TQ", "TQ=", "TQ===", "TR==", "TWF=", "T W=", "TWF\n", "TWFu=", "====", "A===", "TWE=TWE="}) {
     EXPECT_EQ(from_base64(wrong), std::nullopt) << wrong;
   }
 }

@@ -14,7 +14,11 @@ constexpr std::uint64_t kListFormat = 1;
 constexpr std::size_t kSumHexDigits = 64;
 
 Error pruned_list_damaged() {
-  return Error{Code::store_damaged, "the list of pruned checkpoints is pruned_list_damaged", {}, "restore the file from a backup", 0};
+  return Error{Code::store_damaged,
+               "the list of pruned checkpoints is pruned_list_damaged",
+               {},
+               "restore the file from a backup",
+               0};
 }
 
 std::optional<std::map<std::uint64_t, PrunedList::Sums>> parse_kept(const std::string& text) {
@@ -22,7 +26,8 @@ std::optional<std::map<std::uint64_t, PrunedList::Sums>> parse_kept(const std::s
   if (!rows.is_array()) return std::nullopt;
   std::map<std::uint64_t, PrunedList::Sums> kept;
   for (const auto& row : rows) {
-    if (!row.is_array() || row.size() != 3 || !row[0].is_number_unsigned() || !row[1].is_string() || !row[2].is_string()) {
+    if (!row.is_array() || row.size() != 3 || !row[0].is_number_unsigned() || !row[1].is_string() ||
+        !row[2].is_string()) {
       return std::nullopt;
     }
     PrunedList::Sums sums{row[1].get<std::string>(), row[2].get<std::string>()};
@@ -76,7 +81,8 @@ Result<PrunedList> decode_pruned(std::string_view text, std::uint32_t seed) {
   const auto members = ObjectMembers::parse(*body);
   if (!members) return fail(pruned_list_damaged());
   if (members->number("pawl") > kListFormat) {
-    return fail(Code::unsupported_version, "the list of pruned checkpoints has format {}, and this program reads up to {}",
+    return fail(Code::unsupported_version,
+                "the list of pruned checkpoints has format {}, and this program reads up to {}",
                 members->number("pawl"), kListFormat);
   }
   PrunedList list;
@@ -106,7 +112,13 @@ std::string encode_pruned_caller(const PrunedCaller& caller, std::uint32_t seed)
 }
 
 Result<PrunedCaller> decode_pruned_caller(std::string_view line, std::uint32_t seed) {
-  const auto bad = [] { return fail(Error{Code::store_damaged, "the caller's id of a pruned save is pruned_list_damaged", {}, "restore the file from a backup", 0}); };
+  const auto bad = [] {
+    return fail(Error{Code::store_damaged,
+                      "the caller's id of a pruned save is pruned_list_damaged",
+                      {},
+                      "restore the file from a backup",
+                      0});
+  };
   const auto body = body_of(line, seed);
   if (!body) return bad();
   const auto members = ObjectMembers::parse(*body);

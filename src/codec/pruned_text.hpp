@@ -18,9 +18,9 @@ struct PrunedList {
     std::string was;  // of the record as it was saved: the audit trail has it
     std::string is;   // of the record that took its place
   };
-  Timestamp at;         // of the last prune
-  IndexRanges dropped;  // not to be seen any more
-  IndexRanges closed;   // what journals and older files hold of these does not count any more
+  Timestamp at;                        // of the last prune
+  IndexRanges dropped;                 // not to be seen any more
+  IndexRanges closed;                  // what journals and older files hold of these does not count any more
   std::map<std::uint64_t, Sums> kept;  // of the closed ones: each has a file of its own
   std::uint64_t callers = 0;           // lines in the file of callers' ids
   IndexRanges aside;  // damaged, and given up by a fallback: aside.json has them; in memory they are in `dropped`, too

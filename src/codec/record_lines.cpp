@@ -12,7 +12,11 @@ namespace {
 constexpr std::string_view kHashKey = ",\"hash\":\"";
 
 Error damaged_record(std::string_view what) {
-  return Error{Code::store_damaged, fmt::format("{} is damaged_record", what), {}, "run 'pawl fsck' to see what is damaged_record", 0};
+  return Error{Code::store_damaged,
+               fmt::format("{} is damaged_record", what),
+               {},
+               "run 'pawl fsck' to see what is damaged_record",
+               0};
 }
 
 std::string_view without_newline(std::string_view text) {
@@ -24,7 +28,8 @@ std::string_view without_newline(std::string_view text) {
 
 std::string fork_seal(const RunRecord& run) {
   if (!run.fork_of_run) return {};
-  return "sha256:" + to_hex(sha256(fmt::format("{} {} {}", run.fork_of_run->text(), run.fork_of_sequence.value, run.fork_of_sum)));
+  return "sha256:" +
+         to_hex(sha256(fmt::format("{} {} {}", run.fork_of_run->text(), run.fork_of_sequence.value, run.fork_of_sum)));
 }
 
 std::string encode_run(const RunRecord& run) {
@@ -56,8 +61,8 @@ Result<RunRecord> decode_run(std::string_view text) {
   const auto members = ObjectMembers::parse(body->substr(1));
   if (!members) return fail(damaged_record("run.json"));
   if (members->number("pawl") > kForkFormat) {
-    return fail(Code::unsupported_version, "the run has format {}, and this program reads up to {}", members->number("pawl"),
-                kForkFormat);
+    return fail(Code::unsupported_version, "the run has format {}, and this program reads up to {}",
+                members->number("pawl"), kForkFormat);
   }
   RunRecord run;
   run.run = members->text("run");
@@ -104,13 +109,12 @@ Result<StoredEvent> decode_event(std::string_view line, std::uint32_t seed) {
   const auto created = Timestamp::parse(members.text("at"));
   std::string data = members.raw("data");
   if (!created || data.empty()) return fail(Code::checkpoint_corrupt, "an event has no time or no data");
-  return StoredEvent{{members.number("n"), Sequence{members.number("seq")}, *created, members.text("type"), std::move(data)},
-                     members.text("enc")};
+  return StoredEvent{
+      {members.number("n"), Sequence{members.number("seq")}, *created, members.text("type"), std::move(data)},
+      members.text("enc")};
 }
 
-std::string_view first_previous_hash() {
-  return "0000000000000000000000000000000000000000000000000000000000000000";
-}
+std::string_view first_previous_hash() { return "0000000000000000000000000000000000000000000000000000000000000000"; }
 
 std::string encode_audit(AuditEntry& entry) {
   std::string out = fmt::format("{{\"i\":{}", entry.index);
@@ -164,7 +168,8 @@ namespace {
 Json key_members(const StoreKeyInfo& key) {
   Json members = {{"id", key.id}};
   if (key.scrypt) {
-    members["scrypt"] = {{"salt", to_hex(key.scrypt->salt)}, {"n", key.scrypt->n}, {"r", key.scrypt->r}, {"p", key.scrypt->p}};
+    members["scrypt"] = {
+        {"salt", to_hex(key.scrypt->salt)}, {"n", key.scrypt->n}, {"r", key.scrypt->r}, {"p", key.scrypt->p}};
   }
   members["wrapped"] = to_base64(key.wrapped);
   return members;
@@ -179,10 +184,12 @@ std::optional<StoreKeyInfo> key_in(const Json& members) {
     const auto found = object.find(name);
     return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
   };
-  StoreKeyInfo key{.id = text(members, "id"), .scrypt = {}, .wrapped = from_base64(text(members, "wrapped")).value_or("")};
+  StoreKeyInfo key{
+      .id = text(members, "id"), .scrypt = {}, .wrapped = from_base64(text(members, "wrapped")).value_or("")};
   if (key.id.empty() || key.wrapped.empty()) return std::nullopt;
   if (const auto scrypt = members.find("scrypt"); scrypt != members.end() && scrypt->is_object()) {
-    key.scrypt = Scrypt{from_hex(text(*scrypt, "salt")), number(*scrypt, "n"), number(*scrypt, "r"), number(*scrypt, "p")};
+    key.scrypt =
+        Scrypt{from_hex(text(*scrypt, "salt")), number(*scrypt, "n"), number(*scrypt, "r"), number(*scrypt, "p")};
   }
   return key;
 }
@@ -221,8 +228,10 @@ Result<StoreRecord> decode_store(std::string_view text) {
   const auto body = unseal(text);
   if (format > kFormat) {
     return fail(Error{Code::unsupported_version,
-                      fmt::format("the store has format {}, and this program reads up to {}", format, kFormat), {},
-                      "use the version of pawl that wrote it, or a newer one", 0});
+                      fmt::format("the store has format {}, and this program reads up to {}", format, kFormat),
+                      {},
+                      "use the version of pawl that wrote it, or a newer one",
+                      0});
   }
   if (!body || !body->starts_with('{')) return fail(damaged_record("store.json"));
   const auto members = ObjectMembers::parse(body->substr(1));

@@ -22,8 +22,11 @@ struct PayloadKey {
 };
 // Longer names first: a key is recognised by what stands just before the payload.
 constexpr PayloadKey kPayloadKeys[] = {
-    {Payload::state_blob, "\"state_blob\":"}, {Payload::diff_blob, "\"diff_blob\":"}, {Payload::state, "\"state\":"},
-    {Payload::text, "\"text\":"},             {Payload::diff, "\"diff\":"},
+    {Payload::state_blob, "\"state_blob\":"},
+    {Payload::diff_blob, "\"diff_blob\":"},
+    {Payload::state, "\"state\":"},
+    {Payload::text, "\"text\":"},
+    {Payload::diff, "\"diff\":"},
 };
 
 std::string_view payload_key(Payload kind) {
@@ -61,14 +64,18 @@ Result<void> take_version(std::string_view& head, RecordView& record) {
   std::uint64_t version = 1;
   if (take_number(head, "\"v\":", version) && head.starts_with(',')) head.remove_prefix(1);
   if (version > kFormat) {
-    return fail(Error{Code::unsupported_version, fmt::format("a checkpoint has format {}, and this program reads up to {}", version, kFormat), {},
-                      "use the version of pawl that wrote it, or a newer one", 0});
+    return fail(Error{Code::unsupported_version,
+                      fmt::format("a checkpoint has format {}, and this program reads up to {}", version, kFormat),
+                      {},
+                      "use the version of pawl that wrote it, or a newer one",
+                      0});
   }
   constexpr std::string_view kKey = "\"enc\":\"";
   if (version < 2 || !head.starts_with(kKey)) return {};
   head.remove_prefix(kKey.size());
   const std::size_t end = head.find('"');
-  if (end == std::string_view::npos || head.substr(end, 2) != "\",") return fail(corrupt("a checkpoint's record does not say how it is stored"));
+  if (end == std::string_view::npos || head.substr(end, 2) != "\",")
+    return fail(corrupt("a checkpoint's record does not say how it is stored"));
   record.how = head.substr(0, end);
   head.remove_prefix(end + 2);
   return {};
@@ -100,8 +107,8 @@ std::string encode_checkpoint(const CheckpointDraft& draft, Shape shape, const R
   const bool own_lines = shape == Shape::file && draft.payload_kind == Payload::state;
   std::string out;
   out.reserve(draft.payload.size() + 512);
-  out += fmt::format("{{\"seq\":{},\"parent\":{},\"stored\":{},\"v\":{},", draft.info->sequence.value, draft.info->parent.value,
-                     draft.payload.size(), kFormat);
+  out += fmt::format("{{\"seq\":{},\"parent\":{},\"stored\":{},\"v\":{},", draft.info->sequence.value,
+                     draft.info->parent.value, draft.payload.size(), kFormat);
   add_text(out, "enc", draft.how);
   append_members(out, draft);
   out += payload_key(draft.payload_kind);
@@ -118,13 +125,15 @@ std::string encode_checkpoint(const CheckpointDraft& draft, Shape shape, const R
 }
 
 Result<RecordView> decode_checkpoint(std::string_view text, std::uint32_t seed) {
-  if (text.size() < kTailBytes || !unseal(text, seed)) return fail(corrupt("a checkpoint's record has a wrong checksum"));
+  if (text.size() < kTailBytes || !unseal(text, seed))
+    return fail(corrupt("a checkpoint's record has a wrong checksum"));
   RecordView record;
   record.text = text;
   std::string_view head = text;
   std::uint64_t stored = 0;
-  if (!take_number(head, "{\"seq\":", record.sequence.value) || !take_number(head, ",\"parent\":", record.parent.value) ||
-      !take_number(head, ",\"stored\":", stored) || !head.starts_with(',')) {
+  if (!take_number(head, "{\"seq\":", record.sequence.value) ||
+      !take_number(head, ",\"parent\":", record.parent.value) || !take_number(head, ",\"stored\":", stored) ||
+      !head.starts_with(',')) {
     return fail(corrupt("a checkpoint's record does not begin with seq, parent and stored"));
   }
   head.remove_prefix(1);
@@ -228,7 +237,8 @@ Result<void> apply_encoded_splices(std::string& state, std::string_view payload)
     rest.remove_prefix(end + 1);
     if (!rest.starts_with(']')) return bad();
     rest.remove_prefix(1);
-    if (change.offset < reached || change.offset > state.size() || change.removed > state.size() - change.offset) return bad();
+    if (change.offset < reached || change.offset > state.size() || change.removed > state.size() - change.offset)
+      return bad();
     reached = change.offset + change.removed;
     changes.push_back(std::move(change));
   }

@@ -39,7 +39,7 @@ struct RunRecord {
   std::string fork_of_name;       // the run's readable id
   std::string fork_of_sum;        // of that checkpoint, "sha256:..."
   std::uint64_t fork_events = 0;  // how many events the fork shares: its own have higher numbers
-  bool encrypted = false;  // its key is in key.json
+  bool encrypted = false;         // its key is in key.json
 };
 
 /// What a fork's first audit entry vouches for: which run it goes on from, where, and what stood there.
@@ -83,9 +83,9 @@ struct CheckpointDraft {
   const CheckpointInfo* info = nullptr;  // `checksum`, `stored_bytes` and `whole` are results, not inputs
   std::string_view caller_fingerprint;
   Payload payload_kind = Payload::state;
-  std::string_view payload;         // with `how`, and not the name of a blob: base64 as a JSON string
-  std::string_view how = {};        // see packing.hpp
-  std::string_view metadata = {};   // as it is to stand there: JSON
+  std::string_view payload;        // with `how`, and not the name of a blob: base64 as a JSON string
+  std::string_view how = {};       // see packing.hpp
+  std::string_view metadata = {};  // as it is to stand there: JSON
 };
 
 /// The record's text, ending with a newline; `sum` receives its checksum's hexadecimal digits.
@@ -126,7 +126,8 @@ constexpr std::string_view kRunCreated = "run_created";
 constexpr std::string_view kCheckpointSaved = "checkpoint_saved";
 
 constexpr std::uint32_t kFormat = 2;
-constexpr std::uint32_t kForkFormat = 3;  // of a fork's run.json: programs that know no forks must not read it as a whole run
+constexpr std::uint32_t kForkFormat =
+    3;  // of a fork's run.json: programs that know no forks must not read it as a whole run
 
 struct StoreRecord {
   std::uint32_t format = kFormat;

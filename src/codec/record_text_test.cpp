@@ -32,7 +32,8 @@ CheckpointInfo some_info() {
 
 std::string encode(const CheckpointInfo& info, Payload kind, std::string_view payload, Shape shape) {
   std::string sum;
-  std::string text = encode_checkpoint({&info, "00ff", kind, payload, "", info.metadata}, shape, {kSalt, seal_seed(kRun)}, sum);
+  std::string text =
+      encode_checkpoint({&info, "00ff", kind, payload, "", info.metadata}, shape, {kSalt, seal_seed(kRun)}, sum);
   EXPECT_TRUE(text.ends_with('\n'));
   text.pop_back();
   return text;
@@ -64,14 +65,17 @@ TEST_P(EveryPayload, ComesBackAsItWas) {
   EXPECT_EQ(*back, info);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    RecordText, EveryPayload,
-    ::testing::Values(Case{Payload::state, Shape::line, R"({"a":1})"}, Case{Payload::state, Shape::line, ""},
-                      Case{Payload::state, Shape::file, R"({"a":1})"}, Case{Payload::state, Shape::file, "\n{\n}\n\n"},
-                      Case{Payload::state, Shape::line, R"({"x":"\"state\":,\"sum\":\"sha256:"})"},
-                      Case{Payload::text, Shape::line, R"("{\n}\n")"}, Case{Payload::diff, Shape::line, R"([[1,2,"\"diff\":"]])"},
-                      Case{Payload::state_blob, Shape::line, R"("00ff")"}, Case{Payload::state_blob, Shape::file, R"("00ff")"},
-                      Case{Payload::diff_blob, Shape::line, R"("00ff")"}));
+INSTANTIATE_TEST_SUITE_P(RecordText, EveryPayload,
+                         ::testing::Values(Case{Payload::state, Shape::line, R"({"a":1})"},
+                                           Case{Payload::state, Shape::line, ""},
+                                           Case{Payload::state, Shape::file, R"({"a":1})"},
+                                           Case{Payload::state, Shape::file, "\n{\n}\n\n"},
+                                           Case{Payload::state, Shape::line, R"({"x":"\"state\":,\"sum\":\"sha256:"})"},
+                                           Case{Payload::text, Shape::line, R"("{\n}\n")"},
+                                           Case{Payload::diff, Shape::line, R"([[1,2,"\"diff\":"]])"},
+                                           Case{Payload::state_blob, Shape::line, R"("00ff")"},
+                                           Case{Payload::state_blob, Shape::file, R"("00ff")"},
+                                           Case{Payload::diff_blob, Shape::line, R"("00ff")"}));
 
 TEST(RecordText, IsOneLineUnlessItIsAFile) {
   EXPECT_EQ(encode(some_info(), Payload::diff, "[]", Shape::line).find('\n'), std::string::npos);
@@ -111,8 +115,9 @@ TEST(RecordText, FindsEveryChangedByte) {
 TEST(RecordText, WithItsChecksumButWithoutSenseIsRefused) {
   const std::string tail = R"(,"sum":"sha256:)" + std::string(64, '0') + '"';
   for (const std::string_view head :
-       {"{", R"({"seq":1)", R"({"seq":x,"parent":0,"stored":2,"state":{})", R"({"seq":1,"parent":0,"stored":99999999,"state":{})",
-        R"({"seq":1,"parent":0,"stored":2,{})", R"({"seq":1,"parent":0,"stored":18446744073709551615,"state":{})",
+       {"{", R"({"seq":1)", R"({"seq":x,"parent":0,"stored":2,"state":{})",
+        R"({"seq":1,"parent":0,"stored":99999999,"state":{})", R"({"seq":1,"parent":0,"stored":2,{})",
+        R"({"seq":1,"parent":0,"stored":18446744073709551615,"state":{})",
         R"({"seq":99999999999999999999,"parent":0,"stored":2,"state":{})"}) {
     std::string text = std::string(head) + tail;
     seal(text);
@@ -123,8 +128,8 @@ TEST(RecordText, WithItsChecksumButWithoutSenseIsRefused) {
 
 TEST(RecordText, SplicesGoBothWays) {
   const std::string before = R"({"a":[1,2,3],"text":"zwölf"})";
-  for (const std::string_view after :
-       {R"({"a":[1,2,3],"text":"zwölf"})", R"({"a":[1,2,3,4],"text":"zw\"ölf\n"})", "", "\x01\x1F\x7F\"\\", R"({"b":"ü"})"}) {
+  for (const std::string_view after : {R"({"a":[1,2,3],"text":"zwölf"})", R"({"a":[1,2,3,4],"text":"zw\"ölf\n"})", "",
+                                       "\x01\x1F\x7F\"\\", R"({"b":"ü"})"}) {
     std::string state = before;
     ASSERT_TRUE(apply_encoded_splices(state, encode_splices(diff_text(before, after))));
     EXPECT_EQ(state, after);
@@ -133,8 +138,9 @@ TEST(RecordText, SplicesGoBothWays) {
 
 TEST(RecordText, SplicesThatDoNotFitAreRefusedAndChangeNothing) {
   for (const std::string_view payload :
-       {"", "[", "x", "[[0,5,\"\"]]", "[[5,0,\"\"]]", "[[2,1,\"\"],[0,1,\"\"]]", "[[0,2,\"\"],[1,1,\"\"]]", "[[0,1,\"]]", "[[0,1]]",
-        "[[-1,1,\"\"]]", "[[0,18446744073709551615,\"\"]]", "[[18446744073709551615,1,\"\"]]", "[[0,1,\"\\\"]]", "[[0,1,\"\"]"}) {
+       {"", "[", "x", "[[0,5,\"\"]]", "[[5,0,\"\"]]", "[[2,1,\"\"],[0,1,\"\"]]", "[[0,2,\"\"],[1,1,\"\"]]",
+        "[[0,1,\"]]", "[[0,1]]", "[[-1,1,\"\"]]", "[[0,18446744073709551615,\"\"]]", "[[18446744073709551615,1,\"\"]]",
+        "[[0,1,\"\\\"]]", "[[0,1,\"\"]"}) {
     std::string state = "abcd";
     EXPECT_FALSE(apply_encoded_splices(state, payload)) << payload;
     EXPECT_EQ(state, "abcd") << payload;
@@ -182,7 +188,8 @@ TEST(RecordText, NewerFormatsAreNamedAsSuch) {
 }
 
 TEST(RecordText, StoreGoesBothWays) {
-  StoreKeyInfo key{.id = "0123456789abcdef", .scrypt = Scrypt{.salt = "s\x01lt", .n = 1024}, .wrapped = "\x01\xFF wrapped"};
+  StoreKeyInfo key{
+      .id = "0123456789abcdef", .scrypt = Scrypt{.salt = "s\x01lt", .n = 1024}, .wrapped = "\x01\xFF wrapped"};
   const StoreRecord store{kFormat, kRun, Timestamp{1'768'141'800'000'000}, std::move(key)};
   const std::string text = encode_store(store);
   const auto back = decode_store(text);
@@ -196,21 +203,25 @@ TEST(RecordText, StoreGoesBothWays) {
 }
 
 TEST(RecordText, AChangedStoreFileKeepsWhatIsNotKnown) {
-  std::string text = R"({"pawl":1,"id":"f204a1d5-8a93-4062-89ff-98071e9ca6ca","later":{"a":[1.50]},"created":"2026-01-11T14:30:02.000002Z","key":null)";
+  std::string text =
+      R"({"pawl":1,"id":"f204a1d5-8a93-4062-89ff-98071e9ca6ca","later":{"a":[1.50]},"created":"2026-01-11T14:30:02.000002Z","key":null)";
   seal(text);
   auto store = decode_store(text);
   ASSERT_TRUE(store) << describe(store.error());
   store->format = 2;
   const auto changed = change_store(text + "\n", *store);
   ASSERT_TRUE(changed) << describe(changed.error());
-  EXPECT_TRUE(changed->starts_with(R"({"pawl":2,"id":"f204a1d5-8a93-4062-89ff-98071e9ca6ca","later":{"a":[1.5]},"created":)")) << *changed;
+  EXPECT_TRUE(
+      changed->starts_with(R"({"pawl":2,"id":"f204a1d5-8a93-4062-89ff-98071e9ca6ca","later":{"a":[1.5]},"created":)"))
+      << *changed;
   EXPECT_EQ(decode_store(*changed)->format, 2U);
 }
 
 TEST(RecordText, ACheckpointSaysItsFormatAndHowItIsStored) {
   const CheckpointInfo info = some_info();
   std::string sum;
-  std::string text = encode_checkpoint({&info, "", Payload::state, R"("AAAA")", "zstd+aes", ""}, Shape::line, {kSalt, 0}, sum);
+  std::string text =
+      encode_checkpoint({&info, "", Payload::state, R"("AAAA")", "zstd+aes", ""}, Shape::line, {kSalt, 0}, sum);
   text.pop_back();
   EXPECT_TRUE(text.starts_with(R"({"seq":17,"parent":16,"stored":6,"v":2,"enc":"zstd+aes","id":)")) << text;
   EXPECT_EQ(decode_checkpoint(text, 0)->how, "zstd+aes");
@@ -232,14 +243,16 @@ TEST(RecordText, EventGoesBothWaysOnOneLine) {
 }
 
 TEST(RecordText, EventWithoutTimeOrDataIsRefused) {
-  for (std::string text : {R"({"n":1,"seq":1,"at":"2026-01-11T14:30:00.000000Z","type":"x")", R"({"n":1,"seq":1,"type":"x","data":1)"}) {
+  for (std::string text :
+       {R"({"n":1,"seq":1,"at":"2026-01-11T14:30:00.000000Z","type":"x")", R"({"n":1,"seq":1,"type":"x","data":1)"}) {
     seal(text);
     EXPECT_EQ(decode_event(text, 0).error().code, Code::checkpoint_corrupt) << text;
   }
 }
 
 TEST(RecordText, AuditEntriesHangTogether) {
-  AuditEntry first{1, Timestamp{0}, "checkpoint_saved", Sequence{1}, "sha256:00", std::string(first_previous_hash()), {}};
+  AuditEntry first{1, Timestamp{0}, "checkpoint_saved", Sequence{1}, "sha256:00", std::string(first_previous_hash()),
+                   {}};
   const std::string line = encode_audit(first);
   const std::string_view text = std::string_view(line).substr(0, line.size() - 1);
   const auto back = decode_audit(text);

@@ -43,7 +43,9 @@ std::uint64_t size_bound(const RecordView& record) {
   return std::min(size, kUnpackedMax);
 }
 
-RecordPlace place_of(const RecordView& record) { return {RecordPlace::Kind::checkpoint, record.sequence.value, record.parent.value, {}}; }
+RecordPlace place_of(const RecordView& record) {
+  return {RecordPlace::Kind::checkpoint, record.sequence.value, record.parent.value, {}};
+}
 
 }  // namespace
 
@@ -59,10 +61,12 @@ Result<const SecretKey*> RunCodec::key() {
 }
 
 std::string RunCodec::text_of(const RecordPlace& place) const {
-  return fmt::format("pawl/2 {} {} {} {} {}", name_of(place.kind), run_.text(), place.number, place.parent, place.label);
+  return fmt::format("pawl/2 {} {} {} {} {}", name_of(place.kind), run_.text(), place.number, place.parent,
+                     place.label);
 }
 
-Result<void> RunCodec::protect(Packed& packed, std::string_view bytes, const RecordPlace& place, std::string_view nonce) {
+Result<void> RunCodec::protect(Packed& packed, std::string_view bytes, const RecordPlace& place,
+                               std::string_view nonce) {
   PAWL_TRY_ASSIGN(const SecretKey* secret, key());
   if (secret != nullptr) encrypt(packed, bytes, *secret, nonce, text_of(place));
   return {};
@@ -76,7 +80,8 @@ Result<void> RunCodec::protect_blob(Packed& packed, std::string_view bytes) {
   return {};
 }
 
-Result<std::string> RunCodec::stored_value(std::string_view json, const RecordPlace& place, std::string_view nonce, std::string& how) {
+Result<std::string> RunCodec::stored_value(std::string_view json, const RecordPlace& place, std::string_view nonce,
+                                           std::string& how) {
   Packed value = packed(json, Content::other);
   PAWL_TRY(protect(value, json, place, nonce));
   how = std::move(value.how);
@@ -101,11 +106,16 @@ Result<std::uint64_t> RunCodec::fingerprint(std::uint64_t of_body) {
 }
 
 /// A plain record in an encrypted run was put there by someone who does not have the key.
-Result<std::string> RunCodec::opened(std::string_view how, std::string_view bytes, const RecordPlace& place, std::uint64_t bytes_max) {
+Result<std::string> RunCodec::opened(std::string_view how, std::string_view bytes, const RecordPlace& place,
+                                     std::uint64_t bytes_max) {
   if (!is_encrypted(how)) {
     if (!encrypted()) return unpack(how, bytes, nullptr, {}, bytes_max);
-    return fail(Error{Code::not_encrypted, fmt::format("a plain {} stands in an encrypted run: it was not written by its owner", name_of(place.kind)),
-                      {}, "run 'pawl fsck' to see what was changed; restore it from a backup", 0});
+    return fail(Error{
+        Code::not_encrypted,
+        fmt::format("a plain {} stands in an encrypted run: it was not written by its owner", name_of(place.kind)),
+        {},
+        "run 'pawl fsck' to see what was changed; restore it from a backup",
+        0});
   }
   PAWL_TRY_ASSIGN(const SecretKey* secret, key());
   return unpack(how, bytes, secret, text_of(place), bytes_max);
@@ -135,7 +145,8 @@ Result<std::string> RunCodec::blob(const RecordView& record, std::string_view by
 }
 
 Result<Event> RunCodec::event(StoredEvent stored) {
-  PAWL_TRY_ASSIGN(stored.event.data, value(stored.event.data, stored.how, {RecordPlace::Kind::event, stored.event.number, 0, {}}));
+  PAWL_TRY_ASSIGN(stored.event.data,
+                  value(stored.event.data, stored.how, {RecordPlace::Kind::event, stored.event.number, 0, {}}));
   return std::move(stored.event);
 }
 

@@ -37,7 +37,8 @@ class RunCodec {
   /// The same for a blob: equal ones become equal.
   Result<void> protect_blob(Packed& packed, std::string_view bytes);
   /// A value as JSON: as it is, or as a JSON string of base64 with `how` set.
-  Result<std::string> stored_value(std::string_view json, const RecordPlace& place, std::string_view nonce, std::string& how);
+  Result<std::string> stored_value(std::string_view json, const RecordPlace& place, std::string_view nonce,
+                                   std::string& how);
   /// The same without compression, and without a word on how.
   Result<std::string> stored_metadata(std::string_view json, const RecordPlace& place, std::string_view nonce);
   /// So that short bodies can't be guessed by their fingerprint.
@@ -52,7 +53,8 @@ class RunCodec {
   Result<Event> event(StoredEvent stored);
   Result<std::string> value(std::string_view json, std::string_view how, const RecordPlace& place);
   /// Bytes that `protect` encrypted.
-  Result<std::string> opened(std::string_view how, std::string_view bytes, const RecordPlace& place, std::uint64_t bytes_max);
+  Result<std::string> opened(std::string_view how, std::string_view bytes, const RecordPlace& place,
+                             std::uint64_t bytes_max);
 
  private:
   Result<const SecretKey*> key();

@@ -29,9 +29,12 @@ TEST(RunCodec, WhatIsEncryptedOpensInItsPlaceOnly) {
   const std::string bytes = sealed(home);
   RunCodec codec = codec_of(kRun);
   EXPECT_EQ(*codec.opened("aes", bytes, home, 100), kSecret);
-  const RecordPlace others[] = {{Kind::checkpoint, 8, 6, "x"}, {Kind::checkpoint, 7, 5, "x"}, {Kind::checkpoint, 7, 6, "y"}, {Kind::metadata, 7, 6, "x"},
-                                {Kind::event, 7, 6, "x"},      {Kind::message, 7, 6, "x"},    {Kind::blob, 7, 6, "x"},       {Kind::log, 7, 6, "x"}};
-  for (const RecordPlace& other : others) EXPECT_EQ(codec.opened("aes", bytes, other, 100).error().code, Code::decryption_failed);
+  const RecordPlace others[] = {{Kind::checkpoint, 8, 6, "x"}, {Kind::checkpoint, 7, 5, "x"},
+                                {Kind::checkpoint, 7, 6, "y"}, {Kind::metadata, 7, 6, "x"},
+                                {Kind::event, 7, 6, "x"},      {Kind::message, 7, 6, "x"},
+                                {Kind::blob, 7, 6, "x"},       {Kind::log, 7, 6, "x"}};
+  for (const RecordPlace& other : others)
+    EXPECT_EQ(codec.opened("aes", bytes, other, 100).error().code, Code::decryption_failed);
   RunCodec elsewhere = codec_of(kOtherRun);
   EXPECT_EQ(elsewhere.opened("aes", bytes, home, 100).error().code, Code::decryption_failed);
 }
@@ -51,7 +54,8 @@ TEST(RunCodec, EqualBlobsBecomeEqualAndOthersDoNot) {
     return packed.bytes;
   };
   EXPECT_EQ(blob("same"), blob("same"));
-  EXPECT_NE(blob("same").substr(0, kNonceBytes), blob("else").substr(0, kNonceBytes)) << "no nonce is used for two contents";
+  EXPECT_NE(blob("same").substr(0, kNonceBytes), blob("else").substr(0, kNonceBytes))
+      << "no nonce is used for two contents";
 }
 
 TEST(RunCodec, AnEncryptedRunsFingerprintsNeedItsKey) {

@@ -29,7 +29,9 @@ class TextWriter {
   bool boolean(bool is_true) { return value(is_true ? "true" : "false"); }
   bool number_integer(number_integer_t number) { return value(fmt::format_int(number).c_str()); }
   bool number_unsigned(number_unsigned_t number) { return value(fmt::format_int(number).c_str()); }
-  bool number_float(number_float_t number, const string_t&) { return std::isfinite(number) && value(Json(number).dump()); }
+  bool number_float(number_float_t number, const string_t&) {
+    return std::isfinite(number) && value(Json(number).dump());
+  }
   bool string(const string_t& text) {
     begin_value();
     append_json_string(text_, text);
@@ -106,8 +108,11 @@ Result<std::string> from_binary(std::string_view bytes, StateFormat format, std:
     read = false;
   }
   if (!read) {
-    return fail(Error{Code::decoding_failed, fmt::format("a stored state is not valid {}", name_of(format)), {},
-                      "run 'pawl fsck' to see what is damaged", 0});
+    return fail(Error{Code::decoding_failed,
+                      fmt::format("a stored state is not valid {}", name_of(format)),
+                      {},
+                      "run 'pawl fsck' to see what is damaged",
+                      0});
   }
   return writer.take();
 }

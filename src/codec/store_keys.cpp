@@ -16,7 +16,11 @@ constexpr std::uint64_t kScryptPMax = 16;
 constexpr std::uint64_t kScryptMemoryMax = 2ULL << 30U;
 
 std::unexpected<Error> invalid(std::string message) {
-  return fail(Error{Code::invalid_key, std::move(message), {}, "a key is 32 bytes in hexadecimal: openssl rand -hex 32 > FILE; chmod 600 FILE", 0});
+  return fail(Error{Code::invalid_key,
+                    std::move(message),
+                    {},
+                    "a key is 32 bytes in hexadecimal: openssl rand -hex 32 > FILE; chmod 600 FILE",
+                    0});
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -26,7 +30,9 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::string store_place(const Uuid& store) { return fmt::format("pawl/2 store key {}", store.text()); }
-std::string run_place(const Uuid& store, const Uuid& run) { return fmt::format("pawl/2 run key {} {}", store.text(), run.text()); }
+std::string run_place(const Uuid& store, const Uuid& run) {
+  return fmt::format("pawl/2 run key {} {}", store.text(), run.text());
+}
 
 }  // namespace
 
@@ -43,27 +49,39 @@ std::string key_text(const SecretKey& key) { return to_hex(key.bytes()) + "\n"; 
 Result<SecretKey> key_of_passphrase(std::string_view passphrase, const Scrypt& scrypt) {
   if (passphrase.empty()) return fail(Error{Code::invalid_key, "the passphrase is empty", {}, "choose a long one", 0});
   const bool powers = scrypt.n >= 2 && (scrypt.n & (scrypt.n - 1)) == 0;
-  if (!powers || scrypt.n > kScryptNMax || scrypt.r == 0 || scrypt.r > kScryptRMax || scrypt.p == 0 || scrypt.p > kScryptPMax) {
-    return fail(Error{Code::invalid_key, "store.json asks for scrypt with parameters that no store is made with", {}, "restore store.json from a backup", 0});
+  if (!powers || scrypt.n > kScryptNMax || scrypt.r == 0 || scrypt.r > kScryptRMax || scrypt.p == 0 ||
+      scrypt.p > kScryptPMax) {
+    return fail(Error{Code::invalid_key,
+                      "store.json asks for scrypt with parameters that no store is made with",
+                      {},
+                      "restore store.json from a backup",
+                      0});
   }
   std::string bytes(SecretKey::kBytes, '\0');
-  const int done = EVP_PBE_scrypt(passphrase.data(), passphrase.size(), reinterpret_cast<const unsigned char*>(scrypt.salt.data()),
-                                  scrypt.salt.size(), scrypt.n, scrypt.r, scrypt.p, kScryptMemoryMax,
-                                  reinterpret_cast<unsigned char*>(bytes.data()), bytes.size());
-  if (done != 1) return fail(Error{Code::invalid_key, "scrypt could not get its memory", {}, "free some memory, then try again", 0});
+  const int done =
+      EVP_PBE_scrypt(passphrase.data(), passphrase.size(), reinterpret_cast<const unsigned char*>(scrypt.salt.data()),
+                     scrypt.salt.size(), scrypt.n, scrypt.r, scrypt.p, kScryptMemoryMax,
+                     reinterpret_cast<unsigned char*>(bytes.data()), bytes.size());
+  if (done != 1)
+    return fail(Error{Code::invalid_key, "scrypt could not get its memory", {}, "free some memory, then try again", 0});
   return SecretKey::of(bytes);
 }
 
 std::string key_id(const SecretKey& key) { return to_hex(sha256("pawl key id", key.bytes())).substr(0, 16); }
 
-std::string wrap_store_key(const SecretKey& outer, const SecretKey& store_key, const Uuid& store, std::string_view nonce) {
+std::string wrap_store_key(const SecretKey& outer, const SecretKey& store_key, const Uuid& store,
+                           std::string_view nonce) {
   return seal_secret(outer, nonce, store_key.bytes(), store_place(store));
 }
 
 Result<SecretKey> unwrap_store_key(const SecretKey& outer, const StoreKeyInfo& info, const Uuid& store) {
   if (key_id(outer) != info.id) {
-    return fail(Error{Code::key_wrong, fmt::format("this is not the store's key: it asks for {}, and {} was given", info.id, key_id(outer)), {},
-                      "give the right one as PAWL_KEY_FILE, PAWL_KEY or PAWL_PASSPHRASE", 0});
+    return fail(
+        Error{Code::key_wrong,
+              fmt::format("this is not the store's key: it asks for {}, and {} was given", info.id, key_id(outer)),
+              {},
+              "give the right one as PAWL_KEY_FILE, PAWL_KEY or PAWL_PASSPHRASE",
+              0});
   }
   PAWL_TRY_ASSIGN(const std::string bytes, open_secret(outer, info.wrapped, store_place(store)));
   if (bytes.size() != SecretKey::kBytes) return fail(Code::decryption_failed, "the store's key has a wrong size");
@@ -85,9 +103,14 @@ bool run_key_is_whole(std::string_view text) {
   return unseal(text).has_value();
 }
 
-Result<SecretKey> decode_run_key(std::string_view text, const SecretKey& store_key, const Uuid& store, const Uuid& run) {
+Result<SecretKey> decode_run_key(std::string_view text, const SecretKey& store_key, const Uuid& store,
+                                 const Uuid& run) {
   const auto damaged = [] {
-    return fail(Error{Code::store_damaged, "key.json of a run is damaged", {}, "restore the file from a backup: without it the run can't be read", 0});
+    return fail(Error{Code::store_damaged,
+                      "key.json of a run is damaged",
+                      {},
+                      "restore the file from a backup: without it the run can't be read",
+                      0});
   };
   if (!run_key_is_whole(text)) return damaged();
   const auto body = unseal(text.substr(0, text.size() - 1));
@@ -97,8 +120,11 @@ Result<SecretKey> decode_run_key(std::string_view text, const SecretKey& store_k
   if (!wrapped) return damaged();
   auto bytes = open_secret(store_key, *wrapped, run_place(store, run));
   if (!bytes) {
-    return fail(Error{Code::decryption_failed, "the run's key was changed, or belongs to another run or store", {},
-                      "restore the run's key.json from a backup", 0});
+    return fail(Error{Code::decryption_failed,
+                      "the run's key was changed, or belongs to another run or store",
+                      {},
+                      "restore the run's key.json from a backup",
+                      0});
   }
   if (bytes->size() != SecretKey::kBytes) return damaged();
   return SecretKey::of(*bytes);

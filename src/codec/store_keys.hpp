@@ -26,7 +26,7 @@ struct Scrypt {
 
 /// What store.json says of its key.
 struct StoreKeyInfo {
-  std::string id = {};  // of the outer key: 16 hexadecimal digits
+  std::string id = {};                // of the outer key: 16 hexadecimal digits
   std::optional<Scrypt> scrypt = {};  // nothing: the outer key is 32 random bytes
   std::string wrapped = {};           // the store's key, encrypted with the outer one
 };
@@ -39,15 +39,17 @@ struct StoreKeyInfo {
 /// Tells keys apart, and tells nothing else of them.
 [[nodiscard]] std::string key_id(const SecretKey& key);
 
-[[nodiscard]] std::string wrap_store_key(const SecretKey& outer, const SecretKey& store_key, const Uuid& store, std::string_view nonce);
-/// key_wrong where `outer` is not the key that the store asks for, decryption_failed where the store's key was changed or
-/// belongs to another store.
+[[nodiscard]] std::string wrap_store_key(const SecretKey& outer, const SecretKey& store_key, const Uuid& store,
+                                         std::string_view nonce);
+/// key_wrong where `outer` is not the key that the store asks for, decryption_failed where the store's key was changed
+/// or belongs to another store.
 [[nodiscard]] Result<SecretKey> unwrap_store_key(const SecretKey& outer, const StoreKeyInfo& info, const Uuid& store);
 
 /// A run's key.json.
-[[nodiscard]] std::string encode_run_key(const SecretKey& store_key, const SecretKey& run_key, const Uuid& store, const Uuid& run,
-                                         std::string_view nonce);
-[[nodiscard]] Result<SecretKey> decode_run_key(std::string_view text, const SecretKey& store_key, const Uuid& store, const Uuid& run);
+[[nodiscard]] std::string encode_run_key(const SecretKey& store_key, const SecretKey& run_key, const Uuid& store,
+                                         const Uuid& run, std::string_view nonce);
+[[nodiscard]] Result<SecretKey> decode_run_key(std::string_view text, const SecretKey& store_key, const Uuid& store,
+                                               const Uuid& run);
 /// Whether the file is whole, which needs no key.
 [[nodiscard]] bool run_key_is_whole(std::string_view text);
 

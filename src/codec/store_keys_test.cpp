@@ -20,11 +20,13 @@ TEST(StoreKeys, AKeyIsReadFromHexadecimalAndBase64) {
   EXPECT_EQ(parse_key(hex)->bytes(), kOuter.bytes());
   EXPECT_EQ(parse_key("  " + hex + "\n")->bytes(), kOuter.bytes());
   EXPECT_EQ(parse_key("b29vb29vb29vb29vb29vb29vb29vb29vb29vb29vb28=")->bytes(), kOuter.bytes());
-  for (const char* wrong : {"", "abc", "zz", "0011"}) EXPECT_EQ(parse_key(wrong).error().code, Code::invalid_key) << wrong;
+  for (const char* wrong : {"", "abc", "zz", "0011"})
+    EXPECT_EQ(parse_key(wrong).error().code, Code::invalid_key) << wrong;
 }
 
 TEST(StoreKeys, TheStoresKeyIsOpenedByItsOuterKeyInItsStoreOnly) {
-  const StoreKeyInfo info{.id = key_id(kOuter), .scrypt = {}, .wrapped = wrap_store_key(kOuter, kStore, kStoreId, kNonce)};
+  const StoreKeyInfo info{
+      .id = key_id(kOuter), .scrypt = {}, .wrapped = wrap_store_key(kOuter, kStore, kStoreId, kNonce)};
   EXPECT_EQ(unwrap_store_key(kOuter, info, kStoreId)->bytes(), kStore.bytes());
   EXPECT_EQ(unwrap_store_key(kRun, info, kStoreId).error().code, Code::key_wrong);
   EXPECT_EQ(unwrap_store_key(kOuter, info, kOtherStore).error().code, Code::decryption_failed);

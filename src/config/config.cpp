@@ -40,24 +40,30 @@ class FileReader {
       : config_(config), file_(std::move(file)), place_(place), faults_(faults), lines_(config_keys().size(), 0) {}
 
   void read(const YamlNode& root) {
-    if (!root.is_map()) return faults_.add(root.place, fmt::format("the settings are a map of sections, not {}", kind_text(root)), "checkpoint: { enabled: true }");
+    if (!root.is_map())
+      return faults_.add(root.place, fmt::format("the settings are a map of sections, not {}", kind_text(root)),
+                         "checkpoint: { enabled: true }");
     for (const YamlMember& member : root.members) section(member);
   }
 
  private:
   void section(const YamlMember& member) {
     const std::string_view name = find_section(member.key);
-    if (name.empty()) return faults_.add(member.key_place, fmt::format("there is no section '{}'", member.key), section_hint(member.key));
+    if (name.empty())
+      return faults_.add(member.key_place, fmt::format("there is no section '{}'", member.key),
+                         section_hint(member.key));
     if (member.value->is_null()) return;
     if (!member.value->is_map()) {
-      return faults_.add(member.value->place, fmt::format("'{}' is a map of settings, not {}", member.key, kind_text(*member.value)));
+      return faults_.add(member.value->place,
+                         fmt::format("'{}' is a map of settings, not {}", member.key, kind_text(*member.value)));
     }
     for (const YamlMember& entry : member.value->members) setting(name, entry);
   }
 
   static std::string section_hint(const std::string& typed) {
     for (const ConfigSection& section : config_sections()) {
-      if (find_key(section.name, typed).key != nullptr) return fmt::format("'{}' belongs under '{}:'", typed, section.name);
+      if (find_key(section.name, typed).key != nullptr)
+        return fmt::format("'{}' belongs under '{}:'", typed, section.name);
     }
     return did_you_mean(typed, section_names(), "one of " + one_of(section_names()));
   }
@@ -70,10 +76,14 @@ class FileReader {
     }
     if (found.key->scope == ConfigScope::outside_the_store && place_ == ConfigPlace::store) {
       return faults_.add(entry.key_place, fmt::format("'{}' can't stand in the store's own file", entry.key),
-                         "it tells where the store is: write it into your own file (`pawl config` names it), or name the store with --store");
+                         "it tells where the store is: write it into your own file (`pawl config` names it), or name "
+                         "the store with --store");
     }
     if (std::size_t& before = lines_[found.index]; before > 0) {
-      return faults_.add(entry.key_place, fmt::format("'{}' is '{}', which is in line {} already", entry.key, found.key->names.front().name, before), "remove one of them");
+      return faults_.add(
+          entry.key_place,
+          fmt::format("'{}' is '{}', which is in line {} already", entry.key, found.key->names.front().name, before),
+          "remove one of them");
     } else {
       before = entry.key_place.line;
     }
@@ -83,8 +93,9 @@ class FileReader {
       return faults_.add(place, std::move(value.error().message), std::move(value.error().hint));
     }
     found.key->set(config_.settings, *value);
-    config_.origins[found.index] = {place_ == ConfigPlace::user ? ConfigOrigin::Kind::user_file : ConfigOrigin::Kind::store_file,
-                                    fmt::format("{}:{}", file_, entry.key_place.line)};
+    config_.origins[found.index] = {
+        place_ == ConfigPlace::user ? ConfigOrigin::Kind::user_file : ConfigOrigin::Kind::store_file,
+        fmt::format("{}:{}", file_, entry.key_place.line)};
   }
 
   Config& config_;
@@ -135,12 +146,17 @@ void apply_variable(Config& config, std::string_view variable, std::string_view 
   if (found.key == nullptr) {
     std::vector<std::string> names;
     for (const std::string& name : names_in(section)) names.push_back(variable_name(section, name));
-    return faults.add({}, fmt::format("the variable {} is no setting", variable), did_you_mean(variable, names, "`pawl config` lists all settings"));
+    return faults.add({}, fmt::format("the variable {} is no setting", variable),
+                      did_you_mean(variable, names, "`pawl config` lists all settings"));
   }
   if (config.origins[found.index].kind == ConfigOrigin::Kind::variable) {
-    return faults.add({}, fmt::format("'{}' is set by {} as well", found.key->full_name(), config.origins[found.index].where), "unset one of them");
+    return faults.add(
+        {}, fmt::format("'{}' is set by {} as well", found.key->full_name(), config.origins[found.index].where),
+        "unset one of them");
   }
-  if (value.size() > kVariableBytesMax) return faults.add({}, fmt::format("'{}' has {} bytes, and may have {}", found.name.name, value.size(), kVariableBytesMax));
+  if (value.size() > kVariableBytesMax)
+    return faults.add(
+        {}, fmt::format("'{}' has {} bytes, and may have {}", found.name.name, value.size(), kVariableBytesMax));
   const YamlPtr node = variable_node(*found.key, value, faults);
   if (node == nullptr) return;
   std::expected<Json, ValueFault> parsed = config_value(*found.key, found.name, *node);
@@ -153,10 +169,12 @@ Result<void> apply_file(Config& config, const ConfigWorld& world, const std::str
   if (path.empty()) return {};
   const Result<std::string> text = world.read_file(path, kConfigBytesMax);
   if (!text && (text.error().os_error == ENOENT || text.error().os_error == ENOTDIR)) return {};
-  const bool hidden = !text && text.error().os_error == EACCES && place == ConfigPlace::user && world.sees && !world.sees(path);
+  const bool hidden =
+      !text && text.error().os_error == EACCES && place == ConfigPlace::user && world.sees && !world.sees(path);
   if (hidden) return {};
   if (!text && text.error().code == Code::state_too_large) {
-    return fail(Error{Code::invalid_config, fmt::format("the settings have more than {} bytes", kConfigBytesMax), path, "keep only settings in this file", 0});
+    return fail(Error{Code::invalid_config, fmt::format("the settings have more than {} bytes", kConfigBytesMax), path,
+                      "keep only settings in this file", 0});
   }
   if (!text) {
     Error error = text.error();
@@ -186,7 +204,9 @@ std::string Config::origin(std::string_view section, std::string_view name) cons
 
 Result<void> apply_config(Config& config, std::string_view text, const std::string& file, ConfigPlace place) {
   if (text.size() > kConfigBytesMax) {
-    return fail(Error{Code::invalid_config, fmt::format("the settings have {} bytes, and may have {}", text.size(), kConfigBytesMax), file, "keep only settings in this file", 0});
+    return fail(Error{Code::invalid_config,
+                      fmt::format("the settings have {} bytes, and may have {}", text.size(), kConfigBytesMax), file,
+                      "keep only settings in this file", 0});
   }
   Faults faults(file);
   Config changed = config;
@@ -215,7 +235,8 @@ Result<void> apply_variables(Config& config, const std::vector<std::string>& var
 
 std::string user_config_path(const ConfigWorld& world) {
   const std::optional<std::string> configured = set_variable(world, "XDG_CONFIG_HOME");
-  if (configured && configured->starts_with('/')) return *configured + "/pawl/config.yaml";  // relative ones don't count, says XDG
+  if (configured && configured->starts_with('/'))
+    return *configured + "/pawl/config.yaml";  // relative ones don't count, says XDG
   const std::optional<std::string> home = set_variable(world, "HOME");
   return home ? *home + "/.config/pawl/config.yaml" : std::string();
 }
@@ -251,8 +272,8 @@ Result<Config> load_config(const ConfigWorld& world, std::string_view store_uri)
   PAWL_TRY(apply_file(config, world, store_config_path(store_uri), ConfigPlace::store));
   PAWL_TRY(apply_variables(config, world.variables));
   if (const auto patterns = SecretPatterns::make(config.settings.secrets, {}); !patterns) {
-    return fail(Error{Code::invalid_config, fmt::format("secrets.patterns: {}", patterns.error().message), config.origin("secrets", "patterns"),
-                      patterns.error().hint, 0});
+    return fail(Error{Code::invalid_config, fmt::format("secrets.patterns: {}", patterns.error().message),
+                      config.origin("secrets", "patterns"), patterns.error().hint, 0});
   }
   return config;
 }

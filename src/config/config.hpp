@@ -33,7 +33,8 @@ enum class ConfigPlace : std::uint8_t { user, store };
 
 /// Puts what stands in `text` over `config`. Fails with invalid_config, with the place in `file`; the message lists
 /// all faults, a line each. Then `config` is unchanged.
-[[nodiscard]] Result<void> apply_config(Config& config, std::string_view text, const std::string& file, ConfigPlace place);
+[[nodiscard]] Result<void> apply_config(Config& config, std::string_view text, const std::string& file,
+                                        ConfigPlace place);
 
 /// The same for variables of the form NAME=value. Those whose name does not begin with PAWL_ and a section are
 /// left alone; one that does and names no setting is an error.

@@ -169,7 +169,8 @@ TEST(Config, DeepAndHugeFilesAreRefused) {
   EXPECT_EQ(fault("checkpoint: " + std::string(60'000, '{')).code, Code::invalid_config);
   EXPECT_EQ(fault(std::string(kConfigBytesMax + 1, '#')).code, Code::invalid_config);
   std::string bomb = "a: &a [x, x, x, x, x, x, x, x]\n";
-  for (char c = 'b'; c < 'k'; ++c) bomb += fmt::format("{0}: &{0} [*{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}]\n", c, char(c - 1));
+  for (char c = 'b'; c < 'k'; ++c)
+    bomb += fmt::format("{0}: &{0} [*{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}]\n", c, char(c - 1));
   EXPECT_EQ(fault(bomb).code, Code::invalid_config);
 }
 
@@ -218,15 +219,17 @@ TEST(Config, AHomeOfSomebodyElseHoldsNoSettings) {
 
 TEST(Config, TheUsersFileIsWhereXdgSays) {
   EXPECT_EQ(user_config_path(world({}, {{"XDG_CONFIG_HOME", "/x"}, {"HOME", "/h"}})), "/x/pawl/config.yaml");
-  EXPECT_EQ(user_config_path(world({}, {{"XDG_CONFIG_HOME", "relative"}, {"HOME", "/h"}})), "/h/.config/pawl/config.yaml");
+  EXPECT_EQ(user_config_path(world({}, {{"XDG_CONFIG_HOME", "relative"}, {"HOME", "/h"}})),
+            "/h/.config/pawl/config.yaml");
   EXPECT_EQ(user_config_path(world({}, {})), "");
 }
 
 TEST(Config, VariablesAreReadByAllNamesOfAKey) {
   Config config;
-  ASSERT_TRUE(apply_variables(config, {"PAWL_RECOVERY_AUTO_RECOVERY=true", "PAWL_CHECKPOINT_SIZE_LIMIT=5MB",
-                                       "PAWL_PERFORMANCE_COMPRESSION_LEVEL=9", "PAWL_SECRETS_STATE_KEYS=[a, 'b,c']",
-                                       "PAWL_SECRETS_PATTERNS=x{1,2}", "PAWL_CHECKPOINT_KEEP=", "PAWL_RUN=x", "OTHER=1"}));
+  ASSERT_TRUE(
+      apply_variables(config, {"PAWL_RECOVERY_AUTO_RECOVERY=true", "PAWL_CHECKPOINT_SIZE_LIMIT=5MB",
+                               "PAWL_PERFORMANCE_COMPRESSION_LEVEL=9", "PAWL_SECRETS_STATE_KEYS=[a, 'b,c']",
+                               "PAWL_SECRETS_PATTERNS=x{1,2}", "PAWL_CHECKPOINT_KEEP=", "PAWL_RUN=x", "OTHER=1"}));
   EXPECT_TRUE(config.settings.recovery.automatic);
   EXPECT_EQ(config.settings.checkpoint.size_max_bytes, 5'000'000U);
   EXPECT_EQ(config.settings.performance.compression_level, 9);
@@ -259,20 +262,23 @@ TEST(ConfigKeys, EveryValueIsReadBackAsItIsShown) {
 }
 
 TEST(ConfigKeys, SettingOneChangesThatOneOnly) {
-  const std::map<ConfigType, std::string> values = {{ConfigType::whole, "11"},     {ConfigType::whole_or_all, "11"},
-                                                    {ConfigType::size, "12345B"},  {ConfigType::duration, "12345ms"},
+  const std::map<ConfigType, std::string> values = {{ConfigType::whole, "11"},       {ConfigType::whole_or_all, "11"},
+                                                    {ConfigType::size, "12345B"},    {ConfigType::duration, "12345ms"},
                                                     {ConfigType::text, "somewhere"}, {ConfigType::texts, "[one]"}};
   const Config defaults;
   for (const ConfigKey& changed : config_keys()) {
-    std::string value = changed.type == ConfigType::boolean ? (changed.get(defaults.settings) == true ? "false" : "true")
-                        : changed.type == ConfigType::word  ? std::string(changed.words.back())
-                                                            : values.at(changed.type);
+    std::string value = changed.type == ConfigType::boolean
+                            ? (changed.get(defaults.settings) == true ? "false" : "true")
+                        : changed.type == ConfigType::word ? std::string(changed.words.back())
+                                                           : values.at(changed.type);
     if (changed.get(defaults.settings) == value) value = changed.words.front();
     for (const ConfigName& name : changed.names) {
       Config config;
-      ASSERT_TRUE(apply_config(config, fmt::format("{}: {{ {}: {} }}", changed.section, name.name, value), "f", ConfigPlace::user));
+      ASSERT_TRUE(apply_config(config, fmt::format("{}: {{ {}: {} }}", changed.section, name.name, value), "f",
+                               ConfigPlace::user));
       for (const ConfigKey& key : config_keys()) {
-        EXPECT_EQ(key.get(config.settings) != key.get(defaults.settings), &key == &changed) << changed.full_name() << " and " << key.full_name();
+        EXPECT_EQ(key.get(config.settings) != key.get(defaults.settings), &key == &changed)
+            << changed.full_name() << " and " << key.full_name();
       }
     }
   }
@@ -281,7 +287,8 @@ TEST(ConfigKeys, SettingOneChangesThatOneOnly) {
 TEST(ConfigKeys, HaveDifferentNames) {
   std::set<std::string> seen;
   for (const ConfigKey& key : config_keys()) {
-    for (const ConfigName& name : key.names) EXPECT_TRUE(seen.insert(fmt::format("{}.{}", key.section, name.name)).second) << name.name;
+    for (const ConfigName& name : key.names)
+      EXPECT_TRUE(seen.insert(fmt::format("{}.{}", key.section, name.name)).second) << name.name;
   }
 }
 

@@ -51,7 +51,8 @@ Value boolean(const ConfigName& name, const YamlNode& node) {
 Value whole(const ConfigKey& key, const ConfigName& name, const YamlNode& node) {
   if (key.type == ConfigType::whole_or_all && node.is_scalar() && node.text == "all") return Json(nullptr);
   if (const auto number = whole_number(node)) return within_bounds(key, name, *number);
-  return wrong(fmt::format("'{}' is a whole number{}, not {}", name.name, key.type == ConfigType::whole_or_all ? " or `all`" : "", kind_text(node)),
+  return wrong(fmt::format("'{}' is a whole number{}, not {}", name.name,
+                           key.type == ConfigType::whole_or_all ? " or `all`" : "", kind_text(node)),
                fmt::format("from {} to {}", key.lowest, key.highest));
 }
 
@@ -78,7 +79,8 @@ Value word(const ConfigKey& key, const ConfigName& name, const YamlNode& node) {
   for (const std::string& known : words) {
     if (node.text == known) return Json(known);
   }
-  return wrong(fmt::format("'{}' can't be '{}'", name.name, node.text), did_you_mean(node.text, words, "one of " + one_of(words)));
+  return wrong(fmt::format("'{}' can't be '{}'", name.name, node.text),
+               did_you_mean(node.text, words, "one of " + one_of(words)));
 }
 
 Value text(const ConfigName& name, const YamlNode& node) {
@@ -107,7 +109,8 @@ Value texts(const ConfigKey& key, const ConfigName& name, const YamlNode& node) 
     return list;
   }
   if (!node.is_list()) return wrong(fmt::format("'{}' is a list of texts, not {}", name.name, kind_text(node)));
-  if (node.items.size() > key.highest) return wrong(fmt::format("'{}' has more than {} entries", name.name, key.highest));
+  if (node.items.size() > key.highest)
+    return wrong(fmt::format("'{}' has more than {} entries", name.name, key.highest));
   for (const YamlPtr& item : node.items) {
     Value value = text(name, *item);
     if (!value) return value;
@@ -119,7 +122,8 @@ Value texts(const ConfigKey& key, const ConfigName& name, const YamlNode& node) 
 }  // namespace
 
 Value config_value(const ConfigKey& key, const ConfigName& name, const YamlNode& node) {
-  if (node.is_null()) return wrong(fmt::format("'{}' has no value", name.name), "write one behind the ':', or remove the line");
+  if (node.is_null())
+    return wrong(fmt::format("'{}' has no value", name.name), "write one behind the ':', or remove the line");
   switch (key.type) {
     case ConfigType::boolean: return boolean(name, node);
     case ConfigType::whole:

@@ -13,6 +13,7 @@ struct ValueFault {
 };
 
 /// The value as ConfigKey::set takes it.
-[[nodiscard]] std::expected<Json, ValueFault> config_value(const ConfigKey& key, const ConfigName& name, const YamlNode& node);
+[[nodiscard]] std::expected<Json, ValueFault> config_value(const ConfigKey& key, const ConfigName& name,
+                                                           const YamlNode& node);
 
 }  // namespace pawl

@@ -3,22 +3,38 @@
 namespace pawl {
 
 Error erased_error(std::string_view run, const Erasure& erasure) {
-  return Error{Code::run_erased, fmt::format("run '{}' was erased on {} because {}", run, erasure.at.text(), erasure.reason), {},
-               "its audit trail is left; for a new run use another id", 0};
+  return Error{Code::run_erased,
+               fmt::format("run '{}' was erased on {} because {}", run, erasure.at.text(), erasure.reason),
+               {},
+               "its audit trail is left; for a new run use another id",
+               0};
 }
 
 Error forks_error(const RunId& run, const std::vector<RunId>& forks) {
   std::string names;
   for (const RunId& fork : forks) names += fmt::format("{}{}", names.empty() ? "" : ", ", fork.text());
-  return Error{Code::run_has_forks, fmt::format("run '{}' can't be erased: {} {} forked from it and needs its data", run.text(), names,
-                                                forks.size() == 1 ? "is" : "are each"), {},
-               "erase the forks first, or all of them at once with --cascade", 0};
+  return Error{Code::run_has_forks,
+               fmt::format("run '{}' can't be erased: {} {} forked from it and needs its data", run.text(), names,
+                           forks.size() == 1 ? "is" : "are each"),
+               {},
+               "erase the forks first, or all of them at once with --cascade",
+               0};
 }
 
 RunInfo erased_info(const RunInfo& run, Timestamp at) {
-  return RunInfo{.id = run.id, .uuid = run.uuid, .created = run.created, .updated = at, .latest = run.latest,
-                 .status = Status::erased, .kind = Kind::manual, .durability = run.durability, .workflow = {},
-                 .workflow_hash = {}, .session = {}, .fork_of_run = run.fork_of_run, .fork_of_sequence = run.fork_of_sequence};
+  return RunInfo{.id = run.id,
+                 .uuid = run.uuid,
+                 .created = run.created,
+                 .updated = at,
+                 .latest = run.latest,
+                 .status = Status::erased,
+                 .kind = Kind::manual,
+                 .durability = run.durability,
+                 .workflow = {},
+                 .workflow_hash = {},
+                 .session = {},
+                 .fork_of_run = run.fork_of_run,
+                 .fork_of_sequence = run.fork_of_sequence};
 }
 
 std::string described_user(std::string_view user, std::string_view host) {

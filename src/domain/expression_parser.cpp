@@ -108,7 +108,8 @@ class Parser {
 
   Result<void> enter() {
     if (++depth_ > kExpressionDepthMax)
-      return fail(lexer_.fault(token_.offset, fmt::format("the expression is nested deeper than {}", kExpressionDepthMax)));
+      return fail(
+          lexer_.fault(token_.offset, fmt::format("the expression is nested deeper than {}", kExpressionDepthMax)));
     return {};
   }
 

@@ -28,7 +28,7 @@ enum class RunOwner : std::uint8_t { dead, alive };
 struct RecoveryFacts {
   std::string address;                 // for messages: RUN@SEQ
   std::optional<Lifecycle> lifecycle;  // none: there is no such checkpoint
-  RunOwner owner = RunOwner::dead;           // of the run: whether the writer that made it is still there
+  RunOwner owner = RunOwner::dead;     // of the run: whether the writer that made it is still there
   std::uint32_t retries_max = kRetriesMaxDefault;
   Sequence missing_parent;  // the first one missing from its chain; 0: the chain is complete
   std::string handler;      // that resumes it; empty: none is needed

@@ -51,8 +51,8 @@ StepPlan plan_step(const Step& step, const StepRecord* record, bool completed_in
 
 std::string_view to_text(StepPlan::Action action) { return kActions[static_cast<std::size_t>(action)]; }
 
-ResumePlan plan_resume(const RunState& state, std::span<const std::string> completed_in_events, const Workflow& workflow,
-                       ResumedBy by) {
+ResumePlan plan_resume(const RunState& state, std::span<const std::string> completed_in_events,
+                       const Workflow& workflow, ResumedBy by) {
   ResumePlan plan;
   plan.kept_steps = state.completed_steps;
   plan.kept_ms = state.spent_ms;

@@ -30,10 +30,10 @@ struct StepPlan {
 
 struct ResumePlan {
   enum class Verdict : std::uint8_t {
-    go,         // there is something to do
-    nothing,    // the run is completed or cancelled
-    changed,    // the workflow is another one: only when told to
-    stopped,    // a step has failed for good
+    go,       // there is something to do
+    nothing,  // the run is completed or cancelled
+    changed,  // the workflow is another one: only when told to
+    stopped,  // a step has failed for good
   };
   Verdict verdict = Verdict::go;
   std::vector<StepPlan> steps;  // of the workflow's own list, in its order, then inner ones that have begun

@@ -82,7 +82,8 @@ TEST(PlanResume, ARejectedGateStopsWhoeverResumes) {
   Step gate = command("a");
   gate.work = Approve{};
   EXPECT_EQ(planned(gate, rejected), Action::stop);
-  EXPECT_EQ(plan_resume(state_with(rejected), {}, one_step(gate), ResumedBy::person).verdict, ResumePlan::Verdict::stopped);
+  EXPECT_EQ(plan_resume(state_with(rejected), {}, one_step(gate), ResumedBy::person).verdict,
+            ResumePlan::Verdict::stopped);
 }
 
 TEST(PlanResume, AFailureThatWasAcceptedIsKept) {
@@ -121,7 +122,8 @@ TEST(PlanResume, AChangedCompletedStepIsNamed) {
 TEST(PlanResume, ACompletionAmongTheEventsIsNotForgottenByAnOlderCheckpoint) {
   const std::vector<std::string> completed{"a"};
   for (const auto& known : {std::optional<StepRecord>(), std::optional(record(StepStatus::running))}) {
-    EXPECT_EQ(plan_resume(state_with(known), completed, one_step(command("a")), ResumedBy::person).steps.front().action, Action::keep);
+    EXPECT_EQ(plan_resume(state_with(known), completed, one_step(command("a")), ResumedBy::person).steps.front().action,
+              Action::keep);
   }
 }
 
@@ -149,7 +151,11 @@ TEST(RunState, IsReadAsItWasWritten) {
   state.consumed = {"m1"};
   state.added.push_back({"a", Json::array({{{"id", "b"}}})});
   StepRecord map = record(StepStatus::running);
-  map.map = MapProgress{.total = 5, .items_hash = "h", .done = *IndexRanges::parse("0-2"), .failed = *IndexRanges::parse("1"), .trips = 1};
+  map.map = MapProgress{.total = 5,
+                        .items_hash = "h",
+                        .done = *IndexRanges::parse("0-2"),
+                        .failed = *IndexRanges::parse("1"),
+                        .trips = 1};
   map.partial = {{"page", 3}};
   map.output_event = 9;
   state.steps.emplace_back("pages", map);
@@ -163,7 +169,8 @@ TEST(RunState, OtherStatesAreNotTakenForOne) {
   for (const char* text : {"{}", "[]", "3", R"({"pawl":"run/2"})"}) {
     EXPECT_EQ(RunState::from_json(Json::parse(text)).error().code, Code::not_a_workflow_run) << text;
   }
-  EXPECT_EQ(RunState::from_json(Json::parse(R"({"pawl":"run/1","status":"odd"})")).error().code, Code::state_reconstruction_failed);
+  EXPECT_EQ(RunState::from_json(Json::parse(R"({"pawl":"run/1","status":"odd"})")).error().code,
+            Code::state_reconstruction_failed);
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ std::int64_t oldest_us(std::uint64_t days, Timestamp now) {
 
 }  // namespace
 
-std::set<Sequence> checkpoints_to_drop(const std::vector<CheckpointInfo>& checkpoints, const RetentionSettings& settings,
-                                       Timestamp now) {
+std::set<Sequence> checkpoints_to_drop(const std::vector<CheckpointInfo>& checkpoints,
+                                       const RetentionSettings& settings, Timestamp now) {
   std::set<Sequence> dropped;
   std::map<std::string_view, std::uint64_t> of_stage;
   std::uint64_t newer = 0;

@@ -51,7 +51,8 @@ TEST_P(Retention, DropsExactlyThese) {
 }
 
 const std::vector<Row> kFive = {{"", "", 9}, {"", "", 8}, {"", "", 5}, {"", "", 2}, {"", "", 1}};
-const std::vector<Row> kStaged = {{"a", "", 9}, {"b", "", 8}, {"a", "", 7}, {"", "", 6}, {"a", "", 5}, {"b", "", 4}, {"", "", 3}};
+const std::vector<Row> kStaged = {{"a", "", 9}, {"b", "", 8}, {"a", "", 7}, {"", "", 6},
+                                  {"a", "", 5}, {"b", "", 4}, {"", "", 3}};
 
 INSTANTIATE_TEST_SUITE_P(
     Of, Retention,
@@ -63,10 +64,16 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"never_the_last_by_count", kFive, {.keep = 0, .keep_days = {}, .keep_per_stage = {}}, {1, 2, 3, 4}},
         Case{"older_ones", kFive, {.keep = {}, .keep_days = 5, .keep_per_stage = {}}, {1, 2}},
         Case{"never_the_last_by_age", kFive, {.keep = {}, .keep_days = 0, .keep_per_stage = {}}, {1, 2, 3, 4}},
-        Case{"nothing_by_an_age_beyond_all_time", kFive, {.keep = {}, .keep_days = UINT64_MAX, .keep_per_stage = {}}, {}},
+        Case{"nothing_by_an_age_beyond_all_time",
+             kFive,
+             {.keep = {}, .keep_days = UINT64_MAX, .keep_per_stage = {}},
+             {}},
         Case{"any_limit_is_enough", kFive, {.keep = 4, .keep_days = 6, .keep_per_stage = {}}, {1, 2}},
         Case{"beyond_the_newest_of_each_stage", kStaged, {.keep = {}, .keep_days = {}, .keep_per_stage = 1}, {1, 2, 3}},
-        Case{"all_of_each_stage_but_the_last", kStaged, {.keep = {}, .keep_days = {}, .keep_per_stage = 0}, {1, 2, 3, 5, 6}},
+        Case{"all_of_each_stage_but_the_last",
+             kStaged,
+             {.keep = {}, .keep_days = {}, .keep_per_stage = 0},
+             {1, 2, 3, 5, 6}},
         Case{"never_a_named_one",
              {{"a", "before", 9}, {"a", "", 8}, {"a", "x", 7}, {"a", "", 1}},
              {.keep = 1, .keep_days = 2, .keep_per_stage = 1},

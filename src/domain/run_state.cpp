@@ -63,7 +63,11 @@ Usage usage_from(const Json& value) {
 }
 
 Result<MapProgress> map_from(const Json& value) {
-  MapProgress map{.total = number_at(value, "total"), .items_hash = text_at(value, "items_hash"), .done = {}, .failed = {}, .trips = 0};
+  MapProgress map{.total = number_at(value, "total"),
+                  .items_hash = text_at(value, "items_hash"),
+                  .done = {},
+                  .failed = {},
+                  .trips = 0};
   const auto done = IndexRanges::parse(text_at(value, "done"));
   const auto failed = IndexRanges::parse(text_at(value, "failed"));
   if (!done || !failed) return fail(Code::state_reconstruction_failed, "the progress of a map can't be read");
@@ -83,7 +87,9 @@ Json map_json(const MapProgress& map) {
 }  // namespace
 
 std::string_view to_text(StepStatus status) { return kStepStatuses[static_cast<std::size_t>(status)]; }
-std::optional<StepStatus> parse_step_status(std::string_view text) { return parse_word<StepStatus>(text, kStepStatuses); }
+std::optional<StepStatus> parse_step_status(std::string_view text) {
+  return parse_word<StepStatus>(text, kStepStatuses);
+}
 std::string_view to_text(RunStatus status) { return kRunStatuses[static_cast<std::size_t>(status)]; }
 std::optional<RunStatus> parse_run_status(std::string_view text) { return parse_word<RunStatus>(text, kRunStatuses); }
 
@@ -95,7 +101,9 @@ void Usage::add(const Usage& other) {
 
 Usage Usage::until(const Usage& later) const {
   const auto beyond = [](auto before, auto after) { return after > before ? after - before : 0; };
-  return Usage{.tokens = beyond(tokens, later.tokens), .usd = beyond(usd, later.usd), .api_calls = beyond(api_calls, later.api_calls)};
+  return Usage{.tokens = beyond(tokens, later.tokens),
+               .usd = beyond(usd, later.usd),
+               .api_calls = beyond(api_calls, later.api_calls)};
 }
 
 Json StepRecord::to_json() const {
@@ -132,7 +140,9 @@ Result<StepRecord> StepRecord::from_json(const Json& value) {
   if (!parsed) return fail(Code::state_reconstruction_failed, "a step's record can't be read");
   StepRecord record;
   record.status = *parsed;
-  record.attempts = record.status == StepStatus::completed && !value.contains("attempts") ? 1 : static_cast<std::uint32_t>(number_at(value, "attempts"));
+  record.attempts = record.status == StepStatus::completed && !value.contains("attempts")
+                        ? 1
+                        : static_cast<std::uint32_t>(number_at(value, "attempts"));
   record.starts = value.contains("starts") ? static_cast<std::uint32_t>(number_at(value, "starts")) : record.attempts;
   record.spent = value.contains("spent") ? static_cast<std::uint32_t>(number_at(value, "spent")) : record.attempts;
   record.output = value_at(value, "output");
@@ -143,8 +153,9 @@ Result<StepRecord> StepRecord::from_json(const Json& value) {
   record.retryable = value_at(value, "retryable") != Json(false);
   record.duration_ms = number_at(value, "ms");
   record.ended = Timestamp{static_cast<std::int64_t>(number_at(value, "ended_ms")) * 1000};
-  record.started = value.contains("started") ? time_at(value, "started")
-                                             : Timestamp{record.ended.us - static_cast<std::int64_t>(record.duration_ms) * 1000};
+  record.started = value.contains("started")
+                       ? time_at(value, "started")
+                       : Timestamp{record.ended.us - static_cast<std::int64_t>(record.duration_ms) * 1000};
   if (const auto found = value.find("confidence"); found != value.end() && found->is_number())
     record.confidence = found->get<double>();
   record.reason = text_at(value, "reason");
@@ -259,8 +270,8 @@ std::string_view position_text(const RunState& state) {
     case RunStatus::completed: return "completed";
     case RunStatus::running: break;
   }
-  const bool running = std::ranges::any_of(
-      state.steps, [](const auto& entry) { return entry.second.status == StepStatus::running; });
+  const bool running =
+      std::ranges::any_of(state.steps, [](const auto& entry) { return entry.second.status == StepStatus::running; });
   return running ? "before_step" : "completed";
 }
 

@@ -55,19 +55,19 @@ struct Usage {
 /// The progress of a map.
 struct MapProgress {
   std::uint64_t total = 0;
-  std::string items_hash;  // of all items, in order
-  IndexRanges done;        // items with a final result, failed ones included
-  IndexRanges failed;      // those of them that failed: the dead-letter queue
-  std::uint32_t trips = 0; // of the circuit breaker
+  std::string items_hash;   // of all items, in order
+  IndexRanges done;         // items with a final result, failed ones included
+  IndexRanges failed;       // those of them that failed: the dead-letter queue
+  std::uint32_t trips = 0;  // of the circuit breaker
   bool operator==(const MapProgress&) const = default;
 };
 
 struct StepRecord {
   StepStatus status = StepStatus::pending;
-  std::uint32_t attempts = 0;  // that ended by themselves; interrupted ones don't count
-  std::uint32_t starts = 0;    // all of them
-  std::uint32_t spent = 0;     // of `attempts`, those of the present budget of attempts
-  Json output;                 // null, or the value where it is small
+  std::uint32_t attempts = 0;      // that ended by themselves; interrupted ones don't count
+  std::uint32_t starts = 0;        // all of them
+  std::uint32_t spent = 0;         // of `attempts`, those of the present budget of attempts
+  Json output;                     // null, or the value where it is small
   std::uint64_t output_event = 0;  // else the event that has it
   std::string error;
   int exit_code = 0;
@@ -76,11 +76,11 @@ struct StepRecord {
   Timestamp ended;
   std::uint64_t duration_ms = 0;  // of its attempts, without backoff
   std::optional<double> confidence;
-  std::string reason;      // why it was skipped, what it waits for
-  std::string definition;  // the step's definition_hash when it settled
-  Timestamp due;           // a sleep's or wait's end
-  std::string binding;     // of a gate: what a decision must be bound to
-  Json partial;            // what an unfinished attempt reported for the next one
+  std::string reason;           // why it was skipped, what it waits for
+  std::string definition;       // the step's definition_hash when it settled
+  Timestamp due;                // a sleep's or wait's end
+  std::string binding;          // of a gate: what a decision must be bound to
+  Json partial;                 // what an unfinished attempt reported for the next one
   std::uint32_t decisions = 0;  // of an attempt whose end is not recorded yet: those that were saved by themselves
   std::uint32_t iteration = 0;  // of a loop, from 1
   std::optional<MapProgress> map;
@@ -105,24 +105,24 @@ struct RunState {
   Json folder;  // what was recorded of the working folder
   Json vars = Json::object();
   RunStatus status = RunStatus::running;
-  std::string error;               // of a failed run
-  std::string parent_run;          // of a child workflow
+  std::string error;       // of a failed run
+  std::string parent_run;  // of a child workflow
   std::string parent_step;
   std::vector<std::pair<std::string, StepRecord>> steps;  // by path, in the order in which they began
   Usage usage;
-  std::uint64_t spent_ms = 0;      // in attempts of steps, over all executions
+  std::uint64_t spent_ms = 0;         // in attempts of steps, over all executions
   std::uint64_t completed_steps = 0;  // steps and items that were completed, over all executions
   std::optional<double> confidence;
   std::uint32_t resumes = 0;
   std::uint32_t automatic_resumes = 0;  // in a row, without progress by hand
-  std::uint32_t rollbacks = 0;     // a decision that was made before the last one does not count any more
-  std::vector<std::string> consumed;  // messages of the inbox whose effect is in here already
-  std::vector<std::string> signals;   // early ones, kept until a step waits for them: compact JSON
+  std::uint32_t rollbacks = 0;          // a decision that was made before the last one does not count any more
+  std::vector<std::string> consumed;    // messages of the inbox whose effect is in here already
+  std::vector<std::string> signals;     // early ones, kept until a step waits for them: compact JSON
   std::vector<AddedSteps> added;
-  Json outputs;                       // of a completed run: what it answers its parent with
-  Json budget;                        // raised at a resume; null: the workflow's
+  Json outputs;                                 // of a completed run: what it answers its parent with
+  Json budget;                                  // raised at a resume; null: the workflow's
   std::map<std::string, std::uint64_t> masked;  // how many secrets were masked, by kind
-  std::set<std::string> masked_keys;  // whose values are not saved
+  std::set<std::string> masked_keys;            // whose values are not saved
 
   [[nodiscard]] const StepRecord* find(std::string_view path) const;
   [[nodiscard]] Json to_json() const;

@@ -36,27 +36,31 @@ Result<void> check_parent(const SaveRequest& request, const SaveFacts& facts) {
   const std::string is = head ? fmt::format("is {}", head.value) : std::string("does not exist yet");
   const std::string expected =
       *request.expected_parent ? fmt::format("{} was expected", request.expected_parent->value) : "none was expected";
-  return fail(Error{Code::parent_conflict, fmt::format("the last checkpoint of run '{}' {}, but {}", run, is, expected),
-                    head ? fmt::format("{}@{}", run, head.value) : run,
-                    head ? fmt::format("The run has moved on, or the number is not its last one. Type: pawl show {}, then save on top of {}",
-                                       run, head.value)
-                         : "Expect 0 for the first checkpoint of a run, or leave the expectation out",
-                    0});
+  return fail(Error{
+      Code::parent_conflict, fmt::format("the last checkpoint of run '{}' {}, but {}", run, is, expected),
+      head ? fmt::format("{}@{}", run, head.value) : run,
+      head ? fmt::format(
+                 "The run has moved on, or the number is not its last one. Type: pawl show {}, then save on top of {}",
+                 run, head.value)
+           : "Expect 0 for the first checkpoint of a run, or leave the expectation out",
+      0});
 }
 
 /// State and patch were checked one by one; together they may be too much.
 Result<void> check_patched(std::string_view state, std::uint64_t bytes_max) {
   if (state.size() > bytes_max) {
-    return fail(Code::state_too_large, "the patched state would have {} bytes, and may have {}", state.size(), bytes_max);
+    return fail(Code::state_too_large, "the patched state would have {} bytes, and may have {}", state.size(),
+                bytes_max);
   }
-  if (json_depth(state) > kJsonDepthMax) return fail(Code::json_too_deep, "the patched state would be nested too deeply");
+  if (json_depth(state) > kJsonDepthMax)
+    return fail(Code::json_too_deep, "the patched state would be nested too deeply");
   return {};
 }
 
 bool is_unchanged(const SaveRequest& request, const CheckpointInfo& head) {
-  return request.events.empty() && request.caller_id.empty() && request.kind == head.kind && request.status == head.status &&
-         request.name == head.name && request.stage == head.stage && request.step == head.step &&
-         one_line(request.metadata) == one_line(head.metadata);
+  return request.events.empty() && request.caller_id.empty() && request.kind == head.kind &&
+         request.status == head.status && request.name == head.name && request.stage == head.stage &&
+         request.step == head.step && one_line(request.metadata) == one_line(head.metadata);
 }
 
 }  // namespace

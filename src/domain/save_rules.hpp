@@ -13,12 +13,12 @@ namespace pawl {
 /// What the store knows when a save comes in.
 struct SaveFacts {
   const RunId& run;
-  const CheckpointInfo* head = nullptr;     // the last checkpoint; null: there is none yet
-  std::string_view head_state = {};         // its state
-  const CheckpointInfo* earlier = nullptr;  // the checkpoint that has the request's caller_id; null: none
-  bool earlier_has_same_body = false;       // its body_fingerprint is that of the request
+  const CheckpointInfo* head = nullptr;          // the last checkpoint; null: there is none yet
+  std::string_view head_state = {};              // its state
+  const CheckpointInfo* earlier = nullptr;       // the checkpoint that has the request's caller_id; null: none
+  bool earlier_has_same_body = false;            // its body_fingerprint is that of the request
   std::uint64_t state_bytes_max = 100ULL << 20;  // for what a patch makes of the state
-  bool head_is_shared = false;  // a fork's first save: the head is another run's, and never the answer
+  bool head_is_shared = false;                   // a fork's first save: the head is another run's, and never the answer
 };
 
 /// The save is to be written, with the state that `state_to_write` gives.

@@ -126,7 +126,8 @@ SecretFound find_token(SecretText& where, std::size_t at, const Form& form) {
   }
   if (end == text.size() && !where.is_final()) return more();
   if (end - body < form.size_min) return {};
-  if (form.mark == Form::Mark::mixed && !is_mixed(text.substr(body, std::min<std::size_t>(end - body, kValueBytesMax)))) return {};
+  if (form.mark == Form::Mark::mixed && !is_mixed(text.substr(body, std::min<std::size_t>(end - body, kValueBytesMax))))
+    return {};
   return found(at, end, form.kind, SecretRest::token);
 }
 
@@ -166,7 +167,8 @@ SecretFound find_private_key(const SecretText& where, std::size_t at) {
   const Sure begins = begins_with(text, kPemBegin);
   if (begins == Sure::no) return {};
   std::size_t end = kPemBegin.size();
-  while (end < text.size() && end < kLabelBytesMax && (is_upper(text[end]) || is_digit(text[end]) || text[end] == ' ')) ++end;
+  while (end < text.size() && end < kLabelBytesMax && (is_upper(text[end]) || is_digit(text[end]) || text[end] == ' '))
+    ++end;
   const Sure closes = begins_with(text.substr(std::min(end, text.size())), "-----");
   if (begins == Sure::more || closes == Sure::more) return where.is_final() ? SecretFound() : more();
   const std::string_view label = text.substr(kPemBegin.size(), end - kPemBegin.size());
@@ -250,7 +252,10 @@ bool is_member_name(std::string_view value) {
   for (std::size_t i = 0; i < value.size(); ++i) {
     const bool begins = i == 0 || value[i - 1] == '.';
     if (value[i] == '.') has_dot = true;
-    if (value[i] == '.' ? begins : begins ? !is_letter(value[i]) && value[i] != '_' : !is_alnum(value[i]) && value[i] != '_') return false;
+    if (value[i] == '.' ? begins
+        : begins        ? !is_letter(value[i]) && value[i] != '_'
+                        : !is_alnum(value[i]) && value[i] != '_')
+      return false;
   }
   return has_dot;
 }
@@ -268,9 +273,11 @@ SecretFound find_assigned(const SecretText& where, std::size_t at) {
   if (at == 0) return {};
   const std::string name = name_before(text, at);
   if (name.empty()) return {};
-  constexpr std::array kNames = {"password"sv, "passwd"sv, "passphrase"sv, "secret"sv, "token"sv, "apikey"sv, "accesskey"sv, "secretkey"sv, "privatekey"sv};
+  constexpr std::array kNames = {"password"sv, "passwd"sv,    "passphrase"sv, "secret"sv,    "token"sv,
+                                 "apikey"sv,   "accesskey"sv, "secretkey"sv,  "privatekey"sv};
   const bool authorization = name.ends_with("authorization");
-  if (!authorization && std::ranges::none_of(kNames, [&](std::string_view known) { return name.ends_with(known); })) return {};
+  if (!authorization && std::ranges::none_of(kNames, [&](std::string_view known) { return name.ends_with(known); }))
+    return {};
   const std::size_t from = value_begin(text, at);
   if (from >= text.size()) return where.is_final() ? SecretFound() : more();
   if (authorization) return find_authorization(where, from);

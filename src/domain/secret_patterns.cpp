@@ -31,14 +31,18 @@ Result<std::regex> compiled(const std::string& expression) {
   try {
     return std::regex(expression, flags);
   } catch (const std::regex_error& error) {
-    return fail(Error{Code::usage, fmt::format("the secret pattern '{}' is no regular expression: {}", expression, error.what()), {},
-                      "correct it in the setting secrets.patterns; back references are not possible", 0});
+    return fail(Error{Code::usage,
+                      fmt::format("the secret pattern '{}' is no regular expression: {}", expression, error.what()),
+                      {},
+                      "correct it in the setting secrets.patterns; back references are not possible",
+                      0});
   }
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const SecretPatterns>> SecretPatterns::make(const SecretSettings& settings, std::vector<std::string> values) {
+Result<std::shared_ptr<const SecretPatterns>> SecretPatterns::make(const SecretSettings& settings,
+                                                                   std::vector<std::string> values) {
   std::shared_ptr<SecretPatterns> made(new SecretPatterns());
   made->known_forms_ = settings.mask_patterns;
   if (settings.mask_patterns) made->beginnings_ = known_secret_beginnings();
@@ -75,7 +79,8 @@ SecretFound SecretPatterns::find(SecretText& text, std::size_t at) const {
       best = {.sure = SecretFound::Sure::yes, .begin = at, .end = at + value.size(), .kind = kDeclared};
       break;
     }
-    if (!text.is_final() && rest.size() < value.size() && std::string_view(value).starts_with(rest)) return {.sure = SecretFound::Sure::more};
+    if (!text.is_final() && rest.size() < value.size() && std::string_view(value).starts_with(rest))
+      return {.sure = SecretFound::Sure::more};
   }
   if (!known_forms_) return best;
   const SecretFound known = find_known_secret(text, at);
@@ -290,7 +295,8 @@ std::size_t SecretMask::filter_line(std::string_view line, std::size_t keep, std
   return end;
 }
 
-std::string mask_secrets(std::string_view text, const std::shared_ptr<const SecretPatterns>& patterns, MaskCounts& counts) {
+std::string mask_secrets(std::string_view text, const std::shared_ptr<const SecretPatterns>& patterns,
+                         MaskCounts& counts) {
   if (!patterns->may_hold(text)) return std::string(text);
   SecretMask mask(patterns);
   std::string out;

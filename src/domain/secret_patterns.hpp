@@ -29,7 +29,8 @@ using MaskCounts = std::map<std::string, std::uint64_t, std::less<>>;
 class SecretPatterns {
  public:
   /// usage for an expression that is none. `values` are masked wherever they stand; empty ones are none.
-  [[nodiscard]] static Result<std::shared_ptr<const SecretPatterns>> make(const SecretSettings& settings, std::vector<std::string> values);
+  [[nodiscard]] static Result<std::shared_ptr<const SecretPatterns>> make(const SecretSettings& settings,
+                                                                          std::vector<std::string> values);
 
   /// False where nothing in it can be a secret; quickly.
   [[nodiscard]] bool may_hold(std::string_view text) const;
@@ -90,8 +91,8 @@ class SecretMask {
 
   const std::shared_ptr<const SecretPatterns> patterns_;
   MaskCounts counts_;
-  std::string text_;       // a little of what was passed on, and what was not
-  std::size_t done_ = 0;   // of text_
+  std::string text_;      // a little of what was passed on, and what was not
+  std::size_t done_ = 0;  // of text_
   std::vector<Range> ranges_;
   SecretRest rest_ = SecretRest::nothing;  // of a secret that has been marked
   KeyLine key_line_;
@@ -100,6 +101,7 @@ class SecretMask {
 };
 
 /// A whole text.
-[[nodiscard]] std::string mask_secrets(std::string_view text, const std::shared_ptr<const SecretPatterns>& patterns, MaskCounts& counts);
+[[nodiscard]] std::string mask_secrets(std::string_view text, const std::shared_ptr<const SecretPatterns>& patterns,
+                                       MaskCounts& counts);
 
 }  // namespace pawl

@@ -93,11 +93,13 @@ TEST(SecretPatterns, EveryKnownFormIsMaskedHoweverItIsCut) {
   const Patterns patterns = patterns_of({}, {});
   for (const Example& example : examples()) {
     const std::string text = "first line\n" + example.before + example.secret + example.after + "\" and more\n";
-    const std::string wanted = "first line\n" + example.before + "[masked:" + example.kind + "]" + example.after + "\" and more\n";
+    const std::string wanted =
+        "first line\n" + example.before + "[masked:" + example.kind + "]" + example.after + "\" and more\n";
     MaskCounts counts;
     EXPECT_EQ(mask_secrets(text, patterns, counts), wanted) << example.secret;
     EXPECT_EQ(counts, (MaskCounts{{example.kind, 1}})) << example.secret;
-    for (const std::size_t size : {1U, 2U, 3U, 7U, 64U}) EXPECT_EQ(in_pieces(text, patterns, size), wanted) << example.secret;
+    for (const std::size_t size : {1U, 2U, 3U, 7U, 64U})
+      EXPECT_EQ(in_pieces(text, patterns, size), wanted) << example.secret;
     const std::string at_the_end = example.before + example.secret + example.after;
     EXPECT_EQ(in_pieces(at_the_end, patterns, 1), example.before + "[masked:" + example.kind + "]" + example.after);
   }
@@ -107,7 +109,9 @@ TEST(SecretPatterns, OrdinaryTextsAreLeftAlone) {
   for (const std::string_view text : {
            "commit 4a9e91386bd15e0de8795b6e7c1d83e72eb0d385c3\nAuthor: A. Person <a@example.org>\n",
            "550e8400-e29b-41d4-a716-446655440000 id: 6ba7b810-9dad-11d1-80b4-00c04fd430c8",
-           "<img src=\"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==\">",
+           "<img "
+           "src=\"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/"
+           "w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==\">",
            "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
            "password: string;\nconst token = parser.next_token2();\nsecret = config.db1_password\n",
            "token = os.environ['TOKEN_2_LONG_NAME'];  password=$DB_PASSWORD1 password=${DB_PASSWORD_1}",
@@ -118,7 +122,8 @@ TEST(SecretPatterns, OrdinaryTextsAreLeftAlone) {
            "sk-loading-spinner-with-a-long-class-name task-force-one disk-usage-of-everything-here",
            "Authorization: Bearer $TOKEN and Authorization: Bearer <token> and authorization: none",
            "monkeyJumpHandler.configuration.extended eyJ is how they begin; a key: value",
-           "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
+           "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n-----BEGIN PUBLIC KEY-----\nMIIB\n-----END "
+           "PUBLIC KEY-----",
            "12:30:45 INFO x=1 y=2 { \"a\": 1, \"b\": [1, 2] } a == b ? c : d; ::std::cout << x;",
            "npm_config_registry=x npm_package_dependencies_something_rather_long=1 hf_hub_download(repo)",
            "ghp_short glpat-short xoxb-1 AKIA AKIAshort AIza pypi-server-of-the-company-with-a-long-name",
@@ -137,7 +142,8 @@ TEST(SecretPatterns, SecretsAreSeenBehindEscapesOfTerminalsAndTexts) {
 
 TEST(SecretPatterns, SecretsWithinSecretsLeaveNothing) {
   const std::string token = "ghp_" + repeated("aB3dE6gH9jK2", 36);
-  EXPECT_EQ(masked_text("https://" + token + ":hunter2@github.com/"), "https://[masked:github-token]:[masked:url-password]@github.com/");
+  EXPECT_EQ(masked_text("https://" + token + ":hunter2@github.com/"),
+            "https://[masked:github-token]:[masked:url-password]@github.com/");
   EXPECT_EQ(masked_text("token=" + token), "token=[masked:github-token]");
   EXPECT_EQ(masked_text("Authorization: token " + token + "\n"), "Authorization: token [masked:github-token]\n");
   const Patterns declared = patterns_of({}, {token.substr(30) + " and more"});
@@ -148,9 +154,11 @@ TEST(SecretPatterns, APrivateKeyIsMaskedHoweverLongItIs) {
   const std::string block = key_block(20'000);
   EXPECT_EQ(in_pieces("a\n" + block + "\nb\n", patterns_of({}, {}), 1000), "a\n[masked:private-key]\nb\n");
   EXPECT_EQ(masked_text("a\n" + block.substr(0, 5000)), "a\n[masked:private-key]") << "also where its end is missing";
-  EXPECT_EQ(masked_text("a\n  -----BEGIN ENCRYPTED PRIVATE KEY-----\n  Proc-Type: 4,ENCRYPTED\n  DEK-Info: AES-128-CBC,1F\n\n  MIIB\n"
-                        "  -----END ENCRYPTED PRIVATE KEY-----\nb"),
-            "a\n  [masked:private-key]\nb");
+  EXPECT_EQ(
+      masked_text(
+          "a\n  -----BEGIN ENCRYPTED PRIVATE KEY-----\n  Proc-Type: 4,ENCRYPTED\n  DEK-Info: AES-128-CBC,1F\n\n  MIIB\n"
+          "  -----END ENCRYPTED PRIVATE KEY-----\nb"),
+      "a\n  [masked:private-key]\nb");
 }
 
 TEST(SecretPatterns, ATextAboutKeysIsNotSwallowed) {
@@ -188,7 +196,8 @@ TEST(SecretPatterns, AnExpressionThatIsNoneIsRefused) {
 
 TEST(SecretPatterns, WhatIsHeldBackIsBounded) {
   const Patterns patterns = patterns_of({}, {});
-  for (const std::string_view beginning : {"eyJ", "see http://", "-----BEGIN ", "sk-", "token=", "Authorization: Bearer <"}) {
+  for (const std::string_view beginning :
+       {"eyJ", "see http://", "-----BEGIN ", "sk-", "token=", "Authorization: Bearer <"}) {
     SecretMask mask(patterns);
     std::string out;
     std::string given(beginning);
@@ -205,7 +214,8 @@ TEST(SecretPatterns, WhatIsHeldBackIsBounded) {
 
 TEST(SecretPatterns, ASecretLongerThanWhatIsHeldIsMaskedToItsEnd) {
   const Patterns patterns = patterns_of({}, {});
-  const std::string jwt = "eyJ" + repeated("hbGciOiJ", 40) + ".eyJ" + repeated("aB3dE6", 30'000) + "." + repeated("Zz9", 43);
+  const std::string jwt =
+      "eyJ" + repeated("hbGciOiJ", 40) + ".eyJ" + repeated("aB3dE6", 30'000) + "." + repeated("Zz9", 43);
   EXPECT_EQ(in_pieces("a " + jwt + " b", patterns, 777), "a [masked:jwt] b");
   EXPECT_EQ(in_pieces("a sk-" + repeated("aB3", 50'000) + " b", patterns, 777), "a [masked:openai-key] b");
 }
@@ -213,7 +223,9 @@ TEST(SecretPatterns, ASecretLongerThanWhatIsHeldIsMaskedToItsEnd) {
 TEST(SecretPatterns, SecretsAtRandomPlacesOfRandomTextsInRandomPiecesNeverSurvive) {
   const std::vector<Example> all = examples();
   const Patterns patterns = patterns_of({}, {"hush-hush-7"});
-  constexpr std::string_view kWords[] = {"the ", "run-", "x=1 ", "a:b ", "\n", "\t", "{\"k\":", "task ", "sk", "gh", "--", "http://h/ ", "\xc3\xa4 ", "eye ", "AS ", "1234567 ", "\\n", "'q' "};
+  constexpr std::string_view kWords[] = {"the ",      "run-",  "x=1 ", "a:b ",     "\n",  "\t",
+                                         "{\"k\":",   "task ", "sk",   "gh",       "--",  "http://h/ ",
+                                         "\xc3\xa4 ", "eye ",  "AS ",  "1234567 ", "\\n", "'q' "};
   for (std::uint32_t seed = 1; seed <= 3'000; ++seed) {
     std::mt19937 random(seed);
     const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };

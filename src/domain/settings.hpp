@@ -33,10 +33,10 @@ struct CheckpointSettings {
 /// Whether runs that crashed are resumed when another one is started, and how often.
 struct RecoverySettings {
   bool automatic = false;
-  std::uint32_t attempts_max = 3;  // in a row, without anyone's help
+  std::uint32_t attempts_max = 3;                    // in a row, without anyone's help
   std::chrono::milliseconds within{24 * 3'600'000};  // since the run's last checkpoint
   std::chrono::milliseconds timeout{300'000};        // of one automatic recovery
-  bool fallback_to_previous = true;  // to an older valid checkpoint where the newest is damaged
+  bool fallback_to_previous = true;                  // to an older valid checkpoint where the newest is damaged
 };
 
 struct PerformanceSettings {
@@ -47,8 +47,8 @@ struct PerformanceSettings {
 };
 
 struct SecretSettings {
-  bool mask_patterns = true;             // known forms of tokens, in logs, events and audit entries
-  std::vector<std::string> patterns = {};  // regular expressions beside the built-in ones
+  bool mask_patterns = true;                 // known forms of tokens, in logs, events and audit entries
+  std::vector<std::string> patterns = {};    // regular expressions beside the built-in ones
   std::vector<std::string> state_keys = {};  // keys whose values are masked in states, and asked for again at resume
 };
 

@@ -24,8 +24,8 @@ namespace pawl {
 enum class Shell : std::uint8_t { sh, bash };
 
 struct ShellCommand {
-  std::string script;                   // for `sh -c`
-  std::vector<Expression> arguments;    // the value of PAWL_ARG_(i + 1)
+  std::string script;                 // for `sh -c`
+  std::vector<Expression> arguments;  // the value of PAWL_ARG_(i + 1)
 };
 
 /// Fails with invalid_command; `Error::where` is "line N, column N" within the command. A command without

@@ -14,7 +14,8 @@ struct StatePart {
   bool operator==(const StatePart&) const = default;
 };
 
-/// The `limit` largest parts, largest first, equal ones in their order. `json` is known to be valid. One pass; memory goes with the limit.
+/// The `limit` largest parts, largest first, equal ones in their order. `json` is known to be valid. One pass; memory
+/// goes with the limit.
 [[nodiscard]] std::vector<StatePart> largest_parts(std::string_view json, std::size_t limit);
 /// The value of a part; empty where there is none of this name.
 [[nodiscard]] std::string_view part_value(std::string_view json, std::string_view name);

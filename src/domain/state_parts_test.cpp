@@ -8,7 +8,8 @@ namespace {
 using Parts = std::vector<StatePart>;
 
 TEST(StateParts, AreTheLargestFirst) {
-  EXPECT_EQ(largest_parts(R"( {"a": 1, "b": "xxxx", "c": [1, 2, 3], "d": 22} )", 3), (Parts{{"c", 9}, {"b", 6}, {"d", 2}}));
+  EXPECT_EQ(largest_parts(R"( {"a": 1, "b": "xxxx", "c": [1, 2, 3], "d": 22} )", 3),
+            (Parts{{"c", 9}, {"b", 6}, {"d", 2}}));
 }
 
 TEST(StateParts, OfArraysAreElements) { EXPECT_EQ(largest_parts("[1, 333, 22]", 2), (Parts{{"1", 3}, {"2", 2}})); }

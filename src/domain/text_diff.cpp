@@ -11,14 +11,15 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t kBlock = 32;              // bytes that are looked for
+constexpr std::size_t kBlock = 32;               // bytes that are looked for
 constexpr std::size_t kBlocksWorthwhile = 4096;  // a smaller middle is one splice: looking costs more than it saves
 constexpr std::size_t kShortSkip = 256;          // a match this close by need not be long
 constexpr std::size_t kMiddleMax = std::size_t{4} << 20U;
-constexpr std::size_t kStretchMax = std::size_t{256} << 10U;  // new text without a match: the rest is likely to be new, too
-constexpr std::size_t kLookAhead = 4096;  // in `before`, beyond what is matched
-constexpr std::size_t kLongMatch = 256;   // good enough not to look for a longer one
-constexpr std::size_t kPatience = 128;    // bytes in which a longer match is looked for
+constexpr std::size_t kStretchMax = std::size_t{256}
+                                    << 10U;  // new text without a match: the rest is likely to be new, too
+constexpr std::size_t kLookAhead = 4096;     // in `before`, beyond what is matched
+constexpr std::size_t kLongMatch = 256;      // good enough not to look for a longer one
+constexpr std::size_t kPatience = 128;       // bytes in which a longer match is looked for
 constexpr std::size_t kCompare = 512;
 constexpr std::size_t kUtf8Followers = 3;
 

@@ -35,8 +35,8 @@ class TextTemplate {
   /// kept, `${X.` fails all the same if X is a misspelt name. `${` of Pawl's without an end fails with
   /// invalid_expression. `Error::where` is "column N" within the source.
   enum class Unknown : std::uint8_t { keep, refuse };
-  [[nodiscard]] static Result<TextTemplate> parse(std::string_view source, const std::set<std::string, std::less<>>& names,
-                                                  Unknown unknown);
+  [[nodiscard]] static Result<TextTemplate> parse(std::string_view source,
+                                                  const std::set<std::string, std::less<>>& names, Unknown unknown);
 
   [[nodiscard]] const std::string& source() const { return source_; }
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }

@@ -78,9 +78,9 @@ struct Loop {
   std::shared_ptr<const Steps> steps;
 };
 struct CircuitBreaker {
-  std::uint32_t failures = 5;          // so many items in a row, finally failed: open
-  Milliseconds cool_down{30'000};      // then one item is tried; if it fails, open again
-  std::uint32_t trips = 3;             // opened so often: the map fails
+  std::uint32_t failures = 5;      // so many items in a row, finally failed: open
+  Milliseconds cool_down{30'000};  // then one item is tried; if it fails, open again
+  std::uint32_t trips = 3;         // opened so often: the map fails
 };
 struct Map {
   std::optional<ValueTemplate> items;      // an expression that gives an array, or a list
@@ -113,10 +113,10 @@ struct LowConfidence {
 struct Step {
   std::string id;
   Place place;
-  std::string name;      // for people; may be empty
+  std::string name;         // for people; may be empty
   std::string description;  // may be empty
-  std::string stage;     // the stage it belongs to; may be empty
-  std::size_t layer = 0; // the longest chain of needs before it, within its scope
+  std::string stage;        // the stage it belongs to; may be empty
+  std::size_t layer = 0;    // the longest chain of needs before it, within its scope
   Work work;
 
   /// Indices of siblings that must be done before it. `needed` of them are explicit (`needs:`): where one
@@ -139,7 +139,7 @@ struct Step {
   std::shared_ptr<const Steps> on_failure;  // may be null
   bool rescue = false;                      // its on_failure's success makes the step succeed
   std::optional<LowConfidence> confidence;
-  std::string definition_hash;              // of everything above, for telling changed steps from unchanged ones
+  std::string definition_hash;  // of everything above, for telling changed steps from unchanged ones
 };
 
 struct Stage {
@@ -181,16 +181,16 @@ struct Workflow {
   std::vector<std::string> env_files;
   std::vector<std::string> secrets;  // names of environment variables whose values are masked
   std::optional<TextTemplate> working_dir;
-  Shell shell = Shell::sh;         // of steps that name none; they have it already
-  RetrySettings retry;             // the steps have it already
+  Shell shell = Shell::sh;  // of steps that name none; they have it already
+  RetrySettings retry;      // the steps have it already
   Budget budget;
   CheckpointTriggers checkpoint;
   bool fail_fast = false;
-  std::uint32_t parallel = 0;      // at most so many steps at once, over all scopes; 0: no limit of its own
-  Milliseconds grace{10'000};      // between SIGTERM and SIGKILL
+  std::uint32_t parallel = 0;  // at most so many steps at once, over all scopes; 0: no limit of its own
+  Milliseconds grace{10'000};  // between SIGTERM and SIGKILL
   std::optional<Milliseconds> timeout;
-  std::vector<Stage> stages;       // in order; empty without `stages:`
-  Steps steps;                     // of all stages, flattened
+  std::vector<Stage> stages;  // in order; empty without `stages:`
+  Steps steps;                // of all stages, flattened
   std::shared_ptr<const Steps> on_failure;
   std::vector<std::pair<std::string, ValueTemplate>> outputs;  // what a child answers with
 };

@@ -23,7 +23,8 @@ Result<std::unique_ptr<RunWriter>> open_writer(Store& store, const RunId& run, C
 }
 
 Result<AddedEntry> ask_owner(Store& store, const RunId& run, const NewAuditEntry& entry) {
-  PAWL_TRY(checked_post(store, run, compact({{"type", "audit"}, {"entry", entry.type}, {"agent", entry.agent}, {"data", entry.data}})));
+  PAWL_TRY(checked_post(
+      store, run, compact({{"type", "audit"}, {"entry", entry.type}, {"agent", entry.agent}, {"data", entry.data}})));
   PAWL_TRY_ASSIGN(const std::optional<std::string> owner, store.owner(run));
   return AddedEntry{.asked = true, .owner = owner.value_or(""), .sequence = {}};
 }
@@ -38,7 +39,8 @@ std::string counted(const std::string& text) {
   return compact(state);
 }
 
-Result<AddedEntry> write_entry(Store& store, RunWriter& writer, const RunId& run, const NewAuditEntry& entry, std::uint64_t state_bytes_max) {
+Result<AddedEntry> write_entry(Store& store, RunWriter& writer, const RunId& run, const NewAuditEntry& entry,
+                               std::uint64_t state_bytes_max) {
   PAWL_TRY_ASSIGN(const Restored last, store.restore(run, {}));
   const std::string state = counted(last.state);
   SaveRequest request;
@@ -57,7 +59,8 @@ Result<AddedEntry> write_entry(Store& store, RunWriter& writer, const RunId& run
 bool is_pawls_own(std::string_view type) {
   if (type == "checkpoint_read") return false;
   if (is_audited_type(type)) return true;
-  constexpr std::string_view kPrefixes[] = {"run_", "stage_", "step_", "item_", "map_", "workflow_", "checkpoint_", "attempt_", "dlq_"};
+  constexpr std::string_view kPrefixes[] = {"run_",      "stage_",      "step_",    "item_", "map_",
+                                            "workflow_", "checkpoint_", "attempt_", "dlq_"};
   return std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return type.starts_with(prefix); });
 }
 
@@ -66,7 +69,8 @@ bool is_pawls_own(std::string_view type) {
 std::string agent_of(const Json& data) {
   for (const char* key : {"by", "agent"}) {
     const auto found = data.find(key);
-    if (found != data.end() && found->is_string() && check_label(key, found->get_ref<const std::string&>())) return found->get<std::string>();
+    if (found != data.end() && found->is_string() && check_label(key, found->get_ref<const std::string&>()))
+      return found->get<std::string>();
   }
   return {};
 }
@@ -74,18 +78,27 @@ std::string agent_of(const Json& data) {
 Result<void> check_entry(const NewAuditEntry& entry) {
   PAWL_TRY(check_label("type of the entry", entry.type));
   PAWL_TRY(check_label("agent", entry.agent));
-  if (entry.type.empty()) return fail(Error{Code::invalid_label, "the type of the entry is empty", {}, "name it, as in --type reviewed", 0});
+  if (entry.type.empty())
+    return fail(Error{Code::invalid_label, "the type of the entry is empty", {}, "name it, as in --type reviewed", 0});
   if (is_pawls_own(entry.type)) {
-    return fail(Error{Code::usage, fmt::format("entries of the type '{}' are written by Pawl itself", entry.type), {}, "take another type, such as reviewed", 0});
+    return fail(Error{Code::usage,
+                      fmt::format("entries of the type '{}' are written by Pawl itself", entry.type),
+                      {},
+                      "take another type, such as reviewed",
+                      0});
   }
   if (const std::size_t size = compact(entry.data).size(); size > kAuditDataBytesMax) {
-    return fail(Error{Code::state_too_large, fmt::format("the entry's data has {} bytes, and may have {}", size, kAuditDataBytesMax), {},
-                      "keep large values in files, and their names or hashes in the entry", 0});
+    return fail(Error{Code::state_too_large,
+                      fmt::format("the entry's data has {} bytes, and may have {}", size, kAuditDataBytesMax),
+                      {},
+                      "keep large values in files, and their names or hashes in the entry",
+                      0});
   }
   return {};
 }
 
-Result<AddedEntry> add_audit_entry(Store& store, const RunId& run, NewAuditEntry entry, const Settings& settings, Clock& clock) {
+Result<AddedEntry> add_audit_entry(Store& store, const RunId& run, NewAuditEntry entry, const Settings& settings,
+                                   Clock& clock) {
   PAWL_TRY(check_entry(entry));
   PAWL_TRY(store.run(run));  // opening a run that is not there would begin one
   PAWL_TRY_ASSIGN(const auto patterns, SecretPatterns::make(settings.secrets, {}));

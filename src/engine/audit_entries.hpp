@@ -21,7 +21,7 @@ struct NewAuditEntry {
 struct AddedEntry {
   bool asked = false;      // the run's owner was asked to: it writes the entry
   std::string owner = {};  // that one, for people
-  Sequence sequence = {};   // of the checkpoint that it was committed with
+  Sequence sequence = {};  // of the checkpoint that it was committed with
 };
 
 /// Who acted, by the data of an event: `by`, or `agent`; empty where neither is there, or can't be a label.
@@ -30,8 +30,9 @@ struct AddedEntry {
 /// invalid_label or state_too_large; usage for a type that Pawl itself writes.
 [[nodiscard]] Result<void> check_entry(const NewAuditEntry& entry);
 
-/// A save of the same state with the entry; where an execution holds the run, a message to it. Durable when it returns. What
-/// looks like a secret is masked as in events. Any other holder is waited for a few seconds: run_busy.
-[[nodiscard]] Result<AddedEntry> add_audit_entry(Store& store, const RunId& run, NewAuditEntry entry, const Settings& settings, Clock& clock);
+/// A save of the same state with the entry; where an execution holds the run, a message to it. Durable when it returns.
+/// What looks like a secret is masked as in events. Any other holder is waited for a few seconds: run_busy.
+[[nodiscard]] Result<AddedEntry> add_audit_entry(Store& store, const RunId& run, NewAuditEntry entry,
+                                                 const Settings& settings, Clock& clock);
 
 }  // namespace pawl

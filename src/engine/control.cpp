@@ -67,8 +67,11 @@ Result<Recipient> recipient(Store& store, const RunId& run) {
 Error not_waiting(Store& store, const RunId& run, const std::string& what) {
   const Result<RunState> state = load_state(store, run);
   return Error{Code::not_waiting,
-               fmt::format("{} in run '{}' waits for a decision; it {}", what, run.text(), state ? doing_text(*state) : "can't be read"),
-               {}, fmt::format("`pawl show {}` tells how far it is", run.text()), 0};
+               fmt::format("{} in run '{}' waits for a decision; it {}", what, run.text(),
+                           state ? doing_text(*state) : "can't be read"),
+               {},
+               fmt::format("`pawl show {}` tells how far it is", run.text()),
+               0};
 }
 
 std::string gate_list(const std::vector<FoundGate>& gates) {
@@ -93,7 +96,9 @@ std::vector<FoundGate> matching(const std::vector<FoundGate>& gates, const std::
   std::vector<FoundGate> out = chosen([&](const FoundGate& found) { return is_own(found) && found.gate.step == step; });
   if (out.empty()) out = chosen([&](const FoundGate& found) { return found.gate.step == step; });
   if (out.empty())
-    out = chosen([&](const FoundGate& found) { return !is_own(found) && (found.through == step || found.through + "." + found.gate.step == step); });
+    out = chosen([&](const FoundGate& found) {
+      return !is_own(found) && (found.through == step || found.through + "." + found.gate.step == step);
+    });
   return out;
 }
 
@@ -107,8 +112,12 @@ Result<Gate> choose_gate(Store& store, const RunId& run, const std::string& step
     return fail(error);
   }
   if (fitting.size() > 1) {
-    return fail(Error{Code::usage, fmt::format("{} gates wait; name one:{}", fitting.size(), gate_list(fitting)), {},
-                      fmt::format("`pawl approve {} {}`, for example", fitting.front().gate.run, fitting.front().gate.step), 0});
+    return fail(
+        Error{Code::usage,
+              fmt::format("{} gates wait; name one:{}", fitting.size(), gate_list(fitting)),
+              {},
+              fmt::format("`pawl approve {} {}`, for example", fitting.front().gate.run, fitting.front().gate.step),
+              0});
   }
   return fitting.front().gate;
 }
@@ -122,12 +131,16 @@ Result<void> refuse_second(Store& store, const RunId& run, const Gate& gate) {
     const Json body = Json::parse(message.body, nullptr, false);
     if (!body.is_object()) continue;
     const std::string type = text_in(body, "type");
-    if ((type != "approve" && type != "reject") || text_in(body, "step") != gate.step || text_in(body, "binding") != gate.binding) continue;
+    if ((type != "approve" && type != "reject") || text_in(body, "step") != gate.step ||
+        text_in(body, "binding") != gate.binding)
+      continue;
     PAWL_TRY_ASSIGN(const std::string resume, topmost(store, run));
     return fail(Error{Code::not_waiting,
                       fmt::format("'{}' of run '{}' was {} already by {} at {}", gate.step, gate.run,
                                   type == "approve" ? "approved" : "rejected", text_in(body, "by"), message.at.text()),
-                      {}, fmt::format("`pawl resume {}` goes on with it", resume), 0});
+                      {},
+                      fmt::format("`pawl resume {}` goes on with it", resume),
+                      0});
   }
   return {};
 }
@@ -144,8 +157,11 @@ Result<void> check_text(std::string_view what, std::string_view text) {
 
 Result<void> refuse_ended(const RunState& state, const RunId& run) {
   if (!is_ended(state.status)) return {};
-  return fail(Error{Code::run_ended, fmt::format("run '{}' {}", run.text(), doing_text(state)), {},
-                    fmt::format("`pawl show {}` tells what it did", run.text()), 0});
+  return fail(Error{Code::run_ended,
+                    fmt::format("run '{}' {}", run.text(), doing_text(state)),
+                    {},
+                    fmt::format("`pawl show {}` tells what it did", run.text()),
+                    0});
 }
 
 /// Children first: a crash in between leaves a run that can be cancelled again.
@@ -160,7 +176,8 @@ Result<void> cancel_here(Store& store, const RunId& run, const std::string& reas
       const Result<void> cancelled = cancel_here(store, child, reason, state_bytes_max, depth + 1, out);
       if (!cancelled && cancelled.error().code == Code::run_busy) {
         PAWL_TRY(checked_post(store, child, compact({{"type", "cancel"}, {"reason", reason}})));
-      } else if (!cancelled && cancelled.error().code != Code::run_ended && cancelled.error().code != Code::run_not_found) {
+      } else if (!cancelled && cancelled.error().code != Code::run_ended &&
+                 cancelled.error().code != Code::run_not_found) {
         return cancelled;
       }
     }
@@ -185,7 +202,8 @@ std::string doing_text(const RunState& state) {
   for (const auto& [path, record] : state.steps) {
     if (record.status == StepStatus::running && running.size() < kNamesShown) running.push_back(path);
     if (record.status != StepStatus::waiting || waiting.size() >= kNamesShown) continue;
-    waiting.push_back(record.binding.empty() && !record.reason.empty() ? fmt::format("{} ({})", path, record.reason) : path);
+    waiting.push_back(record.binding.empty() && !record.reason.empty() ? fmt::format("{} ({})", path, record.reason)
+                                                                       : path);
   }
   if (state.status == RunStatus::waiting && !waiting.empty()) return "waits at " + joined_list(waiting);
   if (!running.empty()) return "runs " + joined_list(running);
@@ -218,7 +236,9 @@ Result<Decided> decide(Store& store, const RunId& run, const GateDecision& decis
 
 Result<Recipient> send_signal(Store& store, const RunId& run, const std::string& name, const Json& payload) {
   PAWL_TRY(check_label("name of the signal", name));
-  if (name.empty()) return fail(Error{Code::invalid_label, "the name of the signal is empty", {}, "name it as the step's `wait_for` does", 0});
+  if (name.empty())
+    return fail(
+        Error{Code::invalid_label, "the name of the signal is empty", {}, "name it as the step's `wait_for` does", 0});
   PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
   PAWL_TRY(refuse_ended(state, run));
   PAWL_TRY(checked_post(store, run, compact({{"type", "signal"}, {"signal", name}, {"payload", payload}})));

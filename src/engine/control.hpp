@@ -36,7 +36,8 @@ struct Decided {
 [[nodiscard]] Result<Decided> decide(Store& store, const RunId& run, const GateDecision& decision);
 
 /// Kept until a step waits for it, and consumed once. Refuses with run_ended.
-[[nodiscard]] Result<Recipient> send_signal(Store& store, const RunId& run, const std::string& name, const Json& payload);
+[[nodiscard]] Result<Recipient> send_signal(Store& store, const RunId& run, const std::string& name,
+                                            const Json& payload);
 
 struct Cancelled {
   bool asked = false;  // its owner was asked to; else it is done

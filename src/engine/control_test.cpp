@@ -66,7 +66,8 @@ TEST_F(Control, ADecisionCarriesTheBindingOfTheGate) {
   EXPECT_EQ(decided->gate.step, "review");
   EXPECT_FALSE(decided->to.owner);
   EXPECT_EQ(decided->to.resume, "r");
-  const Json expected = {{"type", "approve"}, {"step", "review"}, {"binding", "sha256:1"}, {"by", "ada"}, {"comment", "fine"}};
+  const Json expected = {
+      {"type", "approve"}, {"step", "review"}, {"binding", "sha256:1"}, {"by", "ada"}, {"comment", "fine"}};
   EXPECT_EQ(inbox("r"), std::vector<Json>{expected});
 }
 
@@ -98,7 +99,8 @@ TEST_F(Control, AMessageAboutAnotherBindingIsNotInTheWay) {
 TEST_F(Control, AConsumedMessageIsNotInTheWay) {
   RunState state = waiting_state({{"review", gate("Publish?", "sha256:1")}});
   save("r", state);
-  const Result<std::string> message = checked_post(*store_, id("r"), R"({"type":"approve","step":"review","binding":"sha256:1"})");
+  const Result<std::string> message =
+      checked_post(*store_, id("r"), R"({"type":"approve","step":"review","binding":"sha256:1"})");
   state.consumed.push_back(*message);
   save("r", state);
   EXPECT_TRUE(decide(*store_, id("r"), {}));
@@ -126,7 +128,8 @@ TEST_F(Control, ARunWithoutAGateSaysWhatItDoes) {
 }
 
 TEST_F(Control, TheGateOfAChildIsFoundThroughItsParent) {
-  save("p", waiting_state({{"call", call("p.call", StepStatus::waiting)}, {"done", call("p.done", StepStatus::completed)}}));
+  save("p",
+       waiting_state({{"call", call("p.call", StepStatus::waiting)}, {"done", call("p.done", StepStatus::completed)}}));
   RunState child = waiting_state({{"ask", gate("Really?", "sha256:1")}});
   child.parent_run = "p";
   child.parent_step = "call";
@@ -189,7 +192,9 @@ TEST_F(Control, AnOwnerIsAskedToCancel) {
 }
 
 TEST_F(Control, ARunWithoutAnOwnerIsCancelledWithItsChildren) {
-  save("p", waiting_state({{"first", {}}, {"call", call("p.call", StepStatus::waiting)}, {"never", call("p.never", StepStatus::running)}}));
+  save("p", waiting_state({{"first", {}},
+                           {"call", call("p.call", StepStatus::waiting)},
+                           {"never", call("p.never", StepStatus::running)}}));
   save("p.call", waiting_state({{"ask", gate("Really?", "sha256:1")}}));
   const Result<Cancelled> cancelled = cancel_run(*store_, id("p"), "enough", kStateBytesMax);
   ASSERT_TRUE(cancelled);

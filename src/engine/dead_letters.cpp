@@ -12,7 +12,6 @@
 namespace pawl {
 namespace {
 
-
 using Records = std::vector<std::pair<std::string, StepRecord>>;
 
 std::vector<std::uint64_t> listed(const IndexRanges& ranges) {
@@ -36,8 +35,11 @@ std::vector<std::string> maps_of(const RunState& state) {
 Result<void> refuse_unknown_map(const RunState& state, const RunId& run, const std::string& step) {
   const StepRecord* record = state.find(step);
   if (record != nullptr && record->map) return {};
-  return fail(Error{Code::step_not_found, fmt::format("run '{}' has no map '{}' that has begun", run.text(), step), {},
-                    fmt::format("its maps: {}", join_paths(maps_of(state))), 0});
+  return fail(Error{Code::step_not_found,
+                    fmt::format("run '{}' has no map '{}' that has begun", run.text(), step),
+                    {},
+                    fmt::format("its maps: {}", join_paths(maps_of(state))),
+                    0});
 }
 
 /// The map that is meant, among those with dead letters.
@@ -52,9 +54,16 @@ Result<std::string> choose_map(const RunState& state, const RunId& run, const st
   }
   if (paths.size() == 1) return paths.front();
   if (paths.empty())
-    return fail(Error{Code::not_waiting, fmt::format("run '{}' has no dead letters", run.text()), {}, fmt::format("`pawl show {}` tells how far it is", run.text()), 0});
-  return fail(Error{Code::usage, fmt::format("several maps have dead letters; name one of: {}", joined_list(paths)), {},
-                    fmt::format("`pawl dlq list {} {}`, for example", run.text(), paths.front()), 0});
+    return fail(Error{Code::not_waiting,
+                      fmt::format("run '{}' has no dead letters", run.text()),
+                      {},
+                      fmt::format("`pawl show {}` tells how far it is", run.text()),
+                      0});
+  return fail(Error{Code::usage,
+                    fmt::format("several maps have dead letters; name one of: {}", joined_list(paths)),
+                    {},
+                    fmt::format("`pawl dlq list {} {}`, for example", run.text(), paths.front()),
+                    0});
 }
 
 Result<std::vector<std::uint64_t>> choose_indices(const MapProgress& map, const RunId& run, const std::string& step,
@@ -62,14 +71,16 @@ Result<std::vector<std::uint64_t>> choose_indices(const MapProgress& map, const 
   const std::string hint = fmt::format("`pawl dlq list {} {}` shows them", run.text(), step);
   if (choice.scope == LetterChoice::Scope::all) {
     if (map.failed.empty())
-      return fail(Error{Code::not_waiting, fmt::format("map '{}' of run '{}' has no dead letters", step, run.text()), {}, hint, 0});
+      return fail(Error{
+          Code::not_waiting, fmt::format("map '{}' of run '{}' has no dead letters", step, run.text()), {}, hint, 0});
     return listed(map.failed);
   }
   // Looked at range by range, because someone may write 0-18446744073709551615.
   for (const auto& [first, last] : choice.indices.ranges()) {
     for (std::uint64_t index = first;; ++index) {
       if (!map.failed.contains(index))
-        return fail(Error{Code::not_waiting, fmt::format("item {} of '{}' is no dead letter", index, step), {}, hint, 0});
+        return fail(
+            Error{Code::not_waiting, fmt::format("item {} of '{}' is no dead letter", index, step), {}, hint, 0});
       if (index == last) break;
     }
   }
@@ -90,7 +101,9 @@ void forget(RunState& state, const std::function<bool(const std::string& path)>&
       continue;
     }
     std::uint64_t counted = entry.second.status == StepStatus::completed ? 1 : 0;
-    if (entry.second.map) counted += entry.second.map->done.count() - std::min(entry.second.map->done.count(), entry.second.map->failed.count());
+    if (entry.second.map)
+      counted +=
+          entry.second.map->done.count() - std::min(entry.second.map->done.count(), entry.second.map->failed.count());
     state.completed_steps -= std::min(state.completed_steps, counted);
   }
   state.steps = std::move(kept);
@@ -143,7 +156,8 @@ bool grow_by_added(const RunState& state, std::set<std::string>& later) {
     for (const Json& step : added.steps) {
       if (!step.is_object() || !step.contains("id") || !step["id"].is_string()) continue;
       if (const auto needs = step.find("needs"); needs != step.end() && needs->is_array()) {
-        for (const Json& need : *needs) follows = follows || (need.is_string() && later.contains(need.get<std::string>()));
+        for (const Json& need : *needs)
+          follows = follows || (need.is_string() && later.contains(need.get<std::string>()));
       }
       if (follows) later.insert(step["id"].get<std::string>());
     }
@@ -161,14 +175,16 @@ std::vector<std::string> later_records(const RunState& state, const Workflow& wo
   for (bool more = true; more;) {
     more = prefix.empty() && grow_by_added(state, later);
     for (const Step& step : *scope) {
-      const bool follows = std::ranges::any_of(step.after, [&](std::size_t before) { return later.contains((*scope)[before].id); });
+      const bool follows =
+          std::ranges::any_of(step.after, [&](std::size_t before) { return later.contains((*scope)[before].id); });
       if (follows && later.insert(step.id).second) more = true;
     }
   }
   later.erase(path.substr(prefix.size()));
   std::vector<std::string> out;
   for (const auto& [other, record] : state.steps) {
-    if (std::ranges::any_of(later, [&](const std::string& id) { return within(other, prefix + id); })) out.push_back(other);
+    if (std::ranges::any_of(later, [&](const std::string& id) { return within(other, prefix + id); }))
+      out.push_back(other);
   }
   return out;
 }
@@ -179,7 +195,8 @@ Result<std::vector<DeadLetter>> dead_letters(Store& store, const RunId& run, con
   std::map<std::pair<std::string, std::uint64_t>, DeadLetter> letters;
   for (const auto& [path, record] : state.steps) {
     if (!record.map || record.map->failed.empty() || (!step.empty() && path != step)) continue;
-    for (const std::uint64_t index : listed(record.map->failed)) letters[{path, index}] = {.step = path, .index = index};
+    for (const std::uint64_t index : listed(record.map->failed))
+      letters[{path, index}] = {.step = path, .index = index};
   }
   for (std::uint64_t after = 0; !letters.empty();) {
     PAWL_TRY_ASSIGN(const std::vector<Event> events, store.events(run, after, kEventsPage));
@@ -216,8 +233,10 @@ Result<ChangedLetters> retry_letters(Store& store, const RunId& run, const Lette
   if (dependents == Dependents::rerun) {
     PAWL_TRY_ASSIGN(const Workflow workflow, load(state.workflow_file));
     if (workflow.hash != state.workflow_hash)
-      return fail(Error{Code::workflow_changed, "the workflow is not the one that the run was started with, so what depends on the map is not known",
-                        state.workflow_file, "put it back, or retry without --rerun-dependents", 0});
+      return fail(
+          Error{Code::workflow_changed,
+                "the workflow is not the one that the run was started with, so what depends on the map is not known",
+                state.workflow_file, "put it back, or retry without --rerun-dependents", 0});
     changed.dependents = later_records(state, workflow, changed.step);
     const std::set<std::string> gone(changed.dependents.begin(), changed.dependents.end());
     forget(state, [&](const std::string& path) { return gone.contains(path); });
@@ -229,11 +248,13 @@ Result<ChangedLetters> retry_letters(Store& store, const RunId& run, const Lette
   std::erase_if(state.steps, [](const auto& entry) { return entry.first.starts_with("on_failure."); });
   state.error.clear();
   PAWL_TRY(edit.save(Kind::interrupted, Reason::manual, "dlq_retried",
-                     {{"step", changed.step}, {"indices", changed.indices}, {"dependents", changed.dependents}}, state_bytes_max));
+                     {{"step", changed.step}, {"indices", changed.indices}, {"dependents", changed.dependents}},
+                     state_bytes_max));
   return changed;
 }
 
-Result<ChangedLetters> drop_letters(Store& store, const RunId& run, const LetterChoice& choice, std::uint64_t state_bytes_max) {
+Result<ChangedLetters> drop_letters(Store& store, const RunId& run, const LetterChoice& choice,
+                                    std::uint64_t state_bytes_max) {
   PAWL_TRY_ASSIGN(StateEdit edit, StateEdit::open(store, run));
   ChangedLetters changed;
   PAWL_TRY_ASSIGN(changed.step, choose_map(edit.state, run, choice.step));
@@ -242,7 +263,8 @@ Result<ChangedLetters> drop_letters(Store& store, const RunId& run, const Letter
   PAWL_TRY_ASSIGN(changed.indices, choose_indices(map, run, changed.step, choice));
   for (const std::uint64_t index : changed.indices) map.failed.remove(index);
   // The run stands as it stood: its newest checkpoint still says how.
-  PAWL_TRY(edit.save(edit.before().kind, Reason::manual, "dlq_dropped", {{"step", changed.step}, {"indices", changed.indices}}, state_bytes_max));
+  PAWL_TRY(edit.save(edit.before().kind, Reason::manual, "dlq_dropped",
+                     {{"step", changed.step}, {"indices", changed.indices}}, state_bytes_max));
   return changed;
 }
 

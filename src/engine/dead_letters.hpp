@@ -28,7 +28,7 @@ struct DeadLetter {
 
 /// Which dead letters are meant.
 struct LetterChoice {
-  std::string step = {};   // empty: the only map that has some
+  std::string step = {};  // empty: the only map that has some
   IndexRanges indices = {};
   enum class Scope : std::uint8_t { listed, all };
   Scope scope = Scope::listed;
@@ -48,14 +48,16 @@ using WorkflowLoader = std::function<Result<Workflow>(const std::string& file)>;
 /// Takes items back into their map, so that the next resume runs only these, and its reduce: also where the run is
 /// completed. step_not_found, usage (several maps), not_waiting (an index that is no dead letter, or none there),
 /// run_ended (cancelled), run_busy.
-[[nodiscard]] Result<ChangedLetters> retry_letters(Store& store, const RunId& run, const LetterChoice& choice, Dependents dependents,
-                                                   const WorkflowLoader& load, std::uint64_t state_bytes_max);
+[[nodiscard]] Result<ChangedLetters> retry_letters(Store& store, const RunId& run, const LetterChoice& choice,
+                                                   Dependents dependents, const WorkflowLoader& load,
+                                                   std::uint64_t state_bytes_max);
 
 /// They are dead letters no more and stay failed.
 [[nodiscard]] Result<ChangedLetters> drop_letters(Store& store, const RunId& run, const LetterChoice& choice,
                                                   std::uint64_t state_bytes_max);
 
 /// The paths of the records of all steps that come after the one at `path`, within its scope, and of what these added.
-[[nodiscard]] std::vector<std::string> later_records(const RunState& state, const Workflow& workflow, const std::string& path);
+[[nodiscard]] std::vector<std::string> later_records(const RunState& state, const Workflow& workflow,
+                                                     const std::string& path);
 
 }  // namespace pawl

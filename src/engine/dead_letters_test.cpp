@@ -24,7 +24,8 @@ StepRecord completed() {
 StepRecord map_record(std::string_view done, std::string_view failed) {
   StepRecord record = completed();
   record.output = "result";
-  record.map = MapProgress{.total = 10, .items_hash = "sha256:x", .done = ranges(done), .failed = ranges(failed), .trips = 2};
+  record.map =
+      MapProgress{.total = 10, .items_hash = "sha256:x", .done = ranges(done), .failed = ranges(failed), .trips = 2};
   return record;
 }
 
@@ -49,10 +50,17 @@ class DeadLetters : public ::testing::Test {
     state_.workflow_hash = "sha256:w";
     state_.status = RunStatus::completed;
     state_.completed_steps = 15;
-    state_.steps = {{"a", completed()},         {"pages", map_record("0-9", "3,7")}, {"pages[3].write", {}},
-                    {"pages[4].write", {}},     {"pages.reduce", completed()},       {"left", completed()},
-                    {"right", completed()},     {"last", completed()},               {"last[1].inner", completed()},
-                    {"lasting", completed()},   {"aside", completed()}};
+    state_.steps = {{"a", completed()},
+                    {"pages", map_record("0-9", "3,7")},
+                    {"pages[3].write", {}},
+                    {"pages[4].write", {}},
+                    {"pages.reduce", completed()},
+                    {"left", completed()},
+                    {"right", completed()},
+                    {"last", completed()},
+                    {"last[1].inner", completed()},
+                    {"lasting", completed()},
+                    {"aside", completed()}};
   }
 
   void save(std::vector<NewEvent> events = {}) {
@@ -67,7 +75,9 @@ class DeadLetters : public ::testing::Test {
     ASSERT_TRUE(checked_save(**store_->open_run(id("r"), {}), request, kStateBytesMax));
   }
   Result<ChangedLetters> retry(const LetterChoice& choice, Dependents dependents = Dependents::keep) {
-    return retry_letters(*store_, id("r"), choice, dependents, [](const std::string&) { return Result<Workflow>(small_workflow()); }, kStateBytesMax);
+    return retry_letters(
+        *store_, id("r"), choice, dependents, [](const std::string&) { return Result<Workflow>(small_workflow()); },
+        kStateBytesMax);
   }
   RunState saved() { return *load_state(*store_, id("r")); }
   std::vector<std::string> paths() {
@@ -113,7 +123,8 @@ TEST_F(DeadLetters, ARetryReopensTheMapAndItsReduce) {
   EXPECT_EQ(map.map->trips, 0U);
   EXPECT_TRUE(map.output.is_null());
   EXPECT_EQ(state.status, RunStatus::interrupted);
-  EXPECT_EQ(paths(), std::vector<std::string>({"a", "pages", "pages[4].write", "left", "right", "last", "last[1].inner", "lasting", "aside"}));
+  EXPECT_EQ(paths(), std::vector<std::string>({"a", "pages", "pages[4].write", "left", "right", "last", "last[1].inner",
+                                               "lasting", "aside"}));
   EXPECT_EQ(state.completed_steps, 13U) << "without the map and its reduce";
   EXPECT_EQ(store_->run(id("r"))->status, Status::active);
   EXPECT_EQ(Json::parse(store_->restore(id("r"), {})->state)["events"], 5);
@@ -132,7 +143,8 @@ TEST_F(DeadLetters, DependentsAreForgottenOnRequest) {
 }
 
 TEST_F(DeadLetters, StepsThatDependentsAddedAreForgottenWithThem) {
-  state_.added = {{"right", Json::array({{{"id", "lasting"}, {"run", "true"}}})}, {"a", Json::array({{{"id", "aside"}, {"run", "true"}}})}};
+  state_.added = {{"right", Json::array({{{"id", "lasting"}, {"run", "true"}}})},
+                  {"a", Json::array({{{"id", "aside"}, {"run", "true"}}})}};
   save();
   ASSERT_TRUE(retry({.scope = LetterChoice::Scope::all}, Dependents::rerun));
   EXPECT_EQ(paths(), std::vector<std::string>({"a", "pages", "pages[4].write", "aside"}));

@@ -13,7 +13,7 @@ namespace pawl {
 namespace {
 
 constexpr std::uint64_t kStepResultBytesMax = 3ULL << 20;  // as a text within an event it may grow to twice that
-constexpr std::uint64_t kBatchBytesMax = 8ULL << 20;  // of results that wait for one save
+constexpr std::uint64_t kBatchBytesMax = 8ULL << 20;       // of results that wait for one save
 
 /// What a program's function throws becomes its error.
 Result<std::string> call_guarded(const std::function<Result<std::string>()>& fn) {
@@ -127,7 +127,8 @@ Result<void> record_items(StepLedger& ledger, const std::string& name, std::span
     change.step = name;
     for (const ItemResult& result : results) {
       record.map->done.add(result.index);
-      change.events.push_back({"item_completed", compact({{"step", name}, {"index", result.index}, {"output", {{"text", result.text}}}})});
+      change.events.push_back(
+          {"item_completed", compact({{"step", name}, {"index", result.index}, {"output", {{"text", result.text}}}})});
     }
     return {};
   });
@@ -166,14 +167,19 @@ Result<std::string> DurableSteps::step(const std::string& name, const std::funct
   if (done()) return recorded(name, *state.find(name));  // by the one that had the lock before
   const std::int64_t began_us = services_.clock.monotonic_us();
   if (const StepRecord* known = state.find(name); known != nullptr && known->map)
-    return fail(Error{Code::items_changed, fmt::format("'{}' is a map of this run, not a step", name), {}, "give the step another name", 0});
+    return fail(Error{Code::items_changed,
+                      fmt::format("'{}' is a map of this run, not a step", name),
+                      {},
+                      "give the step another name",
+                      0});
   Result<std::string> result = call_guarded(fn);
   if (!result) result = fail(at(result.error(), "step " + name));
   PAWL_TRY(record(name, result, services_.clock.monotonic_us() - began_us));
   return result;
 }
 
-Result<void> DurableSteps::record(const std::string& name, const Result<std::string>& result, std::int64_t took_us) const {
+Result<void> DurableSteps::record(const std::string& name, const Result<std::string>& result,
+                                  std::int64_t took_us) const {
   return ledger().update([&](LedgerState& state, LedgerChange& change) -> Result<void> {
     StepRecord& record = state.at(name);
     const std::uint32_t attempt = record.attempts + 1;
@@ -204,10 +210,18 @@ Result<IndexRanges> DurableSteps::begin_map(const std::string& name, std::span<c
   const StepRecord* known = state.find(name);
   if (known != nullptr) {
     if (!known->map)
-      return fail(Error{Code::items_changed, fmt::format("'{}' is a step of this run, not a map", name), {}, "give the map another name", 0});
+      return fail(Error{Code::items_changed,
+                        fmt::format("'{}' is a step of this run, not a map", name),
+                        {},
+                        "give the map another name",
+                        0});
     if (known->map->items_hash != hash) {
-      return fail(Error{Code::items_changed, fmt::format("the items of '{}' are not those that it began with ({} now, {} then)", name, items.size(), known->map->total), {},
-                        "put the old items back, or give the map another name", 0});
+      return fail(Error{Code::items_changed,
+                        fmt::format("the items of '{}' are not those that it began with ({} now, {} then)", name,
+                                    items.size(), known->map->total),
+                        {},
+                        "put the old items back, or give the map another name",
+                        0});
     }
     return known->map->done;
   }
@@ -231,7 +245,8 @@ Result<void> DurableSteps::finish_map(const std::string& name) const {
     record.status = StepStatus::completed;
     record.ended = services_.clock.now();
     change.step = name;
-    change.events.push_back({"map_completed", compact({{"step", name}, {"total", record.map ? record.map->total : 0}})});
+    change.events.push_back(
+        {"map_completed", compact({{"step", name}, {"total", record.map ? record.map->total : 0}})});
     return {};
   });
 }
@@ -250,7 +265,8 @@ Result<std::vector<std::string>> DurableSteps::map_results(const std::string& na
       if (!data.is_object() || data.value("step", Json()) != Json(name)) continue;
       const Json index = data.value("index", Json());
       const Json output = data.value("output", Json());
-      if (!index.is_number_unsigned() || index.get<std::uint64_t>() >= count || !output.is_object() || !output.contains("text") || !output["text"].is_string())
+      if (!index.is_number_unsigned() || index.get<std::uint64_t>() >= count || !output.is_object() ||
+          !output.contains("text") || !output["text"].is_string())
         return fail(Code::event_replay_failed, "event {} of the map '{}' can't be read", event.number, name);
       results[index.get<std::size_t>()] = output["text"].get<std::string>();
       seen[index.get<std::size_t>()] = true;
@@ -261,8 +277,8 @@ Result<std::vector<std::string>> DurableSteps::map_results(const std::string& na
   return results;
 }
 
-Result<std::vector<std::string>> DurableSteps::map(const std::string& name, std::span<const std::string> items, const ItemFunction& fn,
-                                                   std::size_t parallel) {
+Result<std::vector<std::string>> DurableSteps::map(const std::string& name, std::span<const std::string> items,
+                                                   const ItemFunction& fn, std::size_t parallel) {
   PAWL_TRY(check_step_name(name));
   PAWL_TRY_ASSIGN(const std::unique_ptr<StepLock> held, lock(name));
   PAWL_TRY_ASSIGN(const IndexRanges done, begin_map(name, items));
@@ -275,7 +291,9 @@ Result<std::vector<std::string>> DurableSteps::map(const std::string& name, std:
       if (results.empty()) break;
       for (std::size_t at = 0; at < results.size();) {
         std::size_t end = at;
-        for (std::uint64_t bytes = 0; end < results.size() && (bytes += results[end].text.size() + 64) <= kBatchBytesMax;) ++end;
+        for (std::uint64_t bytes = 0;
+             end < results.size() && (bytes += results[end].text.size() + 64) <= kBatchBytesMax;)
+          ++end;
         PAWL_TRY(record_items(book, name, std::span(results).subspan(at, end - at)));
         at = end;
       }
@@ -283,7 +301,8 @@ Result<std::vector<std::string>> DurableSteps::map(const std::string& name, std:
     if (const std::optional<Error> error = pool.error()) return fail(*error);
   }
   PAWL_TRY_ASSIGN(const LedgerState state, ledger().load());
-  if (const StepRecord* record = state.find(name); record == nullptr || record->status != StepStatus::completed) PAWL_TRY(finish_map(name));
+  if (const StepRecord* record = state.find(name); record == nullptr || record->status != StepStatus::completed)
+    PAWL_TRY(finish_map(name));
   return map_results(name, items.size());
 }
 

@@ -24,8 +24,8 @@ class DurableSteps {
   Result<std::string> step(const std::string& name, const std::function<Result<std::string>()>& fn);
 
   using ItemFunction = std::function<Result<std::string>(std::string_view item, std::uint64_t index)>;
-  Result<std::vector<std::string>> map(const std::string& name, std::span<const std::string> items, const ItemFunction& fn,
-                                       std::size_t parallel);
+  Result<std::vector<std::string>> map(const std::string& name, std::span<const std::string> items,
+                                       const ItemFunction& fn, std::size_t parallel);
 
   [[nodiscard]] const Uuid& uuid() const { return uuid_; }
 

@@ -42,7 +42,8 @@ std::vector<std::string> parse_env_file(std::string_view text) {
     const std::size_t equals = line.find('=');
     if (line.empty() || line.front() == '#' || equals == std::string_view::npos || equals == 0) continue;
     std::string_view value = trimmed(line.substr(equals + 1));
-    const bool quoted = value.size() >= 2 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front();
+    const bool quoted =
+        value.size() >= 2 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front();
     if (quoted) value = value.substr(1, value.size() - 2);
     entries.push_back(std::string(trimmed(line.substr(0, equals))) + "=" + std::string(value));
   }

@@ -25,8 +25,11 @@ Result<Erasure> checked_erase(Store& store, const RunId& run, const EraseRequest
   const std::string& reason = request.reason;
   const bool blank = std::ranges::all_of(reason, [](char c) { return c == ' '; });
   if (blank || reason.size() > kReasonBytesMax || !is_plain(reason)) {
-    return fail(Error{Code::usage, fmt::format("a reason is one line of 1 to {} bytes", kReasonBytesMax), {},
-                      "say why, as in --reason 'request 17 of 2026-01-11'; it stays in the audit trail", 0});
+    return fail(Error{Code::usage,
+                      fmt::format("a reason is one line of 1 to {} bytes", kReasonBytesMax),
+                      {},
+                      "say why, as in --reason 'request 17 of 2026-01-11'; it stays in the audit trail",
+                      0});
   }
   return store.erase(run, request);
 }

@@ -12,12 +12,16 @@ namespace {
 class RealClock final : public Clock {
  public:
   Timestamp now() override {
-    return {std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch()).count()};
+    return {std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+                .count()};
   }
   std::int64_t monotonic_us() override {
-    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
   }
-  void sleep_us(std::int64_t duration_us) override { std::this_thread::sleep_for(std::chrono::microseconds(duration_us)); }
+  void sleep_us(std::int64_t duration_us) override {
+    std::this_thread::sleep_for(std::chrono::microseconds(duration_us));
+  }
 };
 
 TEST(EventLoop, EveryPieceOfWorkIsDoneOnceAndItsTaskRunsInTheLoop) {

@@ -123,9 +123,9 @@ void Execution::persist(Kind kind, Reason reason, const Node* node) {
 void Execution::collect(const Scope& scope, std::vector<std::pair<std::string, const Node*>>& out) const {
   for (const auto& node : scope.nodes) {
     // An item that has only been started leaves no trace: it will be started again, with the same key.
-    const bool trace = !scope.is_item || node->record.attempts > 0 || node->settled || !node->record.partial.is_null() ||
-                       node->record.status == StepStatus::waiting || node->record.iteration > 0 || node->record.map ||
-                       !node->record.child_run.empty();
+    const bool trace = !scope.is_item || node->record.attempts > 0 || node->settled ||
+                       !node->record.partial.is_null() || node->record.status == StepStatus::waiting ||
+                       node->record.iteration > 0 || node->record.map || !node->record.child_run.empty();
     if (node->record.status != StepStatus::pending && trace) out.emplace_back(node->path, node.get());
     if (node->inner) collect(*node->inner, out);
     if (node->map) {
@@ -138,7 +138,8 @@ void Execution::collect(const Scope& scope, std::vector<std::pair<std::string, c
 Json Execution::record_json(const StepRecord& record) const {
   Json value = record.to_json();
   for (const char* name : {"output", "partial"}) {
-    if (const auto found = value.find(name); !secret_keys_.empty() && found != value.end()) mask_keys(*found, secret_keys_, key_values_);
+    if (const auto found = value.find(name); !secret_keys_.empty() && found != value.end())
+      mask_keys(*found, secret_keys_, key_values_);
   }
   return value;
 }
@@ -146,10 +147,12 @@ Json Execution::record_json(const StepRecord& record) const {
 std::string Execution::state_text() const {
   Json head = state_.to_json();
   for (const char* name : {"vars", "outputs"}) {
-    if (const auto found = head.find(name); !secret_keys_.empty() && found != head.end()) mask_keys(*found, secret_keys_, key_values_);
+    if (const auto found = head.find(name); !secret_keys_.empty() && found != head.end())
+      mask_keys(*found, secret_keys_, key_values_);
   }
   head["events"] = events_;
-  for (const auto& [kind, count] : *masked_counts_) head["masked"][kind] = count + (state_.masked.contains(kind) ? state_.masked.at(kind) : 0);
+  for (const auto& [kind, count] : *masked_counts_)
+    head["masked"][kind] = count + (state_.masked.contains(kind) ? state_.masked.at(kind) : 0);
   if (state_.status == RunStatus::running) head["position"] = attempts_running_ > 0 ? "before_step" : "completed";
   // The records stand last, each made once for as long as it does not change.
   head.erase("steps");
@@ -188,7 +191,8 @@ void Execution::save_if_needed() {
   if (change_ == durable_ && pending_.empty() && !force_save_) return;
   // Where nothing waits for it but the results of items, they share a save: a crash then repeats what ended in
   // the last moment, as it would repeat what was still running.
-  const bool company = launches_.empty() && attempts_running_ > 0 && durable_ > 0 && !force_save_ && !finishing_ && hold_ == Hold::none;
+  const bool company =
+      launches_.empty() && attempts_running_ > 0 && durable_ > 0 && !force_save_ && !finishing_ && hold_ == Hold::none;
   if (!company) return save_now();
   if (save_delayed_) return;
   save_delayed_ = true;
@@ -229,7 +233,11 @@ void Execution::warn_of_size(std::string& state) {
   if (large_told_ || state.size() <= warning) return;
   large_told_ = true;
   tell("large_checkpoint", nullptr,
-       {{"bytes", state.size()}, {"limit", warning}, {"why", fmt::format("the state has {} bytes, more than {} (checkpoint.size_warning); `pawl stats {}` shows what grows", state.size(), size_words(warning), id_.text())}});
+       {{"bytes", state.size()},
+        {"limit", warning},
+        {"why",
+         fmt::format("the state has {} bytes, more than {} (checkpoint.size_warning); `pawl stats {}` shows what grows",
+                     state.size(), size_words(warning), id_.text())}});
   state = state_text();
 }
 
@@ -281,7 +289,8 @@ void Execution::start() {
 Result<void> Execution::make_environment() {
   std::vector<std::string> entries = services_.environment;
   for (const std::string& file : workflow_->env_files) {
-    PAWL_TRY_ASSIGN(const std::string text, services_.files.read(services_.files.absolute(file, state_.working_dir), 1U << 20));
+    PAWL_TRY_ASSIGN(const std::string text,
+                    services_.files.read(services_.files.absolute(file, state_.working_dir), 1U << 20));
     for (std::string& entry : parse_env_file(text)) set_entry(entries, std::move(entry));
   }
   const NodeNames names(*this, *top_, nullptr);
@@ -293,12 +302,18 @@ Result<void> Execution::make_environment() {
   for (const std::string& name : workflow_->secrets) {
     const std::string* entry = find_entry(base_environment_, name);
     if (entry == nullptr)
-      return fail(Error{Code::invalid_variable, fmt::format("the secret '{}' is not in the environment", name), {}, fmt::format("export {}=...", name), 0});
+      return fail(Error{Code::invalid_variable,
+                        fmt::format("the secret '{}' is not in the environment", name),
+                        {},
+                        fmt::format("export {}=...", name),
+                        0});
     add_secret(entry_value(*entry));
   }
   // A step may call `pawl` itself, so it gets them; what it prints of them is nobody's business.
   for (const char* name : {"PAWL_KEY", "PAWL_PASSPHRASE", "PAWL_NEW_KEY", "PAWL_NEW_PASSPHRASE"}) {
-    if (const std::string* entry = find_entry(base_environment_, name); entry != nullptr && !entry_value(*entry).empty()) add_secret(entry_value(*entry));
+    if (const std::string* entry = find_entry(base_environment_, name);
+        entry != nullptr && !entry_value(*entry).empty())
+      add_secret(entry_value(*entry));
   }
   return make_patterns();
 }
@@ -314,7 +329,8 @@ Result<void> Execution::make_patterns() {
   mask_keys(vars, secret_keys_, key_values_);
   std::vector<std::string> values = secrets_;
   for (const auto& [key, value] : key_values_) {
-    if (value.is_string() && value.get_ref<const std::string&>().size() >= kMaskedValueBytesMin) values.push_back(value.get<std::string>());
+    if (value.is_string() && value.get_ref<const std::string&>().size() >= kMaskedValueBytesMin)
+      values.push_back(value.get<std::string>());
   }
   PAWL_TRY_ASSIGN(patterns_, SecretPatterns::make(services_.settings.secrets, std::move(values)));
   mask_first_events();
@@ -327,7 +343,8 @@ void Execution::mask_first_events() {
     mask_event(event.data, patterns_, *masked_counts_);
     event.data = Json::parse(masked(compact(event.data), secrets_), nullptr, false);
   }
-  for (std::size_t i = 0; i < pending_.size() && i < pending_told_.size(); ++i) pending_[i].data = compact(pending_told_[i].data);
+  for (std::size_t i = 0; i < pending_.size() && i < pending_told_.size(); ++i)
+    pending_[i].data = compact(pending_told_[i].data);
 }
 
 void Execution::run_interval() {
@@ -484,7 +501,8 @@ std::vector<std::string> Execution::waiting_for() const {
   if (!top_) return out;
   const_cast<Execution*>(this)->for_each_node(*top_, [&](const Node& node) {
     if (node.settled || node.record.status != StepStatus::waiting) return;
-    if (node.record.reason == "breakpoint") return out.push_back(fmt::format("a resume at the breakpoint before {}", node.path));
+    if (node.record.reason == "breakpoint")
+      return out.push_back(fmt::format("a resume at the breakpoint before {}", node.path));
     if (std::holds_alternative<Approve>(node.step->work)) out.push_back(fmt::format("approval of {}", node.path));
     if (const auto* wait = std::get_if<WaitFor>(&node.step->work))
       out.push_back(fmt::format("signal '{}' for {}", wait->signal, node.path));

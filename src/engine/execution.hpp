@@ -57,9 +57,9 @@ struct ExecutionServices {
   Random& random;
   LocalFiles& files;
   const HandlerRegistry& handlers;
-  RunObserver* observer = nullptr;               // may be null
-  std::vector<std::string> environment = {};     // NAME=value, of this process
-  std::string store_uri = {};                    // for $PAWL_STORE of steps
+  RunObserver* observer = nullptr;                                              // may be null
+  std::vector<std::string> environment = {};                                    // NAME=value, of this process
+  std::string store_uri = {};                                                   // for $PAWL_STORE of steps
   std::function<Result<Workflow>(const std::string& file)> load_workflow = {};  // absolute path
   std::function<GateAnswer(const Gate& gate)> ask = {};                         // may be empty
   /// Checks and parses steps that a step adds.
@@ -69,7 +69,7 @@ struct ExecutionServices {
   Waiting waiting = Waiting::leave;
   Changes child_changes = Changes::refuse;  // whether children go on with a changed workflow
   Settings settings = {};
-  Json given = Json::object();  // values of masked keys, for a resume
+  Json given = Json::object();        // values of masked keys, for a resume
   std::uint32_t parallel_max = 1024;  // attempts at once
 };
 
@@ -79,11 +79,11 @@ struct OpenedRun {
   std::shared_ptr<const Workflow> workflow;
   RunState state;
   std::unique_ptr<RunWriter> writer;
-  std::string logs;                  // folder of this run's logs, absolute
-  std::string work = {};             // of inputs and reports of steps; empty: the same
-  OpenOutputFile open_output = {};   // empty: plain files
-  KeyValues key_values = {};         // of the keys whose values are not saved
-  std::uint64_t events = 0;          // how many it has
+  std::string logs;                         // folder of this run's logs, absolute
+  std::string work = {};                    // of inputs and reports of steps; empty: the same
+  OpenOutputFile open_output = {};          // empty: plain files
+  KeyValues key_values = {};                // of the keys whose values are not saved
+  std::uint64_t events = 0;                 // how many it has
   std::vector<NewEvent> first_events = {};  // for the first save of this execution
   Kind first_kind = Kind::workflow_start;
   Reason first_reason = Reason::workflow_started;
@@ -273,7 +273,8 @@ class Execution {
 
   // Worktrees (execution_worktree.cpp).
   [[nodiscard]] std::string worktree_of(const Node& node) const;
-  void run_git(const Node& node, const char* script, const std::string& tree, std::function<void(std::optional<std::string> error)> then);
+  void run_git(const Node& node, const char* script, const std::string& tree,
+               std::function<void(std::optional<std::string> error)> then);
   void prepare_worktree(Node& node, std::function<void()> then);
   void commit_worktree(Node& node, const std::string& tree, std::function<void(std::optional<std::string> error)> then);
   void merge_step_worktree(Node& node, std::function<void()> then);
@@ -289,18 +290,18 @@ class Execution {
   const std::string work_;  // of inputs and reports
   const OpenOutputFile open_output_;
   const Uuid uuid_;
-  std::vector<std::string> secrets_;           // values that nothing may show
+  std::vector<std::string> secrets_;                // values that nothing may show
   std::shared_ptr<const SecretPatterns> patterns_;  // those and what is known by its form
-  std::set<std::string> secret_keys_;  // whose values are not saved
-  mutable KeyValues key_values_;       // what they are
+  std::set<std::string> secret_keys_;               // whose values are not saved
+  mutable KeyValues key_values_;                    // what they are
   const std::shared_ptr<MaskCounts> masked_counts_ = std::make_shared<MaskCounts>();  // by this execution
-  std::vector<std::string> base_environment_;  // process, env files and workflow
+  std::vector<std::string> base_environment_;                                         // process, env files and workflow
   std::unordered_map<std::string, StepRecord> loaded_;  // from the state, until their node takes them
   std::unique_ptr<Scope> top_;
   std::unique_ptr<Scope> after_failure_;  // the workflow's on_failure
   std::vector<std::unique_ptr<Scope>> buried_;
   std::map<std::string, Folder, std::less<>> folders_;  // of logs, inputs and reports, as this execution met them
-  std::deque<Steps> added_steps_;  // what steps have added; nodes point into it
+  std::deque<Steps> added_steps_;                       // what steps have added; nodes point into it
 
   // What is to be saved.
   std::unique_ptr<Saver> saver_;
@@ -319,31 +320,31 @@ class Execution {
   bool force_save_ = false;
   std::deque<std::pair<std::uint64_t, std::function<void()>>> launches_;  // by the change they wait for
   std::uint32_t save_failures_ = 0;
-  bool save_waits_ = false;  // for its next try
+  bool save_waits_ = false;                // for its next try
   std::vector<std::string> used_files_;    // reports that the next save records
   std::vector<std::string> saving_files_;  // those of the save that is on its way
   std::vector<std::string> spare_inputs_;  // of attempts that have ended: the next ones use their files
-  bool large_told_ = false;    // that the state is large: once is enough
-  bool save_delayed_ = false;  // results of items wait for company
-  bool memory_only_ = false; // the workflow chose to go on without storage
+  bool large_told_ = false;                // that the state is large: once is enough
+  bool save_delayed_ = false;              // results of items wait for company
+  bool memory_only_ = false;               // the workflow chose to go on without storage
   enum class Rung : std::uint8_t { full, events_only };
   Rung rung_ = Rung::full;
-  bool saving_light_ = false;          // the save on its way has only the events, beside an older state
-  std::string last_state_;             // that is durable, where the workflow chose to go on
-  std::optional<Error> degraded_by_;   // why events are saved alone
+  bool saving_light_ = false;         // the save on its way has only the events, beside an older state
+  std::string last_state_;            // that is durable, where the workflow chose to go on
+  std::optional<Error> degraded_by_;  // why events are saved alone
   std::optional<Error> storage_error_;
   std::optional<Error> refusal_;  // why it must not go on, where that has a code of its own
 
   std::size_t attempts_running_ = 0;
-  std::size_t timers_ = 0;  // backoffs and sleeps: reasons to stay
-  std::deque<Node*> ready_; // wait for a free place
+  std::size_t timers_ = 0;   // backoffs and sleeps: reasons to stay
+  std::deque<Node*> ready_;  // wait for a free place
   enum class Hold : std::uint8_t { none, interrupt, cancel, storage };
   Hold hold_ = Hold::none;
   std::string hold_why_;
   bool budget_reached_ = false;
   std::string breakpoint_after_;  // the step behind which the run stops; empty: none
   bool timed_out_ = false;        // the workflow's own timeout
-  bool finishing_ = false;  // its end is decided
+  bool finishing_ = false;        // its end is decided
   bool over_ = false;
   bool asked_ = false;
   std::int64_t last_save_us_ = 0;

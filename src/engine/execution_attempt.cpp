@@ -15,7 +15,7 @@ namespace pawl {
 namespace {
 
 constexpr std::uint64_t kResultBytesMax = 64ULL << 20;
-constexpr double kFailureConfidence = 0.8;             // what a failed step leaves of the run's confidence
+constexpr double kFailureConfidence = 0.8;  // what a failed step leaves of the run's confidence
 
 bool is_valid_utf8(std::string_view text) {
   while (!text.empty()) {
@@ -81,7 +81,8 @@ std::string Execution::work_stem(const Node& node) const { return stem_in(work_,
 
 void Execution::start_attempt(Node& node) {
   if (held()) return;
-  if (attempts_running_ >= (workflow_->parallel > 0 ? std::min(workflow_->parallel, services_.parallel_max) : services_.parallel_max)) {
+  if (attempts_running_ >=
+      (workflow_->parallel > 0 ? std::min(workflow_->parallel, services_.parallel_max) : services_.parallel_max)) {
     if (!node.launching) {
       node.launching = true;
       ready_.push_back(&node);
@@ -183,7 +184,9 @@ Result<Json> Execution::captured(const Node& node) const {
   if (!is_valid_utf8(text)) return fail(Code::step_failed, "its output is not valid UTF-8, so it can't be captured");
   if (node.step->capture.format == CaptureFormat::json) {
     const Result<void> checked = check_json(text, kCaptureBytesMax);
-    if (!checked) return fail(Code::step_failed, "its output is not the JSON that `capture` asks for: {}", describe_in_line(checked.error()));
+    if (!checked)
+      return fail(Code::step_failed, "its output is not the JSON that `capture` asks for: {}",
+                  describe_in_line(checked.error()));
     return Json::parse(text, nullptr, false);
   }
   if (text.ends_with('\n')) text.pop_back();
@@ -205,7 +208,8 @@ Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
   if (outcome.reported) {
     const Result<std::string> text = services_.files.read(stem + ".result", kResultBytesMax);
     if (text) {
-      outcome.report = parse_report(masked(*text, secrets_), end.how == ProcessEnd::How::exited ? LastLine::finished : LastLine::may_be_cut);
+      outcome.report = parse_report(masked(*text, secrets_),
+                                    end.how == ProcessEnd::How::exited ? LastLine::finished : LastLine::may_be_cut);
     } else {
       outcome.report.faults.push_back(text.error().message);
     }
@@ -218,7 +222,8 @@ Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
       outcome.retryable = false;
       return outcome;
     case ProcessEnd::How::killed:
-      outcome.error = node.killed.empty() ? fmt::format("ended by signal {} ({})", end.signal, strsignal(end.signal)) : node.killed;
+      outcome.error =
+          node.killed.empty() ? fmt::format("ended by signal {} ({})", end.signal, strsignal(end.signal)) : node.killed;
       outcome.exit_code = 128 + end.signal;
       return outcome;
     case ProcessEnd::How::exited: break;
@@ -227,10 +232,12 @@ Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
   if (end.exit_code != 0) {
     outcome.error = node.killed.empty() ? fmt::format("exit status {}", end.exit_code) : node.killed;
     const std::vector<int> codes = retry.no_retry_codes.value_or(std::vector<int>());
-    outcome.retryable = end.exit_code != 126 && end.exit_code != 127 && std::ranges::find(codes, end.exit_code) == codes.end();
+    outcome.retryable =
+        end.exit_code != 126 && end.exit_code != 127 && std::ranges::find(codes, end.exit_code) == codes.end();
     return outcome;
   }
-  if (!node.killed.empty() && hold_ == Hold::none) {  // it caught the signal and left in peace: its time was over all the same
+  if (!node.killed.empty() &&
+      hold_ == Hold::none) {  // it caught the signal and left in peace: its time was over all the same
     outcome.error = node.killed;
     return outcome;
   }
@@ -305,13 +312,16 @@ void Execution::start_ready() {
 
 void Execution::attempt_succeeded(Node& node, Outcome& outcome) {
   node.record.error.clear();
-  set_output(node, outcome.report.output ? std::move(*outcome.report.output) : outcome.output ? std::move(*outcome.output) : Json());
+  set_output(node, outcome.report.output ? std::move(*outcome.report.output)
+                   : outcome.output      ? std::move(*outcome.output)
+                                         : Json());
   node.log.reset();
   node.captured.reset();
   drop_files(node);
   if (outcome.report.add_steps) add_steps(node, *outcome.report.add_steps);
   const Step& step = *node.step;
-  if (step.confidence && node.record.confidence && *node.record.confidence < step.confidence->below && step.confidence->then) {
+  if (step.confidence && node.record.confidence && *node.record.confidence < step.confidence->below &&
+      step.confidence->then) {
     tell("low_confidence", &node, {{"confidence", *node.record.confidence}, {"below", step.confidence->below}});
     return run_aside(node, *step.confidence->then, "then", [this, &node](bool failed) {
       if (!failed) return complete(node);
@@ -414,18 +424,22 @@ void Execution::harvest(Node& node) {
 }
 
 /// Files of attempts that the record does not know must not be taken for those of the next one: an item's start is
-/// not recorded, and a step that is done anew counts from the beginning. Reports lie there only while they are not recorded.
+/// not recorded, and a step that is done anew counts from the beginning. Reports lie there only while they are not
+/// recorded.
 void Execution::count_forgotten_attempts(Node& node) {
   if (!std::holds_alternative<RunCommand>(node.step->work)) return;
-  const auto is_new = [&](const std::string& stem) { return make_folder_of(stem).value_or(Folder::was_there) == Folder::is_new; };
+  const auto is_new = [&](const std::string& stem) {
+    return make_folder_of(stem).value_or(Folder::was_there) == Folder::is_new;
+  };
   if (is_new(file_stem(node)) && is_new(work_stem(node))) return;  // each step begins once in an execution
   StepRecord& record = node.record;
   ++record.starts;
   const auto left_something = [&] {
     const std::string stem = file_stem(node);
     const std::string work = work_stem(node);
-    return std::ranges::any_of(std::initializer_list<std::string>{work + ".input.json", stem + ".log", stem + ".out", work + ".result"},
-                               [&](const std::string& path) { return services_.files.exists(path); });
+    return std::ranges::any_of(
+        std::initializer_list<std::string>{work + ".input.json", stem + ".log", stem + ".out", work + ".result"},
+        [&](const std::string& path) { return services_.files.exists(path); });
   };
   while (left_something()) {
     harvest(node);
@@ -466,14 +480,18 @@ void Execution::set_output(Node& node, Json output) {
 }
 
 Result<Json> Execution::output_of(const Node& node) const {
-  if (node.record.map && std::holds_alternative<Map>(node.step->work) && !std::get<Map>(node.step->work).reduce) return map_output(node);
+  if (node.record.map && std::holds_alternative<Map>(node.step->work) && !std::get<Map>(node.step->work).reduce)
+    return map_output(node);
   if (node.large_output) return *node.large_output;
   if (node.record.output_event == 0) return node.record.output;
   PAWL_TRY_ASSIGN(const std::vector<Event> events, services_.store.events(id_, node.record.output_event - 1, 1));
-  if (events.empty()) return fail(Code::event_replay_failed, "event {} with the output of '{}' is missing", node.record.output_event, node.path);
+  if (events.empty())
+    return fail(Code::event_replay_failed, "event {} with the output of '{}' is missing", node.record.output_event,
+                node.path);
   const Json data = Json::parse(events.front().data, nullptr, false);
   if (!data.is_object() || !data.contains("output"))
-    return fail(Code::event_replay_failed, "event {} does not hold the output of '{}'", node.record.output_event, node.path);
+    return fail(Code::event_replay_failed, "event {} does not hold the output of '{}'", node.record.output_event,
+                node.path);
   Json output = data["output"];
   unmask_keys(output, key_values_);
   return output;

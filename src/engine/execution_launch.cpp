@@ -14,7 +14,8 @@ constexpr std::size_t kVariableBytesMax = 128U << 10;  // of one string in an en
 Result<std::vector<std::string>> Execution::step_environment(const Node& node, const NodeNames& names) {
   std::vector<std::string> entries = environment();
   for (const std::string& file : node.step->env_files) {
-    PAWL_TRY_ASSIGN(const std::string text, services_.files.read(services_.files.absolute(file, state_.working_dir), 1 << 20));
+    PAWL_TRY_ASSIGN(const std::string text,
+                    services_.files.read(services_.files.absolute(file, state_.working_dir), 1 << 20));
     for (std::string& entry : parse_env_file(text)) set_entry(entries, std::move(entry));
   }
   for (const auto& [name, value] : node.step->env) {
@@ -64,7 +65,8 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
     PAWL_TRY_ASSIGN(Json value, command.command.arguments[i].evaluate(names));
     std::string text = text_of(value);
     if (text.find('\0') != std::string::npos)
-      return fail(Code::invalid_command, "the value of ${{{}}} has a NUL character, which no environment can hold", command.command.arguments[i].text());
+      return fail(Code::invalid_command, "the value of ${{{}}} has a NUL character, which no environment can hold",
+                  command.command.arguments[i].text());
     set_entry(entries, fmt::format("PAWL_ARG_{}={}", i + 1, text));
     arguments.push_back(std::move(value));
   }
@@ -83,8 +85,10 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
     if (entry.size() < kVariableBytesMax) continue;
     return fail(Error{Code::value_too_large,
                       fmt::format("'{}' has {} bytes, and one environment variable can't hold more than {}",
-                                  entry.substr(0, entry.find('=')), entry.size(), kVariableBytesMax - 1), {},
-                      "read it from the JSON file $PAWL_INPUT instead", 0});
+                                  entry.substr(0, entry.find('=')), entry.size(), kVariableBytesMax - 1),
+                      {},
+                      "read it from the JSON file $PAWL_INPUT instead",
+                      0});
   }
   PAWL_TRY(write_input(node, names, arguments));
   ProcessSpec spec;
@@ -145,8 +149,11 @@ void Execution::launch_handler(Node& node) {
   if (!handler || !with) {
     return launch_failed(node, !handler ? handler.error().message : with.error().message);
   }
-  HandlerCall given{.run = id_.text(), .step = node.path, .idempotency_key = idempotency_key(node),
-                    .attempt = node.record.attempts + 1, .input = compact(*with)};
+  HandlerCall given{.run = id_.text(),
+                    .step = node.path,
+                    .idempotency_key = idempotency_key(node),
+                    .attempt = node.record.attempts + 1,
+                    .input = compact(*with)};
   if (node.scope->is_item) {
     given.item = compact(node.scope->item);
     given.index = node.scope->item_index;
@@ -154,41 +161,42 @@ void Execution::launch_handler(Node& node) {
   given.previous = compact(node.record.partial);
   node.in_handler = true;
   arm_timeouts(node);
-  loop_.start_work([this, alive = alive_, &node, handler = std::move(*handler), given = std::move(given)]() -> EventLoop::Task {
-    Outcome outcome;
-    try {
-      Result<HandlerResult> result = handler(given);
-      outcome.ok = result.has_value();
-      if (!result) {
-        outcome.error = describe_in_line(result.error());
-        const int status = exit_status(result.error().code);
-        outcome.retryable = status != 2 && status != 4;
-      } else if (const Result<void> checked = check_json(result->output, 8ULL << 20); !checked) {
-        outcome.ok = false;
-        outcome.error = fmt::format("the handler's output is not JSON: {}", checked.error().message);
-      } else {
-        outcome.output = Json::parse(result->output, nullptr, false);
-        std::string lines;
-        for (const std::string& line : result->report) lines += line + "\n";
-        if (!lines.empty()) outcome.report = parse_report(lines, LastLine::finished);
-      }
-    } catch (const std::exception& error) {
-      outcome.error = fmt::format("the handler threw: {}", error.what());
-    } catch (...) {
-      outcome.error = "the handler threw something";
-    }
-    return [this, alive, &node, outcome = std::make_shared<Outcome>(std::move(outcome))] {
-      if (!*alive) return;
-      node.in_handler = false;
-      --attempts_running_;
-      loop_.cancel(node.timeout);
-      if (!node.killed.empty() && hold_ == Hold::none && outcome->ok) {
-        outcome->ok = false;
-        outcome->error = node.killed;
-      }
-      attempt_ended(node, std::move(*outcome));
-    };
-  });
+  loop_.start_work(
+      [this, alive = alive_, &node, handler = std::move(*handler), given = std::move(given)]() -> EventLoop::Task {
+        Outcome outcome;
+        try {
+          Result<HandlerResult> result = handler(given);
+          outcome.ok = result.has_value();
+          if (!result) {
+            outcome.error = describe_in_line(result.error());
+            const int status = exit_status(result.error().code);
+            outcome.retryable = status != 2 && status != 4;
+          } else if (const Result<void> checked = check_json(result->output, 8ULL << 20); !checked) {
+            outcome.ok = false;
+            outcome.error = fmt::format("the handler's output is not JSON: {}", checked.error().message);
+          } else {
+            outcome.output = Json::parse(result->output, nullptr, false);
+            std::string lines;
+            for (const std::string& line : result->report) lines += line + "\n";
+            if (!lines.empty()) outcome.report = parse_report(lines, LastLine::finished);
+          }
+        } catch (const std::exception& error) {
+          outcome.error = fmt::format("the handler threw: {}", error.what());
+        } catch (...) {
+          outcome.error = "the handler threw something";
+        }
+        return [this, alive, &node, outcome = std::make_shared<Outcome>(std::move(outcome))] {
+          if (!*alive) return;
+          node.in_handler = false;
+          --attempts_running_;
+          loop_.cancel(node.timeout);
+          if (!node.killed.empty() && hold_ == Hold::none && outcome->ok) {
+            outcome->ok = false;
+            outcome->error = node.killed;
+          }
+          attempt_ended(node, std::move(*outcome));
+        };
+      });
 }
 
 }  // namespace pawl

@@ -11,7 +11,7 @@ namespace pawl {
 namespace {
 
 constexpr std::uint64_t kItemBytesMax = 8ULL << 20;
-constexpr std::uint64_t kUnsavedMax = 8'192;       // results that may wait for one save
+constexpr std::uint64_t kUnsavedMax = 8'192;  // results that may wait for one save
 constexpr std::uint64_t kMapOutputBytesMax = 64ULL << 20;
 
 std::string item_hash(const Json& item) { return to_hex(sha256(compact(item))).substr(0, 16); }
@@ -62,8 +62,12 @@ Result<void> Execution::open_items(Node& node) {
   if (!progress) {
     progress = MapProgress{.total = run.total, .items_hash = run.hash, .done = {}, .failed = {}, .trips = 0};
   } else if (progress->items_hash != run.hash) {
-    return fail(Error{Code::items_changed, fmt::format("the items of '{}' are not those that it began with ({} now, {} then)", node.path, run.total, progress->total),
-                      {}, "put the old items back, or start a new run", 0});
+    return fail(Error{Code::items_changed,
+                      fmt::format("the items of '{}' are not those that it began with ({} now, {} then)", node.path,
+                                  run.total, progress->total),
+                      {},
+                      "put the old items back, or start a new run",
+                      0});
   }
   return {};
 }
@@ -86,13 +90,18 @@ void Execution::begin_map(Node& node) {
     return settle_failed(node, describe_in_line(opened.error()), false);
   }
   if (!fresh && node.map->map->steps->size() > 1) {
-    if (const Result<void> loaded = load_failed_items(node); !loaded) return settle_failed(node, describe_in_line(loaded.error()), true);
+    if (const Result<void> loaded = load_failed_items(node); !loaded)
+      return settle_failed(node, describe_in_line(loaded.error()), true);
   }
   touch(node);
   if (fresh) tell("map_started", &node, {{"items", node.map->total}, {"parallel", node.map->map->parallel}});
-  whisper("map_progress", &node, {{"total", node.map->total}, {"done", node.record.map->done.count()}, {"failed", node.record.map->failed.count()}});
+  whisper("map_progress", &node,
+          {{"total", node.map->total},
+           {"done", node.record.map->done.count()},
+           {"failed", node.record.map->failed.count()}});
   persist(Kind::step_start, Reason::before_step, &node);
-  if (node.map->map->max_failures && node.record.map->failed.count() > *node.map->map->max_failures) node.map->stopped = true;
+  if (node.map->map->max_failures && node.record.map->failed.count() > *node.map->map->max_failures)
+    node.map->stopped = true;
   when_durable([this, &node] { start_items(node); });
 }
 
@@ -157,7 +166,8 @@ void Execution::start_items(Node& node) {
 
 void Execution::start_item(Node& node, std::uint64_t index, Json item) {
   MapRun& run = *node.map;
-  std::unique_ptr<Scope> scope = make_scope(node.scope, &node, *run.map->steps, fmt::format("{}[{}]", node.path, index));
+  std::unique_ptr<Scope> scope =
+      make_scope(node.scope, &node, *run.map->steps, fmt::format("{}[{}]", node.path, index));
   Scope& entered = *scope;
   entered.is_item = true;
   entered.item_index = index;
@@ -219,7 +229,8 @@ void Execution::item_failed(Node& node) {
     run.error = fmt::format("{} of {} items failed, and {} may", failed, run.total, allowed);
   }
   ++run.failures_in_a_row;
-  if (run.map->circuit_breaker && (run.probing || run.failures_in_a_row >= run.map->circuit_breaker->failures)) trip(node);
+  if (run.map->circuit_breaker && (run.probing || run.failures_in_a_row >= run.map->circuit_breaker->failures))
+    trip(node);
 }
 
 /// Opens the circuit: nothing starts for a while, then one item is tried.
@@ -326,8 +337,11 @@ Result<void> Execution::write_items_file(Node& node, const std::string& path) {
   PAWL_TRY(for_each_result(node, [&](Json data) -> Result<void> {
     const auto index = data.value("index", std::uint64_t{0});
     if (index >= spans.size()) return {};
-    const Json line = {{"index", index}, {"item", data.value("item", Json())}, {"status", data.value("status", "")},
-                       {"output", data.value("output", Json())}, {"error", data.value("error", Json())}};
+    const Json line = {{"index", index},
+                       {"item", data.value("item", Json())},
+                       {"status", data.value("status", "")},
+                       {"output", data.value("output", Json())},
+                       {"error", data.value("error", Json())}};
     const std::string text = compact(line) + "\n";
     repeated = repeated || spans[index].size != 0;
     spans[index] = {offset, text.size()};
@@ -365,12 +379,18 @@ Result<Json> Execution::map_output(const Node& node) const {
   std::uint64_t bytes = 0;
   PAWL_TRY(for_each_result(node, [&](Json data) -> Result<void> {
     const auto index = data.value("index", std::uint64_t{0});
-    Json line = {{"index", index}, {"item", data.value("item", Json())}, {"status", data.value("status", "")},
-                 {"output", data.value("output", Json())}, {"error", data.value("error", Json())}};
+    Json line = {{"index", index},
+                 {"item", data.value("item", Json())},
+                 {"status", data.value("status", "")},
+                 {"output", data.value("output", Json())},
+                 {"error", data.value("error", Json())}};
     bytes += compact(line).size();
     if (bytes > kMapOutputBytesMax)
-      return fail(Error{Code::value_too_large, fmt::format("the results of '{}' have more than {} bytes", node.path, kMapOutputBytesMax), {},
-                        "use `reduce`, which gets them as a file", 0});
+      return fail(Error{Code::value_too_large,
+                        fmt::format("the results of '{}' have more than {} bytes", node.path, kMapOutputBytesMax),
+                        {},
+                        "use `reduce`, which gets them as a file",
+                        0});
     results[index] = std::move(line);
     return {};
   }));

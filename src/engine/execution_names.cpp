@@ -72,12 +72,9 @@ Result<Json> Execution::NodeNames::find_step(std::string_view id) const {
 Result<Json> Execution::NodeNames::step_value(const Node& node) const {
   PAWL_TRY_ASSIGN(Json output, execution_.output_of(node));
   const StepRecord& record = node.record;
-  return Json{{"output", std::move(output)},
-              {"status", to_text(record.status)},
-              {"attempts", record.attempts},
-              {"error", record.error.empty() ? Json() : Json(record.error)},
-              {"exit_code", record.exit_code},
-              {"confidence", record.confidence ? Json(*record.confidence) : Json()},
+  return Json{{"output", std::move(output)},      {"status", to_text(record.status)},
+              {"attempts", record.attempts},      {"error", record.error.empty() ? Json() : Json(record.error)},
+              {"exit_code", record.exit_code},    {"confidence", record.confidence ? Json(*record.confidence) : Json()},
               {"duration_ms", record.duration_ms}};
 }
 

@@ -30,31 +30,31 @@ struct Execution::Node {
   std::size_t index = 0;
   std::string path;
   StepRecord record;
-  std::size_t blockers = 0;              // steps before it that are not settled
-  std::vector<std::size_t> dependents;   // siblings that come after it
-  bool active = false;                   // it has begun in this execution and is not settled
+  std::size_t blockers = 0;             // steps before it that are not settled
+  std::vector<std::size_t> dependents;  // siblings that come after it
+  bool active = false;                  // it has begun in this execution and is not settled
   bool settled = false;
-  bool retries_items = false;            // a map that had failed: its failed items are done again
-  bool seen_on_failure = false;          // its always() or failed() was looked at after a failure
+  bool retries_items = false;    // a map that had failed: its failed items are done again
+  bool seen_on_failure = false;  // its always() or failed() was looked at after a failure
 
   std::optional<ProcessRunner::Number> process;
   std::shared_ptr<StepOutput> log;       // of its last attempt, until that is judged
   std::shared_ptr<StepOutput> captured;  // the same; null: standard output goes to the log
   bool in_handler = false;
-  bool launching = false;                // waits for its start to be durable, or for a place
+  bool launching = false;  // waits for its start to be durable, or for a place
   std::int64_t attempt_began_us = 0;
-  std::string killed;                    // why it is being ended; empty: it is not
+  std::string killed;  // why it is being ended; empty: it is not
   EventLoop::TimerId timeout = 0;
   EventLoop::TimerId total_timeout = 0;
   EventLoop::TimerId grace = 0;
-  EventLoop::TimerId pause = 0;               // backoff, sleep or the end of a wait
+  EventLoop::TimerId pause = 0;  // backoff, sleep or the end of a wait
   bool pausing = false;
 
-  std::unique_ptr<Scope> inner;          // an iteration, what runs aside, or a reduce
+  std::unique_ptr<Scope> inner;  // an iteration, what runs aside, or a reduce
   std::unique_ptr<MapRun> map;
   std::unique_ptr<Execution> child;
-  std::optional<Json> large_output;      // an output that the state only refers to
-  mutable std::string text;              // its record as JSON; empty: to be made
+  std::optional<Json> large_output;  // an output that the state only refers to
+  mutable std::string text;          // its record as JSON; empty: to be made
 };
 
 struct Execution::Scope {
@@ -66,7 +66,7 @@ struct Execution::Scope {
   std::size_t unsettled = 0;
   std::size_t active = 0;
   bool failed = false;
-  std::string error;      // of the first failure
+  std::string error;  // of the first failure
   bool is_item = false;
   bool is_reduce = false;
   bool is_aside = false;  // on_failure or confidence.then
@@ -82,20 +82,20 @@ struct Execution::Scope {
 /// A map that runs.
 struct Execution::MapRun {
   const Map* map = nullptr;
-  Json items;                          // an array; or
-  std::string path;                    // a JSON Lines file
+  Json items;        // an array; or
+  std::string path;  // a JSON Lines file
   std::unique_ptr<LineSource> lines;
   std::uint64_t total = 0;
   std::string hash;
-  std::unique_ptr<Steps> reduce_steps; // one step, as a scope wants it
-  std::uint64_t next = 0;              // the index that comes next
-  std::uint64_t line = 0;              // the index of the line that `lines` gives next
+  std::unique_ptr<Steps> reduce_steps;  // one step, as a scope wants it
+  std::uint64_t next = 0;               // the index that comes next
+  std::uint64_t line = 0;               // the index of the line that `lines` gives next
   std::unordered_map<std::uint64_t, std::unique_ptr<Scope>> running;
-  std::uint64_t unsaved = 0;           // results that are not durable
+  std::uint64_t unsaved = 0;  // results that are not durable
   std::uint32_t failures_in_a_row = 0;
-  bool stopped = false;                // too many failures
-  bool open = false;                   // the circuit breaker: nothing starts
-  bool probing = false;                // one item is tried
+  bool stopped = false;  // too many failures
+  bool open = false;     // the circuit breaker: nothing starts
+  bool probing = false;  // one item is tried
   bool reducing = false;
   std::string error;
 };

@@ -9,8 +9,8 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t kStepsMax = 10'000;      // in one scope, added ones included
-constexpr std::size_t kChildDepthMax = 32;          // of child workflows
+constexpr std::size_t kStepsMax = 10'000;   // in one scope, added ones included
+constexpr std::size_t kChildDepthMax = 32;  // of child workflows
 constexpr const char* kBreakpoint = "breakpoint";
 
 std::string joined(std::string_view prefix, std::string_view id) {
@@ -29,7 +29,8 @@ Steps grow(const Steps& steps, const Steps& added, std::size_t after) {
   return all;
 }
 
-std::unique_ptr<Execution::Scope> Execution::make_scope(Scope* outer, Node* owner, const Steps& steps, std::string prefix) {
+std::unique_ptr<Execution::Scope> Execution::make_scope(Scope* outer, Node* owner, const Steps& steps,
+                                                        std::string prefix) {
   auto scope = std::make_unique<Scope>();
   scope->outer = outer;
   scope->owner = owner;
@@ -113,7 +114,8 @@ std::optional<std::string> Execution::reason_to_skip(Node& node, bool& runs) {
   if (!wanted) {
     node.active = true;
     ++node.scope->active;
-    settle_failed(node, fmt::format("`when: {}` can't be evaluated: {}", step.when->text(), wanted.error().message), false);
+    settle_failed(node, fmt::format("`when: {}` can't be evaluated: {}", step.when->text(), wanted.error().message),
+                  false);
     runs = false;
     return std::nullopt;
   }
@@ -170,7 +172,8 @@ void Execution::begin(Node& node) {
   if (before == StepStatus::running || before == StepStatus::interrupted) harvest(node);
   count_forgotten_attempts(node);
   const bool was_at_breakpoint = before == StepStatus::waiting && node.record.reason == kBreakpoint;
-  if (node.step->breakpoint == Breakpoint::before && before == StepStatus::pending && !node.scope->is_item) return stop_at(node);
+  if (node.step->breakpoint == Breakpoint::before && before == StepStatus::pending && !node.scope->is_item)
+    return stop_at(node);
   if (was_at_breakpoint) node.record.reason.clear();
   const bool waits = before == StepStatus::waiting && !was_at_breakpoint;
   if (!waits) node.record.status = StepStatus::running;
@@ -180,7 +183,11 @@ void Execution::begin(Node& node) {
     Json data = {{"again", again}};
     if (!node.step->stage.empty()) data["stage"] = node.step->stage;
     tell("step_started", &node, data);
-    persist(Kind::step_start, node.step->risky ? Reason::before_risky_step : node.step->breakpoint == Breakpoint::before ? Reason::breakpoint : Reason::before_step, &node);
+    persist(Kind::step_start,
+            node.step->risky                              ? Reason::before_risky_step
+            : node.step->breakpoint == Breakpoint::before ? Reason::breakpoint
+                                                          : Reason::before_step,
+            &node);
   }
   go_on(node);
 }
@@ -234,14 +241,21 @@ void Execution::settle(Node& node, StepStatus status) {
   }
   const bool fails = status == StepStatus::failed;
   if (status == StepStatus::completed) state_.spent_ms += record.duration_ms;
-  if (record.attempts == 0) data["ms"] = static_cast<std::uint64_t>(std::max<std::int64_t>(record.ended.us - record.started.us, 0)) / 1000;
+  if (record.attempts == 0)
+    data["ms"] = static_cast<std::uint64_t>(std::max<std::int64_t>(record.ended.us - record.started.us, 0)) / 1000;
   if (!scope.is_item || node.large_output) {
-    tell(status == StepStatus::skipped ? "step_skipped" : fails ? "step_failed" : "step_completed", &node, std::move(data));
+    tell(status == StepStatus::skipped ? "step_skipped"
+         : fails                       ? "step_failed"
+                                       : "step_completed",
+         &node, std::move(data));
   }
   if (status == StepStatus::completed && !scope.is_item) ++state_.completed_steps;
   if (!scope.is_item) {
     persist(fails ? Kind::error : Kind::step_complete,
-            fails ? Reason::step_failed : node.step->breakpoint == Breakpoint::after ? Reason::breakpoint : Reason::after_step, &node);
+            fails                                        ? Reason::step_failed
+            : node.step->breakpoint == Breakpoint::after ? Reason::breakpoint
+                                                         : Reason::after_step,
+            &node);
   } else {
     ++change_;
   }
@@ -324,7 +338,8 @@ void Execution::top_ended(Scope& scope) {
   for (const auto& [name, value] : workflow_->outputs) {
     Result<Json> evaluated = value.evaluate(NodeNames(*this, scope, nullptr));
     if (!evaluated)
-      return finish(RunStatus::failed, fmt::format("output '{}' can't be evaluated: {}", name, evaluated.error().message));
+      return finish(RunStatus::failed,
+                    fmt::format("output '{}' can't be evaluated: {}", name, evaluated.error().message));
     outputs[name] = std::move(*evaluated);
   }
   if (!outputs.empty()) state_.outputs = std::move(outputs);
@@ -359,7 +374,8 @@ void Execution::iteration_ended(Node& node) {
   if (loop.until) {
     const Result<bool> until = loop.until->test(NodeNames(*this, scope, nullptr));
     if (!until)
-      return settle_failed(node, fmt::format("`until: {}` can't be evaluated: {}", loop.until->text(), until.error().message), false);
+      return settle_failed(
+          node, fmt::format("`until: {}` can't be evaluated: {}", loop.until->text(), until.error().message), false);
     satisfied = *until;
   }
   tell("iteration_completed", &node, {{"iteration", node.record.iteration}, {"satisfied", satisfied}});
@@ -370,7 +386,8 @@ void Execution::iteration_ended(Node& node) {
     if (!satisfied && loop.until && loop.on_max == Loop::OnMax::fail) {
       bury(std::move(node.inner));
       ++node.record.iteration;
-      return settle_failed(node, fmt::format("`until: {}` is not met after {} iterations", loop.until->text(), loop.max), false);
+      return settle_failed(
+          node, fmt::format("`until: {}` is not met after {} iterations", loop.until->text(), loop.max), false);
     }
     bury(std::move(node.inner));
     return complete(node);
@@ -379,7 +396,8 @@ void Execution::iteration_ended(Node& node) {
   run_iteration(node);
 }
 
-void Execution::run_aside(Node& node, const Steps& steps, std::string_view name, std::function<void(bool failed)> then) {
+void Execution::run_aside(Node& node, const Steps& steps, std::string_view name,
+                          std::function<void(bool failed)> then) {
   bury(std::move(node.inner));
   node.inner = make_scope(node.scope, &node, steps, fmt::format("{}.{}", node.path, name));
   node.inner->is_aside = true;
@@ -405,10 +423,12 @@ void Execution::begin_child(Node& node) {
     use_child(node, *done);
     return complete(node);
   }
-  Result<OpenedRun> opened = open_child(services_, {id_.text(), node.path, node.record.child_run, state_.rollbacks}, file, *with);
+  Result<OpenedRun> opened =
+      open_child(services_, {id_.text(), node.path, node.record.child_run, state_.rollbacks}, file, *with);
   if (!opened) {
     const Error& error = opened.error();
-    return settle_failed(node, error.message + (error.hint.empty() ? "" : "; " + error.hint), error.code == Code::run_busy);
+    return settle_failed(node, error.message + (error.hint.empty() ? "" : "; " + error.hint),
+                         error.code == Code::run_busy);
   }
   node.record.child_run = opened->id.text();
   node.record.status = StepStatus::running;
@@ -439,16 +459,16 @@ void Execution::use_child(Node& node, const RunState& child) {
 void Execution::child_ended(Node& node) {
   const RunState& child = node.child->state();
   use_child(node, child);
-  const std::string error = child.error.empty() ? fmt::format("run {} ended as {}", node.record.child_run, to_text(child.status)) : child.error;
+  const std::string error = child.error.empty()
+                                ? fmt::format("run {} ended as {}", node.record.child_run, to_text(child.status))
+                                : child.error;
   switch (child.status) {
     case RunStatus::completed: node.child.reset(); return complete(node);
     case RunStatus::waiting:  // it is kept: it knows its gates
       node.record.status = StepStatus::waiting;
       node.record.reason = fmt::format("run {} waits", node.record.child_run);
       return touch(node);
-    case RunStatus::interrupted:
-      node.child.reset();
-      return touch(node);
+    case RunStatus::interrupted: node.child.reset(); return touch(node);
     default: break;
   }
   node.child.reset();
@@ -488,7 +508,8 @@ void Execution::add_steps(Node& node, const Json& steps) {
     return;
   }
   Result<Steps> fresh_steps = services_.parse_added(steps, *workflow_, *top_->steps, node.index);
-  const Result<Steps> grown = fresh_steps ? Result<Steps>(grow(*top_->steps, *fresh_steps, node.index)) : Result<Steps>(fail(fresh_steps.error()));
+  const Result<Steps> grown = fresh_steps ? Result<Steps>(grow(*top_->steps, *fresh_steps, node.index))
+                                          : Result<Steps>(fail(fresh_steps.error()));
   if (!grown) {
     tell("steps_refused", &node, {{"error", describe_in_line(grown.error())}});
     return;

@@ -1,4 +1,5 @@
-// What an execution does when the storage fails: it waits and tries again, then goes down the ladder that its workflow chose.
+// What an execution does when the storage fails: it waits and tries again, then goes down the ladder that its workflow
+// chose.
 //
 //   full -> events only -> memory only -> emergency dump
 //
@@ -28,7 +29,8 @@ void Execution::saved(Result<Saved> result) {
   }
   save_failures_ = 0;
   durable_ = std::exchange(saving_, 0);
-  if (!light && workflow_->checkpoint.on_storage_failure == OnStorageFailure::go_on) last_state_ = std::move(unsaved_.state);
+  if (!light && workflow_->checkpoint.on_storage_failure == OnStorageFailure::go_on)
+    last_state_ = std::move(unsaved_.state);
   unsaved_ = {};
   last_save_us_ = services_.clock.monotonic_us();
   if (hold_ == Hold::storage) {
@@ -67,7 +69,8 @@ void Execution::save_failed(Error error) {
   const bool goes_on = workflow_->checkpoint.on_storage_failure == OnStorageFailure::go_on;
   // Where events are saved alone, a full save is tried once each time: that it fails again is no news.
   if (rung_ == Rung::full || saving_light_) {
-    whisper("storage_trouble", nullptr, {{"error", describe_in_line(error)}, {"try", save_failures_}, {"mode", goes_on ? "continue" : "pause"}});
+    whisper("storage_trouble", nullptr,
+            {{"error", describe_in_line(error)}, {"try", save_failures_}, {"mode", goes_on ? "continue" : "pause"}});
   }
   if (hold_ == Hold::none) hold_ = Hold::storage;
   // A handle that saw a failed sync takes no more: the run is opened again, and what really is on the
@@ -88,7 +91,8 @@ void Execution::save_failed(Error error) {
     saving_ = 0;  // nothing is on its way any more, and nothing will be
     return finish_interrupted();
   }
-  const RetryPolicy policy{.attempts = kSaveTriesMax, .base_delay_ms = 100, .max_delay_ms = 3'000, .factor = 2.0, .jitter = 0.0};
+  const RetryPolicy policy{
+      .attempts = kSaveTriesMax, .base_delay_ms = 100, .max_delay_ms = 3'000, .factor = 2.0, .jitter = 0.0};
   save_again_after(static_cast<std::int64_t>(policy.delay_ms(save_failures_, 0.0)) * 1000, handle);
 }
 
@@ -126,15 +130,17 @@ void Execution::save_again_after(std::int64_t delay_us, Handle handle) {
     Result<std::unique_ptr<RunWriter>> again = services_.store.open_run(id_, {});
     if (!again) return save_failed(std::move(again).error());
     writer_ = std::move(*again);
-    saver_ = std::make_unique<Saver>(*writer_, services_.settings.checkpoint.size_max_bytes, [this, alive](Result<Saved> result) {
-      loop_.post([this, alive, result = std::move(result)]() mutable {
-        if (*alive) saved(std::move(result));
-      });
-    });
+    saver_ = std::make_unique<Saver>(*writer_, services_.settings.checkpoint.size_max_bytes,
+                                     [this, alive](Result<Saved> result) {
+                                       loop_.post([this, alive, result = std::move(result)]() mutable {
+                                         if (*alive) saved(std::move(result));
+                                       });
+                                     });
     // This execution is the run's only writer, so a newer checkpoint can only be the one in doubt.
     if (writer_->info().latest > before) {
       saving_light_ = false;
-      return saved(Saved{.sequence = writer_->info().latest, .id = {}, .checksum = {}, .outcome = Saved::Outcome::written});
+      return saved(
+          Saved{.sequence = writer_->info().latest, .id = {}, .checksum = {}, .outcome = Saved::Outcome::written});
     }
     retry_save();
   });
@@ -157,7 +163,8 @@ void Execution::dump_state() {
   const std::string path = fmt::format("{}/pawl-emergency-{}.json", state_.working_dir, id_.text());
   const Result<void> written = services_.files.write(path, state_text());
   whisper("storage_trouble", nullptr,
-          {{"error", written ? fmt::format("the state that could not be saved is in {}", path) : describe_in_line(written.error())},
+          {{"error", written ? fmt::format("the state that could not be saved is in {}", path)
+                             : describe_in_line(written.error())},
            {"mode", "emergency dump"}});
 }
 

@@ -23,8 +23,8 @@ Result<std::string> Execution::gate_binding(Node& node, std::string& prompt) {
     const Node& other = *node.scope->nodes[before];
     PAWL_TRY_ASSIGN(inputs[other.step->id], output_of(other));
   }
-  Json shown = {{"run", uuid_.text()}, {"gate", node.path}, {"prompt", prompt}, {"inputs", inputs},
-                      {"vars", state_.vars}, {"workflow", workflow_->hash}};
+  Json shown = {{"run", uuid_.text()}, {"gate", node.path},   {"prompt", prompt},
+                {"inputs", inputs},    {"vars", state_.vars}, {"workflow", workflow_->hash}};
   // Each decision counts once: one that a rollback took back is not valid again.
   if (state_.rollbacks > 0) shown["rollbacks"] = state_.rollbacks;
   return "sha256:" + to_hex(sha256(compact(shown)));
@@ -80,7 +80,8 @@ void Execution::begin_wait(Node& node) {
   const auto& wait = std::get<WaitFor>(node.step->work);
   StepRecord& record = node.record;
   const bool fresh = record.status != StepStatus::waiting;
-  if (wait.timeout && record.due.us == 0) record.due = Timestamp{now().us + std::chrono::microseconds(*wait.timeout).count()};
+  if (wait.timeout && record.due.us == 0)
+    record.due = Timestamp{now().us + std::chrono::microseconds(*wait.timeout).count()};
   record.status = StepStatus::waiting;
   record.reason = fmt::format("signal '{}'", wait.signal);
   touch(node);
@@ -128,7 +129,8 @@ void Execution::poll_inbox() {
   if (finishing_ || memory_only_) return;
   const Result<std::vector<Message>> messages = services_.store.inbox(id_);
   if (!messages) {
-    if (messages.error().code != Code::run_not_found) whisper("inbox_trouble", nullptr, {{"error", describe_in_line(messages.error())}});
+    if (messages.error().code != Code::run_not_found)
+      whisper("inbox_trouble", nullptr, {{"error", describe_in_line(messages.error())}});
     return;
   }
   for (const Message& message : *messages) {
@@ -161,8 +163,10 @@ void Execution::consume(const Message& message) {
 /// Someone adds to the audit trail.
 void Execution::add_entry(const Json& body) {
   const std::string agent = text_in(body, "agent");
-  const NewAuditEntry entry{text_in(body, "entry"), agent.empty() ? text_in(body, "from") : agent, body.value("data", Json::object())};
-  if (const Result<void> checked = check_entry(entry); !checked || !entry.data.is_object()) return refuse("an audit entry that can't be one", body);
+  const NewAuditEntry entry{text_in(body, "entry"), agent.empty() ? text_in(body, "from") : agent,
+                            body.value("data", Json::object())};
+  if (const Result<void> checked = check_entry(entry); !checked || !entry.data.is_object())
+    return refuse("an audit entry that can't be one", body);
   tell(entry.type, nullptr, entry.data);
   pending_.back().audited = Audited::yes;
   pending_.back().agent = entry.agent;
@@ -178,7 +182,8 @@ void Execution::decide_gate(const Json& body) {
   const std::string path = text_in(body, "step");
   Node* node = find_node(path);
   const bool approves = text_in(body, "type") == "approve";
-  if (node == nullptr || node->settled || node->record.status != StepStatus::waiting || !std::holds_alternative<Approve>(node->step->work))
+  if (node == nullptr || node->settled || node->record.status != StepStatus::waiting ||
+      !std::holds_alternative<Approve>(node->step->work))
     return refuse(fmt::format("a decision on '{}', which is no gate that waits", path), body);
   // The binding is made anew: what stands in the state could have been written by anyone.
   std::string prompt;

@@ -62,7 +62,8 @@ std::string Execution::worktree_of(const Node& node) const {
 }
 
 /// Runs a small script in the working folder; `then` gets what it said on standard error where it failed.
-void Execution::run_git(const Node& node, const char* script, const std::string& tree, std::function<void(std::optional<std::string> error)> then) {
+void Execution::run_git(const Node& node, const char* script, const std::string& tree,
+                        std::function<void(std::optional<std::string> error)> then) {
   static_cast<void>(services_.files.make_folder(logs_ + "/worktrees"));
   const std::string log = tree + ".git-log";
   services_.files.remove(log);
@@ -105,7 +106,8 @@ void Execution::prepare_worktree(Node& node, std::function<void()> then) {
   });
 }
 
-void Execution::commit_worktree(Node& node, const std::string& tree, std::function<void(std::optional<std::string> error)> then) {
+void Execution::commit_worktree(Node& node, const std::string& tree,
+                                std::function<void(std::optional<std::string> error)> then) {
   run_git(node, kCommit, tree, std::move(then));
 }
 
@@ -116,7 +118,8 @@ void Execution::merge_step_worktree(Node& node, std::function<void()> then) {
   commit_worktree(node, tree, [this, &node, tree, then = std::move(then)](std::optional<std::string> error) {
     if (error) return settle_failed(node, fmt::format("its changes could not be committed: {}", *error), false);
     run_git(node, kMerge, tree, [this, &node, then](const std::optional<std::string>& conflict) {
-      if (conflict) return settle_failed(node, fmt::format("its changes don't fit the working folder: {}", *conflict), false);
+      if (conflict)
+        return settle_failed(node, fmt::format("its changes don't fit the working folder: {}", *conflict), false);
       then();
     });
   });
@@ -126,7 +129,10 @@ void Execution::merge_step_worktree(Node& node, std::function<void()> then) {
 void Execution::merge_items(Node& node, std::uint64_t from, std::function<void()> then) {
   MapProgress& progress = *node.record.map;
   std::uint64_t index = from;
-  while (index < progress.total && (progress.failed.contains(index) || !services_.files.exists(fmt::format("{}/worktrees/{}[{}].base", logs_, node.path, index)))) ++index;
+  while (index < progress.total &&
+         (progress.failed.contains(index) ||
+          !services_.files.exists(fmt::format("{}/worktrees/{}[{}].base", logs_, node.path, index))))
+    ++index;
   if (index >= progress.total) return then();
   const std::string tree = fmt::format("{}/worktrees/{}[{}]", logs_, node.path, index);
   commit_worktree(node, tree, [this, &node, tree, index, then = std::move(then)](const std::optional<std::string>&) {
@@ -134,7 +140,11 @@ void Execution::merge_items(Node& node, std::uint64_t from, std::function<void()
       if (conflict) {
         node.record.map->failed.add(index);
         touch(node);
-        tell("item_failed", &node, {{"index", index}, {"status", "failed"}, {"error", fmt::format("its changes don't fit the working folder: {}", *conflict)}, {"item", Json()}});
+        tell("item_failed", &node,
+             {{"index", index},
+              {"status", "failed"},
+              {"error", fmt::format("its changes don't fit the working folder: {}", *conflict)},
+              {"item", Json()}});
         persist(Kind::step_complete, Reason::after_step, &node);
         item_failed(node);
       }

@@ -38,24 +38,37 @@ Result<StateChange> change_of_variable(const RunState& state, StateChange change
   const std::string& name = change.path.front();
   if (state.vars.contains(name)) {
     if (!state.masked_keys.contains(name)) return change;
-    return fail(Error{Code::invalid_change, fmt::format("the value of '{}' is not saved, so it can't be set in a fork", name), {},
-                      fmt::format("give it when the fork is resumed: --var {}=VALUE", name), 0});
+    return fail(Error{Code::invalid_change,
+                      fmt::format("the value of '{}' is not saved, so it can't be set in a fork", name),
+                      {},
+                      fmt::format("give it when the fork is resumed: --var {}=VALUE", name),
+                      0});
   }
   std::vector<std::string> names;
   for (const auto& [known, value] : state.vars.items()) names.push_back(known);
-  return fail(Error{Code::invalid_change, fmt::format("the run has no variable '{}'", name), {},
-                    names.empty() ? std::string("its workflow declares none") : fmt::format("it has: {}", joined_list(names)), 0});
+  return fail(
+      Error{Code::invalid_change,
+            fmt::format("the run has no variable '{}'", name),
+            {},
+            names.empty() ? std::string("its workflow declares none") : fmt::format("it has: {}", joined_list(names)),
+            0});
 }
 
 bool is_record(const RunState& state, const StateChange& change) {
   const std::string& name = change.path.front();
   if (name == "vars") return change.path.size() == 1;
-  return !state.vars.contains(name) && (state.to_json().contains(name) || name == "steps" || name == "consumed" || name == "signals" || name == "events");
+  return !state.vars.contains(name) && (state.to_json().contains(name) || name == "steps" || name == "consumed" ||
+                                        name == "signals" || name == "events");
 }
 
 Error protected_record(const StateChange& change) {
-  return Error{Code::record_protected, fmt::format("'{}' is recorded by the engine and can't be set: a fork would step around what was, or was not, done or approved", change.text()), {},
-               "set variables (--set vars.NAME=VALUE), or fork at an earlier checkpoint", 0};
+  return Error{Code::record_protected,
+               fmt::format("'{}' is recorded by the engine and can't be set: a fork would step around what was, or was "
+                           "not, done or approved",
+                           change.text()),
+               {},
+               "set variables (--set vars.NAME=VALUE), or fork at an earlier checkpoint",
+               0};
 }
 
 /// Who tried it is kept with the run, if nobody holds it; else it is told to who does.
@@ -89,7 +102,9 @@ Result<void> use_workflow(RunState& state, const ForkRequest& request, Forked& f
     if (state.vars.contains(variable.name)) known[variable.name] = state.vars[variable.name];
   }
   PAWL_TRY_ASSIGN(state.vars, resolve_vars(*request.workflow, known));
-  events.push_back({"workflow_changed", compact({{"before", before}, {"workflow", workflow_facts(*request.workflow)}, {"dropped", forked.dropped}})});
+  events.push_back(
+      {"workflow_changed",
+       compact({{"before", before}, {"workflow", workflow_facts(*request.workflow)}, {"dropped", forked.dropped}})});
   return {};
 }
 
@@ -131,7 +146,8 @@ void begin_anew(RunState& state, const ForkRequest& request) {
   state.error = fmt::format("the fork of {}", address(request.parent, request.at));
 }
 
-Result<std::string> forked_workflow(const ForkRequest& request, const Json& value, Forked& forked, std::vector<NewEvent>& events) {
+Result<std::string> forked_workflow(const ForkRequest& request, const Json& value, Forked& forked,
+                                    std::vector<NewEvent>& events) {
   PAWL_TRY_ASSIGN(RunState state, RunState::from_json(value));
   std::vector<std::string> gates;  // all that the run has come to
   for (const auto& [path, record] : state.steps) {
@@ -158,9 +174,15 @@ Result<std::string> forked_steps(const ForkRequest& request, Json value, std::ve
   return compact(value);
 }
 
-Result<std::string> forked_state(const ForkRequest& request, const std::string& state, Forked& forked, std::vector<NewEvent>& events) {
+Result<std::string> forked_state(const ForkRequest& request, const std::string& state, Forked& forked,
+                                 std::vector<NewEvent>& events) {
   if (request.workflow && forked.kind != RunKind::workflow) {
-    return fail(Error{Code::not_a_workflow_run, fmt::format("run '{}' was not made by a workflow, so it can't go on with another one", request.parent.text()), {}, {}, 0});
+    return fail(Error{
+        Code::not_a_workflow_run,
+        fmt::format("run '{}' was not made by a workflow, so it can't go on with another one", request.parent.text()),
+        {},
+        {},
+        0});
   }
   if (forked.kind == RunKind::plain) {
     events.push_back({"forked", compact(fork_facts(request))});
@@ -182,8 +204,10 @@ RunKind kind_of(const RunInfo& run, std::string_view state) {
 
 Result<Forked> fork_run(Store& store, const ForkRequest& request, std::uint64_t state_bytes_max) {
   PAWL_TRY_ASSIGN(const RunInfo parent, store.run(request.parent));
-  PAWL_TRY_ASSIGN(const Restored restored, store.restore(request.parent, {.by = Which::By::sequence, .sequence = request.at}));
-  Forked forked{.origin = {request.parent, parent.uuid, request.at}, .saved = {}, .kind = kind_of(parent, restored.state)};
+  PAWL_TRY_ASSIGN(const Restored restored,
+                  store.restore(request.parent, {.by = Which::By::sequence, .sequence = request.at}));
+  Forked forked{
+      .origin = {request.parent, parent.uuid, request.at}, .saved = {}, .kind = kind_of(parent, restored.state)};
   std::vector<NewEvent> events;
   const Result<std::string> state = forked_state(request, restored.state, forked, events);
   if (!state) {
@@ -216,7 +240,11 @@ Result<Sequence> checkpoint_before(Store& store, const RunId& run, const std::st
   PAWL_TRY_ASSIGN(const RunInfo info, store.run(run));
   const RunKind kind = kind_of(info, latest.state);
   if (kind == RunKind::plain) {
-    return fail(Error{Code::not_a_workflow_run, fmt::format("run '{}' has no steps", run.text()), {}, fmt::format("name a checkpoint: pawl fork {}@SEQ", run.text()), 0});
+    return fail(Error{Code::not_a_workflow_run,
+                      fmt::format("run '{}' has no steps", run.text()),
+                      {},
+                      fmt::format("name a checkpoint: pawl fork {}@SEQ", run.text()),
+                      0});
   }
   std::optional<Sequence> found;
   for (std::uint64_t after = 0;;) {
@@ -225,14 +253,19 @@ Result<Sequence> checkpoint_before(Store& store, const RunId& run, const std::st
       after = event.number;
       if (event.type == "rolled_back") found.reset();
       const Json data = Json::parse(event.data, nullptr, false);
-      if (!found && event.type != "forked" && data.is_object() && data.value("step", Json()) == Json(step)) found = event.sequence;
+      if (!found && event.type != "forked" && data.is_object() && data.value("step", Json()) == Json(step))
+        found = event.sequence;
     }
     if (events.size() < kEventsPage) break;
   }
   // A ledger records a step when it has ended: before that is the checkpoint before it.
   if (found && kind == RunKind::steps && found->value > 1) --found->value;
   if (found) return *found;
-  return fail(Error{Code::step_not_found, fmt::format("no step '{}' of run '{}' has begun", step, run.text()), {}, fmt::format("`pawl show {}` lists its steps", run.text()), 0});
+  return fail(Error{Code::step_not_found,
+                    fmt::format("no step '{}' of run '{}' has begun", step, run.text()),
+                    {},
+                    fmt::format("`pawl show {}` lists its steps", run.text()),
+                    0});
 }
 
 }  // namespace pawl

@@ -17,11 +17,11 @@ enum class RunKind : std::uint8_t {
 struct ForkRequest {
   RunId parent;
   Sequence at;
-  RunId id;                             // of the fork
+  RunId id;  // of the fork
   std::vector<StateChange> changes = {};
   std::shared_ptr<const Workflow> workflow = {};  // null: the one that the parent has
-  std::string from = {};                // this step and what is inside it have not begun; empty: as the checkpoint says
-  std::string by = {};                  // who
+  std::string from = {};  // this step and what is inside it have not begun; empty: as the checkpoint says
+  std::string by = {};    // who
 };
 
 struct Forked {
@@ -39,8 +39,8 @@ struct Forked {
 /// run_exists, run_not_found, checkpoint_not_found, checkpoint_pruned, invalid_change.
 [[nodiscard]] Result<Forked> fork_run(Store& store, const ForkRequest& request, std::uint64_t state_bytes_max);
 
-/// The checkpoint from which a fork that begins with `step` goes on: the one that records its beginning, and with it the
-/// end of what came before. step_not_found where it has not begun.
+/// The checkpoint from which a fork that begins with `step` goes on: the one that records its beginning, and with it
+/// the end of what came before. step_not_found where it has not begun.
 [[nodiscard]] Result<Sequence> checkpoint_before(Store& store, const RunId& run, const std::string& step);
 
 }  // namespace pawl

@@ -24,7 +24,9 @@ Result<Handler> HandlerRegistry::get(const std::string& name) const {
   if (found != parts_->handlers.end()) return found->second;
   std::string names;
   for (const auto& [known, handler] : parts_->handlers) names += (names.empty() ? "" : ", ") + known;
-  return fail(Error{Code::handler_not_registered, fmt::format("no handler '{}' is registered in this program", name), {},
+  return fail(Error{Code::handler_not_registered,
+                    fmt::format("no handler '{}' is registered in this program", name),
+                    {},
                     names.empty() ? std::string("register it before the run is started or resumed")
                                   : fmt::format("registered are: {}", names),
                     0});

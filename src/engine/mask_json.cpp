@@ -7,7 +7,8 @@
 namespace pawl {
 namespace {
 
-constexpr std::array<std::string_view, 7> kExact = {"step", "item", "output", "outputs", "steps", "workflow", "binding"};
+constexpr std::array<std::string_view, 7> kExact = {"step",  "item",     "output", "outputs",
+                                                    "steps", "workflow", "binding"};
 
 }  // namespace
 

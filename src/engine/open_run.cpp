@@ -68,8 +68,12 @@ Result<void> refuse_secrets(const ExecutionServices& services, const Workflow& w
     const std::string secret = entry == nullptr ? std::string() : std::string(entry_value(*entry));
     for (const auto& [variable, value] : vars.items()) {
       if (secret.empty() || text_of(value).find(secret) == std::string::npos) continue;
-      return fail(Error{Code::invalid_variable, fmt::format("the variable '{}' holds the secret '{}', and variables are kept in the store", variable, name), {},
-                        fmt::format("leave it out: steps find ${} in their environment", name), 0});
+      return fail(Error{
+          Code::invalid_variable,
+          fmt::format("the variable '{}' holds the secret '{}', and variables are kept in the store", variable, name),
+          {},
+          fmt::format("leave it out: steps find ${} in their environment", name),
+          0});
     }
   }
   return {};
@@ -94,16 +98,23 @@ Result<Json> resolve_vars(const Workflow& workflow, const Json& given) {
     if (std::ranges::find(workflow.vars, name, &Variable::name) != workflow.vars.end()) continue;
     std::string names;
     for (const Variable& variable : workflow.vars) names += (names.empty() ? "" : ", ") + variable.name;
-    return fail(Error{Code::invalid_variable, fmt::format("the workflow declares no variable '{}'", name), {},
-                      names.empty() ? std::string("it declares none: add it under `vars:`") : fmt::format("declared are: {}", names), 0});
+    return fail(Error{
+        Code::invalid_variable,
+        fmt::format("the workflow declares no variable '{}'", name),
+        {},
+        names.empty() ? std::string("it declares none: add it under `vars:`") : fmt::format("declared are: {}", names),
+        0});
   }
   Json vars = Json::object();
   for (const Variable& variable : workflow.vars) {
     if (given.contains(variable.name)) {
       vars[variable.name] = given[variable.name];
     } else if (variable.required) {
-      return fail(Error{Code::invalid_variable, fmt::format("the variable '{}' must be given", variable.name), {},
-                        fmt::format("add --var {}=VALUE", variable.name), 0});
+      return fail(Error{Code::invalid_variable,
+                        fmt::format("the variable '{}' must be given", variable.name),
+                        {},
+                        fmt::format("add --var {}=VALUE", variable.name),
+                        0});
     } else {
       vars[variable.name] = variable.value;
     }
@@ -117,16 +128,22 @@ Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run)
   PAWL_TRY(refuse_secrets(services, workflow, vars));
   const Result<RunInfo> known = services.store.run(run.id);
   if (known) {
-    return fail(Error{Code::run_exists, fmt::format("run '{}' exists already", run.id.text()), {},
-                      fmt::format("`pawl resume {}` goes on with it; `pawl run` without --run-id takes a new id", run.id.text()), 0});
+    return fail(Error{
+        Code::run_exists,
+        fmt::format("run '{}' exists already", run.id.text()),
+        {},
+        fmt::format("`pawl resume {}` goes on with it; `pawl run` without --run-id takes a new id", run.id.text()),
+        0});
   }
-  if (known.error().code != Code::run_not_found && known.error().code != Code::store_not_found) return fail(known.error());
+  if (known.error().code != Code::run_not_found && known.error().code != Code::store_not_found)
+    return fail(known.error());
   PAWL_TRY_ASSIGN(const std::string folder, working_folder(services.files, workflow, vars));
   if (!services.files.is_folder(folder))
     return fail(Error{Code::folder_changed, "the working folder does not exist", folder, {}, 0});
   PAWL_TRY_ASSIGN(const RunOptions options, options_of(workflow, run.session));
   PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, services.store.open_run(run.id, options));
-  if (writer->info().latest) return fail(Error{Code::run_exists, fmt::format("run '{}' exists already", run.id.text()), {}, {}, 0});
+  if (writer->info().latest)
+    return fail(Error{Code::run_exists, fmt::format("run '{}' exists already", run.id.text()), {}, {}, 0});
   RunState state;
   state.workflow_name = workflow.name;
   state.workflow_file = workflow.file;
@@ -137,9 +154,14 @@ Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run)
   state.parent_run = run.parent_run;
   state.parent_step = run.parent_step;
   PAWL_TRY_ASSIGN(std::string logs, services.store.local_folder(run.id));
-  OpenedRun opened{.id = run.id, .workflow = run.workflow, .state = std::move(state), .writer = std::move(writer), .logs = std::move(logs)};
+  OpenedRun opened{.id = run.id,
+                   .workflow = run.workflow,
+                   .state = std::move(state),
+                   .writer = std::move(writer),
+                   .logs = std::move(logs)};
   PAWL_TRY(keep_secret(services, opened));
-  opened.first_events.push_back({"run_started", compact({{"workflow", workflow_facts(workflow)}, {"vars", opened.state.vars}})});
+  opened.first_events.push_back(
+      {"run_started", compact({{"workflow", workflow_facts(workflow)}, {"vars", opened.state.vars}})});
   return opened;
 }
 
@@ -148,9 +170,10 @@ namespace {
 Result<RunState> state_in(const Json& value, const RunId& id) {
   Result<RunState> state = RunState::from_json(value);
   if (state) return state;
-  const std::string hint = state.error().code == Code::not_a_workflow_run
-                               ? fmt::format("`pawl restore {}` prints its state; only `pawl run` makes runs that can be resumed", id.text())
-                               : std::string();
+  const std::string hint =
+      state.error().code == Code::not_a_workflow_run
+          ? fmt::format("`pawl restore {}` prints its state; only `pawl run` makes runs that can be resumed", id.text())
+          : std::string();
   return fail(with_hint(at(state.error(), id.text()), hint));
 }
 
@@ -173,7 +196,11 @@ namespace {
 
 Result<void> refuse_ended(const RunState& state, const RunId& id) {
   if (state.status == RunStatus::completed)
-    return fail(Error{Code::run_ended, fmt::format("run '{}' is completed", id.text()), {}, fmt::format("`pawl show {}` tells what it did", id.text()), 0});
+    return fail(Error{Code::run_ended,
+                      fmt::format("run '{}' is completed", id.text()),
+                      {},
+                      fmt::format("`pawl show {}` tells what it did", id.text()),
+                      0});
   if (state.status == RunStatus::cancelled)
     return fail(Error{Code::run_ended, fmt::format("run '{}' was cancelled", id.text()), {}, "start a new run", 0});
   return {};
@@ -187,7 +214,8 @@ std::string stopped_steps(const ResumePlan& plan) {
   return joined_list(names);
 }
 
-Result<void> check_folder(const ExecutionServices& services, const ResumeRequest& request, const Workflow& workflow, RunState& state, Resumption& resumption) {
+Result<void> check_folder(const ExecutionServices& services, const ResumeRequest& request, const Workflow& workflow,
+                          RunState& state, Resumption& resumption) {
   if (!services.files.is_folder(state.working_dir)) {
     return fail(Error{Code::folder_changed, "the working folder of the run is gone", state.working_dir,
                       "bring it back where it was, then resume again", 0});
@@ -196,7 +224,8 @@ Result<void> check_folder(const ExecutionServices& services, const ResumeRequest
   const std::vector<std::string> changes = folder_changes(state.folder, now);
   if (changes.empty()) return {};
   if (workflow.checkpoint.folder == FolderCheck::refuse && request.changes == Changes::refuse) {
-    return fail(Error{Code::folder_changed, fmt::format("the working folder is not as it was: {}", joined_list(changes)), state.working_dir,
+    return fail(Error{Code::folder_changed,
+                      fmt::format("the working folder is not as it was: {}", joined_list(changes)), state.working_dir,
                       "put it back, or resume with --accept-changes", 0});
   }
   for (const std::string& change : changes) resumption.notes.push_back(change);
@@ -211,8 +240,11 @@ Result<void> check_gates(const RunState& state, const Workflow& workflow) {
     if (record.binding.empty()) continue;
     const Step* step = find_step(workflow, path);
     if (step != nullptr && std::holds_alternative<Approve>(step->work)) continue;
-    return fail(Error{Code::gate_in_the_way, fmt::format("the changed workflow has no gate '{}' any more, and this run has come to it", path), {},
-                      "put the gate back, or start a new run", 0});
+    return fail(Error{Code::gate_in_the_way,
+                      fmt::format("the changed workflow has no gate '{}' any more, and this run has come to it", path),
+                      {},
+                      "put the gate back, or start a new run",
+                      0});
   }
   return {};
 }
@@ -223,7 +255,8 @@ std::vector<std::string> apply_changes(RunState& state, const Workflow& workflow
   std::vector<std::pair<std::string, StepRecord>> kept;
   for (auto& [path, record] : state.steps) {
     const Step* step = find_step(workflow, path);
-    const bool same = step != nullptr && (record.definition.empty() || step->definition_hash.starts_with(record.definition));
+    const bool same =
+        step != nullptr && (record.definition.empty() || step->definition_hash.starts_with(record.definition));
     if (same && record.binding.empty()) {
       kept.emplace_back(path, std::move(record));
       continue;
@@ -235,8 +268,8 @@ std::vector<std::string> apply_changes(RunState& state, const Workflow& workflow
   return dropped;
 }
 
-Result<void> check_workflow(const ExecutionServices& services, const ResumeRequest& request, const Workflow& workflow, RunState& state,
-                            Resumption& resumption) {
+Result<void> check_workflow(const ExecutionServices& services, const ResumeRequest& request, const Workflow& workflow,
+                            RunState& state, Resumption& resumption) {
   if (workflow.hash == state.workflow_hash) return {};
   PAWL_TRY(check_gates(state, workflow));
   const std::string before = recorded_text(services.store, request.id);
@@ -245,14 +278,17 @@ Result<void> check_workflow(const ExecutionServices& services, const ResumeReque
   const std::vector<std::string> dropped = apply_changes(changed, workflow);
   if (request.changes == Changes::refuse) {
     std::string message = fmt::format("the workflow has changed since the run was started:\n{}", difference);
-    if (!dropped.empty()) message += fmt::format("\ncompleted steps that would run again or are gone: {}", joined_list(dropped));
+    if (!dropped.empty())
+      message += fmt::format("\ncompleted steps that would run again or are gone: {}", joined_list(dropped));
     return fail(Error{Code::workflow_changed, message, workflow.file,
                       fmt::format("put it back, or `pawl resume {} --accept-changes`", request.id.text()), 0});
   }
   state = std::move(changed);
   resumption.run.first_events.push_back(
-      {"workflow_changed", compact({{"before", state.workflow_hash}, {"workflow", workflow_facts(workflow)}, {"dropped", dropped}})});
-  for (const std::string& path : dropped) resumption.notes.push_back(fmt::format("step {} changed and will run again", path));
+      {"workflow_changed",
+       compact({{"before", state.workflow_hash}, {"workflow", workflow_facts(workflow)}, {"dropped", dropped}})});
+  for (const std::string& path : dropped)
+    resumption.notes.push_back(fmt::format("step {} changed and will run again", path));
   state.workflow_hash = workflow.hash;
   state.workflow_file = workflow.file;
   return {};
@@ -274,12 +310,18 @@ namespace {
 /// Steps that are done again are named, and only done again when told to.
 Result<void> check_reruns(const ResumeRequest& request, const RecoveryResult& recovery, const RunState& state) {
   if (request.reruns == Reruns::accept) return {};
-  const std::string back = recovery.fell_back
-                               ? fmt::format("{}. Run '{}' can only go on from checkpoint {}", recovery.warnings.front(), request.id.text(), recovery.checkpoint.info.sequence.value)
-                               : fmt::format("the newest state of run '{}' is older than its events, because only these could be saved", request.id.text());
-  const std::string hint = fmt::format("{}`pawl resume {}{} --accept-rerun{}`", recovery.fell_back ? "bring the damaged file back from a backup, or " : "", request.id.text(),
-                                       recovery.fell_back ? " --fallback" : "", recovery.events_known ? "" : " --skip-bad-events");
-  if (!recovery.events_known) return fail(Error{Code::fallback_reruns, back + ", and what was completed after it is not known", {}, hint, 0});
+  const std::string back =
+      recovery.fell_back
+          ? fmt::format("{}. Run '{}' can only go on from checkpoint {}", recovery.warnings.front(), request.id.text(),
+                        recovery.checkpoint.info.sequence.value)
+          : fmt::format("the newest state of run '{}' is older than its events, because only these could be saved",
+                        request.id.text());
+  const std::string hint =
+      fmt::format("{}`pawl resume {}{} --accept-rerun{}`",
+                  recovery.fell_back ? "bring the damaged file back from a backup, or " : "", request.id.text(),
+                  recovery.fell_back ? " --fallback" : "", recovery.events_known ? "" : " --skip-bad-events");
+  if (!recovery.events_known)
+    return fail(Error{Code::fallback_reruns, back + ", and what was completed after it is not known", {}, hint, 0});
   const std::vector<std::string> steps = steps_to_run_again(recovery, state);
   if (steps.empty()) return {};
   std::string message = back + ", which would run completed steps again:";
@@ -288,14 +330,15 @@ Result<void> check_reruns(const ResumeRequest& request, const RecoveryResult& re
 }
 
 /// The run's lock. Who has it may be recovering the run, and then the message says so.
-Result<std::unique_ptr<RunWriter>> take_run(Store& store, const RunId& id, const RunState& state, const RecoveryResult& recovery) {
+Result<std::unique_ptr<RunWriter>> take_run(Store& store, const RunId& id, const RunState& state,
+                                            const RecoveryResult& recovery) {
   RunOptions options;
   if (recovery.fell_back) options.fall_back_to = recovery.checkpoint.info.sequence;
   Result<std::unique_ptr<RunWriter>> writer = store.open_run(id, options);
   if (writer || writer.error().code != Code::run_busy || state.resumes == 0) return writer;
   Error error = std::move(writer).error();
-  return fail(Error{Code::recovery_in_progress, fmt::format("a recovery is in progress already: {}", error.message), error.where,
-                    fmt::format("wait for it; `pawl show {}` shows how far it is", id.text()), 0});
+  return fail(Error{Code::recovery_in_progress, fmt::format("a recovery is in progress already: {}", error.message),
+                    error.where, fmt::format("wait for it; `pawl show {}` shows how far it is", id.text()), 0});
 }
 
 void tell_fallback(const ExecutionServices& services, const RunState& state, Resumption& resumption) {
@@ -306,22 +349,35 @@ void tell_fallback(const ExecutionServices& services, const RunState& state, Res
   const std::vector<std::string> again = steps_to_run_again(recovery, state);
   const std::uint64_t whole = recovery.checkpoint.info.sequence.value;
   if (!again.empty()) resumption.run.first_events.push_back({"steps_run_again", compact({{"steps", again}})});
-  for (const std::string& step : again) resumption.notes.push_back(fmt::format("step {} was completed and will run again", step));
+  for (const std::string& step : again)
+    resumption.notes.push_back(fmt::format("step {} was completed and will run again", step));
   if (!recovery.fell_back) return;
-  resumption.run.first_events.push_back({"recovery_fallback", compact({{"from", recovery.highest.value}, {"to", whole}, {"why", recovery.warnings}, {"run_again", again}})});
+  resumption.run.first_events.push_back(
+      {"recovery_fallback",
+       compact({{"from", recovery.highest.value}, {"to", whole}, {"why", recovery.warnings}, {"run_again", again}})});
   note_failure(services.store, resumption.run.id,
-               Error{Code::checkpoint_set_aside, fmt::format("fallback from checkpoint {} to {}: {}", recovery.highest.value, whole, recovery.warnings.front()), {}, {}, 0});
+               Error{Code::checkpoint_set_aside,
+                     fmt::format("fallback from checkpoint {} to {}: {}", recovery.highest.value, whole,
+                                 recovery.warnings.front()),
+                     {},
+                     {},
+                     0});
 }
 
 Result<void> check_automatic(const ResumeRequest& request, const RunState& state) {
   if (request.by != ResumedBy::automatic || state.automatic_resumes < request.automatic_max) return {};
-  return fail(Error{Code::retries_exhausted, fmt::format("run '{}' was resumed automatically {} times in a row, and {} is the limit", request.id.text(), state.automatic_resumes, request.automatic_max), {},
-                    fmt::format("find out why it fails (`pawl logs {0}`), then `pawl resume {0}`", request.id.text()), 0});
+  return fail(Error{Code::retries_exhausted,
+                    fmt::format("run '{}' was resumed automatically {} times in a row, and {} is the limit",
+                                request.id.text(), state.automatic_resumes, request.automatic_max),
+                    {},
+                    fmt::format("find out why it fails (`pawl logs {0}`), then `pawl resume {0}`", request.id.text()),
+                    0});
 }
 
 Result<Resumption> try_resume(const ExecutionServices& services, const ResumeRequest& request) {
   // Looked at before the lock is taken, for the clearer message; and again with it.
-  RecoveryRequest wanted{.run = request.id, .mode = request.mode, .fallback = request.fallback, .bad_events = request.bad_events};
+  RecoveryRequest wanted{
+      .run = request.id, .mode = request.mode, .fallback = request.fallback, .bad_events = request.bad_events};
   if (services.settings.recovery.fallback_to_previous) wanted.fallback = Fallback::allow;
   PAWL_TRY_ASSIGN(RecoveryResult recovery, recover_run(services.store, services.clock, wanted));
   Json value = Json::parse(recovery.checkpoint.state, nullptr, false);
@@ -335,14 +391,16 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
     value = Json::parse(restored.state, nullptr, false);
     PAWL_TRY_ASSIGN(state, RunState::from_json(value));
     PAWL_TRY(refuse_ended(state, request.id));
-    const Result<void> read = read_events_after(services.store, request.id, value.value("events", std::uint64_t{0}), recovery);
+    const Result<void> read =
+        read_events_after(services.store, request.id, value.value("events", std::uint64_t{0}), recovery);
     if (!read && request.bad_events == BadEvents::refuse) return fail(read.error());
     if (!read) recovery.warnings.push_back(read.error().message);
     recovery.events_known = read.has_value();
     PAWL_TRY(check_reruns(request, recovery, state));
   }
   recovery.checkpoint.state = std::string();
-  PAWL_TRY_ASSIGN(KeyValues key_values, given_key_values(state.masked_keys, services.given, services.environment, request.id.text()));
+  PAWL_TRY_ASSIGN(KeyValues key_values,
+                  given_key_values(state.masked_keys, services.given, services.environment, request.id.text()));
   unmask_keys(state.vars, key_values);
   for (auto& [path, record] : state.steps) {
     unmask_keys(record.output, key_values);
@@ -350,11 +408,18 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
   }
   const std::string file = request.workflow_file.empty() ? state.workflow_file : request.workflow_file;
   Result<Workflow> loaded = services.load_workflow(file);
-  if (!loaded) return fail(with_hint(loaded.error(), fmt::format("name the workflow's file: `pawl resume {} --workflow FILE`", request.id.text())));
+  if (!loaded)
+    return fail(with_hint(
+        loaded.error(), fmt::format("name the workflow's file: `pawl resume {} --workflow FILE`", request.id.text())));
   const auto workflow = std::make_shared<const Workflow>(std::move(*loaded));
   PAWL_TRY_ASSIGN(std::string logs, services.store.local_folder(request.id));
-  Resumption resumption{.run = {.id = request.id, .workflow = workflow, .state = {}, .writer = std::move(writer), .logs = std::move(logs)},
-                        .plan = {}, .notes = {}};
+  Resumption resumption{.run = {.id = request.id,
+                                .workflow = workflow,
+                                .state = {},
+                                .writer = std::move(writer),
+                                .logs = std::move(logs)},
+                        .plan = {},
+                        .notes = {}};
   PAWL_TRY(keep_secret(services, resumption.run));
   resumption.run.key_values = std::move(key_values);
   resumption.run.first_kind = Kind::step_start;
@@ -367,7 +432,12 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
   PAWL_TRY(check_folder(services, request, *workflow, state, resumption));
   resumption.plan = plan_resume(state, {}, *workflow, request.by);
   if (request.by == ResumedBy::automatic && resumption.plan.verdict == ResumePlan::Verdict::stopped)
-    return fail(Error{Code::retries_exhausted, fmt::format("run '{}' can't go on by itself: {}", request.id.text(), stopped_steps(resumption.plan)), {}, fmt::format("pawl resume {}", request.id.text()), 0});
+    return fail(
+        Error{Code::retries_exhausted,
+              fmt::format("run '{}' can't go on by itself: {}", request.id.text(), stopped_steps(resumption.plan)),
+              {},
+              fmt::format("pawl resume {}", request.id.text()),
+              0});
   ++state.resumes;
   state.automatic_resumes = request.by == ResumedBy::automatic ? state.automatic_resumes + 1 : 0;
   if (!request.budget.is_null()) state.budget = request.budget;
@@ -384,8 +454,9 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
   }
   state.status = RunStatus::running;
   state.error.clear();
-  resumption.run.first_events.push_back(
-      {"run_resumed", compact({{"was", to_text(before)}, {"resume", state.resumes}, {"automatic", request.by == ResumedBy::automatic}})});
+  resumption.run.first_events.push_back({"run_resumed", compact({{"was", to_text(before)},
+                                                                 {"resume", state.resumes},
+                                                                 {"automatic", request.by == ResumedBy::automatic}})});
   resumption.run.state = std::move(state);
   return resumption;
 }
@@ -411,7 +482,8 @@ std::optional<RunState> completed_child(Store& store, const std::string& run) {
   return std::move(*state);
 }
 
-Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& of, const std::string& file, const Json& with) {
+Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& of, const std::string& file,
+                             const Json& with) {
   if (!of.child_run.empty()) {
     PAWL_TRY_ASSIGN(const RunId known, RunId::parse(of.child_run));
     ResumeRequest request{.id = known};
@@ -423,13 +495,16 @@ Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& o
   std::string name = of.parent_run + "." + of.parent_step;
   if (of.rollbacks > 0) name += fmt::format("-r{}", of.rollbacks);
   for (char& c : name) {
-    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    const bool fine =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
     if (!fine) c = '-';
   }
   if (name.size() > kIdMax) name = name.substr(0, 90) + "-" + to_hex(sha256(name)).substr(0, 16);
   PAWL_TRY_ASSIGN(const RunId id, RunId::parse(name));
   PAWL_TRY_ASSIGN(Workflow workflow, services.load_workflow(file));
-  NewRun run{.id = id, .workflow = std::make_shared<const Workflow>(std::move(workflow)), .vars = with.is_object() ? with : Json::object()};
+  NewRun run{.id = id,
+             .workflow = std::make_shared<const Workflow>(std::move(workflow)),
+             .vars = with.is_object() ? with : Json::object()};
   run.parent_run = of.parent_run;
   run.parent_step = of.parent_step;
   Result<OpenedRun> opened = open_new(services, run);

@@ -25,7 +25,6 @@ struct NewRun {
 /// `run_exists` where it does.
 [[nodiscard]] Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run);
 
-
 /// Whether a fallback may run steps again whose completion is recorded.
 enum class Reruns : std::uint8_t { refuse, accept };
 
@@ -34,13 +33,13 @@ struct ResumeRequest {
   std::string workflow_file = {};  // empty: the recorded one
   Changes changes = Changes::refuse;
   ResumedBy by = ResumedBy::person;
-  Json budget = {};  // {"usd": n, "tokens": n}, or null
-  Json given = Json::object();  // values of keys that are not saved
-  RecoveryMode mode = RecoveryMode::latest;    // full: everything is rebuilt and checked first
-  Fallback fallback = Fallback::refuse;        // the settings may allow it, too
+  Json budget = {};                          // {"usd": n, "tokens": n}, or null
+  Json given = Json::object();               // values of keys that are not saved
+  RecoveryMode mode = RecoveryMode::latest;  // full: everything is rebuilt and checked first
+  Fallback fallback = Fallback::refuse;      // the settings may allow it, too
   Reruns reruns = Reruns::refuse;
-  BadEvents bad_events = BadEvents::refuse;    // skip: only where steps may run again
-  std::uint32_t automatic_max = UINT32_MAX;    // automatic resumes in a row
+  BadEvents bad_events = BadEvents::refuse;  // skip: only where steps may run again
+  std::uint32_t automatic_max = UINT32_MAX;  // automatic resumes in a row
 };
 
 /// What a resume will do, known before it does anything.
@@ -51,8 +50,9 @@ struct Resumption {
   RecoveryResult recovery = {};    // its checkpoint is without the state
 };
 
-/// A refusal is noted in recovery/failures.jsonl, and so is a fallback. Refuses with the code of the damage, fallback_reruns,
-/// recovery_in_progress, handler_not_registered, run_ended, retries_exhausted (an automatic resume with nothing left to try), workflow_changed, items_changed (later), folder_changed, gate_in_the_way, run_busy,
+/// A refusal is noted in recovery/failures.jsonl, and so is a fallback. Refuses with the code of the damage,
+/// fallback_reruns, recovery_in_progress, handler_not_registered, run_ended, retries_exhausted (an automatic resume
+/// with nothing left to try), workflow_changed, items_changed (later), folder_changed, gate_in_the_way, run_busy,
 /// not_a_workflow_run.
 [[nodiscard]] Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRequest& request);
 
@@ -71,8 +71,8 @@ struct ChildOf {
 };
 /// The state of a child that is completed already.
 [[nodiscard]] std::optional<RunState> completed_child(Store& store, const std::string& run);
-[[nodiscard]] Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& of, const std::string& file,
-                                           const Json& with);
+[[nodiscard]] Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& of,
+                                           const std::string& file, const Json& with);
 
 /// The newest state of a run, of whatever program wrote it: not_a_workflow_run where it has none.
 [[nodiscard]] Result<RunState> load_state(Store& store, const RunId& id);

@@ -36,7 +36,10 @@ Result<Recovered> newest_there_is(Store& store, const RecoveryRequest& request) 
   }
   if (!may_fall_back(newest.error().code)) return fail(std::move(newest).error());
   Result<Recovered> older = store.recover(request.run, {});
-  if (!older) return fail(request.fallback == Fallback::allow && older.error().code == Code::no_valid_checkpoint ? std::move(older).error() : std::move(newest).error());
+  if (!older)
+    return fail(request.fallback == Fallback::allow && older.error().code == Code::no_valid_checkpoint
+                    ? std::move(older).error()
+                    : std::move(newest).error());
   // What was found first says best what is wrong.
   const bool known = !older->damage.empty() && older->damage.front().message == newest.error().message;
   if (!known) older->damage.insert(older->damage.begin(), std::move(newest).error());
@@ -48,7 +51,8 @@ Result<Recovered> look(Store& store, const RecoveryRequest& request) {
     case RecoveryMode::latest: return newest_there_is(store, request);
     case RecoveryMode::full: return store.recover(request.run, {.extent = RecoverExtent::all});
     case RecoveryMode::point_in_time:
-      return store.recover(request.run, {.extent = RecoverExtent::newest, .up_to = request.up_to, .not_after = request.not_after});
+      return store.recover(request.run,
+                           {.extent = RecoverExtent::newest, .up_to = request.up_to, .not_after = request.not_after});
   }
   return fail(Code::usage, "there is no such mode of recovery");
 }
@@ -71,7 +75,8 @@ Result<void> each_event(Store& store, const RunId& run, std::uint64_t after, con
     Result<std::vector<Event>> events = store.events(run, after, kEventsPerPage);
     if (!events) {
       const Error& error = events.error();
-      return fail(Error{Code::event_replay_failed, fmt::format("the events of run '{}' can't be read: {}", run.text(), error.message), error.where,
+      return fail(Error{Code::event_replay_failed,
+                        fmt::format("the events of run '{}' can't be read: {}", run.text(), error.message), error.where,
                         "restore the file from a backup; `pawl fsck` shows what is damaged", 0});
     }
     if (events->empty()) return {};
@@ -91,7 +96,8 @@ Result<void> replay(Store& store, const RecoveryRequest& request, RecoveryResult
   std::set<std::string> known;
   return each_event(store, request.run, 0, [&](const Event& event) {
     result.last_event = event.number;
-    const bool too_late = (request.up_to && event.sequence > request.up_to) || (request.not_after && event.created > *request.not_after);
+    const bool too_late =
+        (request.up_to && event.sequence > request.up_to) || (request.not_after && event.created > *request.not_after);
     if (too_late || (request.mode != RecoveryMode::full && event.sequence <= at)) return;
     ++result.events_replayed;
     if (event.sequence > at) note_completed(event, known, result);
@@ -167,13 +173,16 @@ Result<RecoveryResult> recover_run(Store& store, Clock& clock, const RecoveryReq
   const std::string run = request.run.text();
   if (!found.damage.empty() && request.fallback == Fallback::refuse) {
     Error error = found.damage.front();
-    error.hint = fmt::format("`pawl fsck` shows what is damaged; --fallback goes back to checkpoint {}, the newest that is whole", whole);
+    error.hint = fmt::format(
+        "`pawl fsck` shows what is damaged; --fallback goes back to checkpoint {}, the newest that is whole", whole);
     return fail(std::move(error));
   }
   const bool bounded = request.mode == RecoveryMode::point_in_time;
   result.fell_back = !found.damage.empty() && (bounded || whole < found.highest.value);
   for (const Error& damage : found.damage) result.warnings.push_back(damage.message);
-  if (result.fell_back) result.warnings.push_back(fmt::format("went back to checkpoint {} of run '{}': what is newer is damaged", whole, run));
+  if (result.fell_back)
+    result.warnings.push_back(
+        fmt::format("went back to checkpoint {} of run '{}': what is newer is damaged", whole, run));
   if (result.fell_back || request.mode != RecoveryMode::latest) {
     const Result<void> replayed = replay(store, request, result);
     if (!replayed && request.bad_events == BadEvents::refuse) return fail(replayed.error());
@@ -202,14 +211,18 @@ Result<void> parse_point(std::string_view text, RecoveryRequest& request) {
   }
   request.not_after = parse_time(text);
   if (request.not_after) return {};
-  return fail(Error{Code::usage, fmt::format("'{}' is neither a checkpoint's number nor a time", text), {},
-                    "write a number, 2026-01-11, 2026-01-11T14:30Z or 2026-01-11T15:30:00+01:00", 0});
+  return fail(Error{Code::usage,
+                    fmt::format("'{}' is neither a checkpoint's number nor a time", text),
+                    {},
+                    "write a number, 2026-01-11, 2026-01-11T14:30Z or 2026-01-11T15:30:00+01:00",
+                    0});
 }
 
 std::vector<std::string> steps_to_run_again(const RecoveryResult& result, const RunState& state) {
   std::vector<std::string> steps;
   for (const std::string& path : result.completed_after) {
-    if (const StepRecord* record = state.find(path); record != nullptr && record->status == StepStatus::completed) continue;
+    if (const StepRecord* record = state.find(path); record != nullptr && record->status == StepStatus::completed)
+      continue;
     if (const auto item = split_item(path)) {
       const StepRecord* map = state.find(item->first);
       if (map != nullptr && map->map && map->map->done.contains(item->second)) continue;
@@ -234,7 +247,8 @@ Json to_json(const RecoveryResult& result) {
 
 void note_failure(Store& store, const RunId& run, const Error& error) {
   // The failure itself is told anyway: this line is for who looks later.
-  static_cast<void>(store.log_failure({.code = error.code, .run = run.text(), .what = error.message, .file = error.where}));
+  static_cast<void>(
+      store.log_failure({.code = error.code, .run = run.text(), .what = error.message, .file = error.where}));
 }
 
 }  // namespace pawl

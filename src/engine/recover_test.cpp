@@ -34,7 +34,8 @@ TEST(RecoveryPoint, TakesTheFormsOfIso8601) {
 }
 
 TEST(RecoveryPoint, RefusesWhatIsNeither) {
-  for (const std::string_view text : {"", "0", "-3", "yesterday", "2026-13-01", "2026-01-11T25:00Z", "2026-01-11T14:30+99:00", "2026-01-11T14:30+0x:00", "12a"}) {
+  for (const std::string_view text : {"", "0", "-3", "yesterday", "2026-13-01", "2026-01-11T25:00Z",
+                                      "2026-01-11T14:30+99:00", "2026-01-11T14:30+0x:00", "12a"}) {
     RecoveryRequest request{.run = id("r")};
     const auto parsed = parse_point(text, request);
     ASSERT_FALSE(parsed) << text;

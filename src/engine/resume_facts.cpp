@@ -117,7 +117,9 @@ std::vector<std::string> folder_changes(const Json& before, const Json& after) {
   if (!before.is_object()) return changes;
   const std::string commit = before.value("git", std::string());
   const std::string commit_now = after.value("git", std::string());
-  if (commit != commit_now) changes.push_back(fmt::format("the git commit was {}, now {}", commit.empty() ? "none" : commit.substr(0, 12), commit_now.empty() ? "none" : commit_now.substr(0, 12)));
+  if (commit != commit_now)
+    changes.push_back(fmt::format("the git commit was {}, now {}", commit.empty() ? "none" : commit.substr(0, 12),
+                                  commit_now.empty() ? "none" : commit_now.substr(0, 12)));
   const Json files = before.value("files", Json::object());
   const Json files_now = after.value("files", Json::object());
   for (const auto& [name, hash] : files.items()) {

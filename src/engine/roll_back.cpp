@@ -13,11 +13,11 @@
 namespace pawl {
 namespace {
 
-
 using StepRecords = std::vector<std::pair<std::string, StepRecord>>;
 
 bool is_completed(const StepRecords& records, std::string_view path) {
-  return std::ranges::any_of(records, [&](const auto& entry) { return entry.first == path && entry.second.status == StepStatus::completed; });
+  return std::ranges::any_of(
+      records, [&](const auto& entry) { return entry.first == path && entry.second.status == StepStatus::completed; });
 }
 
 /// `pages[17]` of an item's event, the step's path of another one; empty: the event completes nothing.
@@ -31,8 +31,8 @@ std::string completed_by(const Event& event) {
 }
 
 /// What was completed since then, by the state and by the events: an older checkpoint does not forget it.
-Result<std::vector<std::string>> completed_since(Store& store, const RollbackRequest& request, const StepRecords& then, const StepRecords& now,
-                                                 std::uint64_t events_then) {
+Result<std::vector<std::string>> completed_since(Store& store, const RollbackRequest& request, const StepRecords& then,
+                                                 const StepRecords& now, std::uint64_t events_then) {
   std::vector<std::string> found;
   std::set<std::string> seen;
   const auto add = [&](const std::string& path) {
@@ -54,9 +54,14 @@ Result<std::vector<std::string>> completed_since(Store& store, const RollbackReq
 
 Result<void> refuse_rerun(const RollbackRequest& request, const std::vector<std::string>& rerun) {
   if (rerun.empty() || request.rerun == Rerun::accept) return {};
-  return fail(Error{Code::steps_would_rerun,
-                    fmt::format("going back to {}@{} would run steps again that are recorded as completed: {}", request.run.text(), request.to.value, joined_list(rerun)), {},
-                    fmt::format("`pawl rollback {0}@{1} --accept-rerun` does that; `pawl fork {0}@{1}` leaves this run as it is", request.run.text(), request.to.value), 0});
+  return fail(Error{
+      Code::steps_would_rerun,
+      fmt::format("going back to {}@{} would run steps again that are recorded as completed: {}", request.run.text(),
+                  request.to.value, joined_list(rerun)),
+      {},
+      fmt::format("`pawl rollback {0}@{1} --accept-rerun` does that; `pawl fork {0}@{1}` leaves this run as it is",
+                  request.run.text(), request.to.value),
+      0});
 }
 
 Json rollback_facts(const RollbackRequest& request, const RolledBack& done) {
@@ -67,7 +72,9 @@ Json rollback_facts(const RollbackRequest& request, const RolledBack& done) {
 
 /// The state as it was, except what must not be forgotten: what was spent, which messages were taken.
 RunState state_again(RunState then, const RunState& now, const RollbackRequest& request) {
-  std::erase_if(then.steps, [](const auto& entry) { return !entry.second.binding.empty() && entry.second.status == StepStatus::waiting; });
+  std::erase_if(then.steps, [](const auto& entry) {
+    return !entry.second.binding.empty() && entry.second.status == StepStatus::waiting;
+  });
   then.usage = now.usage;
   then.resumes = now.resumes;
   then.automatic_resumes = now.automatic_resumes;
@@ -82,19 +89,26 @@ RunState state_again(RunState then, const RunState& now, const RollbackRequest& 
   return then;
 }
 
-Result<RolledBack> roll_back_workflow(Store& store, const RollbackRequest& request, const Restored& target, std::uint64_t state_bytes_max) {
+Result<RolledBack> roll_back_workflow(Store& store, const RollbackRequest& request, const Restored& target,
+                                      std::uint64_t state_bytes_max) {
   const Json value = Json::parse(target.state, nullptr, false);
   PAWL_TRY_ASSIGN(const RunState then, RunState::from_json(value));
   PAWL_TRY_ASSIGN(StateEdit edit, StateEdit::open(store, request.run));
   if (edit.state.status == RunStatus::cancelled) {
-    return fail(Error{Code::run_ended, fmt::format("run '{}' was cancelled", request.run.text()), {},
-                      fmt::format("`pawl fork {}@{}` goes on from there as a new run", request.run.text(), request.to.value), 0});
+    return fail(
+        Error{Code::run_ended,
+              fmt::format("run '{}' was cancelled", request.run.text()),
+              {},
+              fmt::format("`pawl fork {}@{}` goes on from there as a new run", request.run.text(), request.to.value),
+              0});
   }
   RolledBack done;
-  PAWL_TRY_ASSIGN(done.rerun, completed_since(store, request, then.steps, edit.state.steps, value.value("events", std::uint64_t{0})));
+  PAWL_TRY_ASSIGN(done.rerun, completed_since(store, request, then.steps, edit.state.steps,
+                                              value.value("events", std::uint64_t{0})));
   PAWL_TRY(refuse_rerun(request, done.rerun));
   edit.state = state_again(then, edit.state, request);
-  PAWL_TRY_ASSIGN(done.saved, edit.save(Kind::manual, Reason::manual, "rolled_back", rollback_facts(request, done), state_bytes_max));
+  PAWL_TRY_ASSIGN(done.saved, edit.save(Kind::manual, Reason::manual, "rolled_back", rollback_facts(request, done),
+                                        state_bytes_max));
   return done;
 }
 
@@ -109,7 +123,8 @@ Result<std::unique_ptr<RunWriter>> open_behind_damage(Store& store, const RunId&
   return store.open_run(run, options);
 }
 
-Result<RolledBack> roll_back_other(Store& store, const RollbackRequest& request, const Restored& target, RunKind kind, std::uint64_t state_bytes_max) {
+Result<RolledBack> roll_back_other(Store& store, const RollbackRequest& request, const Restored& target, RunKind kind,
+                                   std::uint64_t state_bytes_max) {
   PAWL_TRY_ASSIGN(const std::unique_ptr<RunWriter> writer, open_behind_damage(store, request.run));
   RolledBack done;
   std::string text = target.state;
@@ -136,7 +151,8 @@ Result<RolledBack> roll_back_other(Store& store, const RollbackRequest& request,
 
 Result<RolledBack> roll_back(Store& store, const RollbackRequest& request, std::uint64_t state_bytes_max) {
   PAWL_TRY_ASSIGN(const RunInfo info, store.run(request.run));
-  PAWL_TRY_ASSIGN(const Restored target, store.restore(request.run, {.by = Which::By::sequence, .sequence = request.to}));
+  PAWL_TRY_ASSIGN(const Restored target,
+                  store.restore(request.run, {.by = Which::By::sequence, .sequence = request.to}));
   const RunKind kind = kind_of(info, target.state);
   if (kind == RunKind::workflow) return roll_back_workflow(store, request, target, state_bytes_max);
   return roll_back_other(store, request, target, kind, state_bytes_max);

@@ -19,9 +19,9 @@ struct RolledBack {
   std::vector<std::string> rerun = {};  // steps that are recorded as completed, and will run again
 };
 
-/// Durable when it returns. steps_would_rerun, which lists them, where recorded steps would be run again and that is not
-/// accepted; run_busy, run_ended for a cancelled run. Of a workflow's run decisions of people are not taken over: its gates
-/// have to be decided again, and what was spent stays spent.
+/// Durable when it returns. steps_would_rerun, which lists them, where recorded steps would be run again and that is
+/// not accepted; run_busy, run_ended for a cancelled run. Of a workflow's run decisions of people are not taken over:
+/// its gates have to be decided again, and what was spent stays spent.
 [[nodiscard]] Result<RolledBack> roll_back(Store& store, const RollbackRequest& request, std::uint64_t state_bytes_max);
 
 }  // namespace pawl

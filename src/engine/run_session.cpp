@@ -14,8 +14,11 @@ Result<void> refuse_survivors(ProcessRunner& processes, const std::string& mark)
   if (left.empty()) return {};
   std::string names;
   for (const LeftProcess& process : left) names += fmt::format("\n  {} {}", process.pid, process.command);
-  return fail(Error{Code::processes_left, fmt::format("steps of an earlier execution are still running and can't be ended:{}", names), {},
-                    "end them, then resume again", 0});
+  return fail(Error{Code::processes_left,
+                    fmt::format("steps of an earlier execution are still running and can't be ended:{}", names),
+                    {},
+                    "end them, then resume again",
+                    0});
 }
 
 Result<void> it_waits(const Execution& execution) {
@@ -24,14 +27,19 @@ Result<void> it_waits(const Execution& execution) {
   for (const std::string& thing : execution.waiting_for()) things += (things.empty() ? "" : ", ") + thing;
   if (things.empty()) {
     const Usage& usage = execution.state().usage;
-    return fail(Error{Code::budget_reached, fmt::format("run {} has used up its budget: {} tokens, {:.2f} USD", run, usage.tokens, usage.usd), {},
-                      fmt::format("`pawl resume {} --budget-usd N` or `--budget-tokens N` goes on with a larger one", run), 0});
+    return fail(
+        Error{Code::budget_reached,
+              fmt::format("run {} has used up its budget: {} tokens, {:.2f} USD", run, usage.tokens, usage.usd),
+              {},
+              fmt::format("`pawl resume {} --budget-usd N` or `--budget-tokens N` goes on with a larger one", run),
+              0});
   }
   std::string hint = fmt::format("`pawl resume {}` goes on when it is there", run);
   const std::vector<Gate> gates = execution.gates();
   if (!gates.empty()) {
     const Gate& gate = gates.front();
-    hint = fmt::format("`pawl approve {0} {1}` or `pawl reject {0} {1}`, then `pawl resume {2}`", gate.run, gate.step, run);
+    hint = fmt::format("`pawl approve {0} {1}` or `pawl reject {0} {1}`, then `pawl resume {2}`", gate.run, gate.step,
+                       run);
   }
   return fail(Error{Code::run_waiting, fmt::format("run {} waits for {}", run, things), {}, hint, 0});
 }
@@ -40,7 +48,8 @@ void add_handlers(const Steps& steps, std::set<std::string>& names);
 
 void add_handlers(const Step& step, std::set<std::string>& names) {
   if (const auto* call = std::get_if<CallHandler>(&step.work)) names.insert(call->name);
-  if (const auto* loop = std::get_if<Loop>(&step.work); loop != nullptr && loop->steps) add_handlers(*loop->steps, names);
+  if (const auto* loop = std::get_if<Loop>(&step.work); loop != nullptr && loop->steps)
+    add_handlers(*loop->steps, names);
   if (const auto* map = std::get_if<Map>(&step.work)) {
     if (map->steps) add_handlers(*map->steps, names);
     if (map->reduce) add_handlers(*map->reduce, names);
@@ -84,16 +93,26 @@ Result<void> how_it_ended(const Execution& execution) {
     case RunStatus::completed: return {};
     case RunStatus::failed:
       if (state.error.ends_with(": rejected") || state.error.find(": rejected: ") != std::string::npos)
-        return fail(Error{Code::run_failed, fmt::format("run {} failed: {}", run, state.error), {},
-                          "a rejection is final: change what was rejected and start a new run", 0});
-      return fail(Error{Code::run_failed, fmt::format("run {} failed: {}", run, state.error), {},
-                        fmt::format("mend it, then `pawl resume {0}`; `pawl logs {0}` shows what it printed", run), 0});
+        return fail(Error{Code::run_failed,
+                          fmt::format("run {} failed: {}", run, state.error),
+                          {},
+                          "a rejection is final: change what was rejected and start a new run",
+                          0});
+      return fail(Error{Code::run_failed,
+                        fmt::format("run {} failed: {}", run, state.error),
+                        {},
+                        fmt::format("mend it, then `pawl resume {0}`; `pawl logs {0}` shows what it printed", run),
+                        0});
     case RunStatus::waiting: return it_waits(execution);
     case RunStatus::cancelled:
-      return fail(Error{Code::run_cancelled, fmt::format("run {} was cancelled: {}", run, state.error), {}, "start a new run", 0});
+      return fail(Error{
+          Code::run_cancelled, fmt::format("run {} was cancelled: {}", run, state.error), {}, "start a new run", 0});
     default:
-      return fail(Error{Code::run_interrupted, fmt::format("run {} was interrupted by {}; what was completed stays so", run, state.error), {},
-                        fmt::format("pawl resume {}", run), 0});
+      return fail(Error{Code::run_interrupted,
+                        fmt::format("run {} was interrupted by {}; what was completed stays so", run, state.error),
+                        {},
+                        fmt::format("pawl resume {}", run),
+                        0});
   }
 }
 

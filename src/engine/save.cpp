@@ -51,7 +51,8 @@ Result<void> check_events(const SaveRequest& request) {
     bytes += event.data.size();
   }
   if (bytes > kEventsBytesMax) {
-    return fail(Error{Code::state_too_large, fmt::format("the events of one save have {} bytes, and may have {}", bytes, kEventsBytesMax),
+    return fail(Error{Code::state_too_large,
+                      fmt::format("the events of one save have {} bytes, and may have {}", bytes, kEventsBytesMax),
                       "event data", "save them in several steps", 0});
   }
   return {};
@@ -82,7 +83,8 @@ Result<void> check_labels(const SaveRequest& request) {
 
 /// Most states are the last one and a little more at one place. True: that little was looked at, and is fine.
 bool appends_valid_elements(const RunWriter& writer, const SaveRequest& request, std::uint64_t state_bytes_max) {
-  if (request.form != Form::state || request.body.size() < kAppendedBytesMin || request.body.size() > state_bytes_max) return false;
+  if (request.form != Form::state || request.body.size() < kAppendedBytesMin || request.body.size() > state_bytes_max)
+    return false;
   const auto appended = writer.appended(request.body);
   if (!appended) return false;
   const std::string array = fmt::format("[{}]", appended->elements);

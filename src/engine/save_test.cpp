@@ -97,7 +97,8 @@ TEST_F(CheckedSave, MessagesAreOneLineOfJson) {
   ASSERT_TRUE(save(state("{}")));
   EXPECT_EQ(checked_post(*store_, run, "{").error().code, Code::invalid_json);
   EXPECT_EQ(checked_post(*store_, run, "").error().code, Code::invalid_json);
-  EXPECT_EQ(checked_post(*store_, run, "\"" + std::string(kMessageBytesMax, 'x') + "\"").error().code, Code::state_too_large);
+  EXPECT_EQ(checked_post(*store_, run, "\"" + std::string(kMessageBytesMax, 'x') + "\"").error().code,
+            Code::state_too_large);
   EXPECT_TRUE(store_->inbox(run)->empty());
   ASSERT_TRUE(checked_post(*store_, run, "{\n \"a\": \"b\\n\"\r\n}\n"));
   EXPECT_EQ(store_->inbox(run)->front().body, "{  \"a\": \"b\\n\"  }");

@@ -20,14 +20,19 @@ std::string length_bytes(std::size_t length) {
 
 std::uint64_t length_in(std::string_view bytes) {
   std::uint64_t length = 0;
-  for (std::size_t i = 0; i < kLengthBytes; ++i) length |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  for (std::size_t i = 0; i < kLengthBytes; ++i)
+    length |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
   return length;
 }
 
 class SecretOutputFile final : public OutputFile {
  public:
   SecretOutputFile(LocalFiles& files, std::shared_ptr<LogCipher> cipher, std::string path, std::string name)
-      : files_(files), cipher_(std::move(cipher)), path_(std::move(path)), name_(std::move(name)), offset_(files.size(path_)) {}
+      : files_(files),
+        cipher_(std::move(cipher)),
+        path_(std::move(path)),
+        name_(std::move(name)),
+        offset_(files.size(path_)) {}
 
   Result<void> append(std::string_view bytes) override {
     while (!bytes.empty()) {
@@ -72,7 +77,8 @@ Result<std::string> LogReader::read(const std::string& path, std::uint64_t& offs
     PAWL_TRY_ASSIGN(const std::string head, files_.read_range(path, offset, kLengthBytes));
     if (head.size() < kLengthBytes) break;
     const std::uint64_t length = length_in(head);
-    if (length > kFrameBytesMax * 2) return fail(Error{Code::decryption_failed, "a log is damaged, or not encrypted", path, {}, 0});
+    if (length > kFrameBytesMax * 2)
+      return fail(Error{Code::decryption_failed, "a log is damaged, or not encrypted", path, {}, 0});
     if (offset + kLengthBytes + length > size) break;
     PAWL_TRY_ASSIGN(const std::string sealed, files_.read_range(path, offset + kLengthBytes, length));
     auto opened = cipher_->open(sealed, name, offset);

@@ -1,4 +1,5 @@
-// Logs of an encrypted run: frames of `length (4 bytes, little-endian), sealed bytes`, each bound to its file and offset.
+// Logs of an encrypted run: frames of `length (4 bytes, little-endian), sealed bytes`, each bound to its file and
+// offset.
 #pragma once
 
 #include <memory>
@@ -10,7 +11,8 @@
 namespace pawl {
 
 /// Files below `folder`, which is the run's. `files` outlives what it makes.
-[[nodiscard]] OpenOutputFile secret_output_files(LocalFiles& files, std::shared_ptr<LogCipher> cipher, std::string folder);
+[[nodiscard]] OpenOutputFile secret_output_files(LocalFiles& files, std::shared_ptr<LogCipher> cipher,
+                                                 std::string folder);
 
 /// Reads logs as they are, or decrypts them. Not thread-safe.
 class LogReader {
@@ -18,8 +20,8 @@ class LogReader {
   /// `cipher` null: the logs are plain.
   LogReader(LocalFiles& files, std::shared_ptr<LogCipher> cipher, std::string folder);
 
-  /// What stands in the file from `offset` on, at most about `bytes_max`; `offset` becomes that of what follows. A frame
-  /// that is still being written is not there yet.
+  /// What stands in the file from `offset` on, at most about `bytes_max`; `offset` becomes that of what follows. A
+  /// frame that is still being written is not there yet.
   Result<std::string> read(const std::string& path, std::uint64_t& offset, std::uint64_t bytes_max);
 
  private:

@@ -13,8 +13,11 @@ constexpr std::uint64_t kValueBytesMax = 8ULL << 20;
 constexpr std::size_t kPartsMax = 100;
 
 Error bad_change(std::string_view text) {
-  return Error{Code::invalid_change, fmt::format("'{}' is not of the form PATH=VALUE", text), {},
-               "write --set a.b[0]=VALUE; the value is JSON where it is some, else text", 0};
+  return Error{Code::invalid_change,
+               fmt::format("'{}' is not of the form PATH=VALUE", text),
+               {},
+               "write --set a.b[0]=VALUE; the value is JSON where it is some, else text",
+               0};
 }
 
 std::optional<std::size_t> index_in(std::string_view part) {
@@ -70,7 +73,8 @@ Result<StateChange> parse_change(std::string_view text) {
     return change;
   }
   change.value = std::string(value);
-  if (const Result<void> checked = check_json(compact(change.value), kValueBytesMax); !checked) return fail(checked.error());
+  if (const Result<void> checked = check_json(compact(change.value), kValueBytesMax); !checked)
+    return fail(checked.error());
   return change;
 }
 
@@ -88,8 +92,12 @@ Result<void> apply_change(Json& value, const StateChange& change) {
       at = &(*at)[*index];
       continue;
     }
-    return fail(Error{Code::invalid_change, fmt::format("'{}' can't be set: '{}' is no {}", change.text(), part, at->is_array() ? "index of the array" : "part of a plain value"), {},
-                      "`pawl restore RUN@SEQ` prints the state", 0});
+    return fail(Error{Code::invalid_change,
+                      fmt::format("'{}' can't be set: '{}' is no {}", change.text(), part,
+                                  at->is_array() ? "index of the array" : "part of a plain value"),
+                      {},
+                      "`pawl restore RUN@SEQ` prints the state",
+                      0});
   }
   *at = change.value;
   return {};

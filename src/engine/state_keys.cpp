@@ -70,8 +70,11 @@ Result<KeyValues> given_key_values(const std::set<std::string>& keys, const Json
     }
   }
   if (missing.empty()) return values;
-  return fail(Error{Code::invalid_variable, fmt::format("run '{}' needs the value of {} again, which is not saved", run, missing), {},
-                    fmt::format("`pawl resume {}{}`, or set {} in the environment", run, options, variables), 0});
+  return fail(Error{Code::invalid_variable,
+                    fmt::format("run '{}' needs the value of {} again, which is not saved", run, missing),
+                    {},
+                    fmt::format("`pawl resume {}{}`, or set {} in the environment", run, options, variables),
+                    0});
 }
 
 }  // namespace pawl

@@ -6,11 +6,14 @@ namespace pawl {
 namespace {
 
 TEST(StateKeys, ValuesAreReplacedAtAnyDepthAndComeBack) {
-  const Json original = Json::parse(R"({"token":"t1","a":[{"token":"t1","b":1}],"c":{"pin":1234,"token":"t1"},"d":null})");
+  const Json original =
+      Json::parse(R"({"token":"t1","a":[{"token":"t1","b":1}],"c":{"pin":1234,"token":"t1"},"d":null})");
   Json value = original;
   KeyValues values;
   mask_keys(value, {"token", "pin", "d"}, values);
-  EXPECT_EQ(compact(value), R"({"token":"[masked:token]","a":[{"token":"[masked:token]","b":1}],"c":{"pin":"[masked:pin]","token":"[masked:token]"},"d":null})");
+  EXPECT_EQ(
+      compact(value),
+      R"({"token":"[masked:token]","a":[{"token":"[masked:token]","b":1}],"c":{"pin":"[masked:pin]","token":"[masked:token]"},"d":null})");
   EXPECT_EQ(values, (KeyValues{{"token", "t1"}, {"pin", 1234}}));
   Json again = value;
   mask_keys(again, {"token", "pin"}, values);
@@ -31,7 +34,9 @@ TEST(StateKeys, ThoseThatAreMissingAreNamed) {
   ASSERT_FALSE(values);
   EXPECT_EQ(values.error().code, Code::invalid_variable);
   EXPECT_EQ(values.error().message, "run 'r' needs the value of 'api-key', 'pin' again, which is not saved");
-  EXPECT_EQ(values.error().hint, "`pawl resume r --var api-key=VALUE --var pin=VALUE`, or set PAWL_VAR_API_KEY, PAWL_VAR_PIN in the environment");
+  EXPECT_EQ(
+      values.error().hint,
+      "`pawl resume r --var api-key=VALUE --var pin=VALUE`, or set PAWL_VAR_API_KEY, PAWL_VAR_PIN in the environment");
 }
 
 }  // namespace

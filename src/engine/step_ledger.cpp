@@ -67,8 +67,11 @@ bool is_utf8(std::string_view text) {
 }
 
 Error lost(const std::string& name, std::string_view what) {
-  return Error{Code::output_lost, fmt::format("the recorded output of step '{}' {}", name, what), {},
-               fmt::format("`pawl step --again {} -- COMMAND` runs it again", name), 0};
+  return Error{Code::output_lost,
+               fmt::format("the recorded output of step '{}' {}", name, what),
+               {},
+               fmt::format("`pawl step --again {} -- COMMAND` runs it again", name),
+               0};
 }
 
 }  // namespace
@@ -93,8 +96,11 @@ Json LedgerState::to_json() const {
 
 Result<LedgerState> LedgerState::from_json(const Json& value) {
   if (!value.is_object() || value.value("pawl", Json()) != Json(kFormat)) {
-    return fail(Error{Code::not_a_steps_run, "this run was not made by `pawl step`, so it can't record steps", {},
-                      "name another run: `export PAWL_RUN=my-job`", 0});
+    return fail(Error{Code::not_a_steps_run,
+                      "this run was not made by `pawl step`, so it can't record steps",
+                      {},
+                      "name another run: `export PAWL_RUN=my-job`",
+                      0});
   }
   const auto events = value.find("events");
   const auto records = value.find("steps");
@@ -110,11 +116,17 @@ Result<LedgerState> LedgerState::from_json(const Json& value) {
 
 Result<void> check_step_name(std::string_view name) {
   const auto fine = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '.';
   };
-  if (!name.empty() && name.size() <= kNameMax && name.front() != '-' && name.front() != '.' && std::ranges::all_of(name, fine)) return {};
-  return fail(Error{Code::invalid_label, fmt::format("'{}' is no name of a step", name), {},
-                    "a name is a letter, digit or '_', then up to 127 letters, digits, '.', '_' or '-'", 0});
+  if (!name.empty() && name.size() <= kNameMax && name.front() != '-' && name.front() != '.' &&
+      std::ranges::all_of(name, fine))
+    return {};
+  return fail(Error{Code::invalid_label,
+                    fmt::format("'{}' is no name of a step", name),
+                    {},
+                    "a name is a letter, digit or '_', then up to 127 letters, digits, '.', '_' or '-'",
+                    0});
 }
 
 Result<LedgerState> load_ledger(Store& store, const RunId& run) {
@@ -135,7 +147,8 @@ std::string command_hash(const std::vector<std::string>& argv) {
   return to_hex(sha256(joined)).substr(0, 16);
 }
 
-void place_output(LedgerState& state, LedgerChange& change, StepRecord& record, Json output, Json data, std::string_view type) {
+void place_output(LedgerState& state, LedgerChange& change, StepRecord& record, Json output, Json data,
+                  std::string_view type) {
   record.output = nullptr;
   record.output_event = 0;
   if (compact(output).size() <= kOutputInline) {
@@ -162,7 +175,8 @@ Result<std::unique_ptr<RunWriter>> StepLedger::open_writer() {
 Result<Uuid> StepLedger::open() {
   const Result<RunInfo> known = store_.run(run_);
   if (known) return known->uuid;
-  if (known.error().code != Code::run_not_found && known.error().code != Code::store_not_found) return fail(known.error());
+  if (known.error().code != Code::run_not_found && known.error().code != Code::store_not_found)
+    return fail(known.error());
   PAWL_TRY_ASSIGN(const std::unique_ptr<RunWriter> writer, open_writer());
   if (writer->info().latest) return writer->info().uuid;  // another process was faster
   LedgerState state;
@@ -199,7 +213,8 @@ Result<Json> StepLedger::recorded_output(const std::string& name, const StepReco
   PAWL_TRY_ASSIGN(const std::vector<Event> events, store_.events(run_, record.output_event - 1, 1));
   if (events.empty() || events.front().number != record.output_event) return fail(lost(name, "is missing"));
   const Json data = Json::parse(events.front().data, nullptr, false);
-  if (!data.is_object() || data.value("step", Json()) != Json(name) || !data.contains("output")) return fail(lost(name, "is not in its event"));
+  if (!data.is_object() || data.value("step", Json()) != Json(name) || !data.contains("output"))
+    return fail(lost(name, "is not in its event"));
   return data["output"];
 }
 
@@ -219,7 +234,8 @@ Result<void> StepLedger::replay_file(const std::string& name, const Json& output
   const Json file = output["file"];
   const Json size = output.value("size", Json());
   // The name stands in the store, so it is not trusted to stay in the folder.
-  if (!file.is_string() || file.get_ref<const std::string&>().find('/') != std::string::npos || !size.is_number_unsigned())
+  if (!file.is_string() || file.get_ref<const std::string&>().find('/') != std::string::npos ||
+      !size.is_number_unsigned())
     return fail(lost(name, "can't be read"));
   PAWL_TRY_ASSIGN(const std::string folder, store_.local_folder(run_));
   const std::string path = folder + "/" + file.get<std::string>();

@@ -19,7 +19,7 @@ namespace pawl {
 inline constexpr std::uint64_t kOutputInEvent = 1ULL << 20;  // bytes; above it, the output is in a file
 
 struct LedgerState {
-  std::uint64_t events = 0;  // of the run, so that records can name them
+  std::uint64_t events = 0;                                    // of the run, so that records can name them
   std::vector<std::pair<std::string, StepRecord>> steps = {};  // in the order in which they were first recorded
 
   [[nodiscard]] const StepRecord* find(std::string_view name) const;
@@ -81,6 +81,7 @@ class StepLedger {
 };
 
 /// Puts an output into a record, or into the event's data where it is large. The event is the last one of `change`.
-void place_output(LedgerState& state, LedgerChange& change, StepRecord& record, Json output, Json data, std::string_view type);
+void place_output(LedgerState& state, LedgerChange& change, StepRecord& record, Json output, Json data,
+                  std::string_view type);
 
 }  // namespace pawl

@@ -18,7 +18,9 @@ class NoFiles final : public LocalFiles {
   Result<std::string> read(const std::string&, std::uint64_t) override { return none(); }
   Result<std::string> read_tail(const std::string&, std::uint64_t) override { return none(); }
   Result<std::string> read_range(const std::string&, std::uint64_t, std::uint64_t) override { return none(); }
-  Result<std::unique_ptr<LineSource>> lines(const std::string&, std::uint64_t) override { return fail(Code::input_unreadable, "no file"); }
+  Result<std::unique_ptr<LineSource>> lines(const std::string&, std::uint64_t) override {
+    return fail(Code::input_unreadable, "no file");
+  }
   Result<void> write(const std::string&, std::string_view) override { return {}; }
   Result<void> write_over(const std::string&, std::string_view) override { return {}; }
   Result<void> make_durable(const std::string&) override { return {}; }
@@ -73,8 +75,9 @@ TEST_F(Ledger, OutputsComeBackByteForByteWhereverTheyAre) {
   ASSERT_TRUE(ledger_.open());
   std::string all;
   for (int i = 0; i < 256; ++i) all += static_cast<char>(i);
-  const std::vector<std::string> outputs = {"", "text \"quoted\"\n", std::string("\0", 1), "\xff", "\xff\xfe", all, all + all,
-                                            std::string(10'000, 'x'), std::string(100'001, '\x80')};
+  const std::vector<std::string> outputs = {
+      "",        "text \"quoted\"\n",      std::string("\0", 1),        "\xff", "\xff\xfe", all,
+      all + all, std::string(10'000, 'x'), std::string(100'001, '\x80')};
   for (std::size_t i = 0; i < outputs.size(); ++i) ASSERT_TRUE(record(fmt::format("s{}", i), outputs[i]));
   for (std::size_t i = 0; i < outputs.size(); ++i) EXPECT_EQ(replayed(fmt::format("s{}", i)), outputs[i]) << i;
 }
@@ -131,14 +134,17 @@ TEST(LedgerState, IsWhatItsJsonSays) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->events, 7U);
   EXPECT_EQ(read->steps, state.steps);
-  for (const char* text : {"{}", "[]", "null", R"({"pawl":7})"}) EXPECT_EQ(LedgerState::from_json(Json::parse(text)).error().code, Code::not_a_steps_run) << text;
-  for (const char* text : {R"({"pawl":"steps/1"})", R"({"pawl":"steps/1","events":-1,"steps":{}})", R"({"pawl":"steps/1","events":1,"steps":{"a":1}})"})
+  for (const char* text : {"{}", "[]", "null", R"({"pawl":7})"})
+    EXPECT_EQ(LedgerState::from_json(Json::parse(text)).error().code, Code::not_a_steps_run) << text;
+  for (const char* text : {R"({"pawl":"steps/1"})", R"({"pawl":"steps/1","events":-1,"steps":{}})",
+                           R"({"pawl":"steps/1","events":1,"steps":{"a":1}})"})
     EXPECT_EQ(LedgerState::from_json(Json::parse(text)).error().code, Code::state_reconstruction_failed) << text;
 }
 
 TEST(StepName, IsSafeAsAFileName) {
   for (const char* name : {"a", "_", "9", "fetch-1.2_x"}) EXPECT_TRUE(check_step_name(name)) << name;
-  for (const char* name : {"", ".", "-x", ".x", "a/b", "a b", "\xc3\xa4", "a\n"}) EXPECT_EQ(check_step_name(name).error().code, Code::invalid_label) << name;
+  for (const char* name : {"", ".", "-x", ".x", "a/b", "a b", "\xc3\xa4", "a\n"})
+    EXPECT_EQ(check_step_name(name).error().code, Code::invalid_label) << name;
   EXPECT_TRUE(check_step_name(std::string(128, 'a')));
   EXPECT_FALSE(check_step_name(std::string(129, 'a')));
 }

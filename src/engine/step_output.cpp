@@ -4,12 +4,14 @@
 
 namespace pawl {
 
-StepOutput::StepOutput(std::unique_ptr<OutputFile> file, std::shared_ptr<const SecretPatterns> patterns, std::shared_ptr<MaskCounts> counts, Wanted wanted)
+StepOutput::StepOutput(std::unique_ptr<OutputFile> file, std::shared_ptr<const SecretPatterns> patterns,
+                       std::shared_ptr<MaskCounts> counts, Wanted wanted)
     : file_(std::move(file)), mask_(std::move(patterns)), counts_(std::move(counts)), wanted_(wanted) {}
 
 void StepOutput::write(std::string_view bytes) {
   printed_bytes_ += bytes.size();
-  if (captured_.size() < wanted_.captured_bytes) captured_ += bytes.substr(0, wanted_.captured_bytes - captured_.size());
+  if (captured_.size() < wanted_.captured_bytes)
+    captured_ += bytes.substr(0, wanted_.captured_bytes - captured_.size());
   mask_.add(bytes, masked_);
   pass_on_masked();
 }

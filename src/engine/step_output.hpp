@@ -19,7 +19,8 @@ class StepOutput final : public OutputSink {
   };
 
   /// What it masks is added to `counts`, by the thread that writes.
-  StepOutput(std::unique_ptr<OutputFile> file, std::shared_ptr<const SecretPatterns> patterns, std::shared_ptr<MaskCounts> counts, Wanted wanted);
+  StepOutput(std::unique_ptr<OutputFile> file, std::shared_ptr<const SecretPatterns> patterns,
+             std::shared_ptr<MaskCounts> counts, Wanted wanted);
   void write(std::string_view bytes) override;
   void settle() override;
   void close() override;

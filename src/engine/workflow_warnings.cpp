@@ -15,7 +15,8 @@ void visit_steps(const Steps& steps, const std::string& prefix, const Visit& vis
 
 void visit_step(const Step& step, const std::string& path, const Visit& visit) {
   visit(step, path);
-  if (const auto* loop = std::get_if<Loop>(&step.work); loop != nullptr && loop->steps) visit_steps(*loop->steps, path + ".", visit);
+  if (const auto* loop = std::get_if<Loop>(&step.work); loop != nullptr && loop->steps)
+    visit_steps(*loop->steps, path + ".", visit);
   if (const auto* map = std::get_if<Map>(&step.work)) {
     if (map->steps) visit_steps(*map->steps, path + ".", visit);
     if (map->reduce) visit_step(*map->reduce, path + ".reduce", visit);
@@ -48,7 +49,8 @@ bool is_assignment(std::string_view word) {
 
 class Collector {
  public:
-  Collector(const Workflow& workflow, LocalFiles& files, const HandlerRegistry& handlers) : files_(files), handlers_(handlers) {
+  Collector(const Workflow& workflow, LocalFiles& files, const HandlerRegistry& handlers)
+      : files_(files), handlers_(handlers) {
     const std::string beside = workflow.file.empty() ? files.absolute(".", "") : files.absolute("..", workflow.file);
     beside_ = beside;
     folder_ = beside;
@@ -63,13 +65,15 @@ class Collector {
       add(step.place, path, fmt::format("handler '{}' is not registered in this program", call->name));
     if (const auto* map = std::get_if<Map>(&step.work); map != nullptr && map->items_from && is_fixed(*map->items_from))
       want_file(step.place, path, map->items_from->source(), "items_from");
-    if (const auto* call = std::get_if<CallWorkflow>(&step.work); call != nullptr && !files_.exists(files_.absolute(call->file, beside_)))
+    if (const auto* call = std::get_if<CallWorkflow>(&step.work);
+        call != nullptr && !files_.exists(files_.absolute(call->file, beside_)))
       add(step.place, path, fmt::format("workflow '{}' does not exist", call->file));
     for (const std::string& file : step.env_files) want_file(step.place, path, file, "env_file");
   }
 
   void want_file(Place place, const std::string& path, const std::string& file, std::string_view what) {
-    if (known_folder_ && !files_.exists(files_.absolute(file, folder_))) add(place, path, fmt::format("{} '{}' does not exist", what, file));
+    if (known_folder_ && !files_.exists(files_.absolute(file, folder_)))
+      add(place, path, fmt::format("{} '{}' does not exist", what, file));
   }
 
   [[nodiscard]] std::vector<WorkflowWarning> take() { return std::move(warnings_); }
@@ -84,7 +88,9 @@ class Collector {
     if (!files_.is_executable(file)) add(step.place, path, fmt::format("'{}' is not executable", program));
   }
 
-  void add(Place place, const std::string& path, std::string message) { warnings_.push_back({place, path, std::move(message)}); }
+  void add(Place place, const std::string& path, std::string message) {
+    warnings_.push_back({place, path, std::move(message)});
+  }
 
   LocalFiles& files_;
   const HandlerRegistry& handlers_;
@@ -110,7 +116,8 @@ std::string first_program(const std::string& script) {
   return "";
 }
 
-std::vector<WorkflowWarning> workflow_warnings(const Workflow& workflow, LocalFiles& files, const HandlerRegistry& handlers) {
+std::vector<WorkflowWarning> workflow_warnings(const Workflow& workflow, LocalFiles& files,
+                                               const HandlerRegistry& handlers) {
   Collector collector(workflow, files, handlers);
   for (const std::string& file : workflow.env_files) collector.want_file({}, "", file, "env_file");
   visit_all(workflow, [&](const Step& step, const std::string& path) { collector.look_at(step, path); });

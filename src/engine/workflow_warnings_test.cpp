@@ -14,7 +14,8 @@ TEST(WorkflowWarnings, TheFirstProgramIsAPathThatTheShellWouldTakeAsItIs) {
 }
 
 TEST(WorkflowWarnings, WhatIsNotKnownForSureIsNoProgram) {
-  for (const char* script : {"", "  ", "echo ./x.sh", "\"$HOME/x.sh\"", "$DIR/x.sh", "~/x.sh", "A=\"1 2\" ./x.sh", "./*.sh", "# ./x", "(./x.sh)", "A=1"})
+  for (const char* script : {"", "  ", "echo ./x.sh", "\"$HOME/x.sh\"", "$DIR/x.sh", "~/x.sh", "A=\"1 2\" ./x.sh",
+                             "./*.sh", "# ./x", "(./x.sh)", "A=1"})
     EXPECT_EQ(first_program(script), "") << script;
 }
 

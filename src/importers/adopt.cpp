@@ -11,7 +11,9 @@ std::vector<std::size_t> steps_meant(const ImportedStep& said, const Workflow& w
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < workflow.steps.size(); ++i) {
     const Step& step = workflow.steps[i];
-    const bool meant = !said.id.empty() ? step.id == said.id : said.index ? i == *said.index : step.stage == said.stage && !said.stage.empty();
+    const bool meant = !said.id.empty() ? step.id == said.id
+                       : said.index     ? i == *said.index
+                                        : step.stage == said.stage && !said.stage.empty();
     if (meant) found.push_back(i);
   }
   return found;
@@ -43,7 +45,8 @@ Result<Json> variables_of(const ImportedRun& run, const Workflow& workflow) {
     if (run.vars.is_object() && run.vars.contains(variable.name)) {
       vars[variable.name] = run.vars[variable.name];
     } else if (variable.required) {
-      return fail(Code::invalid_variable, "the workflow's variable '{}' must be given, and the import does not have it", variable.name);
+      return fail(Code::invalid_variable, "the workflow's variable '{}' must be given, and the import does not have it",
+                  variable.name);
     } else {
       vars[variable.name] = variable.value;
     }
@@ -52,13 +55,15 @@ Result<Json> variables_of(const ImportedRun& run, const Workflow& workflow) {
 }
 
 /// What is said of each step; a completed one stays so, whatever is said later.
-Result<std::map<std::size_t, ImportedStep>> match_steps(const ImportedRun& run, const Workflow& workflow, Adopted& adopted) {
+Result<std::map<std::size_t, ImportedStep>> match_steps(const ImportedRun& run, const Workflow& workflow,
+                                                        Adopted& adopted) {
   std::map<std::size_t, ImportedStep> matched;
   for (const ImportedStep& said : run.steps) {
     const std::vector<std::size_t> meant = steps_meant(said, workflow);
     // A stage is only a way to speak of steps.
     if (meant.empty() && said.status == StepStatus::completed && (said.stage.empty() || !said.id.empty())) {
-      return fail(Code::workflow_mismatch, "{} is completed, and the workflow '{}' has no such step", name_of(said), workflow.name);
+      return fail(Code::workflow_mismatch, "{} is completed, and the workflow '{}' has no such step", name_of(said),
+                  workflow.name);
     }
     if (meant.empty()) adopted.notes.push_back(fmt::format("the workflow has no {}", name_of(said)));
     for (const std::size_t index : meant) {
@@ -71,7 +76,8 @@ Result<std::map<std::size_t, ImportedStep>> match_steps(const ImportedRun& run, 
   return matched;
 }
 
-void put_output(const ImportedStep& said, const std::string& path, std::uint64_t events_before, StepRecord& record, Adopted& adopted) {
+void put_output(const ImportedStep& said, const std::string& path, std::uint64_t events_before, StepRecord& record,
+                Adopted& adopted) {
   if (said.output.is_null() || said.status != StepStatus::completed) return;
   if (compact(said.output).size() <= kOutputInline) {
     record.output = said.output;
@@ -84,7 +90,8 @@ void put_output(const ImportedStep& said, const std::string& path, std::uint64_t
 }  // namespace
 
 Result<Adopted> adopt_run(const ImportedRun& run, const Workflow& workflow,
-                          const std::function<Result<std::string>(const Json& vars)>& working_dir, std::uint64_t events_before) {
+                          const std::function<Result<std::string>(const Json& vars)>& working_dir,
+                          std::uint64_t events_before) {
   Adopted adopted;
   RunState& state = adopted.state;
   PAWL_TRY_ASSIGN(state.vars, variables_of(run, workflow));
@@ -99,9 +106,11 @@ Result<Adopted> adopt_run(const ImportedRun& run, const Workflow& workflow,
     const auto found = matched.find(i);
     const bool told = found != matched.end();
     if (!told && !run.completed) continue;
-    const ImportedStep said = told && !run.completed ? found->second : ImportedStep{.output = told ? found->second.output : Json()};
+    const ImportedStep said =
+        told && !run.completed ? found->second : ImportedStep{.output = told ? found->second.output : Json()};
     if (std::holds_alternative<Approve>(step.work)) {
-      adopted.notes.push_back(fmt::format("the gate '{}' has to be decided here, whatever was decided elsewhere", step.id));
+      adopted.notes.push_back(
+          fmt::format("the gate '{}' has to be decided here, whatever was decided elsewhere", step.id));
       continue;
     }
     StepRecord record = record_of(said, step);

@@ -14,9 +14,11 @@ struct Adopted {
 };
 
 /// Completed steps of the run are completed steps of the workflow: found by id, by their place, or by their stage.
-/// `events_before`: how many events the run will have before those given back. Fails with workflow_mismatch where a completed step is none of the
-/// workflow's, and with invalid_variable where a variable must be given and is not. A gate is never taken as passed.
+/// `events_before`: how many events the run will have before those given back. Fails with workflow_mismatch where a
+/// completed step is none of the workflow's, and with invalid_variable where a variable must be given and is not. A
+/// gate is never taken as passed.
 [[nodiscard]] Result<Adopted> adopt_run(const ImportedRun& run, const Workflow& workflow,
-                                        const std::function<Result<std::string>(const Json& vars)>& working_dir, std::uint64_t events_before);
+                                        const std::function<Result<std::string>(const Json& vars)>& working_dir,
+                                        std::uint64_t events_before);
 
 }  // namespace pawl

@@ -32,9 +32,13 @@ std::vector<std::string> completed(const RunState& state) {
 }
 
 TEST(Adopt, FindsStepsByIdByPlaceAndByStage) {
-  const Workflow workflow = workflow_of({step_of("a"), step_of("b"), step_of("c", "s"), step_of("d", "s"), step_of("e")});
+  const Workflow workflow =
+      workflow_of({step_of("a"), step_of("b"), step_of("c", "s"), step_of("d", "s"), step_of("e")});
   ImportedRun run;
-  run.steps = {{.id = "a", .output = {}}, {.index = 1, .output = {}}, {.stage = "s", .output = {}}, {.stage = "unknown", .output = {}}};
+  run.steps = {{.id = "a", .output = {}},
+               {.index = 1, .output = {}},
+               {.stage = "s", .output = {}},
+               {.stage = "unknown", .output = {}}};
   const auto adopted = adopt_run(run, workflow, here, 0);
   ASSERT_TRUE(adopted);
   EXPECT_EQ(completed(adopted->state), (std::vector<std::string>{"a", "b", "c", "d"}));
@@ -67,7 +71,9 @@ TEST(Adopt, NeverTakesAGateAsPassed) {
 
 TEST(Adopt, KeepsACompletedStepCompletedWhateverIsSaidLater) {
   ImportedRun run;
-  run.steps = {{.id = "a", .output = Json(1)}, {.id = "a", .status = StepStatus::interrupted, .output = {}}, {.id = "a", .output = {}}};
+  run.steps = {{.id = "a", .output = Json(1)},
+               {.id = "a", .status = StepStatus::interrupted, .output = {}},
+               {.id = "a", .output = {}}};
   const auto adopted = adopt_run(run, workflow_of({step_of("a")}), here, 0);
   ASSERT_TRUE(adopted);
   EXPECT_EQ(adopted->state.find("a")->output, Json(1));
@@ -76,7 +82,8 @@ TEST(Adopt, KeepsACompletedStepCompletedWhateverIsSaidLater) {
 
 TEST(Adopt, PutsALargeOutputIntoAnEventThatTheStateNames) {
   ImportedRun run;
-  run.steps = {{.id = "a", .output = std::string(5000, 'x')}, {.id = "b", .status = StepStatus::failed, .output = {}, .error = "no"}};
+  run.steps = {{.id = "a", .output = std::string(5000, 'x')},
+               {.id = "b", .status = StepStatus::failed, .output = {}, .error = "no"}};
   const auto adopted = adopt_run(run, workflow_of({step_of("a"), step_of("b")}), here, 7);
   ASSERT_TRUE(adopted);
   ASSERT_EQ(adopted->events.size(), 1U);

@@ -16,7 +16,8 @@ constexpr std::string_view kTable = "workflow_checkpoints";
 constexpr std::uint64_t kLookBytes = 64U << 10;
 
 const std::vector<std::string>& table_columns() {
-  static const std::vector<std::string> columns{"id", "workflow_id", "timestamp", "layer_index", "state", "dag_structure", "execution_config"};
+  static const std::vector<std::string> columns{"id",    "workflow_id",   "timestamp",       "layer_index",
+                                                "state", "dag_structure", "execution_config"};
   return columns;
 }
 
@@ -37,7 +38,8 @@ struct DagCheckpoint {
 
 Result<std::string> need(const Row& row, const char* column) {
   const auto found = row.values.find(column);
-  if (found == row.values.end() || found->second.empty()) return fail(Code::import_invalid, "its column '{}' is missing or empty", column);
+  if (found == row.values.end() || found->second.empty())
+    return fail(Code::import_invalid, "its column '{}' is missing or empty", column);
   return found->second;
 }
 
@@ -46,7 +48,8 @@ Result<Json> json_column(const Row& row, const char* column, std::uint64_t bytes
   const auto checked = check_json(text, bytes_max);
   if (!checked) return fail(at(checked.error(), fmt::format("column {}", column)));
   Json value = Json::parse(text, nullptr, false);
-  if (!value.is_object() && !value.is_array()) return fail(Code::import_invalid, "its column '{}' is no JSON object", column);
+  if (!value.is_object() && !value.is_array())
+    return fail(Code::import_invalid, "its column '{}' is no JSON object", column);
   return value;
 }
 
@@ -69,8 +72,10 @@ Result<DagCheckpoint> checkpoint_of(const Row& row, const std::string& file, std
   PAWL_TRY_ASSIGN(found.dag, json_column(row, "dag_structure", bytes_max));
   PAWL_TRY(json_column(row, "execution_config", bytes_max));
   if (!found.state.is_object()) return fail(Code::import_invalid, "its column 'state' is no JSON object");
-  checkpoint.state = fmt::format(R"({{"layer_index":{},"state":{},"dag_structure":{},"execution_config":{}}})", found.layer,
-                                 trim_json(row.values.at("state")), trim_json(row.values.at("dag_structure")), trim_json(row.values.at("execution_config")));
+  checkpoint.state =
+      fmt::format(R"({{"layer_index":{},"state":{},"dag_structure":{},"execution_config":{}}})", found.layer,
+                  trim_json(row.values.at("state")), trim_json(row.values.at("dag_structure")),
+                  trim_json(row.values.at("execution_config")));
   checkpoint.checksum = sum_text(checkpoint.state);
   checkpoint.file = file;
   checkpoint.kind = Kind::stage_complete;
@@ -86,7 +91,8 @@ void add_export_row(std::string_view text, const std::string& item, std::vector<
   while (const auto member = members.next()) {
     const std::string column = unescape_json(member->key);
     if (json_type(member->value) == JsonType::null) continue;
-    row.values[column] = json_type(member->value) == JsonType::string ? unescape_json(member->value) : std::string(member->value);
+    row.values[column] =
+        json_type(member->value) == JsonType::string ? unescape_json(member->value) : std::string(member->value);
   }
   rows.push_back(std::move(row));
 }
@@ -104,7 +110,8 @@ void add_export_list(std::string_view list, const std::string& file, std::vector
 }
 
 /// A line each.
-void add_export_lines(std::string_view text, const std::string& file, std::uint64_t bytes_max, std::vector<Row>& rows, const ImportSink& sink) {
+void add_export_lines(std::string_view text, const std::string& file, std::uint64_t bytes_max, std::vector<Row>& rows,
+                      const ImportSink& sink) {
   for (std::uint64_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = trim_json(text.substr(0, end));
@@ -121,13 +128,16 @@ void add_export_lines(std::string_view text, const std::string& file, std::uint6
   }
 }
 
-void read_export(std::string_view text, const std::string& file, std::uint64_t bytes_max, std::vector<Row>& rows, const ImportSink& sink) {
+void read_export(std::string_view text, const std::string& file, std::uint64_t bytes_max, std::vector<Row>& rows,
+                 const ImportSink& sink) {
   if (without_gz(file).ends_with(".jsonl")) return add_export_lines(text, file, bytes_max, rows, sink);
-  if (const auto checked = check_json(text, bytes_max); !checked) return sink.problem(problem_of(file, checked.error()));
+  if (const auto checked = check_json(text, bytes_max); !checked)
+    return sink.problem(problem_of(file, checked.error()));
   const std::string_view value = trim_json(text);
   if (json_type(value) == JsonType::array) return add_export_list(value, file, rows, sink);
   for (const std::string_view key : {kTable, std::string_view("rows"), std::string_view("data")}) {
-    if (const auto list = find_json_member(value, key); list && json_type(*list) == JsonType::array) return add_export_list(*list, file, rows, sink);
+    if (const auto list = find_json_member(value, key); list && json_type(*list) == JsonType::array)
+      return add_export_list(*list, file, rows, sink);
   }
   if (json_type(value) == JsonType::object) return add_export_row(value, "row 1", rows);
   sink.problem({Code::import_invalid, file, {}, "the file holds no rows"});
@@ -178,7 +188,8 @@ void collect_dag_steps(const DagCheckpoint& last, ImportedRun& run) {
   }
   const Json* planned = find_member(last.dag, "tasks");
   run.completed = planned != nullptr && planned->is_array() && !planned->empty() && done == planned->size();
-  if (const Json* context = find_member(last.state, "context"); context != nullptr && context->is_object()) run.vars = *context;
+  if (const Json* context = find_member(last.state, "context"); context != nullptr && context->is_object())
+    run.vars = *context;
 }
 
 void add_decisions(DagCheckpoint& found, std::map<std::string, bool>& known) {
@@ -192,7 +203,9 @@ void add_decisions(DagCheckpoint& found, std::map<std::string, bool>& known) {
 
 void hand_over(std::map<std::string, std::vector<DagCheckpoint>>& workflows, const ImportSink& sink) {
   for (auto& [workflow, checkpoints] : workflows) {
-    std::ranges::sort(checkpoints, {}, [](const DagCheckpoint& found) { return std::tuple(found.at, found.layer, found.checkpoint.id); });
+    std::ranges::sort(checkpoints, {}, [](const DagCheckpoint& found) {
+      return std::tuple(found.at, found.layer, found.checkpoint.id);
+    });
     ImportedRun run;
     run.id = workflow;
     collect_dag_steps(checkpoints.back(), run);
@@ -221,8 +234,10 @@ bool looks_like_dag(const SourceTree& tree) {
     if (without_gz(file).ends_with(".sql")) return true;
     if (!is_export(file)) return false;
     const auto text = tree.unpacked(tree.begin_of(file, kLookBytes));
-    if (!text && file.ends_with(".gz")) return file.find(kTable) != std::string::npos;  // what was read of it ends in the middle
-    return text && text->find("\"dag_structure\"") != std::string::npos && text->find("\"layer_index\"") != std::string::npos;
+    if (!text && file.ends_with(".gz"))
+      return file.find(kTable) != std::string::npos;  // what was read of it ends in the middle
+    return text && text->find("\"dag_structure\"") != std::string::npos &&
+           text->find("\"layer_index\"") != std::string::npos;
   });
 }
 
@@ -256,7 +271,8 @@ void parse_dag(const SourceTree& tree, const ImportSink& sink) {
       }
       const auto [earlier, fresh] = ids.emplace(found->checkpoint.id, fmt::format("{} of {}", row.item, file));
       if (!fresh) {
-        sink.problem({Code::import_duplicate, file, row.item, fmt::format("{} has the id {} already", earlier->second, found->checkpoint.id)});
+        sink.problem({Code::import_duplicate, file, row.item,
+                      fmt::format("{} has the id {} already", earlier->second, found->checkpoint.id)});
         continue;
       }
       workflows[found->workflow].push_back(std::move(*found));

@@ -40,7 +40,8 @@ void append_python(std::string& out, const nlohmann::json& value) {
 }
 
 bool is_hash(std::string_view digits) {
-  return digits.size() == 64 && std::ranges::all_of(digits, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  return digits.size() == 64 &&
+         std::ranges::all_of(digits, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 }  // namespace
@@ -146,7 +147,8 @@ std::optional<Timestamp> parse_foreign_time(std::string_view text) {
   }
   if (!normal.ends_with('Z')) normal += 'Z';
   constexpr std::size_t kMicroseconds = 26;  // "2026-01-11T14:30:02.000002"
-  if (normal.size() > kMicroseconds + 1 && normal[19] == '.') normal.erase(kMicroseconds, normal.size() - 1 - kMicroseconds);
+  if (normal.size() > kMicroseconds + 1 && normal[19] == '.')
+    normal.erase(kMicroseconds, normal.size() - 1 - kMicroseconds);
   const auto parsed = Timestamp::parse(normal);
   if (!parsed) return std::nullopt;
   return Timestamp{parsed->us - offset_minutes * 60'000'000};
@@ -167,7 +169,11 @@ std::vector<std::string> hashed_forms(std::string_view raw, const Json& value) {
   std::string python;
   append_python(python, sorted);
   const auto replace = Json::error_handler_t::replace;
-  return {std::string(raw), compact(value), sorted.dump(-1, ' ', false, replace), std::move(python), value.dump(2, ' ', false, replace),
+  return {std::string(raw),
+          compact(value),
+          sorted.dump(-1, ' ', false, replace),
+          std::move(python),
+          value.dump(2, ' ', false, replace),
           sorted.dump(2, ' ', false, replace)};
 }
 

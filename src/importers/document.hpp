@@ -22,7 +22,8 @@ struct Document {
 /// Reads and checks a file that holds one JSON object.
 [[nodiscard]] Result<Document> read_document(const SourceTree& tree, const std::string& path);
 /// The same for text that is known already.
-[[nodiscard]] Result<Document> make_document(std::string file, std::string text, std::string_view raw, std::uint64_t bytes_max);
+[[nodiscard]] Result<Document> make_document(std::string file, std::string text, std::string_view raw,
+                                             std::uint64_t bytes_max);
 
 // Members. What is missing or of another type fails with import_invalid, which names the member.
 [[nodiscard]] Result<std::string> need_text(const Json& object, const char* key);
@@ -46,15 +47,15 @@ struct Document {
 [[nodiscard]] std::optional<Timestamp> parse_foreign_time(std::string_view text);
 
 enum class Claim : std::uint8_t {
-  none,        // there is no checksum
+  none,  // there is no checksum
   fits,
   unreadable,  // it is no SHA-256 in hexadecimal digits, so nothing can be compared
   differs,
 };
 /// Compares a claimed SHA-256 ("sha256:..." or the digits alone) with each of the texts that it may cover.
 [[nodiscard]] Claim check_claim(std::string_view claimed, const std::vector<std::string>& candidates);
-/// Ways in which programs write a JSON value before they hash it: as it stands there, compact, compact with sorted keys,
-/// Python's way with sorted keys, indented.
+/// Ways in which programs write a JSON value before they hash it: as it stands there, compact, compact with sorted
+/// keys, Python's way with sorted keys, indented.
 [[nodiscard]] std::vector<std::string> hashed_forms(std::string_view raw, const Json& value);
 
 [[nodiscard]] std::string sum_text(std::string_view bytes);

@@ -11,7 +11,8 @@ constexpr std::array<ImportFormat, 5> kFormats{{
     {"jerry", "a .jerry folder with checkpoints/, events/ and audit/", looks_like_jerry, parse_jerry},
     {"phases", "files checkpoint_phaseN_TIME.json", looks_like_phases, parse_phases},
     {"dag", "rows of workflow_checkpoints: an SQL dump or a JSON export", looks_like_dag, parse_dag},
-    {"sessions", "sessions/ID/checkpoint.json with history, and the formats before it", looks_like_sessions, parse_sessions},
+    {"sessions", "sessions/ID/checkpoint.json with history, and the formats before it", looks_like_sessions,
+     parse_sessions},
 }};
 
 }  // namespace
@@ -24,7 +25,8 @@ const ImportFormat* find_import_format(std::string_view name) {
 }
 
 const ImportFormat* recognise_import(const SourceTree& tree) {
-  const auto* found = std::ranges::find_if(kFormats, [&](const ImportFormat& format) { return format.recognises(tree); });
+  const auto* found =
+      std::ranges::find_if(kFormats, [&](const ImportFormat& format) { return format.recognises(tree); });
   return found == kFormats.end() ? nullptr : &*found;
 }
 

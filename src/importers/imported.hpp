@@ -1,7 +1,7 @@
 // What an importer makes of files of another program: plain values, before anything is written.
 //
-// An importer is pure: a SourceTree in, runs and problems out. Each thing that is refused is one problem, with its file,
-// a code and a reason, and never keeps the rest from being taken.
+// An importer is pure: a SourceTree in, runs and problems out. Each thing that is refused is one problem, with its
+// file, a code and a reason, and never keeps the rest from being taken.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ struct ImportNote {
 };
 
 struct ImportedCheckpoint {
-  std::string id = {};  // what the other program calls it; unique in its run
+  std::string id = {};    // what the other program calls it; unique in its run
   std::string time = {};  // as it stood there
   std::string file = {};
   std::string checksum = {};  // "sha256:..." of what it was read from
@@ -46,9 +46,9 @@ struct ImportedCheckpoint {
 
 /// What the other program says of a step of its workflow.
 struct ImportedStep {
-  std::string id = {};                    // or else
+  std::string id = {};                      // or else
   std::optional<std::uint64_t> index = {};  // its place in the workflow, from 0
-  std::string stage = {};                 // or else all steps of this stage
+  std::string stage = {};                   // or else all steps of this stage
   StepStatus status = StepStatus::completed;
   Json output = {};
   std::string error = {};
@@ -61,7 +61,7 @@ struct ImportedRun {
   std::string workflow = {};  // path or name of its definition; may be empty
   std::string session = {};
   std::vector<ImportedCheckpoint> checkpoints = {};  // in their order
-  std::vector<ImportedStep> steps = {};  // as of the last checkpoint; what is said later counts
+  std::vector<ImportedStep> steps = {};              // as of the last checkpoint; what is said later counts
   Json vars = Json::object();
   bool completed = false;  // the whole of it
   std::string error = {};  // of a failed one

@@ -1,5 +1,5 @@
-// Seed 2: .jerry/ with checkpoints/{workflow}/checkpoint_NNN.json and manifest.json, events/{workflow}/events_DAY.jsonl and
-// audit/{session}/audit_trail.jsonl.
+// Seed 2: .jerry/ with checkpoints/{workflow}/checkpoint_NNN.json and manifest.json, events/{workflow}/events_DAY.jsonl
+// and audit/{session}/audit_trail.jsonl.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -56,10 +56,12 @@ Result<std::string> state_text(const SourceTree& tree, const Document& document,
   if (state == nullptr) return fail(Code::import_invalid, "its member 'state' is missing");
   if (state->is_object()) return std::string(raw_member(document.text, "state"));
   const auto packed = state->is_string() ? from_base64(state->get<std::string>()) : std::nullopt;
-  if (!packed || text_or_empty(header, "compression") != "gzip") return fail(Code::import_invalid, "its member 'state' is no object");
+  if (!packed || text_or_empty(header, "compression") != "gzip")
+    return fail(Code::import_invalid, "its member 'state' is no object");
   PAWL_TRY_ASSIGN(std::string text, tree.unpacked(*packed));
   PAWL_TRY(check_json(text, tree.limits().file_bytes_max));
-  if (json_type(trim_json(text)) != JsonType::object) return fail(Code::import_invalid, "its member 'state' is no object");
+  if (json_type(trim_json(text)) != JsonType::object)
+    return fail(Code::import_invalid, "its member 'state' is no object");
   return text;
 }
 
@@ -98,11 +100,13 @@ Result<JerryCheckpoint> read_jerry_checkpoint(const SourceTree& tree, const std:
   PAWL_TRY_ASSIGN(const std::string workflow, need_text(*id, "workflow_id"));
   PAWL_TRY(check_run_name(workflow));
   if (const std::string folder = folder_name(file); !folder.empty() && folder != workflow) {
-    return fail(Code::import_invalid, "it stands in the folder of '{}' and says that it belongs to '{}'", folder, workflow);
+    return fail(Code::import_invalid, "it stands in the folder of '{}' and says that it belongs to '{}'", folder,
+                workflow);
   }
   JerryCheckpoint found;
   PAWL_TRY_ASSIGN(found.sequence, need_number(*id, "sequence"));
-  if (found.sequence != number) return fail(Code::import_invalid, "its name and its sequence {} differ", found.sequence);
+  if (found.sequence != number)
+    return fail(Code::import_invalid, "its name and its sequence {} differ", found.sequence);
   found.claimed = text_or_empty(*id, "checksum");
   PAWL_TRY_ASSIGN(std::string state, state_text(tree, document, *header));
   found.state = Json::parse(state, nullptr, false);
@@ -131,7 +135,8 @@ std::map<std::string, std::string> manifest_sums(const Json& json) {
   if (list == nullptr) return sums;
   for (const auto& [key, entry] : list->items()) {
     std::string file = text_or_empty(entry, "file");
-    if (file.empty() && number_or(entry, "sequence", 0) > 0) file = fmt::format("checkpoint_{:03}.json", number_or(entry, "sequence", 0));
+    if (file.empty() && number_or(entry, "sequence", 0) > 0)
+      file = fmt::format("checkpoint_{:03}.json", number_or(entry, "sequence", 0));
     if (file.empty()) file = key;
     sums[file_name(file)] = entry.is_string() ? entry.get<std::string>() : text_or_empty(entry, "checksum");
   }
@@ -171,16 +176,20 @@ struct FoundEvent {
 };
 using Events = std::map<std::uint64_t, FoundEvent>;
 
-void read_events(const SourceTree& tree, const std::string& file, const std::string& workflow, Events& events, const ImportSink& sink) {
+void read_events(const SourceTree& tree, const std::string& file, const std::string& workflow, Events& events,
+                 const ImportSink& sink) {
   each_line(tree, file, sink, [&](std::string_view line, const Json& json, const std::string& item) {
     const auto number = need_number(json, "seq");
     const auto type = need_text(json, "type");
     if (!number || !type) return sink.problem(problem_of(file, number ? type.error() : number.error(), item));
     if (const std::string of = text_or_empty(json, "wf"); !of.empty() && of != workflow) {
-      return sink.problem({Code::import_invalid, file, item, fmt::format("it belongs to '{}' and stands with '{}'", of, workflow)});
+      return sink.problem(
+          {Code::import_invalid, file, item, fmt::format("it belongs to '{}' and stands with '{}'", of, workflow)});
     }
-    if (events.contains(*number)) return sink.problem({Code::import_duplicate, file, item, fmt::format("event {} is there twice", *number)});
-    events[*number] = {*type, std::string(trim_json(line)), *type == "CHECKPOINT_CREATED" ? number_or(json, "cp_seq", 0) : 0};
+    if (events.contains(*number))
+      return sink.problem({Code::import_duplicate, file, item, fmt::format("event {} is there twice", *number)});
+    events[*number] = {*type, std::string(trim_json(line)),
+                       *type == "CHECKPOINT_CREATED" ? number_or(json, "cp_seq", 0) : 0};
   });
 }
 
@@ -198,12 +207,17 @@ Trail read_trail(const SourceTree& tree, const std::string& file, const std::str
     const std::string previous = text_or_empty(json, "prev_hash");
     const std::string hash = text_or_empty(json, "hash");
     const std::string expected = std::exchange(last, hash);
-    if (hash.empty() || previous.empty()) return sink.problem({Code::import_invalid, file, item, "it has no hash, or none of the entry before it"});
-    if (previous != expected) return sink.problem({Code::chain_broken, file, item, "it does not follow the entry before it: one was changed, dropped or moved"});
+    if (hash.empty() || previous.empty())
+      return sink.problem({Code::import_invalid, file, item, "it has no hash, or none of the entry before it"});
+    if (previous != expected)
+      return sink.problem({Code::chain_broken, file, item,
+                           "it does not follow the entry before it: one was changed, dropped or moved"});
     if (const std::string of = text_or_empty(json, "session"); of != session) {
-      return sink.problem({Code::import_invalid, file, item, fmt::format("it belongs to session '{}' and stands with '{}'", of, session)});
+      return sink.problem({Code::import_invalid, file, item,
+                           fmt::format("it belongs to session '{}' and stands with '{}'", of, session)});
     }
-    if (!ids.insert(text_or_empty(json, "id")).second) return sink.problem({Code::import_duplicate, file, item, "its id is there twice"});
+    if (!ids.insert(text_or_empty(json, "id")).second)
+      return sink.problem({Code::import_duplicate, file, item, "its id is there twice"});
     Json bare = json;
     bare.erase("hash");
     std::vector<std::string> covered = hashed_forms(line.substr(0, line.find(",\"hash\"")), bare);
@@ -211,7 +225,8 @@ Trail read_trail(const SourceTree& tree, const std::string& file, const std::str
     for (std::size_t i = 0; i < plain; ++i) covered.push_back(previous + covered[i]);
     bare.erase("prev_hash");
     for (const std::string& form : hashed_forms({}, bare)) covered.push_back(previous + form);
-    if (check_claim(hash, covered) == Claim::differs) return sink.problem({Code::checksum_mismatch, file, item, "its hash does not fit what it says"});
+    if (check_claim(hash, covered) == Claim::differs)
+      return sink.problem({Code::checksum_mismatch, file, item, "its hash does not fit what it says"});
     trail.entries.push_back({"imported_audit", std::string(trim_json(line))});
   });
   return trail;
@@ -223,18 +238,23 @@ struct WorkflowFiles {
   std::string manifest;
 };
 
-void check_manifest(const SourceTree& tree, const std::string& file, const std::string& folder, const std::vector<std::string>& files,
-                    std::map<std::string, std::string>& sums, const ImportSink& sink) {
+void check_manifest(const SourceTree& tree, const std::string& file, const std::string& folder,
+                    const std::vector<std::string>& files, std::map<std::string, std::string>& sums,
+                    const ImportSink& sink) {
   const auto document = read_document(tree, file);
   if (!document) return sink.problem(problem_of(file, document.error()));
   sums = manifest_sums(document->json);
   for (const auto& [name, sum] : sums) {
-    const bool there = std::ranges::any_of(files, [&](const std::string& path) { return without_gz(file_name(path)) == name; });
-    if (!there) sink.problem({Code::checkpoint_not_found, file, name, fmt::format("the manifest of '{}' names a checkpoint whose file is not there", folder)});
+    const bool there =
+        std::ranges::any_of(files, [&](const std::string& path) { return without_gz(file_name(path)) == name; });
+    if (!there)
+      sink.problem({Code::checkpoint_not_found, file, name,
+                    fmt::format("the manifest of '{}' names a checkpoint whose file is not there", folder)});
   }
 }
 
-std::map<std::uint64_t, JerryCheckpoint> read_checkpoints(const SourceTree& tree, const std::string& workflow, const WorkflowFiles& files, const ImportSink& sink) {
+std::map<std::uint64_t, JerryCheckpoint> read_checkpoints(const SourceTree& tree, const std::string& workflow,
+                                                          const WorkflowFiles& files, const ImportSink& sink) {
   std::map<std::string, std::string> sums;
   if (!files.manifest.empty()) check_manifest(tree, files.manifest, workflow, files.checkpoints, sums, sink);
   std::map<std::uint64_t, JerryCheckpoint> found;
@@ -250,7 +270,8 @@ std::map<std::uint64_t, JerryCheckpoint> read_checkpoints(const SourceTree& tree
     if (check_claim(listed, covered) == Claim::differs && listed != one->claimed) {
       sink.problem({Code::checksum_mismatch, file, {}, fmt::format("the manifest has the checksum {}", listed)});
     } else if (found.contains(one->sequence)) {
-      sink.problem({Code::import_duplicate, file, std::to_string(one->sequence), "this sequence number is there twice"});
+      sink.problem(
+          {Code::import_duplicate, file, std::to_string(one->sequence), "this sequence number is there twice"});
     } else {
       found.emplace(one->sequence, std::move(*one));
     }
@@ -262,13 +283,17 @@ std::map<std::uint64_t, JerryCheckpoint> read_checkpoints(const SourceTree& tree
 void drop_broken_links(std::map<std::uint64_t, JerryCheckpoint>& found, const ImportSink& sink) {
   for (auto entry = found.begin(); entry != found.end();) {
     const auto previous = found.find(entry->second.previous);
-    const bool fits = previous == found.end() || entry->second.previous_claimed.empty() || previous->second.claimed.empty() ||
-                      previous->second.claimed == entry->second.previous_claimed;
+    const bool fits = previous == found.end() || entry->second.previous_claimed.empty() ||
+                      previous->second.claimed.empty() || previous->second.claimed == entry->second.previous_claimed;
     if (fits && (entry->second.previous == 0 || entry->second.previous < entry->first)) {
       ++entry;
       continue;
     }
-    sink.problem({Code::chain_broken, entry->second.checkpoint.file, {}, fmt::format("it was made behind another checkpoint {} than the one that is there", entry->second.previous)});
+    sink.problem(
+        {Code::chain_broken,
+         entry->second.checkpoint.file,
+         {},
+         fmt::format("it was made behind another checkpoint {} than the one that is there", entry->second.previous)});
     entry = found.erase(entry);
   }
 }
@@ -306,8 +331,10 @@ void collect_jerry_steps(const Json& state, ImportedRun& run) {
   const std::uint64_t current = number_or(state, "current_step", 0);
   run.completed = text_or_empty(state, "status") == "COMPLETED";
   const std::uint64_t done = run.completed ? total : current == 0 ? 0 : current - 1;
-  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(done, 100'000); ++i) run.steps.push_back({.index = i, .output = {}});
-  if (const Json* metadata = find_member(state, "metadata"); metadata != nullptr && metadata->is_object()) run.vars = *metadata;
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(done, 100'000); ++i)
+    run.steps.push_back({.index = i, .output = {}});
+  if (const Json* metadata = find_member(state, "metadata"); metadata != nullptr && metadata->is_object())
+    run.vars = *metadata;
   if (text_or_empty(state, "status") == "FAILED") run.error = "failed";
 }
 
@@ -340,7 +367,8 @@ Parsed sort_files(const SourceTree& tree, const ImportSink& sink) {
 }
 
 /// A session's trail goes with the first run of that session.
-void add_trail(Trail trail, const SourceTree& tree, const std::string& roots, ImportedRun& run, const ImportSink& sink) {
+void add_trail(Trail trail, const SourceTree& tree, const std::string& roots, ImportedRun& run,
+               const ImportSink& sink) {
   if (!roots.empty()) {
     const auto document = read_document(tree, roots);
     if (document) trail.entries.push_back({"imported_merkle_roots", compact(document->json)});
@@ -379,7 +407,9 @@ void parse_jerry(const SourceTree& tree, const ImportSink& sink) {
     for (const std::string& file : files.events) read_events(tree, file, workflow, events, sink);
     if (found.empty() && events.empty()) continue;
     ImportedRun run;
-    run.id = workflow.empty() && !found.empty() ? found.begin()->second.checkpoint.id.substr(0, found.begin()->second.checkpoint.id.rfind('/')) : workflow;
+    run.id = workflow.empty() && !found.empty()
+                 ? found.begin()->second.checkpoint.id.substr(0, found.begin()->second.checkpoint.id.rfind('/'))
+                 : workflow;
     if (!found.empty()) {
       run.session = found.rbegin()->second.session;
       collect_jerry_steps(found.rbegin()->second.state, run);

@@ -4,16 +4,19 @@
 namespace pawl {
 namespace {
 
-std::string checkpoint(std::uint64_t sequence, std::string_view checksum, std::string_view previous = "null", std::string_view state = R"({"current_step":3,"total_steps":4})") {
-  return fmt::format(R"({{"$schema":"x","header":{{"version":"1.0.0","checkpoint_id":{{"workflow_id":"w","sequence":{},"timestamp":"2026-01-11T14:30:00Z","checksum":"{}"}},)"
-                     R"("created_by":{{"session_id":"s"}},"compression":"none"}},"state":{},"footer":{{"prev_checkpoint":{}}}}})",
-                     sequence, checksum, state, previous);
+std::string checkpoint(std::uint64_t sequence, std::string_view checksum, std::string_view previous = "null",
+                       std::string_view state = R"({"current_step":3,"total_steps":4})") {
+  return fmt::format(
+      R"({{"$schema":"x","header":{{"version":"1.0.0","checkpoint_id":{{"workflow_id":"w","sequence":{},"timestamp":"2026-01-11T14:30:00Z","checksum":"{}"}},)"
+      R"("created_by":{{"session_id":"s"}},"compression":"none"}},"state":{},"footer":{{"prev_checkpoint":{}}}}})",
+      sequence, checksum, state, previous);
 }
 
 std::string sum_of(std::string_view text) { return "sha256:" + to_hex(sha256(text)); }
 
 TEST(Jerry, TakesAStateAsItStandsThereAndCountsStepsBeforeTheCurrentOneAsDone) {
-  testing::TextFiles files({{"checkpoints/w/checkpoint_001.json", checkpoint(1, sum_of(R"({"current_step":3,"total_steps":4})"))}});
+  testing::TextFiles files(
+      {{"checkpoints/w/checkpoint_001.json", checkpoint(1, sum_of(R"({"current_step":3,"total_steps":4})"))}});
   const Parsed parsed = parse_files(files, "jerry");
   EXPECT_TRUE(parsed.problems.empty());
   ASSERT_EQ(parsed.runs.size(), 1U);
@@ -34,8 +37,9 @@ TEST(Jerry, RefusesAChecksumThatFitsNothingAndTakesOneThatIsNone) {
 }
 
 TEST(Jerry, RefusesACheckpointThatWasMadeBehindAnother) {
-  testing::TextFiles files({{"checkpoints/w/checkpoint_001.json", checkpoint(1, "sha256:aa...")},
-                            {"checkpoints/w/checkpoint_002.json", checkpoint(2, "", R"({"sequence":1,"checksum":"sha256:bb..."})")}});
+  testing::TextFiles files(
+      {{"checkpoints/w/checkpoint_001.json", checkpoint(1, "sha256:aa...")},
+       {"checkpoints/w/checkpoint_002.json", checkpoint(2, "", R"({"sequence":1,"checksum":"sha256:bb..."})")}});
   const Parsed parsed = parse_files(files, "jerry");
   EXPECT_EQ(parsed.codes(), std::vector<Code>{Code::chain_broken});
   EXPECT_EQ(parsed.runs[0].checkpoints.size(), 1U);
@@ -45,7 +49,8 @@ TEST(Jerry, PutsEventsToTheCheckpointThatWasMadeNext) {
   testing::TextFiles files({{"checkpoints/w/checkpoint_001.json", checkpoint(1, "")},
                             {"checkpoints/w/checkpoint_002.json", checkpoint(2, "")},
                             {"events/w/events_2026-01-11.jsonl",
-                             "{\"seq\":1,\"type\":\"A\"}\n{\"seq\":2,\"type\":\"CHECKPOINT_CREATED\",\"cp_seq\":1}\n{\"seq\":3,\"type\":\"B\"}\n"}});
+                             "{\"seq\":1,\"type\":\"A\"}\n{\"seq\":2,\"type\":\"CHECKPOINT_CREATED\",\"cp_seq\":1}\n{"
+                             "\"seq\":3,\"type\":\"B\"}\n"}});
   const Parsed parsed = parse_files(files, "jerry");
   EXPECT_TRUE(parsed.problems.empty());
   const auto& checkpoints = parsed.runs[0].checkpoints;

@@ -50,10 +50,12 @@ bool is_at_its_place(std::string_view file, const CheckpointName& name) {
   const auto actual = path_parts(without_gz(file));
   const auto expected = path_parts(said);
   const std::size_t common = std::min(actual.size(), expected.size());
-  if (!std::equal(actual.end() - static_cast<std::ptrdiff_t>(common), actual.end(), expected.end() - static_cast<std::ptrdiff_t>(common))) return false;
+  if (!std::equal(actual.end() - static_cast<std::ptrdiff_t>(common), actual.end(),
+                  expected.end() - static_cast<std::ptrdiff_t>(common)))
+    return false;
   // Nothing may stand between `checkpoints` and the workflow's folder.
-  return actual.size() <= expected.size() || actual[actual.size() - common - 1] == "checkpoints" || actual.size() == common ||
-         std::ranges::find(actual, "checkpoints") == actual.end();
+  return actual.size() <= expected.size() || actual[actual.size() - common - 1] == "checkpoints" ||
+         actual.size() == common || std::ranges::find(actual, "checkpoints") == actual.end();
 }
 
 struct OrchestrationCheckpoint {
@@ -72,7 +74,8 @@ void add_error(const Json& json, ImportedCheckpoint& checkpoint) {
   const std::string message = text_or_empty(json, "error_message");
   if (message.empty()) return;
   checkpoint.more["error"] = message;
-  checkpoint.events.push_back({"imported_error", compact({{"error", message}, {"stacktrace", text_or_empty(json, "error_stacktrace")}})});
+  checkpoint.events.push_back(
+      {"imported_error", compact({{"error", message}, {"stacktrace", text_or_empty(json, "error_stacktrace")}})});
 }
 
 Result<OrchestrationCheckpoint> read_orchestration_checkpoint(const SourceTree& tree, const std::string& file) {
@@ -109,7 +112,8 @@ Result<OrchestrationCheckpoint> read_orchestration_checkpoint(const SourceTree& 
   }
   if (const Json* parent = find_member(json, "parent_checkpoint_id")) {
     const auto parent_name = name_of(*parent);
-    if (!parent_name) return fail(Code::import_invalid, "its parent_checkpoint_id can't be read: {}", parent_name.error().message);
+    if (!parent_name)
+      return fail(Code::import_invalid, "its parent_checkpoint_id can't be read: {}", parent_name.error().message);
     checkpoint.more["parent"] = parent_name->path();
   }
   add_error(json, checkpoint);
@@ -136,7 +140,10 @@ void collect_orchestration_steps(const OrchestrationCheckpoint& found, ImportedR
     const Json* output = find_member(found.levels["agent"], "output_payload");
     say({.id = found.name.agent, .output = output != nullptr ? *output : Json()});
   } else if (found.checkpoint.status == Status::failed && !found.name.agent.empty()) {
-    say({.id = found.name.agent, .status = StepStatus::failed, .output = {}, .error = found.checkpoint.more.value("error", std::string("failed"))});
+    say({.id = found.name.agent,
+         .status = StepStatus::failed,
+         .output = {},
+         .error = found.checkpoint.more.value("error", std::string("failed"))});
   } else if (found.checkpoint.kind == Kind::step_start && !found.name.agent.empty()) {
     say({.id = found.name.agent, .status = StepStatus::interrupted, .output = {}});
   }
@@ -147,20 +154,25 @@ void collect_orchestration_steps(const OrchestrationCheckpoint& found, ImportedR
   add_texts(stages, found.levels["workflow"], "completed_stage_ids");
   if (found.checkpoint.kind == Kind::stage_complete && !found.name.stage.empty()) stages.push_back(found.name.stage);
   for (const std::string& stage : stages) say({.stage = stage, .output = {}});
-  if (const Json* context = find_member(found.levels["workflow"], "global_context"); context != nullptr && context->is_object()) {
+  if (const Json* context = find_member(found.levels["workflow"], "global_context");
+      context != nullptr && context->is_object()) {
     for (const auto& [name, value] : context->items()) run.vars[name] = value;
   }
-  if (const std::string name = text_or_empty(found.levels["workflow"], "workflow_name"); !name.empty()) run.workflow = name;
+  if (const std::string name = text_or_empty(found.levels["workflow"], "workflow_name"); !name.empty())
+    run.workflow = name;
   run.completed = found.checkpoint.kind == Kind::workflow_complete;
-  run.error = found.checkpoint.status == Status::failed ? found.checkpoint.more.value("error", std::string("failed")) : std::string();
+  run.error = found.checkpoint.status == Status::failed ? found.checkpoint.more.value("error", std::string("failed"))
+                                                        : std::string();
 }
 
 /// Of index.json: what it names and nobody can find.
-void check_index(const SourceTree& tree, const std::string& file, const std::set<std::string>& known, const ImportSink& sink) {
+void check_index(const SourceTree& tree, const std::string& file, const std::set<std::string>& known,
+                 const ImportSink& sink) {
   const auto document = read_document(tree, file);
   if (!document) return sink.problem(problem_of(file, document.error()));
   const Json* list = find_member(document->json, "checkpoints");
-  if (list == nullptr || !list->is_array()) return sink.problem({Code::import_invalid, file, {}, "its member 'checkpoints' is missing or no list"});
+  if (list == nullptr || !list->is_array())
+    return sink.problem({Code::import_invalid, file, {}, "its member 'checkpoints' is missing or no list"});
   for (const Json& entry : *list) {
     const std::string id = text_or_empty(entry, "checkpoint_id");
     if (!id.empty() && known.contains(id)) continue;
@@ -169,21 +181,24 @@ void check_index(const SourceTree& tree, const std::string& file, const std::set
 }
 
 /// The workflow's own metadata goes with its first checkpoint.
-void add_metadata(const SourceTree& tree, const std::string& file, std::map<std::uint64_t, OrchestrationCheckpoint>& checkpoints, const ImportSink& sink) {
+void add_metadata(const SourceTree& tree, const std::string& file,
+                  std::map<std::uint64_t, OrchestrationCheckpoint>& checkpoints, const ImportSink& sink) {
   const auto document = read_document(tree, file);
   if (!document) return sink.problem(problem_of(file, document.error()));
   auto& events = checkpoints.begin()->second.checkpoint.events;
   events.insert(events.begin(), {"imported_metadata", compact(document->json)});
 }
 
-void hand_over(const std::string& workflow, std::map<std::uint64_t, OrchestrationCheckpoint>& checkpoints, const ImportSink& sink) {
+void hand_over(const std::string& workflow, std::map<std::uint64_t, OrchestrationCheckpoint>& checkpoints,
+               const ImportSink& sink) {
   ImportedRun run;
   run.id = workflow;
   std::set<std::string> ids;
   for (const auto& [sequence, found] : checkpoints) ids.insert(found.checkpoint.id);
   for (auto& [sequence, found] : checkpoints) {
     const std::string parent = found.checkpoint.more.value("parent", std::string());
-    if (!parent.empty() && !ids.contains(parent)) sink.note({found.checkpoint.file, fmt::format("its parent {} is not there", parent)});
+    if (!parent.empty() && !ids.contains(parent))
+      sink.note({found.checkpoint.file, fmt::format("its parent {} is not there", parent)});
     collect_orchestration_steps(found, run);
     run.checkpoints.push_back(std::move(found.checkpoint));
   }
@@ -218,7 +233,8 @@ Workflows read_folder(const SourceTree& tree, const std::vector<std::string>& fi
     auto& checkpoints = workflows[found->name.workflow];
     const std::uint64_t sequence = found->name.sequence;
     if (const auto earlier = checkpoints.find(sequence); earlier != checkpoints.end()) {
-      sink.problem({Code::import_duplicate, file, std::to_string(sequence), fmt::format("{} has this sequence number already", earlier->second.checkpoint.file)});
+      sink.problem({Code::import_duplicate, file, std::to_string(sequence),
+                    fmt::format("{} has this sequence number already", earlier->second.checkpoint.file)});
       continue;
     }
     checkpoints.emplace(sequence, std::move(*found));

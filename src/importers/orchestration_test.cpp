@@ -4,13 +4,16 @@ namespace pawl {
 namespace {
 
 std::string checkpoint(std::string_view id, std::string_view more = {}) {
-  return fmt::format(R"({{"schema_version":"1.0.0","id":{},"checkpoint_type":"agent_complete","status":"completed","created_at":"2026-01-11T14:00:00",)"
-                     R"("workflow_state":{{"n":1.50}},"stage_state":{{}},"agent_state":{{"output_payload":[1]}}{}}})",
-                     id, more);
+  return fmt::format(
+      R"({{"schema_version":"1.0.0","id":{},"checkpoint_type":"agent_complete","status":"completed","created_at":"2026-01-11T14:00:00",)"
+      R"("workflow_state":{{"n":1.50}},"stage_state":{{}},"agent_state":{{"output_payload":[1]}}{}}})",
+      id, more);
 }
 
-std::string id_of(std::string_view workflow, std::string_view stage, std::string_view agent, std::string_view sequence) {
-  return fmt::format(R"({{"workflow_id":"{}","stage_id":{},"agent_id":{},"sequence":{}}})", workflow, stage, agent, sequence);
+std::string id_of(std::string_view workflow, std::string_view stage, std::string_view agent,
+                  std::string_view sequence) {
+  return fmt::format(R"({{"workflow_id":"{}","stage_id":{},"agent_id":{},"sequence":{}}})", workflow, stage, agent,
+                     sequence);
 }
 
 TEST(Orchestration, IsTakenInTheOrderOfItsSequencesWhateverFolderItStandsIn) {
@@ -49,7 +52,8 @@ TEST(Orchestration, NeverUsesAnIdThatWouldLeadOutOfAFolder) {
 
 TEST(Orchestration, NamesWhatItsIndexHasAndNobodyFinds) {
   testing::TextFiles files({{"checkpoints/w/seq-00001.json", checkpoint(id_of("w", "null", "null", "1"))},
-                            {"checkpoints/index.json", R"({"checkpoints":[{"checkpoint_id":"w/seq-00001"},{"checkpoint_id":"w/seq-00009"}]})"}});
+                            {"checkpoints/index.json",
+                             R"({"checkpoints":[{"checkpoint_id":"w/seq-00001"},{"checkpoint_id":"w/seq-00009"}]})"}});
   const Parsed parsed = parse_files(files, "orchestration");
   ASSERT_EQ(parsed.problems.size(), 1U);
   EXPECT_EQ(parsed.problems[0].code, Code::checkpoint_not_found);
@@ -57,7 +61,8 @@ TEST(Orchestration, NamesWhatItsIndexHasAndNobodyFinds) {
 }
 
 TEST(Orchestration, DoesNotFollowLinks) {
-  testing::TextFiles files({{"checkpoints/w/seq-00001.json", checkpoint(id_of("w", "null", "null", "1"))}, {"checkpoints/w/seq-00002.json", "{}"}});
+  testing::TextFiles files({{"checkpoints/w/seq-00001.json", checkpoint(id_of("w", "null", "null", "1"))},
+                            {"checkpoints/w/seq-00002.json", "{}"}});
   files.make_link("checkpoints/w/seq-00002.json");
   const auto tree = SourceTree::open(files, {}, {});
   ASSERT_TRUE(tree);

@@ -57,9 +57,11 @@ Result<PhaseCheckpoint> read_phase_checkpoint(const SourceTree& tree, const std:
   PAWL_TRY_ASSIGN(found.workflow, need_text(json, "workflow_id"));
   PAWL_TRY(check_run_name(found.workflow));
   PAWL_TRY_ASSIGN(found.checkpoint.id, need_text(json, "checkpoint_id"));
-  if (!Uuid::parse(found.checkpoint.id)) return fail(Code::import_invalid, "its checkpoint_id '{}' is no UUID", found.checkpoint.id);
+  if (!Uuid::parse(found.checkpoint.id))
+    return fail(Code::import_invalid, "its checkpoint_id '{}' is no UUID", found.checkpoint.id);
   PAWL_TRY_ASSIGN(found.phase, need_number(json, "phase"));
-  if (phase_in_name(file) != found.phase) return fail(Code::import_invalid, "its name and its phase {} differ", found.phase);
+  if (phase_in_name(file) != found.phase)
+    return fail(Code::import_invalid, "its name and its phase {} differ", found.phase);
   PAWL_TRY_ASSIGN(found.checkpoint.time, need_text(json, "timestamp"));
   const auto at = parse_foreign_time(found.checkpoint.time);
   if (!at) return fail(Code::import_invalid, "its timestamp '{}' is no time", found.checkpoint.time);
@@ -136,13 +138,16 @@ void parse_phases(const SourceTree& tree, const ImportSink& sink) {
     }
     const auto [earlier, fresh] = ids.emplace(found->checkpoint.id, file);
     if (!fresh) {
-      sink.problem({Code::import_duplicate, file, found->checkpoint.id, fmt::format("{} has this id already", earlier->second)});
+      sink.problem(
+          {Code::import_duplicate, file, found->checkpoint.id, fmt::format("{} has this id already", earlier->second)});
       continue;
     }
     workflows[found->workflow].push_back(std::move(*found));
   }
   for (auto& [workflow, checkpoints] : workflows) {
-    std::ranges::sort(checkpoints, {}, [](const PhaseCheckpoint& found) { return std::tuple(found.at, found.phase, found.checkpoint.file); });
+    std::ranges::sort(checkpoints, {}, [](const PhaseCheckpoint& found) {
+      return std::tuple(found.at, found.phase, found.checkpoint.file);
+    });
     ImportedRun run;
     run.id = workflow;
     collect_phases_steps(checkpoints.back(), run);

@@ -4,9 +4,10 @@ namespace pawl {
 namespace {
 
 std::string checkpoint(std::uint64_t phase, std::string_view uuid, std::string_view time, std::string_view more = {}) {
-  return fmt::format(R"({{"version":"1.0","checkpoint_id":"{}","workflow_id":"t","timestamp":"{}","phase":{},"status":"in_progress",)"
-                     R"("agents":{{"atlas":{{"status":"active"}},"m":{{"status":"completed","output_ref":"x"}}}},"decisions":[{{"d":1}}]{}}})",
-                     uuid, time, phase, more);
+  return fmt::format(
+      R"({{"version":"1.0","checkpoint_id":"{}","workflow_id":"t","timestamp":"{}","phase":{},"status":"in_progress",)"
+      R"("agents":{{"atlas":{{"status":"active"}},"m":{{"status":"completed","output_ref":"x"}}}},"decisions":[{{"d":1}}]{}}})",
+      uuid, time, phase, more);
 }
 
 constexpr const char* kFirst = "450e8400-e29b-41d4-a716-446655440000";
@@ -29,16 +30,18 @@ TEST(Phases, AreOrderedByTimeAndADecisionIsOneEvent) {
 }
 
 TEST(Phases, RefuseWhatIsWrongOneByOne) {
-  testing::TextFiles files({{"checkpoint_phase1_a.json", checkpoint(1, "no uuid", "2024-01-02T14:35:22Z")},
-                            {"checkpoint_phase1_b.json", checkpoint(2, kFirst, "2024-01-02T14:35:22Z")},
-                            {"checkpoint_phase1_c.json", checkpoint(1, kFirst, "2024-13-02T14:35:22Z")},
-                            {"checkpoint_phase1_d.json", checkpoint(1, kFirst, "2024-01-02T14:35:22Z")},
-                            {"checkpoint_phase1_e.json", checkpoint(1, kFirst, "2024-01-02T14:35:23Z")},
-                            {"checkpoint_phase99999999999999999999_f.json", checkpoint(1, kSecond, "2024-01-02T14:35:22Z")},
-                            {"checkpoint_phase1_g.json", "{\"version\":\"9.0\"}"}});
+  testing::TextFiles files(
+      {{"checkpoint_phase1_a.json", checkpoint(1, "no uuid", "2024-01-02T14:35:22Z")},
+       {"checkpoint_phase1_b.json", checkpoint(2, kFirst, "2024-01-02T14:35:22Z")},
+       {"checkpoint_phase1_c.json", checkpoint(1, kFirst, "2024-13-02T14:35:22Z")},
+       {"checkpoint_phase1_d.json", checkpoint(1, kFirst, "2024-01-02T14:35:22Z")},
+       {"checkpoint_phase1_e.json", checkpoint(1, kFirst, "2024-01-02T14:35:23Z")},
+       {"checkpoint_phase99999999999999999999_f.json", checkpoint(1, kSecond, "2024-01-02T14:35:22Z")},
+       {"checkpoint_phase1_g.json", "{\"version\":\"9.0\"}"}});
   const Parsed parsed = parse_files(files, "phases");
-  EXPECT_EQ(parsed.codes(), (std::vector<Code>{Code::import_invalid, Code::import_invalid, Code::import_invalid, Code::import_duplicate, Code::unsupported_version,
-                                               Code::import_invalid}));
+  EXPECT_EQ(parsed.codes(),
+            (std::vector<Code>{Code::import_invalid, Code::import_invalid, Code::import_invalid, Code::import_duplicate,
+                               Code::unsupported_version, Code::import_invalid}));
   ASSERT_EQ(parsed.runs.size(), 1U);
   EXPECT_EQ(parsed.runs[0].checkpoints.size(), 1U);
 }

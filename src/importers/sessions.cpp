@@ -1,5 +1,5 @@
-// Seed 5: sessions/{id}/checkpoint.json with history/, and what came before it: session state files, {id}/checkpoints/*.checkpoint.json
-// and mapreduce/jobs/{id}/.
+// Seed 5: sessions/{id}/checkpoint.json with history/, and what came before it: session state files,
+// {id}/checkpoints/*.checkpoint.json and mapreduce/jobs/{id}/.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -23,14 +23,19 @@ SourcePlace place_of(std::string_view path) {
   const std::size_t count = parts.size();
   if (count == 0 || !parts.back().ends_with(".json")) return {};
   const std::string_view name = parts.back();
-  const auto before = [&](std::size_t back) { return count > back ? std::string(parts[count - 1 - back]) : std::string(); };
+  const auto before = [&](std::size_t back) {
+    return count > back ? std::string(parts[count - 1 - back]) : std::string();
+  };
   if (before(3) == "mapreduce" && before(2) == "jobs") return {SourcePlace::Kind::job, before(1)};
-  if (count > 4 && std::string(parts[count - 5]) == "mapreduce" && before(3) == "jobs") return {SourcePlace::Kind::job, before(2)};
-  if (name.ends_with(".checkpoint.json") && before(1) == "checkpoints") return {SourcePlace::Kind::old_checkpoint, before(2)};
+  if (count > 4 && std::string(parts[count - 5]) == "mapreduce" && before(3) == "jobs")
+    return {SourcePlace::Kind::job, before(2)};
+  if (name.ends_with(".checkpoint.json") && before(1) == "checkpoints")
+    return {SourcePlace::Kind::old_checkpoint, before(2)};
   if (name == "checkpoint.json") return {SourcePlace::Kind::current, before(1)};
   if (name.starts_with("checkpoint-") && before(1) == "history") return {SourcePlace::Kind::history, before(2)};
   if (before(1) == "sessions") return {SourcePlace::Kind::session_state, std::string(name.substr(0, name.size() - 5))};
-  if ((name == "session.json" || name == "state.json") && before(2) == "sessions") return {SourcePlace::Kind::session_state, before(1)};
+  if ((name == "session.json" || name == "state.json") && before(2) == "sessions")
+    return {SourcePlace::Kind::session_state, before(1)};
   return {};
 }
 
@@ -67,7 +72,8 @@ std::optional<Variant> variant_of(const Json& value) {
   return Variant{snake_case(value.begin().key()), value.begin().value()};
 }
 
-/// The hash that was meant: of the document with an empty hash in it, in any of the forms that it may have been written in.
+/// The hash that was meant: of the document with an empty hash in it, in any of the forms that it may have been written
+/// in.
 Result<void> check_hash(const Document& document) {
   const std::string claimed = text_or_empty(document.json, "integrity_hash");
   std::string blanked = document.text;
@@ -88,13 +94,16 @@ void add_completed(const Json& json, SessionCheckpoint& found) {
   if (steps == nullptr || !steps->is_array()) return;
   std::uint64_t position = 0;
   for (const Json& entry : *steps) {
-    ImportedStep step{.index = entry.is_number_unsigned() ? entry.get<std::uint64_t>() : number_or(entry, "step_index", position), .output = {}};
+    ImportedStep step{
+        .index = entry.is_number_unsigned() ? entry.get<std::uint64_t>() : number_or(entry, "step_index", position),
+        .output = {}};
     ++position;
     if (entry.is_object()) {
       if (const Json* output = find_member(entry, "output")) step.output = *output;
       step.ended = parse_foreign_time(text_or_empty(entry, "completed_at")).value_or(Timestamp{});
       if (entry.contains("success") && entry["success"] == Json(false)) step.status = StepStatus::failed;
-      if (const Json* captured = find_member(entry, "captured_variables"); captured != nullptr && captured->is_object()) {
+      if (const Json* captured = find_member(entry, "captured_variables");
+          captured != nullptr && captured->is_object()) {
         for (const auto& [name, value] : captured->items()) found.vars[name] = value;
       }
     }
@@ -150,7 +159,8 @@ Result<void> take_time(const Json& json, std::initializer_list<const char*> keys
 Result<void> check_session(const Json& json, const char* key, const SourcePlace& place) {
   PAWL_TRY_ASSIGN(const std::string id, need_text(json, key));
   PAWL_TRY(check_run_name(id));
-  if (!place.id.empty() && id != place.id) return fail(Code::import_invalid, "it stands in the folder of '{}' and says that it belongs to '{}'", place.id, id);
+  if (!place.id.empty() && id != place.id)
+    return fail(Code::import_invalid, "it stands in the folder of '{}' and says that it belongs to '{}'", place.id, id);
   return {};
 }
 
@@ -166,8 +176,10 @@ Result<void> read_unified(const Document& document, const SourcePlace& place, Se
   const Json* member = find_member(json, "state");
   const auto state = member == nullptr ? std::nullopt : variant_of(*member);
   const std::set<std::string> known{"before_step", "completed", "failed", "interrupted"};
-  if (!state || !known.contains(state->name)) return fail(Code::import_invalid, "its member 'state' is missing or not known");
-  if (state->fields.is_object() && state->fields.contains("step_index")) PAWL_TRY(need_number(state->fields, "step_index"));
+  if (!state || !known.contains(state->name))
+    return fail(Code::import_invalid, "its member 'state' is missing or not known");
+  if (state->fields.is_object() && state->fields.contains("step_index"))
+    PAWL_TRY(need_number(state->fields, "step_index"));
   PAWL_TRY_ASSIGN(found.workflow, need_text(json, "workflow_path"));
   add_completed(json, found);
   apply_state(*state, found);
@@ -178,7 +190,8 @@ Result<void> read_unified(const Document& document, const SourcePlace& place, Se
   if (const Json* reason = find_member(json, "reason"); reason != nullptr && reason->is_string()) {
     if (const auto parsed = parse_reason(snake_case(reason->get<std::string>()))) found.checkpoint.reason = *parsed;
   }
-  if (const std::string worktree = text_or_empty(json, "worktree_path"); !worktree.empty()) found.checkpoint.more["worktree_path"] = worktree;
+  if (const std::string worktree = text_or_empty(json, "worktree_path"); !worktree.empty())
+    found.checkpoint.more["worktree_path"] = worktree;
   return {};
 }
 
@@ -196,7 +209,8 @@ Result<void> read_old(const Document& document, const SourcePlace& place, Sessio
   if (current == nullptr && !json.contains("completed_steps") && !state.contains("completed_steps")) {
     return fail(Code::import_invalid, "it has neither 'current_step' nor 'completed_steps'");
   }
-  if (current != nullptr && !current->is_number_unsigned()) return fail(Code::import_invalid, "its 'current_step' is no whole number from 0 on");
+  if (current != nullptr && !current->is_number_unsigned())
+    return fail(Code::import_invalid, "its 'current_step' is no whole number from 0 on");
   PAWL_TRY(take_time(json, {"updated_at", "timestamp", "created_at", "started_at"}, found));
   add_completed(json, found);
   if (&state != &json) add_completed(state, found);
@@ -204,15 +218,20 @@ Result<void> read_old(const Document& document, const SourcePlace& place, Sessio
   found.workflow = text_or_empty(json, "workflow_path");
   if (found.workflow.empty()) found.workflow = text_or_empty(state, "workflow_path");
   for (const char* key : {"variables", "variable_state"}) {
-    if (const Json* variables = find_member(json, key); variables != nullptr && variables->is_object()) found.vars = *variables;
+    if (const Json* variables = find_member(json, key); variables != nullptr && variables->is_object())
+      found.vars = *variables;
   }
   const std::string status = snake_case(text_or_empty(state, "status"));
   found.completed = status == "completed";
-  found.checkpoint.kind = found.completed ? Kind::workflow_complete : status == "failed" ? Kind::error : Kind::step_start;
+  found.checkpoint.kind = found.completed      ? Kind::workflow_complete
+                          : status == "failed" ? Kind::error
+                                               : Kind::step_start;
   found.checkpoint.status = found.completed ? Status::completed : status == "failed" ? Status::failed : Status::active;
   found.checkpoint.step = fmt::format("step{}", step);
   found.checkpoint.more["old_format"] = true;
-  found.checkpoint.id = fmt::format("old/{}/{}", found.checkpoint.time.empty() ? found.checkpoint.file : found.checkpoint.time, found.checkpoint.step);
+  found.checkpoint.id =
+      fmt::format("old/{}/{}", found.checkpoint.time.empty() ? found.checkpoint.file : found.checkpoint.time,
+                  found.checkpoint.step);
   return {};
 }
 
@@ -228,11 +247,13 @@ Result<void> read_job(const Document& document, const SourcePlace& place, Sessio
   found.checkpoint.kind = Kind::manual;
   found.checkpoint.stage = snake_case(text_or_empty(about, "phase"));
   found.checkpoint.more["mapreduce"] = true;
-  found.checkpoint.id = fmt::format("job/{}/{}", found.checkpoint.time, found.checkpoint.file.substr(found.checkpoint.file.rfind('/') + 1));
+  found.checkpoint.id = fmt::format("job/{}/{}", found.checkpoint.time,
+                                    found.checkpoint.file.substr(found.checkpoint.file.rfind('/') + 1));
   return {};
 }
 
-Result<SessionCheckpoint> read_session_checkpoint(const SourceTree& tree, const std::string& file, const SourcePlace& place) {
+Result<SessionCheckpoint> read_session_checkpoint(const SourceTree& tree, const std::string& file,
+                                                  const SourcePlace& place) {
   PAWL_TRY_ASSIGN(Document document, read_document(tree, file));
   SessionCheckpoint found;
   found.checkpoint.file = file;
@@ -251,19 +272,23 @@ Result<SessionCheckpoint> read_session_checkpoint(const SourceTree& tree, const 
 }
 
 void hand_over(const std::string& id, std::vector<SessionCheckpoint>& checkpoints, const ImportSink& sink) {
-  std::ranges::sort(checkpoints, {}, [](const SessionCheckpoint& found) { return std::tuple(found.at, found.rank, found.checkpoint.file); });
+  std::ranges::sort(checkpoints, {}, [](const SessionCheckpoint& found) {
+    return std::tuple(found.at, found.rank, found.checkpoint.file);
+  });
   ImportedRun run;
   run.id = id;
   run.session = id;
   std::map<std::string, std::pair<std::string, std::string>> ids;  // id -> file and sum
   for (SessionCheckpoint& found : checkpoints) {
-    const auto [earlier, fresh] = ids.emplace(found.checkpoint.id, std::pair(found.checkpoint.file, found.checkpoint.checksum));
+    const auto [earlier, fresh] =
+        ids.emplace(found.checkpoint.id, std::pair(found.checkpoint.file, found.checkpoint.checksum));
     if (!fresh) {
       // The current one is copied to the history before it is replaced, so it may be there twice.
       if (earlier->second.second == found.checkpoint.checksum) {
         sink.note({found.checkpoint.file, fmt::format("it is the same as {}", earlier->second.first)});
       } else {
-        sink.problem({Code::import_duplicate, found.checkpoint.file, found.checkpoint.id, fmt::format("{} has this id already", earlier->second.first)});
+        sink.problem({Code::import_duplicate, found.checkpoint.file, found.checkpoint.id,
+                      fmt::format("{} has this id already", earlier->second.first)});
       }
       continue;
     }
@@ -280,7 +305,8 @@ void hand_over(const std::string& id, std::vector<SessionCheckpoint>& checkpoint
 }  // namespace
 
 bool looks_like_sessions(const SourceTree& tree) {
-  return std::ranges::any_of(tree.files(), [](const std::string& file) { return place_of(file).kind != SourcePlace::Kind::none; });
+  return std::ranges::any_of(tree.files(),
+                             [](const std::string& file) { return place_of(file).kind != SourcePlace::Kind::none; });
 }
 
 void parse_sessions(const SourceTree& tree, const ImportSink& sink) {

@@ -5,16 +5,18 @@ namespace pawl {
 namespace {
 
 std::string checkpoint(std::string_view time, std::string_view state, std::string_view hash = "") {
-  return fmt::format(R"({{"version":1,"session_id":"s","workflow_path":"w.yml","worktree_path":"/x","state":{},"completed_steps":[{{"step_index":0,"output":"o"}}],)"
-                     R"("variables":{{"v":1}},"workflow_type":"Standard","mapreduce_state":null,"created_at":"{}","reason":"StepFailed","integrity_hash":"{}"}})",
-                     state, time, hash);
+  return fmt::format(
+      R"({{"version":1,"session_id":"s","workflow_path":"w.yml","worktree_path":"/x","state":{},"completed_steps":[{{"step_index":0,"output":"o"}}],)"
+      R"("variables":{{"v":1}},"workflow_type":"Standard","mapreduce_state":null,"created_at":"{}","reason":"StepFailed","integrity_hash":"{}"}})",
+      state, time, hash);
 }
 
 constexpr const char* kFailed = R"({"Failed":{"step_index":1,"error":"500","retryable":false}})";
 
 TEST(Sessions, TakeHistoryBeforeTheCurrentCheckpoint) {
   testing::TextFiles files({{"sessions/s/checkpoint.json", checkpoint("2025-11-26T10:01:00Z", kFailed)},
-                            {"sessions/s/history/checkpoint-20251126_100000.json", checkpoint("2025-11-26T10:00:00.123456789Z", R"({"BeforeStep":{"step_index":1}})")}});
+                            {"sessions/s/history/checkpoint-20251126_100000.json",
+                             checkpoint("2025-11-26T10:00:00.123456789Z", R"({"BeforeStep":{"step_index":1}})")}});
   const Parsed parsed = parse_files(files, "sessions");
   EXPECT_TRUE(parsed.problems.empty());
   ASSERT_EQ(parsed.runs.size(), 1U);
@@ -39,7 +41,8 @@ TEST(Sessions, CheckTheHashOverTheDocumentWithAnEmptyOne) {
 
 TEST(Sessions, TakeACheckpointOnceThatStandsInTheHistoryToo) {
   const std::string text = checkpoint("2025-11-26T10:01:00Z", kFailed);
-  testing::TextFiles files({{"sessions/s/checkpoint.json", text}, {"sessions/s/history/checkpoint-20251126_100100.json", text}});
+  testing::TextFiles files(
+      {{"sessions/s/checkpoint.json", text}, {"sessions/s/history/checkpoint-20251126_100100.json", text}});
   const Parsed parsed = parse_files(files, "sessions");
   EXPECT_TRUE(parsed.problems.empty());
   EXPECT_EQ(parsed.runs[0].checkpoints.size(), 1U);
@@ -47,10 +50,12 @@ TEST(Sessions, TakeACheckpointOnceThatStandsInTheHistoryToo) {
 }
 
 TEST(Sessions, ReadTheFormatsBeforeThem) {
-  testing::TextFiles files({{"sessions/a.json", R"({"workflow_state":{"current_step":1,"completed_steps":[0]}})"},
-                            {"b/checkpoints/x.checkpoint.json", R"({"execution_state":{"current_step_index":1,"status":"Completed"},"completed_steps":[{"step_index":0}]})"},
-                            {"mapreduce/jobs/j/checkpoint.json", R"({"job_id":"j","items":[]})"},
-                            {"sessions/c.json", R"({"nothing":1})"}});
+  testing::TextFiles files(
+      {{"sessions/a.json", R"({"workflow_state":{"current_step":1,"completed_steps":[0]}})"},
+       {"b/checkpoints/x.checkpoint.json",
+        R"({"execution_state":{"current_step_index":1,"status":"Completed"},"completed_steps":[{"step_index":0}]})"},
+       {"mapreduce/jobs/j/checkpoint.json", R"({"job_id":"j","items":[]})"},
+       {"sessions/c.json", R"({"nothing":1})"}});
   const Parsed parsed = parse_files(files, "sessions");
   EXPECT_EQ(parsed.codes(), std::vector<Code>{Code::import_invalid});
   ASSERT_EQ(parsed.runs.size(), 3U);

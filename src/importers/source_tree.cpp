@@ -43,8 +43,11 @@ Result<void> SourceTree::add_folder(const std::string& folder, int depth) {
       add_file(path);
     }
     if (paths_.size() > limits_.files_max) {
-      return fail(Error{Code::import_unrecognised, fmt::format("there are more than {} files", limits_.files_max), {},
-                        "import one of the folders in it at a time", 0});
+      return fail(Error{Code::import_unrecognised,
+                        fmt::format("there are more than {} files", limits_.files_max),
+                        {},
+                        "import one of the folders in it at a time",
+                        0});
     }
   }
   return {};

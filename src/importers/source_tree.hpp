@@ -25,7 +25,8 @@ struct SourceProblem {
 /// Not thread-safe.
 class SourceTree {
  public:
-  /// `only`: this one file of the folder; empty: everything below it. Fails with import_unrecognised where there are too many.
+  /// `only`: this one file of the folder; empty: everything below it. Fails with import_unrecognised where there are
+  /// too many.
   [[nodiscard]] static Result<SourceTree> open(FileSystem& files, const std::string& only, const SourceLimits& limits);
 
   /// Relative paths of the regular files, sorted.

@@ -14,8 +14,8 @@ std::string lower(std::string_view text) {
 }
 
 bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '+' || c == '-' ||
-         static_cast<unsigned char>(c) >= 0x80;
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+         c == '+' || c == '-' || static_cast<unsigned char>(c) >= 0x80;
 }
 
 struct Token {
@@ -124,7 +124,8 @@ class Lexer {
   /// $$...$$ and $tag$...$tag$.
   Token dollar(Token token) {
     const std::size_t close = text_.find('$', at_ + 1);
-    const std::string_view tag = close == std::string_view::npos ? std::string_view() : text_.substr(at_, close + 1 - at_);
+    const std::string_view tag =
+        close == std::string_view::npos ? std::string_view() : text_.substr(at_, close + 1 - at_);
     const bool is_tag = !tag.empty() && std::ranges::all_of(tag.substr(1, tag.size() - 2), is_word);
     const std::size_t end = is_tag ? text_.find(tag, close + 1) : std::string_view::npos;
     if (end == std::string_view::npos) {
@@ -221,7 +222,9 @@ class Dump {
         return false;
       }
       std::optional<std::string> value;
-      if (token_.kind == Token::Kind::text || (token_.kind == Token::Kind::word && !token_.is("null") && !token_.is("default"))) value = token_.text;
+      if (token_.kind == Token::Kind::text ||
+          (token_.kind == Token::Kind::word && !token_.is("null") && !token_.is("default")))
+        value = token_.text;
       if (index < columns.size()) row.values[columns[index]] = value;
       ++index;
       // A cast, `::jsonb` and such, belongs to the value.
@@ -240,7 +243,8 @@ class Dump {
     const bool wanted = is_table();  // another one's data is no SQL either
     const auto columns = column_list();
     bool has_data = false;  // else it names a file
-    for (; token_.kind != Token::Kind::end && !token_.is_symbol(';'); advance()) has_data = has_data || token_.is("stdin");
+    for (; token_.kind != Token::Kind::end && !token_.is_symbol(';'); advance())
+      has_data = has_data || token_.is("stdin");
     if (!has_data) return;
     static_cast<void>(lexer_.raw_line());  // the rest of the statement's line
     while (true) {
@@ -261,7 +265,8 @@ class Dump {
     while (true) {
       const std::size_t end = text.find('\t');
       const std::string_view field = text.substr(0, end);
-      if (index < columns.size()) row.values[columns[index]] = field == "\\N" ? std::nullopt : std::optional(unescape(field));
+      if (index < columns.size())
+        row.values[columns[index]] = field == "\\N" ? std::nullopt : std::optional(unescape(field));
       ++index;
       if (end == std::string_view::npos) break;
       text.remove_prefix(end + 1);
@@ -276,7 +281,13 @@ class Dump {
       char c = field[i];
       if (c == '\\' && i + 1 < field.size()) {
         c = field[++i];
-        c = c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c == 'b' ? '\b' : c == 'f' ? '\f' : c == 'v' ? '\v' : c;
+        c = c == 'n'   ? '\n'
+            : c == 't' ? '\t'
+            : c == 'r' ? '\r'
+            : c == 'b' ? '\b'
+            : c == 'f' ? '\f'
+            : c == 'v' ? '\v'
+                       : c;
       }
       out += c;
     }

@@ -58,11 +58,14 @@ Result<void> ImportWriter::finish() {
 void ImportWriter::take(ImportedRun run, Alone alone) {
   if (trouble_) return;
   const std::string file = run.checkpoints.empty() ? std::string() : run.checkpoints.front().file;
-  const std::string name = options_.run_id.empty() ? run.id : alone == Alone::yes ? options_.run_id : options_.run_id + "-" + run.id;
+  const std::string name = options_.run_id.empty() ? run.id
+                           : alone == Alone::yes   ? options_.run_id
+                                                   : options_.run_id + "-" + run.id;
   const auto id = RunId::parse(name);
   if (!id) return report_.refused.push_back(problem_of(file, id.error(), run.id));
   if (const auto [earlier, fresh] = ids_.emplace(name, run.id); !fresh) {
-    return report_.refused.push_back({Code::import_duplicate, file, run.id, "a run of this id was taken from another place of this import"});
+    return report_.refused.push_back(
+        {Code::import_duplicate, file, run.id, "a run of this id was taken from another place of this import"});
   }
   const auto written = write(*id, run);
   if (written) return;
@@ -77,24 +80,32 @@ std::string ImportWriter::caller_of(std::string_view id) const {
 }
 
 std::string ImportWriter::metadata_of(const ImportedCheckpoint& checkpoint) const {
-  Json imported = {{"source", options_.format}, {"id", checkpoint.id}, {"time", checkpoint.time}, {"checksum", checkpoint.checksum}, {"file", checkpoint.file}};
+  Json imported = {{"source", options_.format},
+                   {"id", checkpoint.id},
+                   {"time", checkpoint.time},
+                   {"checksum", checkpoint.checksum},
+                   {"file", checkpoint.file}};
   for (const auto& [key, value] : checkpoint.more.items()) imported[key] = value;
   return compact({{"imported", imported}});
 }
 
 Result<void> ImportWriter::check(const ImportedCheckpoint& checkpoint) const {
   for (const std::string* label : {&checkpoint.stage, &checkpoint.step}) {
-    if (!is_label(*label)) return fail(Code::invalid_label, "a stage or step has a name that is too long, or control characters in it");
+    if (!is_label(*label))
+      return fail(Code::invalid_label, "a stage or step has a name that is too long, or control characters in it");
   }
   PAWL_TRY(check_json(checkpoint.state, options_.state_bytes_max));
-  if (metadata_of(checkpoint).size() > kMetadataBytesMax) return fail(Code::value_too_large, "what belongs into its metadata has more than {} bytes", kMetadataBytesMax);
+  if (metadata_of(checkpoint).size() > kMetadataBytesMax)
+    return fail(Code::value_too_large, "what belongs into its metadata has more than {} bytes", kMetadataBytesMax);
   std::uint64_t bytes = 0;
   for (const NewEvent& event : checkpoint.events) {
-    if (event.type.empty() || !is_label(event.type)) return fail(Code::invalid_label, "an event has a type that is no label");
+    if (event.type.empty() || !is_label(event.type))
+      return fail(Code::invalid_label, "an event has a type that is no label");
     PAWL_TRY(check_json(event.data, kEventBytesMax));
     bytes += event.data.size();
   }
-  if (bytes > kEventsBytesMax) return fail(Code::value_too_large, "its events have more than {} bytes", kEventsBytesMax);
+  if (bytes > kEventsBytesMax)
+    return fail(Code::value_too_large, "its events have more than {} bytes", kEventsBytesMax);
   return {};
 }
 
@@ -121,7 +132,11 @@ Result<ImportWriter::Known> ImportWriter::look(const RunId& id) const {
     known.events = page.back().number;
   }
   if (!known.imported.empty()) return known;
-  return fail(Error{Code::run_exists, fmt::format("run '{}' exists already, and was not imported", id.text()), {}, "give another id with --run-id", 0});
+  return fail(Error{Code::run_exists,
+                    fmt::format("run '{}' exists already, and was not imported", id.text()),
+                    {},
+                    "give another id with --run-id",
+                    0});
 }
 
 Result<void> ImportWriter::write(const RunId& id, ImportedRun& run) {
@@ -140,12 +155,16 @@ Result<void> ImportWriter::write_checkpoints(const RunId& id, ImportedRun& run, 
   // A run exists from its first save on, so nothing is opened before there is something to save.
   const auto open = [&]() -> Result<void> {
     if (!writes || writer) return {};
-    RunOptions options{.durability = {}, .workflow = run.workflow, .workflow_hash = {}, .session = is_label(run.session) ? run.session : std::string()};
+    RunOptions options{.durability = {},
+                       .workflow = run.workflow,
+                       .workflow_hash = {},
+                       .session = is_label(run.session) ? run.session : std::string()};
     if (options_.workflow != nullptr) {
       options.workflow = options_.workflow->file;
       options.workflow_hash = options_.workflow->hash;
     }
-    if (options.workflow.size() > 4096 || options.workflow.find_first_of("\n\r\t") != std::string::npos) options.workflow.clear();
+    if (options.workflow.size() > 4096 || options.workflow.find_first_of("\n\r\t") != std::string::npos)
+      options.workflow.clear();
     PAWL_TRY_ASSIGN(writer, store_->open_run(id, options));
     return {};
   };
@@ -162,21 +181,33 @@ Result<void> ImportWriter::write_checkpoints(const RunId& id, ImportedRun& run, 
       const Json* imported = find_member(was, "imported");
       const bool same = imported == nullptr || text_or_empty(*imported, "checksum") == checkpoint.checksum;
       if (same) ++taken.repeated;
-      if (!same) report_.refused.push_back({Code::caller_id_reused, checkpoint.file, checkpoint.id, "it was imported before, and is not the same any more"});
+      if (!same)
+        report_.refused.push_back({Code::caller_id_reused, checkpoint.file, checkpoint.id,
+                                   "it was imported before, and is not the same any more"});
       continue;
     }
     if (known.exists && !known.latest.caller_id.starts_with(kCallerPrefix)) {
-      report_.refused.push_back({Code::run_diverged, checkpoint.file, checkpoint.id, fmt::format("run '{}' has gone on since it was imported", id.text())});
+      report_.refused.push_back({Code::run_diverged, checkpoint.file, checkpoint.id,
+                                 fmt::format("run '{}' has gone on since it was imported", id.text())});
       continue;
     }
     if (std::exchange(first, false) && options_.workflow != nullptr) {
-      checkpoint.events.insert(checkpoint.events.begin(), {"run_started", compact({{"workflow", text_of(*options_.workflow)}, {"imported", options_.format}})});
+      checkpoint.events.insert(
+          checkpoint.events.begin(),
+          {"run_started", compact({{"workflow", text_of(*options_.workflow)}, {"imported", options_.format}})});
     }
     PAWL_TRY(open());
     if (writes) {
-      SaveRequest request{.body = checkpoint.state, .kind = checkpoint.kind, .status = checkpoint.status, .reason = checkpoint.reason,
-                          .caller_id = caller, .stage = checkpoint.stage, .step = checkpoint.step, .metadata = metadata,
-                          .duplicates = Duplicates::write, .events = checkpoint.events};
+      SaveRequest request{.body = checkpoint.state,
+                          .kind = checkpoint.kind,
+                          .status = checkpoint.status,
+                          .reason = checkpoint.reason,
+                          .caller_id = caller,
+                          .stage = checkpoint.stage,
+                          .step = checkpoint.step,
+                          .metadata = metadata,
+                          .duplicates = Duplicates::write,
+                          .events = checkpoint.events};
       const auto saved = writer->save(request);
       if (!saved && is_trouble(saved.error())) return std::unexpected(saved.error());
       if (!saved) {
@@ -196,7 +227,8 @@ Result<void> ImportWriter::write_checkpoints(const RunId& id, ImportedRun& run, 
     taken.resumable = true;
     return {};
   }
-  if (known.exists && !known.latest.caller_id.starts_with(kCallerPrefix)) return fail(Code::run_diverged, "run '{}' has gone on since it was imported", id.text());
+  if (known.exists && !known.latest.caller_id.starts_with(kCallerPrefix))
+    return fail(Code::run_diverged, "run '{}' has gone on since it was imported", id.text());
   PAWL_TRY(open());
   return adopt(writer.get(), run, known, taken);
 }
@@ -212,9 +244,14 @@ Result<void> ImportWriter::adopt(RunWriter* writer, const ImportedRun& run, Know
   taken.events += adopted.events.size();
   taken.resumable = status != RunStatus::completed;
   if (writer == nullptr) return {};
-  SaveRequest request{.body = body, .kind = Kind::interrupted, .reason = Reason::manual, .duplicates = Duplicates::write, .events = adopted.events};
+  SaveRequest request{.body = body,
+                      .kind = Kind::interrupted,
+                      .reason = Reason::manual,
+                      .duplicates = Duplicates::write,
+                      .events = adopted.events};
   request.caller_id = caller_of("workflow:" + options_.workflow->hash.substr(0, 23));
-  request.metadata = compact({{"imported", {{"source", options_.format}, {"id", run.id}, {"workflow", options_.workflow->file}}}});
+  request.metadata =
+      compact({{"imported", {{"source", options_.format}, {"id", run.id}, {"workflow", options_.workflow->file}}}});
   if (status == RunStatus::completed) {
     request.kind = Kind::workflow_complete;
     request.status = Status::completed;

@@ -1,7 +1,8 @@
 // Puts imported runs into a store: the one stage that writes, the same for all formats.
 //
-// Every checkpoint is saved with a caller's id made of its own, so that an import that is repeated, or was cut short, is answered
-// and not doubled. The times of a store never go back, so the original ones stand in the metadata: `imported`.
+// Every checkpoint is saved with a caller's id made of its own, so that an import that is repeated, or was cut short,
+// is answered and not doubled. The times of a store never go back, so the original ones stand in the metadata:
+// `imported`.
 #pragma once
 
 #include <map>
@@ -40,7 +41,8 @@ struct ImportReport {
   std::vector<ImportNote> notes = {};
 };
 
-/// Takes runs one by one. One run is held back, because only the next one, or `finish`, tells whether it is the only one.
+/// Takes runs one by one. One run is held back, because only the next one, or `finish`, tells whether it is the only
+/// one.
 class ImportWriter {
  public:
   /// `store` null: there is none yet (a dry run). All must outlive it.

@@ -105,10 +105,12 @@ TEST_F(WriteImport, TakesARunIdOnceOutOfOneImport) {
 
 TEST(ForeignTime, IsReadAsProgramsWriteIt) {
   const auto utc = Timestamp::parse("2025-11-14T10:00:00.500000Z");
-  for (const char* text : {"2025-11-14T10:00:00.5", "2025-11-14 10:00:00.5+00", "2025-11-14T12:00:00.5+02:00", "2025-11-14T07:30:00.5-0230"}) {
+  for (const char* text : {"2025-11-14T10:00:00.5", "2025-11-14 10:00:00.5+00", "2025-11-14T12:00:00.5+02:00",
+                           "2025-11-14T07:30:00.5-0230"}) {
     EXPECT_EQ(parse_foreign_time(text), utc) << text;
   }
-  for (const char* text : {"", "yesterday", "2025-11-14", "2025-11-14T10:00:00+1", "2025-11-14T10:00:00+aa:bb"}) EXPECT_FALSE(parse_foreign_time(text)) << text;
+  for (const char* text : {"", "yesterday", "2025-11-14", "2025-11-14T10:00:00+1", "2025-11-14T10:00:00+aa:bb"})
+    EXPECT_FALSE(parse_foreign_time(text)) << text;
 }
 
 }  // namespace

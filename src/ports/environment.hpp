@@ -30,7 +30,7 @@ struct Owner {
   std::uint64_t pid = 0;
   std::uint64_t started = 0;  // of the process, in the kernel's ticks
   std::string host;
-  std::string program;  // for people
+  std::string program;    // for people
   std::string user = {};  // of the operating system, for the audit trail
 };
 
@@ -46,7 +46,8 @@ struct Environment {
   Uuid uuid;
   for (int half = 0; half < 2; ++half) {
     const std::uint64_t bits = random.next();
-    for (int i = 0; i < 8; ++i) uuid.bytes[static_cast<std::size_t>(half * 8 + i)] = static_cast<std::uint8_t>(bits >> (8 * i));
+    for (int i = 0; i < 8; ++i)
+      uuid.bytes[static_cast<std::size_t>(half * 8 + i)] = static_cast<std::uint8_t>(bits >> (8 * i));
   }
   uuid.bytes[6] = static_cast<std::uint8_t>((uuid.bytes[6] & 0x0FU) | 0x40U);
   uuid.bytes[8] = static_cast<std::uint8_t>((uuid.bytes[8] & 0x3FU) | 0x80U);

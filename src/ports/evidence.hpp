@@ -1,6 +1,7 @@
 // What a verification reads of a store: stored bytes as they are, in order, without keys and without writing anything.
 //
-// A failure with exit status 4 is a finding: what is missing, cut or changed, with its file. Any other is trouble of the machine.
+// A failure with exit status 4 is a finding: what is missing, cut or changed, with its file. Any other is trouble of
+// the machine.
 #pragma once
 
 #include <memory>
@@ -43,7 +44,8 @@ class RunEvidence {
   /// SHA-256 of the salt and the blob's bytes; nothing where it is missing.
   virtual Result<std::optional<Sha256>> blob_hash(std::string_view name, std::string_view salt) = 0;
 
-  /// The last entry when reading began: what a writer adds meanwhile is not looked at. The highest number where it is not known.
+  /// The last entry when reading began: what a writer adds meanwhile is not looked at. The highest number where it is
+  /// not known.
   [[nodiscard]] virtual std::uint64_t last_entry() const = 0;
   /// Entries before this one stand in files alone. 0: all do.
   [[nodiscard]] virtual std::uint64_t first_entry_in_journal() const = 0;

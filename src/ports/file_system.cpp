@@ -6,13 +6,18 @@ namespace pawl {
 
 std::string_view to_text(SyncPoint point) {
   static constexpr std::array<std::string_view, kSyncPointCount> kNames = {
-      "journal_batch", "journal_takeover", "segment_created",  "segment_recycled", "segment_name",   "takeover_name",
-      "journal_name",  "journals_name",    "blob",             "blob_name",        "blob_folder_name", "published_file",
-      "published_name", "published_all",   "store_file",       "side_file",        "side_name",
-      "inbox_message", "inbox_name",       "run_key",          "run_key_name",     "store_file_name",
-      "pruned_kept",      "pruned_callers",   "pruned_new_names", "pruned_list",
-      "pruned_list_name", "fork_note",        "fork_note_name",   "erased_mark",      "erased_mark_name",
-      "erased_bytes",     "erased_names",     "imported_files",   "imported_name"};
+      "journal_batch",    "journal_takeover", "segment_created",
+      "segment_recycled", "segment_name",     "takeover_name",
+      "journal_name",     "journals_name",    "blob",
+      "blob_name",        "blob_folder_name", "published_file",
+      "published_name",   "published_all",    "store_file",
+      "side_file",        "side_name",        "inbox_message",
+      "inbox_name",       "run_key",          "run_key_name",
+      "store_file_name",  "pruned_kept",      "pruned_callers",
+      "pruned_new_names", "pruned_list",      "pruned_list_name",
+      "fork_note",        "fork_note_name",   "erased_mark",
+      "erased_mark_name", "erased_bytes",     "erased_names",
+      "imported_files",   "imported_name"};
   return kNames[static_cast<std::size_t>(point)];
 }
 
@@ -20,8 +25,11 @@ Result<std::string> FileSystem::read_file(std::string_view path, std::uint64_t s
   PAWL_TRY_ASSIGN(const auto file, open(path, OpenMode::read));
   PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
   if (size > size_max) {
-    return fail(Error{Code::read_failed, fmt::format("the file has {} bytes, more than {} expected", size, size_max),
-                      std::string(path), {}, 0});
+    return fail(Error{Code::read_failed,
+                      fmt::format("the file has {} bytes, more than {} expected", size, size_max),
+                      std::string(path),
+                      {},
+                      0});
   }
   return file->read_at(0, size);
 }

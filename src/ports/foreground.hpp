@@ -19,9 +19,9 @@ struct ForegroundSpec {
 };
 
 struct ForegroundEnd {
-  int status = 0;         // as a shell would say: the exit status, 128 + signal, 126 or 127 where it can't be started
+  int status = 0;          // as a shell would say: the exit status, 128 + signal, 126 or 127 where it can't be started
   std::string error = {};  // why it could not be started
-  int interrupted = 0;    // a signal that asked this program to end while the command was running
+  int interrupted = 0;     // a signal that asked this program to end while the command was running
   bool output_closed = false;  // nobody read this program's standard output any more
   std::string output = {};     // all of it, where it is at most output_bytes_max
   bool in_file = false;        // else it is in output_path, durable

@@ -39,7 +39,8 @@ class LocalFiles {
   [[nodiscard]] virtual Result<std::string> read(const std::string& path, std::uint64_t bytes_max) = 0;
   /// The last `bytes_max` bytes.
   [[nodiscard]] virtual Result<std::string> read_tail(const std::string& path, std::uint64_t bytes_max) = 0;
-  [[nodiscard]] virtual Result<std::string> read_range(const std::string& path, std::uint64_t offset, std::uint64_t size) = 0;
+  [[nodiscard]] virtual Result<std::string> read_range(const std::string& path, std::uint64_t offset,
+                                                       std::uint64_t size) = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<LineSource>> lines(const std::string& path, std::uint64_t bytes_max) = 0;
   /// Replaces the file's content, or makes it.
   virtual Result<void> write(const std::string& path, std::string_view bytes) = 0;

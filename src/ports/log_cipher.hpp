@@ -17,9 +17,11 @@ class LogCipher {
   virtual ~LogCipher() = default;
 
   /// Encrypted for this place: a file of the run's folder, and an offset in it.
-  [[nodiscard]] virtual Result<std::string> seal(std::string_view bytes, std::string_view file, std::uint64_t offset) = 0;
+  [[nodiscard]] virtual Result<std::string> seal(std::string_view bytes, std::string_view file,
+                                                 std::uint64_t offset) = 0;
   /// decryption_failed where it was changed, or stood elsewhere.
-  [[nodiscard]] virtual Result<std::string> open(std::string_view sealed, std::string_view file, std::uint64_t offset) = 0;
+  [[nodiscard]] virtual Result<std::string> open(std::string_view sealed, std::string_view file,
+                                                 std::uint64_t offset) = 0;
 };
 
 }  // namespace pawl

@@ -18,7 +18,7 @@ struct DiskFacts {
   bool read_only = false;
   std::uint64_t free_bytes = 0;  // for this user
   std::uint64_t total_bytes = 0;
-  std::uint64_t free_files = 0;  // inodes
+  std::uint64_t free_files = 0;   // inodes
   std::uint64_t total_files = 0;  // 0: the file system does not count them
 };
 
@@ -40,9 +40,12 @@ class Machine {
   /// input_unreadable with ENOENT where it does not exist.
   [[nodiscard]] virtual Result<FileFacts> file(const std::string& path) = 0;
   /// How long each of `count` small appends with fdatasync took, in microseconds, in a file that is removed again.
-  [[nodiscard]] virtual Result<std::vector<std::int64_t>> sync_times_us(const std::string& folder, std::size_t count) = 0;
-  /// Files below `folder` whose names end with `.tmp` and that nobody has written to for `age_s` seconds, at most `limit`.
-  [[nodiscard]] virtual std::vector<std::string> left_over(const std::string& folder, std::int64_t age_s, std::size_t limit) = 0;
+  [[nodiscard]] virtual Result<std::vector<std::int64_t>> sync_times_us(const std::string& folder,
+                                                                        std::size_t count) = 0;
+  /// Files below `folder` whose names end with `.tmp` and that nobody has written to for `age_s` seconds, at most
+  /// `limit`.
+  [[nodiscard]] virtual std::vector<std::string> left_over(const std::string& folder, std::int64_t age_s,
+                                                           std::size_t limit) = 0;
 };
 
 }  // namespace pawl

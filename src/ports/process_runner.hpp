@@ -13,18 +13,18 @@
 namespace pawl {
 
 struct ProcessSpec {
-  std::vector<std::string> argv;         // argv[0] is looked up in the environment's PATH
-  std::vector<std::string> environment;  // NAME=value, all of it
-  std::string working_dir;               // absolute
+  std::vector<std::string> argv;            // argv[0] is looked up in the environment's PATH
+  std::vector<std::string> environment;     // NAME=value, all of it
+  std::string working_dir;                  // absolute
   std::shared_ptr<OutputSink> output = {};  // for standard output; null: nobody wants it
   std::shared_ptr<OutputSink> errors = {};  // for standard error; where it is the same, both share one pipe
 };
 
 struct ProcessEnd {
   enum class How : std::uint8_t {
-    exited,      // with `exit_code`
-    killed,      // by `signal`
-    not_started, // `error` says why (missing folder, too large an environment, no such program)
+    exited,       // with `exit_code`
+    killed,       // by `signal`
+    not_started,  // `error` says why (missing folder, too large an environment, no such program)
   };
   How how = How::exited;
   int exit_code = 0;

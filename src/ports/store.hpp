@@ -1,5 +1,5 @@
-// The store as a port. The clauses (S1..S23, S30..S34, S40..S42, S50..S51) are the contract: `testing/store_contract.hpp` tests each
-// one by its number on every adapter.
+// The store as a port. The clauses (S1..S23, S30..S34, S40..S42, S50..S51) are the contract:
+// `testing/store_contract.hpp` tests each one by its number on every adapter.
 //
 // Saving
 //  S1  A saved state is restored byte for byte, by this handle and by any other.
@@ -46,29 +46,34 @@
 //      single run; what was saved is in one of them. A message counts until it is taken away. A missing run is
 //      run_not_found.
 // The audit trail
-//  S22 A run's entries are numbered from 1 and listed in ascending order after a given number, at most `limit`; each one's
-//      `previous` is the hash of the one before (64 zeros for the first), and no entry ever changes. The first is `run_created`. Each save
-//      that is written adds one `checkpoint_saved` with its checksum, behind the entries of its events; one that
-//      is answered adds none. A missing run is run_not_found.
-//  S23 An audited event has an entry of its own, with the event's type, number, data and agent, and the user and host that saved it.
+//  S22 A run's entries are numbered from 1 and listed in ascending order after a given number, at most `limit`; each
+//  one's
+//      `previous` is the hash of the one before (64 zeros for the first), and no entry ever changes. The first is
+//      `run_created`. Each save that is written adds one `checkpoint_saved` with its checksum, behind the entries of
+//      its events; one that is answered adds none. A missing run is run_not_found.
+//  S23 An audited event has an entry of its own, with the event's type, number, data and agent, and the user and host
+//  that saved it.
 // Forks
-//  S30 A fork shares its parent's past: checkpoints 1 to `at`, and their events, are read as the parent's; its own go on
+//  S30 A fork shares its parent's past: checkpoints 1 to `at`, and their events, are read as the parent's; its own go
+//  on
 //      with the next numbers. It exists from its first save on, which is always written and has `at` as its parent.
 //      Nothing that is saved to one of the two is seen in the other. A fork of a fork is one, too; a fork of what a
 //      fork shares with its parent is a fork of the parent.
 //  S31 A missing parent is run_not_found, a checkpoint that it does not have checkpoint_not_found or checkpoint_pruned,
 //      a run that is there already run_exists. One writer per run holds for forks, whoever holds the parent.
-//  S32 `forks_of` names a run's forks by run, UUID and sequence, oldest point first; `origin_of` the run that it is a fork of.
-//  S33 Pruning a run keeps the checkpoints at which it was forked; pruning a fork takes away its own checkpoints only.
-//  S34 A caller's id of the past is not answered in a fork: its saves are its own.
+//  S32 `forks_of` names a run's forks by run, UUID and sequence, oldest point first; `origin_of` the run that it is a
+//  fork of. S33 Pruning a run keeps the checkpoints at which it was forked; pruning a fork takes away its own
+//  checkpoints only. S34 A caller's id of the past is not answered in a fork: its saves are its own.
 // Erasing
 //  S40 `erase` destroys what was saved in a run: states, events, labels, messages, local files. From then on it
-//      can't be opened, read, posted to or pruned: that fails with run_erased, which says when and why. Only `runs` lists
-//      it, as erased, `audit` gives what is left of its trail, and `check` finds nothing wrong. Its id is not given to another run. Erasing it again is answered with the first erasure (`already`).
+//      can't be opened, read, posted to or pruned: that fails with run_erased, which says when and why. Only `runs`
+//      lists it, as erased, `audit` gives what is left of its trail, and `check` finds nothing wrong. Its id is not
+//      given to another run. Erasing it again is answered with the first erasure (`already`).
 //  S41 A run that is held is refused with run_busy, and nothing changes. A missing one is run_not_found.
 //  S42 Other runs are not touched.
 // Recovery
-//  S50 `recover` gives the newest whole checkpoint within its scope, as `restore` would, and names what is damaged; with
+//  S50 `recover` gives the newest whole checkpoint within its scope, as `restore` would, and names what is damaged;
+//  with
 //      RecoverExtent::all it rebuilds every checkpoint that there is. A scope without one is checkpoint_not_found.
 //  S51 Opening a run with `fall_back_to` where nothing is damaged, or where another checkpoint is the newest whole
 //      one, fails with parent_conflict.
@@ -84,8 +89,8 @@
 
 #include "base/result.hpp"
 #include "domain/appended.hpp"
-#include "ports/log_cipher.hpp"
 #include "domain/retention.hpp"
+#include "ports/log_cipher.hpp"
 
 namespace pawl {
 
@@ -163,7 +168,7 @@ enum class RecoverExtent : std::uint8_t {
 /// Which of a run's checkpoints may be taken.
 struct RecoverScope {
   RecoverExtent extent = RecoverExtent::newest;
-  Sequence up_to = {};                       // 0: no bound
+  Sequence up_to = {};  // 0: no bound
   std::optional<Timestamp> not_after = {};
 };
 
@@ -195,7 +200,8 @@ class Store {
   /// A new run that shares the past of `parent` up to checkpoint `at`; nothing of it is copied. Durable with its first
   /// save. The parent knows of it before that, so that it keeps what the fork needs. Options that are empty are the
   /// parent's.
-  virtual Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run, const RunOptions& options) = 0;
+  virtual Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run,
+                                                  const RunOptions& options) = 0;
   /// The forks that go on from this run's checkpoints: those that are there, and those that are being made.
   virtual Result<std::vector<ForkInfo>> forks_of(const RunId& run) = 0;
   /// What a fork goes on from; nothing where the run is none.
@@ -238,10 +244,11 @@ class Store {
 
   /// Destroys what was saved in the run. Durable when it returns; killed in the middle, the run is erased for whoever
   /// reads, and the next erase, fsck or writer finishes. `pending` where a journal of a living process may hold
-  /// something of it. Fails with run_has_forks where a run that is not erased was forked from it, unless told to cascade.
+  /// something of it. Fails with run_has_forks where a run that is not erased was forked from it, unless told to
+  /// cascade.
   virtual Result<Erasure> erase(const RunId& run, const EraseRequest& request) = 0;
-  /// The newest checkpoint that can be trusted, whatever is damaged: see S50. Fails with no_valid_checkpoint where there is
-  /// damage and nothing whole, and with what makes the run unreadable as a whole. Linear in what it looks at.
+  /// The newest checkpoint that can be trusted, whatever is damaged: see S50. Fails with no_valid_checkpoint where
+  /// there is damage and nothing whole, and with what makes the run unreadable as a whole. Linear in what it looks at.
   virtual Result<Recovered> recover(const RunId& run, const RecoverScope& scope) = 0;
   /// Durable when it returns. For people: nothing depends on it.
   virtual Result<void> log_failure(const RecoveryFailure& failure) = 0;

@@ -187,7 +187,8 @@ YamlPtr yaml_of(const Json& value, Place place, Faults& faults) {
   NodesLeft budget;
   YamlPtr node = node_of(value, place, 1, budget);
   if (node == nullptr) {
-    faults.add(place, fmt::format("more than {} values, or nested more than {} levels deep", kJsonNodesMax, kJsonDepthMax));
+    faults.add(place,
+               fmt::format("more than {} values, or nested more than {} levels deep", kJsonNodesMax, kJsonDepthMax));
   }
   return node;
 }

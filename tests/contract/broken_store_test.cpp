@@ -195,7 +195,8 @@ class BrokenWriter final : public RunWriter {
         request.caller_id != last_caller_id_) {
       request.caller_id.clear();
     }
-    if (shared_->is(Mutation::s19_callers_ids_are_forgotten_with_their_saves) && shared_->pruned.contains(info().id.text())) {
+    if (shared_->is(Mutation::s19_callers_ids_are_forgotten_with_their_saves) &&
+        shared_->pruned.contains(info().id.text())) {
       request.caller_id.clear();
     }
     return request;
@@ -259,16 +260,19 @@ class BrokenStore final : public Store {
     return std::make_unique<BrokenWriter>(std::move(writer), shared_);
   }
 
-  Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run, const RunOptions& options) override {
+  Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run,
+                                          const RunOptions& options) override {
     Result<std::unique_ptr<RunWriter>> opened = shared_->is(Mutation::s30_a_fork_begins_with_nothing)
                                                     ? sound_->open_run(run, options)
                                                     : sound_->fork(parent, at, run, options);
-    if (!opened && shared_->is(Mutation::s31_a_run_that_is_there_is_forked_over) && opened.error().code == Code::run_exists) {
+    if (!opened && shared_->is(Mutation::s31_a_run_that_is_there_is_forked_over) &&
+        opened.error().code == Code::run_exists) {
       opened = sound_->open_run(run, options);
     }
     if (!opened) return fail(std::move(opened).error());
     const std::scoped_lock lock(shared_->mutex);
-    for (const CheckpointInfo& info : sound_->checkpoints(parent, {}, at.value).value_or(std::vector<CheckpointInfo>())) {
+    for (const CheckpointInfo& info :
+         sound_->checkpoints(parent, {}, at.value).value_or(std::vector<CheckpointInfo>())) {
       shared_->past[{run.text(), info.caller_id}] = {info.sequence, info.id, info.checksum, Saved::Outcome::repeated};
     }
     const std::shared_ptr<RunWriter> writer = std::move(*opened);
@@ -371,7 +375,8 @@ class BrokenStore final : public Store {
     if (shared_->is(Mutation::s17_taking_a_message_leaves_it)) return {};
     if (shared_->is(Mutation::s17_taking_a_missing_message_fails)) {
       PAWL_TRY_ASSIGN(const std::vector<Message> all, sound_->inbox(run));
-      if (std::ranges::find(all, message_id, &Message::id) == all.end()) return fail(Code::input_unreadable, "no such message");
+      if (std::ranges::find(all, message_id, &Message::id) == all.end())
+        return fail(Code::input_unreadable, "no such message");
     }
     return sound_->take(run, message_id);
   }
@@ -406,8 +411,14 @@ class BrokenStore final : public Store {
   }
 
   Result<Erasure> erase(const RunId& run, const EraseRequest& request) override {
-    const Erasure nothing{.run = run, .outcome = Erasure::Outcome::done, .at = {}, .by = request.by, .reason = request.reason,
-                          .checkpoints = 23, .waiting_for = {}, .forks = {}};
+    const Erasure nothing{.run = run,
+                          .outcome = Erasure::Outcome::done,
+                          .at = {},
+                          .by = request.by,
+                          .reason = request.reason,
+                          .checkpoints = 23,
+                          .waiting_for = {},
+                          .forks = {}};
     if (shared_->is(Mutation::s40_erasing_does_nothing)) return nothing;
     EraseRequest broken = request;
     if (shared_->is(Mutation::s40_the_reason_is_forgotten)) broken.reason = "of something";
@@ -416,7 +427,8 @@ class BrokenStore final : public Store {
       for (const RunInfo& info : all) static_cast<void>(sound_->erase(info.id, broken));
     }
     Result<Erasure> erased = sound_->erase(run, broken);
-    if (!erased && erased.error().code == Code::run_busy && shared_->is(Mutation::s41_a_held_run_is_said_to_be_erased)) return nothing;
+    if (!erased && erased.error().code == Code::run_busy && shared_->is(Mutation::s41_a_held_run_is_said_to_be_erased))
+      return nothing;
     return erased;
   }
 

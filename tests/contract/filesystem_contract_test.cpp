@@ -17,8 +17,9 @@ PAWL_STORE_CONTRACT(FilesystemThreads,
 PAWL_STORE_CONTRACT(FilesystemThreadsSmall,
                     [] { return std::make_unique<FilesystemUnderTest>(with_threads(small_options())); });
 
-PAWL_STORE_CONTRACT(FilesystemEncrypted,
-                    [] { return std::make_unique<FilesystemUnderTest>(packed_options(small_options(), StateFormat::msgpack)); });
+PAWL_STORE_CONTRACT(FilesystemEncrypted, [] {
+  return std::make_unique<FilesystemUnderTest>(packed_options(small_options(), StateFormat::msgpack));
+});
 PAWL_STORE_CONTRACT(FilesystemEncryptedThreads, [] {
   return std::make_unique<FilesystemUnderTest>(with_threads(packed_options(FilesystemOptions(), StateFormat::cbor)));
 });

@@ -64,7 +64,8 @@ TEST_P(FilesystemEvents, BeyondTheLimitsAreRefusedAndTheRunGoesOn) {
   const auto store = place_.open();
   const auto writer = store->open_run(run_id("r"), {});
   const std::string largest = text_of_size(kEventBytesMax, 'x');
-  EXPECT_EQ(checked_save(**writer, {.body = "1", .events = {{"e", largest + " "}}}, kStateBytesMax).error().code, Code::state_too_large);
+  EXPECT_EQ(checked_save(**writer, {.body = "1", .events = {{"e", largest + " "}}}, kStateBytesMax).error().code,
+            Code::state_too_large);
   SaveRequest request{.body = "1", .events = {{"e", largest}, {"e", largest}, {"e", largest}, {"e", largest}}};
   ASSERT_TRUE(checked_save(**writer, request, kStateBytesMax));
   request.events.push_back({"e", "1"});

@@ -26,7 +26,8 @@ void fill(Store& store, std::string_view run, int count) {
   for (int i = 0; i < count; ++i) save(**writer, fmt::format("[{},\"{}\"]", i, std::string(100, 'x')));
 }
 
-void fork(Store& store, std::string_view parent, std::uint64_t sequence, std::string_view run, const std::string& body) {
+void fork(Store& store, std::string_view parent, std::uint64_t sequence, std::string_view run,
+          const std::string& body) {
   const auto writer = store.fork(run_id(parent), {sequence}, run_id(run), {});
   ASSERT_TRUE(writer) << describe(writer.error());
   save(**writer, body);
@@ -49,7 +50,8 @@ std::vector<Finding> faults(Store& store) {
 
 std::string faults_text(const std::vector<Finding>& findings) {
   std::string text;
-  for (const Finding& finding : findings) text += fmt::format("{} {}: {}\n", static_cast<int>(finding.severity), finding.file, finding.what);
+  for (const Finding& finding : findings)
+    text += fmt::format("{} {}: {}\n", static_cast<int>(finding.severity), finding.file, finding.what);
   return text;
 }
 
@@ -90,8 +92,9 @@ TEST(ForkCost, ForksOfForksDoNotMakeRestoringReadMoreThanThreeTimesTheState) {
     save(**writer, body + "]");
   }
   for (int level = 1; level <= 30; ++level) {
-    const auto writer = store->fork(run_id(fmt::format("f{}", level - 1)), store->run(run_id(fmt::format("f{}", level - 1)))->latest,
-                                    run_id(fmt::format("f{}", level)), {});
+    const auto writer =
+        store->fork(run_id(fmt::format("f{}", level - 1)), store->run(run_id(fmt::format("f{}", level - 1)))->latest,
+                    run_id(fmt::format("f{}", level)), {});
     ASSERT_TRUE(writer);
     for (int i = 0; i < 3; ++i) {
       body += fmt::format(",\"{}\"", std::string(60, 'n'));
@@ -103,7 +106,8 @@ TEST(ForkCost, ForksOfForksDoNotMakeRestoringReadMoreThanThreeTimesTheState) {
   std::uint64_t begun = 0;  // how many levels begin with a whole state of their own
   ASSERT_TRUE(dynamic_cast<FilesystemStore&>(*store).settle_all());
   for (int level = 1; level <= 30; ++level) {
-    for (const auto& entry : std::filesystem::directory_iterator(fmt::format("{}/runs/f{}/checkpoints", place.path(), level))) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(fmt::format("{}/runs/f{}/checkpoints", place.path(), level))) {
       begun += entry.path().extension() == ".json" ? 1U : 0U;
     }
   }
@@ -144,7 +148,8 @@ TEST_F(ForkFiles, HoldNothingOfThePast) {
   EXPECT_FALSE(std::filesystem::exists(path("f/checkpoints/checkpoint_00005.json")));
   EXPECT_EQ(std::ranges::count(read(path("f/checkpoints/checkpoint_00005.jsonl")), '\n'), 1);
   EXPECT_NE(read(path("f/run.json")).find("\"fork_at\":5,\"fork_run\":\"p\""), std::string::npos);
-  EXPECT_NE(read(path("f/run.json")).find("{\"pawl\":3,"), std::string::npos) << "older programs must not read it as a whole run";
+  EXPECT_NE(read(path("f/run.json")).find("{\"pawl\":3,"), std::string::npos)
+      << "older programs must not read it as a whole run";
   EXPECT_NE(read(path("f/audit/audit_trail.jsonl")).find("{\"i\":1,"), std::string::npos);
   EXPECT_NE(read(path("f/audit/audit_trail.jsonl")).find("\"type\":\"forked\",\"seq\":"), std::string::npos);
   EXPECT_TRUE(faults(*place_.open()).empty()) << faults_text(faults(*place_.open()));
@@ -160,7 +165,11 @@ TEST_F(ForkFiles, AMissingNoteIsFoundAndWrittenAgain) {
 
 TEST_F(ForkFiles, ADamagedNoteStopsPruningAndIsWrittenAgain) {
   std::ofstream(note()) << "{}\n";
-  EXPECT_EQ(place_.open()->prune(run_id("p"), {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove).error().code, Code::store_damaged);
+  EXPECT_EQ(place_.open()
+                ->prune(run_id("p"), {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove)
+                .error()
+                .code,
+            Code::store_damaged);
   EXPECT_TRUE(check_names(Finding::Severity::mendable, uuid_));
   ASSERT_TRUE(place_.open()->check({}, Repair::yes));
   EXPECT_TRUE(place_.open()->prune(run_id("p"), {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
@@ -175,7 +184,8 @@ TEST_F(ForkFiles, AMissingOrOtherParentIsDamageThatNamesIt) {
   EXPECT_NE(restored.error().message.find("'p'"), std::string::npos);
   EXPECT_TRUE(check_names(Finding::Severity::damage, "what this run is a fork of"));
   fill(*place_.open(), "p", 8);
-  EXPECT_EQ(place_.open()->restore(run_id("f"), {}).error().code, Code::chain_broken) << "another run of that name is not the one";
+  EXPECT_EQ(place_.open()->restore(run_id("f"), {}).error().code, Code::chain_broken)
+      << "another run of that name is not the one";
   std::filesystem::remove_all(path("p"));
 }
 
@@ -224,7 +234,8 @@ TEST_P(CutFork, LeavesTheForkWholeOrAbsentAndTheParentAsItWas) {
     SeededRandom random(cut);
     std::uint64_t pids = 10;
     const auto open = [&](SimFileSystem& files) {
-      return std::move(*FilesystemStore::open(files, {&clock, &random, sim_owner(disk.boot_id(), ++pids)}, small_options(), ""));
+      return std::move(
+          *FilesystemStore::open(files, {&clock, &random, sim_owner(disk.boot_id(), ++pids)}, small_options(), ""));
     };
     {
       SimFileSystem files(disk);
@@ -261,8 +272,10 @@ TEST_P(CutFork, LeavesTheForkWholeOrAbsentAndTheParentAsItWas) {
     EXPECT_EQ(store->run(run_id("p"))->latest.value, 12U);
     for (const Finding& finding : faults(*store)) {
       // Copies that were not synced yet may be torn by power loss; the journal holds them.
-      const bool torn = GetParam() && finding.severity == Finding::Severity::mendable && finding.what.find("fork") == std::string::npos;
-      EXPECT_TRUE(torn || finding.severity == Finding::Severity::note) << "cut at " << cut << ": " << finding.file << ": " << finding.what;
+      const bool torn = GetParam() && finding.severity == Finding::Severity::mendable &&
+                        finding.what.find("fork") == std::string::npos;
+      EXPECT_TRUE(torn || finding.severity == Finding::Severity::note)
+          << "cut at " << cut << ": " << finding.file << ": " << finding.what;
       notes += finding.what.find("never made") != std::string::npos ? 1U : 0U;
     }
     // It is made again under the same name, and whatever a prune does, both are whole.
@@ -278,7 +291,8 @@ TEST_P(CutFork, LeavesTheForkWholeOrAbsentAndTheParentAsItWas) {
   EXPECT_GT(whole, 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(By, CutFork, ::testing::Bool(), [](const auto& test) { return std::string(test.param ? "PowerLoss" : "Kill"); });
+INSTANTIATE_TEST_SUITE_P(By, CutFork, ::testing::Bool(),
+                         [](const auto& test) { return std::string(test.param ? "PowerLoss" : "Kill"); });
 
 }  // namespace
 }  // namespace pawl::testing

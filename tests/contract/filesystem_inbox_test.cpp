@@ -16,7 +16,8 @@ RunId run_id(std::string_view name) { return *RunId::parse(name); }
 class FilesystemInbox : public ::testing::Test {
  protected:
   FilesystemInbox() {
-    for (const std::string_view run : {"r", "s"}) EXPECT_TRUE((*store_->open_run(run_id(run), {}))->save({.body = "1"}));
+    for (const std::string_view run : {"r", "s"})
+      EXPECT_TRUE((*store_->open_run(run_id(run), {}))->save({.body = "1"}));
   }
   std::string post(std::string_view body) { return *store_->post(run_id("r"), body); }
   [[nodiscard]] std::string path(const std::string& below) const { return place_.path() + "/" + below; }
@@ -24,7 +25,9 @@ class FilesystemInbox : public ::testing::Test {
     std::ifstream file(path(below), std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  void write(const std::string& below, std::string_view bytes) const { std::ofstream(path(below), std::ios::binary) << bytes; }
+  void write(const std::string& below, std::string_view bytes) const {
+    std::ofstream(path(below), std::ios::binary) << bytes;
+  }
   /// What fsck says on this file; empty: nothing.
   std::string found(const std::string& file, Finding::Severity severity) {
     const auto report = place_.open()->check({}, Repair::no);
@@ -41,7 +44,8 @@ class FilesystemInbox : public ::testing::Test {
 TEST_F(FilesystemInbox, AMessageIsOneReadableLine) {
   const std::string id = post(R"({"approve":"deploy"})");
   const std::string text = read("runs/r/inbox/" + id + ".json");
-  EXPECT_TRUE(text.starts_with("{\"id\":\"" + id + R"(","at":"2026-01-11T14:30:00.000000Z","from":"@sim","body":{"approve":"deploy"},"crc":")"))
+  EXPECT_TRUE(text.starts_with(
+      "{\"id\":\"" + id + R"(","at":"2026-01-11T14:30:00.000000Z","from":"@sim","body":{"approve":"deploy"},"crc":")"))
       << text;
   EXPECT_EQ(std::ranges::count(text, '\n'), 1);
   EXPECT_TRUE(id.starts_with("00001768141800000000-")) << id;
@@ -116,7 +120,8 @@ TEST(InboxOnASimulatedDisk, SurvivesPowerLossAtEveryCall) {
     ManualClock clock;
     SeededRandom random(op);
     const auto open = [&](SimFileSystem& files) {
-      return std::move(*FilesystemStore::open(files, {&clock, &random, sim_owner(disk.boot_id(), 1)}, small_options(), ""));
+      return std::move(
+          *FilesystemStore::open(files, {&clock, &random, sim_owner(disk.boot_id(), 1)}, small_options(), ""));
     };
     std::vector<std::string> posted;
     {
@@ -143,7 +148,8 @@ TEST(InboxOnASimulatedDisk, IsReadWithoutChangingAnything) {
   ManualClock clock;
   SeededRandom random(1);
   SimFileSystem files(disk);
-  const auto store = std::move(*FilesystemStore::open(files, {&clock, &random, sim_owner("boot", 1)}, small_options(), ""));
+  const auto store =
+      std::move(*FilesystemStore::open(files, {&clock, &random, sim_owner("boot", 1)}, small_options(), ""));
   const auto writer = store->open_run(run_id("r"), {});
   ASSERT_TRUE((*writer)->save({.body = "1"}));
   ASSERT_TRUE(store->post(run_id("r"), "1"));
@@ -160,7 +166,8 @@ TEST(InboxOnASimulatedDisk, ASecondMessageCostsTwoSyncs) {
   SeededRandom random(1);
   SimFileSystem files(disk);
   CheckingFileSystem checking(files);
-  const auto store = std::move(*FilesystemStore::open(checking, {&clock, &random, sim_owner("boot", 1)}, small_options(), ""));
+  const auto store =
+      std::move(*FilesystemStore::open(checking, {&clock, &random, sim_owner("boot", 1)}, small_options(), ""));
   ASSERT_TRUE((*store->open_run(run_id("r"), {}))->save({.body = "1"}));
   ASSERT_TRUE(store->post(run_id("r"), "1"));
   checking.clear();

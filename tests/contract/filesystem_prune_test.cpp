@@ -139,11 +139,14 @@ class PrunedFiles : public ::testing::Test {
     fill(*store, "r", 40);
     EXPECT_TRUE(dynamic_cast<FilesystemStore&>(*store).settle_all());
   }
-  [[nodiscard]] std::string path(const std::string& name) const { return place_.path() + "/runs/r/checkpoints/" + name; }
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return place_.path() + "/runs/r/checkpoints/" + name;
+  }
   bool check_names(std::string_view part) {
     const auto report = place_.open()->check({}, Repair::no);
     return std::ranges::any_of(report->findings, [&](const Finding& finding) {
-      return finding.severity == Finding::Severity::damage && (finding.file + finding.what).find(part) != std::string::npos;
+      return finding.severity == Finding::Severity::damage &&
+             (finding.file + finding.what).find(part) != std::string::npos;
     });
   }
   FilesystemUnderTest place_{small_options()};
@@ -193,7 +196,8 @@ TEST_F(PrunedFiles, AreNotPrunedWhereThePrunerLockIsHeld) {
 
 TEST_F(PrunedFiles, AnAddressThatWasPrunedIsNoDamage) {
   ASSERT_TRUE(place_.open()->prune(run_id("r"), kThree, PruneMode::remove));
-  EXPECT_EQ(place_.open()->check({.run = run_id("r"), .sequence = {5}}, Repair::no).error().code, Code::checkpoint_pruned);
+  EXPECT_EQ(place_.open()->check({.run = run_id("r"), .sequence = {5}}, Repair::no).error().code,
+            Code::checkpoint_pruned);
 }
 
 }  // namespace

@@ -88,7 +88,8 @@ struct Surroundings {
   }
 };
 
-inline std::unique_ptr<FilesystemStore> must_open(FileSystem& files, const Environment& environment, const std::string& catalogue) {
+inline std::unique_ptr<FilesystemStore> must_open(FileSystem& files, const Environment& environment,
+                                                  const std::string& catalogue) {
   auto store = FilesystemStore::open(files, environment, flip_options(), catalogue);
   EXPECT_TRUE(store) << describe(store.error());
   return store ? std::move(*store) : nullptr;
@@ -110,10 +111,13 @@ inline void save_pruned(FilesystemStore& store) {
     SaveRequest request;
     if (i == 4 || i == 8) request.name = "kept";
     if (i % 3 == 0) request.caller_id = fmt::format("call-{}", i);
-    must_save(store, "kappa", request, fmt::format(R"({{"n":{},"text":"{}"}})", i, std::string(static_cast<std::size_t>(i % 2 == 0 ? 40 : 310), 'k')));
+    must_save(
+        store, "kappa", request,
+        fmt::format(R"({{"n":{},"text":"{}"}})", i, std::string(static_cast<std::size_t>(i % 2 == 0 ? 40 : 310), 'k')));
   }
   ASSERT_TRUE(store.settle_all());
-  const auto report = store.prune(id_of("kappa"), {.keep = 2, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove);
+  const auto report =
+      store.prune(id_of("kappa"), {.keep = 2, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove);
   ASSERT_TRUE(report) << describe(report.error());
   ASSERT_EQ(report->kept, 4U);
 }
@@ -182,8 +186,8 @@ inline Image read_image(const std::string& folder) {
 
 struct Sample {
   TemporaryFolder folder;
-  Image image;         // while its writer is still there
-  Image before_last;   // the same without the last save
+  Image image;        // while its writer is still there
+  Image before_last;  // the same without the last save
   std::string catalogue;
 };
 

@@ -23,11 +23,12 @@ namespace {
 
 using namespace testing;
 
-constexpr std::uint64_t kBytesBehindEnd = 128;   // of a journal segment: every bit
+constexpr std::uint64_t kBytesBehindEnd = 128;    // of a journal segment: every bit
 constexpr std::uint64_t kStepBitsFarBehind = 97;  // and every so many further on
 
 /// The runs, and one more than the number of their checkpoints.
-const std::map<std::string, std::uint64_t> kRuns = {{"alpha", 9}, {"beta", 4}, {"delta", 2}, {"gamma", 2}, {"kappa", 14}};
+const std::map<std::string, std::uint64_t> kRuns = {
+    {"alpha", 9}, {"beta", 4}, {"delta", 2}, {"gamma", 2}, {"kappa", 14}};
 
 enum class Questions { few, all };
 
@@ -35,25 +36,27 @@ enum class Questions { few, all };
 using Answers = std::vector<std::optional<std::string>>;
 
 std::string text_of(const CheckpointInfo& info) {
-  return fmt::format("{} {} {} {} {} {} {} {}|{}|{}|{}|{} {} {} {} {}\n", info.sequence.value, info.parent.value, info.id.text(),
-                     info.created.us, static_cast<int>(info.kind), static_cast<int>(info.status), static_cast<int>(info.reason),
-                     info.name, info.caller_id, info.stage, info.step, info.metadata, info.state_bytes, info.stored_bytes,
-                     info.whole, info.checksum);
+  return fmt::format("{} {} {} {} {} {} {} {}|{}|{}|{}|{} {} {} {} {}\n", info.sequence.value, info.parent.value,
+                     info.id.text(), info.created.us, static_cast<int>(info.kind), static_cast<int>(info.status),
+                     static_cast<int>(info.reason), info.name, info.caller_id, info.stage, info.step, info.metadata,
+                     info.state_bytes, info.stored_bytes, info.whole, info.checksum);
 }
 
 /// One that is damaged is named as such, and says nothing else.
 std::string text_of(const RunInfo& run) {
   if (run.status == Status::damaged) return {};
-  return fmt::format("{} {} {} {} {} {} {} {} {}|{}|{}\n", run.id.text(), run.uuid.text(), run.created.us, run.updated.us,
-                     run.latest.value, static_cast<int>(run.status), static_cast<int>(run.kind), static_cast<int>(run.durability),
-                     run.workflow, run.workflow_hash, run.session);
+  return fmt::format("{} {} {} {} {} {} {} {} {}|{}|{}\n", run.id.text(), run.uuid.text(), run.created.us,
+                     run.updated.us, run.latest.value, static_cast<int>(run.status), static_cast<int>(run.kind),
+                     static_cast<int>(run.durability), run.workflow, run.workflow_hash, run.session);
 }
 
 std::string text_of(const Restored& restored) { return text_of(restored.info) + restored.state; }
 std::string text_of(const Event& event) {
   return fmt::format("{} {} {} {} {}\n", event.number, event.sequence.value, event.created.us, event.type, event.data);
 }
-std::string text_of(const Message& message) { return fmt::format("{} {} {}\n", message.id, message.at.us, message.body); }
+std::string text_of(const Message& message) {
+  return fmt::format("{} {} {}\n", message.id, message.at.us, message.body);
+}
 
 template <class T>
 std::string text_of(const std::vector<T>& list) {
@@ -91,7 +94,8 @@ Answers ask(Store& store, const std::string& only, Questions questions, std::uin
     } else {
       answers.resize(answers.size() + 4);
     }
-    for (std::uint64_t sequence = 1; all && sequence <= sequences; ++sequence) put(answers, store.restore(id_of(run), at_sequence(sequence)));
+    for (std::uint64_t sequence = 1; all && sequence <= sequences; ++sequence)
+      put(answers, store.restore(id_of(run), at_sequence(sequence)));
     if (!all) answers.resize(answers.size() + sequences);
   }
   if (all) put(answers, store.runs(100));
@@ -100,11 +104,11 @@ Answers ask(Store& store, const std::string& only, Questions questions, std::uin
 }
 
 struct Outcome {
-  bool refused = false;    // the store can't be opened: an error that names store.json
-  bool same = false;       // every answer is what it was
-  bool wrong = false;      // an answer differs, and is no error
-  bool named = false;      // fsck names the file
-  std::string note;        // for messages
+  bool refused = false;  // the store can't be opened: an error that names store.json
+  bool same = false;     // every answer is what it was
+  bool wrong = false;    // an answer differs, and is no error
+  bool named = false;    // fsck names the file
+  std::string note;      // for messages
 };
 
 bool names(const CheckReport& report, const std::string& path) {
@@ -128,7 +132,8 @@ class Flipper {
     original_[""] = ask(*store, "", Questions::all, 0);
     for (const auto& [run, sequences] : kRuns) original_[run] = ask(*store, run, Questions::all, 0);
     const auto report = store->check({}, Repair::no);
-    EXPECT_TRUE(report && report->findings.empty()) << (report ? report->findings[0].file + report->findings[0].what : "");
+    EXPECT_TRUE(report && report->findings.empty())
+        << (report ? report->findings[0].file + report->findings[0].what : "");
   }
 
   /// Which run's answers a file can change.
@@ -173,7 +178,8 @@ class Flipper {
     outcome.named = report && names(*report, path);
     if (!report) outcome.note = describe(report.error());
     if (report) {
-      for (const Finding& finding : report->findings) outcome.note += fmt::format(" [{}: {}]", finding.file, finding.what);
+      for (const Finding& finding : report->findings)
+        outcome.note += fmt::format(" [{}: {}]", finding.file, finding.what);
     }
     judge(now, only, outcome);
     return outcome;
@@ -208,8 +214,9 @@ struct Tally {
   std::uint64_t failures = 0;
 
   void print(const std::string& path) const {
-    std::printf("[  FLIPS   ] %s: %llu bits, %llu detected, %llu harmless\n", path.c_str(), static_cast<unsigned long long>(bits),
-                static_cast<unsigned long long>(detected), static_cast<unsigned long long>(bits - detected));
+    std::printf("[  FLIPS   ] %s: %llu bits, %llu detected, %llu harmless\n", path.c_str(),
+                static_cast<unsigned long long>(bits), static_cast<unsigned long long>(detected),
+                static_cast<unsigned long long>(bits - detected));
   }
 };
 
@@ -223,11 +230,13 @@ std::uint64_t end_of_batches(const std::string& segment) {
 /// The bits of a file: of a journal segment all that are used and some behind, and samples of the rest.
 std::vector<std::uint64_t> bits_of(const std::string& path, const std::string& bytes) {
   const bool segment = path.ends_with(".log");
-  const std::uint64_t all = segment ? std::min<std::uint64_t>(bytes.size(), end_of_batches(bytes) + kBytesBehindEnd) : bytes.size();
+  const std::uint64_t all =
+      segment ? std::min<std::uint64_t>(bytes.size(), end_of_batches(bytes) + kBytesBehindEnd) : bytes.size();
   std::vector<std::uint64_t> bits;
   for (std::uint64_t bit = 0; bit < bytes.size() * 8; ++bit) {
     // Behind the used part of a segment's header, too, there is nothing that is looked at.
-    const bool used = bit / 8 < all && (!segment || bit / 8 >= kSegmentHeaderBytes || bit / 8 % 2048 < kSegmentHeaderUsed);
+    const bool used =
+        bit / 8 < all && (!segment || bit / 8 >= kSegmentHeaderBytes || bit / 8 % 2048 < kSegmentHeaderUsed);
     if (used || bit % kStepBitsFarBehind == 0) bits.push_back(bit);
   }
   return bits;
@@ -247,7 +256,8 @@ class FileFlips {
         Flipper flipper(sample().image, boot_);
         const std::unique_ptr<Flipper> earlier = also_right_ ? std::make_unique<Flipper>(*also_right_, boot_) : nullptr;
         if (earlier) flipper.accept(*earlier);
-        for (std::size_t at = i; at < bits.size(); at += count) note(path, bits[at], flipper.flip(path, bits[at]), tally);
+        for (std::size_t at = i; at < bits.size(); at += count)
+          note(path, bits[at], flipper.flip(path, bits[at]), tally);
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -263,8 +273,8 @@ class FileFlips {
     if (detected) ++tally.detected;
     if (!outcome.wrong && (detected || outcome.same)) return;
     if (++tally.failures > kShownMax) return;
-    ADD_FAILURE() << path << " byte " << bit / 8 << " bit " << bit % 8 << ": " << (outcome.wrong ? "a wrong answer" : "not named")
-                  << outcome.note;
+    ADD_FAILURE() << path << " byte " << bit / 8 << " bit " << bit % 8 << ": "
+                  << (outcome.wrong ? "a wrong answer" : "not named") << outcome.note;
   }
 
   const std::string boot_;
@@ -336,8 +346,10 @@ Answers ask(const Catalogue& catalogue, Questions questions) {
       {"alpha", "call-1"}, {"alpha", "call-2"}, {"beta", "call-2"}, {"delta", "call-2"}, {"gamma", "call-2"}};
   for (const auto& [run, caller] : calls) {
     const auto save = catalogue.find_save(run, caller);
-    answers.emplace_back(!save ? "" : !*save ? "none" : fmt::format("{} {} {}", (*save)->sequence.value, (*save)->id.text(),
-                                                                    (*save)->checksum + (*save)->fingerprint));
+    answers.emplace_back(!save    ? ""
+                         : !*save ? "none"
+                                  : fmt::format("{} {} {}", (*save)->sequence.value, (*save)->id.text(),
+                                                (*save)->checksum + (*save)->fingerprint));
   }
   return answers;
 }
@@ -398,7 +410,8 @@ struct StoreOnDisk {
     files = std::move(*PosixFileSystem::open(folder.path()));
   }
   [[nodiscard]] Result<std::unique_ptr<FilesystemStore>> open() {
-    return FilesystemStore::open(*files, around.environment(kNextBoot), flip_options(), folder.path() + "/catalogue.db");
+    return FilesystemStore::open(*files, around.environment(kNextBoot), flip_options(),
+                                 folder.path() + "/catalogue.db");
   }
   TemporaryFolder folder;
   Surroundings around;
@@ -438,7 +451,8 @@ TEST(BitFlip, NeverMakesASaveReportSuccessFalsely) {
       if (!store) continue;
       for (const std::string_view run : {"alpha", "delta", "omega"}) {
         Result<Saved> saved = fail(Code::run_busy, "not opened");
-        if (const auto writer = (*store)->open_run(id_of(run), {})) saved = (*writer)->save({.body = R"({"after":"the flip"})"});
+        if (const auto writer = (*store)->open_run(id_of(run), {}))
+          saved = (*writer)->save({.body = R"({"after":"the flip"})"});
         ++(saved ? saved_count : refused_count);
         if (!saved) continue;
         const auto beside = disk.open();

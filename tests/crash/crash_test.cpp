@@ -46,10 +46,11 @@ TEST_P(CrashTest, NothingAcknowledgedIsLost) {
     sum.repeated += world.counts().repeated;
     sum.forked += world.counts().forked;
   }
-  std::cout << fmt::format("{} schedules: {} acknowledged saves, {} kills, {} power losses, {} reads beside writers, {} nested "
-                           "actions, {} settles, {} messages, {} prunes, {} repeated saves, {} forks\n",
-                           last - first + 1, sum.acknowledged, sum.kills, sum.power_losses, sum.reads, sum.nested, sum.settles,
-                           sum.posted, sum.pruned, sum.repeated, sum.forked);
+  std::cout << fmt::format(
+      "{} schedules: {} acknowledged saves, {} kills, {} power losses, {} reads beside writers, {} nested "
+      "actions, {} settles, {} messages, {} prunes, {} repeated saves, {} forks\n",
+      last - first + 1, sum.acknowledged, sum.kills, sum.power_losses, sum.reads, sum.nested, sum.settles, sum.posted,
+      sum.pruned, sum.repeated, sum.forked);
   // Each kind of trouble really occurred.
   EXPECT_GT(sum.acknowledged, 0U);
   EXPECT_GT(sum.kills, 0U);
@@ -71,7 +72,8 @@ bool is_of_erasing(const Mutation& mutation) {
 /// How many schedules it takes until the suite notices; 0: it does not.
 std::uint64_t schedules_until_noticed(const Mutation& mutation, std::uint64_t seeds_max) {
   for (std::uint64_t seed = 1; seed <= seeds_max; ++seed) {
-    const bool noticed = is_of_erasing(mutation) ? EraseWorld(seed, mutation).run().has_value() : CrashWorld(seed, mutation).run().has_value();
+    const bool noticed = is_of_erasing(mutation) ? EraseWorld(seed, mutation).run().has_value()
+                                                 : CrashWorld(seed, mutation).run().has_value();
     if (noticed) return seed;
   }
   return 0;
@@ -88,7 +90,8 @@ TEST_P(EverySync, IsNeeded) {
 
 TEST_P(EverySync, MustComeBeforeWhatFollowsIt) {
   const auto point = static_cast<SyncPoint>(GetParam());
-  const std::uint64_t seeds = schedules_until_noticed({.postponed = point, .postponed_ops = kPostponedOps}, kMutantSeedsMax);
+  const std::uint64_t seeds =
+      schedules_until_noticed({.postponed = point, .postponed_ops = kPostponedOps}, kMutantSeedsMax);
   EXPECT_NE(seeds, 0U) << "with the sync '" << to_text(point) << "' postponed nothing is lost";
   std::cout << fmt::format("{} postponed: noticed in schedule {}\n", to_text(point), seeds);
 }

@@ -103,11 +103,13 @@ void CrashWorld::bury() {
 std::string CrashWorld::next_state(const std::string& run) {
   const std::string& last = last_state_[run];
   switch (random_.below(6)) {
-    case 0: return fmt::format("{{\"n\":{},\"big\":\"{}\"}}", random_.next(), std::string(900 + random_.below(1800), 'x'));
+    case 0:
+      return fmt::format("{{\"n\":{},\"big\":\"{}\"}}", random_.next(), std::string(900 + random_.below(1800), 'x'));
     case 1: return fmt::format("{{\n \"n\": {}\n}}\n", random_.next());
     case 2: return fmt::format("[{}]", random_.next());
     default:
-      if (last.size() < 3 || last.size() > 4000 || !last.ends_with(']')) return fmt::format("[\"{:x}\"]", random_.next());
+      if (last.size() < 3 || last.size() > 4000 || !last.ends_with(']'))
+        return fmt::format("[\"{:x}\"]", random_.next());
       return fmt::format("{},\"{:x}\"]", last.substr(0, last.size() - 1), random_.next());
   }
 }
@@ -139,7 +141,8 @@ void CrashWorld::save(std::size_t index) {
     if (!opened) {
       // In the middle of another's call a lock may be held by who can't go on.
       const bool waits = nesting_ && opened.error().code == Code::store_busy;
-      const bool expected = waits || opened.error().code == Code::run_busy || at_work->files->died() || disk_->power_is_off();
+      const bool expected =
+          waits || opened.error().code == Code::run_busy || at_work->files->died() || disk_->power_is_off();
       if (!expected) broken(fmt::format("run {} can't be opened: {}", run, describe(opened.error())));
       at_work->writers.erase(run);
       return;
@@ -159,7 +162,8 @@ void CrashWorld::save(std::size_t index) {
   }
   if (random_.below(4) == 0) request.events.push_back({"note", "{\"k\":1}", Audited::yes, "ann"});
   // More than a journal segment holds.
-  if (random_.below(24) == 0) request.events.push_back({"large", fmt::format("\"{}\"", std::string(8000 + random_.below(3000), 'e'))});
+  if (random_.below(24) == 0)
+    request.events.push_back({"large", fmt::format("\"{}\"", std::string(8000 + random_.below(3000), 'e'))});
   runs_[run][expected].attempted.insert(state);
   ++counts_.saves;
   const auto saved = writer->save(request);
@@ -172,7 +176,8 @@ void CrashWorld::save(std::size_t index) {
   }
   ++counts_.acknowledged;
   Slot& slot = runs_[run][saved->sequence.value];
-  if (saved->sequence.value != expected) broken(fmt::format("{}@{} was given, not {}", run, saved->sequence.value, expected));
+  if (saved->sequence.value != expected)
+    broken(fmt::format("{}@{} was given, not {}", run, saved->sequence.value, expected));
   if (slot.promised && *slot.promised != state) broken(fmt::format("{}@{} was used twice", run, expected));
   slot.promised = state;
   last_state_[run] = state;
@@ -213,16 +218,20 @@ void CrashWorld::fork(std::size_t index) {
   const std::string state = random_.coin() && !named_.contains(there) ? there : next_state(parent);
   runs_[run][at + 1].attempted.insert(state);
   auto writer = at_work->store->fork(run_id(named), Sequence{at}, run_id(run), {});
-  Result<Saved> saved = writer ? (*writer)->save({.body = state, .duplicates = Duplicates::write}) : std::unexpected(writer.error());
+  Result<Saved> saved =
+      writer ? (*writer)->save({.body = state, .duplicates = Duplicates::write}) : std::unexpected(writer.error());
   if (!saved) {
-    const bool pruned = saved.error().code == Code::checkpoint_pruned && (runs_[parent][at].pruned || may_go(parent, at));
+    const bool pruned =
+        saved.error().code == Code::checkpoint_pruned && (runs_[parent][at].pruned || may_go(parent, at));
     const bool waits = saved.error().code == Code::store_busy;
     const bool dead = at_work->files->died() || disk_->power_is_off();
-    if (!dead && !pruned && !waits) broken(fmt::format("{}@{} can't be forked: {}", named, at, describe(saved.error())));
+    if (!dead && !pruned && !waits)
+      broken(fmt::format("{}@{} can't be forked: {}", named, at, describe(saved.error())));
     return;
   }
   ++counts_.forked;
-  if (saved->sequence.value != at + 1) broken(fmt::format("the fork of {}@{} begins with {}", named, at, saved->sequence.value));
+  if (saved->sequence.value != at + 1)
+    broken(fmt::format("the fork of {}@{} begins with {}", named, at, saved->sequence.value));
   runs_[run][at + 1].promised = state;
   last_state_[run] = state;
   at_work->writers[run] = std::move(*writer);
@@ -279,7 +288,8 @@ void CrashWorld::prune_run(std::size_t index, const std::string& run) {
   if (at_work == nullptr || pruning_.contains(run)) return;
   RetentionSettings settings;
   settings.keep = 1 + random_.below(4);
-  const bool promised = std::ranges::any_of(runs_[run], [](const auto& slot) { return slot.second.promised.has_value(); });
+  const bool promised =
+      std::ranges::any_of(runs_[run], [](const auto& slot) { return slot.second.promised.has_value(); });
   pruning_[run] = *settings.keep;
   const PruneMode mode = random_.below(8) == 0 ? PruneMode::dry_run : PruneMode::remove;
   const std::size_t forks_before = forks_.size();
@@ -297,7 +307,8 @@ void CrashWorld::prune_run(std::size_t index, const std::string& run) {
   // Who only looks takes no lock: what it would remove may have been forked meanwhile.
   const bool outdated = mode == PruneMode::dry_run && forks_.size() > forks_before;
   for (const Sequence sequence : outdated ? std::vector<Sequence>() : report->dropped) {
-    if (home(run, sequence.value) != run || !may_go(run, sequence.value)) broken(fmt::format("{}@{} was to be kept, and was pruned", run, sequence.value));
+    if (home(run, sequence.value) != run || !may_go(run, sequence.value))
+      broken(fmt::format("{}@{} was to be kept, and was pruned", run, sequence.value));
     if (mode == PruneMode::remove) runs_[run][sequence.value].pruned = true;
   }
   pruning_.erase(run);
@@ -307,8 +318,10 @@ void CrashWorld::post(std::size_t index) {
   Process* at_work = process(index);
   if (at_work == nullptr) return;
   const std::string run = run_name(random_.below(kRuns));
-  const std::string body = fmt::format("{{\"message\":\"{}\"}}", std::string(random_.below(1500), 'm') + std::to_string(random_.next()));
-  const bool promised = std::ranges::any_of(runs_[run], [](const auto& slot) { return slot.second.promised.has_value(); });
+  const std::string body =
+      fmt::format("{{\"message\":\"{}\"}}", std::string(random_.below(1500), 'm') + std::to_string(random_.next()));
+  const bool promised =
+      std::ranges::any_of(runs_[run], [](const auto& slot) { return slot.second.promised.has_value(); });
   messages_[run].attempted.insert(body);
   const auto id = at_work->store->post(run_id(run), body);
   if (id) {
@@ -352,7 +365,8 @@ void CrashWorld::rekey(std::size_t index) {
     return;
   }
   const bool waits = nesting_ && changed.error().code == Code::store_busy;
-  if (!waits && !at_work->files->died() && !disk_->power_is_off()) broken(fmt::format("the key can't be changed: {}", describe(changed.error())));
+  if (!waits && !at_work->files->died() && !disk_->power_is_off())
+    broken(fmt::format("the key can't be changed: {}", describe(changed.error())));
 }
 
 void CrashWorld::act(std::size_t index) {
@@ -437,14 +451,16 @@ std::optional<std::string> CrashWorld::run() {
     const auto damage = last->store->check({}, Repair::no);
     for (const Finding& finding : damage ? damage->findings : std::vector<Finding>()) {
       if (finding.severity != Finding::Severity::damage) continue;
-      broken(fmt::format("the check finds damage: {} in {} at {}@{}", finding.what, finding.file, finding.run, finding.sequence.value));
+      broken(fmt::format("the check finds damage: {} in {} at {}@{}", finding.what, finding.file, finding.run,
+                         finding.sequence.value));
     }
     // Copies that a crash cut short may be left where a dead process's journal holds the records.
     const auto report = last->store->check({}, Repair::yes);
     if (!report) broken(fmt::format("the check fails: {}", describe(report.error())));
     for (const Finding& finding : report ? report->findings : std::vector<Finding>()) {
       if (finding.severity != Finding::Severity::damage && finding.severity != Finding::Severity::mendable) continue;
-      broken(fmt::format("after a repair the check finds: {} in {} at {}@{}", finding.what, finding.file, finding.run, finding.sequence.value));
+      broken(fmt::format("after a repair the check finds: {} in {} at {}@{}", finding.what, finding.file, finding.run,
+                         finding.sequence.value));
     }
   }
   drop(0);
@@ -459,9 +475,11 @@ void CrashWorld::verify_evidence(SimFileSystem& files, std::string_view when) {
   for (const auto& entry : runs_) {
     const auto verdict = pawl::verify_run(evidence, *RunId::parse(entry.first), nullptr, {});
     if (!verdict && verdict.error().code == Code::run_not_found) continue;
-    if (!verdict) return broken(fmt::format("{}: run {} can't be verified: {}", when, entry.first, describe(verdict.error())));
+    if (!verdict)
+      return broken(fmt::format("{}: run {} can't be verified: {}", when, entry.first, describe(verdict.error())));
     if (!verdict->bad) continue;
-    return broken(fmt::format("{}: run {} does not verify: entry {}: {} ({})", when, entry.first, verdict->bad->entry, verdict->bad->what, verdict->bad->file));
+    return broken(fmt::format("{}: run {} does not verify: entry {}: {} ({})", when, entry.first, verdict->bad->entry,
+                              verdict->bad->what, verdict->bad->file));
   }
 }
 
@@ -493,7 +511,8 @@ void CrashWorld::verify_run(Store& reader, const std::string& run, std::string_v
     return;
   }
   const std::uint64_t latest = info->latest.value;
-  if (latest < promised) return broken(fmt::format("{}: {}@{} was promised, the latest is {}", when, run, promised, latest));
+  if (latest < promised)
+    return broken(fmt::format("{}: {}@{} was promised, the latest is {}", when, run, promised, latest));
   const auto listed = reader.checkpoints(run_id(run), {}, SIZE_MAX);
   if (!listed) return broken(fmt::format("{}: {} can't be listed: {}", when, run, describe(listed.error())));
   verify_listed(*listed, run, latest, when);
@@ -510,12 +529,15 @@ void CrashWorld::verify_run(Store& reader, const std::string& run, std::string_v
 void CrashWorld::verify_fork(Store& reader, const std::string& run, std::string_view when) {
   const Origin& origin = forks_.at(run);
   const auto forks = reader.forks_of(run_id(origin.run));
-  if (!forks) return broken(fmt::format("{}: the forks of {} can't be listed: {}", when, origin.run, describe(forks.error())));
-  const bool known = std::ranges::any_of(*forks, [&](const ForkInfo& fork) { return fork.run == run_id(run) && fork.at.value == origin.at; });
+  if (!forks)
+    return broken(fmt::format("{}: the forks of {} can't be listed: {}", when, origin.run, describe(forks.error())));
+  const bool known = std::ranges::any_of(
+      *forks, [&](const ForkInfo& fork) { return fork.run == run_id(run) && fork.at.value == origin.at; });
   if (!known) broken(fmt::format("{}: {} does not know of its fork {}", when, origin.run, run));
 }
 
-void CrashWorld::verify_checkpoint(Store& reader, const std::string& run, std::uint64_t sequence, std::string_view when) {
+void CrashWorld::verify_checkpoint(Store& reader, const std::string& run, std::uint64_t sequence,
+                                   std::string_view when) {
   Which which;
   which.by = Which::By::sequence;
   which.sequence.value = sequence;
@@ -524,8 +546,10 @@ void CrashWorld::verify_checkpoint(Store& reader, const std::string& run, std::u
   if (!restored && restored.error().code == Code::checkpoint_pruned && (slot.pruned || may_go(run, sequence))) return;
   if (!restored) return broken(fmt::format("{}: {}@{}: {}", when, run, sequence, describe(restored.error())));
   if (slot.pruned) return broken(fmt::format("{}: {}@{} was pruned, and is back", when, run, sequence));
-  if (slot.promised && *slot.promised != restored->state) return broken(fmt::format("{}: {}@{} has changed", when, run, sequence));
-  if (!slot.attempted.contains(restored->state)) return broken(fmt::format("{}: {}@{} was never saved", when, run, sequence));
+  if (slot.promised && *slot.promised != restored->state)
+    return broken(fmt::format("{}: {}@{} has changed", when, run, sequence));
+  if (!slot.attempted.contains(restored->state))
+    return broken(fmt::format("{}: {}@{} was never saved", when, run, sequence));
   slot.promised = restored->state;  // seen: it stays
 }
 
@@ -536,7 +560,8 @@ void CrashWorld::verify_listed(const std::vector<CheckpointInfo>& listed, const 
   for (const CheckpointInfo& info : listed) there.insert(info.sequence.value);
   for (std::uint64_t sequence = 1; sequence <= latest; ++sequence) {
     const Slot& slot = runs_[home(run, sequence)][sequence];
-    if (there.contains(sequence) && slot.pruned) return broken(fmt::format("{}: {}@{} was pruned, and is listed", when, run, sequence));
+    if (there.contains(sequence) && slot.pruned)
+      return broken(fmt::format("{}: {}@{} was pruned, and is listed", when, run, sequence));
     if (there.contains(sequence) || slot.pruned || may_go(run, sequence)) continue;
     return broken(fmt::format("{}: {}@{} is not listed", when, run, sequence));
   }
@@ -546,10 +571,12 @@ void CrashWorld::verify_listed(const std::vector<CheckpointInfo>& listed, const 
 void CrashWorld::verify_inbox(Store& reader, const std::string& run, std::string_view when) {
   const Messages& messages = messages_[run];
   const auto listed = reader.inbox(run_id(run));
-  if (!listed) return broken(fmt::format("{}: the messages of {} can't be listed: {}", when, run, describe(listed.error())));
+  if (!listed)
+    return broken(fmt::format("{}: the messages of {} can't be listed: {}", when, run, describe(listed.error())));
   std::size_t found = 0;
   for (const Message& message : *listed) {
-    if (!messages.attempted.contains(message.body)) return broken(fmt::format("{}: {} has a message that nobody posted", when, run));
+    if (!messages.attempted.contains(message.body))
+      return broken(fmt::format("{}: {} has a message that nobody posted", when, run));
     const auto promised = messages.promised.find(message.id);
     if (promised == messages.promised.end()) continue;
     ++found;

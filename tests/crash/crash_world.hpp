@@ -96,7 +96,8 @@ class CrashWorld {
   void verify_evidence(SimFileSystem& files, std::string_view when);
   void verify_run(Store& reader, const std::string& run, std::string_view when);
   void verify_checkpoint(Store& reader, const std::string& run, std::uint64_t sequence, std::string_view when);
-  void verify_listed(const std::vector<CheckpointInfo>& listed, const std::string& run, std::uint64_t latest, std::string_view when);
+  void verify_listed(const std::vector<CheckpointInfo>& listed, const std::string& run, std::uint64_t latest,
+                     std::string_view when);
   void verify_inbox(Store& reader, const std::string& run, std::string_view when);
   void verify_side_files();
   void remember_side_files(bool interrupted);
@@ -113,9 +114,10 @@ class CrashWorld {
   std::map<std::string, Slots> runs_;
   std::map<std::string, Messages> messages_;
   std::map<std::string, Origin> forks_;
-  std::set<std::string> named_;                     // states that were saved with a name
-  std::map<std::string, std::uint64_t> pruning_;    // runs that are being pruned, and to how many
-  std::map<std::string, std::map<std::string, std::pair<std::uint64_t, std::string>>> callers_;  // by run and caller's id
+  std::set<std::string> named_;                   // states that were saved with a name
+  std::map<std::string, std::uint64_t> pruning_;  // runs that are being pruned, and to how many
+  std::map<std::string, std::map<std::string, std::pair<std::uint64_t, std::string>>>
+      callers_;  // by run and caller's id
   std::map<std::string, std::string> last_state_;
   std::map<std::string, std::optional<std::string>> side_files_;  // none: its writer may have died before the sync
   std::optional<std::string> violation_;

@@ -1,5 +1,5 @@
-// Erasing under kill -9, power loss and failing calls, at every op: a run is whole or erased, what was begun is finished by
-// whoever comes next, and then nothing is left, neither in the page cache nor on the disk.
+// Erasing under kill -9, power loss and failing calls, at every op: a run is whole or erased, what was begun is
+// finished by whoever comes next, and then nothing is left, neither in the page cache nor on the disk.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -24,7 +24,10 @@ TEST_P(EraseCrash, AtEveryOpTheRunIsWholeOrErasedAndIsFinishedLater) {
   const auto before = world.disk_copy();
   const std::uint64_t ops = world.ops_of_erasure();
   for (std::uint64_t op = 1; op <= ops; ++op) {
-    const std::pair<Cut, Loss> ways[] = {{Cut::kill, Loss::keep_all}, {Cut::power, Loss::drop_all}, {Cut::power, Loss::random}, {Cut::power, Loss::keep_all}};
+    const std::pair<Cut, Loss> ways[] = {{Cut::kill, Loss::keep_all},
+                                         {Cut::power, Loss::drop_all},
+                                         {Cut::power, Loss::random},
+                                         {Cut::power, Loss::keep_all}};
     for (const auto& [cut, loss] : ways) {
       world.use(before->copy());
       world.erase(cut, op, loss);
@@ -33,7 +36,8 @@ TEST_P(EraseCrash, AtEveryOpTheRunIsWholeOrErasedAndIsFinishedLater) {
       world.verify_finished("when it is finished");
       world.power_loss(Loss::drop_all);
       world.verify_finished("on the disk");
-      ASSERT_FALSE(world.violation()) << "op " << op << " of " << ops << ", loss " << static_cast<int>(loss) << ": " << *world.violation();
+      ASSERT_FALSE(world.violation()) << "op " << op << " of " << ops << ", loss " << static_cast<int>(loss) << ": "
+                                      << *world.violation();
     }
   }
   std::cout << fmt::format("{} ops\n", ops);
@@ -52,7 +56,8 @@ TEST_P(EraseCrash, AfterAnyFailingCallItIsFinishedByTheNextErase) {
       world.verify_finished("when it is finished");
       world.power_loss(Loss::drop_all);
       world.verify_finished("on the disk");
-      ASSERT_FALSE(world.violation()) << "fault " << static_cast<int>(what) << " at call " << nth << ": " << *world.violation();
+      ASSERT_FALSE(world.violation()) << "fault " << static_cast<int>(what) << " at call " << nth << ": "
+                                      << *world.violation();
       if (!reached) break;
     }
   }
@@ -83,7 +88,8 @@ TEST(EraseOrder, ZerosAreDurableBeforeANameGoes) {
     ASSERT_TRUE(writer.has_value());
     for (int i = 0; i < 30; ++i) {
       SaveRequest request;
-      const std::string body = fmt::format("{{\"n\":{},\"pad\":\"{}\"}}", i, std::string(static_cast<std::size_t>(i) * 120, 'p'));
+      const std::string body =
+          fmt::format("{{\"n\":{},\"pad\":\"{}\"}}", i, std::string(static_cast<std::size_t>(i) * 120, 'p'));
       request.body = body;
       ASSERT_TRUE((*writer)->save(request).has_value());
     }
@@ -95,12 +101,15 @@ TEST(EraseOrder, ZerosAreDurableBeforeANameGoes) {
   std::size_t removed = 0;
   bool marked = false;
   for (const LoggedOp& op : files.changes()) {
-    if (op.what == LoggedOp::What::sync_folder && op.point == SyncPoint::erased_mark_name && op.path == "runs/r") marked = true;
+    if (op.what == LoggedOp::What::sync_folder && op.point == SyncPoint::erased_mark_name && op.path == "runs/r")
+      marked = true;
     if (op.what == LoggedOp::What::sync && op.point == SyncPoint::erased_bytes) wiped.insert(op.path);
-    if (op.what == LoggedOp::What::sync_all && op.point == SyncPoint::erased_bytes) FAIL() << "the test looks at single syncs";
+    if (op.what == LoggedOp::What::sync_all && op.point == SyncPoint::erased_bytes)
+      FAIL() << "the test looks at single syncs";
     const bool destroys = op.what == LoggedOp::What::write && op.path.starts_with("runs/r/checkpoints");
     EXPECT_TRUE(marked || !destroys) << "destroyed before the mark is durable: " << op.text();
-    const bool file = op.path.ends_with(".json") || op.path.ends_with(".jsonl") || op.path.find("/blobs/") != std::string::npos;
+    const bool file =
+        op.path.ends_with(".json") || op.path.ends_with(".jsonl") || op.path.find("/blobs/") != std::string::npos;
     if (op.what != LoggedOp::What::remove || !op.path.starts_with("runs/r/") || !file) continue;
     EXPECT_TRUE(wiped.contains(op.path)) << op.text();
     ++removed;

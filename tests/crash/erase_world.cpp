@@ -26,7 +26,8 @@ bool has_window(std::string_view text, std::string_view marker) {
       std::size_t before = 0;
       while (before < piece && before < at && text[at - before - 1] == marker[piece - before - 1]) ++before;
       std::size_t behind = kPieceBytes;
-      while (piece + behind < marker.size() && at + behind < text.size() && text[at + behind] == marker[piece + behind]) ++behind;
+      while (piece + behind < marker.size() && at + behind < text.size() && text[at + behind] == marker[piece + behind])
+        ++behind;
       if (before + behind >= kWindowBytes) return true;
     }
   }
@@ -95,7 +96,8 @@ void EraseWorld::save(RunWriter& writer, const std::string& run) {
   request.metadata = fmt::format("{{\"about\":\"{}\"}}", mark());
   if (random_.coin()) request.events.push_back({"note", fmt::format("\"{}\"", mark())});
   if (!target) request.caller_id += std::to_string(random_.next());
-  if (const auto saved = writer.save(request); !saved) return broken(fmt::format("a save fails: {}", describe(saved.error())));
+  if (const auto saved = writer.save(request); !saved)
+    return broken(fmt::format("a save fails: {}", describe(saved.error())));
   saved_[run].push_back(state);
 }
 
@@ -123,7 +125,9 @@ void EraseWorld::write_session() {
     static_cast<void>(process.store->post(id_of("beside"), "\"kept\""));
     if (random_.coin()) static_cast<void>(process.store->publish_lazily());
     if (random_.below(3) == 0) static_cast<void>(process.store->settle_all());
-    if (random_.below(3) == 0) static_cast<void>(process.store->prune(id_of(kTarget), {.keep = 2, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
+    if (random_.below(3) == 0)
+      static_cast<void>(
+          process.store->prune(id_of(kTarget), {.keep = 2, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
     if (random_.below(3) == 0) process.files->kill();
   }
 }
@@ -136,11 +140,13 @@ void EraseWorld::plant_remains() {
     auto file = files.open(path, OpenMode::create_empty);
     if (!file || !(*file)->write_at(0, text) || !(*file)->sync(SyncPoint::side_file)) broken("a file can't be made");
   };
-  for (const std::string path : {"recovery/torn-1-0-4096-0.bin", "recovery/failures.jsonl", "runs/target/run.json.tmp"}) {
+  for (const std::string path :
+       {"recovery/torn-1-0-4096-0.bin", "recovery/failures.jsonl", "runs/target/run.json.tmp"}) {
     markers_.push_back(marker());
     put(path, fmt::format("about 'target': {}\n", markers_.back()));
   }
-  for (const std::string_view folder : {"recovery", "runs/target", ""}) static_cast<void>(files.sync_folder(folder, SyncPoint::side_name));
+  for (const std::string_view folder : {"recovery", "runs/target", ""})
+    static_cast<void>(files.sync_folder(folder, SyncPoint::side_name));
 }
 
 void EraseWorld::fill() {
@@ -158,8 +164,10 @@ std::string EraseWorld::picture(Store& store, const std::string& run) {
   if (!listed) return describe(listed.error());
   std::string text;
   for (const CheckpointInfo& info : *listed) {
-    const auto restored = store.restore(id_of(run), {.by = Which::By::sequence, .sequence = info.sequence, .label = {}, .uuid = {}});
-    text += fmt::format("{} {} {} {}\n", info.sequence.value, info.name, info.caller_id, restored ? restored->state : describe(restored.error()));
+    const auto restored =
+        store.restore(id_of(run), {.by = Which::By::sequence, .sequence = info.sequence, .label = {}, .uuid = {}});
+    text += fmt::format("{} {} {} {}\n", info.sequence.value, info.name, info.caller_id,
+                        restored ? restored->state : describe(restored.error()));
   }
   const auto inbox = store.inbox(id_of(run));
   text += fmt::format("{} messages\n", inbox ? inbox->size() : SIZE_MAX);
@@ -187,7 +195,8 @@ void EraseWorld::erase(Cut cut, std::uint64_t op, Loss loss) {
     if (cut == Cut::power) process.files->power_cut_at(op);
     const auto erased = process.store->erase(id_of(kTarget), because());
     if (!erased && !process.files->died()) broken(fmt::format("the run can't be erased: {}", describe(erased.error())));
-    if (erased && erased->outcome == Erasure::Outcome::pending) broken("the erasure is pending, and nobody holds a journal");
+    if (erased && erased->outcome == Erasure::Outcome::pending)
+      broken("the erasure is pending, and nobody holds a journal");
   }
   if (disk_->power_is_off()) disk_->power_loss(loss);
 }
@@ -219,7 +228,8 @@ void EraseWorld::finish(FinishBy by) {
   const auto erased = process.store->erase(id_of(kTarget), because());
   if (!erased) return broken(fmt::format("the erasure can't be finished: {}", describe(erased.error())));
   if (erased->outcome == Erasure::Outcome::pending) broken("the erasure is pending, and nobody holds a journal");
-  if (begun && by != FinishBy::erase && erased->outcome != Erasure::Outcome::already) broken("nobody has finished the erasure");
+  if (begun && by != FinishBy::erase && erased->outcome != Erasure::Outcome::already)
+    broken("nobody has finished the erasure");
 }
 
 void EraseWorld::verify(std::string_view when) {
@@ -230,7 +240,8 @@ void EraseWorld::verify(std::string_view when) {
     const std::string now = picture(*reader.store, run);
     const auto there = reader.store->run(id_of(run));
     const bool erased = run == kTarget && !there && there.error().code == Code::run_erased;
-    if (!erased && now != before) return broken(fmt::format("{}: run {} has changed:\n{}--- before\n{}", when, run, now, before));
+    if (!erased && now != before)
+      return broken(fmt::format("{}: run {} has changed:\n{}--- before\n{}", when, run, now, before));
   }
 }
 
@@ -266,7 +277,8 @@ void EraseWorld::find_below(SimFileSystem& files, const std::string& folder, std
       continue;
     }
     const auto text = files.read_file(path);
-    const bool holds = text && std::ranges::any_of(markers_, [&](const std::string& one) { return has_window(*text, one); });
+    const bool holds =
+        text && std::ranges::any_of(markers_, [&](const std::string& one) { return has_window(*text, one); });
     if (holds) found += fmt::format("{} holds something of the run; ", path);
   }
 }

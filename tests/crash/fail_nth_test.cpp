@@ -22,7 +22,8 @@ class Machine {
   explicit Machine(std::uint64_t seed) : disk_(seed), random_(seed) {}
 
   std::unique_ptr<FilesystemStore> open(SimFileSystem& files) {
-    auto store = FilesystemStore::open(files, {&clock_, &random_, sim_owner(disk_.boot_id(), ++pids_)}, small_options(), "");
+    auto store =
+        FilesystemStore::open(files, {&clock_, &random_, sim_owner(disk_.boot_id(), ++pids_)}, small_options(), "");
     return store ? std::move(*store) : nullptr;
   }
   void prepare() {
@@ -75,7 +76,8 @@ class Machine {
     for (const std::string run : {"old", "new"}) {
       const auto latest = reader->restore(run_id(run), {});
       if (!latest && latest.error().code != Code::run_not_found) return describe(latest.error());
-      if (latest && !attempted_.contains({run, latest->state})) return fmt::format("{} holds what was never saved", run);
+      if (latest && !attempted_.contains({run, latest->state}))
+        return fmt::format("{} holds what was never saved", run);
       if (latest) promised_[{run, latest->info.sequence.value}] = latest->state;
     }
     return {};
@@ -165,7 +167,8 @@ void post_and_take(Machine& machine, SimFileSystem& files) {
   const auto store = machine.open(files);
   if (!store) return;
   for (const char* body : {"1", "[2]", "{}"}) machine.acknowledge(store->post(run_id("old"), body), body);
-  if (const auto taken = store->post(run_id("old"), "\"to be taken\"")) static_cast<void>(store->take(run_id("old"), *taken));
+  if (const auto taken = store->post(run_id("old"), "\"to be taken\""))
+    static_cast<void>(store->take(run_id("old"), *taken));
   static_cast<void>(store->inbox(run_id("old")));
   static_cast<void>(store->owner(run_id("old")));
 }
@@ -178,7 +181,8 @@ void save_and_prune(Machine& machine, SimFileSystem& files) {
     const auto writer = store->open_run(run_id("old"), {});
     if (!writer) return;
     for (int i = 0; i < 26; ++i) {
-      const std::string state = i % 9 == 5 ? big(static_cast<char>('a' + i)) : fmt::format("[\"{}\",{}]", std::string(60, 'x'), i);
+      const std::string state =
+          i % 9 == 5 ? big(static_cast<char>('a' + i)) : fmt::format("[\"{}\",{}]", std::string(60, 'x'), i);
       SaveRequest request;
       request.body = state;
       request.duplicates = Duplicates::write;
@@ -192,7 +196,8 @@ void save_and_prune(Machine& machine, SimFileSystem& files) {
   static_cast<void>(store->publish_lazily());
   machine.allow_pruning("old", named);
   for (const std::uint64_t keep : {5ULL, 1ULL}) {
-    static_cast<void>(store->prune(run_id("old"), {.keep = keep, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
+    static_cast<void>(
+        store->prune(run_id("old"), {.keep = keep, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
   }
   static_cast<void>(store->settle_all());
 }
@@ -211,7 +216,8 @@ std::uint64_t fail_each_call(const Scenario& scenario, Fault::What what, bool pe
       // Half of the time the process is killed, half of the time it has ended in order.
       if (nth % 2 == 0) files.kill();
     }
-    const std::string where = fmt::format("call {} ({}, {})", nth, static_cast<int>(what), persistent ? "persistent" : "transient");
+    const std::string where =
+        fmt::format("call {} ({}, {})", nth, static_cast<int>(what), persistent ? "persistent" : "transient");
     EXPECT_EQ(machine.verify(), "") << where << ", same boot";
     machine.disk_.power_loss(nth % 3 == 0 ? Loss::drop_all : Loss::random);
     EXPECT_EQ(machine.verify(), "") << where << ", after power loss";
@@ -236,15 +242,17 @@ TEST_P(FailNth, NeverAcknowledgesFalselyAndLosesNothing) {
 
 std::string name_of(const ::testing::TestParamInfo<FailNth::ParamType>& info) {
   static constexpr const char* kWhat[] = {"enospc", "eio", "short_write", "sync_fails"};
-  return fmt::format("{}_{}_{}", std::get<0>(info.param).name, kWhat[std::get<1>(info.param)], std::get<2>(info.param) ? "persistent" : "transient");
+  return fmt::format("{}_{}_{}", std::get<0>(info.param).name, kWhat[std::get<1>(info.param)],
+                     std::get<2>(info.param) ? "persistent" : "transient");
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Call, FailNth,
-    ::testing::Combine(::testing::Values(Trouble{"save", save_some}, Trouble{"settle", save_and_settle}, Trouble{"rotate", rotate_often},
-                                         Trouble{"repair", read_and_repair}, Trouble{"post", post_and_take},
-                                         Trouble{"prune", save_and_prune}),
-                       ::testing::Values(Fault::enospc, Fault::eio, Fault::short_write_then_enospc, Fault::sync_fails), ::testing::Bool()),
+    ::testing::Combine(::testing::Values(Trouble{"save", save_some}, Trouble{"settle", save_and_settle},
+                                         Trouble{"rotate", rotate_often}, Trouble{"repair", read_and_repair},
+                                         Trouble{"post", post_and_take}, Trouble{"prune", save_and_prune}),
+                       ::testing::Values(Fault::enospc, Fault::eio, Fault::short_write_then_enospc, Fault::sync_fails),
+                       ::testing::Bool()),
     name_of);
 
 TEST(FailedSync, MakesTheHandleRefuseWithOutcomeUnknownThenHandleFailed) {

@@ -1,4 +1,5 @@
-// A run that arrives: killed or without power at any of its calls, it is there whole, or not at all, and nothing else suffers.
+// A run that arrives: killed or without power at any of its calls, it is there whole, or not at all, and nothing else
+// suffers.
 #include <gtest/gtest.h>
 
 #include "adapters/filesystem/filesystem_store.hpp"
@@ -44,12 +45,14 @@ std::string exported_run() {
   World world(1);
   SimFileSystem files(world.disk);
   const auto store = world.open(files, 1);
-  for (int i = 0; i < 14; ++i) save(*store, "traveller", fmt::format("{{\"n\":{},\"text\":\"{}\"}}", i, std::string(i == 9 ? 5000 : 300, 'x')));
+  for (int i = 0; i < 14; ++i)
+    save(*store, "traveller", fmt::format("{{\"n\":{},\"text\":\"{}\"}}", i, std::string(i == 9 ? 5000 : 300, 'x')));
   std::string text;
-  const auto sent = store->send_run(id_of("traveller"), SendLogs::no, no_key, [&](std::string_view bytes) -> Result<void> {
-    text += bytes;
-    return {};
-  });
+  const auto sent =
+      store->send_run(id_of("traveller"), SendLogs::no, no_key, [&](std::string_view bytes) -> Result<void> {
+        text += bytes;
+        return {};
+      });
   EXPECT_TRUE(sent) << describe(sent.error());
   return text;
 }
@@ -80,8 +83,10 @@ struct Outcome {
 
 enum class End : std::uint8_t { kill, power };
 
-/// Imports, and is cut at call `cut` (0: never). Then the store is looked at, the import is repeated, and it is looked at again.
-Outcome run_schedule(const std::string& text, std::uint64_t seed, std::uint64_t cut, End end, std::optional<SyncPoint> ignored) {
+/// Imports, and is cut at call `cut` (0: never). Then the store is looked at, the import is repeated, and it is looked
+/// at again.
+Outcome run_schedule(const std::string& text, std::uint64_t seed, std::uint64_t cut, End end,
+                     std::optional<SyncPoint> ignored) {
   World world(seed);
   Outcome outcome;
   TextFiles source({{"a.pawl", text}});
@@ -109,7 +114,8 @@ Outcome run_schedule(const std::string& text, std::uint64_t seed, std::uint64_t 
     const auto again = store->receive_run(*file, no_key);
     if (!again) outcome.fault = "it can't be repeated: " + describe(again.error());
     if (outcome.fault.empty()) outcome.fault = fault_of(*store, Sure::yes);
-    if (outcome.fault.empty() && files.exists(layout::kArriving).value_or(true)) outcome.fault = "something was left behind";
+    if (outcome.fault.empty() && files.exists(layout::kArriving).value_or(true))
+      outcome.fault = "something was left behind";
   }
   return outcome;
 }
@@ -122,7 +128,8 @@ TEST(ImportCrash, CutAtAnyCallItIsThereWholeOrNotAtAll) {
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
       for (std::uint64_t cut = 1; cut <= ops; ++cut) {
         const Outcome outcome = run_schedule(text, seed, cut, end, {});
-        ASSERT_EQ(outcome.fault, "") << "seed " << seed << ", cut at " << cut << (end == End::kill ? " by kill" : " by power loss");
+        ASSERT_EQ(outcome.fault, "") << "seed " << seed << ", cut at " << cut
+                                     << (end == End::kill ? " by kill" : " by power loss");
       }
     }
   }
@@ -134,7 +141,8 @@ TEST(ImportCrash, EverySyncOfItIsNeeded) {
     bool noticed = false;
     for (std::uint64_t seed = 1; seed <= 200 && !noticed; ++seed) {
       const std::uint64_t ops = run_schedule(text, seed, 0, End::power, point).ops;
-      for (std::uint64_t cut = ops - std::min<std::uint64_t>(ops, 4); cut <= ops + 1 && !noticed; ++cut) noticed = !run_schedule(text, seed, cut, End::power, point).fault.empty();
+      for (std::uint64_t cut = ops - std::min<std::uint64_t>(ops, 4); cut <= ops + 1 && !noticed; ++cut)
+        noticed = !run_schedule(text, seed, cut, End::power, point).fault.empty();
     }
     EXPECT_TRUE(noticed) << "without the sync '" << to_text(point) << "' nothing is lost";
   }

@@ -27,7 +27,8 @@ class MissingFiles : public ::testing::Test {
   bool check_names(std::string_view part) {
     const auto report = place_.open()->check({}, Repair::no);
     return std::ranges::any_of(report->findings, [&](const Finding& finding) {
-      return finding.severity == Finding::Severity::damage && (finding.file + finding.what).find(part) != std::string::npos;
+      return finding.severity == Finding::Severity::damage &&
+             (finding.file + finding.what).find(part) != std::string::npos;
     });
   }
   FilesystemOptions roomy() {
@@ -71,7 +72,8 @@ TEST_F(MissingFiles, TheJournalsAreMissed) {
 
 TEST_F(MissingFiles, AMistypedAddressIsNoDamage) {
   EXPECT_EQ(place_.open()->check({.run = run_id("nope")}, Repair::no).error().code, Code::run_not_found);
-  EXPECT_EQ(place_.open()->check({.run = run_id("r"), .sequence = {99}}, Repair::no).error().code, Code::checkpoint_not_found);
+  EXPECT_EQ(place_.open()->check({.run = run_id("r"), .sequence = {99}}, Repair::no).error().code,
+            Code::checkpoint_not_found);
 }
 
 TEST(KilledSave, IsSeenByReadersAsTheNextSaveWillSeeIt) {
@@ -80,7 +82,8 @@ TEST(KilledSave, IsSeenByReadersAsTheNextSaveWillSeeIt) {
     ManualClock clock;
     SeededRandom random(op);
     const auto open = [&](SimFileSystem& files, std::uint64_t pid) {
-      return std::move(*FilesystemStore::open(files, {&clock, &random, sim_owner(disk.boot_id(), pid)}, small_options(), ""));
+      return std::move(
+          *FilesystemStore::open(files, {&clock, &random, sim_owner(disk.boot_id(), pid)}, small_options(), ""));
     };
     {
       SimFileSystem files(disk);

@@ -12,7 +12,8 @@ RunId run_id(std::string_view name) { return *RunId::parse(name); }
 class ReaderBesideWriter : public ::testing::Test {
  protected:
   std::unique_ptr<Store> open(FileSystem& files) {
-    auto store = FilesystemStore::open(files, Environment{&clock_, &random_, sim_owner(disk_.boot_id(), ++pid_)}, small_options(), "");
+    auto store = FilesystemStore::open(files, Environment{&clock_, &random_, sim_owner(disk_.boot_id(), ++pid_)},
+                                       small_options(), "");
     EXPECT_TRUE(store);
     return std::move(*store);
   }
@@ -61,7 +62,8 @@ TEST_F(ReaderBesideWriter, WhatItShowsIsDurable) {
       if (!seen) continue;
       ++shown;
       SimFileSystem later(disk_);
-      EXPECT_TRUE(open(later)->restore(run_id("r"), {})) << "shown at call " << call << ", lost; the writer died at op " << op;
+      EXPECT_TRUE(open(later)->restore(run_id("r"), {}))
+          << "shown at call " << call << ", lost; the writer died at op " << op;
     }
   }
   EXPECT_GT(shown, 0U);

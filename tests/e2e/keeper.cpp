@@ -26,7 +26,8 @@ int main(int argc, char** argv) {
   const auto use = std::string_view(argv[2]) == "service" ? pawl::StoreUse::service : pawl::StoreUse::one_shot;
   const auto store = pawl::open_store(argv[1], {}, use);
   if (!store) return 2;
-  for (const auto& [run, state] : {std::pair<const char*, std::string_view>{argv[3], argv[4]}, {argv[5], "{\"kept\":1}"}}) {
+  for (const auto& [run, state] :
+       {std::pair<const char*, std::string_view>{argv[3], argv[4]}, {argv[5], "{\"kept\":1}"}}) {
     if (const auto saved = save(**store, run, state); !saved) {
       std::cerr << pawl::describe(saved.error()) << "\n";
       return 1;

@@ -11,10 +11,13 @@ namespace {
 
 class StepScripts : public E2e {
  protected:
-  StepScripts() { write_bytes(path("pawl"), "#!/bin/sh\nexec '" PAWL_PROGRAM "' \"$@\"\n"), ::chmod(path("pawl").c_str(), 0755); }
+  StepScripts() {
+    write_bytes(path("pawl"), "#!/bin/sh\nexec '" PAWL_PROGRAM "' \"$@\"\n"), ::chmod(path("pawl").c_str(), 0755);
+  }
 
   [[nodiscard]] Command script(const std::string& text) const {
-    Command command{.program = "/bin/sh", .args = {"-c", "PATH=" + folder_.string() + ":$PATH; export PAWL_RUN=job\n" + text}};
+    Command command{.program = "/bin/sh",
+                    .args = {"-c", "PATH=" + folder_.string() + ":$PATH; export PAWL_RUN=job\n" + text}};
     command.folder = folder_.string();
     command.environment["PAWL_STORE"] = store();
     command.environment["PAWL_RUN"] = "";
@@ -155,7 +158,8 @@ TEST_F(StepScripts, ArgumentsArriveAsGiven) {
 TEST_F(StepScripts, TheCommandHasItsInputsAndStreams) {
   EXPECT_EQ(sh("echo in | pawl step a -- cat").out, "in\n");
   EXPECT_EQ(sh("pawl step b -- sh -c 'echo err >&2'").err, "err\n");
-  const std::string names = sh("pawl step c -- sh -c 'echo $PAWL_RUN $PAWL_STEP $PAWL_STORE $PAWL_IDEMPOTENCY_KEY'").out;
+  const std::string names =
+      sh("pawl step c -- sh -c 'echo $PAWL_RUN $PAWL_STEP $PAWL_STORE $PAWL_IDEMPOTENCY_KEY'").out;
   EXPECT_TRUE(names.starts_with("job c " + store() + " ")) << names;
   EXPECT_TRUE(names.ends_with("/c\n")) << names;
 }
@@ -167,7 +171,8 @@ TEST_F(StepScripts, WhatCannotBeStartedHasTheStatusOfAShell) {
 }
 
 TEST_F(StepScripts, StepsOfOneScriptRunInParallel) {
-  const std::string text = "for n in 1 2 3 4 5 6 7 8; do pawl step page-$n -- sh -c \"echo $n >> ran; echo $n\" > out-$n & done; wait";
+  const std::string text =
+      "for n in 1 2 3 4 5 6 7 8; do pawl step page-$n -- sh -c \"echo $n >> ran; echo $n\" > out-$n & done; wait";
   EXPECT_EQ(sh(text).err, "");
   EXPECT_EQ(sh(text).err, "");
   EXPECT_EQ(ran().size(), 16U);
@@ -175,7 +180,8 @@ TEST_F(StepScripts, StepsOfOneScriptRunInParallel) {
 }
 
 TEST_F(StepScripts, TheSameStepIsNotRunTwiceAtOnce) {
-  Background first(script("pawl step one -- sh -c 'echo x >> ran; echo $$ > pid; while ! test -e go; do sleep 0.01; done; echo done'"));
+  Background first(script(
+      "pawl step one -- sh -c 'echo x >> ran; echo $$ > pid; while ! test -e go; do sleep 0.01; done; echo done'"));
   static_cast<void>(pid_in("pid"));
   const Finished second = sh("pawl step one -- sh -c 'echo y >> ran'");
   expect_error(second, 4, "PAWL-0230");
@@ -190,7 +196,8 @@ TEST_F(StepScripts, KilledInTheMiddleItGoesOnWhereItWas) {
   const std::string text =
       "set -e\n"
       "pawl step first -- sh -c 'echo first >> ran; echo one'\n"
-      "exec 9>&-; pawl step second -- sh -c 'echo second >> ran; echo $$ > pid; echo $PPID > parent; test -e go || sleep 600; echo two'\n"
+      "exec 9>&-; pawl step second -- sh -c 'echo second >> ran; echo $$ > pid; echo $PPID > parent; test -e go || "
+      "sleep 600; echo two'\n"
       "pawl step third -- sh -c 'echo third >> ran; echo three'\n";
   pid_t command = 0;
   {
@@ -212,7 +219,8 @@ TEST_F(StepScripts, KilledInTheMiddleItGoesOnWhereItWas) {
 }
 
 TEST_F(StepScripts, WhatAKilledAttemptLeftBehindIsEndedBeforeTheNext) {
-  const std::string text = "pawl step a -- sh -c 'test -e go && exit 0; sleep 600 & echo $! > left; echo $PPID > parent; wait'";
+  const std::string text =
+      "pawl step a -- sh -c 'test -e go && exit 0; sleep 600 & echo $! > left; echo $PPID > parent; wait'";
   pid_t left = 0;
   {
     Background killed(script(text));
@@ -227,7 +235,8 @@ TEST_F(StepScripts, WhatAKilledAttemptLeftBehindIsEndedBeforeTheNext) {
 
 TEST_F(StepScripts, ASignalGoesToTheCommandAndLeavesTheStepNotDone) {
   const std::string text =
-      "exec pawl step a -- sh -c 'trap \"echo told >> ran; exit 0\" TERM; echo $PPID > parent; test -e go || while :; do sleep 0.01; done'";
+      "exec pawl step a -- sh -c 'trap \"echo told >> ran; exit 0\" TERM; echo $PPID > parent; test -e go || while :; "
+      "do sleep 0.01; done'";
   Background interrupted(script(text));
   ::kill(pid_in("parent"), SIGTERM);
   EXPECT_NE(interrupted.finish(), 0);

@@ -68,7 +68,8 @@ struct GoldenSave {
   SeededRandom random{2026};
   const auto files = PosixFileSystem::open(folder);
   if (!files) return false;
-  const Environment environment{&clock, &random, Owner{"00000000-0000-4000-8000-000000002026", 4711, 17, "golden", "test"}};
+  const Environment environment{&clock, &random,
+                                Owner{"00000000-0000-4000-8000-000000002026", 4711, 17, "golden", "test"}};
   const auto store = FilesystemStore::open(**files, environment, golden_options(), "");
   if (!store) return false;
   for (GoldenSave& save : golden_saves()) {

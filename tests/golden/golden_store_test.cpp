@@ -27,7 +27,8 @@ struct GoldenCopy {
   }
   [[nodiscard]] std::unique_ptr<FilesystemStore> open(std::string_view boot) {
     const Environment environment{&clock, &random, testing::sim_owner(std::string(boot), 1)};
-    return std::move(*FilesystemStore::open(*files, environment, testing::golden_options(), folder.path() + "/catalogue.db"));
+    return std::move(
+        *FilesystemStore::open(*files, environment, testing::golden_options(), folder.path() + "/catalogue.db"));
   }
   TemporaryFolder folder;
   testing::ManualClock clock;
@@ -99,7 +100,8 @@ TEST(GoldenStore, OfFormat1GoesOn) {
     const auto store = copy.open("another boot");
     const auto run = store->open_run(*RunId::parse("alpha"), {});
     ASSERT_TRUE(run) << describe(run.error());
-    const auto repeated = (*run)->save({.body = R"({"large":")" + std::string(600, 'x') + "\"}", .caller_id = "call-4"});
+    const auto repeated =
+        (*run)->save({.body = R"({"large":")" + std::string(600, 'x') + "\"}", .caller_id = "call-4"});
     ASSERT_TRUE(repeated) << describe(repeated.error());
     EXPECT_EQ(repeated->outcome, Saved::Outcome::repeated);
     EXPECT_EQ(repeated->sequence.value, 4U);
@@ -186,7 +188,8 @@ TEST(GoldenStore, IsMadeAnewFromTheSameSaves) {
   testing::ManualClock clock;
   testing::SeededRandom random{1};
   const auto files = PosixFileSystem::open(folder.path());
-  const auto store = FilesystemStore::open(**files, {&clock, &random, testing::sim_owner("boot", 1)}, testing::golden_options(), "");
+  const auto store =
+      FilesystemStore::open(**files, {&clock, &random, testing::sim_owner("boot", 1)}, testing::golden_options(), "");
   expect_golden(**store);
 }
 
@@ -211,7 +214,8 @@ CheckpointInfo golden_info() {
 TEST(GoldenRecord, CheckpointLine) {
   const CheckpointInfo info = golden_info();
   std::string sum;
-  EXPECT_EQ(encode_checkpoint({&info, "", Payload::diff, R"([[10,0,"1"]])", "", info.metadata}, Shape::line, {kSalt, seal_seed(kRun)}, sum),
+  EXPECT_EQ(encode_checkpoint({&info, "", Payload::diff, R"([[10,0,"1"]])", "", info.metadata}, Shape::line,
+                              {kSalt, seal_seed(kRun)}, sum),
             R"({"seq":2,"parent":1,"stored":12,"v":2,"id":"4247e814-fd78-453a-ade3-a3b3d6a8cb55",)"
             R"("at":"2026-01-11T14:30:02.000002Z","kind":"manual","stage":"load","step":"fetch","meta":{"cost": 0.25},)"
             R"("size":36,"diff":[[10,0,"1"]],)"
@@ -245,21 +249,29 @@ TEST(GoldenRecord, RunStoreEventAndAudit) {
   run.workflow_hash = "sha256:0123";
   run.session = "session-1";
   run.salt = kSalt;
-  EXPECT_EQ(encode_run(run),
-            R"({"pawl":2,"run":"alpha","uuid":"f204a1d5-8a93-4062-89ff-98071e9ca6ca","created":"2026-01-11T14:30:00.000000Z",)"
-            R"("durability":"sync","workflow":"nightly.yaml","workflow_hash":"sha256:0123","session":"session-1",)"
-            R"("salt":"b9f5a07176645a03f3f8751c656739ae","key":null,"crc":"34cdb441"})"
-            "\n");
-  EXPECT_EQ(encode_store({kFormat, *Uuid::parse("238d9491-9855-4cdb-9d45-35ed7d92bc78"), run.created, {}}),
-            R"({"pawl":2,"id":"238d9491-9855-4cdb-9d45-35ed7d92bc78","created":"2026-01-11T14:30:00.000000Z","key":null,)"
-            R"("crc":"fb92629f"})"
-            "\n");
+  EXPECT_EQ(
+      encode_run(run),
+      R"({"pawl":2,"run":"alpha","uuid":"f204a1d5-8a93-4062-89ff-98071e9ca6ca","created":"2026-01-11T14:30:00.000000Z",)"
+      R"("durability":"sync","workflow":"nightly.yaml","workflow_hash":"sha256:0123","session":"session-1",)"
+      R"("salt":"b9f5a07176645a03f3f8751c656739ae","key":null,"crc":"34cdb441"})"
+      "\n");
+  EXPECT_EQ(
+      encode_store({kFormat, *Uuid::parse("238d9491-9855-4cdb-9d45-35ed7d92bc78"), run.created, {}}),
+      R"({"pawl":2,"id":"238d9491-9855-4cdb-9d45-35ed7d92bc78","created":"2026-01-11T14:30:00.000000Z","key":null,)"
+      R"("crc":"fb92629f"})"
+      "\n");
   const Timestamp at{1'768'141'801'000'001};
-  EXPECT_EQ(encode_event({{1, Sequence{1}, at, "run_started", R"({"by":"golden"})"}, ""}, seal_seed(kRun)),
-            R"({"n":1,"seq":1,"at":"2026-01-11T14:30:01.000001Z","type":"run_started","data":{"by":"golden"},"crc":"f361b23e"})"
-            "\n");
-  AuditEntry entry{1, at, "checkpoint_saved", Sequence{1},
-                   "sha256:ea7eacd445297dd14e7570b0b6c2aeac033cb9d0075d5e0ca0a78a83fcbbce64", std::string(first_previous_hash()), ""};
+  EXPECT_EQ(
+      encode_event({{1, Sequence{1}, at, "run_started", R"({"by":"golden"})"}, ""}, seal_seed(kRun)),
+      R"({"n":1,"seq":1,"at":"2026-01-11T14:30:01.000001Z","type":"run_started","data":{"by":"golden"},"crc":"f361b23e"})"
+      "\n");
+  AuditEntry entry{1,
+                   at,
+                   "checkpoint_saved",
+                   Sequence{1},
+                   "sha256:ea7eacd445297dd14e7570b0b6c2aeac033cb9d0075d5e0ca0a78a83fcbbce64",
+                   std::string(first_previous_hash()),
+                   ""};
   EXPECT_EQ(encode_audit(entry),
             R"({"i":1,"at":"2026-01-11T14:30:01.000001Z","type":"checkpoint_saved","seq":1,)"
             R"("payload":"sha256:ea7eacd445297dd14e7570b0b6c2aeac033cb9d0075d5e0ca0a78a83fcbbce64",)"

@@ -11,7 +11,11 @@ namespace {
 constexpr std::uint64_t kAsideFormat = 1;
 
 Error aside_list_damaged() {
-  return Error{Code::store_damaged, "the list of checkpoints that were set aside is aside_list_damaged", {}, "restore the file from a backup", 0};
+  return Error{Code::store_damaged,
+               "the list of checkpoints that were set aside is aside_list_damaged",
+               {},
+               "restore the file from a backup",
+               0};
 }
 
 std::uint64_t number_in(const Json& object, const char* name) {
@@ -27,8 +31,8 @@ std::string encode_aside(const std::vector<AsideEntry>& entries, std::uint32_t s
   std::string out = fmt::format("{{\"pawl\":{},\"aside\":[", kAsideFormat);
   for (const AsideEntry& entry : entries) {
     if (!out.ends_with('[')) out += ',';
-    out += fmt::format("{{\"at\":\"{}\",\"from\":{},\"to\":{},\"back_to\":{},\"why\":{}}}", entry.at.text(), entry.from.value,
-                       entry.to.value, entry.back_to.value, escape_json(entry.why));
+    out += fmt::format("{{\"at\":\"{}\",\"from\":{},\"to\":{},\"back_to\":{},\"why\":{}}}", entry.at.text(),
+                       entry.from.value, entry.to.value, entry.back_to.value, escape_json(entry.why));
   }
   out += ']';
   seal(out, seed);
@@ -43,7 +47,8 @@ Result<std::vector<AsideEntry>> decode_aside(std::string_view text, std::uint32_
   const Json list = Json::parse(std::string(*body) + "}", nullptr, false);
   if (!list.is_object()) return fail(aside_list_damaged());
   if (number_in(list, "pawl") > kAsideFormat) {
-    return fail(Code::unsupported_version, "the list of checkpoints that were set aside has format {}, and this program reads up to {}",
+    return fail(Code::unsupported_version,
+                "the list of checkpoints that were set aside has format {}, and this program reads up to {}",
                 number_in(list, "pawl"), kAsideFormat);
   }
   if (!list.contains("aside") || !list["aside"].is_array()) return fail(aside_list_damaged());
@@ -51,9 +56,13 @@ Result<std::vector<AsideEntry>> decode_aside(std::string_view text, std::uint32_
   for (const Json& row : list["aside"]) {
     if (!row.is_object()) return fail(aside_list_damaged());
     const auto at_time = Timestamp::parse(text_in(row, "at"));
-    AsideEntry entry{.at = at_time.value_or(Timestamp()), .from = {number_in(row, "from")}, .to = {number_in(row, "to")},
-                     .back_to = {number_in(row, "back_to")}, .why = text_in(row, "why")};
-    if (!at_time || !entry.from || entry.to < entry.from || entry.back_to >= entry.from) return fail(aside_list_damaged());
+    AsideEntry entry{.at = at_time.value_or(Timestamp()),
+                     .from = {number_in(row, "from")},
+                     .to = {number_in(row, "to")},
+                     .back_to = {number_in(row, "back_to")},
+                     .why = text_in(row, "why")};
+    if (!at_time || !entry.from || entry.to < entry.from || entry.back_to >= entry.from)
+      return fail(aside_list_damaged());
     entries.push_back(std::move(entry));
   }
   return entries;

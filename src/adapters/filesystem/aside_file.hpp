@@ -29,7 +29,8 @@ struct AsideEntry {
 /// Empty where nothing was ever set aside. Takes no lock.
 [[nodiscard]] Result<std::vector<AsideEntry>> load_aside(FileSystem& files, std::string_view run, std::uint32_t seed);
 
-/// Adds an entry and makes the list durable. Gives the list's "sha256:..." for the audit trail. The caller is the run's writer.
+/// Adds an entry and makes the list durable. Gives the list's "sha256:..." for the audit trail. The caller is the run's
+/// writer.
 Result<std::string> add_aside(FileSystem& files, std::string_view run, const AsideEntry& entry, std::uint32_t seed);
 
 /// The hash that the audit trail has of a list.

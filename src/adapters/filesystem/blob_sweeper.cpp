@@ -16,7 +16,8 @@ Result<std::set<std::string>> BlobSweeper::candidates() {
   return names;
 }
 
-Result<bool> BlobSweeper::spare_needed(const JournalSnapshot& snapshot, Sequence from, Missing missing, std::set<std::string>& names) {
+Result<bool> BlobSweeper::spare_needed(const JournalSnapshot& snapshot, Sequence from, Missing missing,
+                                       std::set<std::string>& names) {
   const ChainSource source{files_, run_, snapshot.find(run_), pruned_, fork_at_};
   PAWL_TRY_ASSIGN(const auto bases, list_bases(source));
   for (const Sequence base : bases) {
@@ -26,7 +27,8 @@ Result<bool> BlobSweeper::spare_needed(const JournalSnapshot& snapshot, Sequence
       PAWL_TRY_ASSIGN(const bool there, files_.exists(whole_path(source, base)));
       if (!there) continue;
     }
-    PAWL_TRY_ASSIGN(const Chain chain, read_chain(source, seed_, base, Sequence{std::numeric_limits<std::uint64_t>::max()}));
+    PAWL_TRY_ASSIGN(const Chain chain,
+                    read_chain(source, seed_, base, Sequence{std::numeric_limits<std::uint64_t>::max()}));
     if (chain.damage) return false;
     newest_base_ = base;
     for (const ChainLink& link : chain.links) {

@@ -28,7 +28,8 @@ class BlobSweeper {
   enum class Missing : std::uint8_t { stops, is_planned };  // the file of a checkpoint that is kept
   Result<std::set<std::string>> candidates();
   /// Takes those away that a record from `from` on refers to. False: a record can't be read, nothing may go.
-  Result<bool> spare_needed(const JournalSnapshot& snapshot, Sequence from, Missing missing, std::set<std::string>& names);
+  Result<bool> spare_needed(const JournalSnapshot& snapshot, Sequence from, Missing missing,
+                            std::set<std::string>& names);
   Result<std::int64_t> sweep_locked(const TakeSnapshot& fresh, std::set<std::string> names);
   Result<std::int64_t> size_of(const std::string& name);
 

@@ -22,7 +22,8 @@ constexpr const char* kSchema =
     " fork_of_seq INTEGER, row_check INTEGER)"
     " WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS runs_by_update ON runs(updated DESC, run);"
-    "CREATE TABLE IF NOT EXISTS saves(run TEXT, caller TEXT, seq INTEGER, id TEXT, checksum TEXT, kind INTEGER, fingerprint TEXT,"
+    "CREATE TABLE IF NOT EXISTS saves(run TEXT, caller TEXT, seq INTEGER, id TEXT, checksum TEXT, kind INTEGER, "
+    "fingerprint TEXT,"
     " row_check INTEGER, PRIMARY KEY(run, caller)) WITHOUT ROWID;";
 
 struct CloseDatabase {
@@ -32,12 +33,14 @@ using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 
 Error sqlite_error(sqlite3* database, const std::string& path) {
   const int code = database != nullptr ? sqlite3_errcode(database) : SQLITE_NOMEM;
-  const Code mapped = code == SQLITE_FULL                               ? Code::disk_full
+  const Code mapped = code == SQLITE_FULL                              ? Code::disk_full
                       : code == SQLITE_READONLY || code == SQLITE_PERM ? Code::permission_denied
                       : code == SQLITE_BUSY                            ? Code::store_busy
                                                                        : Code::store_damaged;
-  return Error{mapped, fmt::format("the catalogue can't be used: {}", database != nullptr ? sqlite3_errmsg(database) : "no memory"),
-               path, "delete catalogue.db; it is rebuilt from the runs' files", 0};
+  return Error{
+      mapped,
+      fmt::format("the catalogue can't be used: {}", database != nullptr ? sqlite3_errmsg(database) : "no memory"),
+      path, "delete catalogue.db; it is rebuilt from the runs' files", 0};
 }
 
 /// A prepared statement with its bound values.
@@ -64,7 +67,8 @@ class Statement {
   }
   [[nodiscard]] std::string text(int column) const {
     const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-    return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+    return bytes == nullptr ? std::string()
+                            : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
   }
   [[nodiscard]] std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
   /// A letter per column: 't' for text, 'i' for an integer. One damaged bit makes a blob of a text, with the same
@@ -106,10 +110,10 @@ Result<void> execute(sqlite3* database, const char* text, const std::string& pat
 std::string fork_of(const RunInfo& run) { return run.fork_of_run ? run.fork_of_run->text() : std::string(); }
 
 std::int64_t check_of(const RunInfo& run) {
-  return crc32c(fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", run.id.text(), run.uuid.text(), run.created.us, run.updated.us,
-                            run.latest.value, static_cast<int>(run.status), static_cast<int>(run.kind),
-                            static_cast<int>(run.durability), run.workflow, run.workflow_hash, run.session, fork_of(run),
-                            run.fork_of_sequence.value));
+  return crc32c(fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", run.id.text(), run.uuid.text(), run.created.us,
+                            run.updated.us, run.latest.value, static_cast<int>(run.status), static_cast<int>(run.kind),
+                            static_cast<int>(run.durability), run.workflow, run.workflow_hash, run.session,
+                            fork_of(run), run.fork_of_sequence.value));
 }
 
 std::int64_t check_of(const CatalogueSave& save) {
@@ -127,10 +131,18 @@ Result<RunInfo> run_of(const Statement& row, const std::string& path) {
   const auto id = RunId::parse(row.text(0));
   const auto uuid = Uuid::parse(row.text(1));
   if (!id || !uuid) return damaged();
-  RunInfo run{.id = *id, .uuid = *uuid, .created = {row.number(2)}, .updated = {row.number(3)},
-              .latest = {static_cast<std::uint64_t>(row.number(4))}, .status = static_cast<Status>(row.number(5)),
-              .kind = static_cast<Kind>(row.number(6)), .durability = static_cast<Durability>(row.number(7)),
-              .workflow = row.text(8), .workflow_hash = row.text(9), .session = row.text(10), .fork_of_run = {},
+  RunInfo run{.id = *id,
+              .uuid = *uuid,
+              .created = {row.number(2)},
+              .updated = {row.number(3)},
+              .latest = {static_cast<std::uint64_t>(row.number(4))},
+              .status = static_cast<Status>(row.number(5)),
+              .kind = static_cast<Kind>(row.number(6)),
+              .durability = static_cast<Durability>(row.number(7)),
+              .workflow = row.text(8),
+              .workflow_hash = row.text(9),
+              .session = row.text(10),
+              .fork_of_run = {},
               .fork_of_sequence = {static_cast<std::uint64_t>(row.number(12))}};
   if (!row.text(11).empty()) run.fork_of_run = Uuid::parse(row.text(11)).value_or(Uuid{});
   if (check_of(run) != row.number(13)) return damaged();
@@ -139,20 +151,27 @@ Result<RunInfo> run_of(const Statement& row, const std::string& path) {
 
 Result<CatalogueSave> save_of(const Statement& row, const std::string& path) {
   const bool typed = row.has_types("ttittiti");
-  CatalogueSave save{row.text(0), row.text(1), {static_cast<std::uint64_t>(row.number(2))},
-                     Uuid::parse(row.text(3)).value_or(Uuid{}), row.text(4), static_cast<Kind>(row.number(5)), row.text(6)};
+  CatalogueSave save{row.text(0),
+                     row.text(1),
+                     {static_cast<std::uint64_t>(row.number(2))},
+                     Uuid::parse(row.text(3)).value_or(Uuid{}),
+                     row.text(4),
+                     static_cast<Kind>(row.number(5)),
+                     row.text(6)};
   if (typed && check_of(save) == row.number(7)) return save;
   return fail(Error{Code::store_damaged, "a row of the catalogue does not have its checksum", path,
                     "delete catalogue.db; it is rebuilt from the runs' files", 0});
 }
 
 Result<void> insert(sqlite3* database, const CatalogueUpdate& update, const std::string& path) {
-  Statement runs(database, "INSERT INTO runs VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(run) DO UPDATE SET uuid=excluded.uuid,"
-                           " created=excluded.created, updated=excluded.updated, latest=excluded.latest, status=excluded.status,"
-                           " kind=excluded.kind, durability=excluded.durability, workflow=excluded.workflow,"
-                           " workflow_hash=excluded.workflow_hash, session=excluded.session, fork_of=excluded.fork_of,"
-                           " fork_of_seq=excluded.fork_of_seq, row_check=excluded.row_check"
-                           " WHERE excluded.latest >= runs.latest");
+  Statement runs(
+      database,
+      "INSERT INTO runs VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(run) DO UPDATE SET uuid=excluded.uuid,"
+      " created=excluded.created, updated=excluded.updated, latest=excluded.latest, status=excluded.status,"
+      " kind=excluded.kind, durability=excluded.durability, workflow=excluded.workflow,"
+      " workflow_hash=excluded.workflow_hash, session=excluded.session, fork_of=excluded.fork_of,"
+      " fork_of_seq=excluded.fork_of_seq, row_check=excluded.row_check"
+      " WHERE excluded.latest >= runs.latest");
   for (const RunInfo& run : update.runs) {
     runs.bind(run.id.text()).bind(run.uuid.text()).bind(run.created.us).bind(run.updated.us);
     runs.bind(static_cast<std::int64_t>(run.latest.value)).bind(static_cast<std::int64_t>(run.status));
@@ -242,7 +261,8 @@ Result<void> Catalogue::suspend() {
 
 Result<void> Catalogue::resume() {
   PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READWRITE));
-  return execute(database.get(), fmt::format("PRAGMA synchronous=FULL; PRAGMA user_version={}", kCatalogueFormat).c_str(), path_);
+  return execute(database.get(),
+                 fmt::format("PRAGMA synchronous=FULL; PRAGMA user_version={}", kCatalogueFormat).c_str(), path_);
 }
 
 Result<std::vector<RunInfo>> Catalogue::newest(std::size_t limit) const {

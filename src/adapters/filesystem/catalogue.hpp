@@ -38,7 +38,8 @@ class Catalogue {
   [[nodiscard]] bool usable() const;
   /// Adds, or replaces what is older, in one transaction; durable when it returns.
   Result<void> record(const CatalogueUpdate& update);
-  /// From here on it is to be rebuilt, until `resume`; durable when it returns. For a change of files that it must not miss, whatever happens.
+  /// From here on it is to be rebuilt, until `resume`; durable when it returns. For a change of files that it must not
+  /// miss, whatever happens.
   Result<void> suspend();
   Result<void> resume();
   /// Newest first. Fails with store_damaged where a row does not fit its check.
@@ -48,7 +49,8 @@ class Catalogue {
   /// behind rows. What it was is left in the file's rollback journal, whose bytes are the caller's to destroy.
   Result<void> forget(const RunInfo& run);
   /// Makes a new one from what `produce` hands over piece by piece, and puts it in place.
-  Result<void> rebuild(const std::function<Result<void>(const std::function<Result<void>(const CatalogueUpdate&)>& add)>& produce);
+  Result<void> rebuild(
+      const std::function<Result<void>(const std::function<Result<void>(const CatalogueUpdate&)>& add)>& produce);
   /// What is wrong with it, looking at everything. Empty: nothing.
   [[nodiscard]] std::string find_fault() const;
   [[nodiscard]] Result<std::uint64_t> count_runs() const;

@@ -52,8 +52,13 @@ RunInfo run(std::string_view id, std::int64_t updated_us, std::uint64_t latest) 
 }
 
 CatalogueSave save(std::string run, std::string caller, std::uint64_t sequence) {
-  return {std::move(run), std::move(caller), Sequence{sequence}, *Uuid::parse("4247e814-fd78-453a-ade3-a3b3d6a8cb55"), "sha256:00",
-          Kind::error, "0123"};
+  return {std::move(run),
+          std::move(caller),
+          Sequence{sequence},
+          *Uuid::parse("4247e814-fd78-453a-ade3-a3b3d6a8cb55"),
+          "sha256:00",
+          Kind::error,
+          "0123"};
 }
 
 std::vector<std::string> ids(const Result<std::vector<RunInfo>>& runs) {
@@ -75,7 +80,8 @@ TEST_F(CatalogueTest, GivesBackWhatWasRecorded) {
   ASSERT_TRUE(catalogue().record({{run("a", 10, 7)}, {save("a", "call'1", 3)}}));
   const RunInfo back = catalogue().newest(1)->at(0);
   const RunInfo put = run("a", 10, 7);
-  EXPECT_TRUE(back.uuid == put.uuid && back.created == put.created && back.updated == put.updated && back.latest == put.latest);
+  EXPECT_TRUE(back.uuid == put.uuid && back.created == put.created && back.updated == put.updated &&
+              back.latest == put.latest);
   EXPECT_TRUE(back.status == put.status && back.kind == put.kind && back.durability == put.durability);
   EXPECT_TRUE(back.workflow == put.workflow && back.workflow_hash.empty() && back.session == put.session);
   const auto found = catalogue().find_save("a", "call'1");
@@ -145,7 +151,9 @@ TEST_F(CatalogueTest, NoticesAKeyOfTheWrongType) {
 }
 
 TEST_F(CatalogueTest, WhatIsForgottenLeavesNoRemainsInTheFile) {
-  const auto caller = [](const char* run, int number) { return std::string(run) + "-caller-of-long-name-" + std::to_string(number * 7919); };
+  const auto caller = [](const char* run, int number) {
+    return std::string(run) + "-caller-of-long-name-" + std::to_string(number * 7919);
+  };
   CatalogueUpdate content;
   for (int number = 0; number < 3000; ++number) {
     content.saves.push_back(save("secret", caller("secret", number), static_cast<std::uint64_t>(number)));

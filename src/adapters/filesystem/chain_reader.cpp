@@ -10,7 +10,8 @@ namespace pawl {
 namespace {
 
 const JournalRecord* in_journal(const ChainSource& source, Sequence sequence) {
-  if (source.records == nullptr || source.pruned.is_closed(sequence) || source.pruned.is_aside(sequence)) return nullptr;
+  if (source.records == nullptr || source.pruned.is_closed(sequence) || source.pruned.is_aside(sequence))
+    return nullptr;
   const auto found = source.records->checkpoints.find(sequence.value);
   return found == source.records->checkpoints.end() ? nullptr : &found->second.record;
 }
@@ -36,7 +37,9 @@ struct FileLines {
   std::string_view rest;  // from the bad one on
 };
 
-bool is_cut_short(std::string_view copy, std::string_view whole) { return copy.size() < whole.size() && whole.starts_with(copy); }
+bool is_cut_short(std::string_view copy, std::string_view whole) {
+  return copy.size() < whole.size() && whole.starts_with(copy);
+}
 
 FileLines decode_lines(std::string_view text, std::uint32_t seed, Sequence base) {
   FileLines lines;
@@ -65,7 +68,8 @@ Result<void> read_whole(const ChainSource& source, std::uint32_t seed, Chain& ch
     chain.whole_text = std::make_unique<std::string>(std::move(*text));
     record = decode_as(*chain.whole_text, seed, chain.base);
   }
-  if (!record && text && copy != nullptr) chain.bad_copies.push_back({chain.base, is_cut_short(*chain.whole_text, copy->text), *chain.whole_text});
+  if (!record && text && copy != nullptr)
+    chain.bad_copies.push_back({chain.base, is_cut_short(*chain.whole_text, copy->text), *chain.whole_text});
   if (copy != nullptr) record = decode_as(copy->text, seed, chain.base);
   if (record) {
     chain.links.push_back({*record, copy != nullptr});

@@ -18,7 +18,7 @@ namespace pawl {
 /// A copy in a file that does not fit, of a record that a journal holds.
 struct BadCopy {
   Sequence sequence;
-  bool cut_short = false;  // its beginning is right: whoever wrote it did not come to the end
+  bool cut_short = false;       // its beginning is right: whoever wrote it did not come to the end
   std::string_view found = {};  // from its beginning to the end of its file
 };
 
@@ -30,12 +30,12 @@ struct ChainLink {
 /// Movable; its views stay valid as long as the snapshot lives.
 struct Chain {
   Sequence base;
-  std::vector<ChainLink> links;      // base, base + 1, ... without a gap
-  std::optional<Error> damage;       // why it ends before it should
-  Sequence damaged;                  // which one that is
-  bool borrowed = false;             // the base is the last checkpoint that a fork shares: its link has no record
+  std::vector<ChainLink> links;  // base, base + 1, ... without a gap
+  std::optional<Error> damage;   // why it ends before it should
+  Sequence damaged;              // which one that is
+  bool borrowed = false;         // the base is the last checkpoint that a fork shares: its link has no record
   std::vector<BadCopy> bad_copies;
-  std::optional<Error> bad_line;     // the file of differences ends in something that is no line of it
+  std::optional<Error> bad_line;            // the file of differences ends in something that is no line of it
   std::unique_ptr<std::string> whole_text;  // what views of the files point into
   std::unique_ptr<std::string> lines_text;
 

@@ -11,8 +11,11 @@ namespace {
 constexpr std::int64_t kGatherUs = 40;
 
 std::unexpected<Error> earlier_failure() {
-  return fail(Error{Code::handle_failed, "an earlier save through this handle failed, and this one builds on it", {},
-                    "open the run again; saves with an id can be repeated safely", 0});
+  return fail(Error{Code::handle_failed,
+                    "an earlier save through this handle failed, and this one builds on it",
+                    {},
+                    "open the run again; saves with an id can be repeated safely",
+                    0});
 }
 
 }  // namespace
@@ -144,7 +147,8 @@ Committer::Queue Committer::take_some() {
 void Committer::write_some(Lock& lock) {
   writing_ = true;
   const Queue taken = take_some();
-  const auto served = static_cast<std::size_t>(std::ranges::count_if(taken, [](const Commit* c) { return c->awaited; }));
+  const auto served =
+      static_cast<std::size_t>(std::ranges::count_if(taken, [](const Commit* c) { return c->awaited; }));
   awaited_ -= served;
   crowd_ = served;
   lock.unlock();

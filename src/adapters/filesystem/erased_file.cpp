@@ -34,9 +34,19 @@ Result<void> refuse_erased(FileSystem& files, std::string_view run) {
 
 Result<RunInfo> info_of_erased(const ErasedRecord& record) {
   PAWL_TRY_ASSIGN(RunId id, RunId::parse(record.run));
-  const RunInfo info{.id = std::move(id), .uuid = record.uuid, .created = record.created, .updated = {}, .latest = record.latest,
-                     .status = {}, .kind = {}, .durability = {}, .workflow = {}, .workflow_hash = {}, .session = {},
-                     .fork_of_run = {}, .fork_of_sequence = {}};
+  const RunInfo info{.id = std::move(id),
+                     .uuid = record.uuid,
+                     .created = record.created,
+                     .updated = {},
+                     .latest = record.latest,
+                     .status = {},
+                     .kind = {},
+                     .durability = {},
+                     .workflow = {},
+                     .workflow_hash = {},
+                     .session = {},
+                     .fork_of_run = {},
+                     .fork_of_sequence = {}};
   return erased_info(info, record.at);
 }
 
@@ -45,7 +55,8 @@ Result<void> overwrite(File& file, std::uint64_t offset) {
   if (offset >= size) return {};
   const std::string zeros(std::min(kChunkBytes, size - offset), '\0');
   for (; offset < size; offset += zeros.size()) {
-    PAWL_TRY(file.write_at(offset, std::string_view(zeros).substr(0, std::min<std::uint64_t>(zeros.size(), size - offset))));
+    PAWL_TRY(
+        file.write_at(offset, std::string_view(zeros).substr(0, std::min<std::uint64_t>(zeros.size(), size - offset))));
   }
   return {};
 }

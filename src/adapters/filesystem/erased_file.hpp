@@ -20,7 +20,8 @@ Result<void> overwrite(File& file, std::uint64_t offset);
 /// Null where there is nothing to be overwritten: no such file, a link (which is not followed), a pipe, a file that may
 /// not be written.
 [[nodiscard]] Result<std::unique_ptr<File>> open_to_wipe(FileSystem& files, const std::string& path);
-/// Zeros over the whole file, synced; then it is removed. Where there is nothing to be overwritten it is removed only. That its name is gone is the caller's to sync.
+/// Zeros over the whole file, synced; then it is removed. Where there is nothing to be overwritten it is removed only.
+/// That its name is gone is the caller's to sync.
 Result<void> wipe_file(FileSystem& files, const std::string& path);
 
 }  // namespace pawl

@@ -7,7 +7,6 @@
 namespace pawl {
 namespace {
 
-
 Result<void> sync_names(FileSystem& files) {
   PAWL_TRY(files.sync_folder(layout::kRecovery, SyncPoint::side_name));
   return files.sync_folder("", SyncPoint::side_name);
@@ -31,11 +30,13 @@ Result<void> log_failure(FileSystem& files, const Environment& environment, cons
   for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
     PAWL_TRY_ASSIGN(const bool locked, file->try_lock(0));
     if (locked) break;
-    if (waited_us >= kLockWaitUs) return fail(Code::store_busy, "another process is writing the log of failures and does not finish");
+    if (waited_us >= kLockWaitUs)
+      return fail(Code::store_busy, "another process is writing the log of failures and does not finish");
     environment.clock->sleep_us(kLockStepUs);
   }
   PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
-  std::string line = fmt::format("{{\"at\":\"{}\",\"code\":\"{}\",", environment.clock->now().text(), code_text(finding.code));
+  std::string line =
+      fmt::format("{{\"at\":\"{}\",\"code\":\"{}\",", environment.clock->now().text(), code_text(finding.code));
   if (!finding.run.empty()) line += fmt::format("\"run\":{},", escape_json(finding.run));
   line += fmt::format("\"file\":{},\"what\":{}", escape_json(finding.file), escape_json(finding.what));
   seal(line);

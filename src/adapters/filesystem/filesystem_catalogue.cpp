@@ -24,12 +24,13 @@ std::vector<std::string> newest_in_journals(const JournalSnapshot& snapshot, std
     if (records.checkpoints.empty()) continue;
     const std::string_view text = records.checkpoints.rbegin()->second.record.text;
     const auto key = text.find(kTimeKey);
-    found.emplace_back(key == std::string_view::npos ? text.substr(0, 0) : text.substr(key + kTimeKey.size(), kTimeBytes), &run);
+    found.emplace_back(
+        key == std::string_view::npos ? text.substr(0, 0) : text.substr(key + kTimeKey.size(), kTimeBytes), &run);
   }
   const std::size_t count = std::min(limit, found.size());
-  std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(count), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first > b.first : *a.second < *b.second;
-  });
+  std::ranges::partial_sort(
+      found, found.begin() + static_cast<std::ptrdiff_t>(count),
+      [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : *a.second < *b.second; });
   std::vector<std::string> runs;
   for (std::size_t i = 0; i < count; ++i) runs.push_back(*found[i].second);
   return runs;
@@ -45,7 +46,8 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_catalogue() {
   for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
     PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
     if (locked) return lock;
-    if (waited_us >= kRebuildWaitUs) return fail(Code::store_busy, "another process is rebuilding the catalogue and does not finish");
+    if (waited_us >= kRebuildWaitUs)
+      return fail(Code::store_busy, "another process is rebuilding the catalogue and does not finish");
     environment_.clock->sleep_us(kLockStepUs);
   }
 }
@@ -65,7 +67,8 @@ Result<void> FilesystemStore::update_catalogue(const RunBatches& batches) {
     if (!described) return std::unexpected(described.error());
     const RunRecord& record = *described;
     for (const JournalRecord& checkpoint : batch.checkpoints) {
-      PAWL_TRY_ASSIGN(const RecordView view, decode_checkpoint(without_newline(checkpoint.text), seal_seed(record.uuid)));
+      PAWL_TRY_ASSIGN(const RecordView view,
+                      decode_checkpoint(without_newline(checkpoint.text), seal_seed(record.uuid)));
       const bool last = &checkpoint == &batch.checkpoints.back();
       if (!last && !has_caller(view)) continue;
       PAWL_TRY_ASSIGN(const CheckpointInfo saved, decode_info(view));
@@ -117,7 +120,8 @@ Result<std::optional<CatalogueSave>> FilesystemStore::find_save(const std::strin
 }
 
 Result<std::optional<CatalogueSave>> FilesystemStore::find_save_in(const std::shared_ptr<JournalSnapshot>& snapshot,
-                                                                   const std::string& run, const std::string& caller_id) {
+                                                                   const std::string& run,
+                                                                   const std::string& caller_id) {
   RunReader reader(files_, keys_, run, snapshot);
   PAWL_TRY_ASSIGN(const auto unsettled, reader.journal_saves_with_caller_id());
   for (const auto& [saved, fingerprint] : unsettled) {
@@ -165,7 +169,8 @@ Result<std::vector<RunInfo>> FilesystemStore::settled_runs(std::size_t limit) {
 }
 
 /// The journals know better about what they still hold.
-Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<JournalSnapshot>& snapshot, std::size_t limit, Damaged damaged) {
+Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<JournalSnapshot>& snapshot,
+                                                        std::size_t limit, Damaged damaged) {
   if (snapshot->damage()) return std::unexpected(*snapshot->damage());
   const std::size_t unsettled = snapshot->runs().size();
   PAWL_TRY_ASSIGN(const auto settled, settled_runs(limit > SIZE_MAX - unsettled ? SIZE_MAX : limit + unsettled));

@@ -20,41 +20,70 @@ Result<void> check_store_file(FileSystem& files, CheckReport& report) {
   ++report.files;
   const auto record = text ? decode_store(*text) : fail(Code::store_damaged, "the file is missing");
   if (!record) {
-    report.findings.push_back({Severity::damage, record.error().code, std::string(layout::kStoreFile), {}, {},
-                               record.error().message, "restore the file from a backup"});
+    report.findings.push_back({Severity::damage,
+                               record.error().code,
+                               std::string(layout::kStoreFile),
+                               {},
+                               {},
+                               record.error().message,
+                               "restore the file from a backup"});
   }
   return {};
 }
 
 Result<void> check_journal(FileSystem& files, const JournalView& journal, CheckReport& report) {
   if (journal.damage) {
-    report.findings.push_back({Severity::damage, journal.damage->code, journal.damage->where, {}, {}, journal.damage->message,
+    report.findings.push_back({Severity::damage,
+                               journal.damage->code,
+                               journal.damage->where,
+                               {},
+                               {},
+                               journal.damage->message,
                                "restore the file from a backup; published checkpoints can be restored by number"});
   }
   for (const auto& segment : journal.segments) {
     ++report.files;
     const std::string path = layout::segment(journal.number, segment->slot);
     if (segment->scan.bad_batch && !journal.damage) {
-      report.findings.push_back({Severity::note, Code::journal_corrupt, path, {}, {},
-                                 "a batch is incomplete: it was being written when its writer stopped, and never acknowledged",
-                                 journal.torn ? "the next writer sets it aside" : ""});
+      report.findings.push_back(
+          {Severity::note,
+           Code::journal_corrupt,
+           path,
+           {},
+           {},
+           "a batch is incomplete: it was being written when its writer stopped, and never acknowledged",
+           journal.torn ? "the next writer sets it aside" : ""});
     } else if (segment->scan.bad_batch && journal.damage->where != path) {
-      report.findings.push_back({Severity::damage, Code::journal_corrupt, path, {}, {},
-                                 fmt::format("the batch at byte {} is damaged", segment->scan.end), "restore the file from a backup"});
+      report.findings.push_back({Severity::damage,
+                                 Code::journal_corrupt,
+                                 path,
+                                 {},
+                                 {},
+                                 fmt::format("the batch at byte {} is damaged", segment->scan.end),
+                                 "restore the file from a backup"});
     }
     PAWL_TRY_ASSIGN(const std::string bytes, files.read_file(path));
     std::uint64_t header_offset = 0;
     bool other_is_damaged = false;
     static_cast<void>(choose_segment_header(bytes, header_offset, other_is_damaged));
     if (journal.damage && other_is_damaged && journal.damage->where != path) {
-      report.findings.push_back({Severity::damage, Code::journal_corrupt, path, {}, {},
+      report.findings.push_back({Severity::damage,
+                                 Code::journal_corrupt,
+                                 path,
+                                 {},
+                                 {},
                                  "one of the two copies of its header is damaged, perhaps the one that was in force",
                                  "restore the file from a backup"});
     }
     if (!segment->scan.bad_batch && hidden_batch(bytes, segment->scan, segment->header.generation) && !journal.damage) {
-      report.findings.push_back({Severity::damage, Code::journal_corrupt, path, {}, {},
-                                 fmt::format("the batch at byte {} is damaged, and valid ones follow it", segment->scan.end),
-                                 "restore the file from a backup"});
+      report.findings.push_back(
+          {Severity::damage,
+           Code::journal_corrupt,
+           path,
+           {},
+           {},
+           fmt::format("the batch at byte {} is damaged, and valid ones follow it", segment->scan.end),
+           "restore the file from a backup"});
     }
   }
   return {};
@@ -68,8 +97,13 @@ Result<void> check_failure_log(FileSystem& files, CheckReport& report) {
   for_each_line(*text, [&](std::string_view line, bool complete) {
     ++number;
     if (!complete || !unseal(line)) {
-      report.findings.push_back({Severity::note, Code::checksum_mismatch, std::string(layout::kFailures), {}, {},
-                                 fmt::format("line {} is damaged", number), "it is a log for people: nothing depends on it"});
+      report.findings.push_back({Severity::note,
+                                 Code::checksum_mismatch,
+                                 std::string(layout::kFailures),
+                                 {},
+                                 {},
+                                 fmt::format("line {} is damaged", number),
+                                 "it is a log for people: nothing depends on it"});
     }
     return true;
   });
@@ -95,15 +129,26 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
       for (const FolderEntry& entry : entries) {
         if (!entry.name.starts_with('.')) runs.insert(entry.name);
         if (join_path(layout::kRuns, entry.name) != layout::kArriving) continue;
-        report.findings.push_back({Severity::note, Code::store_damaged, std::string(layout::kArriving), {}, {},
-                                   "a run is arriving, or its import was cut short", "the next import removes what is left"});
+        report.findings.push_back({Severity::note,
+                                   Code::store_damaged,
+                                   std::string(layout::kArriving),
+                                   {},
+                                   {},
+                                   "a run is arriving, or its import was cut short",
+                                   "the next import removes what is left"});
       }
       for (const auto& [run, records] : snapshot->runs()) runs.insert(run);
     }
-    for (const std::string& run : runs) PAWL_TRY(RunChecker(files_, keys_, run, snapshot, report).check(scope.sequence));
+    for (const std::string& run : runs)
+      PAWL_TRY(RunChecker(files_, keys_, run, snapshot, report).check(scope.sequence));
     if (!scope.run && snapshot->journals().empty() && report.runs > 0) {
-      report.findings.push_back({Severity::damage, Code::journal_corrupt, std::string(layout::kJournals), {}, {},
-                                 "the journals are missing: what they alone held is lost", "restore the folder from a backup"});
+      report.findings.push_back({Severity::damage,
+                                 Code::journal_corrupt,
+                                 std::string(layout::kJournals),
+                                 {},
+                                 {},
+                                 "the journals are missing: what they alone held is lost",
+                                 "restore the folder from a backup"});
     }
     if (!scope.run) find_missing_runs(runs, report);
     PAWL_TRY_ASSIGN(const bool catalogue_exists, files_.exists(layout::kCatalogue));
@@ -111,7 +156,12 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
       ++report.files;
       std::string fault = catalogue_.usable() ? catalogue_.find_fault() : "it is not readable, or not complete";
       if (!fault.empty()) {
-        report.findings.push_back({Severity::mendable, Code::store_damaged, std::string(layout::kCatalogue), {}, {}, fault,
+        report.findings.push_back({Severity::mendable,
+                                   Code::store_damaged,
+                                   std::string(layout::kCatalogue),
+                                   {},
+                                   {},
+                                   fault,
                                    "'pawl fsck --repair', or delete it: it is rebuilt from the runs' files"});
       }
     }
@@ -133,8 +183,8 @@ void FilesystemStore::find_missing_runs(const std::set<std::string>& runs, Check
   if (!known) return;
   for (const RunInfo& run : *known) {
     if (runs.contains(run.id.text())) continue;
-    report.findings.push_back({Severity::damage, Code::run_not_found, layout::run(run.id.text()), run.id.text(), run.latest,
-                               "the catalogue has this run, and its folder is missing",
+    report.findings.push_back({Severity::damage, Code::run_not_found, layout::run(run.id.text()), run.id.text(),
+                               run.latest, "the catalogue has this run, and its folder is missing",
                                "restore the folder from a backup; if it was removed on purpose, delete catalogue.db"});
   }
 }
@@ -149,8 +199,11 @@ Result<void> FilesystemStore::check_scope(const CheckScope& scope) {
     if (!found && found.error().code == Code::checkpoint_pruned) return std::unexpected(found.error());
   }
   if (!info || scope.sequence <= info->latest) return {};
-  return fail(Error{Code::checkpoint_not_found, fmt::format("run '{}' has no checkpoint {}", scope.run->text(), scope.sequence.value), {},
-                    fmt::format("'pawl show {} --checkpoints' lists those it has", scope.run->text()), 0});
+  return fail(Error{Code::checkpoint_not_found,
+                    fmt::format("run '{}' has no checkpoint {}", scope.run->text(), scope.sequence.value),
+                    {},
+                    fmt::format("'pawl show {} --checkpoints' lists those it has", scope.run->text()),
+                    0});
 }
 
 /// What can be mended is mended by doing what a healthy store does anyway: taking over free journals,

@@ -21,14 +21,16 @@ Result<bool> mentions(const SegmentScan& scan, const Uuid& run) {
   return false;
 }
 
-/// Whether a segment holds nothing of the run, and nothing behind its batches: remains of an earlier use may be of any run.
+/// Whether a segment holds nothing of the run, and nothing behind its batches: remains of an earlier use may be of any
+/// run.
 Result<bool> segment_is_clean(std::string_view bytes, const Uuid& run) {
   std::uint64_t offset = 0;
   bool other_is_damaged = false;
   const auto header = choose_segment_header(bytes, offset, other_is_damaged);
   if (!header || other_is_damaged) return false;
   const SegmentScan scan = scan_segment(bytes, header->generation);
-  if (bytes.substr(std::min<std::uint64_t>(scan.end, bytes.size())).find_first_not_of('\0') != std::string_view::npos) return false;
+  if (bytes.substr(std::min<std::uint64_t>(scan.end, bytes.size())).find_first_not_of('\0') != std::string_view::npos)
+    return false;
   PAWL_TRY_ASSIGN(const bool mentioned, mentions(scan, run));
   return !mentioned;
 }
@@ -73,7 +75,8 @@ Result<std::vector<RunId>> FilesystemStore::forks_of(const Uuid& uuid) {
   return forks;
 }
 
-Result<std::vector<RunId>> FilesystemStore::erase_forks(const RunId& run, const Uuid& uuid, const EraseRequest& request) {
+Result<std::vector<RunId>> FilesystemStore::erase_forks(const RunId& run, const Uuid& uuid,
+                                                        const EraseRequest& request) {
   PAWL_TRY_ASSIGN(const std::vector<RunId> forks, forks_of(uuid));
   if (!forks.empty() && request.cascade == Cascade::no) return fail(forks_error(run, forks));
   std::vector<RunId> gone;
@@ -102,7 +105,11 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_for_erasure(const RunId& run
     PAWL_TRY_ASSIGN(const bool alone, lock->try_lock(layout::kPrunerByte));
     if (alone) return lock;
     if (waited_us >= kLockWaitUs) {
-      return fail(Error{Code::store_busy, fmt::format("another process is pruning run '{}' and does not finish", run.text()), {}, "try again", 0});
+      return fail(Error{Code::store_busy,
+                        fmt::format("another process is pruning run '{}' and does not finish", run.text()),
+                        {},
+                        "try again",
+                        0});
     }
     environment_.clock->sleep_us(kLockStepUs);
   }
@@ -126,14 +133,22 @@ Result<ErasedRecord> FilesystemStore::plan_erasure(const RunId& run, const Erase
     if (!published && exit_status(published.error().code) != 4) return std::unexpected(published.error());
     PAWL_TRY(publisher_.sync());
   }
-  ErasedRecord record{.run = run.text(), .uuid = described.uuid, .created = described.created, .at = environment_.clock->now(),
-                      .by = request.by.empty() ? described_user(environment_.owner.user, environment_.owner.host) : request.by,
-                      .reason = request.reason, .checkpoints = 0, .latest = {}, .finished = false};
+  ErasedRecord record{
+      .run = run.text(),
+      .uuid = described.uuid,
+      .created = described.created,
+      .at = environment_.clock->now(),
+      .by = request.by.empty() ? described_user(environment_.owner.user, environment_.owner.host) : request.by,
+      .reason = request.reason,
+      .checkpoints = 0,
+      .latest = {},
+      .finished = false};
   if (const auto info = reader.overview()) {
     record.latest = info->latest;
     record.at = next_timestamp(info->updated, record.at);
     const auto pruned = reader.pruned();
-    record.checkpoints = info->latest.value - described.fork_of_sequence.value - (pruned ? (*pruned)->dropped.count() : 0);
+    record.checkpoints =
+        info->latest.value - described.fork_of_sequence.value - (pruned ? (*pruned)->dropped.count() : 0);
   }
   return record;
 }
@@ -212,7 +227,8 @@ Result<void> FilesystemStore::mend_erasures(const CheckReport& report) {
   for (const FolderEntry& entry : entries) {
     const auto record = load_erased(files_, entry.name);
     if (!record || !*record) continue;
-    const bool found = std::ranges::any_of(report.findings, [&](const Finding& finding) { return finding.run == entry.name; });
+    const bool found =
+        std::ranges::any_of(report.findings, [&](const Finding& finding) { return finding.run == entry.name; });
     if ((*record)->finished && !found) continue;
     PAWL_TRY_ASSIGN(const RunId id, RunId::parse(entry.name));
     PAWL_TRY_ASSIGN(const auto lock, lock_for_erasure(id));
@@ -221,9 +237,11 @@ Result<void> FilesystemStore::mend_erasures(const CheckReport& report) {
   return {};
 }
 
-/// A journal is clean after what it holds of the run was settled and everything behind its batches was overwritten. One of
-/// a living process is that process's: it does the same when it is idle, and who comes after it does when it has ended.
-Result<void> FilesystemStore::clean_journals(const EraseWork& work, const ErasedRecord& record, std::vector<std::string>& waiting_for) {
+/// A journal is clean after what it holds of the run was settled and everything behind its batches was overwritten. One
+/// of a living process is that process's: it does the same when it is idle, and who comes after it does when it has
+/// ended.
+Result<void> FilesystemStore::clean_journals(const EraseWork& work, const ErasedRecord& record,
+                                             std::vector<std::string>& waiting_for) {
   PAWL_TRY_ASSIGN(const auto numbers, list_journals(files_));
   for (const std::uint64_t number : numbers) {
     if (work.own != nullptr && work.own->number() == number) {
@@ -254,8 +272,11 @@ Result<bool> FilesystemStore::clean_own_journal(JournalWriter& own, const Erased
 }
 
 /// Empty: it is clean now. Else why it is not.
-Result<std::string> FilesystemStore::clean_free_journal(const EraseWork& work, const ErasedRecord& record, std::uint64_t number) {
-  const auto stuck = [&](const Error& error) { return fmt::format("journal {}, which is damaged: {}", number, error.message); };
+Result<std::string> FilesystemStore::clean_free_journal(const EraseWork& work, const ErasedRecord& record,
+                                                        std::uint64_t number) {
+  const auto stuck = [&](const Error& error) {
+    return fmt::format("journal {}, which is damaged: {}", number, error.message);
+  };
   const auto taken = JournalWriter::take_over(work.place, number);
   if (!taken && exit_status(taken.error().code) == 4) return stuck(taken.error());
   if (!taken) return std::unexpected(taken.error());

@@ -13,7 +13,6 @@
 namespace pawl {
 namespace {
 
-
 Result<std::vector<std::string>> event_files(FileSystem& files, const std::string& run) {
   PAWL_TRY_ASSIGN(const auto entries, files.list(layout::events_folder(run)));
   std::vector<std::string> paths;
@@ -30,7 +29,8 @@ std::unexpected<Error> bad_file(std::string message, const std::string& path) {
 
 class RunFiles final : public RunEvidence {
  public:
-  RunFiles(FileSystem& files, std::string boot_id, std::string run, std::shared_ptr<const JournalSnapshot> snapshot, std::vector<std::string> events)
+  RunFiles(FileSystem& files, std::string boot_id, std::string run, std::shared_ptr<const JournalSnapshot> snapshot,
+           std::vector<std::string> events)
       : files_(files),
         boot_id_(std::move(boot_id)),
         run_(std::move(run)),
@@ -55,10 +55,12 @@ class RunFiles final : public RunEvidence {
   Result<std::string> run_file() override {
     PAWL_TRY_ASSIGN(auto text, read_if_there(files_, layout::run_file(run_)));
     const bool in_journal = records_ != nullptr && records_->run;
-    if (!text && !in_journal) return fail(Error{Code::store_damaged, "run.json is missing", layout::run_file(run_), {}, 0});
+    if (!text && !in_journal)
+      return fail(Error{Code::store_damaged, "run.json is missing", layout::run_file(run_), {}, 0});
     const bool longer = text && in_journal && text->size() > records_->run->text.size();
     if (text && in_journal && (longer || !is_left_by_crash(*text, records_->run->text))) {
-      return fail(Error{Code::store_damaged, "run.json differs from what the journal holds", layout::run_file(run_), {}, 0});
+      return fail(
+          Error{Code::store_damaged, "run.json differs from what the journal holds", layout::run_file(run_), {}, 0});
     }
     return in_journal ? std::string(records_->run->text) : std::move(*text);
   }
@@ -93,7 +95,8 @@ class RunFiles final : public RunEvidence {
  private:
   Result<std::uint64_t> trail_size() {
     auto file = files_.open(layout::audit(run_), OpenMode::read);
-    if (!file) return file.error().code == Code::input_unreadable ? Result<std::uint64_t>(0) : std::unexpected(file.error());
+    if (!file)
+      return file.error().code == Code::input_unreadable ? Result<std::uint64_t>(0) : std::unexpected(file.error());
     return (*file)->size();
   }
   static Result<std::optional<StoredText>> stored(Result<std::optional<NumberedLines::Line>> line) {
@@ -151,12 +154,14 @@ Result<void> RunFiles::check_copy(const ChainLink& link, const std::string& path
   const Sequence sequence = link.record.sequence;
   for (const BadCopy& copy : chain_.bad_copies) {
     if (copy.sequence != sequence) continue;
-    if (!is_left_by_crash(copy.found, records_->checkpoints.at(sequence.value).record.text)) return bad_file(fmt::format("checkpoint {} differs from what the journal holds", sequence.value), path);
+    if (!is_left_by_crash(copy.found, records_->checkpoints.at(sequence.value).record.text))
+      return bad_file(fmt::format("checkpoint {} differs from what the journal holds", sequence.value), path);
   }
   if (link.from_journal) {
     std::string_view copy = records_->checkpoints.at(sequence.value).record.text;
     if (copy.ends_with('\n')) copy.remove_suffix(1);
-    if (copy != link.record.text) return bad_file(fmt::format("checkpoint {} differs from what the journal holds", sequence.value), path);
+    if (copy != link.record.text)
+      return bad_file(fmt::format("checkpoint {} differs from what the journal holds", sequence.value), path);
     return {};
   }
   if (sequence == chain_.base && !chain_.borrowed && *chain_.whole_text != std::string(link.record.text) + "\n") {
@@ -168,9 +173,11 @@ Result<void> RunFiles::check_copy(const ChainLink& link, const std::string& path
 /// A file of differences holds them and nothing else.
 Result<void> RunFiles::check_end() const {
   if (chain_.damage) return fail(at(*chain_.damage, lines_path_));
-  if (chain_.bad_line && chain_.bad_copies.empty()) return bad_file("the file goes on behind its last checkpoint", lines_path_);
+  if (chain_.bad_line && chain_.bad_copies.empty())
+    return bad_file("the file goes on behind its last checkpoint", lines_path_);
   const auto lines = chain_.lines_text ? std::ranges::count(*chain_.lines_text, '\n') : 0;
-  if (lines > 0 && static_cast<std::size_t>(lines) >= chain_.links.size()) return bad_file("the file goes on behind its last checkpoint", lines_path_);
+  if (lines > 0 && static_cast<std::size_t>(lines) >= chain_.links.size())
+    return bad_file("the file goes on behind its last checkpoint", lines_path_);
   return {};
 }
 
@@ -249,7 +256,11 @@ Result<std::unique_ptr<RunEvidence>> FilesystemEvidence::run(const RunId& run, J
   PAWL_TRY_ASSIGN(const bool has_run, files_.exists(layout::run_file(run.text())));
   PAWL_TRY_ASSIGN(const auto checkpoints, files_.list(layout::checkpoints(run.text())));
   if (!has_run && checkpoints.empty() && snapshot_->find(run.text()) == nullptr) {
-    return fail(Error{Code::run_not_found, fmt::format("there is no run '{}' in this store", run.text()), {}, "'pawl list' shows the runs", 0});
+    return fail(Error{Code::run_not_found,
+                      fmt::format("there is no run '{}' in this store", run.text()),
+                      {},
+                      "'pawl list' shows the runs",
+                      0});
   }
   PAWL_TRY_ASSIGN(auto events, event_files(files_, run.text()));
   auto evidence = std::make_unique<RunFiles>(files_, boot_id_, run.text(), snapshot_, std::move(events));

@@ -13,7 +13,8 @@ constexpr int kFoldersDeepMax = 64;  // of folders; logs of nested steps have on
 /// 0 where it is gone by now: others publish and prune meanwhile.
 Result<std::uint64_t> file_bytes(FileSystem& files, const std::string& path) {
   const auto file = files.open(path, OpenMode::read);
-  if (!file && (file.error().code == Code::input_unreadable || file.error().os_error == ELOOP)) return 0;  // a link is not followed
+  if (!file && (file.error().code == Code::input_unreadable || file.error().os_error == ELOOP))
+    return 0;  // a link is not followed
   if (!file) return fail(file.error());
   return (*file)->size();
 }
@@ -24,7 +25,8 @@ Result<std::uint64_t> folder_bytes(FileSystem& files, const std::string& folder,
   PAWL_TRY_ASSIGN(const std::vector<FolderEntry> entries, files.list(folder));
   for (const FolderEntry& entry : entries) {
     const std::string path = join_path(folder, entry.name);
-    PAWL_TRY_ASSIGN(const std::uint64_t inside, entry.is_folder ? folder_bytes(files, path, depth + 1) : file_bytes(files, path));
+    PAWL_TRY_ASSIGN(const std::uint64_t inside,
+                    entry.is_folder ? folder_bytes(files, path, depth + 1) : file_bytes(files, path));
     bytes += inside;
   }
   return bytes;
@@ -53,7 +55,8 @@ Result<RunFootprint> FilesystemStore::footprint(const RunId& run) {
   if (!described) PAWL_TRY(this->run(run));
   for (const FolderEntry& entry : entries) {
     const std::string path = join_path(folder, entry.name);
-    PAWL_TRY_ASSIGN(const std::uint64_t inside, entry.is_folder ? folder_bytes(files_, path, 1) : file_bytes(files_, path));
+    PAWL_TRY_ASSIGN(const std::uint64_t inside,
+                    entry.is_folder ? folder_bytes(files_, path, 1) : file_bytes(files_, path));
     part_of(bytes, entry.name) += inside;
   }
   return bytes;
@@ -66,7 +69,8 @@ Result<std::uint64_t> FilesystemStore::shared_bytes() {
     bytes += inside;
   }
   for (const std::string_view ending : {"", "-wal", "-shm"}) {
-    PAWL_TRY_ASSIGN(const std::uint64_t size, file_bytes(files_, std::string(layout::kCatalogue) + std::string(ending)));
+    PAWL_TRY_ASSIGN(const std::uint64_t size,
+                    file_bytes(files_, std::string(layout::kCatalogue) + std::string(ending)));
     bytes += size;
   }
   return bytes;

@@ -24,7 +24,11 @@ Result<std::unique_ptr<File>> FilesystemStore::hold_pruning(const std::string& r
     PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kPrunerByte));
     if (locked) return lock;
     if (waited_us >= kPrunerWaitUs) {
-      return fail(Error{Code::store_busy, fmt::format("another process is pruning run '{}' and does not finish", run), {}, "try again", 0});
+      return fail(Error{Code::store_busy,
+                        fmt::format("another process is pruning run '{}' and does not finish", run),
+                        {},
+                        "try again",
+                        0});
     }
     environment_.clock->sleep_us(kPrunerStepUs);
   }
@@ -42,14 +46,15 @@ Result<std::unique_ptr<File>> FilesystemStore::hold_new_run(const RunId& run) {
 
 /// In this order: the fork's lock, the parent's pruner lock, what stands there, the note. Killed anywhere, there is at
 /// most a note of a fork that does not exist.
-Result<std::unique_ptr<RunWriter>> FilesystemStore::fork(const RunId& parent, Sequence at, const RunId& run, const RunOptions& options) {
+Result<std::unique_ptr<RunWriter>> FilesystemStore::fork(const RunId& parent, Sequence at, const RunId& run,
+                                                         const RunOptions& options) {
   // A fork of what a fork shares with its parent is a fork of the parent.
   PAWL_TRY_ASSIGN(const std::string home, read_consistently(parent.text(), [&](auto snapshot) -> Result<std::string> {
-    RunReader reader(files_, keys_, parent.text(), std::move(snapshot));
-    PAWL_TRY(reader.info({.by = Which::By::sequence, .sequence = at}));
-    PAWL_TRY_ASSIGN(const RunReader* const found, reader.home_of(at));
-    return found->name();
-  }));
+                    RunReader reader(files_, keys_, parent.text(), std::move(snapshot));
+                    PAWL_TRY(reader.info({.by = Which::By::sequence, .sequence = at}));
+                    PAWL_TRY_ASSIGN(const RunReader* const found, reader.home_of(at));
+                    return found->name();
+                  }));
   const auto known = record_of(run);
   if (known) return fail(exists_already(run));
   if (known.error().code != Code::run_not_found) return std::unexpected(known.error());
@@ -57,13 +62,15 @@ Result<std::unique_ptr<RunWriter>> FilesystemStore::fork(const RunId& parent, Se
   PAWL_TRY_ASSIGN(const auto pruning, hold_pruning(home));
   RunFolder folder = RunFolder::unsynced;
   PAWL_TRY_ASSIGN(RunHead head, read_consistently(home, [&](auto snapshot) {
-    // The journal forgets a run's record only after its files, and all names on the way to them, are durable.
-    const RunRecords* const records = snapshot->find(home);
-    folder = records == nullptr || !records->run ? RunFolder::durable : RunFolder::unsynced;
-    return RunReader(files_, keys_, home, std::move(snapshot)).fork_head(at);
-  }));
+                    // The journal forgets a run's record only after its files, and all names on the way to them, are
+                    // durable.
+                    const RunRecords* const records = snapshot->find(home);
+                    folder = records == nullptr || !records->run ? RunFolder::durable : RunFolder::unsynced;
+                    return RunReader(files_, keys_, home, std::move(snapshot)).fork_head(at);
+                  }));
   const std::uint32_t seed = seal_seed(*head.run.fork_of_run);
-  PAWL_TRY_ASSIGN(auto writer, FilesystemRunWriter::make_fork(*this, run, options, std::move(run_lock), std::move(head)));
+  PAWL_TRY_ASSIGN(auto writer,
+                  FilesystemRunWriter::make_fork(*this, run, options, std::move(run_lock), std::move(head)));
   PAWL_TRY(write_fork_note(files_, home, {run.text(), writer->info().uuid, at}, seed, folder));
   return writer;
 }
@@ -107,7 +114,8 @@ Result<void> FilesystemStore::mend_forks() {
       const std::uint32_t seed = seal_seed(*record->fork_of_run);
       const auto text = files_.read_file(layout::fork(record->fork_of_name, note.uuid.text()));
       PAWL_TRY_ASSIGN(const bool parent_is_there, files_.exists(layout::run_file(record->fork_of_name)));
-      if (parent_is_there && (!text || *text != encode_fork_note(note, seed))) PAWL_TRY(write_fork_note(files_, record->fork_of_name, note, seed, RunFolder::unsynced));
+      if (parent_is_there && (!text || *text != encode_fork_note(note, seed)))
+        PAWL_TRY(write_fork_note(files_, record->fork_of_name, note, seed, RunFolder::unsynced));
     }
     const auto notes = load_fork_notes(files_, entry.name, seal_seed(record->uuid));
     if (!notes) continue;

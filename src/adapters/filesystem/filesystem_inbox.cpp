@@ -8,7 +8,9 @@
 namespace pawl {
 
 Result<RunRecord> FilesystemStore::record_of(const RunId& run) {
-  return read_consistently(run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).run_record(); });
+  return read_consistently(run.text(), [&](auto snapshot) {
+    return RunReader(files_, keys_, run.text(), std::move(snapshot)).run_record();
+  });
 }
 
 Result<std::string> FilesystemStore::post(const RunId& run, std::string_view body) {
@@ -20,7 +22,8 @@ Result<std::string> FilesystemStore::post(const RunId& run, std::string_view bod
     named = named_inboxes_.contains(run.text());
   }
   Inbox inbox(files_, run.text(), seal_seed(record.uuid));
-  PAWL_TRY_ASSIGN(std::string id, inbox.post(environment_, codec, body, named ? Inbox::Names::durable : Inbox::Names::unsynced));
+  PAWL_TRY_ASSIGN(std::string id,
+                  inbox.post(environment_, codec, body, named ? Inbox::Names::durable : Inbox::Names::unsynced));
   if (const auto erased = refuse_erased(files_, run.text()); !erased) {
     // Meanwhile, and perhaps before this message came. Where it can't be told, the message stays.
     if (erased.error().code == Code::run_erased) PAWL_TRY(wipe_file(files_, layout::message(run.text(), id)));
@@ -31,7 +34,8 @@ Result<std::string> FilesystemStore::post(const RunId& run, std::string_view bod
   return id;
 }
 
-/// A run's owner asks many times a second, and its record may be anywhere in the journal: it is read for a message only.
+/// A run's owner asks many times a second, and its record may be anywhere in the journal: it is read for a message
+/// only.
 Result<std::vector<Message>> FilesystemStore::inbox(const RunId& run) {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::inbox(run.text())));
   PAWL_TRY_ASSIGN(const bool has_owner, files_.exists(layout::run_lock(run.text())));

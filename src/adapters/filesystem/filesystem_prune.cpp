@@ -12,7 +12,8 @@ constexpr std::int64_t kBetweenPrunesUs = 200'000;
 
 }  // namespace
 
-Result<std::string> FilesystemStore::prune_stamp(const std::string& run, const std::shared_ptr<JournalSnapshot>& snapshot) {
+Result<std::string> FilesystemStore::prune_stamp(const std::string& run,
+                                                 const std::shared_ptr<JournalSnapshot>& snapshot) {
   std::vector<std::string> runs;
   if (!run.empty()) {
     auto lineage = RunReader(files_, keys_, run, snapshot).lineage();
@@ -42,13 +43,14 @@ Result<PruneReport> FilesystemStore::prune(const RunId& run, const RetentionSett
 Result<PruneReport> FilesystemStore::prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
                                                  const std::function<bool()>& stop) {
   return read_consistently(run.text(), [&](auto snapshot) {
-    RunPruner pruner({&files_, &keys_, environment_, options_, [this] { return snapshot_of_everything(); }, stop}, run.text(), std::move(snapshot));
+    RunPruner pruner({&files_, &keys_, environment_, options_, [this] { return snapshot_of_everything(); }, stop},
+                     run.text(), std::move(snapshot));
     return pruner.prune(settings, mode);
   });
 }
 
-/// Never the last one again: what a killed writer left behind the watermark does not make that one old, and may refer to
-/// a blob.
+/// Never the last one again: what a killed writer left behind the watermark does not make that one old, and may refer
+/// to a blob.
 Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_of_everything() {
   PAWL_TRY_ASSIGN(auto fresh, JournalSnapshot::take(files_, environment_.owner.boot_id));
   if (!confirm_tails_of_the_dead(*fresh)) return fresh;
@@ -90,7 +92,8 @@ void FilesystemStore::prune_grown(const std::function<bool()>& stop) {
   }
   for (const std::string& run : grown) {
     if (stop()) return;
-    if (const auto id = RunId::parse(run)) static_cast<void>(prune_until(*id, options_.retention, PruneMode::remove, stop));
+    if (const auto id = RunId::parse(run))
+      static_cast<void>(prune_until(*id, options_.retention, PruneMode::remove, stop));
   }
 }
 

@@ -16,7 +16,8 @@ struct Earlier {
   bool elsewhere = false;  // other journals hold records of this run
 };
 
-Earlier with_earlier(const JournalSnapshot& snapshot, std::uint64_t own_journal, const std::string& run, const RunBatch& batch) {
+Earlier with_earlier(const JournalSnapshot& snapshot, std::uint64_t own_journal, const std::string& run,
+                     const RunBatch& batch) {
   Earlier result;
   const RunRecords* records = snapshot.find(run);
   if (records == nullptr || batch.checkpoints.empty()) return {batch, false};

@@ -14,9 +14,7 @@ namespace {
 constexpr std::int64_t kTakeoverWaitUs = 5'000'000;
 constexpr std::int64_t kTakeoverStepUs = 1'000;
 
-Error busy(std::string message) {
-  return Error{Code::store_busy, std::move(message), {}, "try again", 0};
-}
+Error busy(std::string message) { return Error{Code::store_busy, std::move(message), {}, "try again", 0}; }
 
 Result<bool> has_segments(FileSystem& files) {
   PAWL_TRY_ASSIGN(const auto numbers, list_journals(files));
@@ -33,19 +31,26 @@ Result<bool> has_segments(FileSystem& files) {
 
 FilesystemStore::FilesystemStore(FileSystem& files, const Environment& environment, const FilesystemOptions& options,
                                  std::string catalogue_path)
-    : files_(files), environment_(environment), options_(options), catalogue_path_(std::move(catalogue_path)),
-      catalogue_(catalogue_path_), keys_(files, options_), new_key_(options.new_key), publisher_(files, environment, options) {}
+    : files_(files),
+      environment_(environment),
+      options_(options),
+      catalogue_path_(std::move(catalogue_path)),
+      catalogue_(catalogue_path_),
+      keys_(files, options_),
+      new_key_(options.new_key),
+      publisher_(files, environment, options) {}
 
 Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(FileSystem& files, const Environment& environment,
-                                                               const FilesystemOptions& options, std::string catalogue_path) {
+                                                               const FilesystemOptions& options,
+                                                               std::string catalogue_path) {
   std::unique_ptr<FilesystemStore> store(new FilesystemStore(files, environment, options, std::move(catalogue_path)));
   auto text = files.read_file(layout::kStoreFile, 1ULL << 20);
   if (!text && text.error().code == Code::input_unreadable) {
     // store.json and its name are durable before the first journal segment is made.
     PAWL_TRY_ASSIGN(const bool journals, has_segments(files));
     if (!journals) return store;
-    return fail(Error{Code::store_damaged, "store.json is missing in a store that has journals", std::string(layout::kStoreFile),
-                      "restore the file from a backup", 0});
+    return fail(Error{Code::store_damaged, "store.json is missing in a store that has journals",
+                      std::string(layout::kStoreFile), "restore the file from a backup", 0});
   }
   if (!text) return std::unexpected(text.error());
   auto record = decode_store(*text);
@@ -189,8 +194,9 @@ Result<std::unique_ptr<JournalWriter>> FilesystemStore::acquire_journal(const Ru
 Result<void> FilesystemStore::ensure_journal(const RunId& run) {
   if (journal_) return {};
   PAWL_TRY_ASSIGN(journal_, acquire_journal(run));
-  committer_ = std::make_unique<Committer>(
-      [this](std::string_view body, std::uint32_t count) { return append(body, count); }, options_, *environment_.clock);
+  committer_ =
+      std::make_unique<Committer>([this](std::string_view body, std::uint32_t count) { return append(body, count); },
+                                  options_, *environment_.clock);
   if (options_.background == Background::thread) start_background();
   return {};
 }
@@ -352,32 +358,41 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_reader() 
 }
 
 Result<Restored> FilesystemStore::restore(const RunId& run, const Which& which) {
-  return read_consistently(run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).restore(which); });
+  return read_consistently(run.text(), [&](auto snapshot) {
+    return RunReader(files_, keys_, run.text(), std::move(snapshot)).restore(which);
+  });
 }
 
 Result<RunInfo> FilesystemStore::run(const RunId& run) {
   PAWL_TRY(refuse_erased(files_, run.text()));
-  auto info = read_consistently(run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).overview(); });
+  auto info = read_consistently(
+      run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).overview(); });
   if (info || exit_status(info.error().code) != 4) return info;
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_reader());
   return RunReader(files_, keys_, run.text(), snapshot).listing();
 }
 
 Result<CheckpointInfo> FilesystemStore::checkpoint(const RunId& run, const Which& which) {
-  return read_consistently(run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).info(which); });
+  return read_consistently(
+      run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).info(which); });
 }
 
 Result<std::vector<CheckpointInfo>> FilesystemStore::checkpoints(const RunId& run, Sequence after, std::size_t limit) {
-  return read_consistently(run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).list(after, limit); });
+  return read_consistently(run.text(), [&](auto snapshot) {
+    return RunReader(files_, keys_, run.text(), std::move(snapshot)).list(after, limit);
+  });
 }
 
 Result<std::vector<Event>> FilesystemStore::events(const RunId& run, std::uint64_t after_number, std::size_t limit) {
-  return read_consistently(
-      run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).events(after_number, limit); });
+  return read_consistently(run.text(), [&](auto snapshot) {
+    return RunReader(files_, keys_, run.text(), std::move(snapshot)).events(after_number, limit);
+  });
 }
 
 Result<std::vector<AuditEntry>> FilesystemStore::audit(const RunId& run, std::uint64_t after, std::size_t limit) {
-  return read_consistently(run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).audit(after, limit); });
+  return read_consistently(run.text(), [&](auto snapshot) {
+    return RunReader(files_, keys_, run.text(), std::move(snapshot)).audit(after, limit);
+  });
 }
 
 }  // namespace pawl

@@ -38,7 +38,8 @@ class FilesystemStore final : public Store {
   ~FilesystemStore() override;
 
   Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override;
-  Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run, const RunOptions& options) override;
+  Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run,
+                                          const RunOptions& options) override;
   Result<std::vector<ForkInfo>> forks_of(const RunId& run) override;
   Result<std::optional<ForkInfo>> origin_of(const RunId& run) override;
   Result<Restored> restore(const RunId& run, const Which& which) override;
@@ -62,12 +63,13 @@ class FilesystemStore final : public Store {
   Result<void> log_failure(const RecoveryFailure& failure) override;
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override;
 
-  /// Hands a run over as one portable file (docs/formats/export.md), piece by piece. Nobody may be writing to it. `outer`: gives the key
-  /// that an encrypted run's is wrapped with.
+  /// Hands a run over as one portable file (docs/formats/export.md), piece by piece. Nobody may be writing to it.
+  /// `outer`: gives the key that an encrypted run's is wrapped with.
   using FindExportKey = std::function<Result<SecretKey>()>;
-  Result<SentRun> send_run(const RunId& run, SendLogs logs, const FindExportKey& outer, const std::function<Result<void>(std::string_view)>& write);
-  /// Takes such a file. The run is there, whole and durable, when it returns, or not at all; one that is there already with the
-  /// same history is answered. run_exists, export_damaged; what a check of the run finds.
+  Result<SentRun> send_run(const RunId& run, SendLogs logs, const FindExportKey& outer,
+                           const std::function<Result<void>(std::string_view)>& write);
+  /// Takes such a file. The run is there, whole and durable, when it returns, or not at all; one that is there already
+  /// with the same history is answered. run_exists, export_damaged; what a check of the run finds.
   Result<ReceivedRun> receive_run(File& file, const FindExportKey& outer);
 
   /// Publishes and syncs everything this store's journal holds, and recycles it.
@@ -124,7 +126,8 @@ class FilesystemStore final : public Store {
   void mark_grown(const std::string& run);
   void run_pruning();
   void prune_grown(const std::function<bool()>& stop);
-  Result<PruneReport> prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode, const std::function<bool()>& stop);
+  Result<PruneReport> prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
+                                  const std::function<bool()>& stop);
   Result<std::shared_ptr<JournalSnapshot>> snapshot_of_everything();
   /// Calls `write` again, after pruning, while it finds the disk full.
   Result<void> with_room(const std::function<Result<void>()>& write);
@@ -180,10 +183,11 @@ class FilesystemStore final : public Store {
   /// The last one again, where nothing has changed.
   Result<std::shared_ptr<JournalSnapshot>> snapshot_for_reader();
   Result<std::optional<CatalogueSave>> find_save(const std::string& run, const std::string& caller_id);
-  Result<std::optional<CatalogueSave>> find_save_in(const std::shared_ptr<JournalSnapshot>& snapshot, const std::string& run,
-                                                    const std::string& caller_id);
+  Result<std::optional<CatalogueSave>> find_save_in(const std::shared_ptr<JournalSnapshot>& snapshot,
+                                                    const std::string& run, const std::string& caller_id);
   enum class Damaged : std::uint8_t { stops, is_listed };
-  Result<std::vector<RunInfo>> list_runs(const std::shared_ptr<JournalSnapshot>& snapshot, std::size_t limit, Damaged damaged);
+  Result<std::vector<RunInfo>> list_runs(const std::shared_ptr<JournalSnapshot>& snapshot, std::size_t limit,
+                                         Damaged damaged);
   Result<std::vector<RunInfo>> settled_runs(std::size_t limit);
   Result<std::vector<RunInfo>> runs_from_files();
   /// run_not_found where there is no such run.
@@ -205,7 +209,7 @@ class FilesystemStore final : public Store {
   Mutex open_mutex_;  // taken before publish_mutex_
   bool made_ PAWL_GUARDED_BY(open_mutex_) = false;
   Uuid store_id_ PAWL_GUARDED_BY(open_mutex_);
-  std::optional<Uuid> new_id_ PAWL_GUARDED_BY(open_mutex_);  // of a store that is to be made
+  std::optional<Uuid> new_id_ PAWL_GUARDED_BY(open_mutex_);          // of a store that is to be made
   std::optional<NewStoreKey> new_key_ PAWL_GUARDED_BY(open_mutex_);  // the same
   // Set once under open_mutex_ before any run is open; used by run writers and the publisher afterwards.
   std::unique_ptr<JournalWriter> journal_;
@@ -219,11 +223,12 @@ class FilesystemStore final : public Store {
 
   Mutex publish_mutex_;
   Publisher publisher_ PAWL_GUARDED_BY(publish_mutex_);
-  std::set<std::string> clear_ PAWL_GUARDED_BY(publish_mutex_);  // runs with nothing earlier in other journals
+  std::set<std::string> clear_ PAWL_GUARDED_BY(publish_mutex_);     // runs with nothing earlier in other journals
   std::set<std::string> unrooted_ PAWL_GUARDED_BY(publish_mutex_);  // published without roots
-  bool behind_ PAWL_GUARDED_BY(publish_mutex_) = false;  // something that was dirty may not be in its files
+  bool behind_ PAWL_GUARDED_BY(publish_mutex_) = false;             // something that was dirty may not be in its files
 
-  std::atomic<bool> wipe_again_ = false;  // this store's journal was to be overwritten, and it is not known whether it is
+  std::atomic<bool> wipe_again_ =
+      false;  // this store's journal was to be overwritten, and it is not known whether it is
 
   Mutex dirty_mutex_;
   std::set<std::string> dirty_ PAWL_GUARDED_BY(dirty_mutex_);  // runs with something not yet in their files
@@ -233,7 +238,7 @@ class FilesystemStore final : public Store {
   bool stopping_ PAWL_GUARDED_BY(dirty_mutex_) = false;
   bool wanted_ PAWL_GUARDED_BY(dirty_mutex_) = false;
   std::set<std::string> grown_ PAWL_GUARDED_BY(dirty_mutex_);  // runs to be pruned
-  bool pruning_waits_ PAWL_GUARDED_BY(dirty_mutex_) = false;  // for something to grow
+  bool pruning_waits_ PAWL_GUARDED_BY(dirty_mutex_) = false;   // for something to grow
   Condition wake_publisher_;
   Condition wake_pruning_;
   Condition room_;
@@ -244,7 +249,8 @@ class FilesystemStore final : public Store {
 constexpr int kReadAttemptsMax = 1000;
 
 template <class Read>
-auto FilesystemStore::read_consistently(const std::string& run, Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>())) {
+auto FilesystemStore::read_consistently(const std::string& run, Read read)
+    -> decltype(read(std::shared_ptr<JournalSnapshot>())) {
   std::optional<std::string> stamp;
   for (int attempt = 0; attempt < kReadAttemptsMax; ++attempt) {
     PAWL_TRY_ASSIGN(auto snapshot, snapshot_for_reader());

@@ -8,7 +8,6 @@
 namespace pawl {
 namespace {
 
-
 Result<bool> wait_for_lock(File& file, std::uint64_t byte, Clock& clock) {
   for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
     PAWL_TRY_ASSIGN(const bool locked, file.try_lock(byte));
@@ -44,12 +43,14 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_for_sending(const RunId& run
   PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
   if (!locked) {
     PAWL_TRY_ASSIGN(const std::string owner, lock->read_at(0, kWatermarkOffset));
-    return fail(Error{Code::run_busy, fmt::format("run '{}' is held by {}", run.text(), describe_owner(owner)), layout::run_lock(run.text()),
+    return fail(Error{Code::run_busy, fmt::format("run '{}' is held by {}", run.text(), describe_owner(owner)),
+                      layout::run_lock(run.text()),
                       "wait until it ends: a run that is being written to can't be exported", 0});
   }
   PAWL_TRY(lock->write_at(0, encode_owner(environment_.owner)));
   PAWL_TRY_ASSIGN(const bool alone, wait_for_lock(*lock, layout::kPrunerByte, *environment_.clock));
-  if (!alone) return fail(Error{Code::store_busy, "another process is pruning the run and does not finish", {}, "try again", 0});
+  if (!alone)
+    return fail(Error{Code::store_busy, "another process is pruning the run and does not finish", {}, "try again", 0});
   return lock;
 }
 
@@ -92,19 +93,20 @@ Result<std::optional<ReceivedRun>> FilesystemStore::known_arrival(const Received
   const auto there = run(id);
   if (!there && there.error().code == Code::run_not_found) return std::optional<ReceivedRun>();
   if (!there) return std::unexpected(there.error());
-  const auto last = there->uuid == arrived.uuid ? checkpoint(id, {.by = Which::By::sequence, .sequence = arrived.latest})
-                                                : fail(Code::checkpoint_not_found, "it is another run");
+  const auto last = there->uuid == arrived.uuid
+                        ? checkpoint(id, {.by = Which::By::sequence, .sequence = arrived.latest})
+                        : fail(Code::checkpoint_not_found, "it is another run");
   if (!last || last->checksum != arrived.checksum) {
-    return fail(Error{Code::run_exists, fmt::format("run '{}' exists already, with another history", arrived.run), layout::run(arrived.run),
-                      "import it into another store: --store FOLDER", 0});
+    return fail(Error{Code::run_exists, fmt::format("run '{}' exists already, with another history", arrived.run),
+                      layout::run(arrived.run), "import it into another store: --store FOLDER", 0});
   }
   ReceivedRun repeated = arrived;
   repeated.repeated = true;
   return std::optional(std::move(repeated));
 }
 
-/// The catalogue is out of force from before the name is there until it knows the run: journals and catalogue together know
-/// every run, whenever the power goes.
+/// The catalogue is out of force from before the name is there until it knows the run: journals and catalogue together
+/// know every run, whenever the power goes.
 Result<void> FilesystemStore::place_run(const std::string& run) {
   std::unique_ptr<File> lock;
   if (has_catalogue()) {
@@ -118,7 +120,9 @@ Result<void> FilesystemStore::place_run(const std::string& run) {
   if (left.size() == 1 && left.front().name == "lock") {
     PAWL_TRY_ASSIGN(old_lock, files_.open(layout::run_lock(run), OpenMode::write));
     PAWL_TRY_ASSIGN(const bool locked, old_lock->try_lock(layout::kWriterByte));
-    if (!locked) return fail(Error{Code::run_busy, fmt::format("somebody is making a run '{}' just now", run), layout::run_lock(run), "try again", 0});
+    if (!locked)
+      return fail(Error{Code::run_busy, fmt::format("somebody is making a run '{}' just now", run),
+                        layout::run_lock(run), "try again", 0});
     PAWL_TRY(files_.remove(layout::run_lock(run)));
   }
   PAWL_TRY(files_.rename(layout::kArriving, layout::run(run)));
@@ -151,8 +155,12 @@ Result<void> FilesystemStore::check_origin(const RunRecord& fork) {
   const auto origin = record_of(id);
   if (origin && origin->uuid == *fork.fork_of_run) return {};
   if (!origin && origin.error().code != Code::run_not_found) return std::unexpected(origin.error());
-  return fail(Error{Code::not_portable, fmt::format("run '{}' is a fork of run '{}' ({}), which is not in this store", fork.run, fork.fork_of_name, fork.fork_of_run->text()), {},
-                    fmt::format("export run '{}' as well, and import it first", fork.fork_of_name), 0});
+  return fail(Error{Code::not_portable,
+                    fmt::format("run '{}' is a fork of run '{}' ({}), which is not in this store", fork.run,
+                                fork.fork_of_name, fork.fork_of_run->text()),
+                    {},
+                    fmt::format("export run '{}' as well, and import it first", fork.fork_of_name),
+                    0});
 }
 
 /// Under its pruner's lock, and before the fork is there.
@@ -186,14 +194,16 @@ Result<ReceivedRun> FilesystemStore::check_arriving(const ExportHeader& header) 
   PAWL_TRY(refuse_findings(report, "in the portable file"));
   arrived.checkpoints = report.checkpoints;
   RunReader reader(view, keys, header.run, snapshot);
-  if (record.uuid != header.uuid || record.encrypted != header.key.has_value()) return fail(Code::export_damaged, "the portable file and the run in it differ");
+  if (record.uuid != header.uuid || record.encrypted != header.key.has_value())
+    return fail(Code::export_damaged, "the portable file and the run in it differ");
   PAWL_TRY_ASSIGN(const CheckpointInfo last, reader.info({}));
   arrived.latest = last.sequence;
   arrived.checksum = last.checksum;
   return arrived;
 }
 
-Result<ReceivedRun> FilesystemStore::unpack_run(RunReceiver& receiver, const ExportHeader& header, const FindExportKey& outer) {
+Result<ReceivedRun> FilesystemStore::unpack_run(RunReceiver& receiver, const ExportHeader& header,
+                                                const FindExportKey& outer) {
   PAWL_TRY_ASSIGN(const std::uint64_t files, receiver.receive());
   if (header.key) PAWL_TRY(write_arriving_key(header, outer));
   PAWL_TRY_ASSIGN(ReceivedRun arrived, check_arriving(header));
@@ -212,12 +222,18 @@ Result<ReceivedRun> FilesystemStore::receive_run(File& file, const FindExportKey
     PAWL_TRY(ensure_journal(id));  // a store with runs and no journal has lost something
   }
   if (keys_.encrypted() != header.key.has_value()) {
-    return fail(Error{Code::not_encrypted, header.key ? "the run is encrypted, and this store is not" : "the run is not encrypted, and this store is", {},
-                      header.key ? "`pawl init --encrypt` makes a store for it" : "import it into a store that is not encrypted", 0});
+    return fail(Error{
+        Code::not_encrypted,
+        header.key ? "the run is encrypted, and this store is not" : "the run is not encrypted, and this store is",
+        {},
+        header.key ? "`pawl init --encrypt` makes a store for it" : "import it into a store that is not encrypted",
+        0});
   }
   PAWL_TRY_ASSIGN(const auto lock, files_.open(layout::kArrivingLock, OpenMode::create));
   PAWL_TRY_ASSIGN(const bool alone, wait_for_lock(*lock, layout::kWriterByte, *environment_.clock));
-  if (!alone) return fail(Error{Code::store_busy, "another import into this store is going on", std::string(layout::kArrivingLock), "try again when it has ended", 0});
+  if (!alone)
+    return fail(Error{Code::store_busy, "another import into this store is going on",
+                      std::string(layout::kArrivingLock), "try again when it has ended", 0});
   const std::string arriving(layout::kArriving);
   PAWL_TRY(remove_all(files_, arriving));
   PAWL_TRY(files_.make_folder(arriving));

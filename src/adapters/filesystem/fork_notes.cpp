@@ -13,13 +13,18 @@ constexpr std::uint64_t kNoteFormat = 1;
 constexpr std::uint64_t kNoteBytesMax = 4096;
 
 Error fork_note_damaged() {
-  return Error{Code::store_damaged, "the note of a fork is fork_note_damaged", {}, "'pawl fsck --repair' writes it again from the fork", 0};
+  return Error{Code::store_damaged,
+               "the note of a fork is fork_note_damaged",
+               {},
+               "'pawl fsck --repair' writes it again from the fork",
+               0};
 }
 
 }  // namespace
 
 std::string encode_fork_note(const ForkNote& note, std::uint32_t seed) {
-  std::string out = fmt::format("{{\"pawl\":{},\"fork\":\"{}\",\"uuid\":\"{}\",\"at\":{}", kNoteFormat, note.fork, note.uuid.text(), note.at.value);
+  std::string out = fmt::format("{{\"pawl\":{},\"fork\":\"{}\",\"uuid\":\"{}\",\"at\":{}", kNoteFormat, note.fork,
+                                note.uuid.text(), note.at.value);
   seal(out, seed);
   out += '\n';
   return out;
@@ -32,7 +37,8 @@ Result<ForkNote> decode_fork_note(std::string_view text, std::uint32_t seed) {
   const auto members = ObjectMembers::parse(body->substr(1));
   if (!members) return fail(fork_note_damaged());
   if (members->number("pawl") > kNoteFormat) {
-    return fail(Code::unsupported_version, "the note of a fork has format {}, and this program reads up to {}", members->number("pawl"), kNoteFormat);
+    return fail(Code::unsupported_version, "the note of a fork has format {}, and this program reads up to {}",
+                members->number("pawl"), kNoteFormat);
   }
   const auto uuid = Uuid::parse(members->text("uuid"));
   ForkNote note{members->text("fork"), uuid.value_or(Uuid()), {members->number("at")}};
@@ -54,12 +60,15 @@ Result<std::vector<ForkNote>> load_fork_notes(FileSystem& files, std::string_vie
     if (!note) return fail(at(note.error(), path));
     notes.push_back(std::move(*note));
   }
-  std::ranges::sort(notes, [](const ForkNote& a, const ForkNote& b) { return std::tie(a.at, a.fork) < std::tie(b.at, b.fork); });
+  std::ranges::sort(
+      notes, [](const ForkNote& a, const ForkNote& b) { return std::tie(a.at, a.fork) < std::tie(b.at, b.fork); });
   return notes;
 }
 
-Result<void> write_fork_note(FileSystem& files, std::string_view run, const ForkNote& note, std::uint32_t seed, RunFolder own) {
-  for (const std::string& folder : {std::string(layout::kRuns), layout::run(run), layout::forks(run)}) PAWL_TRY(files.make_folder(folder));
+Result<void> write_fork_note(FileSystem& files, std::string_view run, const ForkNote& note, std::uint32_t seed,
+                             RunFolder own) {
+  for (const std::string& folder : {std::string(layout::kRuns), layout::run(run), layout::forks(run)})
+    PAWL_TRY(files.make_folder(folder));
   const std::string path = layout::fork(run, note.uuid.text());
   const std::string temporary = path + ".tmp";
   PAWL_TRY(files.remove(temporary));  // it may be another name of a file that was renamed before power loss

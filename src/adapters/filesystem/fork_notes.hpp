@@ -22,13 +22,16 @@ struct ForkNote {
 [[nodiscard]] std::string encode_fork_note(const ForkNote& note, std::uint32_t seed);
 [[nodiscard]] Result<ForkNote> decode_fork_note(std::string_view text, std::uint32_t seed);
 
-/// The notes of `run`, by sequence. One that is damaged fails with store_damaged, and names it: what it pins is not known.
-[[nodiscard]] Result<std::vector<ForkNote>> load_fork_notes(FileSystem& files, std::string_view run, std::uint32_t seed);
+/// The notes of `run`, by sequence. One that is damaged fails with store_damaged, and names it: what it pins is not
+/// known.
+[[nodiscard]] Result<std::vector<ForkNote>> load_fork_notes(FileSystem& files, std::string_view run,
+                                                            std::uint32_t seed);
 
 /// Whether the name of the run's own folder is known to be durable.
 enum class RunFolder : std::uint8_t { unsynced, durable };
 
 /// Durable, with its name and those of the folders on the way, when it returns.
-Result<void> write_fork_note(FileSystem& files, std::string_view run, const ForkNote& note, std::uint32_t seed, RunFolder folder);
+Result<void> write_fork_note(FileSystem& files, std::string_view run, const ForkNote& note, std::uint32_t seed,
+                             RunFolder folder);
 
 }  // namespace pawl

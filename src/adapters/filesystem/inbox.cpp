@@ -16,8 +16,11 @@ constexpr std::size_t kRandomDigits = 16;
 constexpr std::string_view kSuffix = ".json";
 
 std::unexpected<Error> message_damaged() {
-  return fail(Error{Code::store_damaged, "a message is message_damaged", {},
-                    "restore the file from a backup, or remove it and post the message again", 0});
+  return fail(Error{Code::store_damaged,
+                    "a message is message_damaged",
+                    {},
+                    "restore the file from a backup, or remove it and post the message again",
+                    0});
 }
 
 Timestamp time_in(std::string_view id) {
@@ -58,13 +61,17 @@ Result<StoredMessage> decode_message(std::string_view text, std::string_view id,
   const auto members = ObjectMembers::parse(body->substr(1));
   if (!members) return message_damaged();
   const auto at_time = Timestamp::parse(members->text("at"));
-  Message message{.id = members->text("id"), .at = at_time.value_or(Timestamp()), .body = members->raw("body"), .from = members->text("from")};
+  Message message{.id = members->text("id"),
+                  .at = at_time.value_or(Timestamp()),
+                  .body = members->raw("body"),
+                  .from = members->text("from")};
   // A file that was copied to another name would be the same message twice.
   if (!at_time || message.body.empty() || message.id != id) return message_damaged();
   return StoredMessage{std::move(message), members->text("enc")};
 }
 
-Inbox::Inbox(FileSystem& files, std::string run, std::uint32_t seed) : files_(files), run_(std::move(run)), seed_(seed) {}
+Inbox::Inbox(FileSystem& files, std::string run, std::uint32_t seed)
+    : files_(files), run_(std::move(run)), seed_(seed) {}
 
 Result<std::vector<std::string>> Inbox::ids() {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::inbox(run_)));
@@ -95,7 +102,8 @@ Result<std::vector<Message>> Inbox::list(RunCodec& codec) {
     PAWL_TRY_ASSIGN(auto stored, read(id));
     if (!stored) continue;
     Message& message = stored->message;
-    PAWL_TRY_ASSIGN(message.body, codec.value(message.body, stored->how, {RecordPlace::Kind::message, 0, 0, message.id}));
+    PAWL_TRY_ASSIGN(message.body,
+                    codec.value(message.body, stored->how, {RecordPlace::Kind::message, 0, 0, message.id}));
     messages.push_back(std::move(message));
   }
   return messages;

@@ -14,7 +14,8 @@ constexpr std::size_t kHeaderCrcAt = kSegmentHeaderUsed - 4;
 constexpr std::size_t kBatchHeaderCrcAt = kBatchHeaderBytes - 4;
 constexpr std::size_t kRecordFixedBytes = 1 + 1 + 2 + 16 + 8 + 8 + 8 + 4 + 12 + 4 + 4;
 constexpr std::size_t kBootIdBytes = 36;
-static_assert(kHeaderCrcAt == 508 && kBatchHeaderCrcAt == 60 && kRecordFixedBytes == 68, "docs/formats/journal.md says so");
+static_assert(kHeaderCrcAt == 508 && kBatchHeaderCrcAt == 60 && kRecordFixedBytes == 68,
+              "docs/formats/journal.md says so");
 static_assert(kWatermarkOffset + kWatermarkBytes == 576 && kBootIdBytes + 8 + 4 <= kWatermarkBytes - 4);
 static_assert(kSegmentHeaderBytes % kBatchAlignment == 0 && kBatchHeaderBytes % kBatchAlignment == 0);
 static_assert(kSegmentHeaderUsed <= kSegmentHeaderBytes / 2, "there are two copies");
@@ -78,7 +79,8 @@ std::string with_mark_checksum(std::string mark) {
 }
 
 bool is_mark(std::string_view bytes) {
-  return bytes.size() == kWatermarkBytes && load_int<std::uint32_t>(bytes.data() + kWatermarkBytes - 4) == crc32c(bytes.substr(0, kWatermarkBytes - 4));
+  return bytes.size() == kWatermarkBytes &&
+         load_int<std::uint32_t>(bytes.data() + kWatermarkBytes - 4) == crc32c(bytes.substr(0, kWatermarkBytes - 4));
 }
 
 std::string boot_id_in(std::string_view mark) {
@@ -107,11 +109,13 @@ Result<SegmentHeader> decode_segment_header(std::string_view bytes) {
   if (bytes.size() < kSegmentHeaderUsed) return fail(Code::journal_corrupt, "a journal segment is too short");
   bytes = bytes.substr(0, kSegmentHeaderUsed);
   const bool intact = load_int<std::uint32_t>(bytes.data() + kHeaderCrcAt) == crc32c(bytes.substr(0, kHeaderCrcAt));
-  if (!intact || !bytes.starts_with(kMagic)) return fail(Code::journal_corrupt, "a journal segment's header is damaged");
+  if (!intact || !bytes.starts_with(kMagic))
+    return fail(Code::journal_corrupt, "a journal segment's header is damaged");
   ByteReader reader(bytes.substr(kMagic.size()));
   const auto format = reader.take_int<std::uint32_t>();
   if (format > kJournalFormat) {
-    return fail(Code::unsupported_version, "a journal has format {}, and this program reads up to {}", format, kJournalFormat);
+    return fail(Code::unsupported_version, "a journal has format {}, and this program reads up to {}", format,
+                kJournalFormat);
   }
   reader.take(4);
   SegmentHeader header;
@@ -180,7 +184,8 @@ std::uint64_t batch_size(std::uint64_t body_bytes) {
   return (kBatchHeaderBytes + body_bytes + kBatchAlignment - 1) / kBatchAlignment * kBatchAlignment;
 }
 
-std::string encode_batch(std::uint64_t generation, std::uint64_t number, std::uint32_t record_count, std::string_view body) {
+std::string encode_batch(std::uint64_t generation, std::uint64_t number, std::uint32_t record_count,
+                         std::string_view body) {
   PAWL_ASSERT(body.size() < (std::uint64_t{1} << 31));
   const std::uint32_t salt = salt_of(generation);
   const auto body_bytes = static_cast<std::uint32_t>(body.size());
@@ -247,7 +252,8 @@ std::string encode_published(const PublishedRange& range) {
 
 std::optional<PublishedRange> decode_published(std::string_view bytes) {
   if (!is_mark(bytes)) return std::nullopt;
-  return PublishedRange{boot_id_in(bytes), load_int<std::uint64_t>(bytes.data() + kBootIdBytes), load_int<std::uint64_t>(bytes.data() + kBootIdBytes + 8)};
+  return PublishedRange{boot_id_in(bytes), load_int<std::uint64_t>(bytes.data() + kBootIdBytes),
+                        load_int<std::uint64_t>(bytes.data() + kBootIdBytes + 8)};
 }
 
 }  // namespace pawl

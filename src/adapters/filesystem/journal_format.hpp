@@ -46,7 +46,8 @@ struct SegmentHeader {
 /// The header in force: of the two copies the valid one with the higher position. A recycling writes the
 /// other copy, so that one that is cut short leaves the old header. `offset` receives where it stands,
 /// `other_is_damaged` whether the other copy is neither valid nor empty.
-[[nodiscard]] Result<SegmentHeader> choose_segment_header(std::string_view bytes, std::uint64_t& offset, bool& other_is_damaged);
+[[nodiscard]] Result<SegmentHeader> choose_segment_header(std::string_view bytes, std::uint64_t& offset,
+                                                          bool& other_is_damaged);
 /// journal_corrupt where magic or checksum are wrong, unsupported_version where the format is newer.
 [[nodiscard]] Result<SegmentHeader> decode_segment_header(std::string_view bytes);
 
@@ -73,7 +74,7 @@ struct JournalRecord {
   Sequence sequence;
   Sequence parent;
   std::uint64_t number = 0;
-  std::uint32_t key_id = 0;             // 0: not encrypted
+  std::uint32_t key_id = 0;              // 0: not encrypted
   std::array<std::uint8_t, 12> nonce{};  // of the encryption
   std::string_view run;
   std::string_view text;
@@ -100,10 +101,10 @@ struct Batch {
 
 /// What the bytes of a segment hold. Never fails: what is bad is described.
 struct SegmentScan {
-  std::vector<Batch> batches;   // valid ones, in order, up to the first that is not
+  std::vector<Batch> batches;               // valid ones, in order, up to the first that is not
   std::uint64_t end = kSegmentHeaderBytes;  // behind the last valid batch
-  bool bad_batch = false;       // at `end` there is a batch of this generation that is not valid
-  bool valid_after_bad = false; // and a valid one somewhere behind it: damage, not a torn write
+  bool bad_batch = false;                   // at `end` there is a batch of this generation that is not valid
+  bool valid_after_bad = false;             // and a valid one somewhere behind it: damage, not a torn write
 };
 [[nodiscard]] SegmentScan scan_segment(std::string_view segment, std::uint64_t generation);
 /// Whether a valid batch stands behind what looks like the end: several damaged bits. Reads all of the

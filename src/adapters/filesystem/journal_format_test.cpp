@@ -73,7 +73,8 @@ TEST(SegmentHeader, ADamagedCopyLeavesTheOther) {
   const std::string newer = encode_segment_header(some_header(8, kGeneration));
   std::uint64_t offset = 1;
   bool other_is_damaged = false;
-  EXPECT_EQ(choose_segment_header(two_copies(older, flipped(newer, 99)), offset, other_is_damaged)->generation, kOldGeneration);
+  EXPECT_EQ(choose_segment_header(two_copies(older, flipped(newer, 99)), offset, other_is_damaged)->generation,
+            kOldGeneration);
   EXPECT_TRUE(offset == 0 && other_is_damaged);
   EXPECT_FALSE(choose_segment_header(two_copies(flipped(older, 99), flipped(newer, 99)), offset, other_is_damaged));
 }
@@ -111,7 +112,8 @@ TEST(Batch, RecordsThatDoNotAddUpAreRefused) {
   EXPECT_TRUE(decode_records({0, 0, 1, 1, body}));
   EXPECT_FALSE(decode_records({0, 0, 1, 0, body}));
   EXPECT_FALSE(decode_records({0, 0, 1, 2, body}));
-  for (std::size_t size = 1; size < body.size(); ++size) EXPECT_FALSE(decode_records({0, 0, 1, 1, std::string_view(body).substr(0, size)}));
+  for (std::size_t size = 1; size < body.size(); ++size)
+    EXPECT_FALSE(decode_records({0, 0, 1, 1, std::string_view(body).substr(0, size)}));
   EXPECT_TRUE(decode_records({0, 0, 1, 0, ""}));
 }
 

@@ -47,7 +47,8 @@ Result<void> read_segments(FileSystem& files, JournalView& view) {
   // A segment whose making failed at the last step may have another one's position; it is empty then.
   std::ranges::sort(view.segments, {}, [](const auto& segment) {
     const std::vector<Batch>& batches = segment->scan.batches;
-    return std::tuple(segment->header.position, batches.empty(), batches.empty() ? segment->slot : batches.front().number);
+    return std::tuple(segment->header.position, batches.empty(),
+                      batches.empty() ? segment->slot : batches.front().number);
   });
   return {};
 }
@@ -60,16 +61,27 @@ void judge_order(JournalView& view) {
     const std::string where = layout::segment(view.number, segment->slot);
     for (const Batch& batch : segment->scan.batches) {
       if (expected != 0 && batch.number != expected && !view.damage) {
-        view.damage = damage_at(Error{Code::journal_corrupt, fmt::format("batch {} is damaged or missing; batch {} follows", expected,
-                                      batch.number), {}, {}, 0}, where);
+        view.damage =
+            damage_at(Error{Code::journal_corrupt,
+                            fmt::format("batch {} is damaged or missing; batch {} follows", expected, batch.number),
+                            {},
+                            {},
+                            0},
+                      where);
       }
       expected = batch.number + 1;
       view.last_batch = std::max(view.last_batch, batch.number);
       view.torn = false;
     }
     if (segment->scan.valid_after_bad && !view.damage) {
-      view.damage = damage_at(Error{Code::journal_corrupt, fmt::format("the batch at byte {} is damaged, and valid ones "
-                                    "follow it", segment->scan.end), {}, {}, 0}, where);
+      view.damage = damage_at(Error{Code::journal_corrupt,
+                                    fmt::format("the batch at byte {} is damaged, and valid ones "
+                                                "follow it",
+                                                segment->scan.end),
+                                    {},
+                                    {},
+                                    0},
+                              where);
     }
     if (segment->scan.bad_batch) view.torn = true;
   }
@@ -82,8 +94,13 @@ void judge_watermark(JournalView& view) {
   std::uint64_t settled = 0;
   for (const auto& segment : view.segments) settled = std::max(settled, segment->header.settled_through);
   if (view.watermark->batch_number > std::max(view.last_batch, settled) && !view.damage) {
-    view.damage = damage_at(Error{Code::journal_corrupt, fmt::format("batch {} was acknowledged and is damaged",
-                                  std::max(view.last_batch, settled) + 1), {}, {}, 0}, layout::journal(view.number));
+    view.damage =
+        damage_at(Error{Code::journal_corrupt,
+                        fmt::format("batch {} was acknowledged and is damaged", std::max(view.last_batch, settled) + 1),
+                        {},
+                        {},
+                        0},
+                  layout::journal(view.number));
     view.torn = false;
   }
   view.visible_batch = std::min(view.last_batch, view.watermark->batch_number);
@@ -93,7 +110,8 @@ void judge_watermark(JournalView& view) {
 
 namespace {
 
-Result<std::optional<PublishedRange>> read_published(FileSystem& files, std::uint64_t number, std::string_view boot_id) {
+Result<std::optional<PublishedRange>> read_published(FileSystem& files, std::uint64_t number,
+                                                     std::string_view boot_id) {
   const auto owner = files.open(layout::journal_owner(number), OpenMode::read);
   if (!owner) return std::optional<PublishedRange>();
   PAWL_TRY_ASSIGN(const std::string bytes, (*owner)->read_at(kPublishedOffset, kWatermarkBytes));
@@ -136,7 +154,8 @@ Result<void> read_batches(File& file, SegmentView& view) {
     view.scan = scan_segment(view.bytes, view.header.generation);
     // A recycling that was cut short leaves a full segment under its old header. With nothing under this
     // header, the damaged one was the newer, and what it covers can't be read.
-    if (other_is_damaged && view.scan.batches.empty()) return fail(Code::journal_corrupt, "a journal segment's header is damaged");
+    if (other_is_damaged && view.scan.batches.empty())
+      return fail(Code::journal_corrupt, "a journal segment's header is damaged");
     const bool end_is_seen = !view.scan.bad_batch && view.scan.end + kBatchHeaderBytes <= view.bytes.size();
     if (end_is_seen || view.bytes.size() >= size) return {};
   }
@@ -181,7 +200,8 @@ Result<std::vector<std::uint64_t>> list_journals(FileSystem& files) {
   return numbers;
 }
 
-Result<std::shared_ptr<JournalSnapshot>> JournalSnapshot::take(FileSystem& files, std::string_view boot_id, Records wanted) {
+Result<std::shared_ptr<JournalSnapshot>> JournalSnapshot::take(FileSystem& files, std::string_view boot_id,
+                                                               Records wanted) {
   auto snapshot = std::make_shared<JournalSnapshot>();
   PAWL_TRY_ASSIGN(const auto numbers, list_journals(files));
   for (const std::uint64_t number : numbers) {
@@ -213,7 +233,8 @@ Result<void> JournalSnapshot::index(const JournalView& journal, Records wanted) 
           case RecordType::event: run.events[record.number] = record; break;
           case RecordType::audit: run.audit[record.number] = record; break;
           default:
-            return fail(Code::unsupported_version, "a journal holds a record of type {}, which this program does not know",
+            return fail(Code::unsupported_version,
+                        "a journal holds a record of type {}, which this program does not know",
                         static_cast<unsigned>(record.type));
         }
       }

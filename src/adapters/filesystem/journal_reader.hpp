@@ -17,12 +17,13 @@ struct SegmentView {
   std::uint64_t slot = 0;  // number in the file's name
   SegmentHeader header;
   std::uint64_t header_offset = 0;  // which copy it is
-  std::string bytes;  // up to the last valid batch, or all of it where something is bad
-  SegmentScan scan;   // views into `bytes`
+  std::string bytes;                // up to the last valid batch, or all of it where something is bad
+  SegmentScan scan;                 // views into `bytes`
 };
 
 /// How far the journal is durable, if its writer said so on this boot.
-[[nodiscard]] Result<std::optional<Watermark>> read_watermark(FileSystem& files, std::uint64_t number, std::string_view boot_id);
+[[nodiscard]] Result<std::optional<Watermark>> read_watermark(FileSystem& files, std::uint64_t number,
+                                                              std::string_view boot_id);
 
 /// Reads a segment's header and batches into `view`, as far as there are any.
 Result<void> read_batches(File& file, SegmentView& view);
@@ -69,7 +70,8 @@ class JournalSnapshot {
  public:
   /// Which records it holds: all, or those that need not be in the runs' files yet.
   enum class Records : std::uint8_t { all, unpublished };
-  [[nodiscard]] static Result<std::shared_ptr<JournalSnapshot>> take(FileSystem& files, std::string_view boot_id, Records records = Records::all);
+  [[nodiscard]] static Result<std::shared_ptr<JournalSnapshot>> take(FileSystem& files, std::string_view boot_id,
+                                                                     Records records = Records::all);
 
   /// Null where no journal holds anything of it.
   [[nodiscard]] const RunRecords* find(std::string_view run) const;

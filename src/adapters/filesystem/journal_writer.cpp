@@ -19,9 +19,9 @@ constexpr std::uint64_t kZeroChunkBytes = 1ULL << 20;
 }  // namespace
 
 std::string encode_owner(const Owner& owner) {
-  std::string text = fmt::format("{{\"pid\":{},\"started\":{},\"boot\":{},\"host\":{},\"program\":{}}}\n", owner.pid,
-                                 owner.started, escape_json(owner.boot_id), escape_json(owner.host),
-                                 escape_json(owner.program));
+  std::string text =
+      fmt::format("{{\"pid\":{},\"started\":{},\"boot\":{},\"host\":{},\"program\":{}}}\n", owner.pid, owner.started,
+                  escape_json(owner.boot_id), escape_json(owner.host), escape_json(owner.program));
   text.resize(kOwnerTextBytes, ' ');
   return text;
 }
@@ -30,7 +30,8 @@ std::string describe_owner(std::string_view owner_text) {
   const auto end = owner_text.find('\n');
   if (end != std::string_view::npos && end > 2) {
     if (const auto members = ObjectMembers::parse(owner_text.substr(1, end - 2))) {
-      return fmt::format("process {} ({}) on {}", members->number("pid"), members->text("program"), members->text("host"));
+      return fmt::format("process {} ({}) on {}", members->number("pid"), members->text("program"),
+                         members->text("host"));
     }
   }
   return "another process";
@@ -83,9 +84,11 @@ Result<void> JournalWriter::adopt() {
 
 Result<void> JournalWriter::mark_published() {
   const Lock lock(mutex_);
-  if (next_batch_ == first_batch_) return published_ ? owner_->write_at(kPublishedOffset, encode_published(*published_)) : Result<void>();
+  if (next_batch_ == first_batch_)
+    return published_ ? owner_->write_at(kPublishedOffset, encode_published(*published_)) : Result<void>();
   const bool goes_on = published_ && published_->last + 1 == first_batch_;
-  const PublishedRange range{place_.environment.owner.boot_id, goes_on ? published_->first : first_batch_, next_batch_ - 1};
+  const PublishedRange range{place_.environment.owner.boot_id, goes_on ? published_->first : first_batch_,
+                             next_batch_ - 1};
   return owner_->write_at(kPublishedOffset, encode_published(range));
 }
 
@@ -142,18 +145,25 @@ Result<void> JournalWriter::set_aside_torn(const JournalView& view) {
     std::string_view torn = std::string_view(seen->bytes).substr(seen->scan.end);
     torn = torn.substr(0, torn.find_last_not_of('\0') + 1);
     // Two batches may have been torn at one place, one after the other: each keeps its file.
-    const std::string name = fmt::format("recovery/torn-{}-{:016x}-{}-{}.bin", number_, seen->header.generation, seen->scan.end,
-                                         to_hex(crc32c(torn)));
+    const std::string name = fmt::format("recovery/torn-{}-{:016x}-{}-{}.bin", number_, seen->header.generation,
+                                         seen->scan.end, to_hex(crc32c(torn)));
     PAWL_TRY(set_aside(*place_.files, name, torn));
-    PAWL_TRY(log_failure(*place_.files, place_.environment,
-                         Finding{Finding::Severity::note, Code::journal_corrupt, layout::segment(number_, seen->slot), {}, {},
-                                 fmt::format("a batch that was being written when its writer stopped is incomplete; it was "
-                                             "never acknowledged, and its {} bytes were set aside in {}", torn.size(), name),
-                                 {}}));
+    PAWL_TRY(
+        log_failure(*place_.files, place_.environment,
+                    Finding{Finding::Severity::note,
+                            Code::journal_corrupt,
+                            layout::segment(number_, seen->slot),
+                            {},
+                            {},
+                            fmt::format("a batch that was being written when its writer stopped is incomplete; it was "
+                                        "never acknowledged, and its {} bytes were set aside in {}",
+                                        torn.size(), name),
+                            {}}));
     // Its header goes, so that it is reported once. Losing this write means reporting it again.
     const Lock guard(mutex_);
     for (Segment& segment : segments_) {
-      if (segment.slot == seen->slot) PAWL_TRY(segment.file->write_at(seen->scan.end, std::string(kBatchHeaderBytes, '\0')));
+      if (segment.slot == seen->slot)
+        PAWL_TRY(segment.file->write_at(seen->scan.end, std::string(kBatchHeaderBytes, '\0')));
     }
   }
   return {};
@@ -190,7 +200,8 @@ Result<JournalWriter::Segment> JournalWriter::create_segment(std::uint64_t slot,
 
 Result<void> JournalWriter::append(std::string_view body, std::uint32_t record_count) {
   if (failed_) {
-    return fail(Error{Code::handle_failed, "an earlier sync of this journal failed, so nothing more is written through it",
+    return fail(Error{Code::handle_failed,
+                      "an earlier sync of this journal failed, so nothing more is written through it",
                       layout::journal(number_), "open the store again; saves with an id can be repeated safely", 0});
   }
   const std::uint64_t size = batch_size(body.size());
@@ -213,8 +224,9 @@ Result<void> JournalWriter::append(std::string_view body, std::uint32_t record_c
     failed_ = true;
     Error error = synced.error();
     error.code = Code::outcome_unknown;
-    return fail(with_hint(std::move(error), "open the store again and repeat the save with the same id: it is answered, "
-                                            "not doubled"));
+    return fail(with_hint(std::move(error),
+                          "open the store again and repeat the save with the same id: it is answered, "
+                          "not doubled"));
   }
   end_ += size;
   const Lock guard(mutex_);

@@ -94,9 +94,9 @@ class JournalWriter {
   std::vector<Segment> segments_ PAWL_GUARDED_BY(mutex_);  // by position
   std::size_t active_ PAWL_GUARDED_BY(mutex_) = 0;
   std::uint64_t next_batch_ PAWL_GUARDED_BY(mutex_) = 1;
-  std::uint64_t first_batch_ PAWL_GUARDED_BY(mutex_) = 1;     // of this writer's own
+  std::uint64_t first_batch_ PAWL_GUARDED_BY(mutex_) = 1;            // of this writer's own
   std::optional<PublishedRange> published_ PAWL_GUARDED_BY(mutex_);  // by those before it, on this boot
-  std::uint64_t active_end_ PAWL_GUARDED_BY(mutex_) = 0;  // what others may know of `end_`
+  std::uint64_t active_end_ PAWL_GUARDED_BY(mutex_) = 0;             // what others may know of `end_`
 };
 
 /// For messages: "pid 4711 (pawl) on host.example since ...".

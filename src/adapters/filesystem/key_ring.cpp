@@ -20,7 +20,8 @@ std::string make_nonce(Random& random) {
   return nonce_from(first, random.next());
 }
 
-StoreKeyInfo make_store_key(const Uuid& store, const SecretKey& outer, const std::optional<Scrypt>& scrypt, Random& random) {
+StoreKeyInfo make_store_key(const Uuid& store, const SecretKey& outer, const std::optional<Scrypt>& scrypt,
+                            Random& random) {
   const SecretKey key = make_key(random);
   return {.id = key_id(outer), .scrypt = scrypt, .wrapped = wrap_store_key(outer, key, store, make_nonce(random))};
 }
@@ -65,8 +66,11 @@ Result<SecretKey> KeyRing::store_key() {
 
 Result<SecretKey> KeyRing::find_store_key() {
   if (!options_.find_key || !store_ || !store_->key) {
-    return fail(Error{Code::key_missing, "the store is encrypted, and no key was given", {},
-                      "give it as PAWL_KEY_FILE, PAWL_KEY or PAWL_PASSPHRASE", 0});
+    return fail(Error{Code::key_missing,
+                      "the store is encrypted, and no key was given",
+                      {},
+                      "give it as PAWL_KEY_FILE, PAWL_KEY or PAWL_PASSPHRASE",
+                      0});
   }
   PAWL_TRY_ASSIGN(const SecretKey outer, options_.find_key(store_->id, *store_->key));
   return unwrap_store_key(outer, *store_->key, store_->id);
@@ -87,7 +91,8 @@ Result<SecretKey> KeyRing::run_key(const std::string& run, const Uuid& uuid) {
   const std::string path = layout::run_key(run);
   const auto text = files_.read_file(path, 1ULL << 16U);
   if (!text && text.error().code == Code::input_unreadable) {
-    return fail(Error{Code::key_missing, fmt::format("the key of run '{}' is gone: what it encrypted can't be read any more", run), path,
+    return fail(Error{Code::key_missing,
+                      fmt::format("the key of run '{}' is gone: what it encrypted can't be read any more", run), path,
                       "if it was not erased on purpose, restore the file from a backup", 0});
   }
   if (!text) return std::unexpected(text.error());
@@ -98,7 +103,8 @@ Result<SecretKey> KeyRing::run_key(const std::string& run, const Uuid& uuid) {
 
 Result<RunCodec> KeyRing::codec(const std::string& run, const RunRecord& record) {
   if (encrypted() && !record.encrypted) {
-    return fail(Error{Code::not_encrypted, fmt::format("run '{}' is not encrypted, and the store is: it was not made by this store", run),
+    return fail(Error{Code::not_encrypted,
+                      fmt::format("run '{}' is not encrypted, and the store is: it was not made by this store", run),
                       layout::run_file(run), "restore it from a backup, or move it to a store of its own", 0});
   }
   if (!record.encrypted) return RunCodec(record.uuid, options_.packing, {});
@@ -134,11 +140,12 @@ Result<std::string> KeyRing::arriving_key(const SecretKey& key, const Uuid& uuid
   return encode_run_key(outer, key, store, uuid, make_nonce(random));
 }
 
-Result<std::string> KeyRing::rewrapped(std::string_view store_text, const SecretKey& outer, const std::optional<Scrypt>& scrypt,
-                                       Random& random) {
+Result<std::string> KeyRing::rewrapped(std::string_view store_text, const SecretKey& outer,
+                                       const std::optional<Scrypt>& scrypt, Random& random) {
   PAWL_TRY_ASSIGN(const SecretKey key, store_key());
   PAWL_TRY_ASSIGN(StoreRecord store, decode_store(store_text));
-  store.key = StoreKeyInfo{.id = key_id(outer), .scrypt = scrypt, .wrapped = wrap_store_key(outer, key, store.id, make_nonce(random))};
+  store.key = StoreKeyInfo{
+      .id = key_id(outer), .scrypt = scrypt, .wrapped = wrap_store_key(outer, key, store.id, make_nonce(random))};
   return change_store(store_text, store);
 }
 

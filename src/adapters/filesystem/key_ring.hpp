@@ -32,7 +32,8 @@ class KeyRing {
   /// key.json of a run that arrives.
   Result<std::string> arriving_key(const SecretKey& key, const Uuid& uuid, Random& random);
   /// store.json's text with the store's key wrapped for another outer key.
-  Result<std::string> rewrapped(std::string_view store_text, const SecretKey& outer, const std::optional<Scrypt>& scrypt, Random& random);
+  Result<std::string> rewrapped(std::string_view store_text, const SecretKey& outer,
+                                const std::optional<Scrypt>& scrypt, Random& random);
 
  private:
   Result<SecretKey> store_key();
@@ -45,13 +46,15 @@ class KeyRing {
   mutable Mutex mutex_;
   std::optional<StoreRecord> store_ PAWL_GUARDED_BY(mutex_);
   std::optional<SecretKey> store_key_ PAWL_GUARDED_BY(mutex_);
-  std::optional<std::pair<std::string, Error>> refused_ PAWL_GUARDED_BY(mutex_);  // the id that was asked for, and why it was not found
+  std::optional<std::pair<std::string, Error>> refused_
+      PAWL_GUARDED_BY(mutex_);  // the id that was asked for, and why it was not found
 };
 
 /// A new key of the kind, from a source of randomness.
 [[nodiscard]] SecretKey make_key(Random& random);
 [[nodiscard]] std::string make_nonce(Random& random);
 /// What store.json of a new encrypted store says.
-[[nodiscard]] StoreKeyInfo make_store_key(const Uuid& store, const SecretKey& outer, const std::optional<Scrypt>& scrypt, Random& random);
+[[nodiscard]] StoreKeyInfo make_store_key(const Uuid& store, const SecretKey& outer,
+                                          const std::optional<Scrypt>& scrypt, Random& random);
 
 }  // namespace pawl

@@ -39,7 +39,9 @@ constexpr std::uint64_t kPrunerByte = 3;  // the run is being pruned
 
 inline std::string journal(std::uint64_t number) { return fmt::format("journal/{}", number); }
 inline std::string journal_owner(std::uint64_t number) { return fmt::format("journal/{}/owner", number); }
-inline std::string segment(std::uint64_t number, std::uint64_t slot) { return fmt::format("journal/{}/{:08}.log", number, slot); }
+inline std::string segment(std::uint64_t number, std::uint64_t slot) {
+  return fmt::format("journal/{}/{:08}.log", number, slot);
+}
 
 inline std::string run(std::string_view id) { return fmt::format("runs/{}", id); }
 inline std::string run_file(std::string_view id) { return fmt::format("runs/{}/run.json", id); }
@@ -62,7 +64,9 @@ inline std::string kept(std::string_view id, Sequence sequence) {
 inline std::string pruned(std::string_view id) { return fmt::format("runs/{}/checkpoints/pruned.json", id); }
 /// What a fallback has set aside.
 inline std::string aside(std::string_view id) { return fmt::format("runs/{}/checkpoints/aside.json", id); }
-inline std::string pruned_callers(std::string_view id) { return fmt::format("runs/{}/checkpoints/pruned_callers.jsonl", id); }
+inline std::string pruned_callers(std::string_view id) {
+  return fmt::format("runs/{}/checkpoints/pruned_callers.jsonl", id);
+}
 inline std::string audit_folder(std::string_view id) { return fmt::format("runs/{}/audit", id); }
 inline std::string audit(std::string_view id) { return fmt::format("runs/{}/audit/audit_trail.jsonl", id); }
 inline std::string roots(std::string_view id) { return fmt::format("runs/{}/audit/merkle_roots.json", id); }
@@ -71,7 +75,9 @@ inline std::string events(std::string_view id, std::string_view day) {
   return fmt::format("runs/{}/events/events_{}.jsonl", id, day);
 }
 inline std::string blobs(std::string_view id) { return fmt::format("runs/{}/blobs", id); }
-inline std::string blob(std::string_view id, std::string_view name) { return fmt::format("runs/{}/blobs/{}", id, name); }
+inline std::string blob(std::string_view id, std::string_view name) {
+  return fmt::format("runs/{}/blobs/{}", id, name);
+}
 
 inline std::string inbox(std::string_view id) { return fmt::format("runs/{}/inbox", id); }
 inline std::string message(std::string_view id, std::string_view message_id) {
@@ -79,7 +85,9 @@ inline std::string message(std::string_view id, std::string_view message_id) {
 }
 /// What tells a run of its forks, a file each.
 inline std::string forks(std::string_view id) { return fmt::format("runs/{}/forks", id); }
-inline std::string fork(std::string_view id, std::string_view fork_uuid) { return fmt::format("runs/{}/forks/{}.json", id, fork_uuid); }
+inline std::string fork(std::string_view id, std::string_view fork_uuid) {
+  return fmt::format("runs/{}/forks/{}.json", id, fork_uuid);
+}
 inline std::string logs(std::string_view id) { return fmt::format("runs/{}/logs", id); }
 
 }  // namespace pawl::layout
@@ -89,7 +97,8 @@ namespace pawl {
 /// The sequence in a file's name between `prefix` and `suffix`; nothing where it is another kind of file.
 [[nodiscard]] inline std::optional<Sequence> sequence_in_file_name(std::string_view name, std::string_view prefix,
                                                                    std::string_view suffix) {
-  if (name.size() < prefix.size() + suffix.size() || !name.starts_with(prefix) || !name.ends_with(suffix)) return std::nullopt;
+  if (name.size() < prefix.size() + suffix.size() || !name.starts_with(prefix) || !name.ends_with(suffix))
+    return std::nullopt;
   name = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
   Sequence sequence;
   const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), sequence.value);

@@ -33,8 +33,8 @@ struct FoundLine {
 /// The number a line begins with; nothing where it has another shape.
 [[nodiscard]] std::optional<std::uint64_t> line_number(std::string_view line);
 
-/// Whether a crash may have left `found` of `whole`, which a journal holds: its beginning, with zeros where a sector did not
-/// reach the disk. What follows in the file may be part of `found`.
+/// Whether a crash may have left `found` of `whole`, which a journal holds: its beginning, with zeros where a sector
+/// did not reach the disk. What follows in the file may be part of `found`.
 [[nodiscard]] bool is_left_by_crash(std::string_view found, std::string_view whole);
 
 /// The last complete line whose number is below `limit`, reading backwards from the end.

@@ -31,13 +31,13 @@ std::string line(std::uint64_t number, std::size_t filling = 0) {
   return fmt::format("{{\"seq\":{},\"x\":\"{}\"}}\n", number, std::string(filling, 'x'));
 }
 
-
 TEST(LineNumber, IsTheFirstMembersValue) {
   EXPECT_EQ(line_number(R"({"seq":17,"a":1})"), 17U);
   EXPECT_EQ(line_number(R"({"n":1,)"), 1U);
   EXPECT_EQ(line_number(R"({"i":18446744073709551615,"x"})"), kHighest);
-  for (const std::string_view other : {"", "{", "{\"", R"({"seq":})", R"({"seq":1)", R"({"seq":x,)", R"({"seq":-1,)", R"( {"seq":1,)",
-                                       R"({"seq":99999999999999999999,)", R"({"too_long_a_key":1,)", R"(["seq":1,)", R"({"seq":1})"}) {
+  for (const std::string_view other :
+       {"", "{", "{\"", R"({"seq":})", R"({"seq":1)", R"({"seq":x,)", R"({"seq":-1,)", R"( {"seq":1,)",
+        R"({"seq":99999999999999999999,)", R"({"too_long_a_key":1,)", R"(["seq":1,)", R"({"seq":1})"}) {
     EXPECT_FALSE(line_number(other)) << other;
   }
 }
@@ -58,7 +58,8 @@ TEST(LastLineBelow, ReadsBackwards) {
 }
 
 TEST(LastLineBelow, OverlooksWhatIsIncompleteOrDamaged) {
-  for (const std::string& rest : {std::string("{\"seq\":3,\"cut"), std::string("\0\0\0\0", 4), std::string("garbage\n"), std::string("\n\n")}) {
+  for (const std::string& rest :
+       {std::string("{\"seq\":3,\"cut"), std::string("\0\0\0\0", 4), std::string("garbage\n"), std::string("\n\n")}) {
     TextFile file(line(1) + line(2) + rest);
     const auto last = *last_line_below(file, kHighest);
     ASSERT_TRUE(last);

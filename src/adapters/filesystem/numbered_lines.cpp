@@ -6,10 +6,7 @@
 #include "adapters/filesystem/line_file.hpp"
 
 namespace pawl {
-namespace {
-
-
-}  // namespace
+namespace {}  // namespace
 
 Error NumberedLines::bad(std::string message) const {
   return Error{Code::checksum_mismatch, std::move(message), next_path_ == 0 ? std::string() : paths_[next_path_ - 1],
@@ -62,7 +59,8 @@ Result<std::optional<NumberedLines::FileLine>> NumberedLines::peek() {
     std::size_t looked = 0;
     while (true) {
       const std::size_t end = buffer_.find('\n', begin_ + looked);
-      if (end != std::string::npos) return std::optional(FileLine{std::string_view(buffer_).substr(begin_, end - begin_), true});
+      if (end != std::string::npos)
+        return std::optional(FileLine{std::string_view(buffer_).substr(begin_, end - begin_), true});
       looked = buffer_.size() - begin_;
       PAWL_TRY_ASSIGN(const bool more, fill());
       if (!more) break;
@@ -108,13 +106,15 @@ Result<std::optional<NumberedLines::Line>> NumberedLines::next() {
     // A crash left the file before this one without its last lines: the journal has them.
     if (at_start_ && line->complete && found && *found > number) return from_journal();
     PAWL_TRY_ASSIGN(const std::string_view copy, look(record->text.size()));
-    if (!is_left_by_crash(copy, record->text)) return fail(bad(fmt::format("{} {} differs from what the journal holds", what_, number)));
+    if (!is_left_by_crash(copy, record->text))
+      return fail(bad(fmt::format("{} {} differs from what the journal holds", what_, number)));
     consume(copy.size());
     return from_journal();
   }
   if (!line->complete) return fail(bad(fmt::format("{} {} is cut short", what_, number)));
   if (!found) return fail(bad(fmt::format("{} {} is damaged", what_, number)));
-  if (*found != number) return fail(bad(fmt::format("{} {} is missing: {} stands in its place", what_, number, *found)));
+  if (*found != number)
+    return fail(bad(fmt::format("{} {} is missing: {} stands in its place", what_, number, *found)));
   return from_file();
 }
 

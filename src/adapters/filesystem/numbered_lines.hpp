@@ -1,5 +1,5 @@
-// A run's events or audit entries, line by line: from files, and from journals where these hold them. Reads in pieces, so
-// that a trail of any length fits into memory.
+// A run's events or audit entries, line by line: from files, and from journals where these hold them. Reads in pieces,
+// so that a trail of any length fits into memory.
 #pragma once
 
 #include <map>
@@ -27,8 +27,8 @@ class NumberedLines {
   NumberedLines(FileSystem& files, std::string what, std::vector<std::string> paths, const Records* journal)
       : files_(files), what_(std::move(what)), paths_(std::move(paths)), journal_(journal) {}
 
-  /// The next one, 1 first; nothing behind the last. checksum_mismatch where a line is cut short, is not the next one or differs from
-  /// what a journal holds; then the reading is over.
+  /// The next one, 1 first; nothing behind the last. checksum_mismatch where a line is cut short, is not the next one
+  /// or differs from what a journal holds; then the reading is over.
   Result<std::optional<Line>> next();
   /// The first one has the number behind this one. Before the first call of `next`.
   void begin_behind(std::uint64_t number) { last_ = number; }

@@ -13,7 +13,8 @@ struct CallerLines {
 };
 
 Error damaged_callers(std::string_view run, std::uint64_t number) {
-  return Error{Code::store_damaged, fmt::format("caller's id {} of the pruned checkpoints of run '{}' is missing or damaged", number, run),
+  return Error{Code::store_damaged,
+               fmt::format("caller's id {} of the pruned checkpoints of run '{}' is missing or damaged", number, run),
                layout::pruned_callers(run), "restore the file from a backup", 0};
 }
 

@@ -22,7 +22,8 @@ Result<void> replace_pruned(FileSystem& files, std::string_view run, const Prune
 [[nodiscard]] Result<std::vector<PrunedCaller>> load_pruned_callers(FileSystem& files, std::string_view run,
                                                                     const PrunedList& list, std::uint32_t seed);
 
-/// Writes `callers` behind those that `list` counts, numbers and counts them, and syncs the file. They are in force with the list.
+/// Writes `callers` behind those that `list` counts, numbers and counts them, and syncs the file. They are in force
+/// with the list.
 Result<void> append_pruned_callers(FileSystem& files, std::string_view run, PrunedList& list,
                                    const std::vector<PrunedCaller>& callers, std::uint32_t seed);
 

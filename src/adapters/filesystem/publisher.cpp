@@ -10,7 +10,6 @@
 namespace pawl {
 namespace {
 
-
 std::uint64_t number_of(const JournalRecord& record, bool by_sequence) {
   return by_sequence ? record.sequence.value : record.number;
 }
@@ -48,7 +47,8 @@ Result<void> collect(const SegmentView& segment, RunBatches& batches) {
         case RecordType::event: run.events.push_back(record); break;
         case RecordType::audit: run.audit.push_back(record); break;
         default:
-          return fail(Code::unsupported_version, "a journal holds a record of type {}, which this program does not know",
+          return fail(Code::unsupported_version,
+                      "a journal holds a record of type {}, which this program does not know",
                       static_cast<unsigned>(record.type));
       }
     }
@@ -213,16 +213,18 @@ Result<std::optional<Publisher::Known>> Publisher::append_point(File& file, cons
   if (!line && starts_here) return std::optional(Known{first - 1, 0});
   if (line && line->number + 1 >= first) return std::optional(Known{line->number, line->end});
   if (mode != Publish::settled) return std::optional<Known>();
-  return fail(Error{Code::chain_broken,
-                    fmt::format("line {} is to be appended, and the last line before it is {}", first, line ? line->number : 0),
-                    lines.path, "run 'pawl fsck' to see what is damaged", 0});
+  return fail(
+      Error{Code::chain_broken,
+            fmt::format("line {} is to be appended, and the last line before it is {}", first, line ? line->number : 0),
+            lines.path, "run 'pawl fsck' to see what is damaged", 0});
 }
 
 /// Stretches without a gap, one after the other.
 Result<bool> Publisher::append(const Lines& lines, std::span<const JournalRecord> records, Publish mode) {
   while (!records.empty()) {
     std::size_t count = 1;
-    while (count < records.size() && number_of(records[count], lines.by_sequence) == number_of(records[count - 1], lines.by_sequence) + 1) {
+    while (count < records.size() &&
+           number_of(records[count], lines.by_sequence) == number_of(records[count - 1], lines.by_sequence) + 1) {
       ++count;
     }
     PAWL_TRY_ASSIGN(const bool done, append_unbroken(lines, records.first(count), mode));
@@ -266,7 +268,8 @@ Result<void> Publisher::sync() {
   const auto touched = std::exchange(touched_, {});
   const auto folders = std::exchange(folders_, {});
   const auto sync_each = [&]() -> Result<void> {
-    if (touched.size() + folders.size() > options_.sync_all_from_files) return files_.sync_all(SyncPoint::published_all);
+    if (touched.size() + folders.size() > options_.sync_all_from_files)
+      return files_.sync_all(SyncPoint::published_all);
     for (const auto& [path, file] : touched) PAWL_TRY(file->sync(SyncPoint::published_file));
     for (const std::string& folder : folders) PAWL_TRY(files_.sync_folder(folder, SyncPoint::published_name));
     return {};

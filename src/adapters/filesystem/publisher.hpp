@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "adapters/filesystem/journal_reader.hpp"
-#include "audit/roots.hpp"
 #include "adapters/filesystem/options.hpp"
+#include "audit/roots.hpp"
 #include "ports/environment.hpp"
 
 namespace pawl {
@@ -88,9 +88,9 @@ class Publisher {
   FileSystem& files_;
   const Environment environment_;
   const FilesystemOptions options_;
-  std::map<std::string, Known> known_;       // files whose lines this process wrote itself
-  std::map<std::string, KnownRoot> known_roots_;  // the same for files of roots
-  std::set<std::string> written_;            // whole files this process wrote itself
+  std::map<std::string, Known> known_;                    // files whose lines this process wrote itself
+  std::map<std::string, KnownRoot> known_roots_;          // the same for files of roots
+  std::set<std::string> written_;                         // whole files this process wrote itself
   std::map<std::string, std::shared_ptr<File>> touched_;  // to be synced
   std::set<std::string> folders_;                         // to be synced
 };

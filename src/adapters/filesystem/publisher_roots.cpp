@@ -9,7 +9,6 @@
 namespace pawl {
 namespace {
 
-
 /// Those of `audit` that follow `size`, where they are all there.
 std::span<const JournalRecord> following(std::span<const JournalRecord> audit, std::uint64_t size) {
   const auto first = std::ranges::find(audit, size + 1, &JournalRecord::number);
@@ -31,7 +30,8 @@ Result<bool> add_from_file(FileSystem& files, const std::string& path, std::uint
     offset += piece.size();
     rest += piece;
     std::size_t begin = 0;
-    for (std::size_t end = rest.find('\n'); end != std::string::npos && root.tree.size() < last; end = rest.find('\n', begin)) {
+    for (std::size_t end = rest.find('\n'); end != std::string::npos && root.tree.size() < last;
+         end = rest.find('\n', begin)) {
       if (!add_entry(root, std::string_view(rest).substr(begin, end + 1 - begin))) return false;
       begin = end + 1;
     }
@@ -42,11 +42,11 @@ Result<bool> add_from_file(FileSystem& files, const std::string& path, std::uint
 
 }  // namespace
 
-/// What another process left is written anew, because it may never have reached the disk; then only the end changes. The file
-/// follows from the audit trail, so a damaged end is replaced.
+/// What another process left is written anew, because it may never have reached the disk; then only the end changes.
+/// The file follows from the audit trail, so a damaged end is replaced.
 ///
-/// Lazily, the root over what a journal still holds is written in passing, and the next one takes its place: so the files of a
-/// store that nobody has open fit together, and their number does not grow with that of the processes.
+/// Lazily, the root over what a journal still holds is written in passing, and the next one takes its place: so the
+/// files of a store that nobody has open fit together, and their number does not grow with that of the processes.
 Result<void> Publisher::publish_roots(std::string_view run, std::span<const JournalRecord> audit, Publish mode) {
   const std::string path = layout::roots(run);
   const std::uint32_t seed = seal_seed(audit.front().run_uuid);
@@ -56,7 +56,8 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
   std::string kept;
   PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
   // Another process may have gone on with it.
-  if (const auto found = known_roots_.find(path); mode == Publish::settled && found != known_roots_.end() && found->second.end + kRootsEnd.size() == size) {
+  if (const auto found = known_roots_.find(path);
+      mode == Publish::settled && found != known_roots_.end() && found->second.end + kRootsEnd.size() == size) {
     known = found->second;
   } else {
     PAWL_TRY_ASSIGN(kept, files_.read_file(path));
@@ -65,8 +66,12 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
     const bool behind = count > 0 && parsed.roots.back().tree.size() < audit.back().number;
     // One that is replaced may be lost: what is left must reach up to what the journal holds.
     const auto left_of = [&](std::size_t i) { return i == 0 ? 0 : parsed.roots[i - 1].tree.size(); };
-    while (behind && count > 0 && left_of(count) >= audit.front().number && left_of(count - 1) + 1 >= audit.front().number) --count;
-    if (!parsed.roots.empty()) known = {std::move(parsed.roots.back()), count > 0 ? parsed.ends[count - 1] : 0};  // gone on with, though replaced
+    while (behind && count > 0 && left_of(count) >= audit.front().number &&
+           left_of(count - 1) + 1 >= audit.front().number)
+      --count;
+    if (!parsed.roots.empty())
+      known = {std::move(parsed.roots.back()),
+               count > 0 ? parsed.ends[count - 1] : 0};  // gone on with, though replaced
     kept.resize(known.end);
   }
   const std::uint64_t offset = known.end - kept.size();

@@ -14,19 +14,27 @@
 namespace pawl {
 namespace {
 
-constexpr const char* kCutShort = "the copy in the file was cut short by a crash; the journal holds it whole, and it will be written again";
-
+constexpr const char* kCutShort =
+    "the copy in the file was cut short by a crash; the journal holds it whole, and it will be written again";
 
 }  // namespace
 
-RunChecker::RunChecker(FileSystem& files, KeyRing& keys, std::string run, std::shared_ptr<const JournalSnapshot> snapshot, CheckReport& report)
-    : files_(files), keys_(keys), run_(std::move(run)), snapshot_(std::move(snapshot)), records_(snapshot_->find(run_)), report_(report) {}
+RunChecker::RunChecker(FileSystem& files, KeyRing& keys, std::string run,
+                       std::shared_ptr<const JournalSnapshot> snapshot, CheckReport& report)
+    : files_(files),
+      keys_(keys),
+      run_(std::move(run)),
+      snapshot_(std::move(snapshot)),
+      records_(snapshot_->find(run_)),
+      report_(report) {}
 
 void RunChecker::add(Finding::Severity severity, Code code, std::string file, Sequence sequence, std::string what) {
   std::string advice;
-  if (severity == Finding::Severity::mendable) advice = "the journal still holds it: 'pawl fsck --repair' writes the file again";
+  if (severity == Finding::Severity::mendable)
+    advice = "the journal still holds it: 'pawl fsck --repair' writes the file again";
   if (severity == Finding::Severity::damage) {
-    advice = fmt::format("restore the file from a backup; the newest state that is whole: 'pawl restore {} --fallback'", run_);
+    advice = fmt::format("restore the file from a backup; the newest state that is whole: 'pawl restore {} --fallback'",
+                         run_);
   }
   report_.findings.push_back({severity, code, std::move(file), run_, sequence, std::move(what), std::move(advice)});
 }
@@ -66,8 +74,14 @@ Result<bool> RunChecker::check_erased() {
   ++report_.runs;
   ++report_.files;
   if (!erased_->finished) {
-    report_.findings.push_back({Finding::Severity::note, Code::erasure_pending, path, run_, {}, "the erasure of this run is not finished",
-                                fmt::format("'pawl erase {} --reason TEXT' or 'pawl fsck --repair' goes on with it", run_)});
+    report_.findings.push_back(
+        {Finding::Severity::note,
+         Code::erasure_pending,
+         path,
+         run_,
+         {},
+         "the erasure of this run is not finished",
+         fmt::format("'pawl erase {} --reason TEXT' or 'pawl fsck --repair' goes on with it", run_)});
     return true;
   }
   const auto text = files_.read_file(layout::run_file(run_), 1ULL << 20);
@@ -75,12 +89,14 @@ Result<bool> RunChecker::check_erased() {
   ++report_.files;
   const auto described = text ? decode_run(*text) : std::unexpected(text.error());
   if (!described || described->uuid != erased_->uuid || !described->salt.empty()) {
-    add(Finding::Severity::mendable, Code::store_damaged, layout::run_file(run_), {}, "the file is not what an erasure leaves");
+    add(Finding::Severity::mendable, Code::store_damaged, layout::run_file(run_), {},
+        "the file is not what an erasure leaves");
   }
   records_ = nullptr;
   PAWL_TRY(check_audit());
   if (last_audited_ != "erased") {
-    add(Finding::Severity::damage, Code::chain_broken, layout::audit(run_), {}, "the audit trail does not end with the erasure");
+    add(Finding::Severity::damage, Code::chain_broken, layout::audit(run_), {},
+        "the audit trail does not end with the erasure");
   }
   PAWL_TRY(check_remains());
   return true;
@@ -90,14 +106,20 @@ Result<void> RunChecker::check_remains() {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::run(run_)));
   for (const FolderEntry& entry : entries) {
     const std::string path = join_path(layout::run(run_), entry.name);
-    if (entry.name == "audit" || entry.name == "lock" || entry.name == "run.json" || entry.name == "erased.json") continue;
+    if (entry.name == "audit" || entry.name == "lock" || entry.name == "run.json" || entry.name == "erased.json")
+      continue;
     PAWL_TRY_ASSIGN(const auto inside, entry.is_folder ? files_.list(path) : Result<std::vector<FolderEntry>>());
     if (entry.is_folder && inside.empty()) continue;
     if (entry.name == "erased.json.tmp") {
       add(Finding::Severity::note, Code::store_damaged, path, {}, "left over from an interrupted write");
       continue;
     }
-    report_.findings.push_back({Finding::Severity::mendable, Code::store_damaged, path, run_, {}, "something of an erased run is there",
+    report_.findings.push_back({Finding::Severity::mendable,
+                                Code::store_damaged,
+                                path,
+                                run_,
+                                {},
+                                "something of an erased run is there",
                                 "'pawl fsck --repair' destroys it"});
   }
   return {};
@@ -117,7 +139,8 @@ Result<bool> RunChecker::check_run_file() {
   } else if (!text) {
     PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::checkpoints(run_)));
     // A folder with nothing but a lock is a run whose first save never happened.
-    if (!entries.empty() || records_ != nullptr) add(Finding::Severity::damage, Code::store_damaged, path, {}, "the file is missing");
+    if (!entries.empty() || records_ != nullptr)
+      add(Finding::Severity::damage, Code::store_damaged, path, {}, "the file is missing");
     return false;
   } else {
     auto record = decode_run(*text);
@@ -148,15 +171,18 @@ Result<void> RunChecker::check_key() {
   if (!text && text.error().code != Code::input_unreadable) return std::unexpected(text.error());
   ++report_.files;
   if (!text || !run_key_is_whole(*text)) {
-    add(Finding::Severity::damage, Code::store_damaged, path, {}, text ? "the file is damaged" : "the run's key is missing");
+    add(Finding::Severity::damage, Code::store_damaged, path, {},
+        text ? "the file is damaged" : "the run's key is missing");
     has_key_ = false;
     return {};
   }
   const auto tried = codec_->fingerprint(0);
   has_key_ = tried.has_value();
   if (tried) return {};
-  if (tried.error().code == Code::key_missing || tried.error().code == Code::key_wrong || tried.error().code == Code::invalid_key) {
-    add(Finding::Severity::note, tried.error().code, path, {}, "checked without its key: checksums and hashes are right, nothing was decrypted");
+  if (tried.error().code == Code::key_missing || tried.error().code == Code::key_wrong ||
+      tried.error().code == Code::invalid_key) {
+    add(Finding::Severity::note, tried.error().code, path, {},
+        "checked without its key: checksums and hashes are right, nothing was decrypted");
     return {};
   }
   add(Finding::Severity::damage, tried.error().code, path, {}, tried.error().message);
@@ -197,13 +223,15 @@ Result<void> RunChecker::check_checkpoints(Sequence only) {
     check_chain(chain);
   }
   if (only && only > run_record_.fork_of_sequence && !sums_.contains(only.value)) {
-    add(Finding::Severity::damage, Code::checkpoint_not_found, layout::checkpoints(run_), only, "there is no such checkpoint");
+    add(Finding::Severity::damage, Code::checkpoint_not_found, layout::checkpoints(run_), only,
+        "there is no such checkpoint");
   }
   if (only || sums_.empty()) return {};
   // Every number of its own up to the highest that anything knows of.
   for (std::uint64_t sequence = run_record_.fork_of_sequence.value + 1; sequence < sums_.rbegin()->first; ++sequence) {
     if (sums_.contains(sequence) || pruned_.is_dropped({sequence})) continue;
-    add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), Sequence{sequence}, "the checkpoint is missing");
+    add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), Sequence{sequence},
+        "the checkpoint is missing");
   }
   return {};
 }
@@ -228,7 +256,8 @@ void RunChecker::check_chain(const Chain& chain) {
   }
   if (chain.damage) {
     sums_[chain.damaged.value] = "";
-    add(Finding::Severity::damage, chain.damage->code, chain.damaged == chain.base ? whole : lines, chain.damaged, chain.damage->message);
+    add(Finding::Severity::damage, chain.damage->code, chain.damaged == chain.base ? whole : lines, chain.damaged,
+        chain.damage->message);
   } else if (chain.bad_line && chain.bad_copies.empty()) {
     add(Finding::Severity::damage, chain.bad_line->code, lines, {}, "the file goes on behind its last checkpoint");
   }
@@ -247,7 +276,8 @@ void RunChecker::check_copy(const ChainLink& link) {
 void RunChecker::apply(const RecordView& record, const std::string& path) {
   sums_[record.sequence.value] = std::string(record.sum);
   if (!sum_matches(record, run_record_.salt)) {
-    add(Finding::Severity::damage, Code::checksum_mismatch, path, record.sequence, "the record does not have its SHA-256");
+    add(Finding::Severity::damage, Code::checksum_mismatch, path, record.sequence,
+        "the record does not have its SHA-256");
   }
   const auto info = decode_info(record);
   if (!info) {
@@ -255,7 +285,8 @@ void RunChecker::apply(const RecordView& record, const std::string& path) {
     return;
   }
   if (run_record_.encrypted && !is_encrypted(record.how)) {
-    add(Finding::Severity::damage, Code::not_encrypted, path, record.sequence, "a plain record stands in an encrypted run");
+    add(Finding::Severity::damage, Code::not_encrypted, path, record.sequence,
+        "a plain record stands in an encrypted run");
     state_known_ = false;
     return;
   }
@@ -345,19 +376,23 @@ Result<void> RunChecker::check_audit() {
   if (bad && journal_goes_on && !incomplete.empty() && records_->audit.at(index + 1).text.starts_with(incomplete)) {
     add(Finding::Severity::note, Code::checksum_mismatch, path, {}, kCutShort);
   } else if (bad) {
-    add(journal_goes_on ? Finding::Severity::mendable : Finding::Severity::damage, Code::checksum_mismatch, path, {}, *bad);
+    add(journal_goes_on ? Finding::Severity::mendable : Finding::Severity::damage, Code::checksum_mismatch, path, {},
+        *bad);
     if (!journal_goes_on) return {};
   }
   bad.reset();
-  while (records_ != nullptr && records_->audit.contains(index + 1) && !bad) take(without_newline(records_->audit.at(index + 1).text));
+  while (records_ != nullptr && records_->audit.contains(index + 1) && !bad)
+    take(without_newline(records_->audit.at(index + 1).text));
   if (bad) add(Finding::Severity::damage, Code::chain_broken, std::string(layout::kJournals), {}, *bad);
   if (bad) return {};
   if (run_record_.fork_of_run && !forked) {
-    add(Finding::Severity::damage, Code::chain_broken, path, {}, "the audit trail does not say that the run is a fork of what run.json names");
+    add(Finding::Severity::damage, Code::chain_broken, path, {},
+        "the audit trail does not say that the run is a fork of what run.json names");
   }
   for (const auto& [sequence, sum] : sums_) {
     if (!audited.contains(sequence) && !pruned_.is_dropped({sequence})) {
-      add(Finding::Severity::damage, Code::chain_broken, path, Sequence{sequence}, "the audit trail does not have this checkpoint");
+      add(Finding::Severity::damage, Code::chain_broken, path, Sequence{sequence},
+          "the audit trail does not have this checkpoint");
     }
   }
   PAWL_TRY(check_aside(aside));
@@ -374,9 +409,11 @@ Result<void> RunChecker::check_roots(std::uint64_t entries) {
   const std::uint64_t size = parsed.roots.empty() ? 0 : parsed.roots.back().tree.size();
   const bool unfinished = records_ != nullptr && !records_->audit.empty() && records_->audit.begin()->first <= size + 1;
   if (!parsed.fault.empty() && unfinished) {
-    add(Finding::Severity::note, Code::checksum_mismatch, path, {}, "the file was cut short by a crash; it will be written again");
+    add(Finding::Severity::note, Code::checksum_mismatch, path, {},
+        "the file was cut short by a crash; it will be written again");
   } else if (!parsed.fault.empty() || size > entries) {
-    add(Finding::Severity::damage, Code::audit_damaged, path, {}, parsed.fault.empty() ? "it has more entries than the audit trail" : parsed.fault);
+    add(Finding::Severity::damage, Code::audit_damaged, path, {},
+        parsed.fault.empty() ? "it has more entries than the audit trail" : parsed.fault);
   }
   return {};
 }
@@ -387,14 +424,16 @@ Result<void> RunChecker::check_aside(const std::string& audited) {
   if (!text && text.error().code != Code::input_unreadable) return std::unexpected(text.error());
   if (!text && audited.empty()) return {};
   if (!text) {
-    add(Finding::Severity::damage, Code::store_damaged, path, {}, "the audit trail has a list of checkpoints that were set aside, and it is missing");
+    add(Finding::Severity::damage, Code::store_damaged, path, {},
+        "the audit trail has a list of checkpoints that were set aside, and it is missing");
     return {};
   }
   ++report_.files;
   // Between the list and the save that records it a crash may have come.
   const bool recorded = !sums_.empty() && sums_.rbegin()->first > pruned_.last_aside().value;
   if (recorded && aside_sum(*text) != audited) {
-    add(Finding::Severity::damage, Code::checksum_mismatch, path, {}, "the list of checkpoints that were set aside is not the one that the audit trail recorded");
+    add(Finding::Severity::damage, Code::checksum_mismatch, path, {},
+        "the list of checkpoints that were set aside is not the one that the audit trail recorded");
   }
   return {};
 }
@@ -409,7 +448,8 @@ void RunChecker::check_audited(const AuditEntry& entry) {
   } else if (rewritten != nullptr && !sum->second.empty() && sum->second != rewritten->is) {
     add(Finding::Severity::damage, Code::checksum_mismatch, layout::kept(run_, entry.sequence), entry.sequence,
         "the checkpoint is not the one that pruning kept");
-  } else if (!sum->second.empty() && entry.payload != "sha256:" + (rewritten != nullptr ? rewritten->was : sum->second)) {
+  } else if (!sum->second.empty() &&
+             entry.payload != "sha256:" + (rewritten != nullptr ? rewritten->was : sum->second)) {
     add(Finding::Severity::damage, Code::checksum_mismatch, layout::checkpoints(run_), entry.sequence,
         "the checkpoint is not the one that the audit trail recorded");
   }
@@ -455,15 +495,20 @@ Result<void> RunChecker::check_inbox() {
     ++report_.files;
     if (message) continue;
     if (message.error().code != Code::store_damaged) return std::unexpected(message.error());
-    report_.findings.push_back({Finding::Severity::damage, message.error().code, layout::message(run_, id), run_, {},
-                                message.error().message, message.error().hint});
+    report_.findings.push_back({Finding::Severity::damage,
+                                message.error().code,
+                                layout::message(run_, id),
+                                run_,
+                                {},
+                                message.error().message,
+                                message.error().hint});
   }
   return {};
 }
 
 Result<void> RunChecker::check_strays() {
-  const std::string folders[] = {layout::run(run_), layout::checkpoints(run_), layout::blobs(run_), layout::audit_folder(run_),
-                                 layout::inbox(run_)};
+  const std::string folders[] = {layout::run(run_), layout::checkpoints(run_), layout::blobs(run_),
+                                 layout::audit_folder(run_), layout::inbox(run_)};
   for (const std::string& folder : folders) {
     PAWL_TRY_ASSIGN(const auto entries, files_.list(folder));
     for (const FolderEntry& entry : entries) PAWL_TRY(check_stray(folder, entry.name));
@@ -496,8 +541,8 @@ Result<void> RunChecker::check_stray(const std::string& folder, const std::strin
   if (base && *base == run_record_.fork_of_sequence) return {};  // check_origin looks at that one
   const bool in_journal = base && records_ != nullptr && records_->checkpoints.contains(base->value);
   if (base && !exists) {
-    add(in_journal ? Finding::Severity::mendable : Finding::Severity::damage, Code::chain_broken, join_path(folder, whole), *base,
-        "the whole checkpoint is missing");
+    add(in_journal ? Finding::Severity::mendable : Finding::Severity::damage, Code::chain_broken,
+        join_path(folder, whole), *base, "the whole checkpoint is missing");
   }
   return {};
 }

@@ -14,7 +14,8 @@ namespace pawl {
 /// Linear in the size of the run. Fails only where the operating system can't read.
 class RunChecker {
  public:
-  RunChecker(FileSystem& files, KeyRing& keys, std::string run, std::shared_ptr<const JournalSnapshot> snapshot, CheckReport& report);
+  RunChecker(FileSystem& files, KeyRing& keys, std::string run, std::shared_ptr<const JournalSnapshot> snapshot,
+             CheckReport& report);
   /// `only`: this checkpoint (and what it builds on); 0: all of them.
   Result<void> check(Sequence only);
 

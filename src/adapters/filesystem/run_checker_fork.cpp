@@ -36,9 +36,10 @@ Result<void> RunChecker::check_origin() {
   const std::string path = layout::fork(parent, run_record_.uuid.text());
   PAWL_TRY_ASSIGN(const bool known, files_.exists(path));
   if (!known) {
-    report_.findings.push_back({Finding::Severity::mendable, Code::store_damaged, path, run_, at,
-                                fmt::format("run '{}' does not know of this fork: pruning it could take away what the fork needs", parent),
-                                "'pawl fsck --repair' writes the note again"});
+    report_.findings.push_back(
+        {Finding::Severity::mendable, Code::store_damaged, path, run_, at,
+         fmt::format("run '{}' does not know of this fork: pruning it could take away what the fork needs", parent),
+         "'pawl fsck --repair' writes the note again"});
   }
   return {};
 }
@@ -55,19 +56,27 @@ Result<void> RunChecker::check_fork_notes() {
     const auto text = files_.read_file(path);
     if (!text && exit_status(text.error().code) == 5) return std::unexpected(text.error());
     auto note = text ? decode_fork_note(*text, seed_) : std::unexpected(text.error());
-    if (note && note->uuid.text() + ".json" != entry.name) note = fail(Code::store_damaged, "it is the note of another fork");
+    if (note && note->uuid.text() + ".json" != entry.name)
+      note = fail(Code::store_damaged, "it is the note of another fork");
     if (!note) {
       // The fork has what it says, and writes it again.
-      report_.findings.push_back({Finding::Severity::mendable, note.error().code, path, run_, {}, note.error().message,
+      report_.findings.push_back({Finding::Severity::mendable,
+                                  note.error().code,
+                                  path,
+                                  run_,
+                                  {},
+                                  note.error().message,
                                   "'pawl fsck --repair' writes it again from the fork"});
       continue;
     }
     const auto fork = RunReader(files_, keys_, note->fork, snapshot_).run_record();
     const bool there = fork && fork->uuid == note->uuid;
     if (there || (!fork && fork.error().code != Code::run_not_found)) continue;
-    report_.findings.push_back({Finding::Severity::note, Code::run_not_found, path, run_, note->at,
-                                fmt::format("the fork '{}' that this announces was never made, or is being made", note->fork),
-                                "'pawl fsck --repair' takes it away; until then checkpoint " + std::to_string(note->at.value) + " is not pruned"});
+    report_.findings.push_back(
+        {Finding::Severity::note, Code::run_not_found, path, run_, note->at,
+         fmt::format("the fork '{}' that this announces was never made, or is being made", note->fork),
+         "'pawl fsck --repair' takes it away; until then checkpoint " + std::to_string(note->at.value) +
+             " is not pruned"});
   }
   return {};
 }

@@ -30,7 +30,8 @@ bool mentions(std::string_view text, const ErasedRecord& record) {
 
 }  // namespace
 
-RunEraser::RunEraser(FileSystem& files, Environment environment, const FilesystemOptions& options, std::string run, File& lock)
+RunEraser::RunEraser(FileSystem& files, Environment environment, const FilesystemOptions& options, std::string run,
+                     File& lock)
     : files_(files), environment_(std::move(environment)), options_(options), run_(std::move(run)), lock_(lock) {}
 
 Result<void> RunEraser::lock_publishing() {
@@ -38,7 +39,11 @@ Result<void> RunEraser::lock_publishing() {
     PAWL_TRY_ASSIGN(const bool locked, lock_.try_lock(layout::kPublisherByte));
     if (locked) return {};
     if (waited_us >= kLockWaitUs) {
-      return fail(Error{Code::store_busy, fmt::format("another process is publishing run '{}' and does not finish", run_), {}, "try again", 0});
+      return fail(Error{Code::store_busy,
+                        fmt::format("another process is publishing run '{}' and does not finish", run_),
+                        {},
+                        "try again",
+                        0});
     }
     environment_.clock->sleep_us(kLockStepUs);
   }
@@ -94,7 +99,8 @@ Result<void> RunEraser::close_audit(const ErasedRecord& record) {
   const auto entry = last ? decode_audit(last->text) : fail(Code::chain_broken, "there is none");
   // A trail whose end is damaged stays so; the entry still says what happened.
   std::uint64_t end = last ? last->end : 0;
-  std::string line = encode_erased_entry(record, last ? last->number + 1 : 1, entry ? std::string_view(entry->hash) : first_previous_hash());
+  std::string line = encode_erased_entry(record, last ? last->number + 1 : 1,
+                                         entry ? std::string_view(entry->hash) : first_previous_hash());
   if (entry && entry->type == "erased") {
     line = last->text + "\n";  // written again, as its sync may have failed
     end -= line.size();

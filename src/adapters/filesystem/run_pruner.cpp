@@ -36,7 +36,10 @@ std::string blob_named_in(const RecordView& record) {
 }  // namespace
 
 RunPruner::RunPruner(Place place, std::string run, std::shared_ptr<JournalSnapshot> snapshot)
-    : files_(*place.files), place_(std::move(place)), run_(std::move(run)), snapshot_(std::move(snapshot)),
+    : files_(*place.files),
+      place_(std::move(place)),
+      run_(std::move(run)),
+      snapshot_(std::move(snapshot)),
       reader_(files_, *place_.keys, run_, snapshot_) {}
 
 Result<void> RunPruner::lock_byte(File& lock, std::uint64_t byte, const char* what) {
@@ -44,7 +47,11 @@ Result<void> RunPruner::lock_byte(File& lock, std::uint64_t byte, const char* wh
     PAWL_TRY_ASSIGN(const bool locked, lock.try_lock(byte));
     if (locked) return {};
     if (waited_us >= kLockWaitUs) {
-      return fail(Error{Code::store_busy, fmt::format("another process is {} run '{}' and does not finish", what, run_), {}, "try again", 0});
+      return fail(Error{Code::store_busy,
+                        fmt::format("another process is {} run '{}' and does not finish", what, run_),
+                        {},
+                        "try again",
+                        0});
     }
     place_.environment.clock->sleep_us(kLockStepUs);
   }
@@ -54,7 +61,8 @@ Result<PruneReport> RunPruner::prune(const RetentionSettings& settings, PruneMod
   PAWL_TRY(reader_.run_record());
   if (mode == PruneMode::remove) {
     // Nothing of the run may have been published yet.
-    for (const std::string& folder : {std::string(layout::kRuns), layout::run(run_), layout::checkpoints(run_)}) PAWL_TRY(files_.make_folder(folder));
+    for (const std::string& folder : {std::string(layout::kRuns), layout::run(run_), layout::checkpoints(run_)})
+      PAWL_TRY(files_.make_folder(folder));
     PAWL_TRY_ASSIGN(lock_, files_.open(layout::run_lock(run_), OpenMode::create));
     PAWL_TRY(lock_byte(*lock_, layout::kPrunerByte, "pruning"));
   }
@@ -74,8 +82,9 @@ Result<PruneReport> RunPruner::prune(const RetentionSettings& settings, PruneMod
     PAWL_TRY(switch_lists());
   }
   BlobSweeper blobs(files_, run_, seed_, next_, fork_at_);
-  PAWL_TRY_ASSIGN(const std::int64_t of_blobs, mode == PruneMode::dry_run ? blobs.estimate(*snapshot_, kept_blobs_)
-                                                                          : blobs.sweep(*snapshot_, *lock_, place_.fresh));
+  PAWL_TRY_ASSIGN(const std::int64_t of_blobs, mode == PruneMode::dry_run
+                                                   ? blobs.estimate(*snapshot_, kept_blobs_)
+                                                   : blobs.sweep(*snapshot_, *lock_, place_.fresh));
   report_.freed_bytes += of_blobs;
   return std::move(report_);
 }
@@ -130,7 +139,8 @@ Result<void> RunPruner::close_groups(PruneMode mode) {
       kept_blobs_.insert(kept.blob);
     }
     report_.freed_bytes -= group->new_bytes;
-    for (Sequence sequence = group->first; sequence <= group->last; sequence = sequence.next()) next_.closed.add(sequence.value);
+    for (Sequence sequence = group->first; sequence <= group->last; sequence = sequence.next())
+      next_.closed.add(sequence.value);
     written_bytes += group->new_bytes;
     if (++groups < kBatchGroups && written_bytes < kBatchBytes) continue;
     if (mode == PruneMode::remove) PAWL_TRY(switch_lists());
@@ -144,7 +154,8 @@ Result<void> RunPruner::close_groups(PruneMode mode) {
 Result<std::optional<RunPruner::Group>> RunPruner::plan_group(Sequence base, Sequence last) {
   const Sequence first = base == fork_at_ ? base.next() : base;
   std::vector<Sequence> kept;
-  for (Sequence sequence = next_.next_there(first); sequence <= last; sequence = next_.next_there(sequence.next())) kept.push_back(sequence);
+  for (Sequence sequence = next_.next_there(first); sequence <= last; sequence = next_.next_there(sequence.next()))
+    kept.push_back(sequence);
   if (kept.size() == last.value - first.value + 1) return std::optional<Group>();
   PAWL_TRY_ASSIGN(const Chain chain, reader_.chain(base, last));
   // What is damaged, or missing, is not pruning's to judge.
@@ -191,8 +202,11 @@ Result<std::int64_t> RunPruner::least_bytes(const Chain& chain, const std::vecto
 /// What is whole already stays as it is, byte for byte.
 Result<RunPruner::Kept> RunPruner::keep(const Chain& chain, Sequence sequence) {
   const RecordView& record = *chain.find(sequence);
-  Kept kept{.sequence = sequence, .sums = {std::string(record.sum), std::string(record.sum)}, .text = std::string(record.text) + "\n",
-            .blob = {}, .blob_bytes = {}};
+  Kept kept{.sequence = sequence,
+            .sums = {std::string(record.sum), std::string(record.sum)},
+            .text = std::string(record.text) + "\n",
+            .blob = {},
+            .blob_bytes = {}};
   if (record.whole()) {
     kept.blob = blob_named_in(record);
     return kept;
@@ -215,8 +229,8 @@ Result<RunPruner::Kept> RunPruner::keep(const Chain& chain, Sequence sequence) {
     PAWL_TRY(codec->protect(packed, state, place, make_nonce(*place_.environment.random)));
     payload = packed.how.empty() ? std::move(state) : fmt::format("\"{}\"", to_base64(packed.bytes));
   }
-  kept.text = encode_checkpoint({&info, decode_fingerprint(record), kind, payload, packed.how, info.metadata}, Shape::file,
-                                {run.salt, seed_}, kept.sums.is);
+  kept.text = encode_checkpoint({&info, decode_fingerprint(record), kind, payload, packed.how, info.metadata},
+                                Shape::file, {run.salt, seed_}, kept.sums.is);
   return kept;
 }
 

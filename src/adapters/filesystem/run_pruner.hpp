@@ -29,7 +29,7 @@ class RunPruner {
     KeyRing* keys = nullptr;
     Environment environment;
     FilesystemOptions options;
-    TakeSnapshot fresh;  // all that is durable now, tails of the dead included
+    TakeSnapshot fresh;          // all that is durable now, tails of the dead included
     std::function<bool()> stop;  // asked before each group: true leaves the rest to the next prune
   };
   RunPruner(Place place, std::string run, std::shared_ptr<JournalSnapshot> snapshot);

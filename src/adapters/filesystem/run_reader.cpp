@@ -41,31 +41,52 @@ bool fits(const CheckpointInfo& info, const Which& which) {
 
 Result<RunInfo> run_info(std::string_view run, const RunRecord& record, const CheckpointInfo& last) {
   PAWL_TRY_ASSIGN(RunId id, RunId::parse(run));
-  return RunInfo{.id = std::move(id), .uuid = record.uuid, .created = record.created, .updated = last.created,
-                 .latest = last.sequence, .status = last.status, .kind = last.kind, .durability = record.durability,
-                 .workflow = record.workflow, .workflow_hash = record.workflow_hash, .session = record.session,
-                 .fork_of_run = record.fork_of_run, .fork_of_sequence = record.fork_of_sequence};
+  return RunInfo{.id = std::move(id),
+                 .uuid = record.uuid,
+                 .created = record.created,
+                 .updated = last.created,
+                 .latest = last.sequence,
+                 .status = last.status,
+                 .kind = last.kind,
+                 .durability = record.durability,
+                 .workflow = record.workflow,
+                 .workflow_hash = record.workflow_hash,
+                 .session = record.session,
+                 .fork_of_run = record.fork_of_run,
+                 .fork_of_sequence = record.fork_of_sequence};
 }
 
 RunReader::RunReader(FileSystem& files, KeyRing& keys, std::string run, std::shared_ptr<const JournalSnapshot> snapshot)
-    : files_(files), keys_(keys), run_(std::move(run)), snapshot_(std::move(snapshot)), records_(snapshot_->find(run_)) {}
+    : files_(files),
+      keys_(keys),
+      run_(std::move(run)),
+      snapshot_(std::move(snapshot)),
+      records_(snapshot_->find(run_)) {}
 
 /// A number above the last one was never used. One below it was: it was pruned, or what is missing is damage.
 Error RunReader::not_found(Sequence sequence) {
   if (const auto list = pruned(); list && (*list)->is_aside(sequence)) {
-    return Error{Code::checkpoint_set_aside, fmt::format("checkpoint {} of run '{}' was damaged, and a fallback has set it aside", sequence.value, run_),
-                 layout::aside(run_), fmt::format("'pawl show {} --checkpoints' lists those it has", run_), 0};
+    return Error{
+        Code::checkpoint_set_aside,
+        fmt::format("checkpoint {} of run '{}' was damaged, and a fallback has set it aside", sequence.value, run_),
+        layout::aside(run_), fmt::format("'pawl show {} --checkpoints' lists those it has", run_), 0};
   }
   if (const auto list = pruned(); list && (*list)->is_dropped(sequence)) {
-    return Error{Code::checkpoint_pruned, fmt::format("checkpoint {} of run '{}' was pruned", sequence.value, run_), {},
-                 fmt::format("'pawl show {} --checkpoints' lists those it has", run_), 0};
+    return Error{Code::checkpoint_pruned,
+                 fmt::format("checkpoint {} of run '{}' was pruned", sequence.value, run_),
+                 {},
+                 fmt::format("'pawl show {} --checkpoints' lists those it has", run_),
+                 0};
   }
   if (const auto last = latest(); last && sequence && sequence <= *last) {
     return Error{Code::chain_broken, fmt::format("checkpoint {} of run '{}' is missing", sequence.value, run_),
                  layout::checkpoints(run_), "run 'pawl fsck' to see what is damaged", 0};
   }
-  return Error{Code::checkpoint_not_found, fmt::format("run '{}' has no checkpoint {}", run_, sequence.value), {},
-               fmt::format("'pawl show {} --checkpoints' lists those it has", run_), 0};
+  return Error{Code::checkpoint_not_found,
+               fmt::format("run '{}' has no checkpoint {}", run_, sequence.value),
+               {},
+               fmt::format("'pawl show {} --checkpoints' lists those it has", run_),
+               0};
 }
 
 Result<RunRecord> RunReader::run_record() {
@@ -81,11 +102,15 @@ Result<RunRecord> RunReader::run_record() {
     if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
     PAWL_TRY_ASSIGN(const auto checkpoints, files_.list(layout::checkpoints(run_)));
     if (!checkpoints.empty() || records_ != nullptr) {
-      return fail(Error{Code::store_damaged, fmt::format("run.json of run '{}' is missing, and the run has checkpoints", run_), path,
+      return fail(Error{Code::store_damaged,
+                        fmt::format("run.json of run '{}' is missing, and the run has checkpoints", run_), path,
                         "restore the file from a backup; 'pawl fsck' shows what else is damaged", 0});
     }
-    return fail(Error{Code::run_not_found, fmt::format("there is no run '{}' in this store", run_), {},
-                      "'pawl list' shows the runs; is --store or PAWL_STORE the right one?", 0});
+    return fail(Error{Code::run_not_found,
+                      fmt::format("there is no run '{}' in this store", run_),
+                      {},
+                      "'pawl list' shows the runs; is --store or PAWL_STORE the right one?",
+                      0});
   }
   if (!text) return std::unexpected(text.error());
   auto record = decode_run(*text);
@@ -150,16 +175,20 @@ Result<Sequence> RunReader::latest() {
   PAWL_TRY(run_record());
   Sequence newest;
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
-  if (records_ != nullptr && !records_->checkpoints.empty()) newest = list->last_there({records_->checkpoints.rbegin()->first});
+  if (records_ != nullptr && !records_->checkpoints.empty())
+    newest = list->last_there({records_->checkpoints.rbegin()->first});
   PAWL_TRY_ASSIGN(const auto all, bases());
   if (all.empty()) {
     PAWL_TRY_ASSIGN(const Sequence named, highest_in_names());
     if (named) {
-      return fail(Error{Code::chain_broken, fmt::format("checkpoint {} of run '{}' is missing, and others build on it", list->next_there({1}).value, run_),
-                        layout::checkpoints(run_), "restore the file from a backup; 'pawl fsck' shows what else is damaged", 0});
+      return fail(Error{Code::chain_broken,
+                        fmt::format("checkpoint {} of run '{}' is missing, and others build on it",
+                                    list->next_there({1}).value, run_),
+                        layout::checkpoints(run_),
+                        "restore the file from a backup; 'pawl fsck' shows what else is damaged", 0});
     }
-    return fail(Error{Code::no_valid_checkpoint, fmt::format("run '{}' has no checkpoint", run_), layout::checkpoints(run_),
-                      "run 'pawl fsck' to see what is damaged", 0});
+    return fail(Error{Code::no_valid_checkpoint, fmt::format("run '{}' has no checkpoint", run_),
+                      layout::checkpoints(run_), "run 'pawl fsck' to see what is damaged", 0});
   }
   newest = std::max(newest, all.back());
   PAWL_TRY_ASSIGN(const Sequence in_file, last_difference(all.back()));
@@ -167,12 +196,15 @@ Result<Sequence> RunReader::latest() {
   // A file that is gone leaves no trace but in the audit trail, which has every checkpoint.
   PAWL_TRY_ASSIGN(const Sequence audited, last_audited());
   if (list->last_there(audited) > newest) {
-    return fail(Error{Code::chain_broken, fmt::format("checkpoints {} to {} of run '{}' are missing", newest.value + 1, audited.value, run_),
-                      layout::differences(run_, all.back()), "run 'pawl fsck'; older checkpoints can be restored by number", 0});
+    return fail(Error{
+        Code::chain_broken,
+        fmt::format("checkpoints {} to {} of run '{}' are missing", newest.value + 1, audited.value, run_),
+        layout::differences(run_, all.back()), "run 'pawl fsck'; older checkpoints can be restored by number", 0});
   }
   PAWL_TRY_ASSIGN(const Sequence shared, fork_at());
   if (newest == shared) {
-    return fail(Error{Code::chain_broken, fmt::format("checkpoint {} of run '{}', its first as a fork, is missing", newest.value + 1, run_),
+    return fail(Error{Code::chain_broken,
+                      fmt::format("checkpoint {} of run '{}', its first as a fork, is missing", newest.value + 1, run_),
                       layout::checkpoints(run_), "run 'pawl fsck' to see what is damaged", 0});
   }
   return newest;
@@ -192,14 +224,16 @@ Result<Sequence> RunReader::last_difference(Sequence base) {
   if (const Sequence before = list->before_aside(base, {kHighest}); before.value != kHighest) return before;
   const std::string path = layout::differences(run_, base);
   const auto file = files_.open(path, OpenMode::read);
-  if (!file) return file.error().code == Code::input_unreadable ? Result<Sequence>(base) : std::unexpected(file.error());
+  if (!file)
+    return file.error().code == Code::input_unreadable ? Result<Sequence>(base) : std::unexpected(file.error());
   PAWL_TRY_ASSIGN(const std::uint64_t size, (*file)->size());
   PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
   const Sequence last{line ? line->number : base.value};
   const bool ends_well = line ? line->end == size : size == 0;
   const bool journal_goes_on = records_ != nullptr && records_->checkpoints.contains(last.value + 1);
   if (!ends_well && !journal_goes_on) {
-    return fail(Error{Code::checkpoint_corrupt, fmt::format("checkpoint {} of run '{}' is damaged", last.value + 1, run_), path,
+    return fail(Error{Code::checkpoint_corrupt,
+                      fmt::format("checkpoint {} of run '{}' is damaged", last.value + 1, run_), path,
                       "run 'pawl fsck'; older checkpoints can be restored by number", 0});
   }
   return last;
@@ -216,8 +250,11 @@ Result<Sequence> RunReader::resolve(const Which& which) {
   if (which.by == Which::By::latest) return last;
   PAWL_TRY_ASSIGN(const Sequence found, search(which, last));
   if (found) return found;
-  return fail(Error{Code::checkpoint_not_found, fmt::format("run '{}' has no checkpoint {}", run_, describe_which(which)), {},
-                    fmt::format("'pawl show {} --checkpoints' lists those it has", run_), 0});
+  return fail(Error{Code::checkpoint_not_found,
+                    fmt::format("run '{}' has no checkpoint {}", run_, describe_which(which)),
+                    {},
+                    fmt::format("'pawl show {} --checkpoints' lists those it has", run_),
+                    0});
 }
 
 /// Reads the run's history backwards: linear in it.
@@ -259,7 +296,8 @@ Result<std::string> RunReader::rebuild(const Chain& links, Sequence sequence) {
   PAWL_TRY_ASSIGN(const RunRecord run, run_record());
   Sequence first = sequence;
   while (!links.find(first)->whole() && first > links.base) first.value -= 1;
-  if (!links.find(first)->whole()) return fail(Code::chain_broken, "checkpoint {} has no whole one before it", sequence.value);
+  if (!links.find(first)->whole())
+    return fail(Code::chain_broken, "checkpoint {} has no whole one before it", sequence.value);
   std::string state;
   if (links.borrowed && first == links.base) {
     PAWL_TRY_ASSIGN(RunReader* const parent, origin());
@@ -282,7 +320,10 @@ Result<std::string> RunReader::rebuild(const Chain& links, Sequence sequence) {
   if (state.size() != info.state_bytes) {
     return fail(Error{Code::state_reconstruction_failed,
                       fmt::format("checkpoint {} of run '{}' should have {} bytes and has {}", sequence.value, run_,
-                                  info.state_bytes, state.size()), {}, "run 'pawl fsck'", 0});
+                                  info.state_bytes, state.size()),
+                      {},
+                      "run 'pawl fsck'",
+                      0});
   }
   return state;
 }
@@ -333,7 +374,9 @@ Result<void> RunReader::list_own(Sequence after, Sequence last, std::size_t limi
     PAWL_TRY_ASSIGN(const Chain links, chain(base, last));
     PAWL_TRY(link(links, next));
     for (const ChainLink& entry : links.links) {
-      if (entry.record.sequence < next || entry.record.sequence > last || found.size() >= limit || list->is_dropped(entry.record.sequence)) continue;
+      if (entry.record.sequence < next || entry.record.sequence > last || found.size() >= limit ||
+          list->is_dropped(entry.record.sequence))
+        continue;
       PAWL_TRY_ASSIGN(CheckpointInfo info, info_of(entry.record));
       found.push_back(std::move(info));
       next = entry.record.sequence.next();
@@ -351,8 +394,10 @@ Result<std::vector<Event>> RunReader::events(std::uint64_t after_number, std::si
   const std::size_t shared = std::min<std::uint64_t>(limit, record.fork_events - after_number);
   PAWL_TRY_ASSIGN(std::vector<Event> listed, parent->events(after_number, shared));
   if (listed.size() < shared) {
-    return fail(Error{Code::chain_broken, fmt::format("run '{}' shares {} events with run '{}', which has {}", run_, record.fork_events,
-                      record.fork_of_name, after_number + listed.size()), layout::events_folder(record.fork_of_name), "run 'pawl fsck'", 0});
+    return fail(Error{Code::chain_broken,
+                      fmt::format("run '{}' shares {} events with run '{}', which has {}", run_, record.fork_events,
+                                  record.fork_of_name, after_number + listed.size()),
+                      layout::events_folder(record.fork_of_name), "run 'pawl fsck'", 0});
   }
   if (listed.size() == limit) return listed;
   PAWL_TRY_ASSIGN(std::vector<Event> own, own_events(record.fork_events, limit - listed.size()));
@@ -394,7 +439,8 @@ Result<std::vector<Event>> RunReader::own_events(std::uint64_t after_number, std
   const bool journal_goes_on = records_ != nullptr && records_->events.contains(next);
   if (damage && !journal_goes_on) return std::unexpected(*damage);
   if (records_ != nullptr) {
-    for (auto next_record = records_->events.upper_bound(after_number); next_record != records_->events.end(); ++next_record) {
+    for (auto next_record = records_->events.upper_bound(after_number); next_record != records_->events.end();
+         ++next_record) {
       const auto& [number, record] = *next_record;
       if (number - after_number > limit) break;
       if (found.contains(number)) continue;
@@ -545,8 +591,8 @@ Result<void> RunReader::audit_head(RunHead& head) {
     if (found && found->number > number) line = found->text;
   }
   if (line.empty()) {
-    return fail(Error{Code::chain_broken, fmt::format("the audit trail of run '{}' is missing", run_), layout::audit(run_),
-                      "restore the file from a backup; reading needs it not", 0});
+    return fail(Error{Code::chain_broken, fmt::format("the audit trail of run '{}' is missing", run_),
+                      layout::audit(run_), "restore the file from a backup; reading needs it not", 0});
   }
   auto entry = decode_audit(line);
   if (!entry) return fail(at(entry.error(), layout::audit(run_)));

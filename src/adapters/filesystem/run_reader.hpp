@@ -59,7 +59,8 @@ class RunReader {
   Result<std::optional<RunHead>> head();
   /// The newest that can be trusted: S30.
   Result<Recovered> recover(const RecoverScope& scope);
-  /// For a writer that goes on from `back_to`, because all that is newer is damaged: S31. Needs a journal without damage.
+  /// For a writer that goes on from `back_to`, because all that is newer is damaged: S31. Needs a journal without
+  /// damage.
   Result<RunHead> head_behind_damage(Sequence back_to, Timestamp now);
 
   // Forks.
@@ -71,7 +72,8 @@ class RunReader {
   Result<RunReader*> home_of(Sequence sequence);
   /// The run and those that it goes on from, nearest first.
   Result<std::vector<std::string>> lineage();
-  /// What a fork of this run at `sequence`, which is its own, begins with. `run` is this run's, with where it was forked.
+  /// What a fork of this run at `sequence`, which is its own, begins with. `run` is this run's, with where it was
+  /// forked.
   Result<RunHead> fork_head(Sequence sequence);
   [[nodiscard]] const std::string& name() const { return run_; }
 

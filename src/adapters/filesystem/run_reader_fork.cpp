@@ -34,19 +34,23 @@ Result<RunReader*> RunReader::origin() {
   if (origin_) return origin_.get();
   PAWL_TRY_ASSIGN(const RunRecord record, run_record());
   if (!record.fork_of_run) return nullptr;
-  if (depth_ >= kForkDepthMax) return fail(Code::store_damaged, "run '{}' is a fork of a fork, {} times over", run_, kForkDepthMax);
+  if (depth_ >= kForkDepthMax)
+    return fail(Code::store_damaged, "run '{}' is a fork of a fork, {} times over", run_, kForkDepthMax);
   auto found = std::make_unique<RunReader>(files_, keys_, record.fork_of_name, snapshot_);
   found->depth_ = depth_ + 1;
   auto parent = found->run_record();
   const std::string hint = "restore its folder from a backup; 'pawl fsck' shows what else is damaged";
   if (!parent && parent.error().code == Code::run_not_found) {
-    return fail(Error{Code::chain_broken, fmt::format("run '{}' is a fork of run '{}', which is missing", run_, record.fork_of_name),
+    return fail(Error{Code::chain_broken,
+                      fmt::format("run '{}' is a fork of run '{}', which is missing", run_, record.fork_of_name),
                       layout::run(record.fork_of_name), hint, 0});
   }
   if (!parent) return std::unexpected(parent.error());
   if (parent->uuid != *record.fork_of_run) {
-    return fail(Error{Code::chain_broken, fmt::format("run '{}' is a fork of another run '{}' than the one that is there", run_, record.fork_of_name),
-                      layout::run_file(record.fork_of_name), hint, 0});
+    return fail(Error{
+        Code::chain_broken,
+        fmt::format("run '{}' is a fork of another run '{}' than the one that is there", run_, record.fork_of_name),
+        layout::run_file(record.fork_of_name), hint, 0});
   }
   origin_ = std::move(found);
   return origin_.get();
@@ -115,10 +119,13 @@ Result<std::uint64_t> RunReader::events_up_to(Sequence sequence) {
       const auto number = line_number(line);
       const auto of = sequence_in(line);
       const bool follows = complete && number && of && (before == 0 || *number == before + 1);
-      // Which number a file's first line should have is not known here: a crash may have cut it while a journal holds events.
-      const bool in_journal = records_ != nullptr && (before == 0 ? !records_->events.empty() : records_->events.contains(before + 1));
+      // Which number a file's first line should have is not known here: a crash may have cut it while a journal holds
+      // events.
+      const bool in_journal =
+          records_ != nullptr && (before == 0 ? !records_->events.empty() : records_->events.contains(before + 1));
       if (!follows && !in_journal) {
-        damage = Error{Code::checksum_mismatch, fmt::format("an event behind {} of run '{}' is damaged", before, run_), path, "run 'pawl fsck'", 0};
+        damage = Error{Code::checksum_mismatch, fmt::format("an event behind {} of run '{}' is damaged", before, run_),
+                       path, "run 'pawl fsck'", 0};
       }
       if (!follows) return false;
       before = *number;

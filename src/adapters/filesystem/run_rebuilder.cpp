@@ -65,21 +65,25 @@ class Pass {
 
  private:
   Result<void> take(const RecordView& record, std::uint64_t size) {
-    if (!sum_matches(record, source_.run.salt)) return fail(Code::checksum_mismatch, "the record does not have its SHA-256");
+    if (!sum_matches(record, source_.run.salt))
+      return fail(Code::checksum_mismatch, "the record does not have its SHA-256");
     if (!record.whole() && !known_) return {};
     const bool plain = record.payload_kind == Payload::diff && record.how.empty() && !source_.run.encrypted;
     std::string payload;
     if (!plain) {
-      PAWL_TRY_ASSIGN(payload, read_payload({source_.chains.files, source_.chains.run, source_.run.salt}, codec_, record));
+      PAWL_TRY_ASSIGN(payload,
+                      read_payload({source_.chains.files, source_.chains.run, source_.run.salt}, codec_, record));
     }
     state_of_ = {};
     if (record.whole()) {
       state_ = std::move(payload);
       known_ = true;
-    } else if (const auto applied = apply_encoded_splices(state_, plain ? record.payload : std::string_view(payload)); !applied) {
+    } else if (const auto applied = apply_encoded_splices(state_, plain ? record.payload : std::string_view(payload));
+               !applied) {
       return fail(Code::state_reconstruction_failed, "its differences don't fit the state before it");
     }
-    if (state_.size() != size) return fail(Code::state_reconstruction_failed, "it should have {} bytes and has {}", size, state_.size());
+    if (state_.size() != size)
+      return fail(Code::state_reconstruction_failed, "it should have {} bytes and has {}", size, state_.size());
     state_of_ = record.sequence;
     return {};
   }
@@ -87,7 +91,8 @@ class Pass {
   [[nodiscard]] Error in_run(Error error, Sequence sequence) const {
     error.message = fmt::format("checkpoint {} of run '{}': {}", sequence.value, source_.chains.run, error.message);
     if (error.where.empty()) {
-      error.where = sequence == chain_.base ? whole_path(source_.chains, chain_.base) : layout::differences(source_.chains.run, chain_.base);
+      error.where = sequence == chain_.base ? whole_path(source_.chains, chain_.base)
+                                            : layout::differences(source_.chains.run, chain_.base);
     }
     return error;
   }
@@ -108,9 +113,12 @@ void name_missing(const RebuildSource& source, const Chain& chain, Sequence end,
   const Sequence last = chain.links.empty() ? Sequence{chain.base.value - 1} : chain.links.back().record.sequence;
   const Sequence missing = pruned.next_there(last.next());
   if (missing > end) return;
-  const std::string what = missing == end ? fmt::format("checkpoint {} of run '{}' is missing", end.value, source.chains.run)
-                                          : fmt::format("checkpoints {} to {} of run '{}' are missing", missing.value, end.value, source.chains.run);
-  group.damage.push_back({missing, Error{Code::chain_broken, what, layout::differences(source.chains.run, chain.base), "run 'pawl fsck' to see what is damaged", 0}});
+  const std::string what =
+      missing == end
+          ? fmt::format("checkpoint {} of run '{}' is missing", end.value, source.chains.run)
+          : fmt::format("checkpoints {} to {} of run '{}' are missing", missing.value, end.value, source.chains.run);
+  group.damage.push_back({missing, Error{Code::chain_broken, what, layout::differences(source.chains.run, chain.base),
+                                         "run 'pawl fsck' to see what is damaged", 0}});
 }
 
 }  // namespace
@@ -131,7 +139,8 @@ Result<RebuiltGroup> rebuild_group(const RebuildSource& source, GroupRange range
   if (pass.newest() == nullptr) return group;
   Restored newest;
   PAWL_TRY_ASSIGN(newest.info, codec.info(*pass.newest()));
-  if (const PrunedList::Sums* sums = source.chains.pruned.rewritten(newest.info.sequence)) newest.info.checksum = "sha256:" + sums->was;
+  if (const PrunedList::Sums* sums = source.chains.pruned.rewritten(newest.info.sequence))
+    newest.info.checksum = "sha256:" + sums->was;
   if (auto state = pass.state()) {
     newest.state = std::move(*state);
   } else {
@@ -141,7 +150,9 @@ Result<RebuiltGroup> rebuild_group(const RebuildSource& source, GroupRange range
     Pass second(source, codec, chain, bound);
     PAWL_TRY(second.run(again));
     auto rebuilt = second.state();
-    if (!rebuilt) return fail(Code::state_reconstruction_failed, "checkpoint {} of run '{}' changes while it is read", newest.info.sequence.value, source.chains.run);
+    if (!rebuilt)
+      return fail(Code::state_reconstruction_failed, "checkpoint {} of run '{}' changes while it is read",
+                  newest.info.sequence.value, source.chains.run);
     newest.state = std::move(*rebuilt);
   }
   group.newest = std::move(newest);
@@ -167,7 +178,8 @@ Result<std::vector<RebuiltGroup>> rebuild_groups(const RebuildSource& source, co
     }
   };
   std::vector<std::thread> threads;
-  const std::size_t wanted = std::min<std::size_t>({std::max(1U, std::thread::hardware_concurrency()), ranges.size(), kThreadsMax});
+  const std::size_t wanted =
+      std::min<std::size_t>({std::max(1U, std::thread::hardware_concurrency()), ranges.size(), kThreadsMax});
   try {
     while (threads.size() + 1 < wanted) threads.emplace_back(work);
   } catch (const std::system_error&) {

@@ -1,5 +1,5 @@
-// Rebuilds a run's checkpoints group by group: a whole one and the differences behind it. Groups don't need each other, so
-// they are rebuilt side by side.
+// Rebuilds a run's checkpoints group by group: a whole one and the differences behind it. Groups don't need each other,
+// so they are rebuilt side by side.
 #pragma once
 
 #include <vector>
@@ -29,16 +29,19 @@ struct FoundDamage {
 };
 
 struct RebuiltGroup {
-  std::uint64_t rebuilt = 0;           // whose record has its sum and whose state its size
-  std::optional<Restored> newest;      // the last of them within the scope that was not pruned
-  std::vector<FoundDamage> damage;     // ascending
+  std::uint64_t rebuilt = 0;        // whose record has its sum and whose state its size
+  std::optional<Restored> newest;   // the last of them within the scope that was not pruned
+  std::vector<FoundDamage> damage;  // ascending
 };
 
-/// Damage is part of the result. Fails where the operating system can't read, a key is missing or a record is of a newer version.
-[[nodiscard]] Result<RebuiltGroup> rebuild_group(const RebuildSource& source, GroupRange range, const RecoverScope& scope);
+/// Damage is part of the result. Fails where the operating system can't read, a key is missing or a record is of a
+/// newer version.
+[[nodiscard]] Result<RebuiltGroup> rebuild_group(const RebuildSource& source, GroupRange range,
+                                                 const RecoverScope& scope);
 
 /// All of `ranges`, in their order, by several threads where that helps. Only the last `newest` has its state.
-[[nodiscard]] Result<std::vector<RebuiltGroup>> rebuild_groups(const RebuildSource& source, const std::vector<GroupRange>& ranges,
+[[nodiscard]] Result<std::vector<RebuiltGroup>> rebuild_groups(const RebuildSource& source,
+                                                               const std::vector<GroupRange>& ranges,
                                                                const RecoverScope& scope);
 
 }  // namespace pawl

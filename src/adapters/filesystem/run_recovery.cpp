@@ -11,7 +11,6 @@
 namespace pawl {
 namespace {
 
-
 /// Each base with what may follow it, up to `highest`.
 std::vector<GroupRange> group_ranges(const std::vector<Sequence>& bases, Sequence highest, Sequence up_to) {
   std::vector<GroupRange> ranges;
@@ -68,7 +67,8 @@ Result<Sequence> RunReader::highest_in_events() {
     const auto event = line ? decode_event(line->text, run_seed) : fail(Code::checksum_mismatch, "there is none");
     if (event) highest = event->event.sequence;
   }
-  if (records_ != nullptr && !records_->events.empty()) highest = std::max(highest, records_->events.rbegin()->second.sequence);
+  if (records_ != nullptr && !records_->events.empty())
+    highest = std::max(highest, records_->events.rbegin()->second.sequence);
   return highest;
 }
 
@@ -107,28 +107,38 @@ Result<Recovered> RunReader::recover(const RecoverScope& scope) {
       PAWL_TRY_ASSIGN(RebuiltGroup group, rebuild_group(source, *range, scope));
       recovered.rebuilt += group.rebuilt;
       // Damage before the newest whole one does not matter for it.
-      if (group.newest) std::erase_if(group.damage, [&](const FoundDamage& damage) { return damage.sequence < group.newest->info.sequence; });
+      if (group.newest)
+        std::erase_if(group.damage,
+                      [&](const FoundDamage& damage) { return damage.sequence < group.newest->info.sequence; });
       add_damage(recovered, group.damage);
       newest = std::move(group.newest);
     }
   }
   const Sequence first = list->next_there({1});
   const Sequence before_all{all.empty() ? list->last_there(recovered.highest).value : all.front().value - 1};
-  const bool begins_late = first <= before_all && (scope.extent == RecoverExtent::all || !newest) && (!scope.up_to || first <= scope.up_to);
+  const bool begins_late =
+      first <= before_all && (scope.extent == RecoverExtent::all || !newest) && (!scope.up_to || first <= scope.up_to);
   if (begins_late) {
-    recovered.damage.push_back(Error{Code::chain_broken, fmt::format("checkpoints {} to {} of run '{}' are missing", first.value, before_all.value, run_),
-                                     layout::checkpoints(run_), "run 'pawl fsck' to see what is damaged", 0});
+    recovered.damage.push_back(
+        Error{Code::chain_broken,
+              fmt::format("checkpoints {} to {} of run '{}' are missing", first.value, before_all.value, run_),
+              layout::checkpoints(run_), "run 'pawl fsck' to see what is damaged", 0});
   }
   if (newest) {
     recovered.checkpoint = std::move(*newest);
     return recovered;
   }
   if (recovered.damage.empty()) {
-    return fail(Error{Code::checkpoint_not_found, fmt::format("run '{}' has no checkpoint that early", run_), {},
-                      fmt::format("'pawl show {} --checkpoints --after 0' lists them from the first", run_), 0});
+    return fail(Error{Code::checkpoint_not_found,
+                      fmt::format("run '{}' has no checkpoint that early", run_),
+                      {},
+                      fmt::format("'pawl show {} --checkpoints --after 0' lists them from the first", run_),
+                      0});
   }
-  return fail(Error{Code::no_valid_checkpoint, fmt::format("no checkpoint of run '{}' can be used: {}", run_, recovered.damage.front().message),
-                    recovered.damage.front().where, "restore the run's folder from a backup; 'pawl fsck' shows what is damaged", 0});
+  return fail(Error{Code::no_valid_checkpoint,
+                    fmt::format("no checkpoint of run '{}' can be used: {}", run_, recovered.damage.front().message),
+                    recovered.damage.front().where,
+                    "restore the run's folder from a backup; 'pawl fsck' shows what is damaged", 0});
 }
 
 Result<RunHead> RunReader::head_behind_damage(Sequence back_to, Timestamp now) {
@@ -136,9 +146,11 @@ Result<RunHead> RunReader::head_behind_damage(Sequence back_to, Timestamp now) {
   if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
   PAWL_TRY_ASSIGN(Recovered recovered, recover({}));
   const Sequence whole = recovered.checkpoint.info.sequence;
-  if (recovered.damage.empty()) return fail(Code::parent_conflict, "nothing of run '{}' is damaged behind checkpoint {}", run_, whole.value);
+  if (recovered.damage.empty())
+    return fail(Code::parent_conflict, "nothing of run '{}' is damaged behind checkpoint {}", run_, whole.value);
   if (whole != back_to) {
-    return fail(Code::parent_conflict, "the newest whole checkpoint of run '{}' is {}, but {} was expected", run_, whole.value, back_to.value);
+    return fail(Code::parent_conflict, "the newest whole checkpoint of run '{}' is {}, but {} was expected", run_,
+                whole.value, back_to.value);
   }
   RunHead head;
   PAWL_TRY_ASSIGN(head.run, run_record());
@@ -149,7 +161,11 @@ Result<RunHead> RunReader::head_behind_damage(Sequence back_to, Timestamp now) {
   PAWL_TRY(event_head(head));
   head.latest.sequence = recovered.highest;
   head.latest.created = std::max(head.latest.created, head.audited_at);
-  head.to_set_aside = AsideEntry{.at = now, .from = whole.next(), .to = recovered.highest, .back_to = whole, .why = recovered.damage.back().message};
+  head.to_set_aside = AsideEntry{.at = now,
+                                 .from = whole.next(),
+                                 .to = recovered.highest,
+                                 .back_to = whole,
+                                 .why = recovered.damage.back().message};
   return head;
 }
 

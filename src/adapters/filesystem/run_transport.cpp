@@ -14,7 +14,8 @@ Error file_damaged(std::string message) {
   return Error{Code::export_damaged, std::move(message), {}, "export the run again, or copy the file again", 0};
 }
 
-Result<void> collect(FileSystem& files, const std::string& root, const std::string& folder, int depth, std::vector<std::string>& found) {
+Result<void> collect(FileSystem& files, const std::string& root, const std::string& folder, int depth,
+                     std::vector<std::string>& found) {
   if (depth > kFolderDepthMax) return fail(Code::not_portable, "the folders of the run are nested too deeply");
   PAWL_TRY_ASSIGN(const auto entries, files.list(join_path(root, folder)));
   for (const FolderEntry& entry : entries) {
@@ -72,7 +73,11 @@ Result<void> RunSender::put_file(const std::string& name) {
 Result<SentRun> RunSender::send(const ExportHeader& header, const std::vector<std::string>& names) {
   PAWL_TRY(put(encode_export(header)));
   for (const std::string& name : names) PAWL_TRY(put_file(name));
-  SentRun sent{.uuid = header.uuid, .files = names.size(), .bytes = bytes_, .sha256 = to_hex(hash_.finish()), .encrypted = header.key.has_value()};
+  SentRun sent{.uuid = header.uuid,
+               .files = names.size(),
+               .bytes = bytes_,
+               .sha256 = to_hex(hash_.finish()),
+               .encrypted = header.key.has_value()};
   const std::string last = encode_export(ExportEnd{.files = sent.files, .bytes = sent.bytes, .sha256 = sent.sha256});
   PAWL_TRY(write_(last));
   sent.bytes += last.size();
@@ -85,7 +90,8 @@ RunReceiver::RunReceiver(FileSystem* files, File& source) : files_(files), sourc
 Result<std::string> RunReceiver::line() {
   PAWL_TRY_ASSIGN(std::string text, source_.read_at(at_, kExportLineMax));
   const std::size_t end = text.find('\n');
-  if (end == std::string::npos) return fail(file_damaged(fmt::format("the portable file is cut short or file_damaged at byte {}", at_)));
+  if (end == std::string::npos)
+    return fail(file_damaged(fmt::format("the portable file is cut short or file_damaged at byte {}", at_)));
   text.resize(end);
   return text;
 }
@@ -113,7 +119,8 @@ Result<void> RunReceiver::make_folders(std::string_view file) {
 }
 
 Result<void> RunReceiver::take_file(const ExportEntry& entry) {
-  if (entry.file <= last_file_) return fail(file_damaged(fmt::format("'{}' stands in the portable file twice, or not in its order", entry.file)));
+  if (entry.file <= last_file_)
+    return fail(file_damaged(fmt::format("'{}' stands in the portable file twice, or not in its order", entry.file)));
   last_file_ = entry.file;
   std::unique_ptr<File> file;
   if (files_ != nullptr) {
@@ -126,7 +133,8 @@ Result<void> RunReceiver::take_file(const ExportEntry& entry) {
     done += piece.size();
   }
   PAWL_TRY_ASSIGN(const std::string newline, take(1));
-  if (newline != "\n") return fail(file_damaged(fmt::format("'{}' has another size in the portable file than it says", entry.file)));
+  if (newline != "\n")
+    return fail(file_damaged(fmt::format("'{}' has another size in the portable file than it says", entry.file)));
   return {};
 }
 
@@ -144,7 +152,8 @@ Result<std::uint64_t> RunReceiver::receive() {
     if (end.files != files || end.bytes != at_ || end.sha256 != to_hex(hash_.finish())) {
       return fail(file_damaged("the portable file does not have its checksum"));
     }
-    if (size != at_ + text.size() + 1) return fail(file_damaged("something stands behind the end of the portable file"));
+    if (size != at_ + text.size() + 1)
+      return fail(file_damaged("something stands behind the end of the portable file"));
     return files;
   }
 }
@@ -163,7 +172,8 @@ ArrivedFiles::ArrivedFiles(FileSystem& files, std::string_view run) : files_(fil
 
 std::string ArrivedFiles::mapped(std::string_view path) const {
   if (path == folder_) return std::string(layout::kArriving);
-  if (path.starts_with(folder_) && path.substr(folder_.size()).starts_with('/')) return std::string(layout::kArriving) + std::string(path.substr(folder_.size()));
+  if (path.starts_with(folder_) && path.substr(folder_.size()).starts_with('/'))
+    return std::string(layout::kArriving) + std::string(path.substr(folder_.size()));
   return std::string(path);
 }
 

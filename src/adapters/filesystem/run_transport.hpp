@@ -1,8 +1,8 @@
 // A run as one portable file, and back: docs/formats/export.md.
 //
-// Sending copies the run's files as they are, after what the journals still hold was written to them. Receiving writes them to
-// `runs/.import`, syncs all of it, checks it as fsck does, and gives it its name: until then no reader sees anything, and what a killed
-// import leaves there is removed by the next one.
+// Sending copies the run's files as they are, after what the journals still hold was written to them. Receiving writes
+// them to `runs/.import`, syncs all of it, checks it as fsck does, and gives it its name: until then no reader sees
+// anything, and what a killed import leaves there is removed by the next one.
 #pragma once
 
 #include <functional>
@@ -67,7 +67,8 @@ class RunReceiver {
   RunReceiver(FileSystem* files, File& source);
   /// The first line.
   Result<ExportHeader> begin();
-  /// Everything else. Gives how many files it holds. Fails with export_damaged where the file is not exactly what was sent.
+  /// Everything else. Gives how many files it holds. Fails with export_damaged where the file is not exactly what was
+  /// sent.
   Result<std::uint64_t> receive();
 
  private:

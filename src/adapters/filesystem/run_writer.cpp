@@ -54,7 +54,8 @@ Result<void> FilesystemRunWriter::ensure_key() {
 /// Durable before the save that goes on behind the damage.
 Result<void> FilesystemRunWriter::set_damage_aside() {
   if (!head_.to_set_aside) return {};
-  PAWL_TRY_ASSIGN(head_.aside_sum, add_aside(store_.files_, run_.text(), *head_.to_set_aside, seal_seed(head_.run.uuid)));
+  PAWL_TRY_ASSIGN(head_.aside_sum,
+                  add_aside(store_.files_, run_.text(), *head_.to_set_aside, seal_seed(head_.run.uuid)));
   head_.to_set_aside.reset();
   return {};
 }
@@ -84,13 +85,16 @@ RunHead first_head(const RunId& run, const RunOptions& options, Durability durab
 
 }  // namespace
 
-Result<std::unique_ptr<RunWriter>> FilesystemRunWriter::make(FilesystemStore& store, const RunId& run, const RunOptions& options,
-                                                             std::unique_ptr<File> lock, std::optional<RunHead> head) {
+Result<std::unique_ptr<RunWriter>> FilesystemRunWriter::make(FilesystemStore& store, const RunId& run,
+                                                             const RunOptions& options, std::unique_ptr<File> lock,
+                                                             std::optional<RunHead> head) {
   if (head && options.durability && *options.durability != head->run.durability) {
     return fail(Error{Code::durability_fixed,
                       fmt::format("run '{}' was created with durability '{}', not '{}'", run.text(),
-                                  to_text(head->run.durability), to_text(*options.durability)), {},
-                      "leave out --durability, or use another run", 0});
+                                  to_text(head->run.durability), to_text(*options.durability)),
+                      {},
+                      "leave out --durability, or use another run",
+                      0});
   }
   const Known known = head ? Known::yes : Known::no;
   if (!head) {
@@ -102,8 +106,9 @@ Result<std::unique_ptr<RunWriter>> FilesystemRunWriter::make(FilesystemStore& st
       new FilesystemRunWriter(store, run, std::move(lock), std::move(*head), std::move(codec), known));
 }
 
-Result<std::unique_ptr<RunWriter>> FilesystemRunWriter::make_fork(FilesystemStore& store, const RunId& run, const RunOptions& options,
-                                                                  std::unique_ptr<File> lock, RunHead head) {
+Result<std::unique_ptr<RunWriter>> FilesystemRunWriter::make_fork(FilesystemStore& store, const RunId& run,
+                                                                  const RunOptions& options, std::unique_ptr<File> lock,
+                                                                  RunHead head) {
   const RunRecord parent = std::move(head.run);
   head.run = first_head(run, options, parent.durability, store.environment_).run;
   RunRecord& record = head.run;
@@ -133,10 +138,19 @@ FilesystemRunWriter::~FilesystemRunWriter() {
 RunInfo FilesystemRunWriter::info() const {
   const Lock guard(mutex_);
   const RunRecord& run = head_.run;
-  return RunInfo{.id = run_, .uuid = run.uuid, .created = run.created, .updated = head_.latest.created,
-                 .latest = head_.latest.sequence, .status = head_.latest.status, .kind = head_.latest.kind,
-                 .durability = run.durability, .workflow = run.workflow, .workflow_hash = run.workflow_hash,
-                 .session = run.session, .fork_of_run = run.fork_of_run, .fork_of_sequence = run.fork_of_sequence};
+  return RunInfo{.id = run_,
+                 .uuid = run.uuid,
+                 .created = run.created,
+                 .updated = head_.latest.created,
+                 .latest = head_.latest.sequence,
+                 .status = head_.latest.status,
+                 .kind = head_.latest.kind,
+                 .durability = run.durability,
+                 .workflow = run.workflow,
+                 .workflow_hash = run.workflow_hash,
+                 .session = run.session,
+                 .fork_of_run = run.fork_of_run,
+                 .fork_of_sequence = run.fork_of_sequence};
 }
 
 Result<std::shared_ptr<LogCipher>> FilesystemRunWriter::log_cipher() {
@@ -173,13 +187,16 @@ Result<Saved> FilesystemRunWriter::save(const SaveRequest& request) {
   PAWL_TRY(ensure_key());
   PAWL_TRY_ASSIGN(std::string fingerprint, fingerprint_of(request));
   PAWL_TRY_ASSIGN(const auto earlier, find_earlier(request.caller_id));
-  const SaveFacts facts{.run = run_, .head = exists_ ? &head_.latest : nullptr, .head_state = head_.state,
+  const SaveFacts facts{.run = run_,
+                        .head = exists_ ? &head_.latest : nullptr,
+                        .head_state = head_.state,
                         .earlier = earlier ? &earlier->info : nullptr,
                         .earlier_has_same_body = earlier && earlier->fingerprint == fingerprint,
                         .state_bytes_max = store_.options_.state_bytes_max,
                         .head_is_shared = !recorded_};
   PAWL_TRY_ASSIGN(SaveDecision decision, decide_save(request, facts));
-  if (const auto* saved = std::get_if<Saved>(&decision); saved != nullptr && saved->outcome == Saved::Outcome::unchanged && head_.behind_damage()) {
+  if (const auto* saved = std::get_if<Saved>(&decision);
+      saved != nullptr && saved->outcome == Saved::Outcome::unchanged && head_.behind_damage()) {
     SaveRequest forced = request;  // the last number is damaged: nothing is answered with it
     forced.duplicates = Duplicates::write;
     PAWL_TRY_ASSIGN(decision, decide_save(forced, facts));
@@ -208,7 +225,8 @@ Result<Saved> FilesystemRunWriter::answer(const Saved& saved) {
   return saved;
 }
 
-Result<Saved> FilesystemRunWriter::hand_over(Saved saved, const Draft& draft, std::string body, std::uint32_t count, Lock& lock) {
+Result<Saved> FilesystemRunWriter::hand_over(Saved saved, const Draft& draft, std::string body, std::uint32_t count,
+                                             Lock& lock) {
   if (head_.run.durability == Durability::sync) {
     Commit commit;
     commit.body = std::move(body);
@@ -247,8 +265,9 @@ FilesystemRunWriter::Form FilesystemRunWriter::form_of(std::string_view state) c
   return form;
 }
 
-Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const SaveRequest& request, std::string_view state,
-                                                                                 std::string_view fingerprint) {
+Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const SaveRequest& request,
+                                                                         std::string_view state,
+                                                                         std::string_view fingerprint) {
   Draft draft;
   CheckpointInfo& info = draft.info;
   info.sequence = head_.latest.sequence.next();
@@ -273,9 +292,10 @@ Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const S
   const std::uint64_t line_bytes = form.kind == Payload::diff ? form.payload.size() : state.size();
   draft.own_file = alone || head_.differences_bytes + line_bytes > room;
   if (draft.own_file) form = {};
-  PAWL_TRY_ASSIGN(const std::string metadata,
-                  codec_.stored_metadata(info.metadata, {RecordPlace::Kind::metadata, info.sequence.value, info.parent.value, {}},
-                                         make_nonce(*store_.environment_.random)));
+  PAWL_TRY_ASSIGN(
+      const std::string metadata,
+      codec_.stored_metadata(info.metadata, {RecordPlace::Kind::metadata, info.sequence.value, info.parent.value, {}},
+                             make_nonce(*store_.environment_.random)));
   PAWL_TRY(pack_payload(info, state, form));
   draft.has_blob = form.kind == Payload::state_blob || form.kind == Payload::diff_blob;
   const bool as_given = form.kind == Payload::state && form.how.empty();
@@ -283,8 +303,9 @@ Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const S
   if (breaks) form = {Payload::text, escape_json(state), {}};
   const std::string_view payload = as_given && !breaks ? state : std::string_view(form.payload);
   std::string sum;
-  draft.text = encode_checkpoint({&info, fingerprint, form.kind, payload, form.how, metadata},
-                                 draft.own_file ? Shape::file : Shape::line, {head_.run.salt, seal_seed(head_.run.uuid)}, sum);
+  draft.text =
+      encode_checkpoint({&info, fingerprint, form.kind, payload, form.how, metadata},
+                        draft.own_file ? Shape::file : Shape::line, {head_.run.salt, seal_seed(head_.run.uuid)}, sum);
   info.checksum = "sha256:" + sum;
   info.stored_bytes = draft.text.size();
   info.whole = form.kind != Payload::diff && form.kind != Payload::diff_blob;
@@ -324,7 +345,8 @@ Result<void> FilesystemRunWriter::hold_blobs() {
     if (!lock_) break;  // kept until the store is closed, because a save's outcome is unknown
     PAWL_TRY_ASSIGN(const bool locked, lock_->try_lock(layout::kBlobByte));
     if (locked) break;
-    if (waited_us >= kBlobWaitUs) return fail(Code::store_busy, "another process is pruning run '{}' and does not finish", run_.text());
+    if (waited_us >= kBlobWaitUs)
+      return fail(Code::store_busy, "another process is pruning run '{}' and does not finish", run_.text());
     store_.environment_.clock->sleep_us(kBlobStepUs);
   }
   ++blobs_on_their_way_;
@@ -360,7 +382,8 @@ Result<void> FilesystemRunWriter::store_blob(std::string_view payload, std::stri
   return {};
 }
 
-Result<std::string> FilesystemRunWriter::encode_records(const SaveRequest& request, const Draft& draft, std::uint32_t& count) {
+Result<std::string> FilesystemRunWriter::encode_records(const SaveRequest& request, const Draft& draft,
+                                                        std::uint32_t& count) {
   std::string body;
   body.reserve(draft.text.size() + 1024);
   JournalRecord record;
@@ -384,11 +407,14 @@ Result<std::string> FilesystemRunWriter::encode_records(const SaveRequest& reque
   record.flags = RecordFlags::none;
   std::vector<AuditEntry> entries;
   if (!recorded_) entries.push_back(created_entry(encode_run(head_.run)));
-  if (!recorded_ && head_.run.fork_of_run) entries.push_back(AuditEntry{.type = "forked", .payload = fork_seal(head_.run)});
-  if (!head_.aside_sum.empty()) entries.push_back(AuditEntry{.type = "checkpoints_set_aside", .payload = head_.aside_sum});
+  if (!recorded_ && head_.run.fork_of_run)
+    entries.push_back(AuditEntry{.type = "forked", .payload = fork_seal(head_.run)});
+  if (!head_.aside_sum.empty())
+    entries.push_back(AuditEntry{.type = "checkpoints_set_aside", .payload = head_.aside_sum});
   PAWL_TRY_ASSIGN(const std::string events_sum, encode_events(request, draft, record, body, entries));
   count += static_cast<std::uint32_t>(request.events.size());
-  entries.push_back(AuditEntry{.type = std::string(kCheckpointSaved), .payload = draft.info.checksum, .events = events_sum});
+  entries.push_back(
+      AuditEntry{.type = std::string(kCheckpointSaved), .payload = draft.info.checksum, .events = events_sum});
   record.type = RecordType::audit;
   for (AuditEntry& entry : entries) {
     entry.index = head_.audit_index + 1;
@@ -409,13 +435,17 @@ Result<std::string> FilesystemRunWriter::encode_records(const SaveRequest& reque
 /// The first entry binds run.json.
 AuditEntry FilesystemRunWriter::created_entry(std::string_view run_text) const {
   const Owner& owner = store_.environment_.owner;
-  return AuditEntry{.type = std::string(kRunCreated), .payload = "sha256:" + to_hex(sha256(head_.run.salt, run_text)), .user = owner.user,
+  return AuditEntry{.type = std::string(kRunCreated),
+                    .payload = "sha256:" + to_hex(sha256(head_.run.salt, run_text)),
+                    .user = owner.user,
                     .host = owner.host};
 }
 
-/// Appends the records of the events, and an entry for each audited one. Gives the sum that the checkpoint's entry binds them with.
-Result<std::string> FilesystemRunWriter::encode_events(const SaveRequest& request, const Draft& draft, JournalRecord record,
-                                                       std::string& body, std::vector<AuditEntry>& entries) {
+/// Appends the records of the events, and an entry for each audited one. Gives the sum that the checkpoint's entry
+/// binds them with.
+Result<std::string> FilesystemRunWriter::encode_events(const SaveRequest& request, const Draft& draft,
+                                                       JournalRecord record, std::string& body,
+                                                       std::vector<AuditEntry>& entries) {
   std::string hashes;
   record.type = RecordType::event;
   record.number = head_.event_number;
@@ -423,7 +453,8 @@ Result<std::string> FilesystemRunWriter::encode_events(const SaveRequest& reques
     ++record.number;
     StoredEvent stored{{record.number, draft.info.sequence, draft.info.created, event.type, {}}, {}};
     const std::string nonce = codec_.encrypted() ? make_nonce(*store_.environment_.random) : std::string();
-    PAWL_TRY_ASSIGN(stored.event.data, codec_.stored_value(event.data, {RecordPlace::Kind::event, record.number, 0, {}}, nonce, stored.how));
+    PAWL_TRY_ASSIGN(stored.event.data, codec_.stored_value(event.data, {RecordPlace::Kind::event, record.number, 0, {}},
+                                                           nonce, stored.how));
     const std::string line = encode_event(stored, seal_seed(head_.run.uuid));
     record.text = line;
     append_record(body, record);
@@ -431,15 +462,20 @@ Result<std::string> FilesystemRunWriter::encode_events(const SaveRequest& reques
     hashes.append(reinterpret_cast<const char*>(hash.data()), hash.size());
     if (!is_audited(event)) continue;
     const Owner& owner = store_.environment_.owner;
-    entries.push_back(AuditEntry{.type = event.type, .payload = "sha256:" + to_hex(hash), .event = record.number, .user = owner.user,
-                                 .host = owner.host, .agent = event.agent});
+    entries.push_back(AuditEntry{.type = event.type,
+                                 .payload = "sha256:" + to_hex(hash),
+                                 .event = record.number,
+                                 .user = owner.user,
+                                 .host = owner.host,
+                                 .agent = event.agent});
   }
   return hashes.empty() ? std::string() : "sha256:" + to_hex(sha256(head_.run.salt, hashes));
 }
 
 /// From here on the run's head is this save, though it is not durable yet: later saves build on it, and if
 /// it fails, the committer's epoch makes all of them fail.
-void FilesystemRunWriter::advance(const SaveRequest& request, std::string_view state, const Draft& draft, std::string fingerprint) {
+void FilesystemRunWriter::advance(const SaveRequest& request, std::string_view state, const Draft& draft,
+                                  std::string fingerprint) {
   head_.event_number += request.events.size();
   head_.aside_sum.clear();
   if (draft.own_file) {

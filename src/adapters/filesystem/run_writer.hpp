@@ -11,10 +11,12 @@ namespace pawl {
 class FilesystemRunWriter final : public RunWriter {
  public:
   /// `lock` holds the run's kernel lock and goes with the writer.
-  [[nodiscard]] static Result<std::unique_ptr<RunWriter>> make(FilesystemStore& store, const RunId& run, const RunOptions& options,
-                                                               std::unique_ptr<File> lock, std::optional<RunHead> head);
+  [[nodiscard]] static Result<std::unique_ptr<RunWriter>> make(FilesystemStore& store, const RunId& run,
+                                                               const RunOptions& options, std::unique_ptr<File> lock,
+                                                               std::optional<RunHead> head);
   /// `head` is RunReader::fork_head's: of it the fork takes all but what makes it a run of its own.
-  [[nodiscard]] static Result<std::unique_ptr<RunWriter>> make_fork(FilesystemStore& store, const RunId& run, const RunOptions& options,
+  [[nodiscard]] static Result<std::unique_ptr<RunWriter>> make_fork(FilesystemStore& store, const RunId& run,
+                                                                    const RunOptions& options,
                                                                     std::unique_ptr<File> lock, RunHead head);
   ~FilesystemRunWriter() override;
 
@@ -42,23 +44,27 @@ class FilesystemRunWriter final : public RunWriter {
     std::string how = {};
   };
   enum class Known : std::uint8_t { no, yes, forked };  // whether the run has a checkpoint already, or is to share some
-  FilesystemRunWriter(FilesystemStore& store, RunId run, std::unique_ptr<File> lock, RunHead head, RunCodec codec, Known known);
+  FilesystemRunWriter(FilesystemStore& store, RunId run, std::unique_ptr<File> lock, RunHead head, RunCodec codec,
+                      Known known);
   Result<void> ensure_key() PAWL_REQUIRES(mutex_);
   Result<void> set_damage_aside() PAWL_REQUIRES(mutex_);
   Result<std::string> fingerprint_of(const SaveRequest& request) PAWL_REQUIRES(mutex_);
   Result<std::optional<Earlier>> find_earlier(const std::string& caller_id) PAWL_REQUIRES(mutex_);
   [[nodiscard]] Form form_of(std::string_view state) const PAWL_REQUIRES(mutex_);
-  Result<Draft> draft_checkpoint(const SaveRequest& request, std::string_view state, std::string_view fingerprint) PAWL_REQUIRES(mutex_);
+  Result<Draft> draft_checkpoint(const SaveRequest& request, std::string_view state, std::string_view fingerprint)
+      PAWL_REQUIRES(mutex_);
   Result<void> pack_payload(const CheckpointInfo& info, std::string_view state, Form& form) PAWL_REQUIRES(mutex_);
   Result<void> store_blob(std::string_view payload, std::string& name) PAWL_REQUIRES(mutex_);
   /// From here on no blob of the run is removed, until the records of all that were counted are durable.
   Result<void> hold_blobs() PAWL_REQUIRES(mutex_);
   void release_blobs() PAWL_REQUIRES(mutex_);
-  Result<std::string> encode_records(const SaveRequest& request, const Draft& draft, std::uint32_t& count) PAWL_REQUIRES(mutex_);
+  Result<std::string> encode_records(const SaveRequest& request, const Draft& draft, std::uint32_t& count)
+      PAWL_REQUIRES(mutex_);
   [[nodiscard]] AuditEntry created_entry(std::string_view run_text) const PAWL_REQUIRES(mutex_);
-  Result<std::string> encode_events(const SaveRequest& request, const Draft& draft, JournalRecord record, std::string& body,
-                                    std::vector<AuditEntry>& entries) PAWL_REQUIRES(mutex_);
-  void advance(const SaveRequest& request, std::string_view state, const Draft& draft, std::string fingerprint) PAWL_REQUIRES(mutex_);
+  Result<std::string> encode_events(const SaveRequest& request, const Draft& draft, JournalRecord record,
+                                    std::string& body, std::vector<AuditEntry>& entries) PAWL_REQUIRES(mutex_);
+  void advance(const SaveRequest& request, std::string_view state, const Draft& draft, std::string fingerprint)
+      PAWL_REQUIRES(mutex_);
   Result<Saved> answer(const Saved& saved);
   Result<Saved> hand_over(Saved saved, const Draft& draft, std::string body, std::uint32_t count, Lock& lock)
       PAWL_REQUIRES(mutex_) PAWL_LETS_GO;
@@ -69,14 +75,15 @@ class FilesystemRunWriter final : public RunWriter {
 
   mutable Mutex mutex_;
   std::unique_ptr<File> lock_ PAWL_GUARDED_BY(mutex_);
-  bool exists_ PAWL_GUARDED_BY(mutex_) = false;  // has a checkpoint, on its way at least, or one that it shares
+  bool exists_ PAWL_GUARDED_BY(mutex_) = false;    // has a checkpoint, on its way at least, or one that it shares
   bool recorded_ PAWL_GUARDED_BY(mutex_) = false;  // has one of its own, and with it its run record
   bool blob_folder_synced_ PAWL_GUARDED_BY(mutex_) = false;
   bool key_made_ PAWL_GUARDED_BY(mutex_) = false;
   std::uint64_t blobs_on_their_way_ PAWL_GUARDED_BY(mutex_) = 0;  // saves whose blob no durable record refers to yet
   RunHead head_ PAWL_GUARDED_BY(mutex_);
   RunCodec codec_ PAWL_GUARDED_BY(mutex_);
-  std::map<std::string, Earlier> earlier_ PAWL_GUARDED_BY(mutex_);  // by caller's id: what this writer saved or looked up
+  std::map<std::string, Earlier> earlier_
+      PAWL_GUARDED_BY(mutex_);  // by caller's id: what this writer saved or looked up
 };
 
 }  // namespace pawl

@@ -27,7 +27,7 @@ struct MemoryRun {
   std::vector<AuditEntry> audit = {};              // index n at n - 1
   std::optional<RunId> parent = {};                // of a fork
   [[nodiscard]] Sequence shared() const { return info.fork_of_sequence; }
-  std::optional<Erasure> erased = {};         // then nothing but this and what identifies the run is left
+  std::optional<Erasure> erased = {};  // then nothing but this and what identifies the run is left
 };
 
 struct MemoryDisk {
@@ -75,8 +75,10 @@ Result<const MemoryCheckpoint*> find_checkpoint(const MemoryRun& run, const Whic
     if (!checkpoint->pruned) return &*checkpoint;
     if (which.by == Which::By::sequence) {
       return fail(Error{Code::checkpoint_pruned,
-                        fmt::format("checkpoint {} of run '{}' was pruned", which.sequence.value, run.info.id.text()), {},
-                        fmt::format("'pawl show {} --checkpoints' lists those it has", run.info.id.text()), 0});
+                        fmt::format("checkpoint {} of run '{}' was pruned", which.sequence.value, run.info.id.text()),
+                        {},
+                        fmt::format("'pawl show {} --checkpoints' lists those it has", run.info.id.text()),
+                        0});
     }
   }
   return fail(Code::checkpoint_not_found, "run '{}' has no such checkpoint; its latest is {}", run.info.id.text(),
@@ -117,7 +119,8 @@ void add_entry(MemoryRun& run, AuditEntry entry) {
   entry.at = run.info.updated;
   entry.sequence = run.info.latest;
   entry.previous = run.audit.empty() ? std::string(64, '0') : run.audit.back().hash;
-  entry.hash = to_hex(sha256(entry.previous, fmt::format("{} {} {}", entry.type, entry.payload, entry.agent), entry.data));
+  entry.hash =
+      to_hex(sha256(entry.previous, fmt::format("{} {} {}", entry.type, entry.payload, entry.agent), entry.data));
   run.audit.push_back(std::move(entry));
 }
 
@@ -149,8 +152,13 @@ Saved MemoryWriter::write(const SaveRequest& request, std::string state) {
   for (const NewEvent& event : request.events) {
     run.events.push_back(Event{run.events.size() + 1, info.sequence, info.created, event.type, event.data});
     if (!is_audited(event)) continue;
-    add_entry(run, AuditEntry{.type = event.type, .payload = "sha256:" + to_hex(sha256(event.data)), .event = run.events.size(),
-                              .user = owner.user, .host = owner.host, .agent = event.agent, .data = event.data});
+    add_entry(run, AuditEntry{.type = event.type,
+                              .payload = "sha256:" + to_hex(sha256(event.data)),
+                              .event = run.events.size(),
+                              .user = owner.user,
+                              .host = owner.host,
+                              .agent = event.agent,
+                              .data = event.data});
   }
   add_entry(run, AuditEntry{.type = "checkpoint_saved", .payload = info.checksum});
   run.checkpoints.push_back(MemoryCheckpoint{info, std::move(state), body_fingerprint(request), false});
@@ -208,8 +216,8 @@ RunInfo new_info(const RunId& run, const RunOptions& options, const Environment&
 
 /// Of its own.
 std::uint64_t count_there(const MemoryRun& run) {
-  return static_cast<std::uint64_t>(
-      std::ranges::count_if(run.checkpoints, [&](const auto& one) { return !one.pruned && one.info.sequence > run.shared(); }));
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      run.checkpoints, [&](const auto& one) { return !one.pruned && one.info.sequence > run.shared(); }));
 }
 
 /// A run and its forks, and theirs, lose it.
@@ -247,14 +255,16 @@ Result<std::unique_ptr<RunWriter>> MemoryStore::open_run(const RunId& run, const
                       run.text(), "leave the durability out, or save to a new run", 0});
   }
   if (options.fall_back_to) return fail(Code::parent_conflict, "nothing of run '{}' is damaged", run.text());
-  auto writer = std::make_unique<MemoryWriter>(environment_, disk_, MemoryRun{.info = new_info(run, options, environment_)});
+  auto writer =
+      std::make_unique<MemoryWriter>(environment_, disk_, MemoryRun{.info = new_info(run, options, environment_)});
   disk_->writers.emplace(run, environment_.owner);
   return writer;
 }
 
-Result<std::unique_ptr<RunWriter>> MemoryStore::fork(const RunId& parent, Sequence at, const RunId& run, const RunOptions& options) {
+Result<std::unique_ptr<RunWriter>> MemoryStore::fork(const RunId& parent, Sequence at, const RunId& run,
+                                                     const RunOptions& options) {
   const std::scoped_lock lock(disk_->mutex);
-  PAWL_TRY_ASSIGN(MemoryRun* from, find_run(*disk_, parent));
+  PAWL_TRY_ASSIGN(MemoryRun * from, find_run(*disk_, parent));
   PAWL_TRY(find_checkpoint(*from, Which{.by = Which::By::sequence, .sequence = at, .label = {}, .uuid = {}}));
   if (disk_->runs.contains(run)) return fail(Code::run_exists, "run '{}' exists already", run.text());
   if (const auto writer = disk_->writers.find(run); writer != disk_->writers.end()) return busy(run, writer->second);
@@ -270,7 +280,8 @@ Result<std::unique_ptr<RunWriter>> MemoryStore::fork(const RunId& parent, Sequen
   forked.info.fork_of_run = from->info.uuid;
   forked.info.fork_of_sequence = at;
   forked.info.latest = at;
-  forked.checkpoints.assign(from->checkpoints.begin(), from->checkpoints.begin() + static_cast<std::ptrdiff_t>(at.value));
+  forked.checkpoints.assign(from->checkpoints.begin(),
+                            from->checkpoints.begin() + static_cast<std::ptrdiff_t>(at.value));
   forked.info.updated = forked.checkpoints.back().info.created;
   for (const Event& event : from->events) {
     if (event.sequence <= at) forked.events.push_back(event);
@@ -285,9 +296,11 @@ Result<std::vector<ForkInfo>> MemoryStore::forks_of(const RunId& run) {
   PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
   std::vector<ForkInfo> forks;
   for (const auto& [id, other] : disk_->runs) {
-    if (!other.erased && other.info.fork_of_run == found->info.uuid) forks.push_back({id, other.info.uuid, other.shared()});
+    if (!other.erased && other.info.fork_of_run == found->info.uuid)
+      forks.push_back({id, other.info.uuid, other.shared()});
   }
-  std::ranges::sort(forks, [](const ForkInfo& a, const ForkInfo& b) { return std::tie(a.at, a.run) < std::tie(b.at, b.run); });
+  std::ranges::sort(forks,
+                    [](const ForkInfo& a, const ForkInfo& b) { return std::tie(a.at, a.run) < std::tie(b.at, b.run); });
   return forks;
 }
 
@@ -385,9 +398,15 @@ Result<Erasure> MemoryStore::erase(const RunId& run, const EraseRequest& request
   PAWL_TRY_ASSIGN(MemoryRun* const there, find_run(*disk_, run));
   if (const auto writer = disk_->writers.find(run); writer != disk_->writers.end()) return busy(run, writer->second);
   const Timestamp now = next_timestamp(there->info.updated, environment_.clock->now());
-  Erasure erasure{.run = run, .outcome = Erasure::Outcome::done, .at = now,
-                  .by = request.by.empty() ? described_user(environment_.owner.user, environment_.owner.host) : request.by,
-                  .reason = request.reason, .checkpoints = count_there(*there), .waiting_for = {}, .forks = std::move(gone)};
+  Erasure erasure{
+      .run = run,
+      .outcome = Erasure::Outcome::done,
+      .at = now,
+      .by = request.by.empty() ? described_user(environment_.owner.user, environment_.owner.host) : request.by,
+      .reason = request.reason,
+      .checkpoints = count_there(*there),
+      .waiting_for = {},
+      .forks = std::move(gone)};
   const RunInfo info = erased_info(there->info, now);
   *there = MemoryRun{.info = info, .audit = std::move(there->audit), .erased = erasure};
   std::error_code ignored;  // what is left is in a folder that the system cleans
@@ -412,7 +431,8 @@ Result<std::vector<AuditEntry>> MemoryStore::audit(const RunId& run, std::uint64
 Result<std::string> MemoryStore::post(const RunId& run, std::string_view body) {
   const std::scoped_lock lock(disk_->mutex);
   PAWL_TRY_ASSIGN(MemoryRun* const found, find_run(*disk_, run));
-  Message message{.id = {}, .at = environment_.clock->now(), .body = std::string(body), .from = who(environment_.owner)};
+  Message message{
+      .id = {}, .at = environment_.clock->now(), .body = std::string(body), .from = who(environment_.owner)};
   if (!found->messages.empty()) message.at.us = std::max(message.at.us, found->messages.back().at.us + 1);
   message.id = fmt::format("{:020}-{:016x}", message.at.us, environment_.random->next());
   found->messages.push_back(message);
@@ -453,7 +473,8 @@ Result<std::string> MemoryStore::local_folder(const RunId& run) {
       made = std::filesystem::create_directory(folder, problem);
     }
     if (!made) {
-      return fail(Error{Code::write_failed, "a folder for temporary files can't be made", folder.string(), {}, problem.value()});
+      return fail(Error{
+          Code::write_failed, "a folder for temporary files can't be made", folder.string(), {}, problem.value()});
     }
     disk_->folder = std::move(folder);
     std::filesystem::permissions(disk_->folder, std::filesystem::perms::owner_all, problem);
@@ -476,7 +497,8 @@ Result<RunFootprint> MemoryStore::footprint(const RunId& run) {
   }
   for (const Event& event : found->events) bytes.events += event.type.size() + event.data.size();
   for (const Message& message : found->messages) bytes.inbox += message.body.size();
-  for (const AuditEntry& entry : found->audit) bytes.audit += entry.type.size() + entry.payload.size() + entry.hash.size();
+  for (const AuditEntry& entry : found->audit)
+    bytes.audit += entry.type.size() + entry.payload.size() + entry.hash.size();
   return bytes;
 }
 
@@ -489,7 +511,8 @@ Result<Recovered> MemoryStore::recover(const RunId& run, const RecoverScope& sco
   recovered.highest = found->info.latest;
   const MemoryCheckpoint* newest = nullptr;
   for (const MemoryCheckpoint& checkpoint : found->checkpoints) {
-    const bool too_late = (scope.up_to && checkpoint.info.sequence > scope.up_to) || (scope.not_after && checkpoint.info.created > *scope.not_after);
+    const bool too_late = (scope.up_to && checkpoint.info.sequence > scope.up_to) ||
+                          (scope.not_after && checkpoint.info.created > *scope.not_after);
     if (too_late || checkpoint.pruned) continue;
     newest = &checkpoint;
     ++recovered.rebuilt;

@@ -18,7 +18,8 @@ class MemoryStore final : public Store {
   explicit MemoryStore(Environment environment, std::shared_ptr<MemoryDisk> disk = make_memory_disk());
 
   Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override;
-  Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run, const RunOptions& options) override;
+  Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run,
+                                          const RunOptions& options) override;
   Result<std::vector<ForkInfo>> forks_of(const RunId& run) override;
   Result<std::optional<ForkInfo>> origin_of(const RunId& run) override;
 

@@ -29,7 +29,8 @@ TEST_F(OutputPipesTest, OneSinkMayTakeBothStreamsInOrder) {
 
 TEST_F(OutputPipesTest, AStreamThatNobodyWantsIsNowhere) {
   open();
-  const std::string script = "echo out; echo err >&2; where=$(readlink /proc/$$/fd/1 /proc/$$/fd/2); echo \"$where\" > where";
+  const std::string script =
+      "echo out; echo err >&2; where=$(readlink /proc/$$/fd/1 /proc/$$/fd/2); echo \"$where\" > where";
   ProcessSpec silent = shell(script);
   silent.output = nullptr;
   silent.errors = nullptr;

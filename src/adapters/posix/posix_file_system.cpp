@@ -98,14 +98,17 @@ PosixFileSystem::PosixFileSystem(PosixFd root, std::string root_path, std::uint6
 Result<std::unique_ptr<PosixFileSystem>> PosixFileSystem::open(std::string root_path, std::uint64_t mapped_from_bytes) {
   PosixFd root = open_retrying(AT_FDCWD, root_path.c_str(), kFolderFlags);
   if (!root.valid()) return fail(posix_error(PosixCall::open_root, errno, std::move(root_path)));
-  return std::unique_ptr<PosixFileSystem>(new PosixFileSystem(std::move(root), std::move(root_path), mapped_from_bytes));
+  return std::unique_ptr<PosixFileSystem>(
+      new PosixFileSystem(std::move(root), std::move(root_path), mapped_from_bytes));
 }
 
 std::string PosixFileSystem::where(std::string_view path) const {
   return path.empty() ? root_path_ : join_path(root_path_, path);
 }
 
-Result<std::unique_ptr<File>> PosixFileSystem::open(std::string_view path, OpenMode mode) { return open_file(path, mode); }
+Result<std::unique_ptr<File>> PosixFileSystem::open(std::string_view path, OpenMode mode) {
+  return open_file(path, mode);
+}
 
 Result<FileContent> PosixFileSystem::content(std::string_view path, std::uint64_t size_max) {
   PAWL_TRY_ASSIGN(const auto file, open_file(path, OpenMode::read));

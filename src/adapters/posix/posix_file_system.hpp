@@ -24,7 +24,8 @@ namespace pawl {
 class PosixFileSystem final : public FileSystem {
  public:
   /// Fails with store_not_found where there is no such folder.
-  [[nodiscard]] static Result<std::unique_ptr<PosixFileSystem>> open(std::string root_path, std::uint64_t mapped_from_bytes = kNeverMapped);
+  [[nodiscard]] static Result<std::unique_ptr<PosixFileSystem>> open(std::string root_path,
+                                                                     std::uint64_t mapped_from_bytes = kNeverMapped);
   static constexpr std::uint64_t kNeverMapped = UINT64_MAX;
 
   Result<std::unique_ptr<File>> open(std::string_view path, OpenMode mode) override;

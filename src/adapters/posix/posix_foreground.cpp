@@ -47,8 +47,10 @@ class Kept {
     end.output = std::move(memory_);
     if (!file_.valid()) return {};
     if (::fsync(file_.get()) != 0) return fail(posix_error(PosixCall::sync, errno, spec_.output_path));
-    const PosixFd folder(::open(spec_.output_path.substr(0, spec_.output_path.rfind('/')).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!folder.valid() || ::fsync(folder.get()) != 0) return fail(posix_error(PosixCall::sync, errno, spec_.output_path));
+    const PosixFd folder(
+        ::open(spec_.output_path.substr(0, spec_.output_path.rfind('/')).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder.valid() || ::fsync(folder.get()) != 0)
+      return fail(posix_error(PosixCall::sync, errno, spec_.output_path));
     end.output_sha256 = to_hex(hash_.finish());
     return {};
   }
@@ -270,8 +272,11 @@ Result<std::unique_ptr<StepLock>> PosixForeground::lock(const std::string& path)
   if (::fcntl(fd.get(), F_OFD_SETLK, &range) != 0) {
     if (errno != EAGAIN && errno != EACCES) return fail(posix_error(PosixCall::lock, errno, path));
     const std::string holder = content(fd.get());
-    return fail(Error{Code::step_busy, fmt::format("the step is running already, in process {}", holder.empty() ? "?" : holder), {},
-                      "wait until it has ended; steps that run at the same time need different names", 0});
+    return fail(Error{Code::step_busy,
+                      fmt::format("the step is running already, in process {}", holder.empty() ? "?" : holder),
+                      {},
+                      "wait until it has ended; steps that run at the same time need different names",
+                      0});
   }
   const bool was_left = !content(fd.get()).empty();
   const std::string pid = std::to_string(::getpid());
@@ -285,8 +290,11 @@ Result<void> PosixForeground::end_left(const std::string& entry) {
   if (left.empty()) return {};
   std::string names;
   for (const LeftProcess& process : left) names += fmt::format("\n  {} {}", process.pid, process.command);
-  return fail(Error{Code::processes_left, fmt::format("processes of an earlier attempt are still running and can't be ended:{}", names), {},
-                    "end them, then try again", 0});
+  return fail(Error{Code::processes_left,
+                    fmt::format("processes of an earlier attempt are still running and can't be ended:{}", names),
+                    {},
+                    "end them, then try again",
+                    0});
 }
 
 }  // namespace pawl

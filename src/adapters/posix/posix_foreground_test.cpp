@@ -21,8 +21,10 @@ class ForegroundCommands : public ::testing::Test {
   ~ForegroundCommands() override { std::filesystem::remove_all(folder_); }
 
   [[nodiscard]] ForegroundEnd run(const std::string& script) {
-    const ForegroundSpec spec{.argv = {"sh", "-c", script}, .environment = {"PATH=/usr/bin:/bin", "MARK=mine"},
-                              .output_path = folder_ + "/out", .output_bytes_max = 100};
+    const ForegroundSpec spec{.argv = {"sh", "-c", script},
+                              .environment = {"PATH=/usr/bin:/bin", "MARK=mine"},
+                              .output_path = folder_ + "/out",
+                              .output_bytes_max = 100};
     Result<ForegroundEnd> end = foreground_.run(spec);
     EXPECT_TRUE(end) << describe(end.error());
     return end ? *end : ForegroundEnd{};
@@ -78,8 +80,10 @@ TEST_F(ForegroundCommands, ALockNamesItsHolderAndIsFreeAfterIt) {
 
 TEST_F(ForegroundCommands, WhatIsLeftIsFoundByItsEnvironment) {
   const std::string entry = "MARK=" + folder_;
-  const ForegroundSpec spec{.argv = {"sh", "-c", "setsid sleep 600 >/dev/null 2>&1 & echo $!"}, .environment = {"PATH=/usr/bin:/bin", entry},
-                            .output_path = folder_ + "/out", .output_bytes_max = 100};
+  const ForegroundSpec spec{.argv = {"sh", "-c", "setsid sleep 600 >/dev/null 2>&1 & echo $!"},
+                            .environment = {"PATH=/usr/bin:/bin", entry},
+                            .output_path = folder_ + "/out",
+                            .output_bytes_max = 100};
   ASSERT_TRUE(foreground_.run(spec));
   EXPECT_TRUE(foreground_.end_left(entry));
   EXPECT_TRUE(foreground_.end_left("MARK=nobody has this one"));

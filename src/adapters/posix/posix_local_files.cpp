@@ -84,12 +84,12 @@ class FileLines final : public LineSource {
 }  // namespace
 
 bool PosixLocalFiles::exists(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return ::stat(path.c_str(), &info) == 0;
 }
 
 bool PosixLocalFiles::is_folder(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
@@ -98,26 +98,27 @@ bool PosixLocalFiles::is_executable(const std::string& path) {
 }
 
 std::uint64_t PosixLocalFiles::size(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
 Timestamp PosixLocalFiles::modified(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return {};
   return Timestamp{static_cast<std::int64_t>(info.st_mtim.tv_sec) * 1'000'000 + info.st_mtim.tv_nsec / 1000};
 }
 
 Result<std::string> PosixLocalFiles::read(const std::string& path, std::uint64_t bytes_max) {
   PAWL_TRY_ASSIGN(const PosixFd fd, open_file(path, O_RDONLY, PosixCall::open_existing));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return fail(posix_error(PosixCall::read, errno, path));
   if (S_ISDIR(info.st_mode)) return fail(posix_error(PosixCall::read, EISDIR, path));
   // A pipe or /proc file has no size: read until the end, or one byte too many.
   std::string bytes;
   while (bytes.size() <= bytes_max) {
-    const std::uint64_t wanted = std::min<std::uint64_t>(
-        bytes_max + 1 - bytes.size(), std::max<std::uint64_t>(kBlockBytesMin, static_cast<std::uint64_t>(info.st_size) + 1));
+    const std::uint64_t wanted =
+        std::min<std::uint64_t>(bytes_max + 1 - bytes.size(),
+                                std::max<std::uint64_t>(kBlockBytesMin, static_cast<std::uint64_t>(info.st_size) + 1));
     PAWL_TRY_ASSIGN(const std::string block, read_at(fd.get(), bytes.size(), wanted, path));
     bytes += block;
     if (block.size() < wanted) return bytes;
@@ -127,7 +128,7 @@ Result<std::string> PosixLocalFiles::read(const std::string& path, std::uint64_t
 
 Result<std::string> PosixLocalFiles::read_tail(const std::string& path, std::uint64_t bytes_max) {
   PAWL_TRY_ASSIGN(const PosixFd fd, open_file(path, O_RDONLY, PosixCall::open_existing));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return fail(posix_error(PosixCall::read, errno, path));
   const auto size = static_cast<std::uint64_t>(info.st_size);
   const std::uint64_t wanted = std::min(size, bytes_max);
@@ -153,7 +154,7 @@ Result<void> PosixLocalFiles::write_over(const std::string& path, std::string_vi
   PAWL_TRY_ASSIGN(const PosixFd fd, open_file(path, O_WRONLY | O_CREAT, PosixCall::open_created));
   PAWL_TRY(write_all(fd.get(), bytes, path));
   // Cut after writing: ext4 writes a file back at once when it was emptied and filled again.
-  struct stat info {};
+  struct stat info{};
   const auto size = static_cast<off_t>(bytes.size());
   const bool cut = ::fstat(fd.get(), &info) == 0 && (info.st_size == size || ::ftruncate(fd.get(), size) == 0);
   if (!cut) return fail(posix_error(PosixCall::write, errno, path));
@@ -169,7 +170,9 @@ Result<void> PosixLocalFiles::make_durable(const std::string& path) {
   return {};
 }
 
-bool PosixLocalFiles::rename(const std::string& from, const std::string& to) { return ::rename(from.c_str(), to.c_str()) == 0; }
+bool PosixLocalFiles::rename(const std::string& from, const std::string& to) {
+  return ::rename(from.c_str(), to.c_str()) == 0;
+}
 
 Result<void> PosixLocalFiles::append(const std::string& path, std::string_view bytes) {
   PAWL_TRY_ASSIGN(const PosixFd fd, open_file(path, O_WRONLY | O_CREAT | O_APPEND, PosixCall::open_created));
@@ -191,11 +194,14 @@ Result<std::string> PosixLocalFiles::private_folder(const std::string& name) {
   base += fmt::format("/pawl-{}", ::geteuid());
   const std::string path = base + "/" + name;
   for (const std::string& folder : {base, path}) {
-    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return fail(posix_error(PosixCall::make_folder, errno, folder));
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+      return fail(posix_error(PosixCall::make_folder, errno, folder));
     // Somebody else may have made it to read what is put there.
-    struct stat info {};
-    if (::lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 077U) != 0) {
-      return fail(Error{Code::permission_denied, "a folder for secrets is not this user's alone", folder, "remove it", 0});
+    struct stat info{};
+    if (::lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() ||
+        (info.st_mode & 077U) != 0) {
+      return fail(
+          Error{Code::permission_denied, "a folder for secrets is not this user's alone", folder, "remove it", 0});
     }
   }
   return path;

@@ -38,7 +38,9 @@ Result<FileFacts> PosixMachine::file(const std::string& path) {
     Error error = posix_error(PosixCall::open_existing, errno, path);
     return fail(error);
   }
-  return FileFacts{.mode = static_cast<unsigned>(found.st_mode) & 0777U, .mine = found.st_uid == ::geteuid(), .is_folder = S_ISDIR(found.st_mode)};
+  return FileFacts{.mode = static_cast<unsigned>(found.st_mode) & 0777U,
+                   .mine = found.st_uid == ::geteuid(),
+                   .is_folder = S_ISDIR(found.st_mode)};
 }
 
 Result<std::vector<std::int64_t>> PosixMachine::sync_times_us(const std::string& folder, std::size_t count) {
@@ -49,7 +51,8 @@ Result<std::vector<std::int64_t>> PosixMachine::sync_times_us(const std::string&
   const std::string block(4096, '\0');
   std::vector<std::int64_t> times;
   for (std::size_t i = 0; i < count; ++i) {
-    if (::pwrite(fd.get(), block.data(), block.size(), static_cast<off_t>(i * block.size())) != static_cast<ssize_t>(block.size()))
+    if (::pwrite(fd.get(), block.data(), block.size(), static_cast<off_t>(i * block.size())) !=
+        static_cast<ssize_t>(block.size()))
       return fail(posix_error(PosixCall::write, errno, folder));
     const std::int64_t began_us = clock_.monotonic_us();
     if (::fdatasync(fd.get()) != 0) return fail(posix_error(PosixCall::sync, errno, folder));
@@ -62,8 +65,10 @@ std::vector<std::string> PosixMachine::left_over(const std::string& folder, std:
   std::vector<std::string> found;
   std::error_code problem;
   const std::int64_t oldest_s = clock_.now().us / 1'000'000 - age_s;
-  auto entry = std::filesystem::recursive_directory_iterator(folder, std::filesystem::directory_options::skip_permission_denied, problem);
-  for (; !problem && entry != std::filesystem::recursive_directory_iterator() && found.size() < limit; entry.increment(problem)) {
+  auto entry = std::filesystem::recursive_directory_iterator(
+      folder, std::filesystem::directory_options::skip_permission_denied, problem);
+  for (; !problem && entry != std::filesystem::recursive_directory_iterator() && found.size() < limit;
+       entry.increment(problem)) {
     const std::string path = entry->path().string();
     // Logs are the steps' own, and may be many.
     if (entry->path().filename() == "logs" && entry->is_directory(problem)) entry.disable_recursion_pending();

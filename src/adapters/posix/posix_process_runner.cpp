@@ -159,7 +159,8 @@ std::string start_failure_text(StartStep step, std::string_view detail, int os_e
     case StartStep::size: return "the command's arguments and environment are larger than 64 MiB";
     case StartStep::count: return "too many commands are running at once";
     case StartStep::streams:
-      if (os_error != EMFILE && os_error != ETOOMANYREFS) return fmt::format("no pipe for its output could be made: {}", os_text(os_error));
+      if (os_error != EMFILE && os_error != ETOOMANYREFS)
+        return fmt::format("no pipe for its output could be made: {}", os_text(os_error));
       return "too many commands are running at once for the limit of open files (raise it with ulimit -n)";
     case StartStep::folder:
       return fmt::format("the working folder '{}' can't be entered: {}", detail, os_text(os_error));
@@ -288,7 +289,8 @@ void PosixProcessRunner::start(Number number, const ProcessSpec& spec) {
     running_.insert(number);
   }
   const StartStep refusal = refusal_of(spec);
-  const OutputPipes::WritingEnds ends = refusal == StartStep::none ? pipes_.add(number, spec) : OutputPipes::WritingEnds();
+  const OutputPipes::WritingEnds ends =
+      refusal == StartStep::none ? pipes_.add(number, spec) : OutputPipes::WritingEnds();
   if (send(encode_start(number, spec, refusal, ends), ends)) return;
   const Lock lock(mutex_);
   if (running_.erase(number) > 0) refuse(number);  // otherwise it was reported as lost meanwhile
@@ -305,9 +307,8 @@ void PosixProcessRunner::wake() {
 }
 
 void PosixProcessRunner::wait(std::int64_t wait_us) {
-  pollfd watched[] = {{waker_.get(), POLLIN, 0},
-                      {stream_ended_ ? -1 : socket_.get(), POLLIN, 0},
-                      {pipes_.descriptor(), POLLIN, 0}};
+  pollfd watched[] = {
+      {waker_.get(), POLLIN, 0}, {stream_ended_ ? -1 : socket_.get(), POLLIN, 0}, {pipes_.descriptor(), POLLIN, 0}};
   const timespec timeout{wait_us / 1'000'000, wait_us % 1'000'000 * 1000};
   if (::ppoll(watched, 3, &timeout, nullptr) <= 0) return;
   if (watched[0].revents != 0) {

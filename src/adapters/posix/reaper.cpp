@@ -265,8 +265,8 @@ bool Reaper::receive() noexcept {
   header.msg_iovlen = 1;
   header.msg_control = control;
   header.msg_controllen = sizeof(control);
-  const long got = raw::call(SYS_recvmsg, static_cast<long>(kSocket), &header,
-                             static_cast<long>(MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
+  const long got =
+      raw::call(SYS_recvmsg, static_cast<long>(kSocket), &header, static_cast<long>(MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
   if (got == -EAGAIN || got == -EINTR) return true;
   if (got <= 0) return false;
   keep_descriptors(header);

@@ -9,13 +9,13 @@ namespace pawl {
 /// Where a start failed.
 enum class StartStep : std::int32_t {
   none,
-  text,         // a string has a NUL byte, or there is no program
-  size,         // more than kRequestBytesMax
-  count,        // more than kCommandsMax at once
-  process,      // the process could not be made
-  streams,      // the pipes of its output
-  folder,       // the working folder
-  program,      // execve
+  text,     // a string has a NUL byte, or there is no program
+  size,     // more than kRequestBytesMax
+  count,    // more than kCommandsMax at once
+  process,  // the process could not be made
+  streams,  // the pipes of its output
+  folder,   // the working folder
+  program,  // execve
 };
 
 enum class RequestKind : std::uint32_t { start, signal };

@@ -130,7 +130,10 @@ class RunnerFixture : public ::testing::Test {
     runner_->on_ended([this](Number number, const ProcessEnd& end) { ends_.add(number, end); });
   }
   [[nodiscard]] ProcessSpec spec(std::vector<std::string> argv) const {
-    return {std::move(argv), {"PATH=/usr/bin:/bin", "PAWL_TEST=" + root_}, root_, std::make_shared<FileSink>(root_ + "/out"),
+    return {std::move(argv),
+            {"PATH=/usr/bin:/bin", "PAWL_TEST=" + root_},
+            root_,
+            std::make_shared<FileSink>(root_ + "/out"),
             std::make_shared<FileSink>(root_ + "/err")};
   }
   [[nodiscard]] ProcessSpec shell(const std::string& script) const { return spec({"/bin/sh", "-c", script}); }

@@ -14,12 +14,12 @@
 #include "adapters/posix/posix_machine.hpp"
 #include "adapters/posix/posix_process_runner.hpp"
 #include "app/audit_world.hpp"
-#include "app/signals.hpp"
 #include "app/compose.hpp"
 #include "app/local_files.hpp"
-#include "app/run_transport.hpp"
-#include "app/store_admin.hpp"
 #include "app/main/build_info.hpp"
+#include "app/run_transport.hpp"
+#include "app/signals.hpp"
+#include "app/store_admin.hpp"
 #include "cli/cli.hpp"
 
 #ifndef PAWL_VERSION
@@ -34,7 +34,7 @@ std::optional<std::string> environment_variable(const std::string& name) {
 }
 
 pawl::Result<std::unique_ptr<pawl::Store>> open_for_command(std::string_view uri, pawl::cli::StoreAccess access,
-                                                                 const pawl::Settings& settings) {
+                                                            const pawl::Settings& settings) {
   pawl::OpenOptions options;
   options.missing = access == pawl::cli::StoreAccess::read ? pawl::Missing::refuse : pawl::Missing::create;
   if (environment_variable("PAWL_ALLOW_NETWORK_FS") == "1") options.network_filesystem = pawl::NetworkFilesystem::allow;
