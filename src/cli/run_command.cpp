@@ -15,7 +15,16 @@ struct RunArguments {
   std::string session;
   bool wait = false;
   bool dry_run = false;
+  bool resume = false;
 };
+
+Error resume_needs_an_id() {
+  return Error{Code::usage,
+               "--resume requires --run-id, which names the run to start or resume",
+               {},
+               "pawl run --run-id nightly --resume",
+               0};
+}
 
 Result<std::pair<std::string, std::string>> split_variable(const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -63,6 +72,7 @@ Result<void> show_plan(const Invocation& invocation, const Workflow& workflow, c
 
 Result<void> run(const Invocation& invocation, const RunArguments& arguments) {
   CliContext& context = invocation.context();
+  if (arguments.resume && arguments.id.empty()) return fail(resume_needs_an_id());
   PAWL_TRY_ASSIGN(Workflow workflow, load_workflow(context, arguments.file));
   PAWL_TRY_ASSIGN(Json vars, given_vars(arguments));
   if (arguments.dry_run) return show_plan(invocation, workflow, vars);
@@ -71,7 +81,9 @@ Result<void> run(const Invocation& invocation, const RunArguments& arguments) {
   PAWL_TRY(recover_crashed_runs(invocation));
   NewRun wanted{.id = id, .workflow = std::make_shared<const Workflow>(std::move(workflow)), .vars = std::move(vars)};
   wanted.session = arguments.session;
-  return start_workflow(invocation, wanted, {.waiting = arguments.wait ? Waiting::stay : Waiting::leave});
+  const SessionOptions options{.waiting = arguments.wait ? Waiting::stay : Waiting::leave};
+  return arguments.resume ? start_or_resume_workflow(invocation, wanted, options)
+                          : start_workflow(invocation, wanted, options);
 }
 
 }  // namespace
@@ -92,6 +104,8 @@ Command add_run(CLI::App& root) {
       ->expected(1)
       ->take_all();
   app->add_option("--session", arguments->session, "A label that groups runs")->type_name("NAME");
+  app->add_flag("--resume", arguments->resume,
+                "Resume the run if it exists, or exit with its status if it has finished (requires --run-id)");
   app->add_flag("--wait", arguments->wait, "Stay while approvals or signals are missing, instead of exiting with 3");
   app->add_flag("--dry-run", arguments->dry_run, "Check everything and show the plan; run nothing");
   app->footer(
@@ -99,6 +113,7 @@ Command add_run(CLI::App& root) {
       "  pawl run                            workflow.yaml in this folder\n"
       "  pawl run notes.yaml --var topic=tides\n"
       "  pawl run notes.yaml --run-id notes-1   then, after a crash: pawl resume notes-1\n"
+      "  pawl run notes.yaml --run-id notes-1 --resume   start or resume: for cron and Kubernetes\n"
       "\n"
       "Exit status: 0 completed; 1 failed; 3 waiting; 130 interrupted. After 1, 3 and 130: pawl resume ID.");
   return {app, [arguments](const Invocation& invocation) { return run(invocation, *arguments); }};

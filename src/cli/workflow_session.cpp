@@ -5,6 +5,7 @@
 #include "cli/recovery_options.hpp"
 #include "cli/run_view.hpp"
 #include "cli/terminal_text.hpp"
+#include "engine/run_or_resume.hpp"
 #include "engine/run_session.hpp"
 #include "workflow/parse_workflow.hpp"
 
@@ -189,20 +190,50 @@ void tell_recovery(const Invocation& invocation, const RunId& run, const Recover
   invocation.print(compact(line) + "\n");
 }
 
-Result<void> start_kept(const Invocation& invocation, const NewRun& run, const SessionOptions& options) {
-  Session session(invocation, options);
-  PAWL_TRY(session.open());
-  PAWL_TRY_ASSIGN(OpenedRun opened, open_new(session.services(), run));
+Result<void> execute_new(const Invocation& invocation, Session& session, OpenedRun opened) {
+  const std::string id = opened.id.text();
   const bool plain = !invocation.json() && !shows_live(invocation);  // the live picture says these itself
   if (plain) {
-    invocation.print(run.id.text() + "\n");
+    invocation.print(id + "\n");
     static_cast<void>(invocation.context().out.flush());
   }
   const std::int64_t began_us = invocation.context().clock.monotonic_us();
   PAWL_TRY(session.execute(std::move(opened)));
   const std::int64_t took_us = invocation.context().clock.monotonic_us() - began_us;
-  if (plain) invocation.print(fmt::format("run {} completed in {}\n", run.id.text(), elapsed_text(took_us / 1000)));
+  if (plain) invocation.print(fmt::format("run {} completed in {}\n", id, elapsed_text(took_us / 1000)));
   return {};
+}
+
+Result<void> execute_resumed(const Invocation& invocation, Session& session, Resumption resumption) {
+  const RunId id = resumption.run.id;
+  for (const std::string& note : resumption.notes) invocation.note(note);
+  if (resumption.recovery.mode != RecoveryMode::latest || resumption.recovery.fell_back)
+    tell_recovery(invocation, id, resumption.recovery);
+  const std::string spared = spent_text(resumption);
+  const Result<void> ended = session.execute(std::move(resumption.run));
+  if (!invocation.json()) {
+    if (ended && !shows_live(invocation)) invocation.print(fmt::format("run {} completed\n", id.text()));
+    invocation.print(spared + "\n");
+  }
+  return ended;
+}
+
+Result<void> tell_finished(const Invocation& invocation, const RunId& id, const FinishedRun& run) {
+  PAWL_TRY(how_it_finished(id, run.state));
+  if (!invocation.json()) {
+    invocation.print(
+        fmt::format("run {} already completed {}\n", id.text(), age(run.at, invocation.context().clock.now())));
+  } else {
+    invocation.print(compact({{"event", "run_completed"}, {"run", id.text()}, {"at", run.at.text()}}) + "\n");
+  }
+  return {};
+}
+
+Result<void> start_kept(const Invocation& invocation, const NewRun& run, const SessionOptions& options) {
+  Session session(invocation, options);
+  PAWL_TRY(session.open());
+  PAWL_TRY_ASSIGN(OpenedRun opened, open_new(session.services(), run));
+  return execute_new(invocation, session, std::move(opened));
 }
 
 }  // namespace
@@ -215,16 +246,19 @@ Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& 
   session.services().child_changes = request.changes;
   session.services().given = request.given;
   PAWL_TRY_ASSIGN(Resumption resumption, open_resume(session.services(), request));
-  for (const std::string& note : resumption.notes) invocation.note(note);
-  if (request.mode != RecoveryMode::latest || resumption.recovery.fell_back)
-    tell_recovery(invocation, request.id, resumption.recovery);
-  const std::string spared = spent_text(resumption);
-  const Result<void> ended = session.execute(std::move(resumption.run));
-  if (!invocation.json()) {
-    if (ended && !shows_live(invocation)) invocation.print(fmt::format("run {} completed\n", request.id.text()));
-    invocation.print(spared + "\n");
-  }
-  return ended;
+  return execute_resumed(invocation, session, std::move(resumption));
+}
+
+Result<void> start_or_resume_workflow(const Invocation& invocation, const NewRun& run, const SessionOptions& options) {
+  PAWL_TRY(invocation.need_checkpoints());
+  PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
+  Session session(invocation, options);
+  PAWL_TRY(session.open());
+  PAWL_TRY_ASSIGN(RunOrResumption found,
+                  open_or_resume(session.services(), run, config->settings.recovery.attempts_max));
+  if (auto* opened = std::get_if<OpenedRun>(&found)) return execute_new(invocation, session, std::move(*opened));
+  if (auto* resumed = std::get_if<Resumption>(&found)) return execute_resumed(invocation, session, std::move(*resumed));
+  return tell_finished(invocation, run.id, std::get<FinishedRun>(found));
 }
 
 }  // namespace pawl::cli

@@ -27,5 +27,8 @@ struct SessionOptions {
                                           const SessionOptions& options);
 [[nodiscard]] Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& request,
                                            const SessionOptions& options);
+/// Starts the run, or resumes it as an automatic resume, or returns how it finished.
+[[nodiscard]] Result<void> start_or_resume_workflow(const Invocation& invocation, const NewRun& run,
+                                                    const SessionOptions& options);
 
 }  // namespace pawl::cli

@@ -132,7 +132,10 @@ Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run)
         Code::run_exists,
         fmt::format("run '{}' exists already", run.id.text()),
         {},
-        fmt::format("`pawl resume {}` goes on with it; `pawl run` without --run-id takes a new id", run.id.text()),
+        fmt::format(
+            "`pawl run --run-id {0} --resume` continues it, and so does `pawl resume {0}`; without --run-id a new "
+            "run starts",
+            run.id.text()),
         0});
   }
   if (known.error().code != Code::run_not_found && known.error().code != Code::store_not_found)
@@ -364,8 +367,14 @@ void tell_fallback(const ExecutionServices& services, const RunState& state, Res
                      0});
 }
 
+/// A run that waits, or that a signal stopped, did not crash or fail: asking for it again is no recovery.
+bool counts_as_recovery(const RunState& state) {
+  return state.status == RunStatus::running || state.status == RunStatus::failed;
+}
+
 Result<void> check_automatic(const ResumeRequest& request, const RunState& state) {
-  if (request.by != ResumedBy::automatic || state.automatic_resumes < request.automatic_max) return {};
+  if (request.by != ResumedBy::automatic || !counts_as_recovery(state)) return {};
+  if (state.automatic_resumes < request.automatic_max) return {};
   return fail(Error{Code::retries_exhausted,
                     fmt::format("run '{}' was resumed automatically {} times in a row, and {} is the limit",
                                 request.id.text(), state.automatic_resumes, request.automatic_max),
@@ -439,7 +448,8 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
               fmt::format("pawl resume {}", request.id.text()),
               0});
   ++state.resumes;
-  state.automatic_resumes = request.by == ResumedBy::automatic ? state.automatic_resumes + 1 : 0;
+  if (request.by == ResumedBy::person) state.automatic_resumes = 0;
+  if (request.by == ResumedBy::automatic && counts_as_recovery(state)) ++state.automatic_resumes;
   if (!request.budget.is_null()) state.budget = request.budget;
   for (auto& [path, record] : state.steps) {
     // A fresh budget of attempts for what is not done.
