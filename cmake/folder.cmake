@@ -22,7 +22,7 @@ endfunction()
 # pawl_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [TIMEOUT s]): a GoogleTest program, each test registered.
 function(pawl_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
-  set(compiled ${ARG_SOURCES})
+  pawl_batches(compiled ${name} ${ARG_SOURCES})
   add_executable(${name} ${compiled})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} pawl_warnings GTest::gtest_main)

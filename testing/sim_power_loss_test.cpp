@@ -11,21 +11,21 @@
 namespace pawl::testing {
 namespace {
 
-constexpr auto kPoint = SyncPoint::journal_batch;
+constexpr auto kSynced = SyncPoint::journal_batch;
 
-std::unique_ptr<File> open(FileSystem& fs, std::string_view path, OpenMode mode = OpenMode::create) {
+std::unique_ptr<File> open_on(FileSystem& fs, std::string_view path, OpenMode mode = OpenMode::create) {
   auto file = fs.open(path, mode);
   EXPECT_TRUE(file.has_value()) << path;
   return std::move(*file);
 }
 
 void put(FileSystem& fs, std::string_view path, std::string_view bytes) {
-  ASSERT_TRUE(open(fs, path, OpenMode::create_empty)->write_at(0, bytes).has_value());
+  ASSERT_TRUE(open_on(fs, path, OpenMode::create_empty)->write_at(0, bytes).has_value());
 }
 
 void put_synced(FileSystem& fs, std::string_view path, std::string_view bytes) {
   put(fs, path, bytes);
-  ASSERT_TRUE(fs.sync_all(kPoint).has_value());
+  ASSERT_TRUE(fs.sync_all(kSynced).has_value());
 }
 
 /// The file's bytes for a new process; "-" where it is not there.
@@ -61,10 +61,10 @@ using Outcomes = std::set<std::string>;
 TEST(SimPowerLoss, WhatWasSyncedSurvivesEveryLoss) {
   const auto counts = outcomes(
       [](SimFileSystem& fs) {
-        auto file = open(fs, "a");
+        auto file = open_on(fs, "a");
         ASSERT_TRUE(file->write_at(0, std::string(3000, 'x')).has_value());
-        ASSERT_TRUE(file->sync(kPoint).has_value());
-        ASSERT_TRUE(fs.sync_folder("", kPoint).has_value());
+        ASSERT_TRUE(file->sync(kSynced).has_value());
+        ASSERT_TRUE(fs.sync_folder("", kSynced).has_value());
       },
       [](SimDisk& disk) { return content(disk, "a"); });
   EXPECT_EQ(keys(counts), Outcomes{std::string(3000, 'x')});
@@ -73,9 +73,9 @@ TEST(SimPowerLoss, WhatWasSyncedSurvivesEveryLoss) {
 TEST(SimPowerLoss, ASyncedFileWithoutASyncedNameMayBeGone) {
   const auto counts = outcomes(
       [](SimFileSystem& fs) {
-        auto file = open(fs, "a");
+        auto file = open_on(fs, "a");
         ASSERT_TRUE(file->write_at(0, "x").has_value());
-        ASSERT_TRUE(file->sync(kPoint).has_value());
+        ASSERT_TRUE(file->sync(kSynced).has_value());
       },
       [](SimDisk& disk) { return content(disk, "a"); });
   EXPECT_EQ(keys(counts), (Outcomes{"-", "x"}));
@@ -85,10 +85,10 @@ TEST(SimPowerLoss, AFileInAFolderWhoseNameWasNotSyncedMayBeGone) {
   const auto counts = outcomes(
       [](SimFileSystem& fs) {
         ASSERT_TRUE(fs.make_folder("f").has_value());
-        auto file = open(fs, "f/a");
+        auto file = open_on(fs, "f/a");
         ASSERT_TRUE(file->write_at(0, "x").has_value());
-        ASSERT_TRUE(file->sync(kPoint).has_value());
-        ASSERT_TRUE(fs.sync_folder("f", kPoint).has_value());
+        ASSERT_TRUE(file->sync(kSynced).has_value());
+        ASSERT_TRUE(fs.sync_folder("f", kSynced).has_value());
       },
       [](SimDisk& disk) { return content(disk, "f/a"); });
   EXPECT_EQ(keys(counts), (Outcomes{"-", "x"}));
@@ -98,7 +98,7 @@ TEST(SimPowerLoss, ASyncedNameOfAnUnsyncedFileMayHaveAnySizeAndZerosForBytes) {
   const auto counts = outcomes(
       [](SimFileSystem& fs) {
         put(fs, "a", std::string(700, 'x'));
-        ASSERT_TRUE(fs.sync_folder("", kPoint).has_value());
+        ASSERT_TRUE(fs.sync_folder("", kSynced).has_value());
       },
       [](SimDisk& disk) { return content(disk, "a"); });
   const auto x = [](std::size_t n) { return std::string(n, 'x'); };
@@ -113,7 +113,7 @@ TEST(SimPowerLoss, SectorsSurviveIndependentlyAndWhole) {
   const auto counts = outcomes(
       [](SimFileSystem& fs) {
         put_synced(fs, "a", std::string(4 * kSectorBytes, 'o'));
-        ASSERT_TRUE(open(fs, "a")->write_at(0, std::string(4 * kSectorBytes, 'n')).has_value());
+        ASSERT_TRUE(open_on(fs, "a")->write_at(0, std::string(4 * kSectorBytes, 'n')).has_value());
       },
       [](SimDisk& disk) {
         const std::string bytes = content(disk, "a");
@@ -133,7 +133,7 @@ TEST(SimPowerLoss, ASectorMayKeepAnIntermediateVersion) {
   const auto counts = outcomes(
       [](SimFileSystem& fs) {
         put_synced(fs, "a", "0");
-        auto file = open(fs, "a");
+        auto file = open_on(fs, "a");
         for (const char* version : {"1", "2", "3"}) ASSERT_TRUE(file->write_at(0, version).has_value());
       },
       [](SimDisk& disk) { return content(disk, "a"); });
@@ -144,7 +144,7 @@ TEST(SimPowerLoss, AShrunkAndRegrownFileMayShowItsOldBytes) {
   const auto counts = outcomes(
       [](SimFileSystem& fs) {
         put_synced(fs, "a", "abcd");
-        auto file = open(fs, "a");
+        auto file = open_on(fs, "a");
         ASSERT_TRUE(file->resize(2).has_value());
         ASSERT_TRUE(file->write_at(2, "XY").has_value());
       },
@@ -158,7 +158,7 @@ TEST(SimPowerLoss, AShrunkFileMayHaveItsOldSizeWithItsEndZeroed) {
   const auto counts = outcomes(
       [](SimFileSystem& fs) {
         put_synced(fs, "a", "abcd");
-        ASSERT_TRUE(open(fs, "a")->resize(2).has_value());
+        ASSERT_TRUE(open_on(fs, "a")->resize(2).has_value());
       },
       [](SimDisk& disk) { return content(disk, "a"); });
   EXPECT_EQ(keys(counts), (Outcomes{"abcd", "ab", std::string("ab\0\0", 4)}));
@@ -168,10 +168,10 @@ TEST(SimPowerLoss, AResizeAndResyncLeavesExactlyThat) {
   const auto counts = outcomes(
       [](SimFileSystem& fs) {
         put_synced(fs, "a", std::string(2000, 'x'));
-        auto file = open(fs, "a");
+        auto file = open_on(fs, "a");
         ASSERT_TRUE(file->resize(3).has_value());
         ASSERT_TRUE(file->resize(600).has_value());
-        ASSERT_TRUE(file->sync(kPoint).has_value());
+        ASSERT_TRUE(file->sync(kSynced).has_value());
       },
       [](SimDisk& disk) { return content(disk, "a"); });
   EXPECT_EQ(keys(counts), Outcomes{"xxx" + std::string(597, '\0')});
@@ -205,7 +205,7 @@ TEST(SimPowerLoss, ARenameIsDurableAfterTheFoldersSync) {
       [](SimFileSystem& fs) {
         put_synced(fs, "from", "new");
         ASSERT_TRUE(fs.rename("from", "to").has_value());
-        ASSERT_TRUE(fs.sync_folder("", kPoint).has_value());
+        ASSERT_TRUE(fs.sync_folder("", kSynced).has_value());
       },
       both_names);
   EXPECT_EQ(keys(counts), Outcomes{"-,new"});
@@ -234,7 +234,7 @@ TEST(SimPowerLoss, AMoveBetweenFoldersNeverLosesTheFileWhicheverFolderWasSynced)
           put_synced(fs, "f/a", "x");
           ASSERT_TRUE(fs.rename("f/a", "g/a").has_value());
           if (synced != "none") {
-            ASSERT_TRUE(fs.sync_folder(synced, kPoint).has_value());
+            ASSERT_TRUE(fs.sync_folder(synced, kSynced).has_value());
           }
         },
         [](SimDisk& disk) { return content(disk, "f/a") + "," + content(disk, "g/a"); });
@@ -294,8 +294,8 @@ TEST(SimPowerLoss, KeepAllAndDropAllAreTheEnds) {
 TEST(SimPowerLoss, EndsProcessesAndLocksAndStartsTheMachineAnew) {
   SimDisk disk(1);
   SimFileSystem before(disk);
-  auto file = open(before, "a");
-  ASSERT_TRUE(before.sync_all(kPoint).has_value());
+  auto file = open_on(before, "a");
+  ASSERT_TRUE(before.sync_all(kSynced).has_value());
   ASSERT_TRUE(file->try_lock(0).value());
   const std::string boot = disk.boot_id();
   disk.power_loss();
@@ -304,11 +304,11 @@ TEST(SimPowerLoss, EndsProcessesAndLocksAndStartsTheMachineAnew) {
   EXPECT_FALSE(file->write_at(0, "x").has_value());
   EXPECT_FALSE(before.exists("a").has_value());
   SimFileSystem after(disk);
-  auto again = open(after, "a");
+  auto again = open_on(after, "a");
   EXPECT_FALSE(again->locked_elsewhere(0).value());
   EXPECT_TRUE(again->try_lock(0).value());
   file.reset();
-  EXPECT_TRUE(open(after, "a")->locked_elsewhere(0).value());
+  EXPECT_TRUE(open_on(after, "a")->locked_elsewhere(0).value());
 }
 
 TEST(SimPowerLoss, TheSameSeedGivesTheSameLoss) {
@@ -346,8 +346,8 @@ bool made_of_sectors_of(const std::vector<std::string>& versions, const std::str
 
 /// Random writes, resizes and syncs beside a plain model of the same.
 struct RandomHistory {
-  explicit RandomHistory(std::uint64_t seed) : random(seed), disk(seed), fs(disk), file(open(fs, "a")) {
-    EXPECT_TRUE(fs.sync_folder("", kPoint).has_value());
+  explicit RandomHistory(std::uint64_t seed) : random(seed), disk(seed), fs(disk), file(open_on(fs, "a")) {
+    EXPECT_TRUE(fs.sync_folder("", kSynced).has_value());
     const std::uint64_t steps = random.below(12);
     for (std::uint64_t i = 0; i < steps; ++i) step();
   }
@@ -355,7 +355,7 @@ struct RandomHistory {
     std::string now = versions.back();
     switch (random.below(8)) {
       case 0:
-        EXPECT_TRUE(file->sync(kPoint).has_value());
+        EXPECT_TRUE(file->sync(kSynced).has_value());
         versions = {now};
         return;
       case 1:

@@ -6,11 +6,11 @@
 namespace pawl::testing::contract {
 namespace {
 
-constexpr std::size_t kAll = 1000;
+constexpr std::size_t kAllEntries = 1000;
 
 using Entries = std::vector<AuditEntry>;
 
-Entries trail(Store& store, std::string_view run) { return need(store.audit(run_id(run), 0, kAll)); }
+Entries trail(Store& store, std::string_view run) { return need(store.audit(run_id(run), 0, kAllEntries)); }
 
 std::vector<std::string> types(const Entries& entries) {
   std::vector<std::string> found;
@@ -79,9 +79,9 @@ void s22_pages(StoreUnderTest& subject) {
   const Entries all = trail(*store, "r");
   const Entries page = need(store->audit(run_id("r"), 2, 3));
   expect(page == Entries(all.begin() + 2, all.begin() + 5), "a page has other entries");
-  expect(need(store->audit(run_id("r"), 6, kAll)).empty(), "there are entries behind the last");
+  expect(need(store->audit(run_id("r"), 6, kAllEntries)).empty(), "there are entries behind the last");
   expect(need(store->audit(run_id("r"), 0, 0)).empty(), "the limit is ignored");
-  need_error(store->audit(run_id("missing"), 0, kAll), Code::run_not_found);
+  need_error(store->audit(run_id("missing"), 0, kAllEntries), Code::run_not_found);
 }
 
 void s22_pruning_leaves_it(StoreUnderTest& subject) {
@@ -122,7 +122,7 @@ void s23_audited_events(StoreUnderTest& subject) {
     expect(entries[1].host == entries[0].host && !entries[1].host.empty(), "where it was done is not said");
     expect(entries[3].agent.empty(), "a plain checkpoint has an agent");
   }
-  expect(need(store->events(run_id("r"), 0, kAll)).size() == 4, "audited events are not events any more");
+  expect(need(store->events(run_id("r"), 0, kAllEntries)).size() == 4, "audited events are not events any more");
 }
 
 }  // namespace

@@ -6,14 +6,14 @@
 namespace pawl::testing::contract {
 namespace {
 
-constexpr std::size_t kAll = 1000;
+constexpr std::size_t kAllOfErased = 1000;
 
 EraseRequest because(std::string reason) {
   return {.reason = std::move(reason), .by = "someone@somewhere", .cascade = Cascade::no};
 }
 
 /// Checkpoints with labels, events, callers' ids and a large state.
-void fill(RunWriter& run, std::uint64_t count) {
+void fill_to_erase(RunWriter& run, std::uint64_t count) {
   for (std::uint64_t number = 1; number <= count; ++number) {
     const std::string body = number % 5 == 0
                                  ? fmt::format("\"{}\"", std::string(5000, static_cast<char>('a' + number % 26)))
@@ -29,8 +29,8 @@ void fill(RunWriter& run, std::uint64_t count) {
   }
 }
 
-std::optional<RunInfo> listed(Store& store, std::string_view run) {
-  for (const RunInfo& info : need(store.runs(kAll))) {
+std::optional<RunInfo> listed_erased(Store& store, std::string_view run) {
+  for (const RunInfo& info : need(store.runs(kAllOfErased))) {
     if (info.id.text() == run) return info;
   }
   return std::nullopt;
@@ -44,15 +44,15 @@ void expect_erased(Store& store, std::string_view run, std::string_view reason) 
   need_error(store.restore(id, at_sequence(1)), Code::run_erased);
   need_error(store.run(id), Code::run_erased);
   need_error(store.checkpoint(id, at_label(Which::By::name, "name-3")), Code::run_erased);
-  need_error(store.checkpoints(id, {}, kAll), Code::run_erased);
-  need_error(store.events(id, 0, kAll), Code::run_erased);
+  need_error(store.checkpoints(id, {}, kAllOfErased), Code::run_erased);
+  need_error(store.events(id, 0, kAllOfErased), Code::run_erased);
   need_error(store.post(id, "{}"), Code::run_erased);
   need_error(store.inbox(id), Code::run_erased);
   need_error(store.footprint(id), Code::run_erased);
   need_error(store.local_folder(id), Code::run_erased);
   need_error(store.prune(id, {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove), Code::run_erased);
   need_error(store.open_run(id, {}), Code::run_erased);
-  const auto info = listed(store, run);
+  const auto info = listed_erased(store, run);
   expect(info.has_value(), "an erased run is not listed");
   expect(info->status == Status::erased && info->workflow.empty() && info->session.empty(),
          "an erased run is listed with what it was");
@@ -65,7 +65,7 @@ void s40_nothing_is_left(StoreUnderTest& subject) {
     const auto store = subject.open();
     const auto run = writer(
         *store, "r", {.durability = {}, .workflow = "secret.yaml", .workflow_hash = "0123", .session = "of someone"});
-    fill(*run, 23);
+    fill_to_erase(*run, 23);
     need(store->post(run_id("r"), "{\"signal\":\"go\"}"));
   }
   const auto store = subject.open();
@@ -78,7 +78,7 @@ void s40_nothing_is_left(StoreUnderTest& subject) {
   for (Store* handle : {store.get(), other.get()}) {
     expect_erased(*handle, "r", "request 17");
     expect(need(handle->audit(run_id("r"), 0, 1000)).size() >= 23, "the audit trail of an erased run can't be read");
-    expect(listed(*handle, "r")->uuid == uuid && listed(*handle, "r")->latest == Sequence{23},
+    expect(listed_erased(*handle, "r")->uuid == uuid && listed_erased(*handle, "r")->latest == Sequence{23},
            "an erased run is another one");
     const CheckReport all = need(handle->check({}, Repair::no));
     expect(all.findings.empty(), "the check finds something after an erasure");
@@ -88,9 +88,9 @@ void s40_nothing_is_left(StoreUnderTest& subject) {
 
 void s40_by_the_store_that_wrote_it(StoreUnderTest& subject) {
   const auto store = subject.open();
-  fill(*writer(*store, "r"), 12);
+  fill_to_erase(*writer(*store, "r"), 12);
   const auto run = writer(*store, "other");
-  fill(*run, 3);
+  fill_to_erase(*run, 3);
   expect(need(store->erase(run_id("r"), because("enough"))).outcome == Erasure::Outcome::done,
          "the erasure is not done");
   expect_erased(*store, "r", "enough");
@@ -100,7 +100,7 @@ void s40_by_the_store_that_wrote_it(StoreUnderTest& subject) {
 
 void s40_again_is_answered(StoreUnderTest& subject) {
   const auto store = subject.open();
-  fill(*writer(*store, "r"), 4);
+  fill_to_erase(*writer(*store, "r"), 4);
   const Erasure first = need(store->erase(run_id("r"), because("the first")));
   subject.clock().advance(5'000'000);
   const auto other = subject.open();
@@ -115,12 +115,12 @@ void s40_again_is_answered(StoreUnderTest& subject) {
 void s40_never_comes_back(StoreUnderTest& subject) {
   {
     const auto store = subject.open();
-    fill(*writer(*store, "r"), 15);
+    fill_to_erase(*writer(*store, "r"), 15);
   }
   need(subject.open()->erase(run_id("r"), because("gone")));
   for (int turn = 0; turn < 3; ++turn) {
     const auto store = subject.open();
-    fill(*writer(*store, fmt::format("other-{}", turn)), 30);
+    fill_to_erase(*writer(*store, fmt::format("other-{}", turn)), 30);
     expect_erased(*store, "r", "gone");
     expect(!need(store->check({}, Repair::yes)).damaged(), "the check finds damage");
     expect_erased(*store, "r", "gone");
@@ -132,7 +132,7 @@ void s40_never_comes_back(StoreUnderTest& subject) {
 void s41_a_held_run_is_refused(StoreUnderTest& subject) {
   const auto store = subject.open();
   const auto run = writer(*store, "r");
-  fill(*run, 6);
+  fill_to_erase(*run, 6);
   const std::string before = picture(*store, "r");
   const std::string said = need_error(subject.open()->erase(run_id("r"), because("too early")), Code::run_busy);
   expect(said.find(std::to_string(subject.writer_pid())) != std::string::npos, "the run's holder is not named");
@@ -144,7 +144,7 @@ void s41_a_held_run_is_refused(StoreUnderTest& subject) {
 void s41_a_missing_run_is_not_found(StoreUnderTest& subject) {
   const auto store = subject.open();
   need_error(store->erase(run_id("missing"), because("nothing")), Code::run_not_found);
-  fill(*writer(*store, "r"), 1);
+  fill_to_erase(*writer(*store, "r"), 1);
   need_error(store->erase(run_id("missing"), because("nothing")), Code::run_not_found);
   need(writer(*store, "missing")->save(state("{}")));
 }
@@ -159,7 +159,7 @@ void s42_others_stay(StoreUnderTest& subject) {
     const auto first = writer(*store, "r");
     const auto second = writer(*store, "r2");
     const auto third = writer(*store, "settled");
-    fill(*third, 40);
+    fill_to_erase(*third, 40);
     for (int turn = 0; turn < 4; ++turn) {
       need(first->save(state(fmt::format("{{\"first\":{}}}", turn))));
       need(second->save(state(fmt::format("{{\"second\":{}}}", turn))));

@@ -6,21 +6,21 @@
 namespace pawl::testing::contract {
 namespace {
 
-constexpr std::size_t kAll = 1000;
+constexpr std::size_t kAllOfForks = 1000;
 
-RetentionSettings keep(std::uint64_t newest) { return {.keep = newest, .keep_days = {}, .keep_per_stage = {}}; }
+RetentionSettings keep_fork(std::uint64_t newest) { return {.keep = newest, .keep_days = {}, .keep_per_stage = {}}; }
 
-std::string body_of(std::string_view who, std::uint64_t number) {
+std::string fork_body(std::string_view who, std::uint64_t number) {
   std::string body = fmt::format("{{\"by\":\"{}\",\"padding\":\"{}\",\"items\":[0", who, std::string(300, 'p'));
   for (std::uint64_t i = 1; i <= number; ++i) body += fmt::format(",\"item {}\"", i);
   return body + "]}";
 }
 
 /// The next `count` checkpoints, each with a step, a caller's id and an event.
-void fill(RunWriter& run, std::string_view who, std::uint64_t count) {
+void fill_to_fork(RunWriter& run, std::string_view who, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t number = run.info().latest.value + 1;
-    const std::string body = body_of(who, number);
+    const std::string body = fork_body(who, number);
     SaveRequest request = state(body);
     request.step = fmt::format("step-{}", number);
     request.caller_id = fmt::format("call-{}", number);
@@ -39,20 +39,20 @@ std::unique_ptr<RunWriter> forked(Store& store, std::string_view parent, std::ui
 void expect_states(Store& store, std::string_view run, std::string_view who, std::uint64_t first, std::uint64_t last) {
   for (std::uint64_t number = first; number <= last; ++number) {
     const Restored restored = need(store.restore(run_id(run), at_sequence(number)));
-    expect(restored.state == body_of(who, number), fmt::format("checkpoint {} of {} is another one", number, run));
+    expect(restored.state == fork_body(who, number), fmt::format("checkpoint {} of {} is another one", number, run));
     expect(restored.info.parent.value == number - 1, "a checkpoint has another parent");
   }
 }
 
-std::string events_of(Store& store, std::string_view run, std::uint64_t after = 0, std::size_t limit = kAll) {
+std::string events_of(Store& store, std::string_view run, std::uint64_t after = 0, std::size_t limit = kAllOfForks) {
   std::string text;
   for (const Event& event : need(store.events(run_id(run), after, limit)))
     text += fmt::format("{}:{}:{} ", event.number, event.sequence.value, event.data);
   return text;
 }
 
-std::vector<std::uint64_t> listed(Store& store, std::string_view run, std::uint64_t after = 0,
-                                  std::size_t limit = kAll) {
+std::vector<std::uint64_t> listed_fork(Store& store, std::string_view run, std::uint64_t after = 0,
+                                  std::size_t limit = kAllOfForks) {
   std::vector<std::uint64_t> all;
   for (const CheckpointInfo& info : need(store.checkpoints(run_id(run), Sequence{after}, limit)))
     all.push_back(info.sequence.value);
@@ -70,13 +70,13 @@ void expect_sound(Store& store) {
 
 void s30_the_past_is_shared(StoreUnderTest& subject) {
   const auto store = subject.open();
-  fill(*writer(*store, "p"), "p", 12);
+  fill_to_fork(*writer(*store, "p"), "p", 12);
   const std::string before = picture(*store, "p");
   {
     const auto fork = forked(*store, "p", 7, "f");
     expect(fork->info().latest.value == 7, "a fork does not begin behind what it shares");
     need_error(store->run(run_id("f")), Code::run_not_found);
-    fill(*fork, "f", 5);
+    fill_to_fork(*fork, "f", 5);
   }
   const auto fresh = subject.open();
   for (Store* handle : {store.get(), fresh.get()}) {
@@ -84,9 +84,9 @@ void s30_the_past_is_shared(StoreUnderTest& subject) {
     expect_states(*handle, "f", "f", 8, 12);
     expect(need(handle->run(run_id("f"))).latest.value == 12, "the fork's latest is another one");
     expect(picture(*handle, "p") == before, "the parent was changed");
-    expect(listed(*handle, "f") == std::vector<std::uint64_t>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
+    expect(listed_fork(*handle, "f") == std::vector<std::uint64_t>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
            "the fork's list is another one");
-    expect(listed(*handle, "f", 5, 4) == std::vector<std::uint64_t>({6, 7, 8, 9}),
+    expect(listed_fork(*handle, "f", 5, 4) == std::vector<std::uint64_t>({6, 7, 8, 9}),
            "a page across the fork's point is another one");
     need_error(handle->restore(run_id("f"), at_sequence(13)), Code::checkpoint_not_found);
   }
@@ -94,10 +94,10 @@ void s30_the_past_is_shared(StoreUnderTest& subject) {
 
 void s30_events_are_shared(StoreUnderTest& subject) {
   const auto store = subject.open();
-  fill(*writer(*store, "p"), "p", 4);
+  fill_to_fork(*writer(*store, "p"), "p", 4);
   const auto fork = forked(*store, "p", 2, "f");
-  fill(*fork, "f", 2);
-  fill(*writer(*store, "p"), "p", 1);
+  fill_to_fork(*fork, "f", 2);
+  fill_to_fork(*writer(*store, "p"), "p", 1);
   const auto fresh = subject.open();
   expect(events_of(*fresh, "f") == R"(1:1:"p 1" 2:2:"p 2" 3:3:"f 3" 4:4:"f 4" )",
          "the fork's events are others: " + events_of(*fresh, "f"));
@@ -130,13 +130,13 @@ void s30_first_save_is_written(StoreUnderTest& subject) {
 
 void s30_forks_of_forks(StoreUnderTest& subject) {
   const auto store = subject.open();
-  fill(*writer(*store, "p"), "p", 5);
-  fill(*forked(*store, "p", 4, "f"), "f", 4);
-  fill(*forked(*store, "f", 6, "g"), "g", 3);
-  fill(*forked(*store, "g", 9, "h"), "h", 1);
-  fill(*forked(*store, "g", 2, "early"), "e", 1);
-  fill(*writer(*store, "f"), "f", 1);
-  fill(*writer(*store, "g"), "g", 2);
+  fill_to_fork(*writer(*store, "p"), "p", 5);
+  fill_to_fork(*forked(*store, "p", 4, "f"), "f", 4);
+  fill_to_fork(*forked(*store, "f", 6, "g"), "g", 3);
+  fill_to_fork(*forked(*store, "g", 9, "h"), "h", 1);
+  fill_to_fork(*forked(*store, "g", 2, "early"), "e", 1);
+  fill_to_fork(*writer(*store, "f"), "f", 1);
+  fill_to_fork(*writer(*store, "g"), "g", 2);
   const auto fresh = subject.open();
   expect_states(*fresh, "h", "p", 1, 4);
   expect_states(*fresh, "h", "f", 5, 6);
@@ -153,14 +153,14 @@ void s30_forks_of_forks(StoreUnderTest& subject) {
 
 void s30_labels_find_the_newest(StoreUnderTest& subject) {
   const auto store = subject.open();
-  fill(*writer(*store, "p"), "p", 6);
+  fill_to_fork(*writer(*store, "p"), "p", 6);
   const Uuid shared = need(store->checkpoint(run_id("p"), at_sequence(2))).id;
   const Uuid later = need(store->checkpoint(run_id("p"), at_sequence(5))).id;
-  fill(*forked(*store, "p", 3, "f"), "f", 2);
+  fill_to_fork(*forked(*store, "p", 3, "f"), "f", 2);
   const auto fresh = subject.open();
   expect(need(fresh->checkpoint(run_id("f"), at_label(Which::By::step, "step-2"))).sequence.value == 2,
          "a step of the past is not found");
-  expect(need(fresh->restore(run_id("f"), at_label(Which::By::step, "step-5"))).state == body_of("f", 5),
+  expect(need(fresh->restore(run_id("f"), at_label(Which::By::step, "step-5"))).state == fork_body("f", 5),
          "the parent's later step was found");
   expect(need(fresh->checkpoint(run_id("f"), at_uuid(shared))).sequence.value == 2, "a UUID of the past is not found");
   need_error(fresh->checkpoint(run_id("f"), at_uuid(later)), Code::checkpoint_not_found);
@@ -170,12 +170,12 @@ void s30_labels_find_the_newest(StoreUnderTest& subject) {
 void s30_both_go_on(StoreUnderTest& subject) {
   const auto store = subject.open();
   const auto other = subject.open();
-  fill(*writer(*store, "p"), "p", 3);
+  fill_to_fork(*writer(*store, "p"), "p", 3);
   const auto fork = forked(*other, "p", 3, "f");
   const auto parent = writer(*store, "p");
   for (int turn = 0; turn < 20; ++turn) {
-    fill(*fork, "f", 2);
-    fill(*parent, "p", 3);
+    fill_to_fork(*fork, "f", 2);
+    fill_to_fork(*parent, "p", 3);
   }
   const auto fresh = subject.open();
   expect_states(*fresh, "p", "p", 1, 63);
@@ -188,8 +188,8 @@ void s30_both_go_on(StoreUnderTest& subject) {
 
 void s31_refusals(StoreUnderTest& subject) {
   const auto store = subject.open();
-  fill(*writer(*store, "p"), "p", 3);
-  fill(*writer(*store, "there"), "t", 1);
+  fill_to_fork(*writer(*store, "p"), "p", 3);
+  fill_to_fork(*writer(*store, "there"), "t", 1);
   const auto refuses = [&](std::string_view parent, std::uint64_t at, std::string_view run, Code code) {
     need_error(store->fork(run_id(parent), Sequence{at}, run_id(run), {}), code);
   };
@@ -198,13 +198,13 @@ void s31_refusals(StoreUnderTest& subject) {
   refuses("p", 0, "f", Code::checkpoint_not_found);
   refuses("p", 2, "there", Code::run_exists);
   refuses("p", 2, "p", Code::run_exists);
-  need(store->prune(run_id("p"), keep(1), PruneMode::remove));
+  need(store->prune(run_id("p"), keep_fork(1), PruneMode::remove));
   refuses("p", 1, "f", Code::checkpoint_pruned);
   const auto held = writer(*store, "p");
   const auto other = subject.open();
   const auto fork = forked(*other, "p", 3, "f");
   need_error(subject.open()->fork(run_id("p"), Sequence{3}, run_id("f"), {}), Code::run_busy);
-  fill(*fork, "f", 1);
+  fill_to_fork(*fork, "f", 1);
   need_error(subject.open()->open_run(run_id("f"), {}), Code::run_busy);
 }
 
@@ -215,11 +215,11 @@ void s32_lineage(StoreUnderTest& subject) {
   RunOptions options;
   options.workflow = "flow.yaml";
   options.session = "s";
-  fill(*writer(*store, "p", options), "p", 5);
+  fill_to_fork(*writer(*store, "p", options), "p", 5);
   expect(need(store->forks_of(run_id("p"))).empty() && !need(store->origin_of(run_id("p"))),
          "a run without forks has some");
-  fill(*forked(*store, "p", 4, "late"), "l", 1);
-  fill(*forked(*store, "p", 2, "early"), "e", 1);
+  fill_to_fork(*forked(*store, "p", 4, "late"), "l", 1);
+  fill_to_fork(*forked(*store, "p", 2, "early"), "e", 1);
   const auto fresh = subject.open();
   const auto forks = need(fresh->forks_of(run_id("p")));
   expect(
@@ -242,18 +242,18 @@ void s32_lineage(StoreUnderTest& subject) {
 
 void s33_fork_points_stay(StoreUnderTest& subject) {
   const auto store = subject.open();
-  fill(*writer(*store, "p"), "p", 60);
-  fill(*forked(*store, "p", 33, "f"), "f", 20);
-  fill(*forked(*store, "f", 40, "g"), "g", 5);
-  fill(*writer(*store, "p"), "p", 30);
-  const PruneReport dry = need(store->prune(run_id("p"), keep(2), PruneMode::dry_run));
-  const PruneReport report = need(store->prune(run_id("p"), keep(2), PruneMode::remove));
+  fill_to_fork(*writer(*store, "p"), "p", 60);
+  fill_to_fork(*forked(*store, "p", 33, "f"), "f", 20);
+  fill_to_fork(*forked(*store, "f", 40, "g"), "g", 5);
+  fill_to_fork(*writer(*store, "p"), "p", 30);
+  const PruneReport dry = need(store->prune(run_id("p"), keep_fork(2), PruneMode::dry_run));
+  const PruneReport report = need(store->prune(run_id("p"), keep_fork(2), PruneMode::remove));
   expect(dry.dropped == report.dropped && report.dropped.size() == 87, "the wrong number went");
-  need(store->prune(run_id("f"), keep(1), PruneMode::remove));
+  need(store->prune(run_id("f"), keep_fork(1), PruneMode::remove));
   const auto fresh = subject.open();
-  expect(listed(*fresh, "p") == std::vector<std::uint64_t>({33, 89, 90}), "the parent keeps others");
-  expect(listed(*fresh, "f") == std::vector<std::uint64_t>({33, 40, 53}), "the fork keeps others");
-  expect(listed(*fresh, "g") == std::vector<std::uint64_t>({33, 40, 41, 42, 43, 44, 45}), "the fork's fork has others");
+  expect(listed_fork(*fresh, "p") == std::vector<std::uint64_t>({33, 89, 90}), "the parent keeps others");
+  expect(listed_fork(*fresh, "f") == std::vector<std::uint64_t>({33, 40, 53}), "the fork keeps others");
+  expect(listed_fork(*fresh, "g") == std::vector<std::uint64_t>({33, 40, 41, 42, 43, 44, 45}), "the fork's fork has others");
   expect_states(*fresh, "f", "p", 33, 33);
   expect_states(*fresh, "f", "f", 53, 53);
   expect_states(*fresh, "g", "f", 40, 40);
@@ -261,9 +261,9 @@ void s33_fork_points_stay(StoreUnderTest& subject) {
   need_error(fresh->restore(run_id("g"), at_sequence(32)), Code::checkpoint_pruned);
   need_error(fresh->restore(run_id("g"), at_sequence(39)), Code::checkpoint_pruned);
   expect_sound(*fresh);
-  fill(*writer(*store, "g"), "g", 3);
-  fill(*writer(*store, "f"), "f", 3);
-  fill(*writer(*store, "p"), "p", 3);
+  fill_to_fork(*writer(*store, "g"), "g", 3);
+  fill_to_fork(*writer(*store, "f"), "f", 3);
+  fill_to_fork(*writer(*store, "p"), "p", 3);
   expect_states(*fresh, "g", "g", 41, 48);
   expect_states(*fresh, "f", "f", 53, 56);
   expect_sound(*fresh);
@@ -271,14 +271,14 @@ void s33_fork_points_stay(StoreUnderTest& subject) {
 
 void s33_a_fork_prunes_its_own(StoreUnderTest& subject) {
   const auto store = subject.open();
-  fill(*writer(*store, "p"), "p", 10);
-  fill(*forked(*store, "p", 8, "f"), "f", 50);
+  fill_to_fork(*writer(*store, "p"), "p", 10);
+  fill_to_fork(*forked(*store, "p", 8, "f"), "f", 50);
   const std::string before = picture(*store, "p");
-  const PruneReport report = need(store->prune(run_id("f"), keep(3), PruneMode::remove));
+  const PruneReport report = need(store->prune(run_id("f"), keep_fork(3), PruneMode::remove));
   expect(report.dropped.front().value == 9 && report.dropped.size() == 47 && report.kept == 3, "others went");
   const auto fresh = subject.open();
   expect(picture(*fresh, "p") == before, "pruning a fork has changed its parent");
-  expect(listed(*fresh, "f") == std::vector<std::uint64_t>({1, 2, 3, 4, 5, 6, 7, 8, 56, 57, 58}),
+  expect(listed_fork(*fresh, "f") == std::vector<std::uint64_t>({1, 2, 3, 4, 5, 6, 7, 8, 56, 57, 58}),
          "the fork keeps others");
   need_error(fresh->restore(run_id("f"), at_sequence(9)), Code::checkpoint_pruned);
   expect_states(*fresh, "f", "p", 1, 8);
@@ -290,9 +290,9 @@ void s33_a_fork_prunes_its_own(StoreUnderTest& subject) {
 
 void s34_callers_ids(StoreUnderTest& subject) {
   const auto store = subject.open();
-  fill(*writer(*store, "p"), "p", 3);
+  fill_to_fork(*writer(*store, "p"), "p", 3);
   const auto fork = forked(*store, "p", 2, "f");
-  const std::string body = body_of("f", 3);
+  const std::string body = fork_body("f", 3);
   for (const std::string id : {"call-1", "call-3"}) {
     SaveRequest request = state(body);
     request.caller_id = id;

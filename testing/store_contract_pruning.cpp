@@ -7,11 +7,11 @@
 namespace pawl::testing::contract {
 namespace {
 
-constexpr std::size_t kAll = 1000;
+constexpr std::size_t kAllOfPruned = 1000;
 
 RetentionSettings keep(std::uint64_t newest) { return {.keep = newest, .keep_days = {}, .keep_per_stage = {}}; }
 
-std::string body_of(std::uint64_t number) {
+std::string pruned_body(std::uint64_t number) {
   // Some grow, some are new, some are large and come again.
   if (number % 7 == 0)
     return fmt::format("{{\"large\":\"{}\"}}", std::string(5000, static_cast<char>('a' + number % 14 / 7)));
@@ -22,11 +22,11 @@ std::string body_of(std::uint64_t number) {
 }
 
 /// Checkpoints 1 to `count`, every tenth with a name, of the stages a and b, each with an event and a caller's id.
-void fill(RunWriter& run, std::uint64_t count) {
+void fill_to_prune(RunWriter& run, std::uint64_t count) {
   const std::uint64_t first = run.info().latest.value + 1;
   for (std::uint64_t number = first; number < first + count; ++number) {
     SaveRequest request = state("");
-    const std::string body = body_of(number);
+    const std::string body = pruned_body(number);
     request.body = body;
     request.duplicates = Duplicates::write;
     request.stage = std::string(1, number % 2 == 0 ? 'a' : 'b');
@@ -44,15 +44,15 @@ std::vector<std::uint64_t> numbers(const std::vector<Sequence>& sequences) {
   return all;
 }
 
-std::vector<std::uint64_t> listed(Store& store, std::string_view run) {
+std::vector<std::uint64_t> listed_pruned(Store& store, std::string_view run) {
   std::vector<std::uint64_t> all;
-  for (const CheckpointInfo& info : need(store.checkpoints(run_id(run), {}, kAll))) all.push_back(info.sequence.value);
+  for (const CheckpointInfo& info : need(store.checkpoints(run_id(run), {}, kAllOfPruned))) all.push_back(info.sequence.value);
   return all;
 }
 
-std::string events_of(Store& store, std::string_view run) {
+std::string pruned_events(Store& store, std::string_view run) {
   std::string text;
-  for (const Event& event : need(store.events(run_id(run), 0, kAll)))
+  for (const Event& event : need(store.events(run_id(run), 0, kAllOfPruned)))
     text += fmt::format("{} {} {}\n", event.number, event.sequence.value, event.data);
   return text;
 }
@@ -62,7 +62,7 @@ std::string events_of(Store& store, std::string_view run) {
 void s19_pruned_is_gone(StoreUnderTest& subject) {
   const auto store = subject.open();
   const auto run = writer(*store, "r");
-  fill(*run, 45);
+  fill_to_prune(*run, 45);
   const Uuid id_of_40 = need(store->checkpoint(run_id("r"), at_sequence(40))).id;
   const Uuid id_of_41 = need(store->checkpoint(run_id("r"), at_sequence(41))).id;
   const PruneReport report = need(store->prune(run_id("r"), keep(3), PruneMode::remove));
@@ -70,7 +70,7 @@ void s19_pruned_is_gone(StoreUnderTest& subject) {
   expect(report.kept == left.size() && report.dropped.size() == 45 - left.size(), "the report does not say what went");
   const auto other = subject.open();
   for (Store* handle : {store.get(), other.get()}) {
-    expect(listed(*handle, "r") == left, "not what is kept is listed");
+    expect(listed_pruned(*handle, "r") == left, "not what is kept is listed");
     for (std::uint64_t number = 1; number <= 45; ++number) {
       if (std::ranges::find(left, number) != left.end()) continue;
       need_error(handle->restore(run_id("r"), at_sequence(number)), Code::checkpoint_pruned);
@@ -96,7 +96,7 @@ void s19_callers_ids_are_answered(StoreUnderTest& subject) {
   std::string checksum;
   {
     const auto store = subject.open();
-    fill(*writer(*store, "r"), 30);
+    fill_to_prune(*writer(*store, "r"), 30);
     checksum = need(store->checkpoint(run_id("r"), at_sequence(12))).checksum;
     need(store->prune(run_id("r"), keep(1), PruneMode::remove));
   }
@@ -104,7 +104,7 @@ void s19_callers_ids_are_answered(StoreUnderTest& subject) {
   const auto run = writer(*store, "r");
   for (const std::uint64_t number : {12ULL, 20ULL, 29ULL}) {
     SaveRequest request = state("");
-    const std::string body = body_of(number);
+    const std::string body = pruned_body(number);
     request.body = body;
     request.caller_id = fmt::format("call-{}", number);
     const Saved again = need(run->save(request));
@@ -119,7 +119,7 @@ void s19_callers_ids_are_answered(StoreUnderTest& subject) {
 void s19_dry_run_changes_nothing(StoreUnderTest& subject) {
   const auto store = subject.open();
   const auto run = writer(*store, "r");
-  fill(*run, 30);
+  fill_to_prune(*run, 30);
   const std::string before = picture(*store, "r");
   const PruneReport planned = need(store->prune(run_id("r"), keep(2), PruneMode::dry_run));
   expect(picture(*store, "r") == before && picture(*subject.open(), "r") == before, "a dry run changed something");
@@ -134,15 +134,15 @@ void s19_never_comes_back(StoreUnderTest& subject) {
   {
     const auto store = subject.open();
     const auto run = writer(*store, "r");
-    fill(*run, 25);
+    fill_to_prune(*run, 25);
     need(subject.open()->prune(run_id("r"), keep(4), PruneMode::remove));
-    fill(*run, 5);
+    fill_to_prune(*run, 5);
   }
   for (int turn = 0; turn < 3; ++turn) {
     const auto store = subject.open();
     const auto run = writer(*store, "r");
-    fill(*run, 12);
-    const std::vector<std::uint64_t> all = listed(*store, "r");
+    fill_to_prune(*run, 12);
+    const std::vector<std::uint64_t> all = listed_pruned(*store, "r");
     expect(all.size() >= 4 && all[0] == 10 && all[1] == 20 && all[2] == 22, "what was pruned is listed again");
     need_error(store->restore(run_id("r"), at_sequence(15)), Code::checkpoint_pruned);
   }
@@ -153,10 +153,10 @@ void s19_never_comes_back(StoreUnderTest& subject) {
 void s20_kept_stays(StoreUnderTest& subject) {
   const auto store = subject.open();
   const auto run = writer(*store, "r");
-  fill(*writer(*store, "other"), 20);
-  fill(*run, 53);
+  fill_to_prune(*writer(*store, "other"), 20);
+  fill_to_prune(*run, 53);
   const std::string other_before = picture(*store, "other");
-  const std::string events = events_of(*store, "r");
+  const std::string events = pruned_events(*store, "r");
   std::map<std::uint64_t, std::pair<CheckpointInfo, std::string>> before;
   for (std::uint64_t number = 1; number <= 53; ++number) {
     const Restored restored = need(store->restore(run_id("r"), at_sequence(number)));
@@ -167,7 +167,7 @@ void s20_kept_stays(StoreUnderTest& subject) {
     need(store->prune(run_id("r"), settings, PruneMode::remove));
     const auto fresh = subject.open();
     for (Store* handle : {store.get(), fresh.get()}) {
-      for (const std::uint64_t number : listed(*handle, "r")) {
+      for (const std::uint64_t number : listed_pruned(*handle, "r")) {
         const Restored restored = need(handle->restore(run_id("r"), at_sequence(number)));
         expect(restored.state == before[number].second, "the state of a kept checkpoint has changed");
         const CheckpointInfo& was = before[number].first;
@@ -177,12 +177,12 @@ void s20_kept_stays(StoreUnderTest& subject) {
                    is.checksum == was.checksum && is.state_bytes == was.state_bytes,
                "what is known of a kept checkpoint has changed");
       }
-      expect(events_of(*handle, "r") == events, "events were pruned");
+      expect(pruned_events(*handle, "r") == events, "events were pruned");
       expect(picture(*handle, "other") == other_before, "another run was pruned");
       expect(!need(handle->check({}, Repair::no)).damaged(), "the check finds damage after pruning");
     }
   }
-  expect(listed(*store, "r") == std::vector<std::uint64_t>({10, 20, 30, 40, 50, 53}), "the wrong ones were kept");
+  expect(listed_pruned(*store, "r") == std::vector<std::uint64_t>({10, 20, 30, 40, 50, 53}), "the wrong ones were kept");
 }
 
 void s20_saving_goes_on(StoreUnderTest& subject) {
@@ -190,7 +190,7 @@ void s20_saving_goes_on(StoreUnderTest& subject) {
   const auto run = writer(*store, "r");
   std::uint64_t latest = 0;
   for (int turn = 0; turn < 8; ++turn) {
-    fill(*run, 9);
+    fill_to_prune(*run, 9);
     latest += 9;
     need(subject.open()->prune(run_id("r"), keep(2), PruneMode::remove));
     SaveRequest grown = patch("{\"turn\": 1}");
@@ -203,7 +203,7 @@ void s20_saving_goes_on(StoreUnderTest& subject) {
 
 void s20_again_changes_nothing(StoreUnderTest& subject) {
   const auto store = subject.open();
-  fill(*writer(*store, "r"), 34);
+  fill_to_prune(*writer(*store, "r"), 34);
   need(store->prune(run_id("r"), keep(6), PruneMode::remove));
   const std::string before = picture(*store, "r");
   for (int turn = 0; turn < 2; ++turn) {

@@ -4,25 +4,25 @@
 namespace pawl::testing::contract {
 namespace {
 
-std::string body_of(std::uint64_t number) {
+std::string recovery_body(std::uint64_t number) {
   return fmt::format("{{\"n\":{},\"text\":\"{}\"}}", number, std::string(number * 37 % 400, 'x'));
 }
 
-void fill(StoreUnderTest& subject, Store& store, std::uint64_t count) {
+void fill_to_recover(StoreUnderTest& subject, Store& store, std::uint64_t count) {
   const auto run = writer(store, "r");
   for (std::uint64_t number = 1; number <= count; ++number) {
     subject.clock().advance(1'000'000);
-    const std::string body = body_of(number);
+    const std::string body = recovery_body(number);
     need(run->save(state(body)));
   }
 }
 
 void s50_newest(StoreUnderTest& subject) {
   const auto store = subject.open();
-  fill(subject, *store, 40);
+  fill_to_recover(subject, *store, 40);
   for (const RecoverExtent extent : {RecoverExtent::newest, RecoverExtent::all}) {
     const Recovered found = need(subject.open()->recover(run_id("r"), {.extent = extent}));
-    expect(found.checkpoint.state == body_of(40), "it is not the newest state");
+    expect(found.checkpoint.state == recovery_body(40), "it is not the newest state");
     expect(found.checkpoint.info == need(store->checkpoint(run_id("r"), {})),
            "it is described otherwise than by `checkpoint`");
     expect(found.damage.empty() && found.highest.value == 40, "something is said to be damaged");
@@ -32,10 +32,10 @@ void s50_newest(StoreUnderTest& subject) {
 
 void s50_bounds(StoreUnderTest& subject) {
   const auto store = subject.open();
-  fill(subject, *store, 30);
+  fill_to_recover(subject, *store, 30);
   for (std::uint64_t number = 1; number <= 30; ++number) {
     const CheckpointInfo info = need(store->checkpoint(run_id("r"), at_sequence(number)));
-    expect(need(store->recover(run_id("r"), {.up_to = {number}})).checkpoint.state == body_of(number),
+    expect(need(store->recover(run_id("r"), {.up_to = {number}})).checkpoint.state == recovery_body(number),
            "a bound by number is not kept");
     expect(need(store->recover(run_id("r"), {.not_after = info.created})).checkpoint.info == info,
            "a bound by time is not kept");
@@ -51,17 +51,17 @@ void s50_bounds(StoreUnderTest& subject) {
 
 void s50_pruned(StoreUnderTest& subject) {
   const auto store = subject.open();
-  fill(subject, *store, 40);
+  fill_to_recover(subject, *store, 40);
   need(store->prune(run_id("r"), {.keep = 5, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
   const Recovered found = need(store->recover(run_id("r"), {.extent = RecoverExtent::all}));
   expect(found.damage.empty(), "what was pruned is said to be damaged");
-  expect(found.checkpoint.state == body_of(40), "it is not the newest state");
+  expect(found.checkpoint.state == recovery_body(40), "it is not the newest state");
   need_error(store->recover(run_id("r"), {.up_to = {3}}), Code::checkpoint_not_found);
 }
 
 void s51_needs_damage(StoreUnderTest& subject) {
   const auto store = subject.open();
-  fill(subject, *store, 3);
+  fill_to_recover(subject, *store, 3);
   for (std::uint64_t number = 1; number <= 3; ++number) {
     RunOptions options;
     options.fall_back_to = {number};

@@ -9,13 +9,13 @@
 namespace pawl {
 namespace {
 
-class LocalFiles : public ::testing::Test {
+class LocalFilesTest : public ::testing::Test {
  protected:
-  LocalFiles() {
+  LocalFilesTest() {
     std::string pattern = (std::filesystem::temp_directory_path() / "pawl-local-XXXXXX").string();
     folder_ = ::mkdtemp(pattern.data());
   }
-  ~LocalFiles() override { std::filesystem::remove_all(folder_); }
+  ~LocalFilesTest() override { std::filesystem::remove_all(folder_); }
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
   [[nodiscard]] std::ptrdiff_t entries() const {
     return std::distance(std::filesystem::directory_iterator(folder_), {});
@@ -24,7 +24,7 @@ class LocalFiles : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(LocalFiles, WhatIsWrittenIsReadBack) {
+TEST_F(LocalFilesTest, WhatIsWrittenIsReadBack) {
   const std::string bytes(300'000, 'x');
   ASSERT_TRUE(write_local_file(path("f"), bytes));
   EXPECT_EQ(*read_local_file(path("f"), 300'000), bytes);
@@ -33,26 +33,26 @@ TEST_F(LocalFiles, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(entries(), 1) << "a temporary file was left behind";
 }
 
-TEST_F(LocalFiles, AFileBeyondTheLimitIsTooLarge) {
+TEST_F(LocalFilesTest, AFileBeyondTheLimitIsTooLarge) {
   ASSERT_TRUE(write_local_file(path("f"), "123456"));
   EXPECT_EQ(read_local_file(path("f"), 5).error().code, Code::state_too_large);
   EXPECT_EQ(read_local_file("/dev/zero", 1000).error().code, Code::state_too_large);
 }
 
-TEST_F(LocalFiles, WhatCannotBeReadIsNamed) {
+TEST_F(LocalFilesTest, WhatCannotBeReadIsNamed) {
   EXPECT_EQ(read_local_file(path("missing"), 10).error().code, Code::input_unreadable);
   EXPECT_EQ(read_local_file(path("missing"), 10).error().where, path("missing"));
   EXPECT_EQ(read_local_file(folder_.string(), 10).error().code, Code::input_unreadable);
 }
 
-TEST_F(LocalFiles, AFailedWriteLeavesTheOldFile) {
+TEST_F(LocalFilesTest, AFailedWriteLeavesTheOldFile) {
   EXPECT_EQ(write_local_file(path("no/such/folder/f"), "x").error().code, Code::write_failed);
   std::filesystem::create_directory(path("d"));
   EXPECT_FALSE(write_local_file(path("d"), "x"));
   EXPECT_EQ(entries(), 1);
 }
 
-TEST_F(LocalFiles, WhatIsNoRegularFileIsWrittenDirectly) {
+TEST_F(LocalFilesTest, WhatIsNoRegularFileIsWrittenDirectly) {
   EXPECT_TRUE(write_local_file("/dev/null", "x"));
   EXPECT_EQ(write_local_file("/dev/full", "x").error().code, Code::disk_full);
 }

@@ -7,12 +7,12 @@ namespace {
 
 const SecretKey kOuter = SecretKey::of(std::string(32, 'o'));
 const SecretKey kStore = SecretKey::of(std::string(32, 's'));
-const SecretKey kRun = SecretKey::of(std::string(32, 'r'));
+const SecretKey kKeyRun = SecretKey::of(std::string(32, 'r'));
 const Uuid kStoreId = *Uuid::parse("238d9491-9855-4cdb-9d45-35ed7d92bc78");
 const Uuid kOtherStore = *Uuid::parse("338d9491-9855-4cdb-9d45-35ed7d92bc78");
 const Uuid kRunId = *Uuid::parse("f204a1d5-8a93-4062-89ff-98071e9ca6ca");
-const Uuid kOtherRun = *Uuid::parse("e204a1d5-8a93-4062-89ff-98071e9ca6ca");
-constexpr std::string_view kNonce = "012345678901";
+const Uuid kOtherKeyRun = *Uuid::parse("e204a1d5-8a93-4062-89ff-98071e9ca6ca");
+constexpr std::string_view kKeyNonce = "012345678901";
 
 TEST(StoreKeys, AKeyIsReadFromHexadecimalAndBase64) {
   const std::string hex = key_text(kOuter);
@@ -26,17 +26,17 @@ TEST(StoreKeys, AKeyIsReadFromHexadecimalAndBase64) {
 
 TEST(StoreKeys, TheStoresKeyIsOpenedByItsOuterKeyInItsStoreOnly) {
   const StoreKeyInfo info{
-      .id = key_id(kOuter), .scrypt = {}, .wrapped = wrap_store_key(kOuter, kStore, kStoreId, kNonce)};
+      .id = key_id(kOuter), .scrypt = {}, .wrapped = wrap_store_key(kOuter, kStore, kStoreId, kKeyNonce)};
   EXPECT_EQ(unwrap_store_key(kOuter, info, kStoreId)->bytes(), kStore.bytes());
-  EXPECT_EQ(unwrap_store_key(kRun, info, kStoreId).error().code, Code::key_wrong);
+  EXPECT_EQ(unwrap_store_key(kKeyRun, info, kStoreId).error().code, Code::key_wrong);
   EXPECT_EQ(unwrap_store_key(kOuter, info, kOtherStore).error().code, Code::decryption_failed);
 }
 
 TEST(StoreKeys, ARunsKeyIsBoundToRunAndStore) {
-  const std::string text = encode_run_key(kStore, kRun, kStoreId, kRunId, kNonce);
+  const std::string text = encode_run_key(kStore, kKeyRun, kStoreId, kRunId, kKeyNonce);
   EXPECT_TRUE(run_key_is_whole(text));
-  EXPECT_EQ(decode_run_key(text, kStore, kStoreId, kRunId)->bytes(), kRun.bytes());
-  EXPECT_EQ(decode_run_key(text, kStore, kStoreId, kOtherRun).error().code, Code::decryption_failed);
+  EXPECT_EQ(decode_run_key(text, kStore, kStoreId, kRunId)->bytes(), kKeyRun.bytes());
+  EXPECT_EQ(decode_run_key(text, kStore, kStoreId, kOtherKeyRun).error().code, Code::decryption_failed);
   EXPECT_EQ(decode_run_key(text, kStore, kOtherStore, kRunId).error().code, Code::decryption_failed);
   EXPECT_EQ(decode_run_key(text, kOuter, kStoreId, kRunId).error().code, Code::decryption_failed);
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -5,7 +5,7 @@
 namespace pawl {
 namespace {
 
-class TestNames : public Names {
+class ExpressionNames : public Names {
  public:
   Json all = Json::parse(R"({
     "vars": {"topic": "tides", "n": 3, "empty": "", "none": null, "list": [1, 2, "x"], "a key": 1, "big": 9223372036854775807,
@@ -20,7 +20,7 @@ class TestNames : public Names {
 
 Result<Json> value(std::string_view text) {
   PAWL_TRY_ASSIGN(const auto expression, Expression::parse(text));
-  return expression.evaluate(TestNames());
+  return expression.evaluate(ExpressionNames());
 }
 
 /// The value as JSON, or the error.
@@ -154,7 +154,7 @@ TEST(Expression, KnowsWhetherItOverridesSkipping) {
   EXPECT_TRUE(Expression::parse("always()")->overrides_skipping());
   EXPECT_TRUE(Expression::parse("vars.a && failed()")->overrides_skipping());
   EXPECT_FALSE(Expression::parse("vars.failed")->overrides_skipping());
-  TestNames names;
+  ExpressionNames names;
   EXPECT_FALSE(*Expression::parse("failed()")->test(names));
   names.has_failed = true;
   EXPECT_TRUE(*Expression::parse("failed()")->test(names));
@@ -162,9 +162,9 @@ TEST(Expression, KnowsWhetherItOverridesSkipping) {
 
 TEST(Expression, TestsTruth) {
   for (const char* text : {"null", "false", "0", "0.0", "''", "[]", "vars.none"})
-    EXPECT_FALSE(*Expression::parse(text)->test(TestNames())) << text;
+    EXPECT_FALSE(*Expression::parse(text)->test(ExpressionNames())) << text;
   for (const char* text : {"true", "-1", "0.1", "'0'", "[0]", "vars.object"})
-    EXPECT_TRUE(*Expression::parse(text)->test(TestNames())) << text;
+    EXPECT_TRUE(*Expression::parse(text)->test(ExpressionNames())) << text;
 }
 
 TEST(Expression, TakesBracesAroundTheWhole) {

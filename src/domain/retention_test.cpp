@@ -35,16 +35,16 @@ std::vector<std::uint64_t> dropped(const std::vector<CheckpointInfo>& all, const
 
 using Numbers = std::vector<std::uint64_t>;
 
-struct Case {
+struct RetentionCase {
   const char* name;
   std::vector<Row> rows;
   RetentionSettings settings;
   Numbers expected;
 };
 
-void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+void PrintTo(const RetentionCase& one, std::ostream* out) { *out << one.name; }
 
-class Retention : public ::testing::TestWithParam<Case> {};
+class Retention : public ::testing::TestWithParam<RetentionCase> {};
 
 TEST_P(Retention, DropsExactlyThese) {
   EXPECT_EQ(dropped(history(GetParam().rows), GetParam().settings), GetParam().expected);
@@ -57,28 +57,28 @@ const std::vector<Row> kStaged = {{"a", "", 9}, {"b", "", 8}, {"a", "", 7}, {"",
 INSTANTIATE_TEST_SUITE_P(
     Of, Retention,
     ::testing::Values(
-        Case{"nothing_without_a_limit", kFive, {}, {}},
-        Case{"nothing_of_an_empty_run", {}, {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, {}},
-        Case{"beyond_the_newest", kFive, {.keep = 2, .keep_days = {}, .keep_per_stage = {}}, {1, 2, 3}},
-        Case{"nothing_where_there_are_fewer", kFive, {.keep = 5, .keep_days = {}, .keep_per_stage = {}}, {}},
-        Case{"never_the_last_by_count", kFive, {.keep = 0, .keep_days = {}, .keep_per_stage = {}}, {1, 2, 3, 4}},
-        Case{"older_ones", kFive, {.keep = {}, .keep_days = 5, .keep_per_stage = {}}, {1, 2}},
-        Case{"never_the_last_by_age", kFive, {.keep = {}, .keep_days = 0, .keep_per_stage = {}}, {1, 2, 3, 4}},
-        Case{"nothing_by_an_age_beyond_all_time",
+        RetentionCase{"nothing_without_a_limit", kFive, {}, {}},
+        RetentionCase{"nothing_of_an_empty_run", {}, {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, {}},
+        RetentionCase{"beyond_the_newest", kFive, {.keep = 2, .keep_days = {}, .keep_per_stage = {}}, {1, 2, 3}},
+        RetentionCase{"nothing_where_there_are_fewer", kFive, {.keep = 5, .keep_days = {}, .keep_per_stage = {}}, {}},
+        RetentionCase{"never_the_last_by_count", kFive, {.keep = 0, .keep_days = {}, .keep_per_stage = {}}, {1, 2, 3, 4}},
+        RetentionCase{"older_ones", kFive, {.keep = {}, .keep_days = 5, .keep_per_stage = {}}, {1, 2}},
+        RetentionCase{"never_the_last_by_age", kFive, {.keep = {}, .keep_days = 0, .keep_per_stage = {}}, {1, 2, 3, 4}},
+        RetentionCase{"nothing_by_an_age_beyond_all_time",
              kFive,
              {.keep = {}, .keep_days = UINT64_MAX, .keep_per_stage = {}},
              {}},
-        Case{"any_limit_is_enough", kFive, {.keep = 4, .keep_days = 6, .keep_per_stage = {}}, {1, 2}},
-        Case{"beyond_the_newest_of_each_stage", kStaged, {.keep = {}, .keep_days = {}, .keep_per_stage = 1}, {1, 2, 3}},
-        Case{"all_of_each_stage_but_the_last",
+        RetentionCase{"any_limit_is_enough", kFive, {.keep = 4, .keep_days = 6, .keep_per_stage = {}}, {1, 2}},
+        RetentionCase{"beyond_the_newest_of_each_stage", kStaged, {.keep = {}, .keep_days = {}, .keep_per_stage = 1}, {1, 2, 3}},
+        RetentionCase{"all_of_each_stage_but_the_last",
              kStaged,
              {.keep = {}, .keep_days = {}, .keep_per_stage = 0},
              {1, 2, 3, 5, 6}},
-        Case{"never_a_named_one",
+        RetentionCase{"never_a_named_one",
              {{"a", "before", 9}, {"a", "", 8}, {"a", "x", 7}, {"a", "", 1}},
              {.keep = 1, .keep_days = 2, .keep_per_stage = 1},
              {2}},
-        Case{"named_ones_count_among_the_newest",
+        RetentionCase{"named_ones_count_among_the_newest",
              {{"", "", 4}, {"", "", 3}, {"", "x", 2}, {"", "", 1}},
              {.keep = 2, .keep_days = {}, .keep_per_stage = {}},
              {1, 2}}),

@@ -17,14 +17,14 @@ std::string patched(std::string_view state, std::string_view patch) {
   return result ? *result : "error: " + describe(result.error());
 }
 
-struct Case {
+struct PatchCase {
   const char* state;
   const char* patch;
   const char* result;
 };
 
 TEST(StatePatch, DoesTheCasesOfRfc7396AppendixA) {
-  const Case cases[] = {
+  const PatchCase cases[] = {
       {R"({"a":"b"})", R"({"a":"c"})", R"({"a":"c"})"},
       {R"({"a":"b"})", R"({"b":"c"})", R"({"a":"b","b":"c"})"},
       {R"({"a":"b"})", R"({"a":null})", R"({})"},
@@ -41,7 +41,7 @@ TEST(StatePatch, DoesTheCasesOfRfc7396AppendixA) {
       {R"([1,2])", R"({"a":"b","c":null})", R"({"a":"b"})"},
       {R"({})", R"({"a":{"bb":{"ccc":null}}})", R"({"a":{"bb":{}}})"},
   };
-  for (const Case& c : cases) EXPECT_EQ(patched(c.state, c.patch), c.result) << c.state << " + " << c.patch;
+  for (const PatchCase& c : cases) EXPECT_EQ(patched(c.state, c.patch), c.result) << c.state << " + " << c.patch;
 }
 
 TEST(StatePatch, LeavesUntouchedBytesAsTheyAre) {

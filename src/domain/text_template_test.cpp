@@ -7,7 +7,7 @@ namespace {
 
 using Unknown = TextTemplate::Unknown;
 
-class TestNames : public Names {
+class TemplateNames : public Names {
  public:
   Json all = Json::parse(R"({"vars": {"a": "x", "n": 3, "o": {"k": [1, "}"]}}, "notes": "N", "index": 2})");
   [[nodiscard]] Result<Json> find(std::span<const PathPart> path) const override { return follow(all, path); }
@@ -22,7 +22,7 @@ std::set<std::string, std::less<>> names() {
 std::string rendered(std::string_view source, Unknown unknown = Unknown::refuse) {
   const auto text = TextTemplate::parse(source, names(), unknown);
   if (!text) return describe(text.error());
-  const auto result = text->render(TestNames());
+  const auto result = text->render(TemplateNames());
   return result ? *result : describe(result.error());
 }
 
@@ -56,11 +56,11 @@ TEST(TextTemplate, DoubledDollarIsLiteral) {
 
 TEST(TextTemplate, LoneExpressionKeepsItsType) {
   const auto lone = TextTemplate::parse("${vars.n}", names(), Unknown::refuse);
-  EXPECT_EQ(*lone->evaluate(TestNames()), Json(3));
-  EXPECT_EQ(*lone->render(TestNames()), "3");
+  EXPECT_EQ(*lone->evaluate(TemplateNames()), Json(3));
+  EXPECT_EQ(*lone->render(TemplateNames()), "3");
   const auto text = TextTemplate::parse("${vars.n} ", names(), Unknown::refuse);
-  EXPECT_EQ(*text->evaluate(TestNames()), Json("3 "));
-  EXPECT_EQ(*TextTemplate::parse("", names(), Unknown::refuse)->evaluate(TestNames()), Json(""));
+  EXPECT_EQ(*text->evaluate(TemplateNames()), Json("3 "));
+  EXPECT_EQ(*TextTemplate::parse("", names(), Unknown::refuse)->evaluate(TemplateNames()), Json(""));
 }
 
 TEST(TextTemplate, RefusesUnknownNames) {
@@ -99,10 +99,10 @@ TEST(ValueTemplate, FillsInItsStrings) {
   const auto value = ValueTemplate::parse(
       Json::parse(R"({"a/b": ["${vars.n}", "n=${vars.n}", 1], "k": "plain", "e": "$${"})"), names());
   ASSERT_TRUE(value);
-  EXPECT_EQ(compact(*value->evaluate(TestNames())), R"({"a/b":[3,"n=3",1],"k":"plain","e":"${"})");
+  EXPECT_EQ(compact(*value->evaluate(TemplateNames())), R"({"a/b":[3,"n=3",1],"k":"plain","e":"${"})");
   EXPECT_EQ(value->references().size(), 2U);
-  EXPECT_EQ(*ValueTemplate::parse("${vars.o}", names())->evaluate(TestNames()), TestNames().all["vars"]["o"]);
-  EXPECT_EQ(*ValueTemplate().evaluate(TestNames()), Json());
+  EXPECT_EQ(*ValueTemplate::parse("${vars.o}", names())->evaluate(TemplateNames()), TemplateNames().all["vars"]["o"]);
+  EXPECT_EQ(*ValueTemplate().evaluate(TemplateNames()), Json());
   const auto wrong = ValueTemplate::parse(Json::parse(R"({"a": [1, "${nope}"]})"), names());
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().where, "/a/1, column 1");

@@ -10,9 +10,9 @@
 namespace pawl::testing {
 namespace {
 
-constexpr std::uint64_t kStateBytesMax = 100'000;
+constexpr std::uint64_t kControlStateBytesMax = 100'000;
 
-RunId id(std::string_view text) { return *RunId::parse(text); }
+RunId controlled(std::string_view text) { return *RunId::parse(text); }
 
 StepRecord gate(std::string prompt, std::string binding) {
   StepRecord record;
@@ -44,15 +44,15 @@ class Control : public ::testing::Test {
     const std::string text = compact(value);
     SaveRequest request;
     request.body = text;
-    ASSERT_TRUE(checked_save(**store_->open_run(id(run), {}), request, kStateBytesMax));
+    ASSERT_TRUE(checked_save(**store_->open_run(controlled(run), {}), request, kControlStateBytesMax));
   }
   std::vector<Json> inbox(const std::string& run) {
     std::vector<Json> bodies;
-    const auto messages = store_->inbox(id(run));
+    const auto messages = store_->inbox(controlled(run));
     for (const Message& message : *messages) bodies.push_back(Json::parse(message.body));
     return bodies;
   }
-  RunState state(const std::string& run) { return *load_state(*store_, id(run)); }
+  RunState state(const std::string& run) { return *load_state(*store_, controlled(run)); }
   static Code code_of(const auto& result) { return result ? Code{} : result.error().code; }
 
   MemoryUnderTest memory_;
@@ -61,7 +61,7 @@ class Control : public ::testing::Test {
 
 TEST_F(Control, ADecisionCarriesTheBindingOfTheGate) {
   save("r", waiting_state({{"review", gate("Publish?", "sha256:1")}}));
-  const Result<Decided> decided = decide(*store_, id("r"), {.by = "ada", .comment = "fine"});
+  const Result<Decided> decided = decide(*store_, controlled("r"), {.by = "ada", .comment = "fine"});
   ASSERT_TRUE(decided);
   EXPECT_EQ(decided->gate.step, "review");
   EXPECT_FALSE(decided->to.owner);
@@ -74,8 +74,8 @@ TEST_F(Control, ADecisionCarriesTheBindingOfTheGate) {
 TEST_F(Control, TheOwnerOfARunIsNamed) {
   save("r", waiting_state({{"review", gate("Publish?", "sha256:1")}}));
   const auto other = memory_.open();
-  const auto held = other->open_run(id("r"), {});
-  const Result<Decided> decided = decide(*store_, id("r"), {.answer = GateAnswer::reject});
+  const auto held = other->open_run(controlled("r"), {});
+  const Result<Decided> decided = decide(*store_, controlled("r"), {.answer = GateAnswer::reject});
   ASSERT_TRUE(decided);
   EXPECT_TRUE(decided->to.owner);
   EXPECT_EQ(inbox("r").front()["type"], "reject");
@@ -83,8 +83,8 @@ TEST_F(Control, TheOwnerOfARunIsNamed) {
 
 TEST_F(Control, ASecondDecisionOnTheSameGateIsRefused) {
   save("r", waiting_state({{"review", gate("Publish?", "sha256:1")}}));
-  ASSERT_TRUE(decide(*store_, id("r"), {.by = "ada"}));
-  const Result<Decided> second = decide(*store_, id("r"), {.answer = GateAnswer::reject, .by = "bob"});
+  ASSERT_TRUE(decide(*store_, controlled("r"), {.by = "ada"}));
+  const Result<Decided> second = decide(*store_, controlled("r"), {.answer = GateAnswer::reject, .by = "bob"});
   ASSERT_EQ(code_of(second), Code::not_waiting);
   EXPECT_NE(second.error().message.find("approved already by ada"), std::string::npos) << second.error().message;
   EXPECT_EQ(inbox("r").size(), 1U);
@@ -92,28 +92,28 @@ TEST_F(Control, ASecondDecisionOnTheSameGateIsRefused) {
 
 TEST_F(Control, AMessageAboutAnotherBindingIsNotInTheWay) {
   save("r", waiting_state({{"review", gate("Publish?", "sha256:2")}}));
-  ASSERT_TRUE(checked_post(*store_, id("r"), R"({"type":"approve","step":"review","binding":"sha256:1"})"));
-  EXPECT_TRUE(decide(*store_, id("r"), {}));
+  ASSERT_TRUE(checked_post(*store_, controlled("r"), R"({"type":"approve","step":"review","binding":"sha256:1"})"));
+  EXPECT_TRUE(decide(*store_, controlled("r"), {}));
 }
 
 TEST_F(Control, AConsumedMessageIsNotInTheWay) {
   RunState state = waiting_state({{"review", gate("Publish?", "sha256:1")}});
   save("r", state);
   const Result<std::string> message =
-      checked_post(*store_, id("r"), R"({"type":"approve","step":"review","binding":"sha256:1"})");
+      checked_post(*store_, controlled("r"), R"({"type":"approve","step":"review","binding":"sha256:1"})");
   state.consumed.push_back(*message);
   save("r", state);
-  EXPECT_TRUE(decide(*store_, id("r"), {}));
+  EXPECT_TRUE(decide(*store_, controlled("r"), {}));
 }
 
 TEST_F(Control, SeveralGatesAreListedAndOneMustBeNamed) {
   save("r", waiting_state({{"left", gate("Left?", "sha256:1")}, {"right", gate("Right?", "sha256:2")}}));
-  const Result<Decided> unnamed = decide(*store_, id("r"), {});
+  const Result<Decided> unnamed = decide(*store_, controlled("r"), {});
   ASSERT_EQ(code_of(unnamed), Code::usage);
   EXPECT_NE(unnamed.error().message.find("left: Left?"), std::string::npos);
   EXPECT_NE(unnamed.error().message.find("right: Right?"), std::string::npos);
-  EXPECT_EQ(code_of(decide(*store_, id("r"), {.step = "middle"})), Code::not_waiting);
-  EXPECT_EQ(decide(*store_, id("r"), {.step = "right"})->gate.binding, "sha256:2");
+  EXPECT_EQ(code_of(decide(*store_, controlled("r"), {.step = "middle"})), Code::not_waiting);
+  EXPECT_EQ(decide(*store_, controlled("r"), {.step = "right"})->gate.binding, "sha256:2");
 }
 
 TEST_F(Control, ARunWithoutAGateSaysWhatItDoes) {
@@ -121,10 +121,10 @@ TEST_F(Control, ARunWithoutAGateSaysWhatItDoes) {
   state.status = RunStatus::running;
   state.steps.front().second.status = StepStatus::running;
   save("r", state);
-  const Result<Decided> decided = decide(*store_, id("r"), {});
+  const Result<Decided> decided = decide(*store_, controlled("r"), {});
   ASSERT_EQ(code_of(decided), Code::not_waiting);
   EXPECT_NE(decided.error().message.find("runs gather"), std::string::npos) << decided.error().message;
-  EXPECT_EQ(code_of(decide(*store_, id("missing"), {})), Code::run_not_found);
+  EXPECT_EQ(code_of(decide(*store_, controlled("missing"), {})), Code::run_not_found);
 }
 
 TEST_F(Control, TheGateOfAChildIsFoundThroughItsParent) {
@@ -135,27 +135,27 @@ TEST_F(Control, TheGateOfAChildIsFoundThroughItsParent) {
   child.parent_step = "call";
   save("p.call", child);
   for (const std::string& step : {std::string("call"), std::string("call.ask"), std::string("ask"), std::string()}) {
-    const auto gates = waiting_gates(*store_, id("p"));
+    const auto gates = waiting_gates(*store_, controlled("p"));
     ASSERT_EQ(gates->size(), 1U);
-    const Result<Decided> decided = decide(*store_, id("p"), {.step = step});
+    const Result<Decided> decided = decide(*store_, controlled("p"), {.step = step});
     ASSERT_TRUE(decided) << step;
     EXPECT_EQ(decided->gate.run, "p.call");
     EXPECT_EQ(decided->to.resume, "p");
-    const auto messages = store_->inbox(id("p.call"));
-    for (const Message& message : *messages) ASSERT_TRUE(store_->take(id("p.call"), message.id));
+    const auto messages = store_->inbox(controlled("p.call"));
+    for (const Message& message : *messages) ASSERT_TRUE(store_->take(controlled("p.call"), message.id));
   }
 }
 
 TEST_F(Control, ARunsOwnGateComesBeforeThoseOfItsChildren) {
   save("p", waiting_state({{"call", call("p.call", StepStatus::running)}, {"own", gate("Own?", "sha256:2")}}));
   save("p.call", waiting_state({{"ask", gate("Really?", "sha256:1")}}));
-  EXPECT_EQ(decide(*store_, id("p"), {})->gate.step, "own");
+  EXPECT_EQ(decide(*store_, controlled("p"), {})->gate.step, "own");
 }
 
 TEST_F(Control, TextThatIsNotUtf8IsRefused) {
   save("r", waiting_state({{"review", gate("Publish?", "sha256:1")}}));
-  EXPECT_EQ(code_of(decide(*store_, id("r"), {.comment = "\xff"})), Code::invalid_utf8);
-  EXPECT_EQ(code_of(decide(*store_, id("r"), {.by = "a\nb"})), Code::invalid_label);
+  EXPECT_EQ(code_of(decide(*store_, controlled("r"), {.comment = "\xff"})), Code::invalid_utf8);
+  EXPECT_EQ(code_of(decide(*store_, controlled("r"), {.by = "a\nb"})), Code::invalid_label);
   EXPECT_TRUE(inbox("r").empty());
 }
 
@@ -163,10 +163,10 @@ TEST_F(Control, ASignalIsPostedWhetherOrNotSomethingWaits) {
   RunState state = waiting_state({});
   state.status = RunStatus::failed;
   save("r", state);
-  ASSERT_TRUE(send_signal(*store_, id("r"), "go", {{"n", 1}}));
+  ASSERT_TRUE(send_signal(*store_, controlled("r"), "go", {{"n", 1}}));
   const Json expected = {{"type", "signal"}, {"signal", "go"}, {"payload", {{"n", 1}}}};
   EXPECT_EQ(inbox("r"), std::vector<Json>{expected});
-  EXPECT_EQ(code_of(send_signal(*store_, id("r"), "", {})), Code::invalid_label);
+  EXPECT_EQ(code_of(send_signal(*store_, controlled("r"), "", {})), Code::invalid_label);
 }
 
 TEST_F(Control, AnEndedRunTakesNoSignalAndCantBeCancelled) {
@@ -174,8 +174,8 @@ TEST_F(Control, AnEndedRunTakesNoSignalAndCantBeCancelled) {
     RunState state = waiting_state({});
     state.status = status;
     save("r", state);
-    EXPECT_EQ(code_of(send_signal(*store_, id("r"), "go", {})), Code::run_ended);
-    EXPECT_EQ(code_of(cancel_run(*store_, id("r"), "why", kStateBytesMax)), Code::run_ended);
+    EXPECT_EQ(code_of(send_signal(*store_, controlled("r"), "go", {})), Code::run_ended);
+    EXPECT_EQ(code_of(cancel_run(*store_, controlled("r"), "why", kControlStateBytesMax)), Code::run_ended);
   }
   EXPECT_TRUE(inbox("r").empty());
 }
@@ -183,8 +183,8 @@ TEST_F(Control, AnEndedRunTakesNoSignalAndCantBeCancelled) {
 TEST_F(Control, AnOwnerIsAskedToCancel) {
   save("r", waiting_state({}));
   const auto other = memory_.open();
-  const auto held = other->open_run(id("r"), {});
-  const Result<Cancelled> cancelled = cancel_run(*store_, id("r"), "enough", kStateBytesMax);
+  const auto held = other->open_run(controlled("r"), {});
+  const Result<Cancelled> cancelled = cancel_run(*store_, controlled("r"), "enough", kControlStateBytesMax);
   ASSERT_TRUE(cancelled);
   EXPECT_TRUE(cancelled->asked);
   EXPECT_EQ(inbox("r"), std::vector<Json>({{{"type", "cancel"}, {"reason", "enough"}}}));
@@ -196,28 +196,28 @@ TEST_F(Control, ARunWithoutAnOwnerIsCancelledWithItsChildren) {
                            {"call", call("p.call", StepStatus::waiting)},
                            {"never", call("p.never", StepStatus::running)}}));
   save("p.call", waiting_state({{"ask", gate("Really?", "sha256:1")}}));
-  const Result<Cancelled> cancelled = cancel_run(*store_, id("p"), "enough", kStateBytesMax);
+  const Result<Cancelled> cancelled = cancel_run(*store_, controlled("p"), "enough", kControlStateBytesMax);
   ASSERT_TRUE(cancelled);
   EXPECT_FALSE(cancelled->asked);
   EXPECT_EQ(cancelled->runs, std::vector<std::string>({"p.call", "p"}));
   for (const std::string run : {"p", "p.call"}) {
     EXPECT_EQ(state(run).status, RunStatus::cancelled);
     EXPECT_EQ(state(run).error, "enough");
-    EXPECT_EQ(store_->run(id(run))->status, Status::failed);
-    EXPECT_EQ(store_->run(id(run))->kind, Kind::interrupted);
-    EXPECT_EQ(store_->events(id(run), 0, 10)->back().type, "run_cancelled");
-    EXPECT_EQ(Json::parse(store_->restore(id(run), {})->state)["events"], 8) << "the event counts";
+    EXPECT_EQ(store_->run(controlled(run))->status, Status::failed);
+    EXPECT_EQ(store_->run(controlled(run))->kind, Kind::interrupted);
+    EXPECT_EQ(store_->events(controlled(run), 0, 10)->back().type, "run_cancelled");
+    EXPECT_EQ(Json::parse(store_->restore(controlled(run), {})->state)["events"], 8) << "the event counts";
   }
-  EXPECT_EQ(code_of(decide(*store_, id("p"), {})), Code::not_waiting);
+  EXPECT_EQ(code_of(decide(*store_, controlled("p"), {})), Code::not_waiting);
 }
 
 TEST_F(Control, ARunThatNoWorkflowMadeIsRefused) {
   SaveRequest request;
   request.body = "{}";
-  ASSERT_TRUE(checked_save(**store_->open_run(id("r"), {}), request, kStateBytesMax));
-  EXPECT_EQ(code_of(decide(*store_, id("r"), {})), Code::not_a_workflow_run);
-  EXPECT_EQ(code_of(cancel_run(*store_, id("r"), "", kStateBytesMax)), Code::not_a_workflow_run);
-  EXPECT_EQ(code_of(StateEdit::open(*store_, id("missing"))), Code::run_not_found);
+  ASSERT_TRUE(checked_save(**store_->open_run(controlled("r"), {}), request, kControlStateBytesMax));
+  EXPECT_EQ(code_of(decide(*store_, controlled("r"), {})), Code::not_a_workflow_run);
+  EXPECT_EQ(code_of(cancel_run(*store_, controlled("r"), "", kControlStateBytesMax)), Code::not_a_workflow_run);
+  EXPECT_EQ(code_of(StateEdit::open(*store_, controlled("missing"))), Code::run_not_found);
 }
 
 }  // namespace

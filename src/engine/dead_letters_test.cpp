@@ -9,9 +9,9 @@
 namespace pawl::testing {
 namespace {
 
-constexpr std::uint64_t kStateBytesMax = 100'000;
+constexpr std::uint64_t kItemsStateBytesMax = 100'000;
 
-RunId id(std::string_view text) { return *RunId::parse(text); }
+RunId mapped(std::string_view text) { return *RunId::parse(text); }
 
 IndexRanges ranges(std::string_view text) { return *IndexRanges::parse(text); }
 
@@ -72,14 +72,14 @@ class DeadLetters : public ::testing::Test {
     request.kind = Kind::workflow_complete;
     request.status = Status::completed;
     request.events = std::move(events);
-    ASSERT_TRUE(checked_save(**store_->open_run(id("r"), {}), request, kStateBytesMax));
+    ASSERT_TRUE(checked_save(**store_->open_run(mapped("r"), {}), request, kItemsStateBytesMax));
   }
   Result<ChangedLetters> retry(const LetterChoice& choice, Dependents dependents = Dependents::keep) {
     return retry_letters(
-        *store_, id("r"), choice, dependents, [](const std::string&) { return Result<Workflow>(small_workflow()); },
-        kStateBytesMax);
+        *store_, mapped("r"), choice, dependents, [](const std::string&) { return Result<Workflow>(small_workflow()); },
+        kItemsStateBytesMax);
   }
-  RunState saved() { return *load_state(*store_, id("r")); }
+  RunState saved() { return *load_state(*store_, mapped("r")); }
   std::vector<std::string> paths() {
     std::vector<std::string> out;
     for (const auto& [path, record] : saved().steps) out.push_back(path);
@@ -98,7 +98,7 @@ TEST_F(DeadLetters, TheNewestFailureOfEachIsTold) {
         {"item_failed", R"({"step":"pages","index":4,"item":"e","error":"since mended","attempts":1})"},
         {"item_failed", R"({"step":5,"index":"x"})"},
         {"item_failed", R"({"step":"other","index":7,"item":"x","error":"of another map"})"}});
-  const auto letters = dead_letters(*store_, id("r"), "");
+  const auto letters = dead_letters(*store_, mapped("r"), "");
   ASSERT_EQ(letters->size(), 2U);
   EXPECT_EQ(letters->front().index, 3U);
   EXPECT_EQ(letters->front().error, "new");
@@ -106,7 +106,7 @@ TEST_F(DeadLetters, TheNewestFailureOfEachIsTold) {
   EXPECT_EQ(letters->front().item, "d");
   EXPECT_EQ(letters->back().index, 7U);
   EXPECT_EQ(letters->back().error, "") << "its event is missing; it is listed all the same";
-  EXPECT_EQ(code_of(dead_letters(*store_, id("r"), "left")), Code::step_not_found);
+  EXPECT_EQ(code_of(dead_letters(*store_, mapped("r"), "left")), Code::step_not_found);
 }
 
 TEST_F(DeadLetters, ARetryReopensTheMapAndItsReduce) {
@@ -126,9 +126,9 @@ TEST_F(DeadLetters, ARetryReopensTheMapAndItsReduce) {
   EXPECT_EQ(paths(), std::vector<std::string>({"a", "pages", "pages[4].write", "left", "right", "last", "last[1].inner",
                                                "lasting", "aside"}));
   EXPECT_EQ(state.completed_steps, 13U) << "without the map and its reduce";
-  EXPECT_EQ(store_->run(id("r"))->status, Status::active);
-  EXPECT_EQ(Json::parse(store_->restore(id("r"), {})->state)["events"], 5);
-  const Event event = store_->events(id("r"), 0, 10)->back();
+  EXPECT_EQ(store_->run(mapped("r"))->status, Status::active);
+  EXPECT_EQ(Json::parse(store_->restore(mapped("r"), {})->state)["events"], 5);
+  const Event event = store_->events(mapped("r"), 0, 10)->back();
   EXPECT_EQ(event.type, "dlq_retried");
   EXPECT_EQ(Json::parse(event.data)["indices"], Json({3}));
 }
@@ -163,7 +163,7 @@ TEST_F(DeadLetters, OnlyDeadLettersCanBeRetried) {
   save();
   EXPECT_EQ(code_of(retry({.indices = ranges("3-4")})), Code::not_waiting);
   EXPECT_EQ(code_of(retry({.step = "left", .indices = ranges("3")})), Code::step_not_found);
-  EXPECT_EQ(store_->run(id("r"))->latest, Sequence{1});
+  EXPECT_EQ(store_->run(mapped("r"))->latest, Sequence{1});
   state_.steps.push_back({"more", map_record("0-9", "1")});
   save();
   EXPECT_EQ(code_of(retry({.scope = LetterChoice::Scope::all})), Code::usage) << "two maps have some";
@@ -175,23 +175,23 @@ TEST_F(DeadLetters, OnlyDeadLettersCanBeRetried) {
 TEST_F(DeadLetters, ARunThatIsExecutedIsLeftAlone) {
   save();
   const auto other = memory_.open();
-  const auto held = other->open_run(id("r"), {});
+  const auto held = other->open_run(mapped("r"), {});
   EXPECT_EQ(code_of(retry({.scope = LetterChoice::Scope::all})), Code::run_busy);
 }
 
 TEST_F(DeadLetters, ADroppedLetterStaysDone) {
   save();
-  const auto changed = drop_letters(*store_, id("r"), {.indices = ranges("7")}, kStateBytesMax);
+  const auto changed = drop_letters(*store_, mapped("r"), {.indices = ranges("7")}, kItemsStateBytesMax);
   ASSERT_TRUE(changed);
   const RunState state = saved();
   EXPECT_EQ(state.find("pages")->map->failed.text(), "3");
   EXPECT_EQ(state.find("pages")->map->done.text(), "0-9");
   EXPECT_EQ(state.find("pages")->status, StepStatus::completed);
   EXPECT_EQ(state.status, RunStatus::completed);
-  EXPECT_EQ(store_->run(id("r"))->status, Status::completed);
-  EXPECT_EQ(store_->run(id("r"))->kind, Kind::workflow_complete);
-  EXPECT_EQ(store_->events(id("r"), 0, 10)->back().type, "dlq_dropped");
-  EXPECT_EQ(code_of(drop_letters(*store_, id("r"), {.indices = ranges("7")}, kStateBytesMax)), Code::not_waiting);
+  EXPECT_EQ(store_->run(mapped("r"))->status, Status::completed);
+  EXPECT_EQ(store_->run(mapped("r"))->kind, Kind::workflow_complete);
+  EXPECT_EQ(store_->events(mapped("r"), 0, 10)->back().type, "dlq_dropped");
+  EXPECT_EQ(code_of(drop_letters(*store_, mapped("r"), {.indices = ranges("7")}, kItemsStateBytesMax)), Code::not_waiting);
 }
 
 }  // namespace

@@ -7,16 +7,16 @@
 namespace pawl::testing {
 namespace {
 
-RunId id(std::string_view text) { return *RunId::parse(text); }
+RunId recovered(std::string_view text) { return *RunId::parse(text); }
 
 std::optional<Timestamp> time_of(std::string_view text) {
-  RecoveryRequest request{.run = id("r")};
+  RecoveryRequest request{.run = recovered("r")};
   if (!parse_point(text, request)) return std::nullopt;
   return request.not_after;
 }
 
 TEST(RecoveryPoint, IsANumberOrATime) {
-  RecoveryRequest request{.run = id("r")};
+  RecoveryRequest request{.run = recovered("r")};
   ASSERT_TRUE(parse_point("17", request));
   EXPECT_EQ(request.up_to.value, 17U);
   EXPECT_FALSE(request.not_after);
@@ -36,7 +36,7 @@ TEST(RecoveryPoint, TakesTheFormsOfIso8601) {
 TEST(RecoveryPoint, RefusesWhatIsNeither) {
   for (const std::string_view text : {"", "0", "-3", "yesterday", "2026-13-01", "2026-01-11T25:00Z",
                                       "2026-01-11T14:30+99:00", "2026-01-11T14:30+0x:00", "12a"}) {
-    RecoveryRequest request{.run = id("r")};
+    RecoveryRequest request{.run = recovered("r")};
     const auto parsed = parse_point(text, request);
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, Code::usage);
@@ -46,7 +46,7 @@ TEST(RecoveryPoint, RefusesWhatIsNeither) {
 class RecoverRun : public ::testing::Test {
  protected:
   RecoverRun() {
-    const auto run = store_->open_run(id("r"), {});
+    const auto run = store_->open_run(recovered("r"), {});
     for (int number = 1; number <= 5; ++number) {
       memory_.clock().advance(1'000'000);
       const std::string body = fmt::format("[{}]", number);
@@ -63,7 +63,7 @@ class RecoverRun : public ::testing::Test {
 };
 
 TEST_F(RecoverRun, LatestReadsOnlyTheNewest) {
-  const auto result = recover({.run = id("r")});
+  const auto result = recover({.run = recovered("r")});
   ASSERT_TRUE(result);
   EXPECT_EQ(result->checkpoint.state, "[5]");
   EXPECT_EQ(result->rebuilt, 1U);
@@ -72,7 +72,7 @@ TEST_F(RecoverRun, LatestReadsOnlyTheNewest) {
 }
 
 TEST_F(RecoverRun, FullRebuildsAllAndReplaysAllEvents) {
-  const auto result = recover({.run = id("r"), .mode = RecoveryMode::full});
+  const auto result = recover({.run = recovered("r"), .mode = RecoveryMode::full});
   ASSERT_TRUE(result);
   EXPECT_EQ(result->checkpoint.state, "[5]");
   EXPECT_EQ(result->rebuilt, 5U);
@@ -81,7 +81,7 @@ TEST_F(RecoverRun, FullRebuildsAllAndReplaysAllEvents) {
 }
 
 TEST_F(RecoverRun, PointInTimeTakesTheNewestAtOrBefore) {
-  const auto result = recover({.run = id("r"), .mode = RecoveryMode::point_in_time, .up_to = {3}});
+  const auto result = recover({.run = recovered("r"), .mode = RecoveryMode::point_in_time, .up_to = {3}});
   ASSERT_TRUE(result);
   EXPECT_EQ(result->checkpoint.state, "[3]");
 }

@@ -4,7 +4,7 @@
 namespace pawl {
 namespace {
 
-std::string checkpoint(std::uint64_t sequence, std::string_view checksum, std::string_view previous = "null",
+std::string jerry_checkpoint(std::uint64_t sequence, std::string_view checksum, std::string_view previous = "null",
                        std::string_view state = R"({"current_step":3,"total_steps":4})") {
   return fmt::format(
       R"({{"$schema":"x","header":{{"version":"1.0.0","checkpoint_id":{{"workflow_id":"w","sequence":{},"timestamp":"2026-01-11T14:30:00Z","checksum":"{}"}},)"
@@ -16,7 +16,7 @@ std::string sum_of(std::string_view text) { return "sha256:" + to_hex(sha256(tex
 
 TEST(Jerry, TakesAStateAsItStandsThereAndCountsStepsBeforeTheCurrentOneAsDone) {
   testing::TextFiles files(
-      {{"checkpoints/w/checkpoint_001.json", checkpoint(1, sum_of(R"({"current_step":3,"total_steps":4})"))}});
+      {{"checkpoints/w/checkpoint_001.json", jerry_checkpoint(1, sum_of(R"({"current_step":3,"total_steps":4})"))}});
   const Parsed parsed = parse_files(files, "jerry");
   EXPECT_TRUE(parsed.problems.empty());
   ASSERT_EQ(parsed.runs.size(), 1U);
@@ -27,9 +27,9 @@ TEST(Jerry, TakesAStateAsItStandsThereAndCountsStepsBeforeTheCurrentOneAsDone) {
 }
 
 TEST(Jerry, RefusesAChecksumThatFitsNothingAndTakesOneThatIsNone) {
-  testing::TextFiles files({{"checkpoints/w/checkpoint_001.json", checkpoint(1, sum_of("else"))},
-                            {"checkpoints/w/checkpoint_002.json", checkpoint(2, "sha256:a1b2c3d4...")},
-                            {"checkpoints/w/checkpoint_003.json", checkpoint(4, "")}});
+  testing::TextFiles files({{"checkpoints/w/checkpoint_001.json", jerry_checkpoint(1, sum_of("else"))},
+                            {"checkpoints/w/checkpoint_002.json", jerry_checkpoint(2, "sha256:a1b2c3d4...")},
+                            {"checkpoints/w/checkpoint_003.json", jerry_checkpoint(4, "")}});
   const Parsed parsed = parse_files(files, "jerry");
   EXPECT_EQ(parsed.codes(), (std::vector<Code>{Code::checksum_mismatch, Code::import_invalid}));
   ASSERT_EQ(parsed.runs.size(), 1U);
@@ -38,16 +38,16 @@ TEST(Jerry, RefusesAChecksumThatFitsNothingAndTakesOneThatIsNone) {
 
 TEST(Jerry, RefusesACheckpointThatWasMadeBehindAnother) {
   testing::TextFiles files(
-      {{"checkpoints/w/checkpoint_001.json", checkpoint(1, "sha256:aa...")},
-       {"checkpoints/w/checkpoint_002.json", checkpoint(2, "", R"({"sequence":1,"checksum":"sha256:bb..."})")}});
+      {{"checkpoints/w/checkpoint_001.json", jerry_checkpoint(1, "sha256:aa...")},
+       {"checkpoints/w/checkpoint_002.json", jerry_checkpoint(2, "", R"({"sequence":1,"checksum":"sha256:bb..."})")}});
   const Parsed parsed = parse_files(files, "jerry");
   EXPECT_EQ(parsed.codes(), std::vector<Code>{Code::chain_broken});
   EXPECT_EQ(parsed.runs[0].checkpoints.size(), 1U);
 }
 
 TEST(Jerry, PutsEventsToTheCheckpointThatWasMadeNext) {
-  testing::TextFiles files({{"checkpoints/w/checkpoint_001.json", checkpoint(1, "")},
-                            {"checkpoints/w/checkpoint_002.json", checkpoint(2, "")},
+  testing::TextFiles files({{"checkpoints/w/checkpoint_001.json", jerry_checkpoint(1, "")},
+                            {"checkpoints/w/checkpoint_002.json", jerry_checkpoint(2, "")},
                             {"events/w/events_2026-01-11.jsonl",
                              "{\"seq\":1,\"type\":\"A\"}\n{\"seq\":2,\"type\":\"CHECKPOINT_CREATED\",\"cp_seq\":1}\n{"
                              "\"seq\":3,\"type\":\"B\"}\n"}});

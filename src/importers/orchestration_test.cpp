@@ -3,7 +3,7 @@
 namespace pawl {
 namespace {
 
-std::string checkpoint(std::string_view id, std::string_view more = {}) {
+std::string orchestration_checkpoint(std::string_view id, std::string_view more = {}) {
   return fmt::format(
       R"({{"schema_version":"1.0.0","id":{},"checkpoint_type":"agent_complete","status":"completed","created_at":"2026-01-11T14:00:00",)"
       R"("workflow_state":{{"n":1.50}},"stage_state":{{}},"agent_state":{{"output_payload":[1]}}{}}})",
@@ -17,8 +17,8 @@ std::string id_of(std::string_view workflow, std::string_view stage, std::string
 }
 
 TEST(Orchestration, IsTakenInTheOrderOfItsSequencesWhateverFolderItStandsIn) {
-  testing::TextFiles files({{"checkpoints/w/seq-00002.json", checkpoint(id_of("w", "null", "null", "2"))},
-                            {"checkpoints/w/s/a/seq-00001.json", checkpoint(id_of("w", R"("s")", R"("a")", "1"))}});
+  testing::TextFiles files({{"checkpoints/w/seq-00002.json", orchestration_checkpoint(id_of("w", "null", "null", "2"))},
+                            {"checkpoints/w/s/a/seq-00001.json", orchestration_checkpoint(id_of("w", R"("s")", R"("a")", "1"))}});
   const Parsed parsed = parse_files(files, "orchestration");
   ASSERT_EQ(parsed.runs.size(), 1U);
   EXPECT_TRUE(parsed.problems.empty());
@@ -33,9 +33,9 @@ TEST(Orchestration, IsTakenInTheOrderOfItsSequencesWhateverFolderItStandsIn) {
 }
 
 TEST(Orchestration, RefusesWhatStandsElsewhereThanItsIdSays) {
-  testing::TextFiles files({{"checkpoints/w/seq-00001.json", checkpoint(id_of("w", "null", "null", "2"))},
-                            {"checkpoints/v/seq-00001.json", checkpoint(id_of("w", "null", "null", "1"))},
-                            {"checkpoints/w/x/seq-00003.json", checkpoint(id_of("w", "null", "null", "3"))}});
+  testing::TextFiles files({{"checkpoints/w/seq-00001.json", orchestration_checkpoint(id_of("w", "null", "null", "2"))},
+                            {"checkpoints/v/seq-00001.json", orchestration_checkpoint(id_of("w", "null", "null", "1"))},
+                            {"checkpoints/w/x/seq-00003.json", orchestration_checkpoint(id_of("w", "null", "null", "3"))}});
   const Parsed parsed = parse_files(files, "orchestration");
   EXPECT_TRUE(parsed.runs.empty());
   EXPECT_EQ(parsed.codes(), (std::vector<Code>{Code::import_invalid, Code::import_invalid, Code::import_invalid}));
@@ -43,7 +43,7 @@ TEST(Orchestration, RefusesWhatStandsElsewhereThanItsIdSays) {
 
 TEST(Orchestration, NeverUsesAnIdThatWouldLeadOutOfAFolder) {
   for (const char* hostile : {"..", "../../etc", "/etc", "a/b", "", ".hidden"}) {
-    testing::TextFiles files({{"checkpoints/w/seq-00001.json", checkpoint(id_of(hostile, "null", "null", "1"))}});
+    testing::TextFiles files({{"checkpoints/w/seq-00001.json", orchestration_checkpoint(id_of(hostile, "null", "null", "1"))}});
     const Parsed parsed = parse_files(files, "orchestration");
     EXPECT_TRUE(parsed.runs.empty()) << hostile;
     EXPECT_EQ(parsed.codes(), std::vector<Code>{Code::invalid_run_id}) << hostile;
@@ -51,7 +51,7 @@ TEST(Orchestration, NeverUsesAnIdThatWouldLeadOutOfAFolder) {
 }
 
 TEST(Orchestration, NamesWhatItsIndexHasAndNobodyFinds) {
-  testing::TextFiles files({{"checkpoints/w/seq-00001.json", checkpoint(id_of("w", "null", "null", "1"))},
+  testing::TextFiles files({{"checkpoints/w/seq-00001.json", orchestration_checkpoint(id_of("w", "null", "null", "1"))},
                             {"checkpoints/index.json",
                              R"({"checkpoints":[{"checkpoint_id":"w/seq-00001"},{"checkpoint_id":"w/seq-00009"}]})"}});
   const Parsed parsed = parse_files(files, "orchestration");
@@ -61,7 +61,7 @@ TEST(Orchestration, NamesWhatItsIndexHasAndNobodyFinds) {
 }
 
 TEST(Orchestration, DoesNotFollowLinks) {
-  testing::TextFiles files({{"checkpoints/w/seq-00001.json", checkpoint(id_of("w", "null", "null", "1"))},
+  testing::TextFiles files({{"checkpoints/w/seq-00001.json", orchestration_checkpoint(id_of("w", "null", "null", "1"))},
                             {"checkpoints/w/seq-00002.json", "{}"}});
   files.make_link("checkpoints/w/seq-00002.json");
   const auto tree = SourceTree::open(files, {}, {});

@@ -4,7 +4,7 @@
 namespace pawl {
 namespace {
 
-std::string checkpoint(std::string_view time, std::string_view state, std::string_view hash = "") {
+std::string session_checkpoint(std::string_view time, std::string_view state, std::string_view hash = "") {
   return fmt::format(
       R"({{"version":1,"session_id":"s","workflow_path":"w.yml","worktree_path":"/x","state":{},"completed_steps":[{{"step_index":0,"output":"o"}}],)"
       R"("variables":{{"v":1}},"workflow_type":"Standard","mapreduce_state":null,"created_at":"{}","reason":"StepFailed","integrity_hash":"{}"}})",
@@ -14,9 +14,9 @@ std::string checkpoint(std::string_view time, std::string_view state, std::strin
 constexpr const char* kFailed = R"({"Failed":{"step_index":1,"error":"500","retryable":false}})";
 
 TEST(Sessions, TakeHistoryBeforeTheCurrentCheckpoint) {
-  testing::TextFiles files({{"sessions/s/checkpoint.json", checkpoint("2025-11-26T10:01:00Z", kFailed)},
+  testing::TextFiles files({{"sessions/s/checkpoint.json", session_checkpoint("2025-11-26T10:01:00Z", kFailed)},
                             {"sessions/s/history/checkpoint-20251126_100000.json",
-                             checkpoint("2025-11-26T10:00:00.123456789Z", R"({"BeforeStep":{"step_index":1}})")}});
+                             session_checkpoint("2025-11-26T10:00:00.123456789Z", R"({"BeforeStep":{"step_index":1}})")}});
   const Parsed parsed = parse_files(files, "sessions");
   EXPECT_TRUE(parsed.problems.empty());
   ASSERT_EQ(parsed.runs.size(), 1U);
@@ -32,15 +32,15 @@ TEST(Sessions, TakeHistoryBeforeTheCurrentCheckpoint) {
 }
 
 TEST(Sessions, CheckTheHashOverTheDocumentWithAnEmptyOne) {
-  const std::string good = to_hex(sha256(checkpoint("2025-11-26T10:01:00Z", kFailed)));
-  testing::TextFiles files({{"sessions/s/checkpoint.json", checkpoint("2025-11-26T10:01:00Z", kFailed, good)}});
+  const std::string good = to_hex(sha256(session_checkpoint("2025-11-26T10:01:00Z", kFailed)));
+  testing::TextFiles files({{"sessions/s/checkpoint.json", session_checkpoint("2025-11-26T10:01:00Z", kFailed, good)}});
   EXPECT_TRUE(parse_files(files, "sessions").problems.empty());
-  files.files()["sessions/s/checkpoint.json"] = checkpoint("2025-11-26T10:01:01Z", kFailed, good);
+  files.files()["sessions/s/checkpoint.json"] = session_checkpoint("2025-11-26T10:01:01Z", kFailed, good);
   EXPECT_EQ(parse_files(files, "sessions").codes(), std::vector<Code>{Code::checksum_mismatch});
 }
 
 TEST(Sessions, TakeACheckpointOnceThatStandsInTheHistoryToo) {
-  const std::string text = checkpoint("2025-11-26T10:01:00Z", kFailed);
+  const std::string text = session_checkpoint("2025-11-26T10:01:00Z", kFailed);
   testing::TextFiles files(
       {{"sessions/s/checkpoint.json", text}, {"sessions/s/history/checkpoint-20251126_100100.json", text}});
   const Parsed parsed = parse_files(files, "sessions");

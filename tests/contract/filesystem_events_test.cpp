@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kStateBytesMax = 1ULL << 20;
 
-RunId run_id(std::string_view name) { return *RunId::parse(name); }
+RunId events_run(std::string_view name) { return *RunId::parse(name); }
 std::string text_of_size(std::size_t bytes, char letter) {
   std::string text(bytes, letter);
   text.front() = text.back() = '"';
@@ -32,7 +32,7 @@ TEST_P(FilesystemEvents, OfSevenMiBAreKeptAndChecked) {
   constexpr std::size_t kBytes = 7U << 20;
   {
     const auto store = place_.open();
-    const auto writer = store->open_run(run_id("r"), {});
+    const auto writer = store->open_run(events_run("r"), {});
     for (int i = 1; i <= 6; ++i) {
       const std::string state = fmt::format("[{}]", i);
       SaveRequest request{.body = state, .events = {{"small", std::to_string(i)}}};
@@ -40,21 +40,21 @@ TEST_P(FilesystemEvents, OfSevenMiBAreKeptAndChecked) {
       const auto saved = checked_save(**writer, request, kStateBytesMax);
       ASSERT_TRUE(saved) << describe(saved.error());
     }
-    EXPECT_EQ(place_.open()->events(run_id("r"), 0, 100)->size(), 9U) << "as another process sees it";
+    EXPECT_EQ(place_.open()->events(events_run("r"), 0, 100)->size(), 9U) << "as another process sees it";
   }
   for (const bool settled : {false, true}) {
     const auto store = place_.open();
-    const auto events = store->events(run_id("r"), 0, 100);
+    const auto events = store->events(events_run("r"), 0, 100);
     ASSERT_TRUE(events) << describe(events.error());
     ASSERT_EQ(events->size(), 9U);
     EXPECT_EQ((*events)[2].data, text_of_size(kBytes, 'c'));
     EXPECT_EQ((*events)[8].data, text_of_size(kBytes, 'g'));
-    EXPECT_EQ(store->restore(run_id("r"), {})->state, "[6]");
+    EXPECT_EQ(store->restore(events_run("r"), {})->state, "[6]");
     const auto report = store->check({}, Repair::no);
     ASSERT_TRUE(report);
     EXPECT_FALSE(report->damaged()) << report->findings[0].what;
     if (settled) break;
-    const auto writer = store->open_run(run_id("other"), {});
+    const auto writer = store->open_run(events_run("other"), {});
     ASSERT_TRUE((*writer)->save({.body = "1"}));
     ASSERT_TRUE(dynamic_cast<FilesystemStore&>(*store).settle_all());
   }
@@ -62,7 +62,7 @@ TEST_P(FilesystemEvents, OfSevenMiBAreKeptAndChecked) {
 
 TEST_P(FilesystemEvents, BeyondTheLimitsAreRefusedAndTheRunGoesOn) {
   const auto store = place_.open();
-  const auto writer = store->open_run(run_id("r"), {});
+  const auto writer = store->open_run(events_run("r"), {});
   const std::string largest = text_of_size(kEventBytesMax, 'x');
   EXPECT_EQ(checked_save(**writer, {.body = "1", .events = {{"e", largest + " "}}}, kStateBytesMax).error().code,
             Code::state_too_large);
@@ -71,13 +71,13 @@ TEST_P(FilesystemEvents, BeyondTheLimitsAreRefusedAndTheRunGoesOn) {
   request.events.push_back({"e", "1"});
   EXPECT_EQ(checked_save(**writer, request, kStateBytesMax).error().code, Code::state_too_large);
   ASSERT_TRUE(checked_save(**writer, {.body = "2"}, kStateBytesMax));
-  EXPECT_EQ(place_.open()->events(run_id("r"), 3, 10)->size(), 1U);
+  EXPECT_EQ(place_.open()->events(events_run("r"), 3, 10)->size(), 1U);
 }
 
 TEST_P(FilesystemEvents, AreListedPageByPageFromFilesAndJournal) {
   constexpr std::uint64_t kEvents = 5000;
   const auto store = place_.open();
-  const auto writer = store->open_run(run_id("r"), {});
+  const auto writer = store->open_run(events_run("r"), {});
   std::uint64_t made = 0;
   for (int save = 0; save < 10; ++save) {
     const std::string state = std::to_string(save);
@@ -90,7 +90,7 @@ TEST_P(FilesystemEvents, AreListedPageByPageFromFilesAndJournal) {
   }
   std::uint64_t seen = 0;
   for (const std::size_t limit : {1UL, 7UL, 333UL, 2000UL, 10'000UL}) {
-    const auto page = store->events(run_id("r"), seen, limit);
+    const auto page = store->events(events_run("r"), seen, limit);
     ASSERT_TRUE(page);
     ASSERT_EQ(page->size(), std::min<std::uint64_t>(limit, kEvents - seen));
     for (const Event& event : *page) {
@@ -99,9 +99,9 @@ TEST_P(FilesystemEvents, AreListedPageByPageFromFilesAndJournal) {
     }
   }
   EXPECT_EQ(seen, kEvents);
-  EXPECT_TRUE(store->events(run_id("r"), kEvents, 10)->empty());
-  EXPECT_TRUE(store->events(run_id("r"), UINT64_MAX, 10)->empty());
-  EXPECT_TRUE(store->events(run_id("r"), 0, 0)->empty());
+  EXPECT_TRUE(store->events(events_run("r"), kEvents, 10)->empty());
+  EXPECT_TRUE(store->events(events_run("r"), UINT64_MAX, 10)->empty());
+  EXPECT_TRUE(store->events(events_run("r"), 0, 0)->empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Publishing, FilesystemEvents, ::testing::Values(Background::none, Background::thread),

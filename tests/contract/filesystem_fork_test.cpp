@@ -12,7 +12,7 @@
 namespace pawl::testing {
 namespace {
 
-RunId run_id(std::string_view name) { return *RunId::parse(name); }
+RunId fork_run(std::string_view name) { return *RunId::parse(name); }
 Which at(std::uint64_t sequence) { return {.by = Which::By::sequence, .sequence = {sequence}}; }
 
 void save(RunWriter& writer, const std::string& body) {
@@ -20,15 +20,15 @@ void save(RunWriter& writer, const std::string& body) {
   ASSERT_TRUE(saved) << describe(saved.error());
 }
 
-void fill(Store& store, std::string_view run, int count) {
-  const auto writer = store.open_run(run_id(run), {});
+void fill_fork(Store& store, std::string_view run, int count) {
+  const auto writer = store.open_run(fork_run(run), {});
   ASSERT_TRUE(writer) << describe(writer.error());
   for (int i = 0; i < count; ++i) save(**writer, fmt::format("[{},\"{}\"]", i, std::string(100, 'x')));
 }
 
 void fork(Store& store, std::string_view parent, std::uint64_t sequence, std::string_view run,
           const std::string& body) {
-  const auto writer = store.fork(run_id(parent), {sequence}, run_id(run), {});
+  const auto writer = store.fork(fork_run(parent), {sequence}, fork_run(run), {});
   ASSERT_TRUE(writer) << describe(writer.error());
   save(**writer, body);
 }
@@ -62,7 +62,7 @@ TEST(ForkCost, OfAThousandCheckpointsIsUnderTenKilobytesWhateverTheStatesSize) {
     auto& files = dynamic_cast<FilesystemStore&>(*store);
     std::string body = fmt::format("{{\"padding\":\"{}\",\"items\":[0]}}", std::string(state_bytes, 'p'));
     {
-      const auto writer = store->open_run(run_id("p"), {});
+      const auto writer = store->open_run(fork_run("p"), {});
       for (int i = 1; i <= 1000; ++i) {
         body.insert(body.size() - 2, fmt::format(",{}", i));
         save(**writer, body);
@@ -70,7 +70,7 @@ TEST(ForkCost, OfAThousandCheckpointsIsUnderTenKilobytesWhateverTheStatesSize) {
     }
     ASSERT_TRUE(files.settle_all());
     const std::uint64_t before = bytes_under(place.path() + "/runs");
-    const std::string state = store->restore(run_id("p"), at(700))->state;
+    const std::string state = store->restore(fork_run("p"), at(700))->state;
     const auto began = std::chrono::steady_clock::now();
     fork(*store, "p", 700, "f", state);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
@@ -79,7 +79,7 @@ TEST(ForkCost, OfAThousandCheckpointsIsUnderTenKilobytesWhateverTheStatesSize) {
     const std::uint64_t after = bytes_under(place.path() + "/runs");
     EXPECT_LT(after - before, 10'000U) << "of states of " << state_bytes << " bytes";
     EXPECT_FALSE(std::filesystem::exists(place.path() + "/runs/f/blobs"));
-    EXPECT_EQ(store->restore(run_id("f"), at(500))->state, store->restore(run_id("p"), at(500))->state);
+    EXPECT_EQ(store->restore(fork_run("f"), at(500))->state, store->restore(fork_run("p"), at(500))->state);
   }
 }
 
@@ -88,20 +88,20 @@ TEST(ForkCost, ForksOfForksDoNotMakeRestoringReadMoreThanThreeTimesTheState) {
   const auto store = place.open();
   std::string body = fmt::format("[\"{}\"", std::string(1500, 's'));
   {
-    const auto writer = store->open_run(run_id("f0"), {});
+    const auto writer = store->open_run(fork_run("f0"), {});
     save(**writer, body + "]");
   }
   for (int level = 1; level <= 30; ++level) {
     const auto writer =
-        store->fork(run_id(fmt::format("f{}", level - 1)), store->run(run_id(fmt::format("f{}", level - 1)))->latest,
-                    run_id(fmt::format("f{}", level)), {});
+        store->fork(fork_run(fmt::format("f{}", level - 1)), store->run(fork_run(fmt::format("f{}", level - 1)))->latest,
+                    fork_run(fmt::format("f{}", level)), {});
     ASSERT_TRUE(writer);
     for (int i = 0; i < 3; ++i) {
       body += fmt::format(",\"{}\"", std::string(60, 'n'));
       save(**writer, body + "]");
     }
   }
-  EXPECT_EQ(store->restore(run_id("f30"), {})->state, body + "]");
+  EXPECT_EQ(store->restore(fork_run("f30"), {})->state, body + "]");
   EXPECT_TRUE(faults(*store).empty()) << faults_text(faults(*store));
   std::uint64_t begun = 0;  // how many levels begin with a whole state of their own
   ASSERT_TRUE(dynamic_cast<FilesystemStore&>(*store).settle_all());
@@ -122,10 +122,10 @@ class ForkFiles : public ::testing::Test {
  protected:
   ForkFiles() {
     const auto store = place_.open();
-    fill(*store, "p", 8);
+    fill_fork(*store, "p", 8);
     fork(*store, "p", 5, "f", kForked);
     EXPECT_TRUE(dynamic_cast<FilesystemStore&>(*store).settle_all());
-    uuid_ = store->run(run_id("f"))->uuid.text();
+    uuid_ = store->run(fork_run("f"))->uuid.text();
   }
   [[nodiscard]] std::string path(const std::string& name) const { return place_.path() + "/runs/" + name; }
   [[nodiscard]] std::string note() const { return path("p/forks/" + uuid_ + ".json"); }
@@ -166,33 +166,33 @@ TEST_F(ForkFiles, AMissingNoteIsFoundAndWrittenAgain) {
 TEST_F(ForkFiles, ADamagedNoteStopsPruningAndIsWrittenAgain) {
   std::ofstream(note()) << "{}\n";
   EXPECT_EQ(place_.open()
-                ->prune(run_id("p"), {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove)
+                ->prune(fork_run("p"), {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove)
                 .error()
                 .code,
             Code::store_damaged);
   EXPECT_TRUE(check_names(Finding::Severity::mendable, uuid_));
   ASSERT_TRUE(place_.open()->check({}, Repair::yes));
-  EXPECT_TRUE(place_.open()->prune(run_id("p"), {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
-  EXPECT_EQ(place_.open()->restore(run_id("f"), {})->state, kForked);
+  EXPECT_TRUE(place_.open()->prune(fork_run("p"), {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
+  EXPECT_EQ(place_.open()->restore(fork_run("f"), {})->state, kForked);
 }
 
 TEST_F(ForkFiles, AMissingOrOtherParentIsDamageThatNamesIt) {
   std::filesystem::rename(path("p"), path("away"));
-  const auto restored = place_.open()->restore(run_id("f"), {});
+  const auto restored = place_.open()->restore(fork_run("f"), {});
   ASSERT_FALSE(restored);
   EXPECT_EQ(restored.error().code, Code::chain_broken);
   EXPECT_NE(restored.error().message.find("'p'"), std::string::npos);
   EXPECT_TRUE(check_names(Finding::Severity::damage, "what this run is a fork of"));
-  fill(*place_.open(), "p", 8);
-  EXPECT_EQ(place_.open()->restore(run_id("f"), {}).error().code, Code::chain_broken)
+  fill_fork(*place_.open(), "p", 8);
+  EXPECT_EQ(place_.open()->restore(fork_run("f"), {}).error().code, Code::chain_broken)
       << "another run of that name is not the one";
   std::filesystem::remove_all(path("p"));
 }
 
 TEST_F(ForkFiles, AForkWhoseFirstCheckpointsAreMissingDoesNotSlipBack) {
   std::filesystem::remove(path("f/checkpoints/checkpoint_00005.jsonl"));
-  EXPECT_EQ(place_.open()->restore(run_id("f"), {}).error().code, Code::chain_broken);
-  EXPECT_EQ(place_.open()->open_run(run_id("f"), {}).error().code, Code::chain_broken);
+  EXPECT_EQ(place_.open()->restore(fork_run("f"), {}).error().code, Code::chain_broken);
+  EXPECT_EQ(place_.open()->open_run(fork_run("f"), {}).error().code, Code::chain_broken);
   EXPECT_TRUE(check_names(Finding::Severity::damage, "missing"));
 }
 
@@ -201,7 +201,7 @@ TEST_F(ForkFiles, AnotherOriginInRunJsonIsFoundByTheAuditTrail) {
   ASSERT_TRUE(decoded);
   RunRecord record = *decoded;
   record.fork_of_sequence = {4};
-  record.fork_of_sum = place_.open()->checkpoint(run_id("p"), at(4))->checksum;
+  record.fork_of_sum = place_.open()->checkpoint(fork_run("p"), at(4))->checksum;
   std::ofstream(path("f/run.json")) << encode_run(record);
   EXPECT_TRUE(check_names(Finding::Severity::damage, "audit"));
 }
@@ -210,16 +210,16 @@ TEST_F(ForkFiles, AreReadWithTheParentsKeyWhereTheStoreIsEncrypted) {
   FilesystemUnderTest secret(packed_options(small_options(), StateFormat::json));
   {
     const auto store = secret.open();
-    fill(*store, "p", 8);
+    fill_fork(*store, "p", 8);
     fork(*store, "p", 5, "f", kForked);
     ASSERT_TRUE(dynamic_cast<FilesystemStore&>(*store).settle_all());
   }
   EXPECT_NE(read(secret.path() + "/runs/p/key.json"), read(secret.path() + "/runs/f/key.json"));
-  EXPECT_EQ(secret.open()->restore(run_id("f"), {})->state, kForked);
-  EXPECT_EQ(secret.open()->events(run_id("f"), 0, 100)->size(), 6U);
+  EXPECT_EQ(secret.open()->restore(fork_run("f"), {})->state, kForked);
+  EXPECT_EQ(secret.open()->events(fork_run("f"), 0, 100)->size(), 6U);
   EXPECT_TRUE(faults(*secret.open()).empty()) << faults_text(faults(*secret.open()));
   std::filesystem::remove(secret.path() + "/runs/p/key.json");
-  EXPECT_EQ(secret.open()->restore(run_id("f"), {}).error().code, Code::key_missing);
+  EXPECT_EQ(secret.open()->restore(fork_run("f"), {}).error().code, Code::key_missing);
 }
 
 /// A fork cut by kill -9 or power loss at each of its operations, one after the other.
@@ -239,7 +239,7 @@ TEST_P(CutFork, LeavesTheForkWholeOrAbsentAndTheParentAsItWas) {
     };
     {
       SimFileSystem files(disk);
-      fill(*open(files), "p", 12);
+      fill_fork(*open(files), "p", 12);
     }
     bool over = false;
     bool acknowledged = false;
@@ -252,24 +252,24 @@ TEST_P(CutFork, LeavesTheForkWholeOrAbsentAndTheParentAsItWas) {
       } else {
         files.kill_at(from + cut);
       }
-      auto writer = store->fork(run_id("p"), {7}, run_id("f"), {});
+      auto writer = store->fork(fork_run("p"), {7}, fork_run("f"), {});
       acknowledged = writer && (*writer)->save({.body = "[\"forked\"]"}).has_value();
       over = !files.died() && !disk.power_is_off();
     }
     if (GetParam()) disk.power_loss();
     SimFileSystem files(disk);
     const auto store = open(files);
-    const auto fork_info = store->run(run_id("f"));
+    const auto fork_info = store->run(fork_run("f"));
     EXPECT_TRUE(fork_info || !acknowledged) << "cut at " << cut;
     if (fork_info) {
       ++whole;
-      EXPECT_EQ(store->restore(run_id("f"), {})->state, "[\"forked\"]");
-      EXPECT_EQ(store->forks_of(run_id("p"))->size(), 1U) << "cut at " << cut;
+      EXPECT_EQ(store->restore(fork_run("f"), {})->state, "[\"forked\"]");
+      EXPECT_EQ(store->forks_of(fork_run("p"))->size(), 1U) << "cut at " << cut;
     } else {
       EXPECT_EQ(fork_info.error().code, Code::run_not_found) << "cut at " << cut;
-      EXPECT_EQ(store->forks_of(run_id("p"))->size(), 0U) << "cut at " << cut;
+      EXPECT_EQ(store->forks_of(fork_run("p"))->size(), 0U) << "cut at " << cut;
     }
-    EXPECT_EQ(store->run(run_id("p"))->latest.value, 12U);
+    EXPECT_EQ(store->run(fork_run("p"))->latest.value, 12U);
     for (const Finding& finding : faults(*store)) {
       // Copies that were not synced yet may be torn by power loss; the journal holds them.
       const bool torn = GetParam() && finding.severity == Finding::Severity::mendable &&
@@ -280,11 +280,11 @@ TEST_P(CutFork, LeavesTheForkWholeOrAbsentAndTheParentAsItWas) {
     }
     // It is made again under the same name, and whatever a prune does, both are whole.
     if (!fork_info) fork(*store, "p", 7, "f", "[\"forked\"]");
-    ASSERT_TRUE(store->prune(run_id("p"), {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
-    EXPECT_EQ(store->restore(run_id("f"), {})->state, "[\"forked\"]") << "cut at " << cut;
+    ASSERT_TRUE(store->prune(fork_run("p"), {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
+    EXPECT_EQ(store->restore(fork_run("f"), {})->state, "[\"forked\"]") << "cut at " << cut;
     ASSERT_TRUE(store->check({}, Repair::yes));
     EXPECT_TRUE(faults(*store).empty()) << "cut at " << cut << ":\n" << faults_text(faults(*store));
-    EXPECT_EQ(store->forks_of(run_id("p"))->size(), 1U);
+    EXPECT_EQ(store->forks_of(fork_run("p"))->size(), 1U);
     if (over) break;
   }
   EXPECT_GT(notes, 0U) << "no cut fell between the note and the fork";

@@ -11,15 +11,15 @@
 namespace pawl::testing {
 namespace {
 
-RunId run_id(std::string_view name) { return *RunId::parse(name); }
+RunId inbox_run(std::string_view name) { return *RunId::parse(name); }
 
 class FilesystemInbox : public ::testing::Test {
  protected:
   FilesystemInbox() {
     for (const std::string_view run : {"r", "s"})
-      EXPECT_TRUE((*store_->open_run(run_id(run), {}))->save({.body = "1"}));
+      EXPECT_TRUE((*store_->open_run(inbox_run(run), {}))->save({.body = "1"}));
   }
-  std::string post(std::string_view body) { return *store_->post(run_id("r"), body); }
+  std::string post(std::string_view body) { return *store_->post(inbox_run("r"), body); }
   [[nodiscard]] std::string path(const std::string& below) const { return place_.path() + "/" + below; }
   [[nodiscard]] std::string read(const std::string& below) const {
     std::ifstream file(path(below), std::ios::binary);
@@ -57,19 +57,19 @@ TEST_F(FilesystemInbox, ADamagedMessageIsAnErrorThatNamesIt) {
   std::string text = read(file);
   text[text.find("[2]") + 1] = '3';
   write(file, text);
-  const auto listed = place_.open()->inbox(run_id("r"));
+  const auto listed = place_.open()->inbox(inbox_run("r"));
   ASSERT_FALSE(listed);
   EXPECT_EQ(listed.error().code, Code::store_damaged);
   EXPECT_EQ(listed.error().where, file);
   EXPECT_NE(found(file, Finding::Severity::damage), "");
-  EXPECT_TRUE(store_->restore(run_id("r"), {})) << "the run itself is whole";
+  EXPECT_TRUE(store_->restore(inbox_run("r"), {})) << "the run itself is whole";
 }
 
 TEST_F(FilesystemInbox, AMessageOfAnotherRunIsDamage) {
   const std::string name = post("1") + ".json";
   std::filesystem::create_directory(path("runs/s/inbox"));
   std::filesystem::copy_file(path("runs/r/inbox/" + name), path("runs/s/inbox/" + name));
-  EXPECT_EQ(place_.open()->inbox(run_id("s")).error().where, "runs/s/inbox/" + name);
+  EXPECT_EQ(place_.open()->inbox(inbox_run("s")).error().where, "runs/s/inbox/" + name);
   EXPECT_NE(found("runs/s/inbox/" + name, Finding::Severity::damage), "");
 }
 
@@ -78,23 +78,23 @@ TEST_F(FilesystemInbox, AMessageUnderAnotherNameIsDamage) {
   std::string other = id;
   other.back() = other.back() == '0' ? '1' : '0';
   std::filesystem::copy_file(path("runs/r/inbox/" + id + ".json"), path("runs/r/inbox/" + other + ".json"));
-  EXPECT_EQ(place_.open()->inbox(run_id("r")).error().where, "runs/r/inbox/" + other + ".json");
+  EXPECT_EQ(place_.open()->inbox(inbox_run("r")).error().where, "runs/r/inbox/" + other + ".json");
 }
 
 TEST_F(FilesystemInbox, AFileOnItsWayIsNoMessageAndFsckRemovesIt) {
   const std::string left_over = "runs/r/inbox/" + post("1") + ".json.tmp";
   write(left_over, "{\"id\":");
-  EXPECT_EQ(store_->inbox(run_id("r"))->size(), 1U);
+  EXPECT_EQ(store_->inbox(inbox_run("r"))->size(), 1U);
   EXPECT_NE(found(left_over, Finding::Severity::note), "");
   ASSERT_TRUE(store_->check({}, Repair::yes));
   EXPECT_FALSE(std::filesystem::exists(path(left_over)));
-  EXPECT_EQ(store_->inbox(run_id("r"))->size(), 1U);
+  EXPECT_EQ(store_->inbox(inbox_run("r"))->size(), 1U);
 }
 
 TEST_F(FilesystemInbox, FsckCountsMessagesAndLeavesOtherFilesOfARunAlone) {
   const std::uint64_t files = store_->check({}, Repair::no)->files;
   post("1");
-  ASSERT_TRUE(store_->take(run_id("r"), post("2")));
+  ASSERT_TRUE(store_->take(inbox_run("r"), post("2")));
   for (const char* folder : {"runs/r/logs", "runs/r/local"}) {
     std::filesystem::create_directories(path(folder) + "/deep");
     write(std::string(folder) + "/step.log", "not JSON");
@@ -107,10 +107,10 @@ TEST_F(FilesystemInbox, FsckCountsMessagesAndLeavesOtherFilesOfARunAlone) {
 }
 
 TEST_F(FilesystemInbox, TheOwnerIsNamedAsRunBusyNamesIt) {
-  const auto writer = store_->open_run(run_id("r"), {});
-  const auto owner = place_.open()->owner(run_id("r"));
+  const auto writer = store_->open_run(inbox_run("r"), {});
+  const auto owner = place_.open()->owner(inbox_run("r"));
   ASSERT_TRUE(owner && *owner);
-  EXPECT_NE(place_.open()->open_run(run_id("r"), {}).error().message.find(**owner), std::string::npos) << **owner;
+  EXPECT_NE(place_.open()->open_run(inbox_run("r"), {}).error().message.find(**owner), std::string::npos) << **owner;
 }
 
 /// What was posted when the power went is there or not; what post said is durable; nothing half-written is listed.
@@ -127,16 +127,16 @@ TEST(InboxOnASimulatedDisk, SurvivesPowerLossAtEveryCall) {
     {
       SimFileSystem files(disk);
       const auto store = open(files);
-      ASSERT_TRUE((*store->open_run(run_id("r"), {}))->save({.body = "1"}));
+      ASSERT_TRUE((*store->open_run(inbox_run("r"), {}))->save({.body = "1"}));
       files.power_cut_at(files.ops() + op);
       for (const char* body : {"1", "2", "3"}) {
-        if (store->post(run_id("r"), body)) posted.emplace_back(body);
+        if (store->post(inbox_run("r"), body)) posted.emplace_back(body);
       }
       if (!disk.power_is_off()) files.kill();
     }
     disk.power_loss(op % 2 == 0 ? Loss::drop_all : Loss::random);
     SimFileSystem files(disk);
-    const auto listed = open(files)->inbox(run_id("r"));
+    const auto listed = open(files)->inbox(inbox_run("r"));
     ASSERT_TRUE(listed) << op << ": " << describe(listed.error());
     ASSERT_GE(listed->size(), posted.size()) << "power cut at op " << op;
     for (std::size_t i = 0; i < listed->size(); ++i) EXPECT_EQ((*listed)[i].body, std::to_string(i + 1));
@@ -150,14 +150,14 @@ TEST(InboxOnASimulatedDisk, IsReadWithoutChangingAnything) {
   SimFileSystem files(disk);
   const auto store =
       std::move(*FilesystemStore::open(files, {&clock, &random, sim_owner("boot", 1)}, small_options(), ""));
-  const auto writer = store->open_run(run_id("r"), {});
+  const auto writer = store->open_run(inbox_run("r"), {});
   ASSERT_TRUE((*writer)->save({.body = "1"}));
-  ASSERT_TRUE(store->post(run_id("r"), "1"));
+  ASSERT_TRUE(store->post(inbox_run("r"), "1"));
   const std::uint64_t ops = files.ops();
-  ASSERT_TRUE(store->inbox(run_id("r")));
-  ASSERT_TRUE(store->owner(run_id("r")));
+  ASSERT_TRUE(store->inbox(inbox_run("r")));
+  ASSERT_TRUE(store->owner(inbox_run("r")));
   EXPECT_EQ(files.ops(), ops);
-  EXPECT_EQ(store->local_folder(run_id("r")).error().code, Code::write_failed) << "others can't see this disk";
+  EXPECT_EQ(store->local_folder(inbox_run("r")).error().code, Code::write_failed) << "others can't see this disk";
 }
 
 TEST(InboxOnASimulatedDisk, ASecondMessageCostsTwoSyncs) {
@@ -168,10 +168,10 @@ TEST(InboxOnASimulatedDisk, ASecondMessageCostsTwoSyncs) {
   CheckingFileSystem checking(files);
   const auto store =
       std::move(*FilesystemStore::open(checking, {&clock, &random, sim_owner("boot", 1)}, small_options(), ""));
-  ASSERT_TRUE((*store->open_run(run_id("r"), {}))->save({.body = "1"}));
-  ASSERT_TRUE(store->post(run_id("r"), "1"));
+  ASSERT_TRUE((*store->open_run(inbox_run("r"), {}))->save({.body = "1"}));
+  ASSERT_TRUE(store->post(inbox_run("r"), "1"));
   checking.clear();
-  ASSERT_TRUE(store->post(run_id("r"), "2"));
+  ASSERT_TRUE(store->post(inbox_run("r"), "2"));
   EXPECT_EQ(checking.count(SyncPoint::inbox_message), 1U);
   EXPECT_EQ(checking.count(SyncPoint::inbox_name), 1U);
 }

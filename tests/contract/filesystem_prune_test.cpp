@@ -13,7 +13,7 @@ namespace {
 
 const RetentionSettings kThree{.keep = 3, .keep_days = {}, .keep_per_stage = {}};
 
-RunId run_id(std::string_view name) { return *RunId::parse(name); }
+RunId pruned_run(std::string_view name) { return *RunId::parse(name); }
 
 FilesystemOptions keeping_three(Background background) {
   FilesystemOptions options = small_options();
@@ -22,8 +22,8 @@ FilesystemOptions keeping_three(Background background) {
   return options;
 }
 
-void fill(Store& store, std::string_view run, int count) {
-  const auto writer = store.open_run(run_id(run), {});
+void fill_pruned(Store& store, std::string_view run, int count) {
+  const auto writer = store.open_run(pruned_run(run), {});
   ASSERT_TRUE(writer) << describe(writer.error());
   for (int i = 0; i < count; ++i) {
     const std::string body = fmt::format("[{},\"{}\"]", i, std::string(100, 'x'));
@@ -34,7 +34,7 @@ void fill(Store& store, std::string_view run, int count) {
 
 std::vector<std::uint64_t> listed(Store& store, std::string_view run) {
   std::vector<std::uint64_t> all;
-  const auto found = store.checkpoints(run_id(run), {}, SIZE_MAX);
+  const auto found = store.checkpoints(pruned_run(run), {}, SIZE_MAX);
   if (!found) return all;
   for (const CheckpointInfo& info : *found) all.push_back(info.sequence.value);
   return all;
@@ -42,20 +42,20 @@ std::vector<std::uint64_t> listed(Store& store, std::string_view run) {
 
 TEST(PruningByItself, HappensAtTheCloseOfAStoreWithoutAThread) {
   FilesystemUnderTest place(keeping_three(Background::none));
-  fill(*place.open(), "r", 40);
+  fill_pruned(*place.open(), "r", 40);
   EXPECT_EQ(listed(*place.open(), "r"), std::vector<std::uint64_t>({38, 39, 40}));
 }
 
 TEST(PruningByItself, IsNotOnTheWayOfAStoreThatDidNotGrow) {
   FilesystemUnderTest place(keeping_three(Background::none));
-  fill(*place.open(), "r", 5);
+  fill_pruned(*place.open(), "r", 5);
   EXPECT_EQ(listed(*place.open(), "r").size(), 5U) << "one group: there is nothing to give back";
 }
 
 TEST(PruningByItself, HappensInTheBackgroundWhileTheStoreIsOpen) {
   FilesystemUnderTest place(keeping_three(Background::thread));
   const auto store = place.open();
-  fill(*store, "r", 100);
+  fill_pruned(*store, "r", 100);
   for (int waited_ms = 0; waited_ms < 60'000 && listed(*store, "r").size() >= 100; waited_ms += 5) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -67,7 +67,7 @@ TEST(PruningByItself, HappensInTheBackgroundWhileTheStoreIsOpen) {
 
 TEST(PruningByItself, IsOffUnlessTheSettingsSaySo) {
   FilesystemUnderTest place(small_options());
-  fill(*place.open(), "r", 40);
+  fill_pruned(*place.open(), "r", 40);
   EXPECT_EQ(listed(*place.open(), "r").size(), 40U);
 }
 
@@ -76,7 +76,7 @@ class FullDisk : public ::testing::Test {
  protected:
   FullDisk() {
     SimFileSystem files(disk_);
-    fill(*open(files, small_options()), "old", 40);
+    fill_pruned(*open(files, small_options()), "old", 40);
   }
   std::unique_ptr<FilesystemStore> open(SimFileSystem& files, const FilesystemOptions& options) {
     auto store = FilesystemStore::open(files, {&clock_, &random_, sim_owner(disk_.boot_id(), ++pids_)}, options, "");
@@ -92,7 +92,7 @@ TEST_F(FullDisk, IsPrunedAndTheSaveIsTriedAgain) {
   for (const std::string& state : {std::string("[1]"), "\"" + std::string(5000, 'x') + "\""}) {
     SimFileSystem files(disk_);
     const auto store = open(files, keeping_three(Background::none));
-    const auto writer = store->open_run(run_id("new"), {});
+    const auto writer = store->open_run(pruned_run("new"), {});
     ASSERT_TRUE(writer);
     files.inject({Fault::enospc, files.fallible_calls() + 1, false});
     const std::int64_t before_us = clock_.monotonic_us();
@@ -107,7 +107,7 @@ TEST_F(FullDisk, IsPrunedAndTheSaveIsTriedAgain) {
 TEST_F(FullDisk, IsReportedAfterThreeAttempts) {
   SimFileSystem files(disk_);
   const auto store = open(files, keeping_three(Background::none));
-  const auto writer = store->open_run(run_id("new"), {});
+  const auto writer = store->open_run(pruned_run("new"), {});
   ASSERT_TRUE(writer);
   files.inject({Fault::enospc, files.fallible_calls() + 1, true});
   const std::int64_t before_us = clock_.monotonic_us();
@@ -122,7 +122,7 @@ TEST_F(FullDisk, IsReportedAfterThreeAttempts) {
 TEST_F(FullDisk, IsReportedAtOnceWhereNothingMayBePruned) {
   SimFileSystem files(disk_);
   const auto store = open(files, small_options());
-  const auto writer = store->open_run(run_id("new"), {});
+  const auto writer = store->open_run(pruned_run("new"), {});
   ASSERT_TRUE(writer);
   files.inject({Fault::enospc, files.fallible_calls() + 1, false});
   const std::int64_t before_us = clock_.monotonic_us();
@@ -136,7 +136,7 @@ class PrunedFiles : public ::testing::Test {
  protected:
   PrunedFiles() {
     const auto store = place_.open();
-    fill(*store, "r", 40);
+    fill_pruned(*store, "r", 40);
     EXPECT_TRUE(dynamic_cast<FilesystemStore&>(*store).settle_all());
   }
   [[nodiscard]] std::string path(const std::string& name) const {
@@ -153,14 +153,14 @@ class PrunedFiles : public ::testing::Test {
 };
 
 TEST_F(PrunedFiles, OfGroupsThatAreGivenUpAreGone) {
-  ASSERT_TRUE(place_.open()->prune(run_id("r"), kThree, PruneMode::remove));
+  ASSERT_TRUE(place_.open()->prune(pruned_run("r"), kThree, PruneMode::remove));
   EXPECT_FALSE(std::filesystem::exists(path("checkpoint_00001.json")));
   EXPECT_FALSE(std::filesystem::exists(path("checkpoint_00001.jsonl")));
   EXPECT_TRUE(std::filesystem::exists(path("pruned.json")));
 }
 
 TEST_F(PrunedFiles, ThatAreMissingWithoutBeingListedAreDamage) {
-  ASSERT_TRUE(place_.open()->prune(run_id("r"), kThree, PruneMode::remove));
+  ASSERT_TRUE(place_.open()->prune(pruned_run("r"), kThree, PruneMode::remove));
   std::filesystem::remove(path("pruned.json"));
   EXPECT_TRUE(check_names("missing"));
 }
@@ -170,14 +170,14 @@ TEST_F(PrunedFiles, LeftBehindByAPruneThatWasKilledDoNotCountAndGoWithTheNext) {
     std::filesystem::copy_file(path(name), path(to), std::filesystem::copy_options::overwrite_existing);
   };
   copy("checkpoint_00001.json", "saved");
-  ASSERT_TRUE(place_.open()->prune(run_id("r"), kThree, PruneMode::remove));
+  ASSERT_TRUE(place_.open()->prune(pruned_run("r"), kThree, PruneMode::remove));
   copy("saved", "checkpoint_00001.json");
   copy("saved", "kept_00002.json");
   copy("saved", "kept_00003.json.tmp");
   std::filesystem::remove(path("saved"));
   EXPECT_EQ(listed(*place_.open(), "r"), std::vector<std::uint64_t>({38, 39, 40}));
   EXPECT_FALSE(place_.open()->check({}, Repair::no)->damaged());
-  const auto again = place_.open()->prune(run_id("r"), kThree, PruneMode::remove);
+  const auto again = place_.open()->prune(pruned_run("r"), kThree, PruneMode::remove);
   ASSERT_TRUE(again);
   EXPECT_GT(again->freed_bytes, 0);
   for (const char* name : {"checkpoint_00001.json", "kept_00002.json", "kept_00003.json.tmp"}) {
@@ -189,14 +189,14 @@ TEST_F(PrunedFiles, AreNotPrunedWhereThePrunerLockIsHeld) {
   const auto files = PosixFileSystem::open(place_.path());
   const auto lock = (*files)->open("runs/r/lock", OpenMode::create);
   ASSERT_TRUE(lock && (*lock)->try_lock(3).value_or(false));
-  EXPECT_EQ(place_.open()->prune(run_id("r"), kThree, PruneMode::remove).error().code, Code::store_busy);
+  EXPECT_EQ(place_.open()->prune(pruned_run("r"), kThree, PruneMode::remove).error().code, Code::store_busy);
   EXPECT_EQ(listed(*place_.open(), "r").size(), 40U);
-  EXPECT_TRUE(place_.open()->prune(run_id("r"), kThree, PruneMode::dry_run)) << "a dry run needs no lock";
+  EXPECT_TRUE(place_.open()->prune(pruned_run("r"), kThree, PruneMode::dry_run)) << "a dry run needs no lock";
 }
 
 TEST_F(PrunedFiles, AnAddressThatWasPrunedIsNoDamage) {
-  ASSERT_TRUE(place_.open()->prune(run_id("r"), kThree, PruneMode::remove));
-  EXPECT_EQ(place_.open()->check({.run = run_id("r"), .sequence = {5}}, Repair::no).error().code,
+  ASSERT_TRUE(place_.open()->prune(pruned_run("r"), kThree, PruneMode::remove));
+  EXPECT_EQ(place_.open()->check({.run = pruned_run("r"), .sequence = {5}}, Repair::no).error().code,
             Code::checkpoint_pruned);
 }
 

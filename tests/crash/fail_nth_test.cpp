@@ -12,7 +12,7 @@
 namespace pawl::testing {
 namespace {
 
-RunId run_id(std::string_view name) { return *RunId::parse(name); }
+RunId failing_run(std::string_view name) { return *RunId::parse(name); }
 
 std::string big(char letter) { return "\"" + std::string(3000, letter) + "\""; }
 
@@ -29,7 +29,7 @@ class Machine {
   void prepare() {
     SimFileSystem files(disk_);
     const auto store = open(files);
-    const auto writer = store->open_run(run_id("old"), {});
+    const auto writer = store->open_run(failing_run("old"), {});
     acknowledge("old", (*writer)->save({.body = "[1]"}), "[1]");
     acknowledge("old", (*writer)->save({.body = big('a')}), big('a'));
     files.kill();
@@ -47,7 +47,7 @@ class Machine {
   /// Whether this one was pruned, as it was allowed to be.
   bool was_pruned(Store& reader, const std::pair<std::string, std::uint64_t>& key, const Error& error) {
     if (error.code != Code::checkpoint_pruned || !may_be_pruned_.contains(key)) return false;
-    const auto latest = reader.restore(run_id(key.first), {});
+    const auto latest = reader.restore(failing_run(key.first), {});
     return latest && latest->info.sequence.value > key.second;
   }
   void acknowledge(const Result<std::string>& posted, const std::string& body) {
@@ -60,13 +60,13 @@ class Machine {
     if (!reader) return "the store can't be opened";
     for (const auto& [key, state] : promised_) {
       Which which{.by = Which::By::sequence, .sequence = {key.second}};
-      const auto restored = reader->restore(run_id(key.first), which);
+      const auto restored = reader->restore(failing_run(key.first), which);
       if (!restored && was_pruned(*reader, key, restored.error())) continue;
       if (!restored) return fmt::format("{}@{} is lost: {}", key.first, key.second, describe(restored.error()));
       if (restored->state != state) return fmt::format("{}@{} has changed", key.first, key.second);
     }
     if (!messages_.empty()) {
-      const auto listed = reader->inbox(run_id("old"));
+      const auto listed = reader->inbox(failing_run("old"));
       if (!listed) return fmt::format("the messages can't be listed: {}", describe(listed.error()));
       for (const auto& [id, body] : messages_) {
         const auto found = std::ranges::find(*listed, id, &Message::id);
@@ -74,7 +74,7 @@ class Machine {
       }
     }
     for (const std::string run : {"old", "new"}) {
-      const auto latest = reader->restore(run_id(run), {});
+      const auto latest = reader->restore(failing_run(run), {});
       if (!latest && latest.error().code != Code::run_not_found) return describe(latest.error());
       if (latest && !attempted_.contains({run, latest->state}))
         return fmt::format("{} holds what was never saved", run);
@@ -89,7 +89,7 @@ class Machine {
       const auto store = open(files);
       if (!store) return "the store can't be opened afterwards";
       for (const std::string run : {"old", "new"}) {
-        const auto writer = store->open_run(run_id(run), {});
+        const auto writer = store->open_run(failing_run(run), {});
         if (!writer) return fmt::format("{} can't be opened afterwards: {}", run, describe(writer.error()));
         const std::string state = fmt::format("[\"after\",\"{}\"]", run);
         const auto saved = (*writer)->save({.body = state, .duplicates = Duplicates::write});
@@ -121,7 +121,7 @@ void save_some(Machine& machine, SimFileSystem& files) {
   const auto store = machine.open(files);
   if (!store) return;
   for (const std::string run : {"new", "old"}) {
-    const auto writer = store->open_run(run_id(run), {});
+    const auto writer = store->open_run(failing_run(run), {});
     if (!writer) continue;
     for (const std::string& state : {std::string("[1,2]"), std::string("[1,2,3]"), big('b'), std::string("{\n}")}) {
       const auto saved = (*writer)->save({.body = state, .duplicates = Duplicates::write, .events = {{"note", "{}"}}});
@@ -134,19 +134,19 @@ void save_and_settle(Machine& machine, SimFileSystem& files) {
   const auto store = machine.open(files);
   if (!store) return;
   {
-    const auto writer = store->open_run(run_id("old"), {});
+    const auto writer = store->open_run(failing_run("old"), {});
     if (writer) machine.acknowledge("old", (*writer)->save({.body = "[7]"}), "[7]");
   }
   static_cast<void>(store->publish_lazily());
   static_cast<void>(store->settle_all());
-  const auto writer = store->open_run(run_id("new"), {});
+  const auto writer = store->open_run(failing_run("new"), {});
   if (writer) machine.acknowledge("new", (*writer)->save({.body = "[8]"}), "[8]");
 }
 
 void rotate_often(Machine& machine, SimFileSystem& files) {
   const auto store = machine.open(files);
   if (!store) return;
-  const auto writer = store->open_run(run_id("new"), {});
+  const auto writer = store->open_run(failing_run("new"), {});
   if (!writer) return;
   for (int i = 0; i < 40; ++i) {
     const std::string state = fmt::format("[{},\"{}\"]", i, std::string(1500, static_cast<char>('a' + i % 26)));
@@ -157,20 +157,20 @@ void rotate_often(Machine& machine, SimFileSystem& files) {
 void read_and_repair(Machine& machine, SimFileSystem& files) {
   const auto store = machine.open(files);
   if (!store) return;
-  static_cast<void>(store->restore(run_id("old"), {}));
+  static_cast<void>(store->restore(failing_run("old"), {}));
   static_cast<void>(store->runs(10));
-  static_cast<void>(store->checkpoints(run_id("old"), {}, 10));
+  static_cast<void>(store->checkpoints(failing_run("old"), {}, 10));
   static_cast<void>(store->check({}, Repair::yes));
 }
 
 void post_and_take(Machine& machine, SimFileSystem& files) {
   const auto store = machine.open(files);
   if (!store) return;
-  for (const char* body : {"1", "[2]", "{}"}) machine.acknowledge(store->post(run_id("old"), body), body);
-  if (const auto taken = store->post(run_id("old"), "\"to be taken\""))
-    static_cast<void>(store->take(run_id("old"), *taken));
-  static_cast<void>(store->inbox(run_id("old")));
-  static_cast<void>(store->owner(run_id("old")));
+  for (const char* body : {"1", "[2]", "{}"}) machine.acknowledge(store->post(failing_run("old"), body), body);
+  if (const auto taken = store->post(failing_run("old"), "\"to be taken\""))
+    static_cast<void>(store->take(failing_run("old"), *taken));
+  static_cast<void>(store->inbox(failing_run("old")));
+  static_cast<void>(store->owner(failing_run("old")));
 }
 
 void save_and_prune(Machine& machine, SimFileSystem& files) {
@@ -178,7 +178,7 @@ void save_and_prune(Machine& machine, SimFileSystem& files) {
   if (!store) return;
   std::uint64_t named = 0;
   {
-    const auto writer = store->open_run(run_id("old"), {});
+    const auto writer = store->open_run(failing_run("old"), {});
     if (!writer) return;
     for (int i = 0; i < 26; ++i) {
       const std::string state =
@@ -197,7 +197,7 @@ void save_and_prune(Machine& machine, SimFileSystem& files) {
   machine.allow_pruning("old", named);
   for (const std::uint64_t keep : {5ULL, 1ULL}) {
     static_cast<void>(
-        store->prune(run_id("old"), {.keep = keep, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
+        store->prune(failing_run("old"), {.keep = keep, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
   }
   static_cast<void>(store->settle_all());
 }
@@ -260,7 +260,7 @@ TEST(FailedSync, MakesTheHandleRefuseWithOutcomeUnknownThenHandleFailed) {
   machine.prepare();
   SimFileSystem files(machine.disk_);
   const auto store = machine.open(files);
-  const auto writer = store->open_run(run_id("new"), {});
+  const auto writer = store->open_run(failing_run("new"), {});
   ASSERT_TRUE(writer);
   ASSERT_TRUE((*writer)->save({.body = "[1]"}));
   files.inject({Fault::sync_fails, files.fallible_calls() + 1, false});
@@ -270,7 +270,7 @@ TEST(FailedSync, MakesTheHandleRefuseWithOutcomeUnknownThenHandleFailed) {
   const auto refused = (*writer)->save({.body = "[3]"});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::handle_failed);
-  const auto other = store->open_run(run_id("other"), {});
+  const auto other = store->open_run(failing_run("other"), {});
   const auto refused_too = other ? (*other)->save({.body = "[4]"}) : Result<Saved>(std::unexpected(other.error()));
   ASSERT_FALSE(refused_too);
   EXPECT_EQ(refused_too.error().code, Code::handle_failed);
@@ -282,14 +282,14 @@ TEST(FailedSync, RepeatingTheSaveWithItsIdThroughANewHandleDoesNotDoubleIt) {
   {
     SimFileSystem files(machine.disk_);
     const auto store = machine.open(files);
-    const auto writer = store->open_run(run_id("new"), {});
+    const auto writer = store->open_run(failing_run("new"), {});
     ASSERT_TRUE((*writer)->save({.body = "[1]"}));
     files.inject({Fault::sync_fails, files.fallible_calls() + 1, false});
     ASSERT_FALSE((*writer)->save({.body = "[2]", .caller_id = "two"}));
   }
   SimFileSystem files(machine.disk_);
   const auto store = machine.open(files);
-  const auto writer = store->open_run(run_id("new"), {});
+  const auto writer = store->open_run(failing_run("new"), {});
   ASSERT_TRUE(writer);
   const auto again = (*writer)->save({.body = "[2]", .caller_id = "two"});
   ASSERT_TRUE(again);
@@ -298,7 +298,7 @@ TEST(FailedSync, RepeatingTheSaveWithItsIdThroughANewHandleDoesNotDoubleIt) {
   machine.disk_.power_loss(Loss::drop_all);
   SimFileSystem after(machine.disk_);
   const auto reader = machine.open(after);
-  EXPECT_EQ(reader->restore(run_id("new"), {})->state, "[2]");
+  EXPECT_EQ(reader->restore(failing_run("new"), {})->state, "[2]");
 }
 
 }  // namespace

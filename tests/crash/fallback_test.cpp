@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t kSaved = 8;
 constexpr std::uint64_t kWhole = 5;
 
-RunId run_id() { return *RunId::parse("r"); }
+RunId fallback_run() { return *RunId::parse("r"); }
 
 FilesystemOptions roomy() {
   FilesystemOptions options = small_options();
@@ -27,7 +27,7 @@ struct DamagedDisk {
     {
       const auto store = open(files);
       {
-        const auto writer = store->open_run(run_id(), {});
+        const auto writer = store->open_run(fallback_run(), {});
         for (std::uint64_t i = 1; i <= kSaved; ++i) EXPECT_TRUE((*writer)->save({.body = body(i)}));
       }
       EXPECT_TRUE(store->settle_all());
@@ -50,8 +50,8 @@ struct DamagedDisk {
   static Result<Saved> go_on(FilesystemStore& store) {
     RunOptions options;
     options.fall_back_to = {kWhole};
-    auto writer = store.open_run(run_id(), options);
-    if (!writer) writer = store.open_run(run_id(), {});  // it was set aside before
+    auto writer = store.open_run(fallback_run(), options);
+    if (!writer) writer = store.open_run(fallback_run(), {});  // it was set aside before
     if (!writer) return std::unexpected(writer.error());
     return (*writer)->save({.body = "[\"on\"]"});
   }
@@ -65,21 +65,21 @@ TEST(Fallback, GoesOnBehindTheHighestNumberThatWasSeen) {
   DamagedDisk damaged(1);
   SimFileSystem files(damaged.disk);
   const auto store = damaged.open(files);
-  EXPECT_FALSE(store->restore(run_id(), {}));
-  EXPECT_FALSE(store->open_run(run_id(), {}));
-  const auto found = store->recover(run_id(), {});
+  EXPECT_FALSE(store->restore(fallback_run(), {}));
+  EXPECT_FALSE(store->open_run(fallback_run(), {}));
+  const auto found = store->recover(fallback_run(), {});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->checkpoint.state, body(kWhole));
   EXPECT_EQ(found->highest.value, kSaved);
   const auto saved = DamagedDisk::go_on(*store);
   ASSERT_TRUE(saved);
   EXPECT_EQ(saved->sequence.value, kSaved + 1);
-  EXPECT_EQ(store->restore(run_id(), {})->state, "[\"on\"]");
-  const auto lost = store->restore(run_id(), {.by = Which::By::sequence, .sequence = {kWhole + 1}});
+  EXPECT_EQ(store->restore(fallback_run(), {})->state, "[\"on\"]");
+  const auto lost = store->restore(fallback_run(), {.by = Which::By::sequence, .sequence = {kWhole + 1}});
   EXPECT_EQ(lost.error().code, Code::checkpoint_set_aside);
   ASSERT_TRUE(store->settle_all());
   EXPECT_FALSE(store->check({}, Repair::no)->damaged());
-  EXPECT_EQ(store->recover(run_id(), {.extent = RecoverExtent::all})->rebuilt, kWhole + 1);
+  EXPECT_EQ(store->recover(fallback_run(), {.extent = RecoverExtent::all})->rebuilt, kWhole + 1);
 }
 
 TEST(Fallback, AnotherCheckpointThanTheNewestWholeOneIsRefused) {
@@ -89,7 +89,7 @@ TEST(Fallback, AnotherCheckpointThanTheNewestWholeOneIsRefused) {
   for (const std::uint64_t other : {1U, 4U, 6U, 8U}) {
     RunOptions options;
     options.fall_back_to = {other};
-    EXPECT_EQ(store->open_run(run_id(), options).error().code, Code::parent_conflict);
+    EXPECT_EQ(store->open_run(fallback_run(), options).error().code, Code::parent_conflict);
   }
   const auto file = files.open("runs/r/checkpoints/aside.json", OpenMode::read);
   EXPECT_FALSE(file) << "nothing is set aside before a save";
@@ -101,7 +101,7 @@ TEST(Fallback, AnUnchangedStateIsNotAnsweredWithADamagedNumber) {
   const auto store = damaged.open(files);
   RunOptions options;
   options.fall_back_to = {kWhole};
-  const auto writer = store->open_run(run_id(), options);
+  const auto writer = store->open_run(fallback_run(), options);
   const auto saved = (*writer)->save({.body = body(kWhole)});
   ASSERT_TRUE(saved);
   EXPECT_EQ(saved->outcome, Saved::Outcome::written);
@@ -128,7 +128,7 @@ TEST(Fallback, SurvivesPowerLossAtEveryOperation) {
     damaged.disk.power_loss();
     SimFileSystem files(damaged.disk);
     const auto store = damaged.open(files);
-    const auto newest = store->restore(run_id(), {});
+    const auto newest = store->restore(fallback_run(), {});
     if (acknowledged) {
       ASSERT_TRUE(newest) << op;
       EXPECT_EQ(newest->info.sequence.value, kSaved + 1) << op;
@@ -136,7 +136,7 @@ TEST(Fallback, SurvivesPowerLossAtEveryOperation) {
     const auto saved = DamagedDisk::go_on(*store);
     ASSERT_TRUE(saved) << op << ": " << describe(saved.error());
     EXPECT_GT(saved->sequence.value, kSaved) << op;
-    EXPECT_EQ(store->restore(run_id(), {})->state, "[\"on\"]") << op;
+    EXPECT_EQ(store->restore(fallback_run(), {})->state, "[\"on\"]") << op;
     ASSERT_TRUE(store->settle_all()) << op;
     const auto report = store->check({}, Repair::no);
     EXPECT_FALSE(report->damaged()) << op << (report->findings.empty() ? "" : report->findings.front().what);
@@ -158,7 +158,7 @@ TEST(Fallback, NeedsTheSyncsOfItsList) {
       }
       SimFileSystem files(damaged.disk);
       const auto store = damaged.open(files);
-      const auto newest = store->restore(run_id(), {});
+      const auto newest = store->restore(fallback_run(), {});
       noticed = !newest || newest->info.sequence.value != kSaved + 1 || store->check({}, Repair::no)->damaged();
     }
     EXPECT_TRUE(noticed) << to_text(point);

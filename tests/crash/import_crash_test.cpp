@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kSeeds = 6;
 
-RunId id_of(std::string_view run) { return *RunId::parse(run); }
+RunId imported_run(std::string_view run) { return *RunId::parse(run); }
 
 Result<SecretKey> no_key() { return fail(Code::key_missing, "no key"); }
 
@@ -32,7 +32,7 @@ struct World {
 };
 
 void save(FilesystemStore& store, std::string_view run, const std::string& body) {
-  const auto writer = store.open_run(id_of(run), {});
+  const auto writer = store.open_run(imported_run(run), {});
   ASSERT_TRUE(writer) << describe(writer.error());
   SaveRequest request;
   request.body = body;
@@ -49,7 +49,7 @@ std::string exported_run() {
     save(*store, "traveller", fmt::format("{{\"n\":{},\"text\":\"{}\"}}", i, std::string(i == 9 ? 5000 : 300, 'x')));
   std::string text;
   const auto sent =
-      store->send_run(id_of("traveller"), SendLogs::no, no_key, [&](std::string_view bytes) -> Result<void> {
+      store->send_run(imported_run("traveller"), SendLogs::no, no_key, [&](std::string_view bytes) -> Result<void> {
         text += bytes;
         return {};
       });
@@ -66,16 +66,16 @@ std::string fault_of(FilesystemStore& store, Sure sure) {
     // What a power loss leaves of files that a journal still holds is mended by whoever publishes it again.
     if (finding.severity == Finding::Severity::damage) return finding.file + ": " + finding.what;
   }
-  const auto other = store.restore(id_of("resident"), {});
+  const auto other = store.restore(imported_run("resident"), {});
   if (!other || other->state != "{\"here\":true}") return "another run was hurt";
-  const auto there = store.restore(id_of("traveller"), {});
+  const auto there = store.restore(imported_run("traveller"), {});
   if (!there) return sure == Sure::yes || there.error().code != Code::run_not_found ? describe(there.error()) : "";
   if (there->info.sequence.value != 14) return "it is there in part";
-  const auto first = store.restore(id_of("traveller"), {.by = Which::By::sequence, .sequence = {10}});
+  const auto first = store.restore(imported_run("traveller"), {.by = Which::By::sequence, .sequence = {10}});
   return first && first->state.size() > 5000 ? "" : "an earlier checkpoint is missing";
 }
 
-struct Outcome {
+struct ImportOutcome {
   bool finished = false;  // the import returned success
   std::string fault = {};
   std::uint64_t ops = 0;
@@ -85,10 +85,10 @@ enum class End : std::uint8_t { kill, power };
 
 /// Imports, and is cut at call `cut` (0: never). Then the store is looked at, the import is repeated, and it is looked
 /// at again.
-Outcome run_schedule(const std::string& text, std::uint64_t seed, std::uint64_t cut, End end,
+ImportOutcome run_schedule(const std::string& text, std::uint64_t seed, std::uint64_t cut, End end,
                      std::optional<SyncPoint> ignored) {
   World world(seed);
-  Outcome outcome;
+  ImportOutcome outcome;
   TextFiles source({{"a.pawl", text}});
   const auto file = *source.open("a.pawl", OpenMode::read);
   {
@@ -127,7 +127,7 @@ TEST(ImportCrash, CutAtAnyCallItIsThereWholeOrNotAtAll) {
   for (const End end : {End::kill, End::power}) {
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
       for (std::uint64_t cut = 1; cut <= ops; ++cut) {
-        const Outcome outcome = run_schedule(text, seed, cut, end, {});
+        const ImportOutcome outcome = run_schedule(text, seed, cut, end, {});
         ASSERT_EQ(outcome.fault, "") << "seed " << seed << ", cut at " << cut
                                      << (end == End::kill ? " by kill" : " by power loss");
       }

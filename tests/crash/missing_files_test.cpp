@@ -8,7 +8,7 @@
 namespace pawl::testing {
 namespace {
 
-RunId run_id(std::string_view name) { return *RunId::parse(name); }
+RunId missing_run(std::string_view name) { return *RunId::parse(name); }
 
 /// A store with ten settled checkpoints of one run: nothing of it is in a journal any more.
 class MissingFiles : public ::testing::Test {
@@ -16,14 +16,14 @@ class MissingFiles : public ::testing::Test {
   MissingFiles() {
     const auto store = place_.open();
     {
-      const auto writer = store->open_run(run_id("r"), {});
+      const auto writer = store->open_run(missing_run("r"), {});
       for (int i = 1; i <= 10; ++i) EXPECT_TRUE((*writer)->save({.body = fmt::format("[{}]", i)}));
     }
     EXPECT_TRUE(dynamic_cast<FilesystemStore&>(*store).settle_all());
   }
   void remove(std::string_view path) const { std::filesystem::remove_all(place_.path() + "/" + std::string(path)); }
-  Code code_of_restore() { return place_.open()->restore(run_id("r"), {}).error().code; }
-  Code code_of_open() { return place_.open()->open_run(run_id("r"), {}).error().code; }
+  Code code_of_restore() { return place_.open()->restore(missing_run("r"), {}).error().code; }
+  Code code_of_open() { return place_.open()->open_run(missing_run("r"), {}).error().code; }
   bool check_names(std::string_view part) {
     const auto report = place_.open()->check({}, Repair::no);
     return std::ranges::any_of(report->findings, [&](const Finding& finding) {
@@ -56,7 +56,7 @@ TEST_F(MissingFiles, DifferencesAreDamageAndTheRunDoesNotSlipBack) {
 
 TEST_F(MissingFiles, TheAuditTrailIsDamageForWritersAndNotForReaders) {
   remove("runs/r/audit/audit_trail.jsonl");
-  EXPECT_EQ(place_.open()->restore(run_id("r"), {})->state, "[10]");
+  EXPECT_EQ(place_.open()->restore(missing_run("r"), {})->state, "[10]");
   EXPECT_EQ(code_of_open(), Code::chain_broken);
 }
 
@@ -71,8 +71,8 @@ TEST_F(MissingFiles, TheJournalsAreMissed) {
 }
 
 TEST_F(MissingFiles, AMistypedAddressIsNoDamage) {
-  EXPECT_EQ(place_.open()->check({.run = run_id("nope")}, Repair::no).error().code, Code::run_not_found);
-  EXPECT_EQ(place_.open()->check({.run = run_id("r"), .sequence = {99}}, Repair::no).error().code,
+  EXPECT_EQ(place_.open()->check({.run = missing_run("nope")}, Repair::no).error().code, Code::run_not_found);
+  EXPECT_EQ(place_.open()->check({.run = missing_run("r"), .sequence = {99}}, Repair::no).error().code,
             Code::checkpoint_not_found);
 }
 
@@ -88,17 +88,17 @@ TEST(KilledSave, IsSeenByReadersAsTheNextSaveWillSeeIt) {
     {
       SimFileSystem files(disk);
       const auto store = open(files, 1);
-      const auto writer = store->open_run(run_id("r"), {});
+      const auto writer = store->open_run(missing_run("r"), {});
       ASSERT_TRUE((*writer)->save({.body = "[1]"}));
       files.kill_at(files.ops() + op);
       static_cast<void>((*writer)->save({.body = "[2]"}));
     }
     SimFileSystem reading(disk);
-    const auto seen = open(reading, 2)->restore(run_id("r"), {});
+    const auto seen = open(reading, 2)->restore(missing_run("r"), {});
     ASSERT_TRUE(seen);
     SimFileSystem writing(disk);
     const auto store = open(writing, 3);
-    const auto writer = store->open_run(run_id("r"), {});
+    const auto writer = store->open_run(missing_run("r"), {});
     ASSERT_TRUE(writer);
     EXPECT_EQ((*writer)->info().latest, seen->info.sequence) << "killed at op " << op;
   }

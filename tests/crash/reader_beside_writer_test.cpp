@@ -7,7 +7,7 @@
 namespace pawl::testing {
 namespace {
 
-RunId run_id(std::string_view name) { return *RunId::parse(name); }
+RunId read_run(std::string_view name) { return *RunId::parse(name); }
 
 class ReaderBesideWriter : public ::testing::Test {
  protected:
@@ -23,7 +23,7 @@ class ReaderBesideWriter : public ::testing::Test {
     files.kill_at(op);
     {
       const auto store = open(files);
-      const auto writer = store->open_run(run_id("r"), {});
+      const auto writer = store->open_run(read_run("r"), {});
       if (writer) static_cast<void>((*writer)->save({.body = "[1]"}));
     }
     return files.died();
@@ -45,7 +45,7 @@ TEST_F(ReaderBesideWriter, WhatItShowsIsDurable) {
       std::swap(disk_, fresh);
       {
         SimFileSystem files(disk_);
-        ASSERT_TRUE(open(files)->open_run(run_id("older"), {}));  // a store with a journal
+        ASSERT_TRUE(open(files)->open_run(read_run("older"), {}));  // a store with a journal
       }
       disk_.power_loss(Loss::drop_all);
       SimFileSystem files(disk_);
@@ -57,12 +57,12 @@ TEST_F(ReaderBesideWriter, WhatItShowsIsDurable) {
         reader_ended = false;
         writer_ended = !save_and_die(op);
       });
-      const auto seen = store->restore(run_id("r"), {});
+      const auto seen = store->restore(read_run("r"), {});
       disk_.power_loss(Loss::drop_all);
       if (!seen) continue;
       ++shown;
       SimFileSystem later(disk_);
-      EXPECT_TRUE(open(later)->restore(run_id("r"), {}))
+      EXPECT_TRUE(open(later)->restore(read_run("r"), {}))
           << "shown at call " << call << ", lost; the writer died at op " << op;
     }
   }
