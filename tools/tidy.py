@@ -47,6 +47,16 @@ TEST_MACRO = re.compile(r"^[ \t]*(?:(?:TYPED_)?TEST(?:_F|_P)?|RC_GTEST_\w+)[ \t]
 MARKDOWN_LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)|^[ \t]*\[[^\]]+\]:[ \t]*(\S+)", re.MULTILINE)
 CODE_LINE = re.compile(r'^PAWL_CODE\(\s*(\d+)\s*,\s*\w+\s*,\s*\d+\s*,\s*"([^"]*)"\s*\)', re.MULTILINE)
 
+EVENT_TYPES = "src/domain/event_types.hpp"
+EVENT_TYPE_LINE = re.compile(r'^inline constexpr const char\* k\w+ = "(\w+)";$', re.MULTILINE)
+# Files that use some of the same words for something else, with the reason.
+EVENT_TYPE_ALLOWED = {
+    EVENT_TYPES: "defines them",
+    "src/domain/types.cpp": "the words for the kind and the reason of a checkpoint",
+}
+# Event types that are also keys of a step's report: they are found only where a type is expected.
+EVENT_TYPE_ALSO_KEY = {"context_usage"}
+
 
 @dataclass
 class File:
@@ -223,6 +233,21 @@ def error_pages(files: list[File]) -> list[str]:
     return found
 
 
+def event_types(files: list[File]) -> list[str]:
+    """Reports event types that are written out as text instead of taken from event_types.hpp."""
+    defined = next((EVENT_TYPE_LINE.findall(f.text) for f in files if f.path == EVENT_TYPES), [])
+    if not defined:
+        return [f"{EVENT_TYPES}:1: no event types were found"]
+    anywhere = "|".join(word for word in defined if "_" in word and word not in EVENT_TYPE_ALSO_KEY)
+    # A single word can mean something else, so these are found only where the code handles an event.
+    as_type = "|".join(word for word in defined if "_" not in word or word in EVENT_TYPE_ALSO_KEY)
+    place = r"type_?\s*[!=]=\s*|\.type\s*=\s*|\b(?:tell|whisper)\(\s*|events\.(?:push|emplace)_back\(\{?\s*"
+    pattern = re.compile(rf'"(?:{anywhere or "(?!)"})"|(?:{place})"(?:{as_type or "(?!)"})"')
+    return [finding for f in files
+            if f.is_cpp and f.under("src") and not f.path.endswith("_test.cpp") and f.path not in EVENT_TYPE_ALLOWED
+            for finding in f.matches(pattern, "'{}': use the constant of domain/event_types.hpp")]
+
+
 def tests_not_built(files: list[File], compiled: set[str]) -> list[str]:
     """Reports sources that are not in `compiled`, the sources of the build relative to the root."""
     found = []
@@ -267,6 +292,7 @@ def check_tree(root: Path, commands: Path | None) -> list[str]:
     found = [finding for file in files for rule in FILE_RULES for finding in rule(file)]
     found += markdown_links(files, lambda path: (root / path).exists())
     found += error_pages(files)
+    found += event_types(files)
     if commands is not None:
         found += tests_not_built(files, read_compiled(root, commands))
     return found

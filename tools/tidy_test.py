@@ -123,6 +123,22 @@ class TreeRules(unittest.TestCase):
                 self.assertEqual(1, len(found), found)
                 self.assertIn(expected, found[0])
 
+    def test_event_types_are_written_in_one_place(self):
+        header = File(tidy.EVENT_TYPES, 'inline constexpr const char* kStepFailed = "step_failed";\n'
+                                        'inline constexpr const char* kNote = "note";\n'
+                                        'inline constexpr const char* kContextUsage = "context_usage";\n')
+        for bad in ['tell("step_failed", x);', 'if (event.type == "note")', 'if (last_type_ != "note")', 'entry{.type = "note"}',
+                    'whisper(\n  "note", x);', 'events.push_back({"note", x});', 'tell("context_usage", x);']:
+            with self.subTest(bad):
+                found = tidy.event_types([header, File("src/engine/a.cpp", "\n" + bad)])
+                self.assertEqual(1, len(found), found)
+                self.assertIn("event_types.hpp", found[0])
+        good = ['first_in(data, {"note"})', 'key == "context_usage"', '"step_failed_since"', "tell(event_type::kNote);"]
+        self.assertEqual([], tidy.event_types([header] + [File("src/a.cpp", text) for text in good]))
+        self.assertEqual([], tidy.event_types([header, File("src/a_test.cpp", '"step_failed"'),
+                                               File("src/domain/types.cpp", '"step_failed"')]))
+        self.assertEqual(1, len(tidy.event_types([])))
+
     def test_sources_that_no_target_compiles(self):
         files = [File("src/a.cpp", ""), File("src/a_test.cpp", ""), File("tests/e2e/b_test.cpp", ""),
                  File("testing/c.cpp", "TEST_F(C, d) {}\n"), File("tests/golden/sample.cpp", "")]

@@ -1,6 +1,7 @@
 #include "audit/report.hpp"
 
 #include "base/json.hpp"
+#include "domain/event_types.hpp"
 
 namespace pawl {
 namespace {
@@ -113,7 +114,7 @@ std::string who_of(const AuditEntry& entry) {
 }
 
 /// An entry that says no more than that a checkpoint was saved.
-bool is_plain(const AuditEntry& entry) { return entry.type == "checkpoint_saved"; }
+bool is_plain(const AuditEntry& entry) { return entry.type == event_type::kCheckpointSaved; }
 
 std::string item_html(const AuditEntry& entry) {
   std::string out =

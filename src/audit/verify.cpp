@@ -7,6 +7,7 @@
 #include "codec/erased_text.hpp"
 #include "codec/pruned_text.hpp"
 #include "codec/record_text.hpp"
+#include "domain/event_types.hpp"
 
 namespace pawl {
 namespace {
@@ -131,10 +132,11 @@ class RunVerifier {
     if (!equals_hex(hash, line->hash))
       return bad_at(fmt::format("entry {} does not have its hash", entry_), stored.file);
     if (erased_) {
-      bound_ |= line->type == kRunCreated;  // the data that the entries vouch for is gone, and so is the salt
-    } else if (line->type == kCheckpointSaved) {
+      bound_ |=
+          line->type == event_type::kRunCreated;  // the data that the entries vouch for is gone, and so is the salt
+    } else if (line->type == event_type::kCheckpointSaved) {
       PAWL_TRY(check_saved(*line));
-    } else if (line->type == kRunCreated) {
+    } else if (line->type == event_type::kRunCreated) {
       PAWL_TRY(check_created(*line));
     } else if (line->event != 0) {
       PAWL_TRY(check_event(*line));
@@ -329,7 +331,7 @@ class RunVerifier {
 
   /// Of an erased run the chain is left. Its last entry says that it was erased, once that is done.
   Result<void> finish_erased() {
-    if (erased_->finished && last_type_ != "erased")
+    if (erased_->finished && last_type_ != event_type::kErased)
       return bad("erased.json says that the run was erased, and the audit trail does not", kTrail);
     verdict_.notes.push_back(
         fmt::format("the run was erased on {} by {}: {}; its entries are a chain, what they vouch for is gone",

@@ -1,5 +1,6 @@
 #include "cli/audited_read.hpp"
 
+#include "domain/event_types.hpp"
 #include "engine/audit_entries.hpp"
 
 namespace pawl::cli {
@@ -14,7 +15,7 @@ Result<void> note_read(const Invocation& invocation, Store& store, const RunId& 
                        std::string_view command) {
   if (!reads_are_noted(invocation)) return {};
   PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
-  NewAuditEntry entry{"checkpoint_read", {}, {{"checkpoint", sequence.value}, {"command", command}}};
+  NewAuditEntry entry{event_type::kCheckpointRead, {}, {{"checkpoint", sequence.value}, {"command", command}}};
   auto added = add_audit_entry(store, run, std::move(entry), config->settings, invocation.context().clock);
   if (added) return {};
   Error error = added.error();

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "cli/terminal_text.hpp"
+#include "domain/event_types.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -152,7 +153,7 @@ Result<std::unordered_map<std::uint64_t, std::string>> writers_of(Store& store, 
   for (std::uint64_t after = 0;;) {
     PAWL_TRY_ASSIGN(const std::vector<AuditEntry> entries, store.audit(run, after, kEntriesPerPage));
     for (const AuditEntry& entry : entries) {
-      if (entry.event == 0 || (entry.type != "note" && entry.type != "blocker")) continue;
+      if (entry.event == 0 || (entry.type != event_type::kNote && entry.type != event_type::kBlocker)) continue;
       writers[entry.event] = !entry.agent.empty() ? entry.agent
                              : entry.user.empty() ? ""
                                                   : fmt::format("{}@{}", entry.user, entry.host);
@@ -162,24 +163,29 @@ Result<std::unordered_map<std::uint64_t, std::string>> writers_of(Store& store, 
   }
 }
 
+bool is_about_confidence(std::string_view type) {
+  return type == event_type::kConfidence || type == event_type::kConfidenceAdjusted;
+}
+
 void take(const Event& event, const Json& data, Told& told) {
-  if (event.type == "decision") return add_decision(event, data, told);
-  if (event.type == "approved" || event.type == "rejected") return add_answer(event, data, told);
-  if (event.type.starts_with("confidence")) return add_confidence(event, data, told);
-  if (event.type == "rolled_back") return add_rollback(event, data, told);
-  if (event.type == "recovery_fallback") return add_fallback(event, data, told);
-  if (event.type == "attempt_failed") {
+  if (event.type == event_type::kDecision) return add_decision(event, data, told);
+  if (event.type == event_type::kApproved || event.type == event_type::kRejected) return add_answer(event, data, told);
+  if (is_about_confidence(event.type)) return add_confidence(event, data, told);
+  if (event.type == event_type::kRolledBack) return add_rollback(event, data, told);
+  if (event.type == event_type::kRecoveryFallback) return add_fallback(event, data, told);
+  if (event.type == event_type::kAttemptFailed) {
     told.last_words[shown_in(data, "step")] = shown_in(data, "log");
-  } else if (event.type == "context_usage" && data.contains("share") && data["share"].is_number()) {
+  } else if (event.type == event_type::kContextUsage && data.contains("share") && data["share"].is_number()) {
     told.context_usage = data["share"].get<double>();
     told.context_by_step[shown_in(data, "step")] = data["share"];
   }
 }
 
 bool is_wanted(std::string_view type) {
-  constexpr std::string_view kWanted[] = {"decision",          "approved",       "rejected",     "rolled_back",
-                                          "recovery_fallback", "attempt_failed", "context_usage"};
-  return type.starts_with("confidence") || std::ranges::find(kWanted, type) != std::end(kWanted);
+  constexpr std::string_view kWanted[] = {
+      event_type::kDecision,         event_type::kApproved,      event_type::kRejected,    event_type::kRolledBack,
+      event_type::kRecoveryFallback, event_type::kAttemptFailed, event_type::kContextUsage};
+  return is_about_confidence(type) || std::ranges::find(kWanted, type) != std::end(kWanted);
 }
 
 }  // namespace
@@ -218,7 +224,7 @@ Result<Told> what_was_told(Store& store, const RunId& run, const RunState& state
     if (events.empty()) break;
     after = events.back().number;
     for (const Event& event : events) {
-      if (event.type == "note" || event.type == "blocker") written.push_back(event);
+      if (event.type == event_type::kNote || event.type == event_type::kBlocker) written.push_back(event);
       if (!is_wanted(event.type)) continue;
       const Json data = Json::parse(event.data, nullptr, false);
       if (data.is_object()) take(event, data, told);
@@ -229,7 +235,7 @@ Result<Told> what_was_told(Store& store, const RunId& run, const RunState& state
     for (const Event& event : written) {
       const Json data = Json::parse(event.data, nullptr, false);
       if (!data.is_object()) continue;
-      if (event.type == "note")
+      if (event.type == event_type::kNote)
         add_note(event, data, writers[event.number], told);
       else
         add_blocker(event, data, writers[event.number], state, told);

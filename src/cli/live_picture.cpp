@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "domain/event_types.hpp"
+
 namespace pawl::cli {
 namespace {
 
@@ -55,44 +57,44 @@ std::string plural(std::uint64_t count, std::string_view what) {
 
 const std::unordered_map<std::string_view, LivePicture::Handler>& LivePicture::handlers() {
   static const std::unordered_map<std::string_view, Handler> all = {
-      {"step_started", &LivePicture::step_started},
-      {"attempt_started", &LivePicture::attempt_started},
-      {"attempt_failed", &LivePicture::attempt_failed},
-      {"attempt_interrupted", &LivePicture::attempt_interrupted},
-      {"step_completed", &LivePicture::step_completed},
-      {"step_failed", &LivePicture::step_failed},
-      {"step_skipped", &LivePicture::step_skipped},
-      {"map_progress", &LivePicture::map_progress},
-      {"item_started", &LivePicture::item_started},
-      {"item_completed", &LivePicture::item_completed},
-      {"item_failed", &LivePicture::item_failed},
-      {"circuit_opened", &LivePicture::circuit_opened},
-      {"iteration_started", &LivePicture::iteration_started},
-      {"approval_requested", &LivePicture::approval_requested},
-      {"approved", &LivePicture::decided},
-      {"rejected", &LivePicture::decided},
-      {"signal_consumed", &LivePicture::decided},
-      {"timer_set", &LivePicture::timer_set},
-      {"waiting_for_signal", &LivePicture::waiting_for_signal},
-      {"child_started", &LivePicture::child_started},
-      {"breakpoint", &LivePicture::breakpoint},
-      {"message", &LivePicture::message},
-      {"blocker", &LivePicture::message},
-      {"report_fault", &LivePicture::message},
-      {"steps_refused", &LivePicture::message},
-      {"message_refused", &LivePicture::message},
-      {"storage_trouble", &LivePicture::trouble},
-      {"storage_recovered", &LivePicture::trouble},
-      {"inbox_trouble", &LivePicture::trouble},
-      {"large_checkpoint", &LivePicture::trouble},
-      {"interrupting", &LivePicture::trouble},
-      {"cancelling", &LivePicture::trouble},
-      {"budget_reached", &LivePicture::trouble},
-      {"run_completed", &LivePicture::run_ended},
-      {"run_failed", &LivePicture::run_ended},
-      {"run_waiting", &LivePicture::run_ended},
-      {"run_interrupted", &LivePicture::run_ended},
-      {"run_cancelled", &LivePicture::run_ended},
+      {event_type::kStepStarted, &LivePicture::step_started},
+      {event_type::kAttemptStarted, &LivePicture::attempt_started},
+      {event_type::kAttemptFailed, &LivePicture::attempt_failed},
+      {event_type::kAttemptInterrupted, &LivePicture::attempt_interrupted},
+      {event_type::kStepCompleted, &LivePicture::step_completed},
+      {event_type::kStepFailed, &LivePicture::step_failed},
+      {event_type::kStepSkipped, &LivePicture::step_skipped},
+      {event_type::kMapProgress, &LivePicture::map_progress},
+      {event_type::kItemStarted, &LivePicture::item_started},
+      {event_type::kItemCompleted, &LivePicture::item_completed},
+      {event_type::kItemFailed, &LivePicture::item_failed},
+      {event_type::kCircuitOpened, &LivePicture::circuit_opened},
+      {event_type::kIterationStarted, &LivePicture::iteration_started},
+      {event_type::kApprovalRequested, &LivePicture::approval_requested},
+      {event_type::kApproved, &LivePicture::decided},
+      {event_type::kRejected, &LivePicture::decided},
+      {event_type::kSignalConsumed, &LivePicture::decided},
+      {event_type::kTimerSet, &LivePicture::timer_set},
+      {event_type::kWaitingForSignal, &LivePicture::waiting_for_signal},
+      {event_type::kChildStarted, &LivePicture::child_started},
+      {event_type::kBreakpoint, &LivePicture::breakpoint},
+      {event_type::kMessage, &LivePicture::message},
+      {event_type::kBlocker, &LivePicture::message},
+      {event_type::kReportFault, &LivePicture::message},
+      {event_type::kStepsRefused, &LivePicture::message},
+      {event_type::kMessageRefused, &LivePicture::message},
+      {event_type::kStorageTrouble, &LivePicture::trouble},
+      {event_type::kStorageRecovered, &LivePicture::trouble},
+      {event_type::kInboxTrouble, &LivePicture::trouble},
+      {event_type::kLargeCheckpoint, &LivePicture::trouble},
+      {event_type::kInterrupting, &LivePicture::trouble},
+      {event_type::kCancelling, &LivePicture::trouble},
+      {event_type::kBudgetReached, &LivePicture::trouble},
+      {event_type::kRunCompleted, &LivePicture::run_ended},
+      {event_type::kRunFailed, &LivePicture::run_ended},
+      {event_type::kRunWaiting, &LivePicture::run_ended},
+      {event_type::kRunInterrupted, &LivePicture::run_ended},
+      {event_type::kRunCancelled, &LivePicture::run_ended},
   };
   return all;
 }
@@ -169,12 +171,13 @@ void LivePicture::take_in_item(const ItemPlace& place, const RunEvent& event, Mo
   const auto [found, fresh] = place.map->running.try_emplace(place.index);
   Item& item = found->second;
   if (fresh) item.began_us = now.monotonic_us;
-  if (event.type == "attempt_started") {
+  if (event.type == event_type::kAttemptStarted) {
     item.inner = place.inner;
     item.attempt = std::max<std::uint64_t>(number_in(event, "attempt"), 1);
-  } else if (event.type == "attempt_failed") {
+  } else if (event.type == event_type::kAttemptFailed) {
     item.log = event_text(event, "log");
-  } else if (event.type == "step_started" || event.type == "approval_requested" || event.type == "timer_set") {
+  } else if (event.type == event_type::kStepStarted || event.type == event_type::kApprovalRequested ||
+             event.type == event_type::kTimerSet) {
     item.inner = place.inner;
   }
 }
@@ -339,7 +342,7 @@ void LivePicture::approval_requested(const RunEvent& event, Moment now) {
 
 void LivePicture::decided(const RunEvent& event, Moment now) {
   const std::string by = printable(event_text(event, "by"));
-  row(event, now).outcome = event.type == "signal_consumed"
+  row(event, now).outcome = event.type == event_type::kSignalConsumed
                                 ? fmt::format("signal '{}'", printable(event_text(event, "signal")))
                             : by.empty() ? event.type
                                          : fmt::format("{} by {}", event.type, by);
@@ -373,7 +376,7 @@ void LivePicture::message(const RunEvent& event, Moment) {
   std::string text = event_text(event, "text");
   if (text.empty()) text = event_text(event, "description");
   if (text.empty()) text = event_text(event, "error");
-  const bool plain = event.type == "message";
+  const bool plain = event.type == event_type::kMessage;
   const std::string label = event.step.empty() ? std::string("refused") : label_of(event);
   settle(headed(plain ? Colour::dim : Colour::yellow, plain ? mark("·", ".") : "!", label).add(printable(text)));
 }
@@ -381,18 +384,18 @@ void LivePicture::message(const RunEvent& event, Moment) {
 void LivePicture::trouble(const RunEvent& event, Moment) {
   std::string text = event.type;
   std::ranges::replace(text, '_', ' ');
-  if (event.type == "storage_trouble") text += fmt::format(" ({})", printable(event_text(event, "mode")));
+  if (event.type == event_type::kStorageTrouble) text += fmt::format(" ({})", printable(event_text(event, "mode")));
   std::string why = event_text(event, "error");
   if (why.empty()) why = event_text(event, "why");
   if (!why.empty()) text += fmt::format(": {}", printable(why));
-  if (event.type == "interrupting") text += "; running steps get time to end, once more ends at once";
+  if (event.type == event_type::kInterrupting) text += "; running steps get time to end, once more ends at once";
   if (event.run != run_) return;  // its parent's says the same
   settle(TerminalLine().add(Colour::yellow, "! " + text));
 }
 
 void LivePicture::run_ended(const RunEvent& event, Moment) {
   if (event.run != run_) return;
-  status_ = event.type.substr(std::string_view("run_").size());
+  status_ = status_of_event(event.type);
   const auto usage = event.data.find("usage");
   if (usage == event.data.end() || !usage->is_object()) return;
   usage_.tokens = usage->value("tokens", std::uint64_t{0});
@@ -402,8 +405,8 @@ void LivePicture::run_ended(const RunEvent& event, Moment) {
 void LivePicture::end(Moment now) {
   rows_.clear();
   places_.clear();
-  const bool good = status_ == "completed";
-  const bool bad = status_ == "failed" || status_ == "cancelled";
+  const bool good = status_ == RunStatus::completed;
+  const bool bad = status_ == RunStatus::failed || status_ == RunStatus::cancelled;
   TerminalLine line;
   line.add(good  ? Colour::green
            : bad ? Colour::red
@@ -412,7 +415,7 @@ void LivePicture::end(Moment now) {
                        good  ? mark("✓", "+")
                        : bad ? mark("✗", "x")
                              : mark("‖", "!"),
-                       run_, status_.empty() ? "ended" : status_));
+                       run_, status_ ? to_text(*status_) : "ended"));
   std::string text = fmt::format("  {} completed", plural(completed_, "step"));
   if (failed_ > 0) text += fmt::format(", {} failed", failed_);
   if (skipped_ > 0) text += fmt::format(", {} skipped", skipped_);

@@ -139,7 +139,7 @@ class LivePicture {
   std::uint64_t completed_ = 0;
   std::uint64_t failed_ = 0;
   std::uint64_t skipped_ = 0;
-  std::string status_;  // how it ended; empty: it has not
+  std::optional<RunStatus> status_;  // how the execution ended, once it has
   Usage usage_;
 };
 

@@ -1,6 +1,7 @@
 // Plain lines, and events as JSON: for pipes, logs and programs.
 #include "cli/live_view.hpp"
 #include "cli/run_view.hpp"
+#include "domain/event_types.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -39,13 +40,13 @@ class PlainView final : public RunView {
       return data.contains(key) && data[key].is_number() ? data[key].get<std::uint64_t>() : 0;
     };
     const std::string step = printable(event.step);
-    if (event.type == "step_started")
+    if (event.type == event_type::kStepStarted)
       return fmt::format("{}: started{}\n", step, data.value("again", false) ? " again" : "");
-    if (event.type == "step_completed")
+    if (event.type == event_type::kStepCompleted)
       return fmt::format("{}: completed in {}\n", step, elapsed_text(static_cast<std::int64_t>(number("ms"))));
-    if (event.type == "step_failed") return fmt::format("{}: failed: {}\n", step, text("error"));
-    if (event.type == "step_skipped") return fmt::format("{}: skipped: {}\n", step, text("reason"));
-    if (event.type == "attempt_failed") {
+    if (event.type == event_type::kStepFailed) return fmt::format("{}: failed: {}\n", step, text("error"));
+    if (event.type == event_type::kStepSkipped) return fmt::format("{}: skipped: {}\n", step, text("reason"));
+    if (event.type == event_type::kAttemptFailed) {
       const std::string log =
           data.contains("log") && data["log"].is_string() ? indented(data["log"].get<std::string>()) : "";
       if (!data.contains("again_in_ms"))
@@ -53,40 +54,43 @@ class PlainView final : public RunView {
       return fmt::format("{}: attempt {} failed: {}; again in {}\n{}", step, number("attempt"), text("error"),
                          elapsed_text(static_cast<std::int64_t>(number("again_in_ms"))), log);
     }
-    if (event.type == "map_started")
+    if (event.type == event_type::kMapStarted)
       return fmt::format("{}: {} items, {} at once\n", step, number("items"), number("parallel"));
-    if (event.type == "item_failed") return fmt::format("{}[{}]: failed: {}\n", step, number("index"), text("error"));
-    if (event.type == "map_completed")
+    if (event.type == event_type::kItemFailed)
+      return fmt::format("{}[{}]: failed: {}\n", step, number("index"), text("error"));
+    if (event.type == event_type::kMapCompleted)
       return fmt::format("{}: {} of {} items completed\n", step, number("total") - number("failed"), number("total"));
-    if (event.type == "iteration_started")
+    if (event.type == event_type::kIterationStarted)
       return fmt::format("{}: iteration {} of {}\n", step, number("iteration"), number("max"));
-    if (event.type == "approval_requested") return fmt::format("{}: needs approval: {}\n", step, text("prompt"));
-    if (event.type == "approved") return fmt::format("{}: approved by {}\n", step, text("by"));
-    if (event.type == "rejected") return fmt::format("{}: rejected by {}\n", step, text("by"));
-    if (event.type == "timer_set") return fmt::format("{}: sleeps until {}\n", step, text("due"));
-    if (event.type == "waiting_for_signal") return fmt::format("{}: waits for the signal '{}'\n", step, text("signal"));
-    if (event.type == "breakpoint") return fmt::format("{}: breakpoint {} it\n", step, text("where"));
-    if (event.type == "message") return fmt::format("{}: {}\n", step, text("text"));
-    if (event.type == "message_refused") return fmt::format("refused: {}\n", text("error"));
-    if (event.type == "circuit_opened")
+    if (event.type == event_type::kApprovalRequested)
+      return fmt::format("{}: needs approval: {}\n", step, text("prompt"));
+    if (event.type == event_type::kApproved) return fmt::format("{}: approved by {}\n", step, text("by"));
+    if (event.type == event_type::kRejected) return fmt::format("{}: rejected by {}\n", step, text("by"));
+    if (event.type == event_type::kTimerSet) return fmt::format("{}: sleeps until {}\n", step, text("due"));
+    if (event.type == event_type::kWaitingForSignal)
+      return fmt::format("{}: waits for the signal '{}'\n", step, text("signal"));
+    if (event.type == event_type::kBreakpoint) return fmt::format("{}: breakpoint {} it\n", step, text("where"));
+    if (event.type == event_type::kMessage) return fmt::format("{}: {}\n", step, text("text"));
+    if (event.type == event_type::kMessageRefused) return fmt::format("refused: {}\n", text("error"));
+    if (event.type == event_type::kCircuitOpened)
       return fmt::format("{}: circuit opened after {} failures in a row\n", step, number("failures_in_a_row"));
-    if (event.type == "child_started") return fmt::format("{}: run {}\n", step, text("run"));
-    if (event.type == "storage_trouble") {
+    if (event.type == event_type::kChildStarted) return fmt::format("{}: run {}\n", step, text("run"));
+    if (event.type == event_type::kStorageTrouble) {
       err_.write(fmt::format("pawl: storage trouble ({}): {}\n", text("mode"), text("error")));
       static_cast<void>(err_.flush());
       return {};
     }
-    if (event.type == "storage_recovered") {
+    if (event.type == event_type::kStorageRecovered) {
       err_.write(fmt::format("pawl: the storage is back, at checkpoint {}\n", number("sequence")));
       static_cast<void>(err_.flush());
       return {};
     }
-    if (event.type == "large_checkpoint") {
+    if (event.type == event_type::kLargeCheckpoint) {
       err_.write(fmt::format("warning: {}\n", text("why")));
       static_cast<void>(err_.flush());
       return {};
     }
-    if (event.type == "interrupting" || event.type == "cancelling")
+    if (event.type == event_type::kInterrupting || event.type == event_type::kCancelling)
       return fmt::format("{}: {}\n", event.type, text("why"));
     return {};
   }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "domain/event_types.hpp"
 #include "engine/resume_facts.hpp"
 #include "workflow/parse_workflow.hpp"
 
@@ -35,9 +36,10 @@ Result<void> for_each_event(Store& store, const RunId& id, const Use& use) {
 class EventSteps {
  public:
   void take(const Event& event) {
-    const bool item = event.type == "item_completed" || event.type == "item_failed";
-    const bool start = event.type == "step_started";
-    const bool end = event.type == "step_completed" || event.type == "step_failed" || event.type == "step_skipped";
+    const bool item = event.type == event_type::kItemCompleted || event.type == event_type::kItemFailed;
+    const bool start = event.type == event_type::kStepStarted;
+    const bool end = event.type == event_type::kStepCompleted || event.type == event_type::kStepFailed ||
+                     event.type == event_type::kStepSkipped;
     if (!item && !start && !end) return;
     const Json data = Json::parse(event.data, nullptr, false);
     if (!data.is_object()) return;
@@ -182,7 +184,7 @@ std::optional<Workflow> recorded_workflow(Store& store, const RunId& id, const R
   // Changes were accepted at a resume: the last one counts.
   std::string text;
   const Result<void> read = for_each_event(store, id, [&](const Event& event) {
-    if (event.type != "workflow_changed") return;
+    if (event.type != event_type::kWorkflowChanged) return;
     const Json data = Json::parse(event.data, nullptr, false);
     if (data.is_object() && data.contains("workflow") && data["workflow"].is_object())
       text = text_in(data["workflow"], "text");

@@ -1,5 +1,6 @@
 #include "cli/command.hpp"
 #include "cli/workflow_session.hpp"
+#include "domain/event_types.hpp"
 #include "engine/environment_entries.hpp"
 #include "engine/secret_log.hpp"
 #include "engine/step_ledger.hpp"
@@ -175,7 +176,7 @@ class StepCall {
                     {"attempt", made.attempts},
                     {"exit_code", made.exit_code},
                     {"ms", made.duration_ms}},
-                   done ? "step_completed" : "attempt_failed");
+                   done ? event_type::kStepCompleted : event_type::kAttemptFailed);
       return {};
     });
     recorded_ = recorded.has_value();

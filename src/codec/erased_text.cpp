@@ -2,6 +2,7 @@
 
 #include "codec/object_members.hpp"
 #include "codec/sealed_text.hpp"
+#include "domain/event_types.hpp"
 #include "domain/json_text.hpp"
 
 namespace pawl {
@@ -62,7 +63,7 @@ Result<ErasedRecord> decode_erased(std::string_view text) {
 std::string encode_erased_entry(const ErasedRecord& record, std::uint64_t index, std::string_view previous) {
   std::string out = fmt::format("{{\"i\":{}", index);
   append_json_member(out, "at", record.at.text());
-  append_json_member(out, "type", "erased");
+  append_json_member(out, "type", event_type::kErased);
   append_json_member(out, "by", record.by);
   append_json_member(out, "reason", record.reason);
   out += fmt::format(",\"checkpoints\":{}", record.checkpoints);

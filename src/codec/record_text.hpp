@@ -121,9 +121,6 @@ struct StoredEvent {
 /// Checks that the entry's hash fits its own bytes.
 [[nodiscard]] Result<AuditEntry> decode_audit(std::string_view line);
 [[nodiscard]] std::string_view first_previous_hash();
-/// Types that the store itself writes.
-constexpr std::string_view kRunCreated = "run_created";
-constexpr std::string_view kCheckpointSaved = "checkpoint_saved";
 
 constexpr std::uint32_t kFormat = 2;
 constexpr std::uint32_t kForkFormat =

@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <array>
 
+#include "domain/event_types.hpp"
+
 namespace pawl {
 namespace {
 
-constexpr std::array<std::string_view, 18> kAudited = {
+constexpr std::array<std::string_view, 17> kAudited = {
     // Decisions of people and agents.
-    "approved", "rejected", "decision", "cancel_requested", "run_cancelled", "cancelling", "dlq_retried", "dlq_dropped",
+    event_type::kApproved, event_type::kRejected, event_type::kDecision, event_type::kCancelRequested,
+    event_type::kRunCancelled, event_type::kCancelling, event_type::kDlqRetried, event_type::kDlqDropped,
     // What was refused.
-    "message_refused", "steps_refused", "fork_refused",
+    event_type::kMessageRefused, event_type::kStepsRefused, event_type::kForkRefused,
     // What somebody accepted, or a recovery had to do.
-    "workflow_changed", "folder_changed", "run_resumed", "recovery_fallback", "bad_events_skipped",
+    event_type::kWorkflowChanged, event_type::kFolderChanged, event_type::kRunResumed, event_type::kRecoveryFallback,
     // Changes of a run's history.
-    "rolled_back", "checkpoint_read"};
+    event_type::kRolledBack, event_type::kCheckpointRead};
 
 }  // namespace
 

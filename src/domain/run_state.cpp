@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "domain/event_types.hpp"
+
 namespace pawl {
 namespace {
 
@@ -92,6 +94,26 @@ std::optional<StepStatus> parse_step_status(std::string_view text) {
 }
 std::string_view to_text(RunStatus status) { return kRunStatuses[static_cast<std::size_t>(status)]; }
 std::optional<RunStatus> parse_run_status(std::string_view text) { return parse_word<RunStatus>(text, kRunStatuses); }
+
+const char* event_type_of(RunStatus status) {
+  switch (status) {
+    case RunStatus::waiting: return event_type::kRunWaiting;
+    case RunStatus::completed: return event_type::kRunCompleted;
+    case RunStatus::failed: return event_type::kRunFailed;
+    case RunStatus::interrupted: return event_type::kRunInterrupted;
+    case RunStatus::cancelled: return event_type::kRunCancelled;
+    case RunStatus::running: break;
+  }
+  return "";
+}
+
+std::optional<RunStatus> status_of_event(std::string_view type) {
+  for (const RunStatus status :
+       {RunStatus::waiting, RunStatus::completed, RunStatus::failed, RunStatus::interrupted, RunStatus::cancelled}) {
+    if (type == event_type_of(status)) return status;
+  }
+  return std::nullopt;
+}
 
 void Usage::add(const Usage& other) {
   tokens = other.tokens > UINT64_MAX - tokens ? UINT64_MAX : tokens + other.tokens;

@@ -40,6 +40,10 @@ enum class StepStatus : std::uint8_t {
 enum class RunStatus : std::uint8_t { running, waiting, completed, failed, interrupted, cancelled };
 [[nodiscard]] std::string_view to_text(RunStatus status);
 [[nodiscard]] std::optional<RunStatus> parse_run_status(std::string_view text);
+/// The type of the event that says an execution left the run in this status; `running` has none.
+[[nodiscard]] const char* event_type_of(RunStatus status);
+/// The reverse; nothing for every other type of event.
+[[nodiscard]] std::optional<RunStatus> status_of_event(std::string_view type);
 
 /// What was used, summed.
 struct Usage {

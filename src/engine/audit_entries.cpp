@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "domain/audited_events.hpp"
+#include "domain/event_types.hpp"
 #include "domain/secret_patterns.hpp"
 #include "engine/mask_json.hpp"
 #include "engine/open_run.hpp"
@@ -57,7 +58,7 @@ Result<AddedEntry> write_entry(Store& store, RunWriter& writer, const RunId& run
 
 /// What a resume or a reader would take for a fact of the engine's.
 bool is_pawls_own(std::string_view type) {
-  if (type == "checkpoint_read") return false;
+  if (type == event_type::kCheckpointRead) return false;
   if (is_audited_type(type)) return true;
   constexpr std::string_view kPrefixes[] = {"run_",      "stage_",      "step_",    "item_", "map_",
                                             "workflow_", "checkpoint_", "attempt_", "dlq_"};

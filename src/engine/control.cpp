@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "domain/event_types.hpp"
 #include "domain/utf8.hpp"
 #include "engine/open_run.hpp"
 #include "engine/resume_facts.hpp"
@@ -185,7 +186,8 @@ Result<void> cancel_here(Store& store, const RunId& run, const std::string& reas
   }
   edit.state.status = RunStatus::cancelled;
   edit.state.error = reason;
-  PAWL_TRY(edit.save(Kind::interrupted, Reason::manual, "run_cancelled", {{"error", reason}}, state_bytes_max));
+  PAWL_TRY(
+      edit.save(Kind::interrupted, Reason::manual, event_type::kRunCancelled, {{"error", reason}}, state_bytes_max));
   out.runs.push_back(run.text());
   return {};
 }

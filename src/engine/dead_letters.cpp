@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "domain/event_types.hpp"
 #include "engine/open_run.hpp"
 #include "engine/resume_facts.hpp"
 #include "engine/run_events.hpp"
@@ -203,7 +204,7 @@ Result<std::vector<DeadLetter>> dead_letters(Store& store, const RunId& run, con
     if (events.empty()) break;
     after = events.back().number;
     for (const Event& event : events) {
-      if (event.type != "item_failed") continue;
+      if (event.type != event_type::kItemFailed) continue;
       const Json data = Json::parse(event.data, nullptr, false);
       if (!data.is_object() || !data.contains("index") || !data["index"].is_number_unsigned()) continue;
       const auto found = letters.find({text_in(data, "step"), data["index"].get<std::uint64_t>()});
@@ -247,7 +248,7 @@ Result<ChangedLetters> retry_letters(Store& store, const RunId& run, const Lette
   // What the workflow did about its failure is done again if it fails again.
   std::erase_if(state.steps, [](const auto& entry) { return entry.first.starts_with("on_failure."); });
   state.error.clear();
-  PAWL_TRY(edit.save(Kind::interrupted, Reason::manual, "dlq_retried",
+  PAWL_TRY(edit.save(Kind::interrupted, Reason::manual, event_type::kDlqRetried,
                      {{"step", changed.step}, {"indices", changed.indices}, {"dependents", changed.dependents}},
                      state_bytes_max));
   return changed;
@@ -263,7 +264,7 @@ Result<ChangedLetters> drop_letters(Store& store, const RunId& run, const Letter
   PAWL_TRY_ASSIGN(changed.indices, choose_indices(map, run, changed.step, choice));
   for (const std::uint64_t index : changed.indices) map.failed.remove(index);
   // The run stands as it stood: its newest checkpoint still says how.
-  PAWL_TRY(edit.save(edit.before().kind, Reason::manual, "dlq_dropped",
+  PAWL_TRY(edit.save(edit.before().kind, Reason::manual, event_type::kDlqDropped,
                      {{"step", changed.step}, {"indices", changed.indices}}, state_bytes_max));
   return changed;
 }

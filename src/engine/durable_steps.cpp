@@ -7,6 +7,7 @@
 #include "base/hash.hpp"
 #include "base/mutex.hpp"
 #include "codec/json_check.hpp"
+#include "domain/event_types.hpp"
 #include "engine/run_events.hpp"
 
 namespace pawl {
@@ -128,7 +129,8 @@ Result<void> record_items(StepLedger& ledger, const std::string& name, std::span
     for (const ItemResult& result : results) {
       record.map->done.add(result.index);
       change.events.push_back(
-          {"item_completed", compact({{"step", name}, {"index", result.index}, {"output", {{"text", result.text}}}})});
+          {event_type::kItemCompleted,
+           compact({{"step", name}, {"index", result.index}, {"output", {{"text", result.text}}}})});
     }
     return {};
   });
@@ -191,14 +193,14 @@ Result<void> DurableSteps::record(const std::string& name, const Result<std::str
     change.step = name;
     Json data = {{"step", name}, {"attempt", record.attempts}, {"ms", record.duration_ms}};
     if (result) {
-      place_output(state, change, record, output_json(*result), std::move(data), "step_completed");
+      place_output(state, change, record, output_json(*result), std::move(data), event_type::kStepCompleted);
       return {};
     }
     record.error = describe_in_line(result.error());
     data["error"] = record.error;
     change.kind = Kind::error;
     change.reason = Reason::step_failed;
-    change.events.push_back({"attempt_failed", compact(data)});
+    change.events.push_back({event_type::kAttemptFailed, compact(data)});
     return {};
   });
 }
@@ -233,7 +235,7 @@ Result<IndexRanges> DurableSteps::begin_map(const std::string& name, std::span<c
     change.kind = Kind::step_start;
     change.reason = Reason::before_step;
     change.step = name;
-    change.events.push_back({"map_started", compact({{"step", name}, {"items", items.size()}})});
+    change.events.push_back({event_type::kMapStarted, compact({{"step", name}, {"items", items.size()}})});
     return {};
   }));
   return IndexRanges();
@@ -246,7 +248,7 @@ Result<void> DurableSteps::finish_map(const std::string& name) const {
     record.ended = services_.clock.now();
     change.step = name;
     change.events.push_back(
-        {"map_completed", compact({{"step", name}, {"total", record.map ? record.map->total : 0}})});
+        {event_type::kMapCompleted, compact({{"step", name}, {"total", record.map ? record.map->total : 0}})});
     return {};
   });
 }
@@ -260,7 +262,7 @@ Result<std::vector<std::string>> DurableSteps::map_results(const std::string& na
     if (events.empty()) break;
     after = events.back().number;
     for (const Event& event : events) {
-      if (event.type != "item_completed") continue;
+      if (event.type != event_type::kItemCompleted) continue;
       const Json data = Json::parse(event.data, nullptr, false);
       if (!data.is_object() || data.value("step", Json()) != Json(name)) continue;
       const Json index = data.value("index", Json());

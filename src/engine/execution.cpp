@@ -6,6 +6,7 @@
 #include "base/error_line.hpp"
 #include "base/hash.hpp"
 #include "domain/audited_events.hpp"
+#include "domain/event_types.hpp"
 #include "domain/retry_policy.hpp"
 #include "domain/size_words.hpp"
 #include "engine/audit_entries.hpp"
@@ -232,7 +233,7 @@ void Execution::warn_of_size(std::string& state) {
   const std::uint64_t warning = services_.settings.checkpoint.size_warning_bytes;
   if (large_told_ || state.size() <= warning) return;
   large_told_ = true;
-  tell("large_checkpoint", nullptr,
+  tell(event_type::kLargeCheckpoint, nullptr,
        {{"bytes", state.size()},
         {"limit", warning},
         {"why",
@@ -372,7 +373,7 @@ void Execution::watch_memory() {
     if (!*alive || over_) return;
     const std::uint64_t resident = services_.resident_bytes();
     if (resident > *workflow_->checkpoint.memory_limit_bytes) {
-      tell("memory_pressure", nullptr, {{"resident_bytes", resident}});
+      tell(event_type::kMemoryPressure, nullptr, {{"resident_bytes", resident}});
       checkpoint_now(Reason::memory_pressure);
     }
     watch_memory();
@@ -454,7 +455,7 @@ void Execution::finish(RunStatus status, const std::string& error) {
     if (budget_reached_) data["for"].push_back("a larger budget");
   }
   data["usage"] = {{"tokens", state_.usage.tokens}, {"usd", state_.usage.usd}};
-  tell(fmt::format("run_{}", to_text(status)), nullptr, std::move(data));
+  tell(event_type_of(status), nullptr, std::move(data));
   switch (status) {
     case RunStatus::completed: return persist(Kind::workflow_complete, Reason::workflow_completed, nullptr);
     case RunStatus::failed: return persist(Kind::error, Reason::step_failed, nullptr);
@@ -467,7 +468,7 @@ void Execution::interrupt(const std::string& why) {
   if (finishing_ || hold_ == Hold::interrupt || hold_ == Hold::cancel) return;
   hold_ = Hold::interrupt;
   hold_why_ = why;
-  tell("interrupting", nullptr, {{"why", why}});
+  tell(event_type::kInterrupting, nullptr, {{"why", why}});
   ++change_;
   stop_running(*top_, why);
 }
@@ -476,7 +477,7 @@ void Execution::cancel(const std::string& why) {
   if (finishing_ || hold_ == Hold::cancel) return;
   hold_ = Hold::cancel;
   hold_why_ = why;
-  tell("cancelling", nullptr, {{"why", why}});
+  tell(event_type::kCancelling, nullptr, {{"why", why}});
   ++change_;
   stop_running(*top_, why);
 }

@@ -6,6 +6,7 @@
 #include "base/error_line.hpp"
 #include "codec/json_check.hpp"
 #include "domain/confidence.hpp"
+#include "domain/event_types.hpp"
 #include "domain/retry_policy.hpp"
 #include "domain/utf8.hpp"
 #include "engine/environment_entries.hpp"
@@ -107,7 +108,7 @@ void Execution::launch(Node& node) {
   }
   node.killed.clear();
   node.attempt_began_us = services_.clock.monotonic_us();
-  whisper("attempt_started", &node, {{"attempt", node.record.attempts + 1}});
+  whisper(event_type::kAttemptStarted, &node, {{"attempt", node.record.attempts + 1}});
   if (std::holds_alternative<CallHandler>(node.step->work)) return launch_handler(node);
   prepare_worktree(node, [this, &node] {
     if (!held()) return launch_command(node);
@@ -259,7 +260,7 @@ Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
 bool Execution::save_decision_alone(Node& node, Outcome& outcome) {
   std::vector<Json>& decisions = outcome.report.decisions;
   if (services_.settings.performance.batch_decisions || decisions.empty() || memory_only_ || finishing_) return false;
-  tell("decision", &node, decisions.front());
+  tell(event_type::kDecision, &node, decisions.front());
   decisions.erase(decisions.begin());
   ++node.record.decisions;  // a crash before the attempt's end is recorded must not tell it again
   touch(node);
@@ -283,7 +284,7 @@ void Execution::attempt_ended(Node& node, Outcome outcome) {
   if (!outcome.ok && (stopped || finishing_)) {
     // Interrupted, not failed: it does not count as an attempt.
     if (outcome.report.progress) node.record.partial = *outcome.report.progress;
-    tell("attempt_interrupted", &node, {{"error", outcome.error}});
+    tell(event_type::kAttemptInterrupted, &node, {{"error", outcome.error}});
     touch(node);
   } else {
     ++node.record.attempts;
@@ -322,7 +323,8 @@ void Execution::attempt_succeeded(Node& node, Outcome& outcome) {
   const Step& step = *node.step;
   if (step.confidence && node.record.confidence && *node.record.confidence < step.confidence->below &&
       step.confidence->then) {
-    tell("low_confidence", &node, {{"confidence", *node.record.confidence}, {"below", step.confidence->below}});
+    tell(event_type::kLowConfidence, &node,
+         {{"confidence", *node.record.confidence}, {"below", step.confidence->below}});
     return run_aside(node, *step.confidence->then, "then", [this, &node](bool failed) {
       if (!failed) return complete(node);
       settle_failed(node, "what was to be done about its low confidence failed", false);
@@ -346,14 +348,14 @@ void Execution::attempt_failed(Node& node, Outcome& outcome) {
   node.captured.reset();
   if (outcome.memory_peak_bytes > 0) data["memory_peak_bytes"] = outcome.memory_peak_bytes;
   if (!again) {
-    tell("attempt_failed", &node, std::move(data));
+    tell(event_type::kAttemptFailed, &node, std::move(data));
     record.retryable = outcome.retryable;
     return give_up(node);
   }
   const double chance = static_cast<double>(services_.random.next() >> 11U) * 0x1.0p-53;
   const std::uint64_t delay_ms = policy.delay_ms(record.spent, chance);
   data["again_in_ms"] = delay_ms;
-  tell("attempt_failed", &node, std::move(data));
+  tell(event_type::kAttemptFailed, &node, std::move(data));
   touch(node);
   persist(Kind::error, Reason::step_failed, &node);
   ++timers_;
@@ -370,13 +372,13 @@ void Execution::attempt_failed(Node& node, Outcome& outcome) {
 void Execution::give_up(Node& node) {
   if (state_.confidence) {
     state_.confidence = *state_.confidence * kFailureConfidence;
-    tell("confidence_adjusted", &node, {{"confidence", *state_.confidence}});
+    tell(event_type::kConfidenceAdjusted, &node, {{"confidence", *state_.confidence}});
   }
   const Step& step = *node.step;
   if (!step.on_failure || held()) return settle(node, StepStatus::failed);
   run_aside(node, *step.on_failure, "on_failure", [this, &node](bool failed) {
     const bool rescued = node.step->rescue && !failed;
-    if (rescued) tell("rescued", &node, {{"error", node.record.error}});
+    if (rescued) tell(event_type::kRescued, &node, {{"error", node.record.error}});
     settle(node, rescued ? StepStatus::completed : StepStatus::failed);
   });
 }
@@ -387,13 +389,13 @@ void Execution::use_report(Node& node, const StepReport& report) {
     state_.usage.add(report.usage);
     touch(node);
   }
-  for (const Json& decision : report.decisions) tell("decision", &node, decision);
-  for (const std::string& blocker : report.blockers) tell("blocker", &node, {{"description", blocker}});
-  for (const std::string& message : report.messages) tell("message", &node, {{"text", message}});
-  for (const std::string& fault : report.faults) tell("report_fault", &node, {{"error", fault}});
-  if (report.context_usage) tell("context_usage", &node, {{"share", *report.context_usage}});
+  for (const Json& decision : report.decisions) tell(event_type::kDecision, &node, decision);
+  for (const std::string& blocker : report.blockers) tell(event_type::kBlocker, &node, {{"description", blocker}});
+  for (const std::string& message : report.messages) tell(event_type::kMessage, &node, {{"text", message}});
+  for (const std::string& fault : report.faults) tell(event_type::kReportFault, &node, {{"error", fault}});
+  if (report.context_usage) tell(event_type::kContextUsage, &node, {{"share", *report.context_usage}});
   for (const Json& evaluation : report.evaluations) {
-    tell("evaluation", &node, {{"evaluation", evaluation}});
+    tell(event_type::kEvaluation, &node, {{"evaluation", evaluation}});
     persist(Kind::step_complete, Reason::evaluation_completed, &node);
   }
   if (report.confidence) note_confidence(node, *report.confidence);
@@ -405,7 +407,7 @@ void Execution::note_confidence(Node& node, double value) {
   node.record.confidence = value;
   state_.confidence = value;
   touch(node);
-  tell("confidence", &node, {{"value", value}, {"crossed", crossed != Crossing::none}});
+  tell(event_type::kConfidence, &node, {{"value", value}, {"crossed", crossed != Crossing::none}});
   if (crossed != Crossing::none) persist(Kind::step_complete, Reason::confidence_crossed, &node);
 }
 

@@ -4,6 +4,7 @@
 #include "base/error_line.hpp"
 #include "base/hash.hpp"
 #include "codec/json_check.hpp"
+#include "domain/event_types.hpp"
 #include "engine/execution_parts.hpp"
 #include "engine/run_events.hpp"
 
@@ -94,8 +95,8 @@ void Execution::begin_map(Node& node) {
       return settle_failed(node, describe_in_line(loaded.error()), true);
   }
   touch(node);
-  if (fresh) tell("map_started", &node, {{"items", node.map->total}, {"parallel", node.map->map->parallel}});
-  whisper("map_progress", &node,
+  if (fresh) tell(event_type::kMapStarted, &node, {{"items", node.map->total}, {"parallel", node.map->map->parallel}});
+  whisper(event_type::kMapProgress, &node,
           {{"total", node.map->total},
            {"done", node.record.map->done.count()},
            {"failed", node.record.map->failed.count()}});
@@ -175,7 +176,7 @@ void Execution::start_item(Node& node, std::uint64_t index, Json item) {
   entered.item = std::move(item);
   entered.when_ended = [this, &node, index] { item_ended(node, index); };
   run.running[index] = std::move(scope);
-  whisper("item_started", &node, {{"index", index}});
+  whisper(event_type::kItemStarted, &node, {{"index", index}});
   enter(entered);
 }
 
@@ -204,7 +205,7 @@ void Execution::item_ended(Node& node, std::uint64_t index) {
   progress.done.add(index);
   if (scope.failed) progress.failed.add(index);
   touch(node);
-  tell(scope.failed ? "item_failed" : "item_completed", &node, std::move(data));
+  tell(scope.failed ? event_type::kItemFailed : event_type::kItemCompleted, &node, std::move(data));
   persist(Kind::step_complete, Reason::after_step, &node);
   ++run.unsaved;
   const bool failed = scope.failed;
@@ -239,7 +240,8 @@ void Execution::trip(Node& node) {
   if (run.open || run.stopped) return;
   const CircuitBreaker& breaker = *run.map->circuit_breaker;
   ++node.record.map->trips;
-  tell("circuit_opened", &node, {{"failures_in_a_row", run.failures_in_a_row}, {"trips", node.record.map->trips}});
+  tell(event_type::kCircuitOpened, &node,
+       {{"failures_in_a_row", run.failures_in_a_row}, {"trips", node.record.map->trips}});
   if (node.record.map->trips >= breaker.trips) {
     run.stopped = true;
     run.error = fmt::format("the circuit breaker opened {} times", node.record.map->trips);
@@ -276,7 +278,7 @@ void Execution::check_map(Node& node) {
 void Execution::map_items_done(Node& node) {
   MapRun& run = *node.map;
   const MapProgress& progress = *node.record.map;
-  tell("map_completed", &node, {{"total", run.total}, {"failed", progress.failed.count()}});
+  tell(event_type::kMapCompleted, &node, {{"total", run.total}, {"failed", progress.failed.count()}});
   persist(Kind::step_complete, Reason::after_step, &node);
   // The results are read from events, so these must be there before anyone asks for them.
   if (!run.map->reduce) {
@@ -313,7 +315,7 @@ Result<void> Execution::for_each_result(const Node& node, const std::function<Re
     if (events.empty()) return {};
     after = events.back().number;
     for (const Event& event : events) {
-      if (event.type != "item_completed" && event.type != "item_failed") continue;
+      if (event.type != event_type::kItemCompleted && event.type != event_type::kItemFailed) continue;
       Json data = Json::parse(event.data, nullptr, false);
       if (!data.is_object() || data.value("step", std::string()) != node.path) continue;
       unmask_keys(data, key_values_);

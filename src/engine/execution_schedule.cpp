@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "base/error_line.hpp"
+#include "domain/event_types.hpp"
 #include "engine/execution_parts.hpp"
 #include "engine/open_run.hpp"
 
@@ -130,7 +131,7 @@ void Execution::consider(Node& node) {
   if (!node.scope->is_item && over_budget()) {
     if (!budget_reached_) {
       budget_reached_ = true;
-      tell("budget_reached", &node, {{"tokens", state_.usage.tokens}, {"usd", state_.usage.usd}});
+      tell(event_type::kBudgetReached, &node, {{"tokens", state_.usage.tokens}, {"usd", state_.usage.usd}});
       ++change_;
     }
     return;
@@ -182,7 +183,7 @@ void Execution::begin(Node& node) {
   if (!quiet && !waits) {
     Json data = {{"again", again}};
     if (!node.step->stage.empty()) data["stage"] = node.step->stage;
-    tell("step_started", &node, data);
+    tell(event_type::kStepStarted, &node, data);
     persist(Kind::step_start,
             node.step->risky                              ? Reason::before_risky_step
             : node.step->breakpoint == Breakpoint::before ? Reason::breakpoint
@@ -197,7 +198,7 @@ void Execution::stop_at(Node& node) {
   node.record.status = StepStatus::waiting;
   node.record.reason = kBreakpoint;
   touch(node);
-  tell("breakpoint", &node, {{"where", "before"}});
+  tell(event_type::kBreakpoint, &node, {{"where", "before"}});
   persist(Kind::waiting, Reason::breakpoint, &node);
 }
 
@@ -244,9 +245,9 @@ void Execution::settle(Node& node, StepStatus status) {
   if (record.attempts == 0)
     data["ms"] = static_cast<std::uint64_t>(std::max<std::int64_t>(record.ended.us - record.started.us, 0)) / 1000;
   if (!scope.is_item || node.large_output) {
-    tell(status == StepStatus::skipped ? "step_skipped"
-         : fails                       ? "step_failed"
-                                       : "step_completed",
+    tell(status == StepStatus::skipped ? event_type::kStepSkipped
+         : fails                       ? event_type::kStepFailed
+                                       : event_type::kStepCompleted,
          &node, std::move(data));
   }
   if (status == StepStatus::completed && !scope.is_item) ++state_.completed_steps;
@@ -266,7 +267,7 @@ void Execution::settle(Node& node, StepStatus status) {
   }
   if (node.step->breakpoint == Breakpoint::after && !scope.is_item && !fails) {
     breakpoint_after_ = node.path;
-    tell("breakpoint", &node, {{"where", "after"}});
+    tell(event_type::kBreakpoint, &node, {{"where", "after"}});
   }
   // The end of a stage has a checkpoint of its own, so that it can be found by the stage's name.
   const bool apart = &scope == top_.get() && note_layers(node);
@@ -290,13 +291,13 @@ bool Execution::note_layers(const Node& node) {
   if (!stage.empty() && all_settled([&](const Node& other) { return other.step->stage == stage; })) {
     const auto found = std::ranges::find(workflow_->stages, stage, &Stage::id);
     const bool barrier = found != workflow_->stages.end() && found->type == Stage::Type::barrier;
-    tell("stage_completed", nullptr, {{"stage", stage}});
+    tell(event_type::kStageCompleted, nullptr, {{"stage", stage}});
     persist(barrier ? Kind::barrier : Kind::stage_complete, barrier ? Reason::barrier : Reason::stage_completed, &node);
     return true;
   }
   const std::size_t layer = node.step->layer;
   if (workflow_->stages.empty() && all_settled([&](const Node& other) { return other.step->layer == layer; })) {
-    tell("layer_completed", nullptr, {{"layer", layer}});
+    tell(event_type::kLayerCompleted, nullptr, {{"layer", layer}});
     if (std::ranges::count_if(top_->nodes, [&](const auto& other) { return other->step->layer == layer; }) > 1)
       persist(Kind::stage_complete, Reason::stage_completed, &node);
   }
@@ -359,7 +360,7 @@ void Execution::run_iteration(Node& node) {
   node.inner->iteration = node.record.iteration;
   node.inner->iteration_max = loop.max;
   node.inner->when_ended = [this, &node] { iteration_ended(node); };
-  tell("iteration_started", &node, {{"iteration", node.record.iteration}, {"max", loop.max}});
+  tell(event_type::kIterationStarted, &node, {{"iteration", node.record.iteration}, {"max", loop.max}});
   enter(*node.inner);
 }
 
@@ -378,7 +379,7 @@ void Execution::iteration_ended(Node& node) {
           node, fmt::format("`until: {}` can't be evaluated: {}", loop.until->text(), until.error().message), false);
     satisfied = *until;
   }
-  tell("iteration_completed", &node, {{"iteration", node.record.iteration}, {"satisfied", satisfied}});
+  tell(event_type::kIterationCompleted, &node, {{"iteration", node.record.iteration}, {"satisfied", satisfied}});
   persist(Kind::step_complete, Reason::after_step, &node);
   ++node.record.spent;  // a resume by hand gives fresh ones
   if (satisfied || node.record.spent >= loop.max) {
@@ -433,7 +434,7 @@ void Execution::begin_child(Node& node) {
   node.record.child_run = opened->id.text();
   node.record.status = StepStatus::running;
   touch(node);
-  tell("child_started", &node, {{"run", node.record.child_run}});
+  tell(event_type::kChildStarted, &node, {{"run", node.record.child_run}});
   persist(Kind::step_start, Reason::before_step, &node);
   const auto shared = std::make_shared<OpenedRun>(std::move(*opened));
   when_durable([this, &node, shared] {
@@ -500,18 +501,18 @@ Execution::Node* Execution::find_node(std::string_view path) {
 /// New steps come after the one that adds them; what came after it waits for them as well.
 void Execution::add_steps(Node& node, const Json& steps) {
   if (node.scope != top_.get() || !services_.parse_added) {
-    tell("steps_refused", &node, {{"error", "only a step of the workflow's own list can add steps"}});
+    tell(event_type::kStepsRefused, &node, {{"error", "only a step of the workflow's own list can add steps"}});
     return;
   }
   if (top_->nodes.size() + steps.size() > kStepsMax) {
-    tell("steps_refused", &node, {{"error", fmt::format("a run may have {} steps", kStepsMax)}});
+    tell(event_type::kStepsRefused, &node, {{"error", fmt::format("a run may have {} steps", kStepsMax)}});
     return;
   }
   Result<Steps> fresh_steps = services_.parse_added(steps, *workflow_, *top_->steps, node.index);
   const Result<Steps> grown = fresh_steps ? Result<Steps>(grow(*top_->steps, *fresh_steps, node.index))
                                           : Result<Steps>(fail(fresh_steps.error()));
   if (!grown) {
-    tell("steps_refused", &node, {{"error", describe_in_line(grown.error())}});
+    tell(event_type::kStepsRefused, &node, {{"error", describe_in_line(grown.error())}});
     return;
   }
   state_.added.push_back({node.step->id, steps});
@@ -538,7 +539,7 @@ void Execution::add_steps(Node& node, const Json& steps) {
       if (!top_->nodes[before]->settled) ++top_->nodes[i]->blockers;  // settled ones were released before
     }
   }
-  tell("steps_added", &node, {{"steps", steps}});
+  tell(event_type::kStepsAdded, &node, {{"steps", steps}});
   persist(Kind::step_complete, Reason::after_step, &node);
 }
 

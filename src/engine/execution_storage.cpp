@@ -5,6 +5,7 @@
 //
 // With events only, what happened is still recorded, beside the last state that could be saved: it takes little room.
 #include "base/error_line.hpp"
+#include "domain/event_types.hpp"
 #include "domain/retry_policy.hpp"
 #include "engine/execution.hpp"
 #include "engine/execution_parts.hpp"
@@ -22,10 +23,10 @@ void Execution::saved(Result<Saved> result) {
   const bool light = std::exchange(saving_light_, false);
   if (!light && rung_ == Rung::events_only) {
     rung_ = Rung::full;
-    tell("storage_recovered", nullptr, {{"sequence", result->sequence.value}});
+    tell(event_type::kStorageRecovered, nullptr, {{"sequence", result->sequence.value}});
     ++change_;
   } else if (!light && save_failures_ > 0) {
-    whisper("storage_recovered", nullptr, {{"sequence", result->sequence.value}});
+    whisper(event_type::kStorageRecovered, nullptr, {{"sequence", result->sequence.value}});
   }
   save_failures_ = 0;
   durable_ = std::exchange(saving_, 0);
@@ -69,7 +70,7 @@ void Execution::save_failed(Error error) {
   const bool goes_on = workflow_->checkpoint.on_storage_failure == OnStorageFailure::go_on;
   // Where events are saved alone, a full save is tried once each time: that it fails again is no news.
   if (rung_ == Rung::full || saving_light_) {
-    whisper("storage_trouble", nullptr,
+    whisper(event_type::kStorageTrouble, nullptr,
             {{"error", describe_in_line(error)}, {"try", save_failures_}, {"mode", goes_on ? "continue" : "pause"}});
   }
   if (hold_ == Hold::none) hold_ = Hold::storage;
@@ -101,8 +102,8 @@ void Execution::go_on_with_events(const Error& error) {
   if (rung_ == Rung::events_only) return;
   rung_ = Rung::events_only;
   degraded_by_ = error;
-  whisper("storage_trouble", nullptr, {{"error", describe_in_line(error)}, {"mode", "events only"}});
-  tell("storage_degraded", nullptr, {{"rung", "events only"}, {"error", describe_in_line(error)}});
+  whisper(event_type::kStorageTrouble, nullptr, {{"error", describe_in_line(error)}, {"mode", "events only"}});
+  tell(event_type::kStorageDegraded, nullptr, {{"rung", "events only"}, {"error", describe_in_line(error)}});
   ++change_;
 }
 
@@ -112,7 +113,7 @@ void Execution::go_on_in_memory(Error error) {
   hold_ = Hold::none;
   saving_ = 0;
   durable_ = UINT64_MAX;
-  whisper("storage_trouble", nullptr, {{"error", describe_in_line(error)}, {"mode", "memory only"}});
+  whisper(event_type::kStorageTrouble, nullptr, {{"error", describe_in_line(error)}, {"mode", "memory only"}});
   storage_error_ = std::move(error);
   if (top_) consider_all(*top_);
   for (auto& [change, task] : std::exchange(launches_, {})) task();
@@ -162,7 +163,7 @@ void Execution::dump_state() {
   if (!storage_error_) storage_error_ = degraded_by_;
   const std::string path = fmt::format("{}/pawl-emergency-{}.json", state_.working_dir, id_.text());
   const Result<void> written = services_.files.write(path, state_text());
-  whisper("storage_trouble", nullptr,
+  whisper(event_type::kStorageTrouble, nullptr,
           {{"error", written ? fmt::format("the state that could not be saved is in {}", path)
                              : describe_in_line(written.error())},
            {"mode", "emergency dump"}});

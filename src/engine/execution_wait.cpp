@@ -3,6 +3,7 @@
 
 #include "base/error_line.hpp"
 #include "base/hash.hpp"
+#include "domain/event_types.hpp"
 #include "engine/audit_entries.hpp"
 #include "engine/execution_parts.hpp"
 
@@ -42,7 +43,7 @@ void Execution::begin_gate(Node& node) {
   record.reason = prompt;
   touch(node);
   if (!fresh) return;
-  tell("approval_requested", &node, {{"prompt", prompt}, {"binding", record.binding}});
+  tell(event_type::kApprovalRequested, &node, {{"prompt", prompt}, {"binding", record.binding}});
   persist(Kind::waiting, Reason::before_step, &node);
 }
 
@@ -57,7 +58,7 @@ void Execution::begin_sleep(Node& node) {
       duration = Milliseconds(static_cast<std::int64_t>(value->get<double>() * 1000));
     if (!duration) return settle_failed(node, fmt::format("'{}' is no duration", text_of(*value)), false);
     record.due = Timestamp{now().us + std::chrono::microseconds(*duration).count()};
-    tell("timer_set", &node, {{"due", record.due.text()}});
+    tell(event_type::kTimerSet, &node, {{"due", record.due.text()}});
   }
   record.status = StepStatus::waiting;
   touch(node);
@@ -89,7 +90,7 @@ void Execution::begin_wait(Node& node) {
   if (fresh) {
     Json data = {{"signal", wait.signal}};
     if (record.due.us != 0) data["due"] = record.due.text();
-    tell("waiting_for_signal", &node, std::move(data));
+    tell(event_type::kWaitingForSignal, &node, std::move(data));
     persist(Kind::waiting, Reason::before_step, &node);
   }
   if (record.due.us == 0) return;
@@ -108,7 +109,7 @@ bool Execution::take_signal(Node& node) {
     if (!body.is_object() || text_in(body, "signal") != wanted) continue;
     state_.signals.erase(signal);
     loop_.cancel(node.pause);
-    tell("signal_consumed", &node, {{"signal", wanted}});
+    tell(event_type::kSignalConsumed, &node, {{"signal", wanted}});
     set_output(node, body.value("payload", Json()));
     complete(node);
     return true;
@@ -130,7 +131,7 @@ void Execution::poll_inbox() {
   const Result<std::vector<Message>> messages = services_.store.inbox(id_);
   if (!messages) {
     if (messages.error().code != Code::run_not_found)
-      whisper("inbox_trouble", nullptr, {{"error", describe_in_line(messages.error())}});
+      whisper(event_type::kInboxTrouble, nullptr, {{"error", describe_in_line(messages.error())}});
     return;
   }
   for (const Message& message : *messages) {
@@ -152,7 +153,7 @@ void Execution::consume(const Message& message) {
   if (type == "approve" || type == "reject") return decide_gate(body);
   if (type == "signal") return deliver_signal(body);
   if (type == "cancel") {
-    tell("cancel_requested", nullptr, {{"from", message.from}});
+    tell(event_type::kCancelRequested, nullptr, {{"from", message.from}});
     return cancel(text_in(body, "reason").empty() ? "cancelled by request" : text_in(body, "reason"));
   }
   if (type == "checkpoint") return checkpoint_now(Reason::manual);
@@ -174,7 +175,7 @@ void Execution::add_entry(const Json& body) {
 }
 
 void Execution::refuse(std::string_view what, const Json& body) {
-  tell("message_refused", nullptr, {{"error", what}, {"message", body}});
+  tell(event_type::kMessageRefused, nullptr, {{"error", what}, {"message", body}});
   ++change_;
 }
 
@@ -194,11 +195,11 @@ void Execution::decide_gate(const Json& body) {
   if (!text_in(body, "from").empty()) data["from"] = text_in(body, "from");
   if (!text_in(body, "comment").empty()) data["comment"] = text_in(body, "comment");
   if (approves) {
-    tell("approved", node, data);
+    tell(event_type::kApproved, node, data);
     set_output(*node, {{"approved", true}, {"by", text_in(body, "by")}, {"comment", text_in(body, "comment")}});
     return complete(*node);
   }
-  tell("rejected", node, data);
+  tell(event_type::kRejected, node, data);
   node->record.reason = "rejected";
   const std::string comment = text_in(body, "comment");
   settle_failed(*node, comment.empty() ? "rejected" : "rejected: " + comment, false);
@@ -206,7 +207,7 @@ void Execution::decide_gate(const Json& body) {
 
 void Execution::deliver_signal(const Json& body) {
   state_.signals.push_back(compact({{"signal", text_in(body, "signal")}, {"payload", body.value("payload", Json())}}));
-  tell("signal_received", nullptr, {{"signal", text_in(body, "signal")}, {"from", text_in(body, "from")}});
+  tell(event_type::kSignalReceived, nullptr, {{"signal", text_in(body, "signal")}, {"from", text_in(body, "from")}});
   ++change_;
   Node* waiting = nullptr;
   for_each_node(*top_, [&](Node& node) {

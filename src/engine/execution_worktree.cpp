@@ -3,6 +3,7 @@
 // A worktree stands on the commit that the working folder had when the step began. It is reset before a
 // retry, its changes are committed when it succeeds and picked into the working folder (items in their order), and
 // what failed is kept, for the dead-letter queue.
+#include "domain/event_types.hpp"
 #include "engine/environment_entries.hpp"
 #include "engine/execution_parts.hpp"
 
@@ -140,7 +141,7 @@ void Execution::merge_items(Node& node, std::uint64_t from, std::function<void()
       if (conflict) {
         node.record.map->failed.add(index);
         touch(node);
-        tell("item_failed", &node,
+        tell(event_type::kItemFailed, &node,
              {{"index", index},
               {"status", "failed"},
               {"error", fmt::format("its changes don't fit the working folder: {}", *conflict)},

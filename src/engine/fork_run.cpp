@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "domain/event_types.hpp"
 #include "engine/resume_facts.hpp"
 #include "engine/run_events.hpp"
 #include "engine/save.hpp"
@@ -77,10 +78,10 @@ void note_refusal(Store& store, const ForkRequest& request, const Error& why, st
   facts["error"] = why.message;
   Result<StateEdit> edit = StateEdit::open(store, request.parent);
   if (edit) {
-    static_cast<void>(edit->save(Kind::manual, Reason::manual, "fork_refused", facts, state_bytes_max));
+    static_cast<void>(edit->save(Kind::manual, Reason::manual, event_type::kForkRefused, facts, state_bytes_max));
     return;
   }
-  facts["type"] = "fork_refused";
+  facts["type"] = event_type::kForkRefused;
   static_cast<void>(checked_post(store, request.parent, compact(facts)));
 }
 
@@ -103,7 +104,7 @@ Result<void> use_workflow(RunState& state, const ForkRequest& request, Forked& f
   }
   PAWL_TRY_ASSIGN(state.vars, resolve_vars(*request.workflow, known));
   events.push_back(
-      {"workflow_changed",
+      {event_type::kWorkflowChanged,
        compact({{"before", before}, {"workflow", workflow_facts(*request.workflow)}, {"dropped", forked.dropped}})});
   return {};
 }
@@ -161,7 +162,7 @@ Result<std::string> forked_workflow(const ForkRequest& request, const Json& valu
   if (other) forked.reopened = std::move(gates);
   Json facts = fork_facts(request);
   if (!forked.reopened.empty()) facts["reopened"] = forked.reopened;
-  events.insert(events.begin(), {"forked", compact(facts)});
+  events.insert(events.begin(), {event_type::kForked, compact(facts)});
   Json out = state.to_json();
   out["events"] = value.value("events", std::uint64_t{0}) + events.size();
   return compact(out);
@@ -169,7 +170,7 @@ Result<std::string> forked_workflow(const ForkRequest& request, const Json& valu
 
 Result<std::string> forked_steps(const ForkRequest& request, Json value, std::vector<NewEvent>& events) {
   if (!request.changes.empty()) return fail(protected_record(request.changes.front()));
-  events.push_back({"forked", compact(fork_facts(request))});
+  events.push_back({event_type::kForked, compact(fork_facts(request))});
   value["events"] = value.value("events", std::uint64_t{0}) + events.size();
   return compact(value);
 }
@@ -185,7 +186,7 @@ Result<std::string> forked_state(const ForkRequest& request, const std::string& 
         0});
   }
   if (forked.kind == RunKind::plain) {
-    events.push_back({"forked", compact(fork_facts(request))});
+    events.push_back({event_type::kForked, compact(fork_facts(request))});
     return request.changes.empty() ? state : changed_state(state, request.changes);
   }
   Json value = Json::parse(state, nullptr, false);
@@ -251,9 +252,9 @@ Result<Sequence> checkpoint_before(Store& store, const RunId& run, const std::st
     PAWL_TRY_ASSIGN(const std::vector<Event> events, store.events(run, after, kEventsPage));
     for (const Event& event : events) {
       after = event.number;
-      if (event.type == "rolled_back") found.reset();
+      if (event.type == event_type::kRolledBack) found.reset();
       const Json data = Json::parse(event.data, nullptr, false);
-      if (!found && event.type != "forked" && data.is_object() && data.value("step", Json()) == Json(step))
+      if (!found && event.type != event_type::kForked && data.is_object() && data.value("step", Json()) == Json(step))
         found = event.sequence;
     }
     if (events.size() < kEventsPage) break;

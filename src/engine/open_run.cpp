@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "domain/event_types.hpp"
 #include "engine/environment_entries.hpp"
 #include "engine/resume_facts.hpp"
 #include "engine/run_session.hpp"
@@ -164,7 +165,7 @@ Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run)
                    .logs = std::move(logs)};
   PAWL_TRY(keep_secret(services, opened));
   opened.first_events.push_back(
-      {"run_started", compact({{"workflow", workflow_facts(workflow)}, {"vars", opened.state.vars}})});
+      {event_type::kRunStarted, compact({{"workflow", workflow_facts(workflow)}, {"vars", opened.state.vars}})});
   return opened;
 }
 
@@ -232,7 +233,7 @@ Result<void> check_folder(const ExecutionServices& services, const ResumeRequest
                       "put it back, or resume with --accept-changes", 0});
   }
   for (const std::string& change : changes) resumption.notes.push_back(change);
-  resumption.run.first_events.push_back({"folder_changed", compact({{"changes", changes}})});
+  resumption.run.first_events.push_back({event_type::kFolderChanged, compact({{"changes", changes}})});
   state.folder = now;
   return {};
 }
@@ -288,7 +289,7 @@ Result<void> check_workflow(const ExecutionServices& services, const ResumeReque
   }
   state = std::move(changed);
   resumption.run.first_events.push_back(
-      {"workflow_changed",
+      {event_type::kWorkflowChanged,
        compact({{"before", state.workflow_hash}, {"workflow", workflow_facts(workflow)}, {"dropped", dropped}})});
   for (const std::string& path : dropped)
     resumption.notes.push_back(fmt::format("step {} changed and will run again", path));
@@ -351,12 +352,12 @@ void tell_fallback(const ExecutionServices& services, const RunState& state, Res
   resumption.run.events = std::max(resumption.run.events, recovery.last_event);
   const std::vector<std::string> again = steps_to_run_again(recovery, state);
   const std::uint64_t whole = recovery.checkpoint.info.sequence.value;
-  if (!again.empty()) resumption.run.first_events.push_back({"steps_run_again", compact({{"steps", again}})});
+  if (!again.empty()) resumption.run.first_events.push_back({event_type::kStepsRunAgain, compact({{"steps", again}})});
   for (const std::string& step : again)
     resumption.notes.push_back(fmt::format("step {} was completed and will run again", step));
   if (!recovery.fell_back) return;
   resumption.run.first_events.push_back(
-      {"recovery_fallback",
+      {event_type::kRecoveryFallback,
        compact({{"from", recovery.highest.value}, {"to", whole}, {"why", recovery.warnings}, {"run_again", again}})});
   note_failure(services.store, resumption.run.id,
                Error{Code::checkpoint_set_aside,
@@ -464,9 +465,10 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
   }
   state.status = RunStatus::running;
   state.error.clear();
-  resumption.run.first_events.push_back({"run_resumed", compact({{"was", to_text(before)},
-                                                                 {"resume", state.resumes},
-                                                                 {"automatic", request.by == ResumedBy::automatic}})});
+  resumption.run.first_events.push_back(
+      {event_type::kRunResumed,
+       compact(
+           {{"was", to_text(before)}, {"resume", state.resumes}, {"automatic", request.by == ResumedBy::automatic}})});
   resumption.run.state = std::move(state);
   return resumption;
 }

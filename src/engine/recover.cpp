@@ -5,6 +5,8 @@
 #include <charconv>
 #include <set>
 
+#include "domain/event_types.hpp"
+
 namespace pawl {
 namespace {
 
@@ -58,8 +60,8 @@ Result<Recovered> look(Store& store, const RecoveryRequest& request) {
 }
 
 std::string completed_path(const Event& event) {
-  const bool item = event.type == "item_completed";
-  if (!item && event.type != "step_completed") return {};
+  const bool item = event.type == event_type::kItemCompleted;
+  if (!item && event.type != event_type::kStepCompleted) return {};
   const Json data = Json::parse(event.data, nullptr, false);
   if (!data.is_object() || !data.contains("step") || !data["step"].is_string()) return {};
   std::string path = data["step"].get<std::string>();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "domain/event_types.hpp"
 #include "engine/fork_run.hpp"
 #include "engine/resume_facts.hpp"
 #include "engine/run_events.hpp"
@@ -22,11 +23,11 @@ bool is_completed(const StepRecords& records, std::string_view path) {
 
 /// `pages[17]` of an item's event, the step's path of another one; empty: the event completes nothing.
 std::string completed_by(const Event& event) {
-  if (event.type != "step_completed" && event.type != "item_completed") return {};
+  if (event.type != event_type::kStepCompleted && event.type != event_type::kItemCompleted) return {};
   const Json data = Json::parse(event.data, nullptr, false);
   if (!data.is_object() || !data.contains("step") || !data["step"].is_string()) return {};
   std::string path = data["step"].get<std::string>();
-  if (event.type == "item_completed") path += fmt::format("[{}]", data.value("index", std::uint64_t{0}));
+  if (event.type == event_type::kItemCompleted) path += fmt::format("[{}]", data.value("index", std::uint64_t{0}));
   return path;
 }
 
@@ -107,8 +108,8 @@ Result<RolledBack> roll_back_workflow(Store& store, const RollbackRequest& reque
                                               value.value("events", std::uint64_t{0})));
   PAWL_TRY(refuse_rerun(request, done.rerun));
   edit.state = state_again(then, edit.state, request);
-  PAWL_TRY_ASSIGN(done.saved, edit.save(Kind::manual, Reason::manual, "rolled_back", rollback_facts(request, done),
-                                        state_bytes_max));
+  PAWL_TRY_ASSIGN(done.saved, edit.save(Kind::manual, Reason::manual, event_type::kRolledBack,
+                                        rollback_facts(request, done), state_bytes_max));
   return done;
 }
 
@@ -141,7 +142,7 @@ Result<RolledBack> roll_back_other(Store& store, const RollbackRequest& request,
   save.body = text;
   save.status = target.info.status;
   save.duplicates = Duplicates::write;
-  save.events.push_back({"rolled_back", compact(rollback_facts(request, done))});
+  save.events.push_back({event_type::kRolledBack, compact(rollback_facts(request, done))});
   PAWL_TRY_ASSIGN(done.saved, checked_save(*writer, save, state_bytes_max));
   PAWL_TRY(writer->flush());
   return done;

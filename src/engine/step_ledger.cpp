@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "domain/event_types.hpp"
 #include "domain/utf8.hpp"
 #include "engine/save.hpp"
 #include "engine/secret_log.hpp"
@@ -186,7 +187,7 @@ Result<Uuid> StepLedger::open() {
   request.body = body;
   request.kind = Kind::workflow_start;
   request.reason = Reason::workflow_started;
-  request.events.push_back({"run_started", R"({"by":"steps"})"});
+  request.events.push_back({event_type::kRunStarted, R"({"by":"steps"})"});
   PAWL_TRY(checked_save(*writer, request, kStateBytesMax));
   return writer->info().uuid;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "domain/event_types.hpp"
+
 namespace pawl {
 namespace {
 
@@ -83,7 +85,7 @@ void put_output(const ImportedStep& said, const std::string& path, std::uint64_t
     record.output = said.output;
     return;
   }
-  adopted.events.push_back({"step_completed", compact({{"step", path}, {"output", said.output}})});
+  adopted.events.push_back({event_type::kStepCompleted, compact({{"step", path}, {"output", said.output}})});
   record.output_event = events_before + adopted.events.size();
 }
 

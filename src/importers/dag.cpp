@@ -4,6 +4,7 @@
 #include <map>
 
 #include "codec/json_check.hpp"
+#include "domain/event_types.hpp"
 #include "domain/json_text.hpp"
 #include "importers/document.hpp"
 #include "importers/formats.hpp"
@@ -197,7 +198,7 @@ void add_decisions(DagCheckpoint& found, std::map<std::string, bool>& known) {
   if (decisions == nullptr || !decisions->is_array()) return;
   for (const Json& decision : *decisions) {
     const std::string text = compact(decision);
-    if (known.emplace(text, true).second) found.checkpoint.events.push_back({"decision", text});
+    if (known.emplace(text, true).second) found.checkpoint.events.push_back({event_type::kDecision, text});
   }
 }
 

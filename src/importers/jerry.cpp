@@ -7,6 +7,7 @@
 
 #include "codec/base64.hpp"
 #include "codec/json_check.hpp"
+#include "domain/event_types.hpp"
 #include "domain/json_text.hpp"
 #include "importers/document.hpp"
 #include "importers/formats.hpp"
@@ -227,7 +228,7 @@ Trail read_trail(const SourceTree& tree, const std::string& file, const std::str
     for (const std::string& form : hashed_forms({}, bare)) covered.push_back(previous + form);
     if (check_claim(hash, covered) == Claim::differs)
       return sink.problem({Code::checksum_mismatch, file, item, "its hash does not fit what it says"});
-    trail.entries.push_back({"imported_audit", std::string(trim_json(line))});
+    trail.entries.push_back({event_type::kImportedAudit, std::string(trim_json(line))});
   });
   return trail;
 }
@@ -371,7 +372,7 @@ void add_trail(Trail trail, const SourceTree& tree, const std::string& roots, Im
                const ImportSink& sink) {
   if (!roots.empty()) {
     const auto document = read_document(tree, roots);
-    if (document) trail.entries.push_back({"imported_merkle_roots", compact(document->json)});
+    if (document) trail.entries.push_back({event_type::kImportedMerkleRoots, compact(document->json)});
     if (!document) sink.problem(problem_of(roots, document.error()));
   }
   if (trail.entries.empty()) return;

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "domain/event_types.hpp"
 #include "domain/json_text.hpp"
 #include "importers/document.hpp"
 #include "importers/formats.hpp"
@@ -74,8 +75,8 @@ void add_error(const Json& json, ImportedCheckpoint& checkpoint) {
   const std::string message = text_or_empty(json, "error_message");
   if (message.empty()) return;
   checkpoint.more["error"] = message;
-  checkpoint.events.push_back(
-      {"imported_error", compact({{"error", message}, {"stacktrace", text_or_empty(json, "error_stacktrace")}})});
+  checkpoint.events.push_back({event_type::kImportedError,
+                               compact({{"error", message}, {"stacktrace", text_or_empty(json, "error_stacktrace")}})});
 }
 
 Result<OrchestrationCheckpoint> read_orchestration_checkpoint(const SourceTree& tree, const std::string& file) {
@@ -186,7 +187,7 @@ void add_metadata(const SourceTree& tree, const std::string& file,
   const auto document = read_document(tree, file);
   if (!document) return sink.problem(problem_of(file, document.error()));
   auto& events = checkpoints.begin()->second.checkpoint.events;
-  events.insert(events.begin(), {"imported_metadata", compact(document->json)});
+  events.insert(events.begin(), {event_type::kImportedMetadata, compact(document->json)});
 }
 
 void hand_over(const std::string& workflow, std::map<std::uint64_t, OrchestrationCheckpoint>& checkpoints,

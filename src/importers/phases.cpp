@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "domain/event_types.hpp"
 #include "importers/document.hpp"
 #include "importers/formats.hpp"
 
@@ -115,7 +116,7 @@ void add_decisions(PhaseCheckpoint& found, std::set<std::string>& known) {
   if (decisions == nullptr || !decisions->is_array()) return;
   for (const Json& decision : *decisions) {
     const std::string text = compact(decision);
-    if (known.insert(text).second) found.checkpoint.events.push_back({"decision", text});
+    if (known.insert(text).second) found.checkpoint.events.push_back({event_type::kDecision, text});
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/hash.hpp"
 #include "codec/json_check.hpp"
+#include "domain/event_types.hpp"
 #include "domain/json_text.hpp"
 #include "importers/adopt.hpp"
 #include "importers/document.hpp"
@@ -192,9 +193,9 @@ Result<void> ImportWriter::write_checkpoints(const RunId& id, ImportedRun& run, 
       continue;
     }
     if (std::exchange(first, false) && options_.workflow != nullptr) {
-      checkpoint.events.insert(
-          checkpoint.events.begin(),
-          {"run_started", compact({{"workflow", text_of(*options_.workflow)}, {"imported", options_.format}})});
+      checkpoint.events.insert(checkpoint.events.begin(),
+                               {event_type::kRunStarted,
+                                compact({{"workflow", text_of(*options_.workflow)}, {"imported", options_.format}})});
     }
     PAWL_TRY(open());
     if (writes) {

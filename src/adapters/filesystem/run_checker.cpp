@@ -10,6 +10,7 @@
 #include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
 #include "audit/roots.hpp"
+#include "domain/event_types.hpp"
 
 namespace pawl {
 namespace {
@@ -94,7 +95,7 @@ Result<bool> RunChecker::check_erased() {
   }
   records_ = nullptr;
   PAWL_TRY(check_audit());
-  if (last_audited_ != "erased") {
+  if (last_audited_ != event_type::kErased) {
     add(Finding::Severity::damage, Code::chain_broken, layout::audit(run_), {},
         "the audit trail does not end with the erasure");
   }
@@ -358,9 +359,9 @@ Result<void> RunChecker::check_audit() {
     ++index;
     previous = entry->hash;
     last_audited_ = entry->type;
-    forked |= entry->type == "forked" && entry->payload == fork_seal(run_record_);
-    if (entry->type == "checkpoints_set_aside") aside = entry->payload;
-    if (entry->type != kCheckpointSaved) return true;
+    forked |= entry->type == event_type::kForked && entry->payload == fork_seal(run_record_);
+    if (entry->type == event_type::kCheckpointsSetAside) aside = entry->payload;
+    if (entry->type != event_type::kCheckpointSaved) return true;
     if (!erased_) check_audited(*entry);
     audited.insert(entry->sequence.value);
     return true;

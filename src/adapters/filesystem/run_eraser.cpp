@@ -8,6 +8,7 @@
 #include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
+#include "domain/event_types.hpp"
 
 namespace pawl {
 namespace {
@@ -101,7 +102,7 @@ Result<void> RunEraser::close_audit(const ErasedRecord& record) {
   std::uint64_t end = last ? last->end : 0;
   std::string line = encode_erased_entry(record, last ? last->number + 1 : 1,
                                          entry ? std::string_view(entry->hash) : first_previous_hash());
-  if (entry && entry->type == "erased") {
+  if (entry && entry->type == event_type::kErased) {
     line = last->text + "\n";  // written again, as its sync may have failed
     end -= line.size();
   }

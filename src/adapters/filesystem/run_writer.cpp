@@ -6,6 +6,7 @@
 #include "adapters/filesystem/run_log_cipher.hpp"
 #include "codec/base64.hpp"
 #include "domain/audited_events.hpp"
+#include "domain/event_types.hpp"
 #include "domain/json_text.hpp"
 #include "domain/save_rules.hpp"
 
@@ -408,13 +409,13 @@ Result<std::string> FilesystemRunWriter::encode_records(const SaveRequest& reque
   std::vector<AuditEntry> entries;
   if (!recorded_) entries.push_back(created_entry(encode_run(head_.run)));
   if (!recorded_ && head_.run.fork_of_run)
-    entries.push_back(AuditEntry{.type = "forked", .payload = fork_seal(head_.run)});
+    entries.push_back(AuditEntry{.type = event_type::kForked, .payload = fork_seal(head_.run)});
   if (!head_.aside_sum.empty())
-    entries.push_back(AuditEntry{.type = "checkpoints_set_aside", .payload = head_.aside_sum});
+    entries.push_back(AuditEntry{.type = event_type::kCheckpointsSetAside, .payload = head_.aside_sum});
   PAWL_TRY_ASSIGN(const std::string events_sum, encode_events(request, draft, record, body, entries));
   count += static_cast<std::uint32_t>(request.events.size());
   entries.push_back(
-      AuditEntry{.type = std::string(kCheckpointSaved), .payload = draft.info.checksum, .events = events_sum});
+      AuditEntry{.type = event_type::kCheckpointSaved, .payload = draft.info.checksum, .events = events_sum});
   record.type = RecordType::audit;
   for (AuditEntry& entry : entries) {
     entry.index = head_.audit_index + 1;
@@ -435,7 +436,7 @@ Result<std::string> FilesystemRunWriter::encode_records(const SaveRequest& reque
 /// The first entry binds run.json.
 AuditEntry FilesystemRunWriter::created_entry(std::string_view run_text) const {
   const Owner& owner = store_.environment_.owner;
-  return AuditEntry{.type = std::string(kRunCreated),
+  return AuditEntry{.type = event_type::kRunCreated,
                     .payload = "sha256:" + to_hex(sha256(head_.run.salt, run_text)),
                     .user = owner.user,
                     .host = owner.host};

@@ -9,6 +9,7 @@
 #include "base/hash.hpp"
 #include "domain/audited_events.hpp"
 #include "domain/erasure.hpp"
+#include "domain/event_types.hpp"
 #include "domain/save_rules.hpp"
 
 namespace pawl {
@@ -148,7 +149,8 @@ Saved MemoryWriter::write(const SaveRequest& request, std::string state) {
   run.info.kind = info.kind;
   run.info.status = info.status;
   const Owner& owner = environment_.owner;
-  if (run.audit.empty()) add_entry(run, AuditEntry{.type = "run_created", .user = owner.user, .host = owner.host});
+  if (run.audit.empty())
+    add_entry(run, AuditEntry{.type = event_type::kRunCreated, .user = owner.user, .host = owner.host});
   for (const NewEvent& event : request.events) {
     run.events.push_back(Event{run.events.size() + 1, info.sequence, info.created, event.type, event.data});
     if (!is_audited(event)) continue;
@@ -160,7 +162,7 @@ Saved MemoryWriter::write(const SaveRequest& request, std::string state) {
                               .agent = event.agent,
                               .data = event.data});
   }
-  add_entry(run, AuditEntry{.type = "checkpoint_saved", .payload = info.checksum});
+  add_entry(run, AuditEntry{.type = event_type::kCheckpointSaved, .payload = info.checksum});
   run.checkpoints.push_back(MemoryCheckpoint{info, std::move(state), body_fingerprint(request), false});
   return Saved{info.sequence, info.id, info.checksum, Saved::Outcome::written};
 }
