@@ -7,7 +7,7 @@
 #include "bench/states.hpp"
 #include "codec/json_check.hpp"
 #include "codec/record_text.hpp"
-#include "domain/text_diff.hpp"
+#include "text/text_diff.hpp"
 
 namespace pawl::bench {
 namespace {

@@ -11,8 +11,8 @@
 #include "codec/object_members.hpp"
 #include "codec/record_text.hpp"
 #include "codec/sealed_text.hpp"
-#include "domain/json_text.hpp"
 #include "domain/save_rules.hpp"
+#include "text/json_text.hpp"
 
 namespace {
 

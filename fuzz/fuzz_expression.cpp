@@ -3,9 +3,9 @@
 #include <string_view>
 
 #include "base/assert.hpp"
-#include "domain/expression.hpp"
-#include "domain/shell_command.hpp"
-#include "domain/text_template.hpp"
+#include "language/expression.hpp"
+#include "language/shell_command.hpp"
+#include "language/text_template.hpp"
 
 namespace {
 

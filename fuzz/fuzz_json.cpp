@@ -8,10 +8,10 @@
 #include "codec/json_check.hpp"
 #include "codec/json_diff.hpp"
 #include "codec/record_text.hpp"
-#include "domain/json_text.hpp"
 #include "domain/save_rules.hpp"
-#include "domain/state_patch.hpp"
-#include "domain/text_diff.hpp"
+#include "text/json_text.hpp"
+#include "text/state_patch.hpp"
+#include "text/text_diff.hpp"
 
 namespace {
 

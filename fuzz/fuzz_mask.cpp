@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "domain/secret_patterns.hpp"
+#include "secrets/secret_patterns.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <mutex>
 #include <thread>
 
-#include "domain/state_patch.hpp"
 #include "testing/store_contract_checks.hpp"
+#include "text/state_patch.hpp"
 
 namespace pawl::testing::contract {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/suggest.hpp"
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
+#include "text/suggest.hpp"
 
 namespace pawl::cli {
 namespace {

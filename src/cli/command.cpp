@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "base/suggest.hpp"
+#include "text/suggest.hpp"
 
 namespace pawl::cli {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "base/suggest.hpp"
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
+#include "text/suggest.hpp"
 
 namespace pawl::cli {
 namespace {

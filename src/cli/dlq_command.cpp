@@ -3,8 +3,8 @@
 
 #include "cli/command.hpp"
 #include "cli/workflow_session.hpp"
-#include "domain/utf8.hpp"
 #include "engine/dead_letters.hpp"
+#include "text/utf8.hpp"
 
 namespace pawl::cli {
 namespace {

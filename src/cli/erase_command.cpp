@@ -3,8 +3,8 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/workflow_world.hpp"
-#include "domain/json_text.hpp"
 #include "engine/erase.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl::cli {
 namespace {

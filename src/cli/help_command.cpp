@@ -1,7 +1,7 @@
 // `pawl help` and `pawl version`, for those who type them instead of --help and --version; and the manual's source.
-#include "base/suggest.hpp"
 #include "cli/command.hpp"
 #include "cli/man_page.hpp"
+#include "text/suggest.hpp"
 
 namespace pawl::cli {
 namespace {

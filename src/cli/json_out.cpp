@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/text.hpp"
-#include "domain/json_text.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl::cli {
 

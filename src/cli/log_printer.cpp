@@ -2,7 +2,7 @@
 
 #include "base/json.hpp"
 #include "cli/text.hpp"
-#include "domain/utf8.hpp"
+#include "text/utf8.hpp"
 
 namespace pawl::cli {
 namespace {

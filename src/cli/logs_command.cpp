@@ -3,12 +3,12 @@
 #include <map>
 #include <tuple>
 
-#include "base/suggest.hpp"
 #include "cli/command.hpp"
 #include "cli/log_printer.hpp"
 #include "cli/run_report.hpp"
 #include "engine/resume_facts.hpp"
 #include "engine/secret_log.hpp"
+#include "text/suggest.hpp"
 
 namespace pawl::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/prune_logs.hpp"
-#include "domain/index_ranges.hpp"
+#include "text/index_ranges.hpp"
 
 namespace pawl::cli {
 namespace {

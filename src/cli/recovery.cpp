@@ -2,6 +2,7 @@
 
 #include "cli/run_status.hpp"
 #include "cli/workflow_session.hpp"
+#include "text/duration.hpp"
 
 namespace pawl::cli {
 namespace {

@@ -1,8 +1,8 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/recovery_options.hpp"
-#include "domain/size_words.hpp"
 #include "engine/save.hpp"
+#include "text/size_words.hpp"
 
 namespace pawl::cli {
 namespace {

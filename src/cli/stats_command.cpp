@@ -2,7 +2,7 @@
 
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
-#include "domain/state_parts.hpp"
+#include "text/state_parts.hpp"
 
 namespace pawl::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "domain/utf8.hpp"
+#include "text/utf8.hpp"
 
 namespace pawl::cli {
 namespace {

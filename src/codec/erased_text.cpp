@@ -3,7 +3,7 @@
 #include "codec/object_members.hpp"
 #include "codec/sealed_text.hpp"
 #include "domain/event_types.hpp"
-#include "domain/json_text.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

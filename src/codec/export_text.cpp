@@ -6,7 +6,7 @@
 #include "codec/json_check.hpp"
 #include "codec/object_members.hpp"
 #include "codec/store_keys.hpp"
-#include "domain/json_text.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "codec/json_fault.hpp"
-#include "domain/json_text.hpp"
-#include "domain/utf8.hpp"
+#include "text/json_text.hpp"
+#include "text/utf8.hpp"
 
 namespace pawl {
 namespace {

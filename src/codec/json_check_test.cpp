@@ -6,7 +6,7 @@
 #include <random>
 
 #include "codec/json_fault.hpp"
-#include "domain/json_text.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

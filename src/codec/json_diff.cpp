@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "domain/json_text.hpp"
-#include "domain/utf8.hpp"
+#include "text/json_text.hpp"
+#include "text/utf8.hpp"
 
 namespace pawl {
 namespace {

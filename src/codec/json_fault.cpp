@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "domain/json_text.hpp"
-#include "domain/utf8.hpp"
+#include "text/json_text.hpp"
+#include "text/utf8.hpp"
 
 namespace pawl {
 namespace {

@@ -1,6 +1,6 @@
 #include "codec/object_members.hpp"
 
-#include "domain/json_text.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "codec/record_text.hpp"
-#include "domain/index_ranges.hpp"
+#include "text/index_ranges.hpp"
 
 namespace pawl {
 

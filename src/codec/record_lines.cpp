@@ -4,7 +4,7 @@
 #include "codec/object_members.hpp"
 #include "codec/record_text.hpp"
 #include "codec/sealed_text.hpp"
-#include "domain/json_text.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/assert.hpp"
 #include "codec/object_members.hpp"
 #include "codec/sealed_text.hpp"
-#include "domain/json_text.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

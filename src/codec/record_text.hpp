@@ -20,7 +20,7 @@
 #include "base/hash.hpp"
 #include "base/result.hpp"
 #include "codec/store_keys.hpp"
-#include "domain/text_diff.hpp"
+#include "text/text_diff.hpp"
 
 namespace pawl {
 

@@ -1,7 +1,7 @@
 #include "codec/state_format.hpp"
 
 #include "base/json.hpp"
-#include "domain/json_text.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

@@ -4,9 +4,10 @@
 #include <cerrno>
 
 #include "config/config_value.hpp"
-#include "domain/secret_patterns.hpp"
-#include "workflow/faults.hpp"
-#include "workflow/yaml_tree.hpp"
+#include "secrets/secret_patterns.hpp"
+#include "text/suggest.hpp"
+#include "yaml/faults.hpp"
+#include "yaml/yaml_tree.hpp"
 
 namespace pawl {
 namespace {

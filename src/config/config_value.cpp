@@ -5,9 +5,10 @@
 #include <charconv>
 #include <optional>
 
-#include "domain/size_words.hpp"
-#include "domain/workflow.hpp"
-#include "workflow/faults.hpp"
+#include "text/duration.hpp"
+#include "text/size_words.hpp"
+#include "text/suggest.hpp"
+#include "yaml/faults.hpp"
 
 namespace pawl {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/keys.hpp"
-#include "workflow/yaml_tree.hpp"
+#include "yaml/yaml_tree.hpp"
 
 namespace pawl {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "domain/size_words.hpp"
+#include "text/size_words.hpp"
 
 namespace pawl {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "domain/json_text.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

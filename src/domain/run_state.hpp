@@ -13,7 +13,7 @@
 
 #include "base/json.hpp"
 #include "base/result.hpp"
-#include "domain/index_ranges.hpp"
+#include "text/index_ranges.hpp"
 
 namespace pawl {
 

@@ -4,8 +4,8 @@
 
 #include "base/assert.hpp"
 #include "base/hash.hpp"
-#include "domain/json_text.hpp"
-#include "domain/state_patch.hpp"
+#include "text/json_text.hpp"
+#include "text/state_patch.hpp"
 
 namespace pawl {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/assert.hpp"
 #include "base/result.hpp"
-#include "domain/utf8.hpp"
+#include "text/utf8.hpp"
 
 namespace pawl {
 namespace {

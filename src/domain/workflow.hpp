@@ -4,7 +4,6 @@
 // expressions exist and are known where they are used.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,19 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "domain/expression.hpp"
-#include "domain/shell_command.hpp"
-#include "domain/text_template.hpp"
+#include "language/expression.hpp"
+#include "language/shell_command.hpp"
+#include "language/text_template.hpp"
+#include "text/duration.hpp"
+#include "text/place.hpp"
 
 namespace pawl {
-
-using Milliseconds = std::chrono::milliseconds;
-
-/// Where in the file something stands; both from 1, 0 where it is unknown.
-struct Place {
-  std::size_t line = 0;
-  std::size_t column = 0;
-};
 
 /// Keys that were not given are not set: a step's settings replace the workflow's key by key.
 struct RetrySettings {
@@ -194,10 +187,5 @@ struct Workflow {
   std::shared_ptr<const Steps> on_failure;
   std::vector<std::pair<std::string, ValueTemplate>> outputs;  // what a child answers with
 };
-
-/// `200ms`, `5s`, `2m`, `24h`, `1d`, `1h30m`; a bare number is refused. Nothing where it is none.
-[[nodiscard]] std::optional<Milliseconds> parse_duration(std::string_view text);
-/// `1 h 30 min`, `200 ms`: for people.
-[[nodiscard]] std::string duration_text(Milliseconds duration);
 
 }  // namespace pawl

@@ -4,10 +4,10 @@
 
 #include "domain/audited_events.hpp"
 #include "domain/event_types.hpp"
-#include "domain/secret_patterns.hpp"
 #include "engine/mask_json.hpp"
 #include "engine/open_run.hpp"
 #include "engine/save.hpp"
+#include "secrets/secret_patterns.hpp"
 
 namespace pawl {
 namespace {

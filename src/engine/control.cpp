@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "domain/event_types.hpp"
-#include "domain/utf8.hpp"
 #include "engine/open_run.hpp"
 #include "engine/resume_facts.hpp"
 #include "engine/save.hpp"
 #include "engine/state_edit.hpp"
+#include "text/utf8.hpp"
 
 namespace pawl {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "domain/utf8.hpp"
+#include "text/utf8.hpp"
 
 namespace pawl {
 namespace {

@@ -8,12 +8,13 @@
 #include "domain/audited_events.hpp"
 #include "domain/event_types.hpp"
 #include "domain/retry_policy.hpp"
-#include "domain/size_words.hpp"
 #include "engine/audit_entries.hpp"
 #include "engine/environment_entries.hpp"
 #include "engine/execution_parts.hpp"
 #include "engine/mask_json.hpp"
 #include "engine/state_edit.hpp"
+#include "text/duration.hpp"
+#include "text/size_words.hpp"
 
 namespace pawl {
 namespace {

@@ -31,8 +31,8 @@
 #include "engine/step_report.hpp"
 #include "ports/environment.hpp"
 #include "ports/local_files.hpp"
-#include "ports/output_mask.hpp"
 #include "ports/store.hpp"
+#include "secrets/output_mask.hpp"
 
 namespace pawl {
 

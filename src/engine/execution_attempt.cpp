@@ -8,9 +8,10 @@
 #include "domain/confidence.hpp"
 #include "domain/event_types.hpp"
 #include "domain/retry_policy.hpp"
-#include "domain/utf8.hpp"
 #include "engine/environment_entries.hpp"
 #include "engine/execution_parts.hpp"
+#include "text/duration.hpp"
+#include "text/utf8.hpp"
 
 namespace pawl {
 namespace {

@@ -6,6 +6,7 @@
 #include "domain/event_types.hpp"
 #include "engine/audit_entries.hpp"
 #include "engine/execution_parts.hpp"
+#include "text/duration.hpp"
 
 namespace pawl {
 namespace {

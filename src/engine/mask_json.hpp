@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/json.hpp"
-#include "domain/secret_patterns.hpp"
+#include "secrets/secret_patterns.hpp"
 
 namespace pawl {
 

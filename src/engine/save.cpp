@@ -1,9 +1,9 @@
 #include "engine/save.hpp"
 
 #include "codec/json_check.hpp"
-#include "domain/json_text.hpp"
 #include "domain/save_rules.hpp"
-#include "domain/utf8.hpp"
+#include "text/json_text.hpp"
+#include "text/utf8.hpp"
 
 namespace pawl {
 namespace {

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "codec/json_check.hpp"
-#include "domain/state_patch.hpp"
+#include "text/state_patch.hpp"
 
 namespace pawl {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "base/hash.hpp"
 #include "domain/event_types.hpp"
-#include "domain/utf8.hpp"
 #include "engine/save.hpp"
 #include "engine/secret_log.hpp"
+#include "text/utf8.hpp"
 
 namespace pawl {
 namespace {

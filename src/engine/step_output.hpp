@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "domain/secret_patterns.hpp"
 #include "engine/output_file.hpp"
 #include "ports/output_sink.hpp"
+#include "secrets/secret_patterns.hpp"
 
 namespace pawl {
 

@@ -5,10 +5,10 @@
 
 #include "codec/json_check.hpp"
 #include "domain/event_types.hpp"
-#include "domain/json_text.hpp"
 #include "importers/document.hpp"
 #include "importers/formats.hpp"
 #include "importers/sql_rows.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/hash.hpp"
 #include "codec/json_check.hpp"
-#include "domain/json_text.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

@@ -8,9 +8,9 @@
 #include "codec/base64.hpp"
 #include "codec/json_check.hpp"
 #include "domain/event_types.hpp"
-#include "domain/json_text.hpp"
 #include "importers/document.hpp"
 #include "importers/formats.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "domain/event_types.hpp"
-#include "domain/json_text.hpp"
 #include "importers/document.hpp"
 #include "importers/formats.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

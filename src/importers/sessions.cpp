@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
-#include "domain/json_text.hpp"
 #include "importers/document.hpp"
 #include "importers/formats.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

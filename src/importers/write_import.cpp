@@ -3,9 +3,9 @@
 #include "base/hash.hpp"
 #include "codec/json_check.hpp"
 #include "domain/event_types.hpp"
-#include "domain/json_text.hpp"
 #include "importers/adopt.hpp"
 #include "importers/document.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

@@ -88,9 +88,9 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "domain/appended.hpp"
 #include "domain/retention.hpp"
 #include "ports/log_cipher.hpp"
+#include "text/appended.hpp"
 
 namespace pawl {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "domain/utf8.hpp"
+#include "text/utf8.hpp"
 #include "workflow/parse_workflow.hpp"
 
 namespace pawl {

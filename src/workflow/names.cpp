@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/suggest.hpp"
-#include "domain/text_template.hpp"
+#include "language/text_template.hpp"
+#include "text/suggest.hpp"
 
 namespace pawl {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "domain/expression.hpp"
+#include "language/expression.hpp"
 #include "workflow/order.hpp"
 
 namespace pawl {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "text/suggest.hpp"
+
 namespace pawl {
 namespace {
 

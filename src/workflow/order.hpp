@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "workflow/faults.hpp"
+#include "domain/workflow.hpp"
+#include "yaml/faults.hpp"
 
 namespace pawl {
 

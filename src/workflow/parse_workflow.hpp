@@ -8,7 +8,7 @@
 #include "base/json.hpp"
 #include "base/result.hpp"
 #include "domain/workflow.hpp"
-#include "workflow/faults.hpp"
+#include "yaml/faults.hpp"
 
 namespace pawl {
 

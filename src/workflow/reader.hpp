@@ -6,24 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "domain/workflow.hpp"
 #include "workflow/language.hpp"
 #include "workflow/names.hpp"
-#include "workflow/yaml_tree.hpp"
+#include "yaml/source_lines.hpp"
+#include "yaml/yaml_tree.hpp"
 
 namespace pawl {
-
-/// The lines of the file, for exact places inside of scalars.
-class SourceLines {
- public:
-  explicit SourceLines(std::string_view text);
-  /// Where byte `offset` of the scalar stands; the scalar's own place where that can't be told.
-  [[nodiscard]] Place within(const YamlNode& scalar, std::size_t offset) const;
-
- private:
-  [[nodiscard]] std::string_view line(std::size_t number) const;  // from 1
-  std::string_view text_;
-  std::vector<std::size_t> starts_;
-};
 
 /// A map of the file whose keys are those of `object`; others are faults with a suggestion.
 class Fields {

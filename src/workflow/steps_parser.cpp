@@ -4,7 +4,8 @@
 #include <array>
 
 #include "base/hash.hpp"
-#include "domain/text_template.hpp"
+#include "language/text_template.hpp"
+#include "text/suggest.hpp"
 
 namespace pawl {
 namespace {

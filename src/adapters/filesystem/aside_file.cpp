@@ -3,7 +3,7 @@
 #include "adapters/filesystem/layout.hpp"
 #include "base/json.hpp"
 #include "codec/sealed_text.hpp"
-#include "domain/json_text.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

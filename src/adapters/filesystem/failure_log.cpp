@@ -2,7 +2,7 @@
 
 #include "adapters/filesystem/layout.hpp"
 #include "codec/sealed_text.hpp"
-#include "domain/json_text.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

@@ -6,7 +6,7 @@
 #include "adapters/filesystem/layout.hpp"
 #include "codec/object_members.hpp"
 #include "codec/sealed_text.hpp"
-#include "domain/json_text.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

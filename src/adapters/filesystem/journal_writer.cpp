@@ -8,7 +8,7 @@
 #include "base/assert.hpp"
 #include "base/hash.hpp"
 #include "codec/object_members.hpp"
-#include "domain/json_text.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

@@ -8,8 +8,8 @@
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
 #include "codec/base64.hpp"
-#include "domain/json_text.hpp"
 #include "domain/retention.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

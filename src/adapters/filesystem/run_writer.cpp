@@ -7,8 +7,8 @@
 #include "codec/base64.hpp"
 #include "domain/audited_events.hpp"
 #include "domain/event_types.hpp"
-#include "domain/json_text.hpp"
 #include "domain/save_rules.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {

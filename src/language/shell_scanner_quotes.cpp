@@ -1,0 +1,227 @@
+// Quotes, substitutions and arithmetic.
+#include <algorithm>
+#include <utility>
+
+#include "language/shell_scanner.hpp"
+
+namespace pawl::shell_scanner {
+
+// ---- quotes
+
+Result<void> Scanner::quoted(char quote) { return quote == '"' ? double_quoted() : single_quoted(); }
+
+Result<void> Scanner::single_quoted() {
+  while (!done()) {
+    if (units_[at_].expression != nullptr) {
+      PAWL_TRY(reference("'\"$", "\"'"));
+      continue;
+    }
+    const bool end = next_is('\'');
+    PAWL_TRY(copy_inside());
+    if (end) return {};
+  }
+  return unsure("a quote has no end");
+}
+
+Result<void> Scanner::double_quoted() {
+  PAWL_TRY(enter());
+  while (!done()) {
+    const Unit& unit = units_[at_];
+    if (unit.expression != nullptr) {
+      PAWL_TRY(reference("${", "}"));
+    } else if (unit.is('\\')) {
+      copy();
+      if (!done() && units_[at_].expression != nullptr) return refused(units_[at_], "behind a backslash");
+      if (!done()) PAWL_TRY(copy_inside());
+    } else if (unit.is('$')) {
+      PAWL_TRY(dollar(Quotes::doubled));
+    } else if (unit.is('`')) {
+      PAWL_TRY(backticks());
+    } else {
+      PAWL_TRY(copy_inside());
+      if (unit.is('"')) {
+        --depth_;
+        return {};
+      }
+    }
+  }
+  return unsure("a quote has no end");
+}
+
+/// $'...': bash knows escapes in it; for other shells it may be a `$` and a plain quote.
+Result<void> Scanner::ansi_quoted() {
+  while (!done()) {
+    const Unit& unit = units_[at_];
+    if (unit.expression != nullptr) return refused(unit, "in $'...'");
+    PAWL_TRY(copy_inside());
+    if (unit.is('\'')) return {};
+    if (!unit.is('\\')) continue;
+    if (shell_ != Shell::bash) return unsure("shells differ about $'...' with a backslash in it");
+    if (done()) break;
+    if (units_[at_].expression != nullptr) return refused(units_[at_], "in $'...'");
+    PAWL_TRY(copy_inside());
+  }
+  return unsure("a quote has no end");
+}
+
+Result<void> Scanner::backticks() {
+  copy();
+  while (!done()) {
+    const Unit& unit = units_[at_];
+    if (unit.expression != nullptr)
+      return fail(fault(unit.offset, "a value can't stand in backticks", "use $( ) instead of backticks"));
+    PAWL_TRY(copy_inside());
+    if (unit.is('`')) return {};
+    if (!unit.is('\\') || done()) continue;
+    if (units_[at_].expression != nullptr) return refused(units_[at_], "behind a backslash");
+    PAWL_TRY(copy_inside());
+  }
+  return unsure("a backtick has no end");
+}
+
+// ---- $
+
+Result<void> Scanner::dollar(Quotes quotes) {
+  copy();
+  if (done()) return {};
+  const Unit& unit = units_[at_];
+  if (unit.expression != nullptr) return refused(unit, "behind a '$'");
+  if (unit.is('\\') && next_is('\n', 1)) return unsure("a '$' goes on in the next line");
+  if (unit.is('(') && next_is('(', 1)) {
+    copy();
+    copy();
+    return arithmetic('(', ')', 2);
+  }
+  if (unit.is('(')) return substitution();
+  if (unit.is('{')) {
+    copy();
+    return braces(quotes);
+  }
+  if (unit.is('[')) {
+    copy();
+    return arithmetic('[', ']', 1);
+  }
+  if (quotes == Quotes::none && unit.is('\'')) {
+    copy();
+    return ansi_quoted();
+  }
+  // The shell's own variables of one character: `$#` begins no comment.
+  if (unit.is('#') || unit.is('$') || unit.is('!') || unit.is('?') || unit.is('@') || unit.is('*') || unit.is('-'))
+    copy();
+  return {};
+}
+
+Result<void> Scanner::substitution() {
+  copy();
+  const std::string word = level_ != nullptr ? level_->word : std::string();
+  const auto outer = std::exchange(here_documents_, {});
+  const std::size_t begin = at_;
+  PAWL_TRY(commands(End::parenthesis));
+  if (!here_documents_.empty()) return unsure("a here-document's body stands behind its $( )");
+  if (!outer.empty() &&
+      std::any_of(units_.begin() + static_cast<std::ptrdiff_t>(begin),
+                  units_.begin() + static_cast<std::ptrdiff_t>(at_), [](const Unit& unit) { return unit.is('\n'); }))
+    return unsure("a here-document begins while a $( ) is open");
+  here_documents_ = outer;
+  if (level_ != nullptr) level_->word = word + ")";
+  return {};
+}
+
+/// ${ } of the shell.
+Result<void> Scanner::braces(Quotes quotes) {
+  PAWL_TRY(enter());
+  if (done()) return unsure("a '${' has no '}'");
+  if (units_[at_].expression != nullptr) return refused(units_[at_], "as the name of a variable");
+  if (!next_is_name()) {
+    if (std::string_view("@*#?-$!").find(units_[at_].character) == std::string_view::npos)
+      return unsure("'${' is not followed by a name");
+    copy();
+  }
+  while (next_is_name()) copy();
+  if (done()) return unsure("a '${' has no '}'");
+  const std::size_t colon = next_is(':') ? 1 : 0;
+  const bool plain = next_is('-', colon) || next_is('+', colon) || next_is('=', colon) || next_is('?', colon);
+  if (next_is('}')) {
+    copy();
+  } else if (plain) {
+    for (std::size_t i = 0; i <= colon; ++i) copy();
+    PAWL_TRY(brace_word(quotes));
+  } else {
+    PAWL_TRY(brace_pattern(quotes));
+  }
+  --depth_;
+  return {};
+}
+
+/// The word of ${X:-word}. Shells differ about what quotes in it mean if it stands in quotes itself.
+Result<void> Scanner::brace_word(Quotes quotes) {
+  while (!done()) {
+    const Unit& unit = units_[at_];
+    if (unit.expression != nullptr) {
+      PAWL_TRY(quotes == Quotes::none ? reference("\"$", "\"") : reference("${", "}"));
+    } else if (unit.is('\\')) {
+      copy();
+      if (!done() && units_[at_].expression != nullptr) return refused(units_[at_], "behind a backslash");
+      if (!done()) PAWL_TRY(copy_inside());
+    } else if (unit.is('$')) {
+      PAWL_TRY(dollar(quotes));
+    } else if (unit.is('`')) {
+      PAWL_TRY(backticks());
+    } else if ((unit.is('"') || unit.is('\'')) && quotes == Quotes::doubled) {
+      return unsure("a quote stands in a ${ } that is within \" itself");
+    } else {
+      PAWL_TRY(copy_inside());
+      if (unit.is('}')) return {};
+      if (unit.is('"') || unit.is('\'')) PAWL_TRY(quoted(unit.character));
+    }
+  }
+  return unsure("a '${' has no '}'");
+}
+
+/// The rest of ${X#pattern}, ${X[index]}, ${X:offset} and all others: no place for values.
+Result<void> Scanner::brace_pattern(Quotes quotes) {
+  while (!done()) {
+    const Unit& unit = units_[at_];
+    if (unit.expression != nullptr) return refused(unit, "in this ${ }, which would evaluate it");
+    if (unit.is('\\')) {
+      copy();
+      if (!done() && units_[at_].expression == nullptr) PAWL_TRY(copy_inside());
+    } else if (unit.is('$')) {
+      PAWL_TRY(dollar(quotes));
+    } else if (unit.is('`')) {
+      PAWL_TRY(backticks());
+    } else if (unit.is('\'') || unit.is('"')) {
+      if (quotes == Quotes::doubled) return unsure("a quote stands in a ${ } that is within \" itself");
+      PAWL_TRY(copy_inside());
+      PAWL_TRY(quoted(unit.character));
+    } else {
+      PAWL_TRY(copy_inside());
+      if (unit.is('}')) return {};
+    }
+  }
+  return unsure("a '${' has no '}'");
+}
+
+/// Up to the closing of `depth` brackets, the last ones side by side: else it was no arithmetic.
+Result<void> Scanner::arithmetic(char opening_character, char closing_character, std::size_t depth) {
+  const std::size_t least = depth;
+  while (!done()) {
+    const Unit& unit = units_[at_];
+    if (unit.expression != nullptr) return refused(unit, "in arithmetic, which would run what it holds");
+    if (unit.is('\'') || unit.is('`') || unit.is('\\')) return unsure("a quote stands in arithmetic");
+    if (unit.is('$')) {
+      PAWL_TRY(dollar(Quotes::doubled));
+      continue;
+    }
+    PAWL_TRY(copy_inside());
+    if (unit.is('"')) PAWL_TRY(double_quoted());
+    if (unit.is(opening_character)) ++depth;
+    if (!unit.is(closing_character)) continue;
+    --depth;
+    if (depth > 0 && depth < least && !next_is(closing_character)) return unsure("'((' is not closed by '))'");
+    if (depth == 0) return {};
+  }
+  return unsure("arithmetic has no end");
+}
+
+}  // namespace pawl::shell_scanner

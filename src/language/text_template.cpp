@@ -1,0 +1,252 @@
+#include "language/text_template.hpp"
+
+#include <algorithm>
+
+#include "language/expression_lexer.hpp"
+#include "language/expression_tree.hpp"
+#include "text/suggest.hpp"
+#include "text/utf8.hpp"
+
+namespace pawl {
+namespace {
+
+using NameSet = std::set<std::string, std::less<>>;
+
+/// Columns count code points, from 1. Places are asked for in their order.
+class Columns {
+ public:
+  explicit Columns(std::string_view source) : source_(source) {}
+  std::size_t of(std::size_t offset) {
+    for (; at_ < offset; ++at_) column_ += is_utf8_continuation(source_[at_]) ? 0U : 1U;
+    return column_;
+  }
+  std::string text(std::size_t offset) { return fmt::format("column {}", of(offset)); }
+
+ private:
+  std::string_view source_;
+  std::size_t at_ = 0;
+  std::size_t column_ = 1;
+};
+
+Error fault(Code code, std::string message, std::string hint) {
+  return Error{code, std::move(message), {}, std::move(hint), 0};
+}
+
+/// The name that the braces begin with, and what follows it.
+struct Opening {
+  std::string_view name;
+  std::string_view rest;
+};
+
+Opening opening(std::string_view inside) {
+  inside.remove_prefix(std::min(inside.find_first_not_of(" \t\r\n"), inside.size()));
+  std::size_t size = 0;
+  if (!inside.empty() && expression_tree::is_name_start(inside[0]))
+    while (size < inside.size() && expression_tree::is_name_part(inside[size])) ++size;
+  return {inside.substr(0, size), inside.substr(size)};
+}
+
+bool is_call(const Opening& opening) {
+  const auto functions = expression_tree::functions();
+  return opening.rest.starts_with('(') &&
+         std::any_of(functions.begin(), functions.end(), [&](const auto& rule) { return rule.name == opening.name; });
+}
+
+bool is_word(std::string_view name) { return name == "true" || name == "false" || name == "null" || name == "not"; }
+
+/// The place of the `}` that ends the expression at the front of `inside`.
+std::optional<std::size_t> closing_brace(std::string_view inside) {
+  char quote = 0;
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    const char c = inside[i];
+    if (quote != 0) {
+      if (c == '\\' && quote == '"') ++i;
+      if (c == quote) quote = 0;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '(' || c == '[' || c == '{') {
+      ++depth;
+    } else if (c == '}' && depth == 0) {
+      return i;
+    } else if ((c == ')' || c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return std::nullopt;
+}
+
+Error unknown(std::string_view name, const NameSet& names) {
+  const std::string nearest = suggest(name, {names.begin(), names.end()});
+  return fault(Code::unknown_name, fmt::format("'{}' is not one of Pawl's names and no alias", name),
+               nearest.empty() ? fmt::format("there are {}; a literal ${{ is written $${{", fmt::join(names, ", "))
+                               : fmt::format("did you mean '{}'? A literal ${{ is written $${{", nearest));
+}
+
+/// Whether the braces are Pawl's; fails where they are neither Pawl's nor may be anybody else's.
+Result<bool> is_ours(std::string_view inside, const NameSet& names, TextTemplate::Unknown unknown_names) {
+  const Opening begin = opening(inside);
+  if (names.contains(begin.name)) {
+    if (begin.rest.starts_with(':'))
+      return fail(fault(Code::invalid_expression, fmt::format("'${{{}:' is no expression", begin.name),
+                        fmt::format("use ${{default({}.x, 'value')}}", begin.name)));
+    return true;
+  }
+  if (is_call(begin)) return true;
+  if (unknown_names == TextTemplate::Unknown::refuse) {
+    // Without a name in front it can only be an expression: `${!vars.a}`.
+    if (begin.name.empty() || begin.rest.starts_with('(') || is_word(begin.name)) return true;
+    return fail(unknown(begin.name, names));
+  }
+  if (begin.rest.starts_with('.') && !suggest(begin.name, {names.begin(), names.end()}).empty())
+    return fail(unknown(begin.name, names));
+  return false;
+}
+
+/// The expression at the front of `inside`, and how long it is without its brace.
+Result<std::pair<Expression, std::size_t>> embedded(std::string_view inside, std::size_t column) {
+  const auto end = closing_brace(inside);
+  if (!end)
+    return fail(fault(Code::invalid_expression, "'${' has no end", "close it with }, or write $${ for a literal ${"));
+  const std::string_view text = inside.substr(0, *end);
+  auto expression = Expression::parse(text, column);
+  if (!expression) {
+    Error error = std::move(expression).error();
+    if (text.find(":-") != std::string_view::npos || text.find(":=") != std::string_view::npos)
+      error.hint = "for a value where there is none, use default(vars.x, 'value')";
+    return fail(std::move(error));
+  }
+  return std::pair(std::move(*expression), *end);
+}
+
+}  // namespace
+
+const std::set<std::string, std::less<>>& reserved_names() {
+  static const NameSet names{"vars", "steps", "item", "index", "loop", "map", "run", "env"};
+  return names;
+}
+
+std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : compact(value); }
+
+Result<TextTemplate> TextTemplate::parse(std::string_view source, const std::set<std::string, std::less<>>& names,
+                                         Unknown unknown) {
+  TextTemplate made;
+  made.source_ = source;
+  Columns columns(source);
+  Part text;
+  const auto flush = [&](std::size_t next) {
+    if (!text.text.empty()) made.parts_.push_back(std::move(text));
+    text = Part{{}, std::nullopt, next};
+  };
+  for (std::size_t i = 0; i < source.size();) {
+    const std::string_view rest = source.substr(i);
+    if (rest.starts_with("$${")) {
+      flush(i + 1);  // a part's characters stand in the source one after the other
+      text.text += "${";
+      i += 3;
+      continue;
+    }
+    if (!rest.starts_with("${")) {
+      text.text += source[i++];
+      continue;
+    }
+    const std::string_view inside = rest.substr(2);
+    const auto ours = is_ours(inside, names, unknown);
+    if (!ours) return fail(at(ours.error(), columns.text(i)));
+    if (!*ours) {
+      text.text += "${";
+      i += 2;
+      continue;
+    }
+    const std::string place = columns.text(i);
+    auto expression = embedded(inside, columns.of(i + 2));
+    if (!expression) return fail(at(std::move(expression).error(), place));
+    flush(i);
+    made.parts_.push_back({{}, std::move(expression->first), i});
+    i += 2 + expression->second + 1;
+    text.offset = i;
+  }
+  flush(source.size());
+  return made;
+}
+
+std::vector<Expression::Reference> TextTemplate::references() const {
+  std::vector<Expression::Reference> all;
+  for (const Part& part : parts_)
+    if (part.expression)
+      all.insert(all.end(), part.expression->references().begin(), part.expression->references().end());
+  return all;
+}
+
+Result<Json> TextTemplate::evaluate(const Names& names) const {
+  if (parts_.size() == 1 && parts_[0].expression) return parts_[0].expression->evaluate(names);
+  PAWL_TRY_ASSIGN(std::string text, render(names));
+  return Json(std::move(text));
+}
+
+Result<std::string> TextTemplate::render(const Names& names) const {
+  std::string text;
+  for (const Part& part : parts_) {
+    if (!part.expression) {
+      text += part.text;
+      continue;
+    }
+    PAWL_TRY_ASSIGN(const Json value, part.expression->evaluate(names));
+    text += text_of(value);
+  }
+  return text;
+}
+
+namespace {
+
+using Texts = std::vector<std::pair<Json::json_pointer, TextTemplate>>;
+
+/// Collects the templates among the strings of `value`, which stands at `pointer`.
+Result<void> collect(const Json& value, const Json::json_pointer& pointer, const NameSet& names, Texts& texts) {
+  if (value.is_string()) {
+    const auto& source = value.get_ref<const std::string&>();
+    if (source.find("${") == std::string::npos) return {};
+    auto text = TextTemplate::parse(source, names, TextTemplate::Unknown::refuse);
+    if (!text) {
+      Error error = std::move(text).error();
+      if (!pointer.empty()) error.where = fmt::format("{}, {}", pointer.to_string(), error.where);
+      return fail(std::move(error));
+    }
+    texts.emplace_back(pointer, std::move(*text));
+    return {};
+  }
+  if (value.is_object()) {
+    for (const auto& member : value.items()) PAWL_TRY(collect(member.value(), pointer / member.key(), names, texts));
+  } else if (value.is_array()) {
+    for (std::size_t i = 0; i < value.size(); ++i) PAWL_TRY(collect(value[i], pointer / i, names, texts));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ValueTemplate> ValueTemplate::parse(const Json& value, const std::set<std::string, std::less<>>& names) {
+  ValueTemplate made;
+  PAWL_TRY(collect(value, Json::json_pointer(), names, made.texts_));
+  made.source_ = value;
+  return made;
+}
+
+std::vector<Expression::Reference> ValueTemplate::references() const {
+  std::vector<Expression::Reference> all;
+  for (const auto& [pointer, text] : texts_) {
+    auto each = text.references();
+    std::move(each.begin(), each.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+Result<Json> ValueTemplate::evaluate(const Names& names) const {
+  Json value = source_;
+  for (const auto& [pointer, text] : texts_) {
+    PAWL_TRY_ASSIGN(value.at(pointer), text.evaluate(names));
+  }
+  return value;
+}
+
+}  // namespace pawl

@@ -1,0 +1,14 @@
+// A place in a text file.
+#pragma once
+
+#include <cstddef>
+
+namespace pawl {
+
+/// A line and a column, both counted from 1. Both are 0 if the place is unknown.
+struct Place {
+  std::size_t line = 0;
+  std::size_t column = 0;
+};
+
+}  // namespace pawl

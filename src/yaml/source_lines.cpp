@@ -1,0 +1,41 @@
+#include "yaml/source_lines.hpp"
+
+#include <algorithm>
+
+namespace pawl {
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
+SourceLines::SourceLines(std::string_view text) : text_(text), starts_{0} {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') starts_.push_back(i + 1);
+  }
+}
+
+std::string_view SourceLines::line(std::size_t number) const {
+  if (number == 0 || number > starts_.size()) return {};
+  const std::size_t begin = starts_[number - 1];
+  const std::size_t end = number < starts_.size() ? starts_[number] - 1 : text_.size();
+  return text_.substr(begin, end - begin);
+}
+
+Place SourceLines::within(const YamlNode& scalar, std::size_t offset) const {
+  offset = std::min(offset, scalar.text.size());
+  const std::string_view text = scalar.text;
+  const std::size_t begin = offset == 0 ? 0 : text.rfind('\n', offset - 1) + 1;
+  const auto line_in_text =
+      static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n'));
+  const std::size_t end = text.find('\n', begin);
+  const std::string_view wanted = text.substr(begin, end == std::string_view::npos ? end : end - begin);
+  if (scalar.place.line == 0 || is_blank(wanted)) return scalar.place;
+  // The text of a block scalar begins on the line below its mark.
+  for (const std::size_t below : {std::size_t{0}, std::size_t{1}}) {
+    const std::size_t number = scalar.place.line + line_in_text + below;
+    const std::size_t from = below == 0 && line_in_text == 0 ? scalar.place.column - 1 : 0;
+    const std::size_t found = line(number).find(wanted, from);
+    if (found != std::string_view::npos) return {number, found + (offset - begin) + 1};
+  }
+  return scalar.place;
+}
+
+}  // namespace pawl

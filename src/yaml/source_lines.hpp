@@ -1,0 +1,27 @@
+// Exact places inside of scalars.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "yaml/yaml_tree.hpp"
+
+namespace pawl {
+
+/// Returns whether `text` is empty or consists of white space.
+[[nodiscard]] bool is_blank(std::string_view text);
+
+/// The lines of a YAML text, which must outlive this object.
+class SourceLines {
+ public:
+  explicit SourceLines(std::string_view text);
+  /// Returns the place of byte `offset` of the scalar's value. If it can't be determined, returns the scalar's own place.
+  [[nodiscard]] Place within(const YamlNode& scalar, std::size_t offset) const;
+
+ private:
+  [[nodiscard]] std::string_view line(std::size_t number) const;  // counted from 1
+  std::string_view text_;
+  std::vector<std::size_t> starts_;
+};
+
+}  // namespace pawl
