@@ -52,7 +52,7 @@ std::string events_of(Store& store, std::string_view run, std::uint64_t after = 
 }
 
 std::vector<std::uint64_t> listed_fork(Store& store, std::string_view run, std::uint64_t after = 0,
-                                  std::size_t limit = kAllOfForks) {
+                                       std::size_t limit = kAllOfForks) {
   std::vector<std::uint64_t> all;
   for (const CheckpointInfo& info : need(store.checkpoints(run_id(run), Sequence{after}, limit)))
     all.push_back(info.sequence.value);
@@ -253,7 +253,8 @@ void s33_fork_points_stay(StoreUnderTest& subject) {
   const auto fresh = subject.open();
   expect(listed_fork(*fresh, "p") == std::vector<std::uint64_t>({33, 89, 90}), "the parent keeps others");
   expect(listed_fork(*fresh, "f") == std::vector<std::uint64_t>({33, 40, 53}), "the fork keeps others");
-  expect(listed_fork(*fresh, "g") == std::vector<std::uint64_t>({33, 40, 41, 42, 43, 44, 45}), "the fork's fork has others");
+  expect(listed_fork(*fresh, "g") == std::vector<std::uint64_t>({33, 40, 41, 42, 43, 44, 45}),
+         "the fork's fork has others");
   expect_states(*fresh, "f", "p", 33, 33);
   expect_states(*fresh, "f", "f", 53, 53);
   expect_states(*fresh, "g", "f", 40, 40);

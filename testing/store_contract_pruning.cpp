@@ -46,7 +46,8 @@ std::vector<std::uint64_t> numbers(const std::vector<Sequence>& sequences) {
 
 std::vector<std::uint64_t> listed_pruned(Store& store, std::string_view run) {
   std::vector<std::uint64_t> all;
-  for (const CheckpointInfo& info : need(store.checkpoints(run_id(run), {}, kAllOfPruned))) all.push_back(info.sequence.value);
+  for (const CheckpointInfo& info : need(store.checkpoints(run_id(run), {}, kAllOfPruned)))
+    all.push_back(info.sequence.value);
   return all;
 }
 
@@ -182,7 +183,8 @@ void s20_kept_stays(StoreUnderTest& subject) {
       expect(!need(handle->check({}, Repair::no)).damaged(), "the check finds damage after pruning");
     }
   }
-  expect(listed_pruned(*store, "r") == std::vector<std::uint64_t>({10, 20, 30, 40, 50, 53}), "the wrong ones were kept");
+  expect(listed_pruned(*store, "r") == std::vector<std::uint64_t>({10, 20, 30, 40, 50, 53}),
+         "the wrong ones were kept");
 }
 
 void s20_saving_goes_on(StoreUnderTest& subject) {

@@ -191,7 +191,8 @@ TEST_F(DeadLetters, ADroppedLetterStaysDone) {
   EXPECT_EQ(store_->run(mapped("r"))->status, Status::completed);
   EXPECT_EQ(store_->run(mapped("r"))->kind, Kind::workflow_complete);
   EXPECT_EQ(store_->events(mapped("r"), 0, 10)->back().type, "dlq_dropped");
-  EXPECT_EQ(code_of(drop_letters(*store_, mapped("r"), {.indices = ranges("7")}, kItemsStateBytesMax)), Code::not_waiting);
+  EXPECT_EQ(code_of(drop_letters(*store_, mapped("r"), {.indices = ranges("7")}, kItemsStateBytesMax)),
+            Code::not_waiting);
 }
 
 }  // namespace

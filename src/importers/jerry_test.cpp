@@ -5,7 +5,7 @@ namespace pawl {
 namespace {
 
 std::string jerry_checkpoint(std::uint64_t sequence, std::string_view checksum, std::string_view previous = "null",
-                       std::string_view state = R"({"current_step":3,"total_steps":4})") {
+                             std::string_view state = R"({"current_step":3,"total_steps":4})") {
   return fmt::format(
       R"({{"$schema":"x","header":{{"version":"1.0.0","checkpoint_id":{{"workflow_id":"w","sequence":{},"timestamp":"2026-01-11T14:30:00Z","checksum":"{}"}},)"
       R"("created_by":{{"session_id":"s"}},"compression":"none"}},"state":{},"footer":{{"prev_checkpoint":{}}}}})",

@@ -17,8 +17,9 @@ std::string id_of(std::string_view workflow, std::string_view stage, std::string
 }
 
 TEST(Orchestration, IsTakenInTheOrderOfItsSequencesWhateverFolderItStandsIn) {
-  testing::TextFiles files({{"checkpoints/w/seq-00002.json", orchestration_checkpoint(id_of("w", "null", "null", "2"))},
-                            {"checkpoints/w/s/a/seq-00001.json", orchestration_checkpoint(id_of("w", R"("s")", R"("a")", "1"))}});
+  testing::TextFiles files(
+      {{"checkpoints/w/seq-00002.json", orchestration_checkpoint(id_of("w", "null", "null", "2"))},
+       {"checkpoints/w/s/a/seq-00001.json", orchestration_checkpoint(id_of("w", R"("s")", R"("a")", "1"))}});
   const Parsed parsed = parse_files(files, "orchestration");
   ASSERT_EQ(parsed.runs.size(), 1U);
   EXPECT_TRUE(parsed.problems.empty());
@@ -33,9 +34,10 @@ TEST(Orchestration, IsTakenInTheOrderOfItsSequencesWhateverFolderItStandsIn) {
 }
 
 TEST(Orchestration, RefusesWhatStandsElsewhereThanItsIdSays) {
-  testing::TextFiles files({{"checkpoints/w/seq-00001.json", orchestration_checkpoint(id_of("w", "null", "null", "2"))},
-                            {"checkpoints/v/seq-00001.json", orchestration_checkpoint(id_of("w", "null", "null", "1"))},
-                            {"checkpoints/w/x/seq-00003.json", orchestration_checkpoint(id_of("w", "null", "null", "3"))}});
+  testing::TextFiles files(
+      {{"checkpoints/w/seq-00001.json", orchestration_checkpoint(id_of("w", "null", "null", "2"))},
+       {"checkpoints/v/seq-00001.json", orchestration_checkpoint(id_of("w", "null", "null", "1"))},
+       {"checkpoints/w/x/seq-00003.json", orchestration_checkpoint(id_of("w", "null", "null", "3"))}});
   const Parsed parsed = parse_files(files, "orchestration");
   EXPECT_TRUE(parsed.runs.empty());
   EXPECT_EQ(parsed.codes(), (std::vector<Code>{Code::import_invalid, Code::import_invalid, Code::import_invalid}));
@@ -43,7 +45,8 @@ TEST(Orchestration, RefusesWhatStandsElsewhereThanItsIdSays) {
 
 TEST(Orchestration, NeverUsesAnIdThatWouldLeadOutOfAFolder) {
   for (const char* hostile : {"..", "../../etc", "/etc", "a/b", "", ".hidden"}) {
-    testing::TextFiles files({{"checkpoints/w/seq-00001.json", orchestration_checkpoint(id_of(hostile, "null", "null", "1"))}});
+    testing::TextFiles files(
+        {{"checkpoints/w/seq-00001.json", orchestration_checkpoint(id_of(hostile, "null", "null", "1"))}});
     const Parsed parsed = parse_files(files, "orchestration");
     EXPECT_TRUE(parsed.runs.empty()) << hostile;
     EXPECT_EQ(parsed.codes(), std::vector<Code>{Code::invalid_run_id}) << hostile;

@@ -3,7 +3,8 @@
 namespace pawl {
 namespace {
 
-std::string phase_checkpoint(std::uint64_t phase, std::string_view uuid, std::string_view time, std::string_view more = {}) {
+std::string phase_checkpoint(std::uint64_t phase, std::string_view uuid, std::string_view time,
+                             std::string_view more = {}) {
   return fmt::format(
       R"({{"version":"1.0","checkpoint_id":"{}","workflow_id":"t","timestamp":"{}","phase":{},"status":"in_progress",)"
       R"("agents":{{"atlas":{{"status":"active"}},"m":{{"status":"completed","output_ref":"x"}}}},"decisions":[{{"d":1}}]{}}})",

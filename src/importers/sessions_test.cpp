@@ -14,9 +14,10 @@ std::string session_checkpoint(std::string_view time, std::string_view state, st
 constexpr const char* kFailed = R"({"Failed":{"step_index":1,"error":"500","retryable":false}})";
 
 TEST(Sessions, TakeHistoryBeforeTheCurrentCheckpoint) {
-  testing::TextFiles files({{"sessions/s/checkpoint.json", session_checkpoint("2025-11-26T10:01:00Z", kFailed)},
-                            {"sessions/s/history/checkpoint-20251126_100000.json",
-                             session_checkpoint("2025-11-26T10:00:00.123456789Z", R"({"BeforeStep":{"step_index":1}})")}});
+  testing::TextFiles files(
+      {{"sessions/s/checkpoint.json", session_checkpoint("2025-11-26T10:01:00Z", kFailed)},
+       {"sessions/s/history/checkpoint-20251126_100000.json",
+        session_checkpoint("2025-11-26T10:00:00.123456789Z", R"({"BeforeStep":{"step_index":1}})")}});
   const Parsed parsed = parse_files(files, "sessions");
   EXPECT_TRUE(parsed.problems.empty());
   ASSERT_EQ(parsed.runs.size(), 1U);

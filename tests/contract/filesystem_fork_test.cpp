@@ -92,9 +92,9 @@ TEST(ForkCost, ForksOfForksDoNotMakeRestoringReadMoreThanThreeTimesTheState) {
     save(**writer, body + "]");
   }
   for (int level = 1; level <= 30; ++level) {
-    const auto writer =
-        store->fork(fork_run(fmt::format("f{}", level - 1)), store->run(fork_run(fmt::format("f{}", level - 1)))->latest,
-                    fork_run(fmt::format("f{}", level)), {});
+    const auto writer = store->fork(fork_run(fmt::format("f{}", level - 1)),
+                                    store->run(fork_run(fmt::format("f{}", level - 1)))->latest,
+                                    fork_run(fmt::format("f{}", level)), {});
     ASSERT_TRUE(writer);
     for (int i = 0; i < 3; ++i) {
       body += fmt::format(",\"{}\"", std::string(60, 'n'));
@@ -172,7 +172,8 @@ TEST_F(ForkFiles, ADamagedNoteStopsPruningAndIsWrittenAgain) {
             Code::store_damaged);
   EXPECT_TRUE(check_names(Finding::Severity::mendable, uuid_));
   ASSERT_TRUE(place_.open()->check({}, Repair::yes));
-  EXPECT_TRUE(place_.open()->prune(fork_run("p"), {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
+  EXPECT_TRUE(
+      place_.open()->prune(fork_run("p"), {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
   EXPECT_EQ(place_.open()->restore(fork_run("f"), {})->state, kForked);
 }
 

@@ -86,7 +86,7 @@ enum class End : std::uint8_t { kill, power };
 /// Imports, and is cut at call `cut` (0: never). Then the store is looked at, the import is repeated, and it is looked
 /// at again.
 ImportOutcome run_schedule(const std::string& text, std::uint64_t seed, std::uint64_t cut, End end,
-                     std::optional<SyncPoint> ignored) {
+                           std::optional<SyncPoint> ignored) {
   World world(seed);
   ImportOutcome outcome;
   TextFiles source({{"a.pawl", text}});
