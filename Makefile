@@ -10,6 +10,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 MINUTES ?= 5
 SECONDS_EACH ?= 600
+SANITIZERS ?= asan ubsan tsan
 # ccache may use precompiled headers only when told that no time macro is in them.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 # Objects do not depend on where the project is, so that all build folders and clones share what is compiled.
@@ -27,7 +28,7 @@ ctest = $(quietly) --show '^[0-9]+% tests passed|^Total Test time' \
   --drop '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test +\#.* Passed )' \
   build/$(1)-test.log "testing $(1)" ctest $(2)
 
-.PHONY: help build demo test sanitize torture fuzz mutants bench coverage tidy format install package clean
+.PHONY: help build demo test sanitize torture fuzz mutants bench deep coverage tidy format install package clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -41,14 +42,16 @@ build: ## Compile build/release/pawl
 demo: build ## See a workflow that is killed in the middle go on
 	@examples/demo.sh
 
-test: ## Run all tests: the gate of every change
-	@tools/install-deps build test package
+test: ## Run all tests and checks: the gate of every change
+	@tools/install-deps build test package clang
 	$(call compile,release,-DPAWL_TESTS=ON)
 	$(call ctest,release,--test-dir build/release --output-on-failure --no-tests=error -j2)
+	$(call compile,checked,-DPAWL_TESTS=ON,--target in_process_tests)
+	$(quietly) --show '^[0-9]+ programs' build/checked-test.log "testing with sanitizers" tools/run-checked build/checked
 
 sanitize: ## Run the tests under the address, undefined behaviour and thread sanitizers
 	@tools/install-deps build test clang
-	$(foreach preset,asan ubsan tsan,$(call compile,$(preset)); $(call ctest,$(preset),--preset $(preset));)
+	$(foreach preset,$(SANITIZERS),$(call compile,$(preset)); $(call ctest,$(preset),--preset $(preset));)
 
 torture: ## Kill writers at random for MINUTES (5) and check what they were promised
 	@tools/install-deps build test
@@ -64,20 +67,27 @@ mutants: ## Break the code on purpose, one place at a time, and see that a test 
 fuzz: ## Run each fuzz target for SECONDS_EACH (600); inputs are kept in build/fuzz/corpus
 	@tools/install-deps build clang
 	$(call compile,fuzz)
+	count=0
 	for target in build/fuzz/fuzz_*; do
 	  [ -f "$$target" ] && [ -x "$$target" ] || continue
 	  name=$$(basename "$$target")
 	  mkdir -p "build/fuzz/corpus/$$name" build/fuzz/findings
 	  $(quietly) "build/$$name.log" "fuzzing $$name" "$$target" -max_total_time=$(SECONDS_EACH) -timeout=10 \
 	    -rss_limit_mb=1024 -artifact_prefix="build/fuzz/findings/$$name-" "build/fuzz/corpus/$$name" "fuzz/corpus/$$name"
+	  count=$$((count + 1))
 	done
+	printf 'fuzz targets: %d, no finding\n' "$$count"
 
-bench: ## Measure, beside other stores
-	@tools/install-deps build bench
-	$(call compile,bench)
-	build/bench/pawl_bench
-	build/bench/pawl_map_bench
-	build/bench/pawl_steps_bench
+bench: ## Measure, next to other stores
+	@tools/install-deps build test bench
+	$(call compile,release,-DPAWL_BENCH=ON,--target pawl benchmarks)
+	build/release/pawl_bench
+	build/release/pawl_map_bench
+	build/release/pawl_steps_bench
+
+deep: ## Run the long forms of all tests for hours, and print a table of the results
+	@tools/install-deps build test package clang
+	tools/deep.py --seconds-each $(SECONDS_EACH) --minutes $(MINUTES)
 
 coverage: ## Count the lines that the tests run
 	@tools/install-deps build test
@@ -86,18 +96,19 @@ coverage: ## Count the lines that the tests run
 	$(call ctest,coverage,--preset coverage)
 	tools/coverage.py build/coverage
 
-tidy: ## Check layers and habits, and run clang-tidy over src
+tidy: ## Check layers and conventions, and run clang-tidy over src
 	@tools/install-deps build test clang
 	tools/layers.py
 	tools/tidy.py
+	tools/clang_check.py --jobs $(JOBS)
 	$(quietly) build/tidy.log "configuring clang-tidy" cmake --preset tidy
 	$(quietly) --drop '^(\[[ 0-9/]+\]|[0-9]+ warnings? (generated|treated)|Suppressed |Use -)|clang-tidy-19 ' \
 	  build/clang-tidy.log "clang-tidy" \
 	  run-clang-tidy-19 -clang-tidy-binary clang-tidy-19 -p build/tidy -j $(JOBS) -quiet "^$(CURDIR)/src/"
 
-format: ## Lay the C++ out as .clang-format says
+format: ## Format the C++ sources
 	@tools/install-deps clang
-	git ls-files -z --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.h' | xargs -0 -r clang-format-19 -i
+	tools/format
 
 install: build ## Put pawl, its manual, completions and library under PREFIX (/usr/local)
 	@$(call compile,release,,--target pawl_library)

@@ -12,3 +12,6 @@ pawl_check(tidy tools/tidy.py --compile-commands ${CMAKE_BINARY_DIR}/compile_com
 pawl_check(tidy_test tools/tidy_test.py)
 pawl_check(compliance tools/compliance.py)
 pawl_check(compliance_test tools/compliance_test.py)
+add_test(NAME format COMMAND ${CMAKE_SOURCE_DIR}/tools/format --check)
+set_tests_properties(format PROPERTIES TIMEOUT 120 LABELS check)
+pawl_check(mutants_apply tests/crash/mutants.py --check)

@@ -45,7 +45,8 @@ MUTANTS = [
      "  PAWL_TRY(segment.file->sync(SyncPoint::segment_created));\n  PAWL_TRY(place_.files->rename(temporary, path));",
      "  PAWL_TRY(place_.files->rename(temporary, path));\n  PAWL_TRY(segment.file->sync(SyncPoint::segment_created));"),
     ("publishing restores pruned checkpoints", "publisher.cpp",
-     "    if (pruned.is_closed(record.sequence)) {", "    if (pruned.is_closed(record.sequence) && batch.checkpoints.empty()) {"),
+     "    if (pruned.is_closed(record.sequence) || pruned.is_aside(record.sequence)) {",
+     "    if ((pruned.is_closed(record.sequence) || pruned.is_aside(record.sequence)) && batch.checkpoints.empty()) {"),
     ("files are removed before the list of pruned checkpoints is durable", "run_pruner.cpp",
      "  const auto replaced = replace_pruned(", "  list_ = next_;\n  PAWL_TRY(sweep());\n  const auto replaced = replace_pruned("),
     ("blobs are removed while a writer is about to refer to one", "blob_sweeper.cpp",
@@ -73,13 +74,36 @@ def run(command, **options):
     return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
 
 
+def find(text, wanted):
+    """Returns the (begin, end) offsets of all places in `text` that equal `wanted` apart from white space."""
+    kept = [i for i, character in enumerate(text) if not character.isspace()]
+    bare = "".join(text[i] for i in kept)
+    bare_wanted = "".join(wanted.split())
+    places = []
+    at = bare.find(bare_wanted)
+    while at >= 0:
+        places.append((kept[at], kept[at + len(bare_wanted) - 1] + 1))
+        at = bare.find(bare_wanted, at + 1)
+    return places
+
+
+def problem_of(file_name, old):
+    """Returns why the mutant can't be made, or an empty text."""
+    path = STORE / file_name
+    if not path.exists():
+        return f"{file_name} does not exist"
+    count = len(find(path.read_text(), old))
+    return "" if count == 1 else f"the text to replace occurs {count} times in {file_name}"
+
+
 def try_mutant(name, file_name, old, new, build):
     path = STORE / file_name
+    if problem := problem_of(file_name, old):
+        return problem
     original = path.read_text()
-    if original.count(old) != 1:
-        return f"the text to replace stands {original.count(old)} times in {file_name}"
+    begin, end = find(original, old)[0]
     try:
-        path.write_text(original.replace(old, new))
+        path.write_text(original[:begin] + new + original[end:])
         built = run(["ninja", "-C", build, "crash_test"])
         if built.returncode != 0:
             return "does not compile:\n" + built.stdout[-2000:]
@@ -96,7 +120,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default="build/release", help="a configured build folder with tests")
     parser.add_argument("--only", default="", help="run mutants whose name contains this")
+    parser.add_argument("--check", action="store_true", help="only check that each mutant's text occurs once")
     options = parser.parse_args()
+    if options.check:
+        problems = [f"{name}: {problem}" for name, file_name, old, _ in MUTANTS if (problem := problem_of(file_name, old))]
+        print("\n".join(problems) or f"{len(MUTANTS)} mutants apply")
+        return 1 if problems else 0
     chosen = [mutant for mutant in MUTANTS if options.only in mutant[0]]
     survivors = 0
     for number, mutant in enumerate(chosen, 1):
