@@ -1,5 +1,5 @@
-# The front door. Each target installs what it needs, says little while all is well, and leaves the
-# output of its compilers and tests in build/*.log.
+# Entry points for building and testing. Each target installs the packages it needs, prints little unless something
+# fails, and writes the output of compilers and tests to build/*.log.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
@@ -11,7 +11,7 @@ PREFIX ?= /usr/local
 MINUTES ?= 5
 SECONDS_EACH ?= 600
 SANITIZERS ?= asan ubsan tsan
-# ccache may use precompiled headers only when told that no time macro is in them.
+# ccache can cache precompiled headers only if told to ignore time macros.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 # Objects do not depend on where the project is, so that all build folders and clones share what is compiled.
 export CCACHE_BASEDIR := $(CURDIR)
@@ -23,23 +23,23 @@ quietly := tools/quietly
 # $(call compile,PRESET,configure arguments,build arguments)
 compile = $(quietly) build/$(1).log "building $(1)" \
   bash -ec 'cmake --preset $(1) $(2); cmake --build --preset $(1) $(3)'
-# $(call ctest,NAME,ctest arguments): shows ctest's closing lines, or what failed.
+# $(call ctest,NAME,ctest arguments): shows the summary of ctest, or what failed.
 ctest = $(quietly) --show '^[0-9]+% tests passed|^Total Test time' \
   --drop '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test +\#.* Passed )' \
   build/$(1)-test.log "testing $(1)" ctest $(2)
 
 .PHONY: help build demo test sanitize torture fuzz mutants bench deep coverage tidy format install package clean
 
-help: ## Show this list
+help: ## Show the available targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 build: ## Compile build/release/pawl
 	@tools/install-deps build
-	# A folder that was configured for the tests stays so; a fresh one does without their packages.
+	# Keep a folder that was configured with tests; configure a new one without, to avoid their packages.
 	tests=; [ -e build/release/CMakeCache.txt ] || tests=-DPAWL_TESTS=OFF
 	$(call compile,release,'"$$tests"',--target pawl pawl_share)
 
-demo: build ## See a workflow that is killed in the middle go on
+demo: build ## Kill a workflow in the middle and resume it
 	@examples/demo.sh
 
 test: ## Run all tests and checks: the gate of every change
@@ -49,22 +49,22 @@ test: ## Run all tests and checks: the gate of every change
 	$(call compile,checked,-DPAWL_TESTS=ON,--target in_process_tests)
 	$(quietly) --show '^[0-9]+ programs' build/checked-test.log "testing with sanitizers" tools/run-checked build/checked
 
-sanitize: ## Run the tests under the address, undefined behaviour and thread sanitizers
+sanitize: ## Run the tests with the address, undefined behaviour and thread sanitizers
 	@tools/install-deps build test clang
 	$(foreach preset,$(SANITIZERS),$(call compile,$(preset)); $(call ctest,$(preset),--preset $(preset));)
 
-torture: ## Kill writers at random for MINUTES (5) and check what they were promised
+torture: ## Kill writers at random for MINUTES (default: 5) and check that nothing is lost
 	@tools/install-deps build test
 	$(call compile,release,-DPAWL_TESTS=ON,--target pawl torture_writer)
 	tests/crash/torture.py --minutes $(MINUTES)
 	tests/crash/workflow_torture.py --pawl build/release/pawl --kills 200
 	tests/crash/workflow_torture.py --pawl build/release/pawl --kills 200 --signal mixed
 
-mutants: ## Break the code on purpose, one place at a time, and see that a test fails
+mutants: ## Break the code in one place at a time and check that a test fails
 	@tools/install-deps build test
 	tests/crash/mutants.py
 
-fuzz: ## Run each fuzz target for SECONDS_EACH (600); inputs are kept in build/fuzz/corpus
+fuzz: ## Run each fuzz target for SECONDS_EACH (default: 600); inputs are kept in build/fuzz/corpus
 	@tools/install-deps build clang
 	$(call compile,fuzz)
 	count=0
@@ -89,7 +89,7 @@ deep: ## Run the long forms of all tests for hours, and print a table of the res
 	@tools/install-deps build test package clang
 	tools/deep.py --seconds-each $(SECONDS_EACH) --minutes $(MINUTES)
 
-coverage: ## Count the lines that the tests run
+coverage: ## Measure which lines the tests run
 	@tools/install-deps build test
 	$(call compile,coverage)
 	find build/coverage -name '*.gcda' -delete
@@ -110,12 +110,12 @@ format: ## Format the C++ sources
 	@tools/install-deps clang
 	tools/format
 
-install: build ## Put pawl, its manual, completions and library under PREFIX (/usr/local)
+install: build ## Install pawl, its manual, completions and library under PREFIX (default: /usr/local)
 	@$(call compile,release,,--target pawl_library)
 	$(quietly) build/install.log "installing" env DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 	printf '  %s\n' "$(DESTDIR)$(PREFIX)/bin/pawl"
 
-package: build ## Make build/pawl_VERSION_ARCH.deb, and libpawl-dev
+package: build ## Build the Debian packages pawl and libpawl-dev in build/
 	@tools/install-deps package
 	$(call compile,release,,--target pawl_library)
 	$(quietly) build/package.log "packaging" cpack --config build/release/CPackConfig.cmake -B build

@@ -1,4 +1,4 @@
-# The checks of the source tree, as tests: the folder graph, the habits of the code, and the checks themselves.
+# Registers the checks of the source tree as tests: the folder graph, the conventions, and the checks themselves.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 function(pawl_check name)

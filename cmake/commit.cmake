@@ -1,9 +1,9 @@
-# The commit for `pawl --version`, in a header that src/app/main/build_info.cpp alone includes. It is asked for at
-# every build and written only when it is another one, so a commit costs one small file.
+# Generates a header with the commit for `pawl --version`. Only src/app/main/build_info.cpp includes it. Every build asks
+# for the commit but writes the header only if it changed, so a new commit recompiles one small file.
 set(commit_header ${CMAKE_BINARY_DIR}/generated/commit/pawl_commit.hpp)
 set(write_commit ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUTPUT=${commit_header}
     -P ${CMAKE_SOURCE_DIR}/cmake/write_commit.cmake)
-execute_process(COMMAND ${write_commit} COMMAND_ERROR_IS_FATAL ANY)  # for tools that read sources and build nothing
+execute_process(COMMAND ${write_commit} COMMAND_ERROR_IS_FATAL ANY)  # for tools that read the sources without building
 add_custom_target(pawl_commit
   COMMAND ${write_commit}
   BYPRODUCTS ${commit_header}

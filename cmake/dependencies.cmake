@@ -1,6 +1,6 @@
-# What the folders link besides each other: pawl_dependency(TARGET DEBIAN_PACKAGE code...). The code finds the target in
-# the projects of those who use the installed library, the package is what libpawl-dev depends on. A target in a
-# pawl_folder line that is not listed here stops the configuration. HEADERS: not needed behind our own headers.
+# External libraries: pawl_dependency(TARGET DEBIAN_PACKAGE code...). The code finds the target in projects that use the
+# installed library. libpawl-dev depends on the package. A target in a pawl_folder line that is not listed here is a
+# configuration error. HEADERS: used only by our sources, not by our installed headers.
 function(pawl_dependency target package)
   string(JOIN "\n" code ${ARGN})
   set_property(GLOBAL PROPERTY "PAWL_FIND_${target}" "${code}")

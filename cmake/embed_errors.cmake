@@ -1,4 +1,4 @@
-# Script: writes OUTPUT, a C++ source that holds the pages named in LIST (one path a line) as raw strings.
+# Script: writes OUTPUT, a C++ source that contains the pages named in LIST (one path per line) as raw strings.
 cmake_minimum_required(VERSION 3.25)
 set(delimiter "PAWL_PAGE")
 
@@ -13,13 +13,13 @@ constexpr ErrorPage kPages[] = {
 ")
 foreach(page IN LISTS pages)
   if(NOT page MATCHES "/PAWL-0*([1-9][0-9]*)\\.md$")
-    message(FATAL_ERROR "${page}: an error page is named PAWL-xxxx.md")
+    message(FATAL_ERROR "${page}: the name of an error page must be PAWL-xxxx.md")
   endif()
   set(number "${CMAKE_MATCH_1}")
   file(READ "${page}" text)
   string(FIND "${text}" ")${delimiter}\"" position)
   if(NOT position EQUAL -1)
-    message(FATAL_ERROR "${page}: the text holds the end of a raw string, )${delimiter}\"")
+    message(FATAL_ERROR "${page}: the text contains the end of a raw string, )${delimiter}\"")
   endif()
   string(APPEND source "    {${number}, R\"${delimiter}(${text})${delimiter}\"},\n")
 endforeach()

@@ -1,5 +1,5 @@
-# The pages of docs/errors/, compiled into pawl_cli for `pawl explain CODE`. Editing, adding or removing a
-# page rebuilds them: the list is a file of its own because a removed dependency alone would go unnoticed.
+# Compiles the pages of docs/errors/ into pawl_cli for `pawl explain CODE`. Changing, adding or removing a page rebuilds
+# them. The list is a separate file, because a removed dependency alone would not trigger a rebuild.
 file(GLOB error_pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/errors/PAWL-*.md)
 set(error_pages_list ${CMAKE_BINARY_DIR}/generated/error_pages.list)
 set(error_pages_source ${CMAKE_BINARY_DIR}/generated/error_pages.cpp)

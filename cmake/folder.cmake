@@ -9,7 +9,7 @@ function(pawl_folder path)
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   pawl_batches(compiled ${name} ${sources})
   add_library(pawl_${name} STATIC ${compiled})
-  set_property(GLOBAL APPEND PROPERTY PAWL_FOLDERS pawl_${name})  # cmake/install.cmake makes one library of them
+  set_property(GLOBAL APPEND PROPERTY PAWL_FOLDERS pawl_${name})  # cmake/install.cmake combines them into one library
   set_property(GLOBAL APPEND PROPERTY PAWL_DEPENDS ${ARG_DEPENDS})
   target_include_directories(pawl_${name} PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(pawl_${name} PUBLIC ${ARG_DEPENDS} PRIVATE pawl_warnings)
@@ -19,7 +19,7 @@ function(pawl_folder path)
   endif()
 endfunction()
 
-# pawl_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [TIMEOUT s]): a GoogleTest program, each test registered.
+# pawl_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [TIMEOUT s]): adds a GoogleTest program and registers each test.
 function(pawl_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   pawl_batches(compiled ${name} ${ARG_SOURCES})

@@ -1,9 +1,9 @@
-# What is installed: component `pawl` (the program, its manual and completions) and `dev` (the library and headers).
+# Install components: `pawl` (the program, its manual and completions) and `dev` (the library and headers).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 include(cmake/dependencies.cmake)
 
-# The folders are many small libraries; those who use Pawl get one archive of all but the command line's.
+# The folders are many small libraries. Users get a single archive of all of them except the command line.
 get_property(folders GLOBAL PROPERTY PAWL_FOLDERS)
 get_property(used GLOBAL PROPERTY PAWL_DEPENDS)
 list(REMOVE_ITEM folders pawl_cli)
@@ -17,7 +17,7 @@ foreach(target IN LISTS used)
   get_property(code GLOBAL PROPERTY "PAWL_FIND_${target}")
   get_property(debian GLOBAL PROPERTY "PAWL_DEBIAN_${target}")
   if(NOT code)
-    message(FATAL_ERROR "cmake/dependencies.cmake does not say how ${target} is found")
+    message(FATAL_ERROR "${target} is missing in cmake/dependencies.cmake")
   elseif(NOT code STREQUAL "HEADERS")
     string(APPEND pawl_find_code "${code}\n")
     list(APPEND linked ${target})
@@ -43,7 +43,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/generated/pawlConfigVersion
 install(FILES ${CMAKE_BINARY_DIR}/generated/pawlConfig.cmake ${CMAKE_BINARY_DIR}/generated/pawlConfigVersion.cmake
         DESTINATION ${package_folder} COMPONENT dev)
 
-# The manual and the completions come from the program itself, so they can't be older than it.
+# The program itself generates the manual and the completions, so they are always up to date.
 set(share ${CMAKE_BINARY_DIR}/share)
 find_program(GZIP gzip REQUIRED)
 add_custom_command(
@@ -58,12 +58,12 @@ add_custom_command(
   COMMENT "Writing the manual and the completions")
 set(always ALL)
 if(PAWL_FUZZ)
-  set(always)  # such a program is not installed
+  set(always)  # this program is not installed
 endif()
 add_custom_target(pawl_share ${always} DEPENDS ${share}/pawl.1.gz ${share}/pawl ${share}/_pawl ${share}/pawl.fish)
 install(FILES ${share}/pawl.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT pawl)
 install(FILES ${share}/pawl DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT pawl)
-# zsh looks below /usr/local in another folder than below /usr, which is Debian's.
+# zsh uses different folders below /usr/local and below /usr (Debian).
 install(CODE "
   set(zsh_folder site-functions)
   if(CMAKE_INSTALL_PREFIX MATCHES \"/usr$\")
@@ -74,6 +74,6 @@ install(CODE "
 install(FILES ${share}/pawl.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT pawl)
 
 set(documents ${CMAKE_INSTALL_DATADIR}/doc/pawl)
-install(FILES LICENSE DESTINATION ${documents} COMPONENT licence)  # a Debian package has its own way to say it
+install(FILES LICENSE DESTINATION ${documents} COMPONENT licence)  # Debian packages use debian/copyright instead
 install(FILES README.md CHANGELOG.md docs/workflow.md docs/resume.md DESTINATION ${documents} COMPONENT pawl)
 install(DIRECTORY examples DESTINATION ${documents} COMPONENT pawl USE_SOURCE_PERMISSIONS)

@@ -35,7 +35,7 @@ add_library(pawl_warnings INTERFACE)
 target_compile_options(pawl_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
                        -Wnon-virtual-dtor -Woverloaded-virtual -Werror
                        $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
-                       # g++ 12 sees overruns in moved std::expected<std::string> that are none.
+                       # g++ 12 reports false overruns in moved std::expected<std::string>.
                        $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-maybe-uninitialized;-Wno-stringop-overflow;-Wno-stringop-overread>)
 
 # Headers that nearly every file includes and that are slow to parse. All libraries share one precompiled header, all
@@ -108,7 +108,7 @@ function(pawl_write_batch target number sources)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/batches/${target}_${number}.cpp CONTENT "${text}" @ONLY)
 endfunction()
 
-# Where speed does not count, compilers need not work for it.
+# Optimizes less, for targets whose speed does not matter.
 function(pawl_optimize_little target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()

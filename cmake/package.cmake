@@ -34,7 +34,7 @@ as checkpoints, durably, in a folder.
 This package has the C++ library, its headers and the files for CMake's
 find_package(pawl).")
 
-# What Debian wants to find beside the files. Its changelog has one entry; what changed is in CHANGELOG.md.
+# Files that Debian requires. The Debian changelog has one entry; changes are listed in CHANGELOG.md.
 set(debian_changelog ${CMAKE_BINARY_DIR}/generated/changelog)
 file(CONFIGURE OUTPUT ${debian_changelog} @ONLY CONTENT "pawl (@PROJECT_VERSION@) unstable; urgency=medium
 

@@ -1,5 +1,5 @@
-# Script: writes OUTPUT, a header with the commit of the tree SOURCE and its date; left alone if it would be the same.
-# Without git, an archive that `git archive` made still knows: it has filled in cmake/archive_commit.txt.
+# Script: writes OUTPUT, a header with the commit of the tree SOURCE and its date, unless it is already up to date.
+# In an archive made by `git archive`, the commit is in cmake/archive_commit.txt.
 cmake_minimum_required(VERSION 3.25)
 set(commit "unknown")
 set(date "")
@@ -13,7 +13,7 @@ function(git variable)
   set(${variable} "${output}" PARENT_SCOPE)
 endfunction()
 
-if(EXISTS "${SOURCE}/.git")  # else git might find that of a folder around this one
+if(EXISTS "${SOURCE}/.git")  # otherwise git might find the repository of a parent folder
   git(found log -1 --format=%h\ %cs --abbrev=12)
 else()
   file(STRINGS "${SOURCE}/cmake/archive_commit.txt" found LIMIT_COUNT 1)
