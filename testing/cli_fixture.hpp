@@ -71,7 +71,7 @@ class CliTest : public ::testing::Test {
       result.err += bytes;
       return 0;
     });
-    cli::WorkflowWorld workflows{.random = random_, .files = local_files_, .handlers = handlers_};
+    WorkflowWorld workflows{.random = random_, .files = local_files_, .handlers = handlers_};
     workflows.environment = {"PATH=/usr/local/bin:/usr/bin:/bin",
                              fmt::format("PAWL_CHECKPOINT_SIZE_LIMIT={}B", state_bytes_max_)};
     for (const auto& [name, value] : environment_) workflows.environment.push_back(name + "=" + value);
@@ -80,8 +80,8 @@ class CliTest : public ::testing::Test {
       if (!started) return std::unexpected(started.error());
       return std::move(*started);
     };
-    workflows.watch_signals = [](const std::function<void(int)>&) { return std::make_unique<cli::SignalWatch>(); };
-    workflows.leave = [](int) {};
+    workflows.watch_signals = [](const std::function<void(int)>&) { return std::make_unique<SignalWatch>(); };
+    workflows.leave = [] {};
     workflows.columns = [this] { return columns_; };
     workflows.rows = [this] { return rows_; };
     cli::CliContext context{

@@ -9,7 +9,7 @@
 namespace pawl {
 namespace {
 
-class ThreadWatch final : public cli::SignalWatch {
+class ThreadWatch final : public SignalWatch {
  public:
   explicit ThreadWatch(std::function<void(int)> on_signal) : on_signal_(std::move(on_signal)) {
     sigemptyset(&signals_);
@@ -43,7 +43,7 @@ class ThreadWatch final : public cli::SignalWatch {
 
 }  // namespace
 
-std::unique_ptr<cli::SignalWatch> watch_signals(std::function<void(int)> on_signal) {
+std::unique_ptr<SignalWatch> watch_signals(std::function<void(int)> on_signal) {
   return std::make_unique<ThreadWatch>(std::move(on_signal));
 }
 

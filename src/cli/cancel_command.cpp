@@ -1,8 +1,8 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
-#include "cli/workflow_world.hpp"
 #include "engine/control.hpp"
 #include "engine/open_run.hpp"
+#include "service/workflow_world.hpp"
 
 namespace pawl::cli {
 namespace {

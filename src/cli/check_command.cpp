@@ -80,7 +80,7 @@ void show_workflow(const Invocation& invocation, const std::string& file, const 
 Result<void> check(const Invocation& invocation, const CheckArguments& arguments) {
   CliContext& context = invocation.context();
   const std::string path = absolute_path(context, arguments.file);
-  PAWL_TRY_ASSIGN(std::string text, context.read_file(path, kWorkflowBytesMax));
+  PAWL_TRY_ASSIGN(std::string text, context.read_file(path, kWorkflowFileBytesMax));
   const std::expected<Workflow, std::vector<WorkflowFault>> parsed = parse_workflow({std::move(text), path});
   if (!parsed) return show_faults(invocation, arguments.file, parsed.error());
   show_workflow(invocation, arguments.file, *parsed);

@@ -14,12 +14,12 @@
 #include "cli/output.hpp"
 #include "cli/run_transport.hpp"
 #include "cli/store_admin.hpp"
-#include "cli/workflow_world.hpp"
 #include "domain/settings.hpp"
 #include "ports/environment.hpp"
 #include "ports/file_system.hpp"
 #include "ports/machine.hpp"
 #include "ports/store.hpp"
+#include "service/workflow_world.hpp"
 
 namespace pawl::cli {
 

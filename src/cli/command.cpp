@@ -51,10 +51,12 @@ Result<void> Invocation::need_checkpoints() const {
                     "set it to true there, or for this call: PAWL_CHECKPOINT_ENABLED=true", 0});
 }
 
-std::uint64_t Invocation::state_bytes_max() const {
+Settings Invocation::settings() const {
   const Result<const Config*> found = config();
-  return (found ? (*found)->settings : Settings{}).checkpoint.size_max_bytes;
+  return found ? (*found)->settings : Settings{};
 }
+
+std::uint64_t Invocation::state_bytes_max() const { return settings().checkpoint.size_max_bytes; }
 
 Result<std::unique_ptr<Store>> Invocation::open_store(StoreAccess access) const {
   const std::string uri = store_uri();

@@ -30,6 +30,8 @@ class Invocation {
   [[nodiscard]] std::string store_uri() const;
   /// What is in force, read at the first call: invalid_config where a file or a variable is wrong.
   [[nodiscard]] Result<const Config*> config() const;
+  /// The settings in effect; the defaults if they can't be read.
+  [[nodiscard]] Settings settings() const;
   /// The largest state that may be saved; as built in where the settings can't be read.
   [[nodiscard]] std::uint64_t state_bytes_max() const;
   /// Fails with checkpoints_off where the settings turn checkpoints off.
@@ -106,7 +108,6 @@ inline constexpr const char* kLookGroup = "Looking at runs";
 inline constexpr const char* kCareGroup = "Care and help";
 
 inline constexpr std::size_t kColumnsDefault = 80;
-inline constexpr std::uint64_t kWorkflowBytesMax = 4ULL << 20;
 inline constexpr std::size_t kRunsMax = 1'000'000;
 
 struct Bounds {

@@ -1,6 +1,6 @@
-#include "cli/audited_read.hpp"
 #include "cli/command.hpp"
 #include "engine/compare.hpp"
+#include "service/audited_read.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -33,8 +33,10 @@ Result<void> diff(const Invocation& invocation, const DiffArguments& arguments) 
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   const DiffStyle style = invocation.json() ? DiffStyle::json_patch : DiffStyle::readable;
   PAWL_TRY_ASSIGN(const Comparison comparison, compare(*store, before, after, style));
-  PAWL_TRY(note_read(invocation, *store, before.run, comparison.before.sequence, "diff"));
-  PAWL_TRY(note_read(invocation, *store, after.run, comparison.after.sequence, "diff"));
+  PAWL_TRY(note_read(*store, invocation.settings(), invocation.context().clock, before.run, comparison.before.sequence,
+                     "diff"));
+  PAWL_TRY(note_read(*store, invocation.settings(), invocation.context().clock, after.run, comparison.after.sequence,
+                     "diff"));
   invocation.print(coloured(comparison.text, invocation.style()));
   if (comparison.same_bytes) {
     invocation.note(fmt::format("{} and {} hold the same state", arguments.before, arguments.after));

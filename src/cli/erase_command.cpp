@@ -2,8 +2,8 @@
 
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
-#include "cli/workflow_world.hpp"
 #include "engine/erase.hpp"
+#include "service/workflow_world.hpp"
 #include "text/json_text.hpp"
 
 namespace pawl::cli {

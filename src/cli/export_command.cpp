@@ -1,9 +1,9 @@
 #include <system_error>
 
-#include "cli/audited_read.hpp"
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/workflow_session.hpp"
+#include "service/audited_read.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -149,10 +149,10 @@ Result<void> export_files(const Invocation& invocation, const ExportArguments& a
 
 Result<void> export_run(const Invocation& invocation, const ExportArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
-  if (reads_are_noted(invocation)) {
+  if (invocation.settings().audit.reads) {
     PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
     PAWL_TRY_ASSIGN(const CheckpointInfo newest, store->checkpoint(run, {}));
-    PAWL_TRY(note_read(invocation, *store, run, newest.sequence, "export"));
+    PAWL_TRY(note_read(*store, invocation.settings(), invocation.context().clock, run, newest.sequence, "export"));
   }
   if (arguments.folder.empty()) return export_portable(invocation, arguments, run);
   if (!arguments.output.empty() || arguments.logs) {

@@ -1,6 +1,6 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
-#include "cli/lineage.hpp"
+#include "cli/lineage_text.hpp"
 #include "cli/this_person.hpp"
 #include "cli/workflow_session.hpp"
 #include "engine/fork_run.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/json.hpp"
-#include "cli/run_report.hpp"
+#include "service/run_report.hpp"
 
 namespace pawl::cli {
 

@@ -1,6 +1,6 @@
-#include "cli/audited_read.hpp"
 #include "cli/command.hpp"
 #include "cli/handoff.hpp"
+#include "service/audited_read.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -24,7 +24,8 @@ Result<Briefing> brief(const Invocation& invocation, Store& store, const Handoff
   PAWL_TRY_ASSIGN(Briefing briefing,
                   brief_run(store, run, folder ? invocation.context().workflows->files.absolute(uri, "") : uri, now));
   if (briefing.head.contains("state_text"))
-    PAWL_TRY(note_read(invocation, store, run, Sequence{briefing.head["checkpoint"].get<std::uint64_t>()}, "handoff"));
+    PAWL_TRY(note_read(store, invocation.settings(), invocation.context().clock, run,
+                       Sequence{briefing.head["checkpoint"].get<std::uint64_t>()}, "handoff"));
   if (arguments.session.empty()) return briefing;
   PAWL_TRY_ASSIGN(Briefing session, brief_session(store, arguments.session, now));
   for (BriefingPart& part : session.parts) briefing.parts.push_back(std::move(part));

@@ -3,8 +3,8 @@
 #include "base/json.hpp"
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
-#include "cli/lineage.hpp"
-#include "cli/run_status.hpp"
+#include "cli/lineage_text.hpp"
+#include "service/run_status.hpp"
 
 namespace pawl::cli {
 namespace {

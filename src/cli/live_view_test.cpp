@@ -99,7 +99,7 @@ class LiveViewTest : public ::testing::Test {
                    }};
   cli::TerminalSize size_{.columns = 80, .rows = 24};
   Workflow workflow_;
-  std::unique_ptr<cli::RunView> view_;
+  std::unique_ptr<RunView> view_;
 };
 
 TEST_F(LiveViewTest, RunningStepsAreAtTheBottomAndCompletedOnesStayAbove) {

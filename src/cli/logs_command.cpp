@@ -5,9 +5,9 @@
 
 #include "cli/command.hpp"
 #include "cli/log_printer.hpp"
-#include "cli/run_report.hpp"
 #include "engine/resume_facts.hpp"
 #include "engine/secret_log.hpp"
+#include "service/run_report.hpp"
 #include "text/suggest.hpp"
 
 namespace pawl::cli {

@@ -2,11 +2,13 @@
 
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
-#include "cli/prune_logs.hpp"
+#include "service/prune_logs.hpp"
 #include "text/index_ranges.hpp"
 
 namespace pawl::cli {
 namespace {
+
+constexpr std::int64_t kDayUs = 86'400'000'000;
 
 struct PruneArguments {
   std::string run;
@@ -89,6 +91,30 @@ std::string document_of(const std::vector<PrunedRun>& all, PruneMode mode) {
          "\n";
 }
 
+std::string document_of(const PrunedLogs& pruned, PruneMode mode) {
+  std::vector<std::string> rows;
+  for (const PrunedLogs::OfRun& run : pruned.runs)
+    rows.push_back(JsonObject()
+                       .text("run", run.run.text())
+                       .number("removed", run.removed)
+                       .number("freed_bytes", run.freed_bytes)
+                       .done());
+  return JsonObject()
+             .boolean("dry_run", mode == PruneMode::dry_run)
+             .raw("runs", json_array(rows))
+             .number("removed", pruned.removed())
+             .number("freed_bytes", pruned.freed_bytes())
+             .done() +
+         "\n";
+}
+
+std::string text_of(const PrunedLogs& pruned, PruneMode mode) {
+  const bool dry = mode == PruneMode::dry_run;
+  return fmt::format("{} {}: {} {} logs, {} {}\n", pruned.runs.size(), pruned.runs.size() == 1 ? "run" : "runs",
+                     dry ? "would remove" : "removed", pruned.removed(), dry ? "would free" : "freed",
+                     size_text(pruned.freed_bytes()));
+}
+
 Result<std::vector<RunId>> runs_of(Store& store, const std::string& run) {
   std::vector<RunId> runs;
   if (!run.empty()) {
@@ -115,8 +141,12 @@ Result<void> prune_only_logs(const Invocation& invocation, const PruneArguments&
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const std::vector<RunId> runs, runs_of(*store, arguments.run));
   if (!arguments.run.empty()) PAWL_TRY(store->run(runs.front()));
-  return prune_logs(invocation, *store, runs, *limits.keep_days,
-                    arguments.dry_run ? PruneMode::dry_run : PruneMode::remove);
+  const PruneMode mode = arguments.dry_run ? PruneMode::dry_run : PruneMode::remove;
+  CliContext& context = invocation.context();
+  const Timestamp before{context.clock.now().us - static_cast<std::int64_t>(*limits.keep_days) * kDayUs};
+  PAWL_TRY_ASSIGN(const PrunedLogs pruned, prune_logs(*store, context.workflows->files, runs, before, mode));
+  invocation.print(invocation.json() ? document_of(pruned, mode) : text_of(pruned, mode));
+  return {};
 }
 
 Result<void> prune(const Invocation& invocation, const PruneArguments& arguments) {

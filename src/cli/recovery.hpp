@@ -1,12 +1,12 @@
-// Resuming runs that crashed, without anyone's help, where the store's settings say so.
+// Automatic recovery, as `pawl run` does it first.
 #pragma once
 
 #include "cli/command.hpp"
 
 namespace pawl::cli {
 
-/// Resumes runs whose process died while they were running, newest first, within the bounds of `recovery:` in
-/// the store's config.yaml. What can't be resumed is told and left. Fails only where the settings can't be read.
+/// Resumes crashed runs, newest first, within the limits of `recovery:` in the settings. Runs that can't be resumed
+/// are reported and left. Fails if the settings can't be read, or if a person interrupts.
 [[nodiscard]] Result<void> recover_crashed_runs(const Invocation& invocation);
 
 }  // namespace pawl::cli

@@ -1,8 +1,8 @@
-#include "cli/audited_read.hpp"
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/terminal_text.hpp"
 #include "codec/json_diff.hpp"
+#include "service/audited_read.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -182,7 +182,7 @@ Result<void> replay(const Invocation& invocation, const ReplayArguments& argumen
                   Address::parse(arguments.to.empty() ? arguments.address : arguments.address + "@" + arguments.to));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const CheckpointInfo last, store->checkpoint(address.run, address.which));
-  PAWL_TRY(note_read(invocation, *store, address.run, last.sequence, "replay"));
+  PAWL_TRY(note_read(*store, invocation.settings(), invocation.context().clock, address.run, last.sequence, "replay"));
   const bool by_hand = arguments.step && invocation.context().in_is_terminal && !invocation.json();
   return Replay(invocation, *store, address.run, by_hand ? Pace::by_hand : Pace::at_once).run(last.sequence);
 }

@@ -1,7 +1,7 @@
-#include "cli/audited_read.hpp"
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/recovery_options.hpp"
+#include "service/audited_read.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -61,7 +61,8 @@ Result<void> recover(const Invocation& invocation, const RestoreArguments& argum
     return fail(std::move(recovered).error());
   }
   const RecoveryResult& result = *recovered;
-  PAWL_TRY(note_read(invocation, *store, address.run, result.checkpoint.info.sequence, "restore"));
+  PAWL_TRY(note_read(*store, invocation.settings(), invocation.context().clock, address.run,
+                     result.checkpoint.info.sequence, "restore"));
   if (result.fell_back)
     note_failure(*store, address.run,
                  Error{Code::checkpoint_set_aside,
@@ -96,7 +97,8 @@ Result<void> restore(const Invocation& invocation, const RestoreArguments& argum
   auto found = store->restore(address.run, address.which);
   if (!found) return fail(with_way_out(found.error(), address.run));
   Restored& restored = *found;
-  PAWL_TRY(note_read(invocation, *store, address.run, restored.info.sequence, "restore"));
+  PAWL_TRY(note_read(*store, invocation.settings(), invocation.context().clock, address.run, restored.info.sequence,
+                     "restore"));
   std::string document = std::move(restored.state);
   if (invocation.json())
     document = checkpoint_object(address.run.text(), restored.info).raw("state", document).done() + "\n";

@@ -1,7 +1,7 @@
 #include "cli/command.hpp"
 #include "cli/recovery_options.hpp"
-#include "cli/run_status.hpp"
 #include "cli/workflow_session.hpp"
+#include "service/run_status.hpp"
 
 namespace pawl::cli {
 namespace {

@@ -4,19 +4,9 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "engine/execution.hpp"
+#include "service/run_view.hpp"
 
 namespace pawl::cli {
-
-class RunView : public RunObserver {
- public:
-  /// Before anything happens. `known`: what earlier executions have done.
-  virtual void begin(const RunId& run, const Workflow& workflow, const RunState& known) = 0;
-  /// Takes a live picture away, so that something else can be printed or asked.
-  virtual void pause() {}
-  /// The run has ended, waits or was interrupted; nothing comes after it.
-  virtual void end() {}
-};
 
 /// Whether the run is shown as a live picture, which has a header and a last line of its own: on a terminal that
 /// can move its cursor, and not with --json.

@@ -1,6 +1,6 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
-#include "cli/lineage.hpp"
+#include "cli/lineage_text.hpp"
 #include "cli/recovery_options.hpp"
 #include "cli/show_workflow.hpp"
 
@@ -114,7 +114,7 @@ Result<void> show_run(const Invocation& invocation, Store& store, const RunId& r
   const CheckpointInfo& latest = *found;
   if (invocation.json()) {
     JsonObject document = run_object(info).raw("latest", checkpoint_object(run.text(), latest).done());
-    add_lineage(document, store, info);
+    add_lineage(document, lineage_of(store, info));
     invocation.print(document.done() + "\n");
     return {};
   }
@@ -129,7 +129,7 @@ Result<void> show_run(const Invocation& invocation, Store& store, const RunId& r
   lines.add("Session", info.session);
   lines.add("Workflow", info.workflow);
   if (info.fork_of_run) lines.add("Fork of", fork_text(origin_of(store, info)));
-  lines.add("Forks", forks_text(store, info));
+  lines.add("Forks", forks_text(lineage_of(store, info)));
   const std::uint64_t last = latest.sequence.value;
   PAWL_TRY_ASSIGN(const std::vector<CheckpointInfo> newest,
                   store.checkpoints(run, Sequence{last > kNewestShown ? last - kNewestShown : 0}, kNewestShown));

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "cli/json_out.hpp"
-#include "cli/lineage.hpp"
-#include "cli/run_report.hpp"
+#include "cli/lineage_text.hpp"
 #include "cli/terminal_text.hpp"
 #include "engine/resume_facts.hpp"
+#include "service/run_report.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -85,7 +85,7 @@ Result<Json> document(Store& store, const RunReport& report, const ShowWorkflow&
   out["confidence"] = state.confidence ? Json(*state.confidence) : Json();
   out["resumes"] = state.resumes;
   JsonObject lineage;
-  add_lineage(lineage, store, report.info);
+  add_lineage(lineage, lineage_of(store, report.info));
   out.update(Json::parse(lineage.done(), nullptr, false));
   if (!state.parent_run.empty()) out["parent"] = {{"run", state.parent_run}, {"step", state.parent_step}};
   out["waiting_for"] = waiting_json(report);
@@ -232,7 +232,7 @@ std::string header(const Invocation& invocation, Store& store, const RunReport& 
   if (state.resumes > 0) add("Resumes", std::to_string(state.resumes));
   add("Session", report.info.session);
   if (report.info.fork_of_run) add("Fork of", fork_text(origin_of(store, report.info)));
-  add("Forks", forks_text(store, report.info));
+  add("Forks", forks_text(lineage_of(store, report.info)));
   if (!state.parent_run.empty()) add("Child of", fmt::format("{}, step {}", state.parent_run, state.parent_step));
   return out;
 }

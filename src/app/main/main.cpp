@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
   pawl::SystemRandom random;
   pawl::PosixLocalFiles files;
   const pawl::HandlerRegistry handlers;
-  pawl::cli::WorkflowWorld workflows{.random = random, .files = files, .handlers = handlers};
+  pawl::WorkflowWorld workflows{.random = random, .files = files, .handlers = handlers};
   for (char** entry = environ; *entry != nullptr; ++entry) workflows.environment.emplace_back(*entry);
   workflows.start_processes = [](const std::string& lock_path) -> pawl::Result<std::unique_ptr<pawl::ProcessRunner>> {
     auto started = pawl::PosixProcessRunner::start_reaper(lock_path);
@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
     return std::move(*started);
   };
   workflows.watch_signals = pawl::watch_signals;
-  workflows.leave = [](int status) { std::_Exit(status); };
+  workflows.leave = [] { std::_Exit(130); };
   workflows.columns = terminal_columns;
   workflows.rows = terminal_rows;
   workflows.resident_bytes = pawl::resident_bytes;

@@ -1,4 +1,4 @@
-// What commands that run workflows reach of the world.
+// What running workflows and steps needs from the world.
 #pragma once
 
 #include <pawl/handlers.hpp>
@@ -13,7 +13,7 @@
 #include "ports/local_files.hpp"
 #include "ports/process_runner.hpp"
 
-namespace pawl::cli {
+namespace pawl {
 
 /// Signals go to a function while this lives.
 class SignalWatch {
@@ -29,11 +29,11 @@ struct WorkflowWorld {
   std::function<Result<std::unique_ptr<ProcessRunner>>(const std::string& lock_path)> start_processes = {};
   /// Calls from another thread, with the signal's number: SIGINT, SIGTERM, SIGHUP, SIGUSR1.
   std::function<std::unique_ptr<SignalWatch>(std::function<void(int)> on_signal)> watch_signals = {};
-  std::function<void(int)> leave = {};        // ends the program at once, with this status
+  std::function<void()> leave = {};           // ends the program at once, as interrupted
   std::function<std::size_t()> columns = {};  // of the terminal
   std::function<std::size_t()> rows = {};
   std::function<std::uint64_t()> resident_bytes = {};
   Foreground* foreground = nullptr;  // never null for `pawl step`
 };
 
-}  // namespace pawl::cli
+}  // namespace pawl

@@ -1,8 +1,8 @@
-#include "cli/run_status.hpp"
+#include "service/run_status.hpp"
 
 #include "engine/open_run.hpp"
 
-namespace pawl::cli {
+namespace pawl {
 namespace {
 
 constexpr std::size_t kRunsLookedAt = 1'000;
@@ -70,4 +70,4 @@ Result<std::vector<std::pair<RunId, Error>>> damaged_runs(Store& store) {
   return found;
 }
 
-}  // namespace pawl::cli
+}  // namespace pawl

@@ -7,7 +7,7 @@
 #include "domain/run_state.hpp"
 #include "ports/store.hpp"
 
-namespace pawl::cli {
+namespace pawl {
 
 struct StandingRun {
   RunState state;
@@ -30,4 +30,4 @@ struct StandingRun {
 /// falls back.
 [[nodiscard]] Result<std::vector<std::pair<RunId, Error>>> damaged_runs(Store& store);
 
-}  // namespace pawl::cli
+}  // namespace pawl

@@ -1,4 +1,4 @@
-#include "cli/run_report.hpp"
+#include "service/run_report.hpp"
 
 #include <algorithm>
 #include <unordered_map>
@@ -8,7 +8,7 @@
 #include "engine/resume_facts.hpp"
 #include "workflow/parse_workflow.hpp"
 
-namespace pawl::cli {
+namespace pawl {
 namespace {
 
 constexpr std::size_t kEventsPage = 4'096;
@@ -273,4 +273,4 @@ Result<std::vector<Event>> newest_events(Store& store, const RunReport& report, 
   return store.events(report.info.id, last > limit ? last - limit : 0, limit);
 }
 
-}  // namespace pawl::cli
+}  // namespace pawl

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/run_status.hpp"
 #include "domain/workflow.hpp"
+#include "service/run_status.hpp"
 
-namespace pawl::cli {
+namespace pawl {
 
 struct ReportedStep {
   std::string path;
@@ -57,4 +57,4 @@ enum class Detail : std::uint8_t {
 /// The newest events, oldest of them first.
 [[nodiscard]] Result<std::vector<Event>> newest_events(Store& store, const RunReport& report, std::size_t limit);
 
-}  // namespace pawl::cli
+}  // namespace pawl
