@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <exception>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <vector>
 
+#include "base/json.hpp"
 #include "text/json_text.hpp"
 #include "text/utf8.hpp"
 
 namespace pawl {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShownBytesMax = 80;
 

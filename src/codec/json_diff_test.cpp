@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <random>
+
+#include "base/json.hpp"
 
 namespace pawl {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 TEST(JsonDiff, WritesAJsonPatch) {
   EXPECT_EQ(*json_patch("{}", "{ }"), "[]");

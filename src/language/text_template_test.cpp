@@ -26,7 +26,7 @@ std::string rendered(std::string_view source, Unknown unknown = Unknown::refuse)
   return result ? *result : describe(result.error());
 }
 
-Error error_of(std::string_view source, Unknown unknown = Unknown::refuse) {
+Error template_error(std::string_view source, Unknown unknown = Unknown::refuse) {
   const auto text = TextTemplate::parse(source, names(), unknown);
   EXPECT_FALSE(text) << source;
   return text ? Error{} : text.error();
@@ -64,26 +64,26 @@ TEST(TextTemplate, LoneExpressionKeepsItsType) {
 }
 
 TEST(TextTemplate, RefusesUnknownNames) {
-  const Error typo = error_of("ä ${var.a}");
+  const Error typo = template_error("ä ${var.a}");
   EXPECT_EQ(typo.code, Code::unknown_name);
   EXPECT_EQ(typo.where, "column 3");
   EXPECT_TRUE(typo.hint.starts_with("did you mean 'vars'?")) << typo.hint;
-  EXPECT_EQ(error_of("${HOME}").code, Code::unknown_name);
-  EXPECT_EQ(error_of("echo ${step.x.output}", Unknown::keep).code, Code::unknown_name) << "no variable has a dot";
-  EXPECT_EQ(error_of("${lenght(vars.a)}").code, Code::invalid_expression);
+  EXPECT_EQ(template_error("${HOME}").code, Code::unknown_name);
+  EXPECT_EQ(template_error("echo ${step.x.output}", Unknown::keep).code, Code::unknown_name) << "no variable has a dot";
+  EXPECT_EQ(template_error("${lenght(vars.a)}").code, Code::invalid_expression);
 }
 
 TEST(TextTemplate, ErrorsPointIntoTheSource) {
-  const Error expression = error_of("ä ${vars.a = 1}");
+  const Error expression = template_error("ä ${vars.a = 1}");
   EXPECT_EQ(expression.code, Code::invalid_expression);
   EXPECT_EQ(expression.where, "column 12");
   for (const Unknown unknown : {Unknown::keep, Unknown::refuse}) {
-    EXPECT_EQ(error_of("x ${vars.a", unknown).where, "column 3");
-    EXPECT_EQ(error_of("${vars['a}", unknown).code, Code::invalid_expression);
-    EXPECT_EQ(error_of("${vars:-x}", unknown).hint, "use ${default(vars.x, 'value')}");
-    EXPECT_NE(error_of("${vars.a:-x}", unknown).hint.find("default(vars.x"), std::string::npos);
+    EXPECT_EQ(template_error("x ${vars.a", unknown).where, "column 3");
+    EXPECT_EQ(template_error("${vars['a}", unknown).code, Code::invalid_expression);
+    EXPECT_EQ(template_error("${vars:-x}", unknown).hint, "use ${default(vars.x, 'value')}");
+    EXPECT_NE(template_error("${vars.a:-x}", unknown).hint.find("default(vars.x"), std::string::npos);
   }
-  EXPECT_EQ(error_of("${}").code, Code::invalid_expression);
+  EXPECT_EQ(template_error("${}").code, Code::invalid_expression);
 }
 
 TEST(TextTemplate, ListsReferencesWithColumnsOfTheSource) {

@@ -2,15 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/json.hpp"
 #include "text/json_text.hpp"
 
 namespace pawl {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string patched(std::string_view state, std::string_view patch) {
   const Result<std::string> result = apply_patch(state, patch);
