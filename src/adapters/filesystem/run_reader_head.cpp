@@ -1,0 +1,127 @@
+// The ends of a run: its last records, and the saves that carry a caller's id.
+#include "adapters/filesystem/run_reader.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "adapters/filesystem/erased_file.hpp"
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/line_file.hpp"
+#include "adapters/filesystem/numbered_lines.hpp"
+#include "adapters/filesystem/payload_reader.hpp"
+#include "adapters/filesystem/pruned_file.hpp"
+
+namespace pawl {
+
+Result<std::optional<RunHead>> RunReader::head() {
+  auto record = run_record();
+  if (!record && record.error().code == Code::run_not_found) return std::optional<RunHead>();
+  if (!record) return std::unexpected(record.error());
+  RunHead head;
+  head.run = *record;
+  PAWL_TRY_ASSIGN(const Sequence last, latest());
+  PAWL_TRY_ASSIGN(head.base, base_of(last));
+  PAWL_TRY_ASSIGN(const Chain links, chain(head.base, last));
+  PAWL_TRY_ASSIGN(head.state, rebuild(links, last));
+  PAWL_TRY_ASSIGN(RunCodec* const coder, codec());
+  PAWL_TRY_ASSIGN(head.latest, coder->info(links.links.back().record));
+  for (std::size_t i = 1; i < links.links.size(); ++i) head.differences_bytes += links.links[i].record.text.size() + 1;
+  head.differences = links.links.size() - 1;
+  if (links.borrowed) {
+    PAWL_TRY_ASSIGN(head.differences_bytes, lent_bytes(last));
+  }
+  PAWL_TRY(audit_head(head));
+  PAWL_TRY(event_head(head));
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+  if (const Sequence aside = list->last_aside(); aside > last) {
+    // A fallback was stopped between setting the damage aside and its first save.
+    PAWL_TRY_ASSIGN(const std::string text, files_.read_file(layout::aside(run_)));
+    head.latest.sequence = aside;
+    head.latest.created = std::max(head.latest.created, head.audited_at);
+    head.aside_sum = aside_sum(text);
+  }
+  return std::optional(std::move(head));
+}
+
+namespace {
+
+Result<void> add_identified(const RecordView& record, RunReader::IdentifiedSaves& saves) {
+  if (record.metadata.find("\"caller\":") == std::string_view::npos) return {};
+  PAWL_TRY_ASSIGN(CheckpointInfo info, decode_info(record));
+  if (!info.caller_id.empty()) saves.emplace_back(std::move(info), decode_fingerprint(record));
+  return {};
+}
+
+}  // namespace
+
+Result<RunReader::IdentifiedSaves> RunReader::saves_with_caller_id() {
+  PAWL_TRY_ASSIGN(const auto all, bases());
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+  IdentifiedSaves saves;
+  for (const Sequence base : all) {
+    PAWL_TRY_ASSIGN(const Chain links, chain(base, Sequence{kHighest}));
+    for (const ChainLink& entry : links.links) {
+      // What is no longer shown is in the file of pruned ones, with the sum that it was saved with.
+      if (!list->is_dropped(entry.record.sequence)) PAWL_TRY(add_identified(entry.record, saves));
+    }
+  }
+  for (auto& [info, fingerprint] : saves) {
+    if (const PrunedList::Sums* sums = list->rewritten(info.sequence)) info.checksum = "sha256:" + sums->was;
+  }
+  PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
+  PAWL_TRY_ASSIGN(auto callers, load_pruned_callers(files_, run_, *list, run_seed));
+  for (PrunedCaller& caller : callers) saves.emplace_back(std::move(caller.info), std::move(caller.fingerprint));
+  return saves;
+}
+
+Result<RunReader::IdentifiedSaves> RunReader::journal_saves_with_caller_id() {
+  IdentifiedSaves saves;
+  if (records_ == nullptr) return saves;
+  for (const auto& [sequence, found] : records_->checkpoints) {
+    PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
+    PAWL_TRY_ASSIGN(const RecordView record, decode_checkpoint(without_newline(found.record.text), run_seed));
+    PAWL_TRY(add_identified(record, saves));
+  }
+  return saves;
+}
+
+/// The last entry, in the file or in a journal.
+Result<void> RunReader::audit_head(RunHead& head) {
+  std::string line;
+  std::uint64_t number = 0;
+  if (records_ != nullptr && !records_->audit.empty()) {
+    number = records_->audit.rbegin()->first;
+    line = without_newline(records_->audit.rbegin()->second.text);
+  }
+  if (const auto file = files_.open(layout::audit(run_), OpenMode::read)) {
+    PAWL_TRY_ASSIGN(const auto found, last_line_below(**file, kHighest));
+    if (found && found->number > number) line = found->text;
+  }
+  if (line.empty()) {
+    return fail(Error{Code::chain_broken, fmt::format("the audit trail of run '{}' is missing", run_),
+                      layout::audit(run_), "restore the file from a backup; reading needs it not", 0});
+  }
+  auto entry = decode_audit(line);
+  if (!entry) return fail(at(entry.error(), layout::audit(run_)));
+  head.audited_at = entry->at;
+  head.audit_index = entry->index;
+  head.audit_hash = entry->hash;
+  return {};
+}
+
+Result<void> RunReader::event_head(RunHead& head) {
+  head.event_number = head.run.fork_events;
+  if (records_ != nullptr && !records_->events.empty()) head.event_number = records_->events.rbegin()->first;
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
+  std::string newest;
+  for (const FolderEntry& entry : entries) {
+    if (entry.name.ends_with(".jsonl")) newest = std::max(newest, entry.name);
+  }
+  if (newest.empty()) return {};
+  PAWL_TRY_ASSIGN(const auto file, files_.open(join_path(layout::events_folder(run_), newest), OpenMode::read));
+  PAWL_TRY_ASSIGN(const auto found, last_line_below(*file, kHighest));
+  if (found) head.event_number = std::max(head.event_number, found->number);
+  return {};
+}
+
+}  // namespace pawl
