@@ -15,9 +15,9 @@ Result<void> refuse_survivors(ProcessRunner& processes, const std::string& mark)
   std::string names;
   for (const LeftProcess& process : left) names += fmt::format("\n  {} {}", process.pid, process.command);
   return fail(Error{Code::processes_left,
-                    fmt::format("steps of an earlier execution are still running and can't be ended:{}", names),
+                    fmt::format("can't stop processes of an earlier execution:{}", names),
                     {},
-                    "end them, then resume again",
+                    "kill them, then resume again",
                     0});
 }
 
@@ -29,7 +29,7 @@ Result<void> it_waits(const Execution& execution) {
     const Usage& usage = execution.state().usage;
     return fail(
         Error{Code::budget_reached,
-              fmt::format("run {} has used up its budget: {} tokens, {:.2f} USD", run, usage.tokens, usage.usd),
+              fmt::format("run {} has reached its budget: {:.2f} USD, {} tokens used", run, usage.usd, usage.tokens),
               {},
               fmt::format("`pawl resume {} --budget-usd N` or `--budget-tokens N` goes on with a larger one", run),
               0});
@@ -109,7 +109,7 @@ Result<void> how_it_ended(const Execution& execution) {
           Code::run_cancelled, fmt::format("run {} was cancelled: {}", run, state.error), {}, "start a new run", 0});
     default:
       return fail(Error{Code::run_interrupted,
-                        fmt::format("run {} was interrupted by {}; what was completed stays so", run, state.error),
+                        fmt::format("run {} was interrupted by {}; completed steps are kept", run, state.error),
                         {},
                         fmt::format("pawl resume {}", run),
                         0});
