@@ -126,6 +126,15 @@ Owner current_owner() {
   return owner;
 }
 
+Environment system_environment() {
+  struct Ports {
+    SystemClock clock;
+    SystemRandom random;
+  };
+  auto ports = std::make_shared<Ports>();
+  return Environment{&ports->clock, &ports->random, current_owner(), ports};
+}
+
 bool owner_alive(const Owner& owner) {
   if (owner.host != read_host()) return true;
   if (owner.boot_id != read_boot_id()) return false;
