@@ -35,7 +35,7 @@ class [[nodiscard]] Result : public std::expected<T, Error> {
 [[nodiscard]] std::string code_text(Code code);
 /// One line that says what this code is about.
 [[nodiscard]] const char* code_title(Code code);
-/// The exit status of a program that ends with this error (design section 10).
+/// The exit status of a program that ends with this error.
 [[nodiscard]] int exit_status(Code code);
 /// "PAWL-0301: message (where)\nhint" for people.
 [[nodiscard]] std::string describe(const Error& error);

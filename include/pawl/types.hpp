@@ -1,4 +1,4 @@
-// The words of Pawl as plain values (design section 2). Standard library only.
+// The words of Pawl as plain values. Standard library only.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What an agent decided and why, and what holds it up (seed 3).
+// What an agent decided and why, and what holds it up.
 #pragma once
 
 #include <pawl/types.hpp>

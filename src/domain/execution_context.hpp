@@ -1,4 +1,4 @@
-// The state of a workflow on its three levels, and how it is rebuilt along a chain of checkpoints (seed 1).
+// The state of a workflow on its three levels, and how it is rebuilt along a chain of checkpoints.
 #pragma once
 
 #include <pawl/types.hpp>

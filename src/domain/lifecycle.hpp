@@ -1,4 +1,4 @@
-// How the status of an execution changes, and whether a checkpoint can be recovered (design section 9).
+// How the status of an execution changes, and whether a checkpoint can be recovered.
 #pragma once
 
 #include <cstdint>

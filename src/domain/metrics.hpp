@@ -1,4 +1,4 @@
-// What an execution has used (seed 3).
+// What an execution has used.
 #pragma once
 
 #include <cstdint>

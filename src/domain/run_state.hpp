@@ -134,7 +134,7 @@ struct RunState {
   [[nodiscard]] static Result<RunState> from_json(const Json& value);
 };
 
-/// How the run's position is called in checkpoints (design section 6): before_step, completed, failed,
+/// How the run's position is called in checkpoints: before_step, completed, failed,
 /// interrupted or waiting.
 [[nodiscard]] std::string_view position_text(const RunState& state);
 

@@ -1,4 +1,4 @@
-// Where in a step a checkpoint stands, and what that means for a resume (seed 5).
+// Where in a step a checkpoint stands, and what that means for a resume.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The names that the seeds give to errors, and Pawl's codes for them.
+// Names of errors in the programs that Pawl imports from, and Pawl's codes for them.
 #pragma once
 
 #include <array>
@@ -47,7 +47,7 @@ inline constexpr std::array<TaxonomyRow, 21> kTaxonomy{{
   return std::nullopt;
 }
 
-/// Empty where the seeds have no name for the code.
+/// Returns an empty text if no such name exists for the code.
 [[nodiscard]] constexpr std::string_view taxonomy_name(Code code) {
   for (const TaxonomyRow& row : kTaxonomy) {
     if (row.code == code) return row.name;

@@ -1,4 +1,4 @@
-// Recovery of a run's state: which checkpoint can be trusted, and what happened after it (design section 7).
+// Recovery of a run's state: which checkpoint can be trusted, and what happened after it.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Seed 4: rows of the table workflow_checkpoints, as an SQL dump or as a JSON export.
+// Format `dag`: rows of the table workflow_checkpoints, as an SQL dump or as a JSON export.
 #include <algorithm>
 #include <charconv>
 #include <map>

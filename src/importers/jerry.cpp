@@ -1,5 +1,5 @@
-// Seed 2: .jerry/ with checkpoints/{workflow}/checkpoint_NNN.json and manifest.json, events/{workflow}/events_DAY.jsonl
-// and audit/{session}/audit_trail.jsonl.
+// Format `jerry`: .jerry/ with checkpoints/{workflow}/checkpoint_NNN.json and manifest.json,
+// events/{workflow}/events_DAY.jsonl and audit/{session}/audit_trail.jsonl.
 #include <algorithm>
 #include <charconv>
 #include <map>

@@ -1,4 +1,5 @@
-// Seed 1: checkpoints/{workflow}/[{stage}/[{agent}/]]seq-NNNNN.json, with index.json, metadata.json and recovery/.
+// Format `orchestration`: checkpoints/{workflow}/[{stage}/[{agent}/]]seq-NNNNN.json, with index.json, metadata.json and
+// recovery/.
 #include <algorithm>
 #include <charconv>
 #include <map>

@@ -1,4 +1,4 @@
-// Seed 3: checkpoint_phase{N}_{timestamp}.json, one file per checkpoint.
+// Format `phases`: checkpoint_phase{N}_{timestamp}.json, one file per checkpoint.
 #include <algorithm>
 #include <charconv>
 #include <map>

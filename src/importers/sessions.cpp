@@ -1,4 +1,4 @@
-// Seed 5: sessions/{id}/checkpoint.json with history/, and what came before it: session state files,
+// Format `sessions`: sessions/{id}/checkpoint.json with history/, and what came before it: session state files,
 // {id}/checkpoints/*.checkpoint.json and mapreduce/jobs/{id}/.
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-// Where things are in a store's folder (design section 5).
+// Paths in the folder of a store (docs/formats/README.md).
 #pragma once
 
 #include <fmt/format.h>
