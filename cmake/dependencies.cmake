@@ -15,6 +15,8 @@ pawl_dependency(yaml-cpp libyaml-cpp-dev "find_dependency(yaml-cpp)")
 pawl_dependency(ZLIB::ZLIB zlib1g-dev "find_dependency(ZLIB)")
 pawl_dependency(PkgConfig::zstd libzstd-dev "find_dependency(PkgConfig)"
                 "pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)")
+pawl_dependency(PkgConfig::re2 libre2-dev "find_dependency(PkgConfig)"
+                "pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)")
 pawl_dependency(Threads::Threads "" "find_dependency(Threads)")
 pawl_dependency(nlohmann_json::nlohmann_json "" HEADERS)
 pawl_dependency(CLI11::CLI11 "" HEADERS)

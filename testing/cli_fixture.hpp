@@ -212,7 +212,7 @@ class CliTest::ReportingStore final : public Store {
 inline Result<std::unique_ptr<Store>> CliTest::open(std::string_view uri, cli::StoreAccess access) {
   opened_uri_ = uri;
   if (access == cli::StoreAccess::read && !store_exists_) {
-    return fail(Error{Code::store_not_found, "there is no store here", std::string(uri), {}, 0});
+    return fail(Error{Code::store_not_found, "no store found", std::string(uri), {}, 0});
   }
   store_exists_ = true;
   if (report_) return std::make_unique<ReportingStore>(other_handle(), *report_);

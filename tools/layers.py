@@ -21,6 +21,7 @@ LIBRARIES = {
     "yaml-cpp/": "yaml-cpp",
     "zstd.h": "PkgConfig::zstd",
     "zlib.h": "ZLIB::ZLIB",
+    "re2/": "PkgConfig::re2",
 }
 C_HEADERS_OF_THE_STANDARD = {"stddef.h", "stdint.h"}
 FOLDER_LINE = re.compile(r"^\s*pawl_folder\(\s*([\w/]+)\s*(?:DEPENDS([^)]*))?\)", re.MULTILINE)

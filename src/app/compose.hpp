@@ -8,32 +8,28 @@
 
 namespace pawl {
 
-/// How long the process means to use the store.
+/// How long the process uses the store.
 enum class StoreUse : std::uint8_t {
-  one_shot,  // a command: no threads; what is left to publish is published by whoever comes later
-  service,   // a program that stays: saves are collected and published in the background
+  one_shot,  // a command: starts no threads; the next process publishes what is left
+  service,   // a long-running program: background threads batch saves and publish them
 };
 
-/// Opens the store that `uri` names: a folder (`PATH`, `file:PATH`, `file://PATH`), or `memory:` (empty,
-/// gone with the handle). `settings`: those that are in force for it. The store owns all that it needs. Fails with
-/// store_not_found (Missing::refuse, or no parent folder), network_filesystem, usage (another scheme), or what the
-/// adapter says.
+/// Opens the store that `uri` names: a folder (`PATH`, `file:PATH`, `file://PATH`), or `memory:`, which is empty and
+/// exists as long as the returned object. `settings` are the effective settings of this store. The store owns
+/// everything that it needs. Fails with store_not_found (Missing::refuse, or the parent folder is missing),
+/// network_filesystem, usage (unknown scheme), or an error of the adapter.
 [[nodiscard]] Result<std::unique_ptr<Store>> open_store(std::string_view uri, const OpenOptions& options, StoreUse use,
                                                         const Settings& settings = {});
 
 class FilesystemStore;
 
-/// The same for what only a folder can do.
-struct FilesystemOpened {
-  std::unique_ptr<Store> owner;
-  FilesystemStore* store = nullptr;  // a part of it
-};
-/// Fails with usage where `uri` names no folder.
-[[nodiscard]] Result<FilesystemOpened> open_filesystem(std::string_view uri, const OpenOptions& options,
-                                                       const Settings& settings);
+/// Opens a store for operations that only a store in a folder has. Starts no threads. Fails like open_store, and with
+/// usage if `uri` does not name a folder.
+[[nodiscard]] Result<std::unique_ptr<FilesystemStore>> open_filesystem(std::string_view uri, const OpenOptions& options,
+                                                                       const Settings& settings);
 
-/// `path` as an absolute path, so that a later change of the working directory does not matter; `path` itself if the
-/// working directory can't be read.
+/// Returns `path` as an absolute path, so that a later change of the working directory has no effect. Returns `path`
+/// itself if the working directory can't be read.
 [[nodiscard]] std::string absolute_path(const std::string& path);
 
 }  // namespace pawl

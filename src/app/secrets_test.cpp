@@ -158,7 +158,7 @@ TEST_F(SecretsTest, AWrongPatternIsRefused) {
   text_ = "steps:\n- {id: a, run: 'true'}\n";
   const Result<void> refused = run(Json::object());
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("is no regular expression"), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("invalid regular expression"), std::string::npos) << refused.error().message;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "app/local_files.hpp"
 #include "app/settings.hpp"
 #include "base/json.hpp"
+#include "domain/store_uri.hpp"
 
 namespace pawl {
 namespace {
@@ -25,38 +26,20 @@ using cli::NewStore;
 using cli::StoreKeyPlace;
 
 Result<std::string> folder_of(std::string_view uri) {
-  for (const std::string_view prefix : {"file://", "file:"}) {
-    if (uri.starts_with(prefix)) {
-      uri.remove_prefix(prefix.size());
-      break;
-    }
-  }
-  if (uri.empty() || uri == "memory:" || uri.find("://") != std::string_view::npos) {
-    return fail(Error{Code::usage, fmt::format("'{}' names no folder", uri), {}, "name one: --store ./.pawl", 0});
-  }
+  PAWL_TRY_ASSIGN(const std::string folder, require_store_folder(uri));
   std::error_code error;
-  return std::filesystem::absolute(uri, error).lexically_normal().string();
+  return std::filesystem::absolute(folder, error).lexically_normal().string();
 }
 
-/// A folder with a store in it, opened without the program's threads.
-struct Opened {
-  SystemClock clock;
-  SystemRandom random;
-  std::unique_ptr<PosixFileSystem> files;
-  std::unique_ptr<FilesystemStore> store;
-};
-
-Result<std::unique_ptr<Opened>> open_folder(const std::string& folder, const std::string& key_file) {
-  auto opened = std::make_unique<Opened>();
-  PAWL_TRY_ASSIGN(opened->files, PosixFileSystem::open(folder));
+/// Opens the store in `folder`. It starts no threads.
+Result<std::unique_ptr<FilesystemStore>> open_folder(const std::string& folder, const std::string& key_file) {
+  PAWL_TRY_ASSIGN(std::unique_ptr<FileSystem> files, PosixFileSystem::open(folder));
   FilesystemOptions options;
   options.root = folder;
   options.find_key = [key_file](const Uuid& store, const StoreKeyInfo& info) {
     return find_outer_key(store, info, key_file);
   };
-  PAWL_TRY_ASSIGN(opened->store, FilesystemStore::open(
-                                     *opened->files, {&opened->clock, &opened->random, current_owner()}, options, ""));
-  return opened;
+  return FilesystemStore::open(std::move(files), system_environment(), options, "");
 }
 
 struct ChosenKey {
@@ -104,22 +87,23 @@ Result<MadeStore> make_store(std::string_view uri, const NewStore& asked) {
   wanted.encrypted = wanted.encrypted || config.settings.checkpoint.encryption;
   PAWL_TRY(make_root(folder));
   PAWL_TRY_ASSIGN(const auto opened, open_folder(folder, {}));
-  MadeStore made{.folder = folder, .id = make_uuid(opened->random), .key = {}};
-  if (opened->store->store_record()) {
+  SystemRandom random;
+  MadeStore made{.folder = folder, .id = make_uuid(random), .key = {}};
+  if (opened->store_record()) {
     return fail(Error{Code::store_exists, "there is a store here already", folder,
                       "use it, or name another folder with --store", 0});
   }
   std::optional<NewStoreKey> key;
   if (wanted.encrypted) {
     PAWL_TRY_ASSIGN(const ChosenKey chosen,
-                    choose_key(wanted.key, made.id, config.settings.encryption.key_file, opened->random));
+                    choose_key(wanted.key, made.id, config.settings.encryption.key_file, random));
     key = chosen.key;
     made.key = chosen.place;
     // Later commands find it there by themselves.
     if (wanted.key.file)
       wanted.config += fmt::format("encryption:\n  key_file: {}\n", compact(absolute_path(*wanted.key.file)));
   }
-  PAWL_TRY(opened->store->create(made.id, key));
+  PAWL_TRY(opened->create(made.id, key));
   if (!wanted.config.empty()) PAWL_TRY(write_local_file(folder + "/config.yaml", wanted.config));
   return made;
 }
@@ -168,15 +152,16 @@ Result<StoreKeyPlace> rekey_store(std::string_view uri, const NewKey& wanted) {
   PAWL_TRY_ASSIGN(const Config config, load_settings(uri));
   const std::string& configured = config.settings.encryption.key_file;
   PAWL_TRY_ASSIGN(const auto opened, open_folder(folder, configured));
-  auto record = opened->store->store_record();
+  auto record = opened->store_record();
   if (!record)
-    return fail(Error{Code::store_not_found, "there is no store here", folder, "`pawl init --encrypt` makes one", 0});
+    return fail(Error{Code::store_not_found, "no store found", folder, "`pawl init --encrypt` makes one", 0});
   if (!record->key)
     return fail(
         Error{Code::usage, "the store is not encrypted", folder, "`pawl init --encrypt` makes an encrypted one", 0});
-  PAWL_TRY(opened->store->unlock());
-  PAWL_TRY_ASSIGN(const ChosenKey chosen, choose_next_key(wanted, *record, configured, opened->random));
-  PAWL_TRY(opened->store->rekey(chosen.key));
+  PAWL_TRY(opened->unlock());
+  SystemRandom random;
+  PAWL_TRY_ASSIGN(const ChosenKey chosen, choose_next_key(wanted, *record, configured, random));
+  PAWL_TRY(opened->rekey(chosen.key));
   if (!chosen.replaces.empty() && std::rename((chosen.replaces + ".new").c_str(), chosen.replaces.c_str()) != 0) {
     return fail(Error{Code::invalid_key, "the store has its new key, but the key file could not be replaced",
                       chosen.replaces + ".new", "rename it by hand", errno});

@@ -12,12 +12,12 @@
 #include "cli/audit_world.hpp"
 #include "cli/build_info.hpp"
 #include "cli/output.hpp"
-#include "cli/run_transport.hpp"
 #include "cli/store_admin.hpp"
 #include "domain/settings.hpp"
 #include "ports/environment.hpp"
 #include "ports/file_system.hpp"
 #include "ports/machine.hpp"
+#include "ports/run_export.hpp"
 #include "ports/store.hpp"
 #include "service/workflow_world.hpp"
 
@@ -52,7 +52,7 @@ struct CliContext {
   AuditWorld audit = {};
   /// A folder to look at: what is to be imported. input_unreadable where there is none.
   std::function<Result<std::unique_ptr<FileSystem>>(const std::string& folder)> open_folder = {};
-  RunTransport transport = {};
+  RunExport run_export = {};
   Machine* machine = nullptr;          // never null for `pawl doctor`
   WorkflowWorld* workflows = nullptr;  // never null for commands that run workflows
   /// The account that this process acts as.

@@ -61,7 +61,7 @@ std::uint64_t Invocation::state_bytes_max() const { return settings().checkpoint
 Result<std::unique_ptr<Store>> Invocation::open_store(StoreAccess access) const {
   const std::string uri = store_uri();
   if (uri.empty())
-    return fail(Error{Code::usage, "the store's name is empty", {}, "name a folder: --store ./.pawl", 0});
+    return fail(Error{Code::usage, "the name of the store is empty", {}, "name a folder: --store ./.pawl", 0});
   PAWL_TRY_ASSIGN(const Config* const found, config());
   if (access != StoreAccess::read && found->settings.checkpoint.encryption)
     PAWL_TRY(make_encrypted(uri, found->settings));

@@ -80,13 +80,13 @@ void report(const Invocation& invocation, const ExportArguments& arguments, cons
 
 Result<void> export_portable(const Invocation& invocation, const ExportArguments& arguments, const RunId& run) {
   CliContext& context = invocation.context();
-  const WithLogs logs = arguments.logs ? WithLogs::yes : WithLogs::no;
+  const ExportLogs logs = arguments.logs ? ExportLogs::yes : ExportLogs::no;
   if (arguments.output.empty() || arguments.output == "-") {
     if (invocation.json())
       return fail(Error{Code::usage, "with --json a file is needed for the run", {}, "name it: -o FILE", 0});
     if (context.out_is_terminal)
       return fail(Error{Code::usage, "a portable file is nothing for a terminal", {}, "name a file: -o FILE", 0});
-    const auto sent = context.transport.send(invocation.store_uri(), run, logs, [&](std::string_view bytes) {
+    const auto sent = context.run_export.export_run(invocation.store_uri(), run, logs, [&](std::string_view bytes) {
       context.out.write(bytes);
       return context.out.flush();
     });
@@ -94,8 +94,8 @@ Result<void> export_portable(const Invocation& invocation, const ExportArguments
     return {};
   }
   PAWL_TRY_ASSIGN(OutputFile output, OutputFile::open(context, arguments.output));
-  const auto sent = context.transport.send(invocation.store_uri(), run, logs,
-                                           [&](std::string_view bytes) { return output.write(bytes); });
+  const auto sent = context.run_export.export_run(invocation.store_uri(), run, logs,
+                                                  [&](std::string_view bytes) { return output.write(bytes); });
   const Result<void> finished = sent ? output.finish() : fail(sent.error());
   if (!finished) {
     output.give_up();

@@ -181,9 +181,9 @@ Result<void> import_portable(const Invocation& invocation, const ImportArguments
                       "leave out --run-id and --workflow", 0});
   }
   PAWL_TRY_ASSIGN(const auto file, source.files->open(source.only, OpenMode::read));
-  PAWL_TRY_ASSIGN(const ArrivedRun arrived,
-                  invocation.context().transport.receive(invocation.store_uri(), *file,
-                                                         arguments.dry_run ? Arrival::only_check : Arrival::import));
+  PAWL_TRY_ASSIGN(const ImportedExport arrived,
+                  invocation.context().run_export.import_run(
+                      invocation.store_uri(), *file, arguments.dry_run ? ExportUse::only_check : ExportUse::import));
   if (invocation.json()) {
     ImportReport report;
     TakenRun taken{.run = arrived.run, .original = arrived.run};

@@ -4,6 +4,7 @@
 
 #include "cli/text.hpp"
 #include "text/json_text.hpp"
+#include "text/utf8.hpp"
 
 namespace pawl::cli {
 

@@ -9,17 +9,6 @@ namespace {
 
 constexpr std::size_t kJsonLineBytesMax = 1U << 20;
 
-/// How many bytes at the end are the beginning of a character.
-std::size_t cut_character(std::string_view text) {
-  for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
-    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
-    if ((byte & 0xC0U) == 0x80U) continue;
-    const std::size_t length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
-    return length > back ? back : 0;
-  }
-  return 0;
-}
-
 /// Tabs are harmless, and a return before the line's end says nothing.
 std::string shown(std::string_view text) {
   if (text.ends_with('\r')) text.remove_suffix(1);
@@ -45,7 +34,7 @@ void LogPrinter::print_text(const LogFile& file, std::string_view piece) {
   std::string whole;
   if (form_ == LogForm::terminal) {
     whole = std::exchange(held_, {}) + std::string(piece);
-    const std::size_t cut = cut_character(whole);
+    const std::size_t cut = incomplete_utf8_bytes(whole);
     held_ = whole.substr(whole.size() - cut);
     whole.resize(whole.size() - cut);
     piece = whole;

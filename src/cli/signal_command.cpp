@@ -2,6 +2,7 @@
 #include "cli/recipient_text.hpp"
 #include "codec/json_check.hpp"
 #include "engine/save.hpp"
+#include "text/utf8.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -20,7 +21,7 @@ Result<Json> payload_of(const SignalArguments& arguments) {
     return Json::parse(*arguments.json, nullptr, false);
   }
   if (!arguments.text) return Json();
-  if (valid_utf8(*arguments.text) != *arguments.text) return fail(Code::invalid_utf8, "the payload is not valid UTF-8");
+  if (!is_valid_utf8(*arguments.text)) return fail(Code::invalid_utf8, "the payload is not valid UTF-8");
   return Json(*arguments.text);
 }
 

@@ -8,12 +8,6 @@
 #include "text/utf8.hpp"
 
 namespace pawl::cli {
-namespace {
-
-bool is_control(std::uint32_t value) { return value < 0x20 || (value >= 0x7F && value < 0xA0); }
-
-}  // namespace
-
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -25,20 +19,6 @@ std::string printable(std::string_view text) {
       out += text.substr(0, size);
     }
     text.remove_prefix(size);
-  }
-  return out;
-}
-
-std::string valid_utf8(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const CodePoint point = first_code_point(text);
-    if (point.size == 0) {
-      out += "\xEF\xBF\xBD";
-    } else {
-      out += text.substr(0, point.size);
-    }
-    text.remove_prefix(std::max<std::size_t>(point.size, 1));
   }
   return out;
 }

@@ -11,8 +11,6 @@ namespace pawl::cli {
 /// `text` with control characters and invalid UTF-8 shown as \x1b, so that nothing from outside can
 /// steer a terminal.
 [[nodiscard]] std::string printable(std::string_view text);
-/// `text` with invalid UTF-8 replaced by U+FFFD.
-[[nodiscard]] std::string valid_utf8(std::string_view text);
 
 /// "12 s ago", "3 min ago", "5 h ago", "2 d ago"; a time in the future is "now".
 [[nodiscard]] std::string age(Timestamp then, Timestamp now);

@@ -1,4 +1,4 @@
-// Base64 (RFC 4648, with padding, no line breaks): how bytes that are not text stand in a line of JSON.
+// Base64 (RFC 4648, with padding, without line breaks): how bytes that are not text are written in JSON.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace pawl {
 
 [[nodiscard]] std::string to_base64(std::string_view bytes);
-/// Nothing where the text is not exactly what to_base64 gives for some bytes.
+/// Returns nothing unless `text` is exactly what to_base64 returns for some bytes.
 [[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace pawl

@@ -58,38 +58,37 @@ std::string encode_export(const ExportEnd& end) {
 }
 
 Result<ExportHeader> decode_export_header(std::string_view line) {
-  PAWL_TRY_ASSIGN(const ObjectMembers members, members_of(line, "the first line of the portable file"));
+  PAWL_TRY_ASSIGN(const ObjectMembers members, members_of(line, "the first line of the export"));
   const std::string format = members.text("pawl");
-  if (!format.starts_with("export/")) return unreadable_part("the first line of the portable file");
+  if (!format.starts_with("export/")) return unreadable_part("the first line of the export");
   if (format != kFormat1)
-    return fail(Code::unsupported_version, "the portable file has the format '{}', and '{}' is known", format,
-                kFormat1);
+    return fail(Code::unsupported_version, "the export has the format '{}', and '{}' is known", format, kFormat1);
   const auto uuid = Uuid::parse(members.text("uuid"));
   const auto run = RunId::parse(members.text("run"));
-  if (!uuid || !run) return unreadable_part("the first line of the portable file");
+  if (!uuid || !run) return unreadable_part("the first line of the export");
   ExportHeader header{.run = run->text(), .uuid = *uuid, .key = {}};
   const std::string key = members.raw("key");
   if (key.empty()) return header;
-  PAWL_TRY_ASSIGN(const ObjectMembers inner, members_of(key, "the key of the portable file"));
+  PAWL_TRY_ASSIGN(const ObjectMembers inner, members_of(key, "the key of the export"));
   const auto wrapped = from_base64(inner.text("wrapped"));
-  if (!wrapped) return unreadable_part("the key of the portable file");
+  if (!wrapped) return unreadable_part("the key of the export");
   header.key = ExportKey{.id = inner.text("id"), .wrapped = *wrapped};
   return header;
 }
 
 Result<ExportEntry> decode_export_entry(std::string_view line) {
-  PAWL_TRY_ASSIGN(const ObjectMembers members, members_of(line, "a line of the portable file"));
+  PAWL_TRY_ASSIGN(const ObjectMembers members, members_of(line, "a line of the export"));
   ExportEntry entry{.file = members.text("file"), .bytes = members.number("bytes")};
   if (!may_be_exported(entry.file) || encode_export(entry) != std::string(line) + "\n") {
-    return fail(Code::export_damaged, "the portable file has a file '{}' in it, which is not allowed", entry.file);
+    return fail(Code::export_damaged, "the export has a file '{}' in it, which is not allowed", entry.file);
   }
   return entry;
 }
 
 Result<ExportEnd> decode_export_end(std::string_view line) {
-  PAWL_TRY_ASSIGN(const ObjectMembers members, members_of(line, "the last line of the portable file"));
+  PAWL_TRY_ASSIGN(const ObjectMembers members, members_of(line, "the last line of the export"));
   ExportEnd end{.files = members.number("files"), .bytes = members.number("bytes"), .sha256 = members.text("sha256")};
-  if (encode_export(end) != std::string(line) + "\n") return unreadable_part("the last line of the portable file");
+  if (encode_export(end) != std::string(line) + "\n") return unreadable_part("the last line of the export");
   return end;
 }
 
@@ -112,16 +111,15 @@ ExportKey wrap_for_export(const SecretKey& outer, const SecretKey& run_key, cons
 
 Result<SecretKey> unwrap_exported(const SecretKey& outer, const ExportKey& key, const Uuid& run) {
   if (key_id(outer) != key.id) {
-    return fail(Error{Code::key_wrong,
-                      fmt::format("this is not the key of the portable file: it asks for {}, and {} was given", key.id,
-                                  key_id(outer)),
-                      {},
-                      "name the key file that it was exported with: PAWL_EXPORT_KEY_FILE",
-                      0});
+    return fail(
+        Error{Code::key_wrong,
+              fmt::format("this is not the key of the export: it asks for {}, and {} was given", key.id, key_id(outer)),
+              {},
+              "name the key file that it was exported with: PAWL_EXPORT_KEY_FILE",
+              0});
   }
   PAWL_TRY_ASSIGN(const std::string bytes, open_secret(outer, key.wrapped, place_of(run)));
-  if (bytes.size() != SecretKey::kBytes)
-    return fail(Code::export_damaged, "the key in the portable file has a wrong size");
+  if (bytes.size() != SecretKey::kBytes) return fail(Code::export_damaged, "the key in the export has a wrong size");
   return SecretKey::of(bytes);
 }
 

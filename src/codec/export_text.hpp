@@ -1,4 +1,4 @@
-// The lines of a portable file: docs/formats/export.md.
+// The lines of an export: docs/formats/export.md.
 //
 //   {"pawl":"export/1","run":"nightly","uuid":"...","key":{"id":"...","wrapped":"..."}}
 //   {"file":"audit/audit_trail.jsonl","bytes":1234}
@@ -55,7 +55,7 @@ constexpr std::size_t kExportLineMax = 8192;
 [[nodiscard]] Result<ExportEntry> decode_export_entry(std::string_view line);
 [[nodiscard]] Result<ExportEnd> decode_export_end(std::string_view line);
 
-/// Whether a path may stand in a portable file: relative, without `.` and `..`, no lock, no key, nothing on its way.
+/// Whether a path may stand in an export: relative, without `.` and `..`, no lock, no key, nothing on its way.
 [[nodiscard]] bool may_be_exported(std::string_view file);
 
 /// Always the same for the same keys.

@@ -103,16 +103,12 @@ class Scanner {
 
  private:
   bool utf8() {
-    std::size_t at = 0;
-    while (at < text_.size()) {
-      const CodePoint point = first_code_point(text_.substr(at));
-      if (point.size == 0) {
-        fault_ = Error{Code::invalid_utf8,
-                       fmt::format("byte {} (\\x{:02x}) is not valid UTF-8", at, static_cast<unsigned char>(text_[at])),
-                       place(text_, at), "Write the JSON as UTF-8; put other bytes into a string as base64", 0};
-        return false;
-      }
-      at += point.size;
+    const std::size_t at = invalid_utf8_at(text_);
+    if (at != std::string_view::npos) {
+      fault_ = Error{Code::invalid_utf8,
+                     fmt::format("byte {} (\\x{:02x}) is not valid UTF-8", at, static_cast<unsigned char>(text_[at])),
+                     place(text_, at), "Write the JSON as UTF-8; put other bytes into a string as base64", 0};
+      return false;
     }
     return true;
   }

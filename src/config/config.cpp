@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "config/config_value.hpp"
+#include "domain/store_uri.hpp"
 #include "secrets/secret_patterns.hpp"
 #include "text/suggest.hpp"
 #include "yaml/faults.hpp"
@@ -243,14 +244,8 @@ std::string user_config_path(const ConfigWorld& world) {
 }
 
 std::string store_config_path(std::string_view store_uri) {
-  if (store_uri.empty() || store_uri == "memory:") return {};
-  for (const std::string_view prefix : {"file://", "file:"}) {
-    if (!store_uri.starts_with(prefix)) continue;
-    store_uri.remove_prefix(prefix.size());
-    break;
-  }
-  if (store_uri.find("://") != std::string_view::npos) return {};
-  return std::string(store_uri) + "/config.yaml";
+  const std::optional<std::string> folder = folder_of_store(store_uri);
+  return folder ? *folder + "/config.yaml" : std::string();
 }
 
 std::string configured_store(const Settings& settings, const ConfigWorld& world) {

@@ -174,6 +174,15 @@ TEST(Config, DeepAndHugeFilesAreRefused) {
   EXPECT_EQ(fault(bomb).code, Code::invalid_config);
 }
 
+TEST(Config, APatternThatIsNotSupportedIsAnErrorWithItsPlace) {
+  const auto config = load_config(world({{"s/config.yaml", "secrets:\n  patterns: ['x', '(?=a)b']\n"}}, {}), "s");
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().code, Code::invalid_config);
+  EXPECT_EQ(config.error().where, "s/config.yaml:2");
+  EXPECT_EQ(config.error().message,
+            "secrets.patterns: invalid regular expression '(?=a)b': lookahead (?=...) is not supported");
+}
+
 TEST(Config, LaterPlacesWin) {
   const auto config = load_config(
       world({{"/h/u/.config/pawl/config.yaml", "checkpoint: { keep: 1, retention_days: 1 }\nrecovery: { auto: true }"},

@@ -110,4 +110,22 @@ std::uint64_t body_fingerprint(const SaveRequest& request) {
   return (static_cast<std::uint64_t>(request.body.size()) << 32U) | checksum;
 }
 
+CheckpointInfo draft_checkpoint(const SaveRequest& request, std::string_view state, const DraftFacts& facts) {
+  CheckpointInfo info;
+  info.sequence = facts.latest.next();
+  info.parent = facts.latest;
+  info.id = facts.id;
+  info.created = next_timestamp(facts.previous, facts.now);
+  info.kind = request.kind;
+  info.status = request.status;
+  info.reason = request.reason;
+  info.name = request.name;
+  info.caller_id = request.caller_id;
+  info.stage = request.stage;
+  info.step = request.step;
+  info.metadata = one_line(request.metadata);
+  info.state_bytes = state.size();
+  return info;
+}
+
 }  // namespace pawl

@@ -51,4 +51,16 @@ using SaveDecision = std::variant<WriteState, Saved>;
   return now < previous ? previous : now;
 }
 
+/// What a store gives a new checkpoint that does not come from the request.
+struct DraftFacts {
+  Sequence latest = {};     // 0 if the run has no checkpoint yet
+  Timestamp previous = {};  // when the latest checkpoint, or the run, was created
+  Timestamp now = {};
+  Uuid id = {};
+};
+
+/// Returns the next checkpoint with everything but the sizes as stored and the checksum, which depend on the store.
+[[nodiscard]] CheckpointInfo draft_checkpoint(const SaveRequest& request, std::string_view state,
+                                              const DraftFacts& facts);
+
 }  // namespace pawl

@@ -150,5 +150,21 @@ TEST_F(SaveRules, RefuseACheckedStatusThatTheRunCannotTake) {
   EXPECT_EQ(std::get<Saved>(*decision).outcome, Saved::Outcome::repeated);
 }
 
+TEST(DraftCheckpoint, FollowsTheLatestAndKeepsMetadataOnOneLine) {
+  SaveRequest request;
+  request.name = "before-deploy";
+  request.stage = "build";
+  request.metadata = "{\n  \"a\": 1\n}";
+  const CheckpointInfo info =
+      draft_checkpoint(request, "{}", {.latest = Sequence{4}, .previous = {9}, .now = {5}, .id = {}});
+  EXPECT_EQ(info.sequence, Sequence{5});
+  EXPECT_EQ(info.parent, Sequence{4});
+  EXPECT_EQ(info.created, Timestamp{9});
+  EXPECT_EQ(info.name, "before-deploy");
+  EXPECT_EQ(info.stage, "build");
+  EXPECT_EQ(info.metadata.find('\n'), std::string::npos);
+  EXPECT_EQ(info.state_bytes, 2U);
+}
+
 }  // namespace
 }  // namespace pawl

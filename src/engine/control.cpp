@@ -149,11 +149,7 @@ Result<void> refuse_second(Store& store, const RunId& run, const Gate& gate) {
 
 /// Invalid UTF-8 would be replaced silently later.
 Result<void> check_text(std::string_view what, std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t size = first_code_point(text).size;
-    if (size == 0) return fail(Code::invalid_utf8, "the {} is not valid UTF-8", what);
-    text.remove_prefix(size);
-  }
+  if (!is_valid_utf8(text)) return fail(Code::invalid_utf8, "the {} is not valid UTF-8", what);
   return {};
 }
 

@@ -19,32 +19,13 @@ namespace {
 constexpr std::uint64_t kResultBytesMax = 64ULL << 20;
 constexpr double kFailureConfidence = 0.8;  // factor for the run's confidence after a failed step
 
-bool is_valid_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const CodePoint point = first_code_point(text);
-    if (point.size == 0) return false;
-    text.remove_prefix(point.size);
-  }
-  return true;
-}
-
-/// Returns the end of a log for people: valid UTF-8, starting with a complete line.
+/// The end of a log for people: valid UTF-8, whole lines where it was cut.
 std::string readable_tail(std::string text) {
   if (text.size() >= kTailBytes) {
     const std::size_t line = text.find('\n');
     if (line != std::string::npos && line + 1 < text.size()) text.erase(0, line + 1);
   }
-  std::string out;
-  for (std::string_view rest = text; !rest.empty();) {
-    const CodePoint point = first_code_point(rest);
-    if (point.size == 0) {
-      out += "\xEF\xBF\xBD";
-      rest.remove_prefix(1);
-    } else {
-      out += rest.substr(0, point.size);
-      rest.remove_prefix(point.size);
-    }
-  }
+  std::string out = valid_utf8(text);
   while (out.ends_with('\n')) out.pop_back();
   return out;
 }

@@ -11,8 +11,6 @@ namespace {
 constexpr std::size_t kWorkflowBytesMax = 4096;
 constexpr std::size_t kAppendedBytesMin = 16U << 10;  // checking a smaller state is faster than comparing it
 
-bool is_control(std::uint32_t code_point) { return code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0); }
-
 Result<void> check_text(std::string_view what, std::string_view text, std::size_t bytes_max) {
   if (text.size() > bytes_max) {
     return fail(Code::invalid_label, "the {} has {} bytes; the limit is {}", what, text.size(), bytes_max);

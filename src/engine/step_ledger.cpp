@@ -58,15 +58,6 @@ std::optional<std::string> output_bytes(const Json& output) {
   return std::nullopt;
 }
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const CodePoint next = first_code_point(text);
-    if (next.size == 0) return false;
-    text.remove_prefix(next.size);
-  }
-  return true;
-}
-
 Error lost(const std::string& name, std::string_view what) {
   return Error{Code::output_lost,
                fmt::format("the recorded output of step '{}' {}", name, what),
@@ -138,7 +129,7 @@ Result<LedgerState> load_ledger(Store& store, const RunId& run) {
 }
 
 Json output_json(std::string_view bytes) {
-  if (is_utf8(bytes)) return {{"text", bytes}};
+  if (is_valid_utf8(bytes)) return {{"text", bytes}};
   return {{"base64", to_base64(bytes)}};
 }
 

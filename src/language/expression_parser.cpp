@@ -388,11 +388,8 @@ Result<Tree> parse(std::string_view text, std::size_t first_column) {
   const Lexer whole(text, 0, text.size(), first_column);
   if (text.size() > kTextBytesMax)
     return fail(whole.fault(0, fmt::format("the expression is longer than {} KiB", kTextBytesMax / 1024)));
-  for (std::size_t at = 0; at < text.size();) {
-    const CodePoint point = first_code_point(text.substr(at));
-    if (point.size == 0) return fail(whole.fault(at, "the text is not UTF-8"));
-    at += point.size;
-  }
+  if (const std::size_t at = invalid_utf8_at(text); at != std::string_view::npos)
+    return fail(whole.fault(at, "the expression is not valid UTF-8"));
   constexpr std::string_view kSpace = " \t\r\n";
   std::size_t begin = std::min(text.find_first_not_of(kSpace), text.size());
   std::size_t end = std::max(text.find_last_not_of(kSpace) + 1, begin);

@@ -1,6 +1,7 @@
 // Time, randomness and identity, as ports: nothing in Pawl asks the operating system for these directly.
 #pragma once
 
+#include <memory>
 #include <pawl/types.hpp>
 #include <string>
 
@@ -40,6 +41,7 @@ struct Environment {
   Clock* clock = nullptr;
   Random* random = nullptr;
   Owner owner;
+  std::shared_ptr<void> ports = {};  // owns `clock` and `random`; null if they outlive the environment anyway
 };
 
 [[nodiscard]] inline Uuid make_uuid(Random& random) {

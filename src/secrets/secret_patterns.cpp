@@ -1,6 +1,10 @@
 #include "secrets/secret_patterns.hpp"
 
+#include <re2/re2.h>
+
 #include <algorithm>
+
+#include "secrets/user_pattern.hpp"
 
 namespace pawl {
 namespace {
@@ -23,22 +27,6 @@ bool is_base64(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '/' || c == '=';
 }
 
-Result<std::regex> compiled(const std::string& expression) {
-  auto flags = std::regex::ECMAScript | std::regex::optimize;
-#ifdef __GLIBCXX__
-  flags |= std::regex_constants::__polynomial;  // no backtracking: neither its time nor its stack
-#endif
-  try {
-    return std::regex(expression, flags);
-  } catch (const std::regex_error& error) {
-    return fail(Error{Code::usage,
-                      fmt::format("the secret pattern '{}' is no regular expression: {}", expression, error.what()),
-                      {},
-                      "correct it in the setting secrets.patterns; back references are not possible",
-                      0});
-  }
-}
-
 }  // namespace
 
 Result<std::shared_ptr<const SecretPatterns>> SecretPatterns::make(const SecretSettings& settings,
@@ -47,7 +35,7 @@ Result<std::shared_ptr<const SecretPatterns>> SecretPatterns::make(const SecretS
   made->known_forms_ = settings.mask_patterns;
   if (settings.mask_patterns) made->beginnings_ = known_secret_beginnings();
   for (const std::string& expression : settings.patterns) {
-    PAWL_TRY_ASSIGN(std::regex ready, compiled(expression));
+    PAWL_TRY_ASSIGN(std::shared_ptr<const re2::RE2> ready, compile_pattern(expression));
     made->expressions_.push_back(std::move(ready));
   }
   std::erase_if(values, [](const std::string& value) { return value.empty(); });
@@ -270,11 +258,14 @@ void SecretMask::filter_lines(End end, std::string& out) {
 /// How much of it was passed on: what could begin a match in the last `keep` bytes stays.
 std::size_t SecretMask::filter_line(std::string_view line, std::size_t keep, std::string& out) {
   std::vector<std::pair<std::size_t, std::size_t>> found;
-  for (const std::regex& expression : patterns_->expressions_) {
-    using Matches = std::regex_iterator<std::string_view::const_iterator>;
-    for (Matches match(line.begin(), line.end(), expression); match != Matches(); ++match) {
-      const auto begin = static_cast<std::size_t>(match->position());
-      if (match->length() > 0) found.emplace_back(begin, begin + static_cast<std::size_t>(match->length()));
+  const re2::StringPiece text(line.data(), line.size());
+  for (const std::shared_ptr<const re2::RE2>& expression : patterns_->expressions_) {
+    re2::StringPiece match;
+    for (std::size_t from = 0;
+         from <= line.size() && expression->Match(text, from, line.size(), re2::RE2::UNANCHORED, &match, 1);) {
+      const auto begin = static_cast<std::size_t>(match.data() - text.data());
+      if (!match.empty()) found.emplace_back(begin, begin + match.size());
+      from = begin + std::max<std::size_t>(match.size(), 1);
     }
   }
   std::ranges::sort(found);

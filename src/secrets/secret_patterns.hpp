@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +15,10 @@
 #include "base/result.hpp"
 #include "domain/settings.hpp"
 #include "secrets/secret_forms.hpp"
+
+namespace re2 {
+class RE2;
+}
 
 namespace pawl {
 
@@ -46,7 +49,7 @@ class SecretPatterns {
 
   bool known_forms_ = false;
   std::vector<std::string> values_;  // longest first
-  std::vector<std::regex> expressions_;
+  std::vector<std::shared_ptr<const re2::RE2>> expressions_;
   SecretBeginnings beginnings_;
 };
 

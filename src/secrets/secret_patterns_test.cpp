@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
 
 namespace pawl {
@@ -184,6 +185,22 @@ TEST(SecretPatterns, ExpressionsOfTheUserAreMaskedWithinLines) {
   for (const std::size_t size : {1U, 5U, 1000U}) EXPECT_EQ(in_pieces(text, patterns, size), wanted);
   const std::string endless = repeated("x", 10'000) + "CUST-654321" + repeated("y", 10'000);
   EXPECT_EQ(in_pieces(endless, patterns, 100), repeated("x", 10'000) + "[masked:pattern]" + repeated("y", 10'000));
+}
+
+TEST(SecretPatterns, NoExpressionMakesMaskingSlow) {
+  const std::string text = repeated("a", 50'000) + "!\n";
+  for (const char* slow : {"(a+)+$", "(a|aa)*$", "(.*a){20}b", "((a*)*)*c"}) {
+    const Patterns patterns = patterns_of({.mask_patterns = false, .patterns = {slow}}, {});
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(masked_text(text, patterns), text) << slow;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2)) << slow;
+  }
+}
+
+TEST(SecretPatterns, TheLeftmostMatchIsMaskedAndOverlapsAreJoined) {
+  const Patterns patterns = patterns_of({.mask_patterns = false, .patterns = {"ab|abcd", "cde", "x*"}}, {});
+  EXPECT_EQ(masked_text("-abcde-ab-", patterns), "-[masked:pattern][masked:pattern]-[masked:pattern]-");
+  EXPECT_EQ(masked_text("-xx-x", patterns), "-[masked:pattern]-[masked:pattern]");
 }
 
 TEST(SecretPatterns, AnExpressionThatIsNoneIsRefused) {

@@ -18,21 +18,12 @@ std::size_t inserted_bytes(const Splices& splices) {
   return bytes;
 }
 
-bool valid_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const CodePoint point = first_code_point(text);
-    if (point.size == 0) return false;
-    text.remove_prefix(point.size);
-  }
-  return true;
-}
-
 /// Checks what holds for any two texts, and returns the splices.
 Splices checked(const std::string& before, const std::string& after) {
   const Splices splices = diff_text(before, after);
   EXPECT_EQ(apply_splices(before, splices), after);
-  if (valid_utf8(before) && valid_utf8(after)) {
-    for (const Splice& splice : splices) EXPECT_TRUE(valid_utf8(splice.inserted)) << splice.inserted;
+  if (is_valid_utf8(before) && is_valid_utf8(after)) {
+    for (const Splice& splice : splices) EXPECT_TRUE(is_valid_utf8(splice.inserted)) << splice.inserted;
   }
   return splices;
 }

@@ -49,7 +49,7 @@ std::string exported_run() {
     save(*store, "traveller", fmt::format("{{\"n\":{},\"text\":\"{}\"}}", i, std::string(i == 9 ? 5000 : 300, 'x')));
   std::string text;
   const auto sent =
-      store->send_run(imported_run("traveller"), SendLogs::no, no_key, [&](std::string_view bytes) -> Result<void> {
+      store->export_run(imported_run("traveller"), ExportLogs::no, no_key, [&](std::string_view bytes) -> Result<void> {
         text += bytes;
         return {};
       });
@@ -101,7 +101,7 @@ ImportOutcome run_schedule(const std::string& text, std::uint64_t seed, std::uin
     if (cut != 0 && end == End::kill) files.kill_at(cut);
     if (cut != 0 && end == End::power) files.power_cut_at(cut);
     const auto store = world.open(files, 3);
-    outcome.finished = store->receive_run(*file, no_key).has_value();
+    outcome.finished = store->import_run(*file, no_key).has_value();
     outcome.ops = files.ops();
     if (!files.died()) files.kill();
   }
@@ -111,7 +111,7 @@ ImportOutcome run_schedule(const std::string& text, std::uint64_t seed, std::uin
     const auto store = world.open(files, 4);
     outcome.fault = fault_of(*store, outcome.finished ? Sure::yes : Sure::no);
     if (!outcome.fault.empty()) return outcome;
-    const auto again = store->receive_run(*file, no_key);
+    const auto again = store->import_run(*file, no_key);
     if (!again) outcome.fault = "it can't be repeated: " + describe(again.error());
     if (outcome.fault.empty()) outcome.fault = fault_of(*store, Sure::yes);
     if (outcome.fault.empty() && files.exists(layout::kArriving).value_or(true))

@@ -63,9 +63,9 @@ MUTANTS = [
      "    if (!many) PAWL_TRY(file->sync(SyncPoint::erased_bytes));\n", ""),
     ("data is erased before the mark is durable", "run_eraser.cpp",
      "  PAWL_TRY(files_.sync_folder(layout::run(run_), SyncPoint::erased_mark_name));\n  PAWL_TRY(wipe_file", "  PAWL_TRY(wipe_file"),
-    ("an imported run gets its name before its files are durable", "filesystem_transport.cpp",
+    ("an imported run gets its name before its files are durable", "filesystem_export.cpp",
      "    PAWL_TRY(files_.sync_all(SyncPoint::imported_files));\n", ""),
-    ("the catalogue is trusted during an import", "filesystem_transport.cpp",
+    ("the catalogue is trusted during an import", "filesystem_export.cpp",
      "  if (catalogued) PAWL_TRY(catalogue_.suspend());\n", ""),
 ]
 

@@ -62,6 +62,15 @@ Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(FileSystem& files
   return store;
 }
 
+Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(std::unique_ptr<FileSystem> files,
+                                                               const Environment& environment,
+                                                               const FilesystemOptions& options,
+                                                               std::string catalogue_path) {
+  PAWL_TRY_ASSIGN(auto store, open(*files, environment, options, std::move(catalogue_path)));
+  store->owned_files_ = std::move(files);
+  return store;
+}
+
 FilesystemStore::~FilesystemStore() {
   {
     const Lock lock(dirty_mutex_);

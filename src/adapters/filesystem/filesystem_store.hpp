@@ -19,8 +19,8 @@
 #include "adapters/filesystem/journal_writer.hpp"
 #include "adapters/filesystem/options.hpp"
 #include "adapters/filesystem/publisher.hpp"
+#include "adapters/filesystem/run_export.hpp"
 #include "adapters/filesystem/run_reader.hpp"
-#include "adapters/filesystem/run_transport.hpp"
 #include "base/mutex.hpp"
 #include "codec/erased_text.hpp"
 #include "ports/store.hpp"
@@ -29,9 +29,15 @@ namespace pawl {
 
 class FilesystemStore final : public Store {
  public:
-  /// Opens the store in `files`, which must outlive it. Only reads; the first open_run of a new store makes
-  /// its files. `catalogue_path`: where SQLite finds catalogue.db; empty: no catalogue, queries read files.
+  /// Opens the store in `files`, which must outlive it. Only reads; the first open_run creates the files of a new
+  /// store. `catalogue_path` is the path of catalogue.db for SQLite. If it is empty, there is no catalogue and queries
+  /// read files.
   [[nodiscard]] static Result<std::unique_ptr<FilesystemStore>> open(FileSystem& files, const Environment& environment,
+                                                                     const FilesystemOptions& options,
+                                                                     std::string catalogue_path);
+  /// Opens a store that owns `files`.
+  [[nodiscard]] static Result<std::unique_ptr<FilesystemStore>> open(std::unique_ptr<FileSystem> files,
+                                                                     const Environment& environment,
                                                                      const FilesystemOptions& options,
                                                                      std::string catalogue_path);
   /// Commits and publishes what is left.
@@ -63,14 +69,16 @@ class FilesystemStore final : public Store {
   Result<void> log_failure(const RecoveryFailure& failure) override;
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override;
 
-  /// Hands a run over as one portable file (docs/formats/export.md), piece by piece. Nobody may be writing to it.
-  /// `outer`: gives the key that an encrypted run's is wrapped with.
+  /// Returns the key that encrypts the key of an encrypted run in an export.
   using FindExportKey = std::function<Result<SecretKey>()>;
-  Result<SentRun> send_run(const RunId& run, SendLogs logs, const FindExportKey& outer,
-                           const std::function<Result<void>(std::string_view)>& write);
-  /// Takes such a file. The run is there, whole and durable, when it returns, or not at all; one that is there already
-  /// with the same history is answered. run_exists, export_damaged; what a check of the run finds.
-  Result<ReceivedRun> receive_run(File& file, const FindExportKey& outer);
+  /// Passes an export of the run (docs/formats/export.md) to `write`, piece by piece. Fails with run_busy while
+  /// somebody writes to the run.
+  Result<ExportedRun> export_run(const RunId& run, ExportLogs logs, const FindExportKey& outer,
+                                 const std::function<Result<void>(std::string_view)>& write);
+  /// Imports an export. When it returns, the run is complete and durable; after an error nothing of it is visible. A
+  /// run that the store already contains with the same history is reported as repeated. Fails with run_exists,
+  /// export_damaged, or the error that a check of the run finds.
+  Result<ImportedExport> import_run(File& file, const FindExportKey& outer);
 
   /// Publishes and syncs everything this store's journal holds, and recycles it.
   Result<void> settle_all();
@@ -154,16 +162,16 @@ class FilesystemStore final : public Store {
   Result<std::string> look_at_held_journal(const ErasedRecord& record, std::uint64_t number);
   Result<void> clean_catalogue(const ErasedRecord& record);
 
-  // Transport.
-  Result<std::unique_ptr<File>> lock_for_sending(const RunId& run);
+  // Export.
+  Result<std::unique_ptr<File>> lock_for_export(const RunId& run);
   Result<void> settle_run(const std::string& run);
-  Result<ReceivedRun> unpack_run(RunReceiver& receiver, const ExportHeader& header, const FindExportKey& outer);
-  Result<void> write_arriving_key(const ExportHeader& header, const FindExportKey& outer);
+  Result<UnpackedRun> unpack_run(ExportReader& reader, const ExportHeader& header, const FindExportKey& outer);
+  Result<void> write_unpacked_key(const ExportHeader& header, const FindExportKey& outer);
   Result<void> check_origin(const RunRecord& fork);
-  Result<std::unique_ptr<File>> tell_origin(const ReceivedRun& arrived);
-  Result<ReceivedRun> check_arriving(const ExportHeader& header);
+  Result<std::unique_ptr<File>> tell_origin(const UnpackedRun& unpacked);
+  Result<UnpackedRun> check_unpacked(const ExportHeader& header);
   Result<void> place_run(const std::string& run);
-  Result<std::optional<ReceivedRun>> known_arrival(const ReceivedRun& arrived);
+  Result<std::optional<UnpackedRun>> known_import(const UnpackedRun& unpacked);
 
   // Checking.
   Result<void> check_scope(const CheckScope& scope);
@@ -199,6 +207,7 @@ class FilesystemStore final : public Store {
   Result<void> rebuild_catalogue_locked();
   [[nodiscard]] bool has_catalogue() const { return !catalogue_path_.empty(); }
 
+  std::unique_ptr<FileSystem> owned_files_;  // null if the caller owns the files; destroyed last
   FileSystem& files_;
   const Environment environment_;
   const FilesystemOptions options_;

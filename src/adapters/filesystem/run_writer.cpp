@@ -271,19 +271,11 @@ Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const S
                                                                          std::string_view fingerprint) {
   Draft draft;
   CheckpointInfo& info = draft.info;
-  info.sequence = head_.latest.sequence.next();
-  info.parent = head_.latest.sequence;
-  info.id = make_uuid(*store_.environment_.random);
-  info.created = next_timestamp(exists_ ? head_.latest.created : head_.run.created, store_.environment_.clock->now());
-  info.kind = request.kind;
-  info.status = request.status;
-  info.reason = request.reason;
-  info.name = request.name;
-  info.caller_id = request.caller_id;
-  info.stage = request.stage;
-  info.step = request.step;
-  info.metadata = one_line(request.metadata);
-  info.state_bytes = state.size();
+  info = pawl::draft_checkpoint(request, state,
+                                {.latest = head_.latest.sequence,
+                                 .previous = exists_ ? head_.latest.created : head_.run.created,
+                                 .now = store_.environment_.clock->now(),
+                                 .id = make_uuid(*store_.environment_.random)});
 
   Form form;
   const FilesystemOptions& options = store_.options_;

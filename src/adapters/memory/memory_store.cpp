@@ -127,20 +127,11 @@ void add_entry(MemoryRun& run, AuditEntry entry) {
 
 Saved MemoryWriter::write(const SaveRequest& request, std::string state) {
   MemoryRun& run = disk_->runs.try_emplace(new_run_.info.id, new_run_).first->second;
-  CheckpointInfo info;
-  info.sequence = run.info.latest.next();
-  info.parent = run.info.latest;
-  info.id = make_uuid(*environment_.random);
-  info.created = next_timestamp(run.info.updated, environment_.clock->now());
-  info.kind = request.kind;
-  info.status = request.status;
-  info.reason = request.reason;
-  info.name = request.name;
-  info.caller_id = request.caller_id;
-  info.stage = request.stage;
-  info.step = request.step;
-  info.metadata = request.metadata;
-  info.state_bytes = state.size();
+  CheckpointInfo info = draft_checkpoint(request, state,
+                                         {.latest = run.info.latest,
+                                          .previous = run.info.updated,
+                                          .now = environment_.clock->now(),
+                                          .id = make_uuid(*environment_.random)});
   info.stored_bytes = state.size();
   info.checksum = "sha256:" + to_hex(sha256(state));
   if (run.checkpoints.empty()) run.info.created = info.created;

@@ -124,4 +124,13 @@ Owner current_owner() {
   return owner;
 }
 
+Environment system_environment() {
+  struct Ports {
+    SystemClock clock;
+    SystemRandom random;
+  };
+  auto ports = std::make_shared<Ports>();
+  return Environment{&ports->clock, &ports->random, current_owner(), ports};
+}
+
 }  // namespace pawl

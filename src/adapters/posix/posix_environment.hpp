@@ -39,6 +39,9 @@ class SystemRandom final : public Random {
 /// This process. What can't be learnt stays empty or 0.
 [[nodiscard]] Owner current_owner();
 
+/// Returns an environment that owns a SystemClock and a SystemRandom, for this process.
+[[nodiscard]] Environment system_environment();
+
 /// What /proc/PID/stat says about a process. None where the text is not of that form.
 struct ProcessStat {
   char state = '?';

@@ -17,7 +17,7 @@
 #include "app/compose.hpp"
 #include "app/local_files.hpp"
 #include "app/main/build_info.hpp"
-#include "app/run_transport.hpp"
+#include "app/run_export.hpp"
 #include "app/signals.hpp"
 #include "app/store_admin.hpp"
 #include "cli/cli.hpp"
@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
       .admin = pawl::store_admin(),
       .audit = pawl::audit_world(),
       .open_folder = pawl::open_source_folder,
-      .transport = pawl::run_transport(),
+      .run_export = pawl::run_export(),
       .machine = &machine,
       .workflows = &workflows,
       .system_user = [] { return pawl::current_owner().user; },

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the reports of `pawl import` and `pawl export`: correct counts, unchanged names, no empty store left behind.
 
-  transport_answers.py PAWL [TEST...]
+  export_answers.py PAWL [TEST...]
 """
 import json
 import os

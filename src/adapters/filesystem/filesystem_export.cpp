@@ -1,4 +1,4 @@
-// FilesystemStore: runs that leave and arrive as portable files.
+// FilesystemStore: exporting and importing runs.
 #include <algorithm>
 
 #include "adapters/filesystem/filesystem_store.hpp"
@@ -16,7 +16,7 @@ Result<bool> wait_for_lock(File& file, std::uint64_t byte, Clock& clock) {
   }
 }
 
-/// All that the journals hold of a run.
+/// Returns every record of the run that the journals contain.
 RunBatch whole_batch(const RunRecords& records) {
   RunBatch batch;
   if (records.run) batch.run = records.run->text;
@@ -37,20 +37,19 @@ Result<void> refuse_findings(const CheckReport& report, std::string_view where) 
 
 }  // namespace
 
-/// Nobody writes to the run, publishes or prunes it while this is held.
-Result<std::unique_ptr<File>> FilesystemStore::lock_for_sending(const RunId& run) {
+/// While the caller holds the lock, nobody writes to the run, publishes it or prunes it.
+Result<std::unique_ptr<File>> FilesystemStore::lock_for_export(const RunId& run) {
   PAWL_TRY_ASSIGN(auto lock, files_.open(layout::run_lock(run.text()), OpenMode::create));
   PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
   if (!locked) {
     PAWL_TRY_ASSIGN(const std::string owner, lock->read_at(0, kWatermarkOffset));
     return fail(Error{Code::run_busy, fmt::format("run '{}' is held by {}", run.text(), describe_owner(owner)),
                       layout::run_lock(run.text()),
-                      "wait until it ends: a run that is being written to can't be exported", 0});
+                      "wait until it finishes: a run that is being written to can't be exported", 0});
   }
   PAWL_TRY(lock->write_at(0, encode_owner(environment_.owner)));
   PAWL_TRY_ASSIGN(const bool alone, wait_for_lock(*lock, layout::kPrunerByte, *environment_.clock));
-  if (!alone)
-    return fail(Error{Code::store_busy, "another process is pruning the run and does not finish", {}, "try again", 0});
+  if (!alone) return fail(Error{Code::store_busy, "another process is still pruning the run", {}, "try again", 0});
   return lock;
 }
 
@@ -64,14 +63,14 @@ Result<void> FilesystemStore::settle_run(const std::string& run) {
   return publisher_.sync();
 }
 
-Result<SentRun> FilesystemStore::send_run(const RunId& run, SendLogs logs, const FindExportKey& outer,
-                                          const std::function<Result<void>(std::string_view)>& write) {
+Result<ExportedRun> FilesystemStore::export_run(const RunId& run, ExportLogs logs, const FindExportKey& outer,
+                                                const std::function<Result<void>(std::string_view)>& write) {
   PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
   {
     const Lock lock(open_mutex_);
     PAWL_TRY(make_store());
   }
-  PAWL_TRY_ASSIGN(const auto lock, lock_for_sending(run));
+  PAWL_TRY_ASSIGN(const auto lock, lock_for_export(run));
   PAWL_TRY(settle_run(run.text()));
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_of_everything());
   CheckReport report;
@@ -83,30 +82,32 @@ Result<SentRun> FilesystemStore::send_run(const RunId& run, SendLogs logs, const
     PAWL_TRY_ASSIGN(const SecretKey wrapping, outer());
     header.key = wrap_for_export(wrapping, key, record.uuid);
   }
-  PAWL_TRY_ASSIGN(const std::vector<std::string> names, files_to_send(files_, run.text(), logs));
-  return RunSender(files_, run.text(), write).send(header, names);
+  PAWL_TRY_ASSIGN(const std::vector<std::string> names, files_to_export(files_, run.text(), logs));
+  return ExportWriter(files_, run.text(), write).write_all(header, names);
 }
 
-/// The same run that is there already: answered. Another one of its name: run_exists.
-Result<std::optional<ReceivedRun>> FilesystemStore::known_arrival(const ReceivedRun& arrived) {
-  PAWL_TRY_ASSIGN(const RunId id, RunId::parse(arrived.run));
+/// Returns the run if the store already contains it with the same history. Fails with run_exists if the store contains
+/// a different run of this name.
+Result<std::optional<UnpackedRun>> FilesystemStore::known_import(const UnpackedRun& unpacked) {
+  PAWL_TRY_ASSIGN(const RunId id, RunId::parse(unpacked.imported.run));
   const auto there = run(id);
-  if (!there && there.error().code == Code::run_not_found) return std::optional<ReceivedRun>();
+  if (!there && there.error().code == Code::run_not_found) return std::optional<UnpackedRun>();
   if (!there) return std::unexpected(there.error());
-  const auto last = there->uuid == arrived.uuid
-                        ? checkpoint(id, {.by = Which::By::sequence, .sequence = arrived.latest})
+  const auto last = there->uuid == unpacked.imported.uuid
+                        ? checkpoint(id, {.by = Which::By::sequence, .sequence = unpacked.imported.latest})
                         : fail(Code::checkpoint_not_found, "it is another run");
-  if (!last || last->checksum != arrived.checksum) {
-    return fail(Error{Code::run_exists, fmt::format("run '{}' exists already, with another history", arrived.run),
-                      layout::run(arrived.run), "import it into another store: --store FOLDER", 0});
+  if (!last || last->checksum != unpacked.checksum) {
+    return fail(Error{Code::run_exists,
+                      fmt::format("run '{}' already exists with a different history", unpacked.imported.run),
+                      layout::run(unpacked.imported.run), "import it into another store: --store FOLDER", 0});
   }
-  ReceivedRun repeated = arrived;
-  repeated.repeated = true;
+  UnpackedRun repeated = unpacked;
+  repeated.imported.repeated = true;
   return std::optional(std::move(repeated));
 }
 
-/// The catalogue is out of force from before the name is there until it knows the run: journals and catalogue together
-/// know every run, whenever the power goes.
+/// Suspends the catalogue before it renames the folder, until the catalogue contains the run. Journals and catalogue
+/// together therefore know every run, even after a power failure.
 Result<void> FilesystemStore::place_run(const std::string& run) {
   std::unique_ptr<File> lock;
   if (has_catalogue()) {
@@ -114,15 +115,15 @@ Result<void> FilesystemStore::place_run(const std::string& run) {
   }
   const bool catalogued = has_catalogue() && catalogue_.usable();
   if (catalogued) PAWL_TRY(catalogue_.suspend());
-  // A first save that never happened leaves a folder with nothing but a lock.
+  // A first save that failed leaves a folder that contains only a lock.
   PAWL_TRY_ASSIGN(const auto left, files_.list(layout::run(run)));
   std::unique_ptr<File> old_lock;
   if (left.size() == 1 && left.front().name == "lock") {
     PAWL_TRY_ASSIGN(old_lock, files_.open(layout::run_lock(run), OpenMode::write));
     PAWL_TRY_ASSIGN(const bool locked, old_lock->try_lock(layout::kWriterByte));
     if (!locked)
-      return fail(Error{Code::run_busy, fmt::format("somebody is making a run '{}' just now", run),
-                        layout::run_lock(run), "try again", 0});
+      return fail(Error{Code::run_busy, fmt::format("another process is creating run '{}'", run), layout::run_lock(run),
+                        "try again", 0});
     PAWL_TRY(files_.remove(layout::run_lock(run)));
   }
   PAWL_TRY(files_.rename(layout::kArriving, layout::run(run)));
@@ -141,7 +142,7 @@ Result<void> FilesystemStore::place_run(const std::string& run) {
   return catalogue_.resume();
 }
 
-Result<void> FilesystemStore::write_arriving_key(const ExportHeader& header, const FindExportKey& outer) {
+Result<void> FilesystemStore::write_unpacked_key(const ExportHeader& header, const FindExportKey& outer) {
   PAWL_TRY_ASSIGN(const SecretKey wrapping, outer());
   PAWL_TRY_ASSIGN(const SecretKey key, unwrap_exported(wrapping, *header.key, header.uuid));
   PAWL_TRY_ASSIGN(const std::string text, keys_.arriving_key(key, header.uuid, *environment_.random));
@@ -149,7 +150,7 @@ Result<void> FilesystemStore::write_arriving_key(const ExportHeader& header, con
   return file->write_at(0, text);
 }
 
-/// A fork shares its past with a run that must be there.
+/// Fails with not_portable if the store does not contain the parent of a fork.
 Result<void> FilesystemStore::check_origin(const RunRecord& fork) {
   PAWL_TRY_ASSIGN(const RunId id, RunId::parse(fork.fork_of_name));
   const auto origin = record_of(id);
@@ -163,21 +164,21 @@ Result<void> FilesystemStore::check_origin(const RunRecord& fork) {
                     0});
 }
 
-/// Under its pruner's lock, and before the fork is there.
-Result<std::unique_ptr<File>> FilesystemStore::tell_origin(const ReceivedRun& arrived) {
-  if (!arrived.fork) return nullptr;
-  PAWL_TRY_ASSIGN(const RunId id, RunId::parse(arrived.fork_of));
-  PAWL_TRY_ASSIGN(auto pruning, hold_pruning(arrived.fork_of));
-  PAWL_TRY(checkpoint(id, {.by = Which::By::sequence, .sequence = arrived.fork->at}));
+/// Writes the fork note of the parent and returns the parent's pruner lock. Must be called before the fork is visible.
+Result<std::unique_ptr<File>> FilesystemStore::tell_origin(const UnpackedRun& unpacked) {
+  if (!unpacked.fork) return nullptr;
+  PAWL_TRY_ASSIGN(const RunId id, RunId::parse(unpacked.fork_of));
+  PAWL_TRY_ASSIGN(auto pruning, hold_pruning(unpacked.fork_of));
+  PAWL_TRY(checkpoint(id, {.by = Which::By::sequence, .sequence = unpacked.fork->at}));
   PAWL_TRY_ASSIGN(const RunRecord origin, record_of(id));
-  PAWL_TRY(write_fork_note(files_, arrived.fork_of, *arrived.fork, seal_seed(origin.uuid), RunFolder::unsynced));
+  PAWL_TRY(write_fork_note(files_, unpacked.fork_of, *unpacked.fork, seal_seed(origin.uuid), RunFolder::unsynced));
   return pruning;
 }
 
-/// As fsck does, before anybody can see it.
-Result<ReceivedRun> FilesystemStore::check_arriving(const ExportHeader& header) {
-  ReceivedRun arrived{.run = header.run, .uuid = header.uuid};
-  ArrivedFiles view(files_, header.run);
+/// Checks the run as fsck does, before it becomes visible.
+Result<UnpackedRun> FilesystemStore::check_unpacked(const ExportHeader& header) {
+  UnpackedRun unpacked{.imported = {.run = header.run, .uuid = header.uuid}};
+  UnpackedFiles view(files_, header.run);
   KeyRing keys(view, options_);
   PAWL_TRY_ASSIGN(const StoreRecord store, store_record());
   keys.use(store);
@@ -185,46 +186,46 @@ Result<ReceivedRun> FilesystemStore::check_arriving(const ExportHeader& header) 
   PAWL_TRY_ASSIGN(const RunRecord record, RunReader(view, keys, header.run, snapshot).run_record());
   if (record.fork_of_run) {
     PAWL_TRY(check_origin(record));
-    arrived.fork_of = record.fork_of_name;
-    arrived.fork = ForkNote{record.run, record.uuid, record.fork_of_sequence};
-    PAWL_TRY_ASSIGN(snapshot, snapshot_for_reader());  // what it shares may be in a journal still
+    unpacked.fork_of = record.fork_of_name;
+    unpacked.fork = ForkNote{record.run, record.uuid, record.fork_of_sequence};
+    PAWL_TRY_ASSIGN(snapshot, snapshot_for_reader());  // shared history may still be only in a journal
   }
   CheckReport report;
   PAWL_TRY(RunChecker(view, keys, header.run, snapshot, report).check({}));
-  PAWL_TRY(refuse_findings(report, "in the portable file"));
-  arrived.checkpoints = report.checkpoints;
+  PAWL_TRY(refuse_findings(report, "in the export"));
+  unpacked.imported.checkpoints = report.checkpoints;
   RunReader reader(view, keys, header.run, snapshot);
   if (record.uuid != header.uuid || record.encrypted != header.key.has_value())
-    return fail(Code::export_damaged, "the portable file and the run in it differ");
+    return fail(Code::export_damaged, "the header of the export does not match the run in it");
   PAWL_TRY_ASSIGN(const CheckpointInfo last, reader.info({}));
-  arrived.latest = last.sequence;
-  arrived.checksum = last.checksum;
-  return arrived;
+  unpacked.imported.latest = last.sequence;
+  unpacked.checksum = last.checksum;
+  return unpacked;
 }
 
-Result<ReceivedRun> FilesystemStore::unpack_run(RunReceiver& receiver, const ExportHeader& header,
+Result<UnpackedRun> FilesystemStore::unpack_run(ExportReader& reader, const ExportHeader& header,
                                                 const FindExportKey& outer) {
-  PAWL_TRY_ASSIGN(const std::uint64_t files, receiver.receive());
-  if (header.key) PAWL_TRY(write_arriving_key(header, outer));
-  PAWL_TRY_ASSIGN(ReceivedRun arrived, check_arriving(header));
-  arrived.files = files;
-  return arrived;
+  PAWL_TRY_ASSIGN(const std::uint64_t files, reader.read_files());
+  if (header.key) PAWL_TRY(write_unpacked_key(header, outer));
+  PAWL_TRY_ASSIGN(UnpackedRun unpacked, check_unpacked(header));
+  unpacked.imported.files = files;
+  return unpacked;
 }
 
-Result<ReceivedRun> FilesystemStore::receive_run(File& file, const FindExportKey& outer) {
-  RunReceiver receiver(&files_, file);
-  PAWL_TRY_ASSIGN(const ExportHeader header, receiver.begin());
+Result<ImportedExport> FilesystemStore::import_run(File& file, const FindExportKey& outer) {
+  ExportReader reader(&files_, file);
+  PAWL_TRY_ASSIGN(const ExportHeader header, reader.begin());
   PAWL_TRY_ASSIGN(const RunId id, RunId::parse(header.run));
   {
     const Lock lock(open_mutex_);
     PAWL_TRY(make_store());
     PAWL_TRY(files_.make_folder(layout::kRuns));
-    PAWL_TRY(ensure_journal(id));  // a store with runs and no journal has lost something
+    PAWL_TRY(ensure_journal(id));  // runs without a journal count as data loss
   }
   if (keys_.encrypted() != header.key.has_value()) {
     return fail(Error{
         Code::not_encrypted,
-        header.key ? "the run is encrypted, and this store is not" : "the run is not encrypted, and this store is",
+        header.key ? "the run is encrypted but this store is not" : "the run is not encrypted but this store is",
         {},
         header.key ? "`pawl init --encrypt` makes a store for it" : "import it into a store that is not encrypted",
         0});
@@ -232,23 +233,23 @@ Result<ReceivedRun> FilesystemStore::receive_run(File& file, const FindExportKey
   PAWL_TRY_ASSIGN(const auto lock, files_.open(layout::kArrivingLock, OpenMode::create));
   PAWL_TRY_ASSIGN(const bool alone, wait_for_lock(*lock, layout::kWriterByte, *environment_.clock));
   if (!alone)
-    return fail(Error{Code::store_busy, "another import into this store is going on",
-                      std::string(layout::kArrivingLock), "try again when it has ended", 0});
-  const std::string arriving(layout::kArriving);
-  PAWL_TRY(remove_all(files_, arriving));
-  PAWL_TRY(files_.make_folder(arriving));
-  const auto arrived = unpack_run(receiver, header, outer);
-  const auto known = arrived ? known_arrival(*arrived) : fail(arrived.error());
+    return fail(Error{Code::store_busy, "another import into this store is running", std::string(layout::kArrivingLock),
+                      "try again when it has finished", 0});
+  const std::string unpacking(layout::kArriving);
+  PAWL_TRY(remove_all(files_, unpacking));
+  PAWL_TRY(files_.make_folder(unpacking));
+  const auto unpacked = unpack_run(reader, header, outer);
+  const auto known = unpacked ? known_import(*unpacked) : fail(unpacked.error());
   if (known && !*known) {
     PAWL_TRY(files_.sync_all(SyncPoint::imported_files));
-    PAWL_TRY_ASSIGN(const auto pruning, tell_origin(*arrived));
+    PAWL_TRY_ASSIGN(const auto pruning, tell_origin(*unpacked));
     PAWL_TRY(place_run(header.run));
-    return arrived;
+    return unpacked->imported;
   }
   // The next import removes what can't be removed now.
-  static_cast<void>(remove_all(files_, arriving));
+  static_cast<void>(remove_all(files_, unpacking));
   if (!known) return std::unexpected(known.error());
-  return **known;
+  return (*known)->imported;
 }
 
 }  // namespace pawl

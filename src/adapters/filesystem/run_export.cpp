@@ -1,4 +1,4 @@
-#include "adapters/filesystem/run_transport.hpp"
+#include "adapters/filesystem/run_export.hpp"
 
 #include <algorithm>
 
@@ -29,15 +29,17 @@ Result<void> collect(FileSystem& files, const std::string& root, const std::stri
   return {};
 }
 
-std::unexpected<Error> only_read() { return fail(Code::permission_denied, "an arriving run is only looked at"); }
+std::unexpected<Error> only_read() {
+  return fail(Code::permission_denied, "a run that is being imported is read-only");
+}
 
 }  // namespace
 
-Result<std::vector<std::string>> files_to_send(FileSystem& files, const std::string& run, SendLogs logs) {
+Result<std::vector<std::string>> files_to_export(FileSystem& files, const std::string& run, ExportLogs logs) {
   std::vector<std::string> names;
   PAWL_TRY_ASSIGN(const auto entries, files.list(layout::run(run)));
   for (const FolderEntry& entry : entries) {
-    if (entry.name == "logs" && logs == SendLogs::no) continue;
+    if (entry.name == "logs" && logs == ExportLogs::no) continue;
     if (entry.is_folder) {
       PAWL_TRY(collect(files, layout::run(run), entry.name, 1, names));
     } else if (may_be_exported(entry.name)) {
@@ -48,79 +50,79 @@ Result<std::vector<std::string>> files_to_send(FileSystem& files, const std::str
   return names;
 }
 
-RunSender::RunSender(FileSystem& files, std::string run, std::function<Result<void>(std::string_view)> write)
+ExportWriter::ExportWriter(FileSystem& files, std::string run, std::function<Result<void>(std::string_view)> write)
     : files_(files), run_(std::move(run)), write_(std::move(write)) {}
 
-Result<void> RunSender::put(std::string_view bytes) {
+Result<void> ExportWriter::put(std::string_view bytes) {
   hash_.add(bytes);
   bytes_ += bytes.size();
   return write_(bytes);
 }
 
-Result<void> RunSender::put_file(const std::string& name) {
+Result<void> ExportWriter::put_file(const std::string& name) {
   PAWL_TRY_ASSIGN(const auto file, files_.open(join_path(layout::run(run_), name), OpenMode::read));
   PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
   PAWL_TRY(put(encode_export(ExportEntry{.file = name, .bytes = size})));
   for (std::uint64_t at = 0; at < size;) {
     PAWL_TRY_ASSIGN(const std::string piece, file->read_at(at, std::min(kCopyBytes, size - at)));
-    if (piece.empty()) return fail(Code::read_failed, "'{}' became shorter while it was read", name);
+    if (piece.empty()) return fail(Code::read_failed, "'{}' was truncated while it was being read", name);
     PAWL_TRY(put(piece));
     at += piece.size();
   }
   return put("\n");
 }
 
-Result<SentRun> RunSender::send(const ExportHeader& header, const std::vector<std::string>& names) {
+Result<ExportedRun> ExportWriter::write_all(const ExportHeader& header, const std::vector<std::string>& names) {
   PAWL_TRY(put(encode_export(header)));
   for (const std::string& name : names) PAWL_TRY(put_file(name));
-  SentRun sent{.uuid = header.uuid,
-               .files = names.size(),
-               .bytes = bytes_,
-               .sha256 = to_hex(hash_.finish()),
-               .encrypted = header.key.has_value()};
+  ExportedRun sent{.uuid = header.uuid,
+                   .files = names.size(),
+                   .bytes = bytes_,
+                   .sha256 = to_hex(hash_.finish()),
+                   .encrypted = header.key.has_value()};
   const std::string last = encode_export(ExportEnd{.files = sent.files, .bytes = sent.bytes, .sha256 = sent.sha256});
   PAWL_TRY(write_(last));
   sent.bytes += last.size();
   return sent;
 }
 
-RunReceiver::RunReceiver(FileSystem* files, File& source) : files_(files), source_(source) {}
+ExportReader::ExportReader(FileSystem* files, File& source) : files_(files), source_(source) {}
 
-/// Without its newline. What is hashed is up to the caller: the last line is not.
-Result<std::string> RunReceiver::line() {
+/// Returns the line without its newline. Does not hash it, because the last line is not part of the checksum.
+Result<std::string> ExportReader::line() {
   PAWL_TRY_ASSIGN(std::string text, source_.read_at(at_, kExportLineMax));
   const std::size_t end = text.find('\n');
   if (end == std::string::npos)
-    return fail(file_damaged(fmt::format("the portable file is cut short or file_damaged at byte {}", at_)));
+    return fail(file_damaged(fmt::format("the export is truncated or damaged at byte {}", at_)));
   text.resize(end);
   return text;
 }
 
-Result<std::string> RunReceiver::take(std::uint64_t bytes) {
+Result<std::string> ExportReader::take(std::uint64_t bytes) {
   PAWL_TRY_ASSIGN(std::string text, source_.read_at(at_, bytes));
-  if (text.size() != bytes) return fail(file_damaged("the portable file is cut short"));
+  if (text.size() != bytes) return fail(file_damaged("the export is truncated"));
   hash_.add(text);
   at_ += bytes;
   return text;
 }
 
-Result<ExportHeader> RunReceiver::begin() {
+Result<ExportHeader> ExportReader::begin() {
   PAWL_TRY_ASSIGN(const std::string text, line());
   PAWL_TRY_ASSIGN(ExportHeader header, decode_export_header(text));
   PAWL_TRY(take(text.size() + 1));
   return header;
 }
 
-Result<void> RunReceiver::make_folders(std::string_view file) {
+Result<void> ExportReader::make_folders(std::string_view file) {
   for (std::size_t slash = file.find('/'); slash != std::string_view::npos; slash = file.find('/', slash + 1)) {
     PAWL_TRY(files_->make_folder(join_path(layout::kArriving, file.substr(0, slash))));
   }
   return {};
 }
 
-Result<void> RunReceiver::take_file(const ExportEntry& entry) {
+Result<void> ExportReader::take_file(const ExportEntry& entry) {
   if (entry.file <= last_file_)
-    return fail(file_damaged(fmt::format("'{}' stands in the portable file twice, or not in its order", entry.file)));
+    return fail(file_damaged(fmt::format("'{}' is listed twice or out of order in the export", entry.file)));
   last_file_ = entry.file;
   std::unique_ptr<File> file;
   if (files_ != nullptr) {
@@ -133,12 +135,11 @@ Result<void> RunReceiver::take_file(const ExportEntry& entry) {
     done += piece.size();
   }
   PAWL_TRY_ASSIGN(const std::string newline, take(1));
-  if (newline != "\n")
-    return fail(file_damaged(fmt::format("'{}' has another size in the portable file than it says", entry.file)));
+  if (newline != "\n") return fail(file_damaged(fmt::format("the size of '{}' in the export is wrong", entry.file)));
   return {};
 }
 
-Result<std::uint64_t> RunReceiver::receive() {
+Result<std::uint64_t> ExportReader::read_files() {
   for (std::uint64_t files = 0;; ++files) {
     PAWL_TRY_ASSIGN(const std::string text, line());
     if (!text.starts_with("{\"files\":")) {
@@ -150,10 +151,9 @@ Result<std::uint64_t> RunReceiver::receive() {
     PAWL_TRY_ASSIGN(const ExportEnd end, decode_export_end(text));
     PAWL_TRY_ASSIGN(const std::uint64_t size, source_.size());
     if (end.files != files || end.bytes != at_ || end.sha256 != to_hex(hash_.finish())) {
-      return fail(file_damaged("the portable file does not have its checksum"));
+      return fail(file_damaged("the checksum of the export is wrong"));
     }
-    if (size != at_ + text.size() + 1)
-      return fail(file_damaged("something stands behind the end of the portable file"));
+    if (size != at_ + text.size() + 1) return fail(file_damaged("the export is followed by unexpected data"));
     return files;
   }
 }
@@ -168,26 +168,26 @@ Result<void> remove_all(FileSystem& files, const std::string& folder, int depth_
   return files.remove_folder(folder);
 }
 
-ArrivedFiles::ArrivedFiles(FileSystem& files, std::string_view run) : files_(files), folder_(layout::run(run)) {}
+UnpackedFiles::UnpackedFiles(FileSystem& files, std::string_view run) : files_(files), folder_(layout::run(run)) {}
 
-std::string ArrivedFiles::mapped(std::string_view path) const {
+std::string UnpackedFiles::mapped(std::string_view path) const {
   if (path == folder_) return std::string(layout::kArriving);
   if (path.starts_with(folder_) && path.substr(folder_.size()).starts_with('/'))
     return std::string(layout::kArriving) + std::string(path.substr(folder_.size()));
   return std::string(path);
 }
 
-Result<std::unique_ptr<File>> ArrivedFiles::open(std::string_view path, OpenMode mode) {
+Result<std::unique_ptr<File>> UnpackedFiles::open(std::string_view path, OpenMode mode) {
   if (mode != OpenMode::read) return only_read();
   return files_.open(mapped(path), mode);
 }
-Result<bool> ArrivedFiles::exists(std::string_view path) { return files_.exists(mapped(path)); }
-Result<std::vector<FolderEntry>> ArrivedFiles::list(std::string_view folder) { return files_.list(mapped(folder)); }
-Result<bool> ArrivedFiles::make_folder(std::string_view) { return only_read(); }
-Result<void> ArrivedFiles::rename(std::string_view, std::string_view) { return only_read(); }
-Result<void> ArrivedFiles::remove(std::string_view) { return only_read(); }
-Result<void> ArrivedFiles::remove_folder(std::string_view) { return only_read(); }
-Result<void> ArrivedFiles::sync_folder(std::string_view, SyncPoint) { return only_read(); }
-Result<void> ArrivedFiles::sync_all(SyncPoint) { return only_read(); }
+Result<bool> UnpackedFiles::exists(std::string_view path) { return files_.exists(mapped(path)); }
+Result<std::vector<FolderEntry>> UnpackedFiles::list(std::string_view folder) { return files_.list(mapped(folder)); }
+Result<bool> UnpackedFiles::make_folder(std::string_view) { return only_read(); }
+Result<void> UnpackedFiles::rename(std::string_view, std::string_view) { return only_read(); }
+Result<void> UnpackedFiles::remove(std::string_view) { return only_read(); }
+Result<void> UnpackedFiles::remove_folder(std::string_view) { return only_read(); }
+Result<void> UnpackedFiles::sync_folder(std::string_view, SyncPoint) { return only_read(); }
+Result<void> UnpackedFiles::sync_all(SyncPoint) { return only_read(); }
 
 }  // namespace pawl

@@ -1,0 +1,80 @@
+#include "app/run_export.hpp"
+
+#include <cstdlib>
+
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/posix/posix_file_system.hpp"
+#include "app/compose.hpp"
+#include "app/keys.hpp"
+#include "app/settings.hpp"
+
+namespace pawl {
+namespace {
+
+/// Returns the key that encrypts the run's key in the export. It is not the store's: the recipient needs it.
+Result<SecretKey> export_key() {
+  const char* path = std::getenv("PAWL_EXPORT_KEY_FILE");
+  if (path == nullptr || *path == '\0') {
+    return fail(Error{Code::key_missing,
+                      "the run is encrypted and there is no key for the export",
+                      {},
+                      "create a key file: `(umask 077; head -c 32 /dev/urandom | base64 > export.key)`, then "
+                      "set PAWL_EXPORT_KEY_FILE=export.key",
+                      0});
+  }
+  return read_key_file(path);
+}
+
+Result<std::unique_ptr<FilesystemStore>> open_for_export(std::string_view store, Missing missing) {
+  PAWL_TRY_ASSIGN(const Config config, load_settings(store));
+  OpenOptions options;
+  options.missing = missing;
+  const char* network = std::getenv("PAWL_ALLOW_NETWORK_FS");
+  if (network != nullptr && std::string_view(network) == "1") options.network_filesystem = NetworkFilesystem::allow;
+  return open_filesystem(store, options, config.settings);
+}
+
+Result<ExportedRun> export_from_store(std::string_view store, const RunId& run, ExportLogs logs,
+                                      const std::function<Result<void>(std::string_view)>& write) {
+  PAWL_TRY_ASSIGN(const auto opened, open_for_export(store, Missing::refuse));
+  return opened->export_run(run, logs, export_key, write);
+}
+
+/// Checks the file. Writes nothing.
+Result<ImportedExport> look_at(std::string_view store, File& file) {
+  ExportReader reader(nullptr, file);
+  PAWL_TRY_ASSIGN(const ExportHeader header, reader.begin());
+  PAWL_TRY_ASSIGN(const std::uint64_t files, reader.read_files());
+  PAWL_TRY_ASSIGN(const RunId id, RunId::parse(header.run));
+  ImportedExport checked{.run = header.run, .uuid = header.uuid, .files = files};
+  const auto opened = open_for_export(store, Missing::refuse);
+  if (!opened && opened.error().code == Code::store_not_found) return checked;
+  if (!opened) return std::unexpected(opened.error());
+  const auto there = (*opened)->run(id);
+  if (there && there->uuid != header.uuid)
+    return fail(Code::run_exists, "the store already contains a different run '{}'", header.run);
+  if (there) checked.latest = there->latest;
+  checked.repeated = there.has_value();
+  return checked;
+}
+
+Result<ImportedExport> import_to_store(std::string_view store, File& file, ExportUse use) {
+  if (use == ExportUse::only_check) return look_at(store, file);
+  // Check the file first: an invalid one must not create a store.
+  if (const auto there = open_for_export(store, Missing::refuse); !there && there.error().code == Code::store_not_found)
+    PAWL_TRY(look_at(store, file));
+  PAWL_TRY_ASSIGN(const auto opened, open_for_export(store, Missing::create));
+  return opened->import_run(file, export_key);
+}
+
+}  // namespace
+
+RunExport run_export() { return {.export_run = export_from_store, .import_run = import_to_store}; }
+
+Result<std::unique_ptr<FileSystem>> open_source_folder(const std::string& folder) {
+  auto files = PosixFileSystem::open(folder);
+  if (!files) return fail(Error{Code::input_unreadable, files.error().message, folder, {}, files.error().os_error});
+  return std::move(*files);
+}
+
+}  // namespace pawl
