@@ -170,10 +170,9 @@ Result<StoreKeyPlace> rekey_store(std::string_view uri, const NewKey& wanted) {
   PAWL_TRY_ASSIGN(const auto opened, open_folder(folder, configured));
   auto record = opened->store->store_record();
   if (!record)
-    return fail(Error{Code::store_not_found, "there is no store here", folder, "`pawl init --encrypt` makes one", 0});
+    return fail(Error{Code::store_not_found, "there is no store here", folder, {}, 0, Advice::make_encrypted_store});
   if (!record->key)
-    return fail(
-        Error{Code::usage, "the store is not encrypted", folder, "`pawl init --encrypt` makes an encrypted one", 0});
+    return fail(Error{Code::usage, "the store is not encrypted", folder, {}, 0, Advice::make_encrypted_store});
   PAWL_TRY(opened->store->unlock());
   PAWL_TRY_ASSIGN(const ChosenKey chosen, choose_next_key(wanted, *record, configured, opened->random));
   PAWL_TRY(opened->store->rekey(chosen.key));

@@ -61,8 +61,9 @@ Result<ExecutionContext> rebuild_context(std::span<const ChainLink> chain) {
                         fmt::format("checkpoint {} builds on {}, which is missing from its chain", link.sequence.value,
                                     link.parent.value),
                         {},
-                        "To see what is damaged, type: pawl fsck",
-                        0});
+                        {},
+                        0,
+                        Advice::check_store});
     }
     context.levels.workflow = merge_members(context.levels.workflow, link.levels.workflow);
     context.levels.stage = merge_members(context.levels.stage, link.levels.stage);

@@ -26,7 +26,7 @@ bool is_label(std::string_view text) {
 }
 
 /// Storage trouble ends an import; anything else is one thing that is refused.
-bool is_trouble(const Error& error) { return exit_status(error.code) == 5; }
+bool is_trouble(const Error& error) { return is_machine_failure(error.code); }
 
 Json text_of(const Workflow& workflow) {
   return {{"name", workflow.name}, {"file", workflow.file}, {"hash", workflow.hash}, {"text", workflow.text}};
