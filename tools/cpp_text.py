@@ -5,8 +5,8 @@ from typing import Iterator
 _TOKEN = re.compile(
     r"""//[^\n]*
       | /\*.*?\*/
-      | R"(?P<delimiter>[^()\s\\]*)\(.*?\)(?P=delimiter)"
-      | "(?:\\.|[^"\\\n])*"
+      | R"(?P<delimiter>[^()\s\\]*)\((?P<raw>.*?)\)(?P=delimiter)"
+      | "(?P<plain>(?:\\.|[^"\\\n])*)"
       | (?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+'
     """,
     re.DOTALL | re.VERBOSE)
@@ -23,6 +23,22 @@ def _blank(match: re.Match) -> str:
 def code_only(text: str) -> str:
     """Removes comments and empties literals. Line numbers stay the same."""
     return _TOKEN.sub(_blank, text)
+
+
+def strings(text: str) -> list[tuple[int, str]]:
+    """Returns (line, content) of each string literal outside of comments; adjacent ones are joined."""
+    found: list[tuple[int, str]] = []
+    end = -1  # of the literal before
+    for match in _TOKEN.finditer(text):
+        content = match["raw"] if match["raw"] is not None else match["plain"]
+        if content is None:
+            continue
+        if found and not text[end:match.start()].strip():
+            found[-1] = (found[-1][0], found[-1][1] + content)
+        else:
+            found.append((text.count("\n", 0, match.start()) + 1, content))
+        end = match.end()
+    return found
 
 
 def functions(text: str) -> Iterator[tuple[int, int, str]]:

@@ -3,12 +3,17 @@
 
 The pawl_folder(PATH DEPENDS ...) lines of CMakeLists.txt define the allowed edges. A folder may include files of
 folders that it depends on, directly or indirectly. Prints one line per finding; the exit status is then 1.
+
+Nothing below the command line knows of it: no string there names a command, and no code an exit status. The folders
+below it are those that cli depends on, include/, and app except for app/main: app is also part of the library.
 """
 import argparse
 import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from cpp_text import code_only, strings
 
 # Header prefix of each library, and the target that a folder must depend on to include it.
 LIBRARIES = {
@@ -25,6 +30,7 @@ LIBRARIES = {
 }
 C_HEADERS_OF_THE_STANDARD = {"stddef.h", "stdint.h"}
 FOLDER_LINE = re.compile(r"^\s*pawl_folder\(\s*([\w/]+)\s*(?:DEPENDS([^)]*))?\)", re.MULTILINE)
+COMMAND_LINE = re.compile(r"\bCommand add_(\w+)\(")  # in src/cli/command.hpp
 INCLUDE_LINE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
 
 
@@ -144,6 +150,43 @@ def check_source(graph: Graph, inside_src: str, text: str, sources: set[str]) ->
     return findings, used_files
 
 
+def is_below_cli(graph: Graph, inside_src: str) -> bool:
+    folder = graph.folder_of(inside_src)
+    return folder in graph.reach("cli") or (folder == "app" and not inside_src.startswith("app/main/"))
+
+
+def check_edge(place: str, text: str, commands: list[str]) -> list[str]:
+    """Returns the findings in a file below the command line."""
+    findings = []
+    command = re.compile(r"\bpawl (?:" + "|".join(commands) + r")\b")
+    for line, content in strings(text):
+        named = command.search(content) if commands else None
+        if named:
+            findings.append(f"{place}:{line}: names the command `{named.group(0)}`; give an Advice, cli renders it")
+    for number, line in enumerate(code_only(text).split("\n"), 1):
+        if re.search(r"\bexit_status\b", line):
+            findings.append(f"{place}:{number}: exit statuses belong to cli; use category(code)")
+    return findings
+
+
+def check_below_cli(root: Path, graph: Graph) -> list[str]:
+    if "cli" not in graph.depends:
+        return []
+    header = root / "src/cli/command.hpp"
+    commands = sorted(name for name in COMMAND_LINE.findall(header.read_text() if header.exists() else ""))
+    if not commands:
+        return ["src/cli/command.hpp:1: declares no commands (Command add_NAME(...))"]
+    findings = []
+    for file in sorted((root / "include").rglob("*")):
+        if file.suffix in {".hpp", ".h", ".def"}:
+            findings += check_edge(file.relative_to(root).as_posix(), file.read_text(), commands)
+    for file in sorted(p for p in (root / "src").rglob("*") if p.suffix in {".hpp", ".h", ".cpp"}):
+        inside = file.relative_to(root / "src").as_posix()
+        if is_below_cli(graph, inside) and not inside.endswith("_test.cpp"):
+            findings += check_edge("src/" + inside, file.read_text(), commands)
+    return findings
+
+
 def check_tree(root: Path) -> list[str]:
     graph = Graph.parse((root / "CMakeLists.txt").read_text())
     findings = check_graph(graph)
@@ -161,6 +204,7 @@ def check_tree(root: Path) -> list[str]:
     cycle = find_cycle(edges)
     if cycle:
         findings.append("src: files include each other in a cycle: " + " -> ".join(cycle))
+    findings += check_below_cli(root, graph)
     return findings
 
 

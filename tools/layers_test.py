@@ -95,5 +95,50 @@ class Layers(unittest.TestCase):
         self.assertIn("CMakeLists.txt: no pawl_folder lines", check({"CMakeLists.txt": ""}))
 
 
+CLI = {
+    "CMakeLists.txt": CMAKE.replace("pawl_folder(app DEPENDS pawl_engine",
+                                    "pawl_folder(cli DEPENDS pawl_engine)\npawl_folder(app DEPENDS pawl_cli"),
+    "src/cli/command.hpp": "[[nodiscard]] Command add_fsck(App& root);\nCommand add_resume(App& root);\n",
+}
+
+
+class BelowTheCommandLine(unittest.TestCase):
+    def finds(self, expected: str, changes: dict[str, str]) -> None:
+        findings = check(CLI | changes)
+        self.assertEqual(1, len(findings), findings)
+        self.assertIn(expected, findings[0])
+
+    def test_comments_may_name_commands_and_other_words_may_follow_the_name(self):
+        self.assertEqual([], check(CLI | {
+            "src/engine/x.cpp": "// `pawl resume` calls it\n/* pawl fsck */\nauto a = \"a newer pawl that resumes\";\n"
+                                "int status = 'x';  // exit_status\n"}))
+
+    def test_a_string_that_names_a_command(self):
+        self.finds("src/engine/x.cpp:2: names the command `pawl resume`",
+                   {"src/engine/x.cpp": '\nauto a = "then run: pawl resume nightly";\n'})
+
+    def test_a_command_in_two_adjacent_strings(self):
+        self.finds("src/engine/x.cpp:1: names the command `pawl fsck`",
+                   {"src/engine/x.cpp": 'auto a = "run pawl "\n         "fsck";\n'})
+
+    def test_a_command_in_a_raw_string(self):
+        self.finds("names the command `pawl fsck`", {"src/base/x.cpp": 'auto a = R"x(run "pawl fsck")x";\n'})
+
+    def test_public_headers_and_app_are_below_it(self):
+        self.finds("include/pawl/codes.def:1: names the command", {"include/pawl/codes.def": 'CODE("not a pawl resume")\n'})
+        self.finds("src/app/x.cpp:1: names the command", {"src/app/x.cpp": 'auto a = "pawl fsck";\n'})
+
+    def test_the_command_line_itself_and_main_may_name_commands(self):
+        self.assertEqual([], check(CLI | {"src/cli/x.cpp": 'auto a = "pawl fsck"; int b = exit_status();\n',
+                                          "src/app/main/x.cpp": 'auto a = "pawl fsck";\n'}))
+
+    def test_an_exit_status(self):
+        self.finds("src/engine/x.cpp:1: exit statuses belong to cli", {"src/engine/x.cpp": "if (exit_status(code) == 4) {}\n"})
+        self.finds("include/pawl/x.hpp:1: exit statuses belong to cli", {"include/pawl/x.hpp": "int exit_status(Code code);\n"})
+
+    def test_a_command_line_whose_commands_are_not_found(self):
+        self.finds("declares no commands", {"src/cli/command.hpp": "\n"})
+
+
 if __name__ == "__main__":
     unittest.main()

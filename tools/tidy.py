@@ -47,7 +47,7 @@ BOOL_PARAMETER = re.compile(r"[(,]\s*(?:const\s+)?bool\s*(?:\w+\s*)?(?:=[^,)]*)?
 SUPPRESSION = re.compile(r"\bNOLINT(?:NEXTLINE|BEGIN)?(?!\w)(\([^)]*\))?(.*)")
 TEST_MACRO = re.compile(r"^[ \t]*(?:(?:TYPED_)?TEST(?:_F|_P)?|RC_GTEST_\w+)[ \t]*\(", re.MULTILINE)
 MARKDOWN_LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)|^[ \t]*\[[^\]]+\]:[ \t]*(\S+)", re.MULTILINE)
-CODE_LINE = re.compile(r'^PAWL_CODE\(\s*(\d+)\s*,\s*\w+\s*,\s*\d+\s*,\s*"([^"]*)"\s*\)', re.MULTILINE)
+CODE_LINE = re.compile(r'^PAWL_CODE\(\s*(\d+)\s*,\s*\w+\s*,\s*\w+\s*,\s*"([^"]*)"\s*\)', re.MULTILINE)
 
 DECLARATION = re.compile(r"^(?:  )?(?:\[\[nodiscard\]\] )?(?:(?:static|constexpr|inline|virtual|explicit) )*"
                          r"[A-Za-z_][\w:<>,&* ]*?[ &*>]([a-z][a-z0-9_]*)\(", re.MULTILINE)

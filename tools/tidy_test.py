@@ -105,7 +105,7 @@ class TreeRules(unittest.TestCase):
 
     def error_tree(self, changes: dict[str, str | None]) -> list[str]:
         page = "# PAWL-0007: It failed\n\n## What happened\n\na\n\n## Why\n\nb\n\n## What to do\n\nc\n"
-        tree = {"include/pawl/error_codes.def": 'PAWL_CODE(7, failed, 2, "It failed")\n',
+        tree = {"include/pawl/error_codes.def": 'PAWL_CODE(7, failed, usage, "It failed")\n',
                 "docs/errors/PAWL-0007.md": page, "docs/errors/README.md": "[PAWL-0007](PAWL-0007.md)"}
         return tidy.error_pages([File(p, t) for p, t in (tree | changes).items() if t is not None])
 

@@ -16,7 +16,7 @@ struct Finding {
   enum class Severity : std::uint8_t {
     note,      // worth knowing; nothing is wrong
     mended,    // was wrong, and is mended
-    mendable,  // `pawl fsck --repair` mends it, nothing is lost
+    mendable,  // a repair mends it without loss
     damage,    // something stored can't be read as it was written
   };
   Severity severity = Severity::note;
@@ -25,7 +25,8 @@ struct Finding {
   std::string run = {};
   Sequence sequence = {};
   std::string what = {};
-  std::string advice = {};
+  std::string advice = {};       // what to do, without naming a command
+  Advice action = Advice::none;  // what to do next, in addition
 };
 
 struct CheckReport {

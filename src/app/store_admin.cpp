@@ -154,10 +154,9 @@ Result<StoreKeyPlace> rekey_store(std::string_view uri, const NewKey& wanted) {
   PAWL_TRY_ASSIGN(const auto opened, open_folder(folder, configured));
   auto record = opened->store_record();
   if (!record)
-    return fail(Error{Code::store_not_found, "no store found", folder, "`pawl init --encrypt` makes one", 0});
+    return fail(Error{Code::store_not_found, "no store found", folder, {}, 0, Advice::make_encrypted_store});
   if (!record->key)
-    return fail(
-        Error{Code::usage, "the store is not encrypted", folder, "`pawl init --encrypt` makes an encrypted one", 0});
+    return fail(Error{Code::usage, "the store is not encrypted", folder, {}, 0, Advice::make_encrypted_store});
   PAWL_TRY(opened->unlock());
   SystemRandom random;
   PAWL_TRY_ASSIGN(const ChosenKey chosen, choose_next_key(wanted, *record, configured, random));

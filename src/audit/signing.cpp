@@ -27,7 +27,7 @@ struct FreeContext {
 using Context = std::unique_ptr<EVP_MD_CTX, FreeContext>;
 
 std::unexpected<Error> unusable(const char* what) {
-  return fail(Error{Code::invalid_key, what, {}, "`pawl explain PAWL-0342` says how keys are given", 0});
+  return fail(Error{Code::invalid_key, what, {}, {}, 0, Advice::explain, {.value = code_text(Code::signature_wrong)}});
 }
 
 const unsigned char* raw(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }

@@ -45,8 +45,9 @@ class RunVerifier {
     auto done = look();
     if (done) return std::move(verdict_);
     const Error& error = done.error();
-    if (exit_status(error.code) != 4) return std::unexpected(error);
+    if (!is_refusal(error.code)) return std::unexpected(error);
     verdict_.bad = BadEntry{error.code, entry_, sequence_, error.where, error.message, hint_of(error)};
+    if (error.code != Code::anchor_mismatch) verdict_.bad->action = Advice::show_intact;
     return std::move(verdict_);
   }
 
@@ -57,12 +58,10 @@ class RunVerifier {
   [[nodiscard]] std::unexpected<Error> bad_at(std::string what, std::string_view path) const {
     return fail(Error{Code::audit_damaged, std::move(what), std::string(path), {}, 0});
   }
-  [[nodiscard]] std::string hint_of(const Error& error) const {
+  [[nodiscard]] static std::string hint_of(const Error& error) {
     if (error.code == Code::anchor_mismatch)
       return "data from before the anchor was replaced or removed: restore the run from a backup";
-    return fmt::format(
-        "restore the file from a backup; `pawl restore {} --fallback` gives the newest state that can still be read",
-        verdict_.head.run);
+    return "restore the file from a backup";
   }
 
   Result<void> look() {

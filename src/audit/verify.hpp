@@ -31,6 +31,7 @@ struct BadEntry {
   std::string file = {};
   std::string what = {};
   std::string hint = {};
+  Advice action = Advice::none;  // in addition to the hint
 };
 
 struct RunVerdict {

@@ -22,9 +22,26 @@ template <class... Args>
   return error;
 }
 
-/// The same error with advice, unless it has some already.
+/// The same error with a hint, unless it says already what to do.
 [[nodiscard]] inline Error with_hint(Error error, std::string hint) {
-  if (error.hint.empty()) error.hint = std::move(hint);
+  if (error.hint.empty() && error.advice == Advice::none) error.hint = std::move(hint);
+  return error;
+}
+
+/// The same error with this advice instead of what it said about what to do.
+[[nodiscard]] inline Error with_other_advice(Error error, Advice advice, Subject subject = {}) {
+  error.hint.clear();
+  error.advice = advice;
+  error.subject = std::move(subject);
+  return error;
+}
+
+/// The same error with this advice, unless it says already what to do. The same advice gets a more exact subject.
+[[nodiscard]] inline Error with_advice(Error error, Advice advice, Subject subject = {}) {
+  const bool silent = error.hint.empty() && error.advice == Advice::none;
+  if (!silent && error.advice != advice) return error;
+  error.advice = advice;
+  error.subject = std::move(subject);
   return error;
 }
 

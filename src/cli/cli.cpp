@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "cli/command.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/hints.hpp"
 #include "cli/json_out.hpp"
 #include "text/suggest.hpp"
 
@@ -158,21 +160,6 @@ Error usage_error(const Parser& parser, const CLI::ParseError& error) {
   return Error{Code::usage, message, {}, fmt::format("`{}` shows how it is used", help_call(parser)), 0};
 }
 
-std::string default_hint(const Error& error) {
-  switch (error.code) {
-    case Code::state_too_large:
-      return "keep large values in files and only their names in the state, or raise "
-             "checkpoint.checkpoint_size_limit_mb (`pawl config checkpoint`)";
-    case Code::run_not_found: return "`pawl list` shows the runs of this store";
-    case Code::checkpoint_not_found: return "`pawl show RUN --checkpoints` lists the checkpoints of a run";
-    case Code::store_not_found: return "`pawl save` makes a store; an existing one is named with --store or PAWL_STORE";
-    case Code::invalid_run_id: return "a run id is a letter or digit, then up to 127 letters, digits, '.', '_' or '-'";
-    case Code::invalid_address:
-      return "write RUN, RUN@SEQ, RUN@latest, RUN@name:X, RUN@stage:X, RUN@step:X or RUN@UUID";
-    default: return fmt::format("`pawl explain {}` says more", code_text(error.code));
-  }
-}
-
 /// Line breaks stay: lists and differences are easier to read.
 std::string printable_lines(std::string_view text) {
   std::string out;
@@ -185,8 +172,8 @@ std::string printable_lines(std::string_view text) {
   }
 }
 
-int report(CliContext& context, Error error, bool json) {
-  error = with_hint(error, default_hint(error));
+int report(CliContext& context, Error error, bool json, const HintStyle& hints = {}) {
+  error = with_rendered_hint(std::move(error), hints);
   std::string text = fmt::format("pawl: {}: {}", code_text(error.code), printable_lines(error.message));
   if (!error.where.empty()) text += fmt::format(" ({})", printable(error.where));
   text += fmt::format("\nhint: {}\n", printable(error.hint));
@@ -211,7 +198,8 @@ int run_command(const Parser& parser, CliContext& context) {
   }
   const auto command = std::ranges::find(parser.commands, chosen.front(), &Command::app);
   Result<void> result = command->run(Invocation(context, parser.globals));
-  return result ? context.status : report(context, std::move(result).error(), parser.globals.json);
+  if (result) return context.status;
+  return report(context, std::move(result).error(), parser.globals.json, {.store = parser.globals.store});
 }
 
 /// Parsing can fail before --json is bound, and its errors have to know.

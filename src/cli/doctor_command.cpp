@@ -3,6 +3,7 @@
 
 #include "base/json.hpp"
 #include "cli/command.hpp"
+#include "cli/hints.hpp"
 #include "cli/workflow_session.hpp"
 #include "ports/machine.hpp"
 
@@ -75,8 +76,7 @@ class Visit {
   void broken(std::string check, const Error& error) {
     std::string what = error.message;
     if (!error.where.empty()) what += fmt::format(" ({})", error.where);
-    broken(std::move(check), error.code, std::move(what),
-           error.hint.empty() ? fmt::format("`pawl explain {}` says more", code_text(error.code)) : error.hint);
+    broken(std::move(check), error.code, std::move(what), hint_text(error));
   }
 
   void settings() {

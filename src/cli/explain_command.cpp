@@ -4,6 +4,7 @@
 
 #include "cli/command.hpp"
 #include "cli/error_pages.hpp"
+#include "cli/exit_status.hpp"
 #include "cli/json_out.hpp"
 #include "domain/taxonomy.hpp"
 #include "text/suggest.hpp"
@@ -12,7 +13,7 @@ namespace pawl::cli {
 namespace {
 
 constexpr Code kCodes[] = {
-#define PAWL_CODE(number, name, exit_status, title) Code::name,
+#define PAWL_CODE(number, name, category, title) Code::name,
 #include <pawl/error_codes.def>
 #undef PAWL_CODE
 };
@@ -55,6 +56,7 @@ JsonObject code_object(Code code) {
   JsonObject object;
   object.text("code", code_text(code))
       .text("title", code_title(code))
+      .text("category", to_text(category(code)))
       .number("exit_status", static_cast<std::uint64_t>(exit_status(code)))
       .raw("names", compact(names));
   return object;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "cli/command.hpp"
+#include "cli/hints.hpp"
 #include "cli/json_out.hpp"
 
 namespace pawl::cli {
@@ -52,7 +53,8 @@ std::string finding_text(const Finding& finding, const Style& style) {
   text += fmt::format(" {}", printable(finding.what));
   if (!finding.file.empty()) text += fmt::format(" ({})", printable(finding.file));
   text += "\n";
-  if (!finding.advice.empty()) text += fmt::format("  {}\n", printable(finding.advice));
+  if (const std::string advice = finding_advice(finding); !advice.empty())
+    text += fmt::format("  {}\n", printable(advice));
   return text;
 }
 
@@ -75,8 +77,8 @@ Error left_over(const CheckReport& report) {
   const std::size_t damage = count(report, Finding::Severity::damage);
   const std::size_t mendable = count(report, Finding::Severity::mendable);
   Error error{Code::findings, fmt::format("the check found {} damaged and {} mendable", damage, mendable), {}, {}, 0};
-  error.hint =
-      mendable > 0 ? "pawl fsck --repair mends what can be mended without a loss" : "each finding says what to do";
+  error.hint = mendable > 0 ? "to repair what can be repaired without loss, run: pawl fsck --repair"
+                            : "each finding says what to do";
   return error;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/handoff_told.hpp"
+#include "cli/hints.hpp"
 #include "cli/text.hpp"
 
 namespace pawl::cli {
@@ -226,7 +227,7 @@ Result<Briefing> brief_run(Store& store, const RunId& run, const std::string& st
   add_status(briefing, report, told);
   PAWL_TRY(add_files(store, briefing, report, store_uri));
   add_failures(report, told);
-  briefing.next = next_commands(report);
+  briefing.next = commands_of(next_actions(report));
   if (briefing.next.empty()) briefing.next.push_back(fmt::format("pawl show {}", run.text()));
   steps.done.more = steps.open.more = fmt::format("pawl show {} --all", run.text());
   briefing.parts = {std::move(told.blockers),  std::move(told.notes),      std::move(steps.open),

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/hints.hpp"
 #include "cli/text.hpp"
 #include "text/json_text.hpp"
 #include "text/utf8.hpp"
@@ -94,7 +95,7 @@ std::string report_json(const CheckReport& report) {
                            .text("run", finding.run)
                            .number("sequence", finding.sequence.value)
                            .text("what", finding.what)
-                           .text("advice", finding.advice)
+                           .text("advice", finding_advice(finding))
                            .done());
   }
   return JsonObject()

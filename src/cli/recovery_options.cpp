@@ -3,12 +3,8 @@
 namespace pawl::cli {
 
 Error with_way_out(Error error, const RunId& run) {
-  if (exit_status(error.code) != 4 || error.code == Code::unsupported_version) return error;
-  error.hint = fmt::format(
-      "`pawl fsck {0}` shows what is damaged; `pawl restore {0} --fallback` gives the newest state that is whole, "
-      "`pawl rollback {0}@SEQ` goes on from one that is",
-      run.text());
-  return error;
+  if (category(error.code) != Category::integrity) return error;
+  return with_other_advice(std::move(error), Advice::look_at_damage, {.run = run.text()});
 }
 
 Result<Fallback> fallback_of(const Invocation& invocation, Fallback told) {

@@ -59,7 +59,7 @@ Result<void> recover(const Invocation& invocation, const RestoreArguments& argum
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   Result<RecoveryResult> recovered = recover_run(*store, invocation.context().clock, request);
   if (!recovered) {
-    if (exit_status(recovered.error().code) == 4) note_failure(*store, address.run, recovered.error());
+    if (is_refusal(recovered.error().code)) note_failure(*store, address.run, recovered.error());
     return fail(std::move(recovered).error());
   }
   const RecoveryResult& result = *recovered;

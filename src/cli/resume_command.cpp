@@ -1,4 +1,5 @@
 #include "cli/command.hpp"
+#include "cli/hints.hpp"
 #include "cli/recovery_options.hpp"
 #include "cli/workflow_session.hpp"
 #include "service/run_status.hpp"
@@ -138,7 +139,7 @@ Result<void> resume_session(const Invocation& invocation, const ResumeArguments&
     if (ended) continue;
     if (!trouble) trouble = ended.error();
     if (ended.error().code == Code::run_interrupted) break;
-    if (ids.size() > 1) note_lines(invocation, describe(ended.error()));
+    if (ids.size() > 1) note_lines(invocation, describe(with_rendered_hint(ended.error())));
   }
   invocation.note(fmt::format("session {}: {} of {} runs resumed: {}", printable(arguments.session), resumed,
                               ids.size(), fmt::join(outcomes, ", ")));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/hints.hpp"
 #include "cli/json_out.hpp"
 #include "cli/lineage_text.hpp"
 #include "cli/terminal_text.hpp"
@@ -242,7 +243,7 @@ std::string header(const Invocation& invocation, Store& store, const RunReport& 
 /// What to type, one line each.
 std::string next_steps(const RunReport& report) {
   std::string out;
-  for (const std::string& line : next_commands(report))
+  for (const std::string& line : commands_of(next_actions(report)))
     out += fmt::format("{}{}\n", out.empty() ? "Next:      " : "           ", printable(line));
   return out;
 }

@@ -1,6 +1,7 @@
 #include "cli/verify_store.hpp"
 
 #include "base/json.hpp"
+#include "cli/hints.hpp"
 #include "cli/json_out.hpp"
 
 namespace pawl::cli {
@@ -16,14 +17,21 @@ std::string bad_text(const RunVerdict& verdict) {
   return text + ": " + bad.what;
 }
 
-std::string bad_json(const BadEntry& bad) {
+std::string hint_of(const RunVerdict& verdict) {
+  const BadEntry& bad = *verdict.bad;
+  const Error error{bad.code, bad.what, bad.file, bad.hint, 0, bad.action, {.run = verdict.head.run}};
+  return hint_text(error);
+}
+
+std::string bad_json(const RunVerdict& verdict) {
+  const BadEntry& bad = *verdict.bad;
   return JsonObject()
       .text("code", code_text(bad.code))
       .number("entry", bad.entry)
       .number("sequence", bad.sequence.value)
       .text("file", bad.file)
       .text("what", bad.what)
-      .text("hint", bad.hint)
+      .text("hint", hint_of(verdict))
       .done();
 }
 
@@ -91,12 +99,13 @@ std::string verdict_json(const RunVerdict& verdict) {
       .number("events", verdict.events)
       .number("settled", verdict.settled)
       .raw("notes", json_array(notes))
-      .raw("bad", verdict.bad ? bad_json(*verdict.bad) : std::string());
+      .raw("bad", verdict.bad ? bad_json(verdict) : std::string());
   return document.done();
 }
 
 Error error_of(const RunVerdict& verdict) {
-  return Error{verdict.bad->code, bad_text(verdict), verdict.bad->file, verdict.bad->hint, 0};
+  return Error{verdict.bad->code,   bad_text(verdict),        verdict.bad->file, verdict.bad->hint, 0,
+               verdict.bad->action, {.run = verdict.head.run}};
 }
 
 }  // namespace pawl::cli

@@ -68,8 +68,9 @@ Result<std::string> open_secret(const SecretKey& key, std::string_view sealed, s
     return fail(Error{Code::decryption_failed,
                       "encrypted bytes were changed, moved from another place, or made with another key",
                       {},
-                      "run 'pawl fsck' to see what is damaged",
-                      0});
+                      {},
+                      0,
+                      Advice::check_store});
   };
   if (sealed.size() < kNonceBytes + kTagBytes) return refused();
   const std::string_view nonce = sealed.substr(0, kNonceBytes);

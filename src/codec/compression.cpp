@@ -19,8 +19,9 @@ std::unexpected<Error> undecodable(std::string_view what, std::string_view why) 
   return fail(Error{Code::decoding_failed,
                     fmt::format("{} data can't be decompressed: {}", what, why),
                     {},
-                    "run 'pawl fsck' to see what is damaged",
-                    0});
+                    {},
+                    0,
+                    Advice::check_store});
 }
 
 std::unexpected<Error> too_large(std::string_view what, std::uint64_t bytes_max) {

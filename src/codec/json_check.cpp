@@ -176,8 +176,10 @@ Result<void> check_json(std::string_view text, std::uint64_t bytes_max) {
                       fmt::format("the JSON has {} bytes, more than the limit of {}", text.size(), bytes_max),
                       {},
                       "keep large values in files and only their names in the state, or raise "
-                      "checkpoint.checkpoint_size_limit_mb (`pawl config checkpoint`)",
-                      0});
+                      "checkpoint.checkpoint_size_limit_mb",
+                      0,
+                      Advice::show_settings,
+                      {.value = "checkpoint"}});
   }
   if (text.empty()) return fail(Error{Code::invalid_json, "the input is empty", {}, "An empty state is written {}", 0});
   if (text.starts_with(kByteOrderMark)) {

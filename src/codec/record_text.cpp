@@ -56,7 +56,7 @@ bool take_number(std::string_view& text, std::string_view key, std::uint64_t& va
 }
 
 Error corrupt(std::string message) {
-  return Error{Code::checkpoint_corrupt, std::move(message), {}, "run 'pawl fsck' to see what is damaged", 0};
+  return Error{Code::checkpoint_corrupt, std::move(message), {}, {}, 0, Advice::check_store};
 }
 
 /// `"v":2,"enc":"zstd",` from the front; records of format 1 have neither.

@@ -114,8 +114,9 @@ Result<std::string> RunCodec::opened(std::string_view how, std::string_view byte
         Code::not_encrypted,
         fmt::format("a plain {} stands in an encrypted run: it was not written by its owner", name_of(place.kind)),
         {},
-        "run 'pawl fsck' to see what was changed; restore it from a backup",
-        0});
+        "restore it from a backup",
+        0,
+        Advice::check_store});
   }
   PAWL_TRY_ASSIGN(const SecretKey* secret, key());
   return unpack(how, bytes, secret, text_of(place), bytes_max);

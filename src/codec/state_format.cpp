@@ -111,8 +111,9 @@ Result<std::string> from_binary(std::string_view bytes, StateFormat format, std:
     return fail(Error{Code::decoding_failed,
                       fmt::format("a stored state is not valid {}", name_of(format)),
                       {},
-                      "run 'pawl fsck' to see what is damaged",
-                      0});
+                      {},
+                      0,
+                      Advice::check_store});
   }
   return writer.take();
 }

@@ -28,6 +28,7 @@ Result<void> refuse(std::vector<WorkflowFault> faults) {
   if (faults.empty()) return {};
   Error error = faults.front().error;
   error.code = Code::invalid_config;
+  error = with_advice(std::move(error), Advice::show_settings);
   for (std::size_t i = 1; i < faults.size(); ++i) {
     const Error& next = faults[i].error;
     error.message += fmt::format("\n  {}: {}{}", next.where, next.message, next.hint.empty() ? "" : "; " + next.hint);
@@ -74,12 +75,12 @@ class FileReader {
     const FoundKey found = find_key(section, entry.key);
     if (found.key == nullptr) {
       return faults_.add(entry.key_place, fmt::format("'{}' has no setting '{}'", section, entry.key),
-                         did_you_mean(entry.key, names_in(section), "`pawl config` lists all settings"));
+                         did_you_mean(entry.key, names_in(section), ""));
     }
     if (found.key->scope == ConfigScope::outside_the_store && place_ == ConfigPlace::store) {
-      return faults_.add(entry.key_place, fmt::format("'{}' can't stand in the store's own file", entry.key),
-                         "it tells where the store is: write it into your own file (`pawl config` names it), or name "
-                         "the store with --store");
+      return faults_.add(
+          entry.key_place, fmt::format("'{}' can't stand in the store's own file", entry.key),
+          "it says where the store is: set it in your own settings file, or name the store with --store");
     }
     if (std::size_t& before = lines_[found.index]; before > 0) {
       return faults_.add(
@@ -148,8 +149,7 @@ void apply_variable(Config& config, std::string_view variable, std::string_view 
   if (found.key == nullptr) {
     std::vector<std::string> names;
     for (const std::string& name : names_in(section)) names.push_back(variable_name(section, name));
-    return faults.add({}, fmt::format("the variable {} is no setting", variable),
-                      did_you_mean(variable, names, "`pawl config` lists all settings"));
+    return faults.add({}, fmt::format("the variable {} is no setting", variable), did_you_mean(variable, names, ""));
   }
   if (config.origins[found.index].kind == ConfigOrigin::Kind::variable) {
     return faults.add(
@@ -181,6 +181,7 @@ Result<void> apply_file(Config& config, const ConfigWorld& world, const std::str
   if (!text) {
     Error error = text.error();
     error.code = Code::invalid_config;
+    error = with_advice(std::move(error), Advice::show_settings);
     error.message = "the settings can't be read: " + error.message;
     error.hint = "mend the file's permissions, or move it away";
     return fail(at(error, path));

@@ -14,24 +14,21 @@ constexpr Transition kSteps[] = {
     {Status::failed, Status::recovering}, {Status::recovering, Status::failed}, {Status::recovering, Status::completed},
 };
 
-std::unexpected<Error> refuse(Code code, std::string message, const RecoveryFacts& facts, std::string hint) {
-  return fail(Error{code, std::move(message), facts.address, std::move(hint), 0});
+std::unexpected<Error> refuse(Code code, std::string message, const RecoveryFacts& facts, std::string hint,
+                              Advice advice = Advice::none) {
+  const Subject subject{.run = facts.address.substr(0, facts.address.find('@'))};
+  return fail(Error{code, std::move(message), facts.address, std::move(hint), 0, advice, subject});
 }
-
-std::string run_of(const RecoveryFacts& facts) { return facts.address.substr(0, facts.address.find('@')); }
 
 Result<void> check_status(const Lifecycle& lifecycle, const RecoveryFacts& facts) {
   if (lifecycle.status == Status::completed) {
-    return refuse(Code::recover_completed, "a completed checkpoint can't be recovered", facts,
-                  fmt::format("To go on from here under another name, type: pawl fork {}", facts.address));
+    return refuse(Code::recover_completed, "a completed checkpoint can't be recovered", facts, {}, Advice::fork);
   }
   if (facts.owner == RunOwner::dead || lifecycle.status == Status::failed) return {};
   if (lifecycle.status == Status::recovering) {
-    return refuse(Code::recovery_in_progress, "a recovery of this run is in progress", facts,
-                  fmt::format("Wait for it; to watch it, type: pawl show {}", run_of(facts)));
+    return refuse(Code::recovery_in_progress, "a recovery of this run is in progress", facts, {}, Advice::wait_for_run);
   }
-  return refuse(Code::run_busy, "the run is still being executed", facts,
-                fmt::format("Wait for it or cancel it; to see who has it, type: pawl show {}", run_of(facts)));
+  return refuse(Code::run_busy, "the run is still being executed", facts, {}, Advice::wait_for_run);
 }
 
 }  // namespace
@@ -43,8 +40,7 @@ bool may_become(Status from, Status to) {
 
 Result<void> check_recoverable(const RecoveryFacts& facts) {
   if (!facts.lifecycle) {
-    return refuse(Code::checkpoint_not_found, "there is no such checkpoint", facts,
-                  fmt::format("To see what there is, type: pawl show {}", run_of(facts)));
+    return refuse(Code::checkpoint_not_found, "there is no such checkpoint", facts, {}, Advice::list_checkpoints);
   }
   PAWL_TRY(check_status(*facts.lifecycle, facts));
   if (facts.lifecycle->retry_count >= facts.retries_max) {
@@ -56,7 +52,7 @@ Result<void> check_recoverable(const RecoveryFacts& facts) {
   if (facts.missing_parent) {
     return refuse(Code::chain_broken,
                   fmt::format("checkpoint {}, which this one builds on, is missing", facts.missing_parent.value), facts,
-                  "To see what is damaged, type: pawl fsck");
+                  {}, Advice::check_store);
   }
   if (!facts.handler.empty() && !facts.handler_registered) {
     return refuse(Code::handler_not_registered, fmt::format("the handler '{}' is not registered", facts.handler), facts,

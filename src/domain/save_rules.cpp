@@ -25,9 +25,10 @@ Result<void> check_caller_id(const SaveRequest& request, const SaveFacts& facts)
   return fail(Error{Code::caller_id_reused,
                     fmt::format("the caller's id '{}' was saved before with {}", request.caller_id, what),
                     fmt::format("{}@{}", run, earlier.sequence.value),
-                    fmt::format("Give each save an id of its own; to see the earlier one, type: pawl show {}@{}", run,
-                                earlier.sequence.value),
-                    0});
+                    "give each save an id of its own",
+                    0,
+                    Advice::show_checkpoint,
+                    {.run = run, .sequence = earlier.sequence.value}});
 }
 
 Result<void> check_parent(const SaveRequest& request, const SaveFacts& facts) {
@@ -37,14 +38,14 @@ Result<void> check_parent(const SaveRequest& request, const SaveFacts& facts) {
   const std::string is = head ? fmt::format("is {}", head.value) : std::string("does not exist yet");
   const std::string expected =
       *request.expected_parent ? fmt::format("{} was expected", request.expected_parent->value) : "none was expected";
-  return fail(Error{
-      Code::parent_conflict, fmt::format("the last checkpoint of run '{}' {}, but {}", run, is, expected),
-      head ? fmt::format("{}@{}", run, head.value) : run,
-      head ? fmt::format(
-                 "The run has moved on, or the number is not its last one. Type: pawl show {}, then save on top of {}",
-                 run, head.value)
-           : "Expect 0 for the first checkpoint of a run, or leave the expectation out",
-      0});
+  return fail(Error{Code::parent_conflict,
+                    fmt::format("the last checkpoint of run '{}' {}, but {}", run, is, expected),
+                    head ? fmt::format("{}@{}", run, head.value) : run,
+                    head ? fmt::format("read the newest state, then save on top of checkpoint {}", head.value)
+                         : "expect 0 for the first checkpoint of a run, or leave the expectation out",
+                    0,
+                    head ? Advice::list_checkpoints : Advice::none,
+                    {.run = run}});
 }
 
 /// The first save of a fork starts anew, whatever the status of the run that it was forked from.

@@ -65,7 +65,8 @@ TEST_F(SaveRules, RefuseAnotherParentThanTheExpectedOne) {
   ASSERT_FALSE(decision);
   EXPECT_EQ(decision.error().code, Code::parent_conflict);
   EXPECT_EQ(decision.error().message, "the last checkpoint of run 'nightly' is 7, but 6 was expected");
-  EXPECT_NE(decision.error().hint.find("pawl show nightly"), std::string::npos);
+  EXPECT_EQ(decision.error().advice, Advice::list_checkpoints);
+  EXPECT_EQ(decision.error().subject.run, "nightly");
   EXPECT_TRUE(writes(decide_save({.body = "{}", .expected_parent = Sequence{7}}, with_head())));
   EXPECT_FALSE(decide_save({.body = "{}", .expected_parent = Sequence{0}}, with_head()));
   EXPECT_TRUE(writes(decide_save({.body = "{}", .expected_parent = Sequence{0}}, {.run = run_})));

@@ -71,8 +71,10 @@ Error not_waiting(Store& store, const RunId& run, const std::string& what) {
                fmt::format("{} in run '{}' is waiting for a decision; it {}", what, run.text(),
                            state ? doing_text(*state) : "can't be read"),
                {},
-               fmt::format("`pawl show {}` tells how far it is", run.text()),
-               0};
+               {},
+               0,
+               Advice::show_run,
+               {.run = run.text()}};
 }
 
 std::string gate_list(const std::vector<FoundGate>& gates) {
@@ -114,12 +116,13 @@ Result<Gate> choose_gate(Store& store, const RunId& run, const std::string& step
     return fail(error);
   }
   if (fitting.size() > 1) {
-    return fail(
-        Error{Code::usage,
-              fmt::format("{} approval steps are waiting; name one of them:{}", fitting.size(), gate_list(fitting)),
-              {},
-              fmt::format("`pawl approve {} {}`, for example", fitting.front().gate.run, fitting.front().gate.step),
-              0});
+    return fail(Error{Code::usage,
+                      fmt::format("{} approval steps are waiting; name one of them:{}", fitting.size(), gate_list(fitting)),
+                      {},
+                      {},
+                      0,
+                      Advice::approve,
+                      {.run = fitting.front().gate.run, .step = fitting.front().gate.step}});
   }
   return fitting.front().gate;
 }
@@ -141,8 +144,10 @@ Result<void> refuse_second(Store& store, const RunId& run, const Gate& gate) {
                       fmt::format("'{}' of run '{}' was already {} by {} at {}", gate.step, gate.run,
                                   type == "approve" ? "approved" : "rejected", text_in(body, "by"), message.at.text()),
                       {},
-                      fmt::format("`pawl resume {}` goes on with it", resume),
-                      0});
+                      {},
+                      0,
+                      Advice::resume,
+                      {.run = resume}});
   }
   return {};
 }
@@ -158,8 +163,10 @@ Result<void> refuse_ended(const RunState& state, const RunId& run) {
   return fail(Error{Code::run_ended,
                     fmt::format("run '{}' {}", run.text(), doing_text(state)),
                     {},
-                    fmt::format("`pawl show {}` tells what it did", run.text()),
-                    0});
+                    {},
+                    0,
+                    Advice::show_run,
+                    {.run = run.text()}});
 }
 
 /// Cancels children first, so that after a crash the run can be cancelled again.

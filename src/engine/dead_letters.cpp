@@ -58,30 +58,44 @@ Result<std::string> choose_map(const RunState& state, const RunId& run, const st
     return fail(Error{Code::not_waiting,
                       fmt::format("run '{}' has no dead letters", run.text()),
                       {},
-                      fmt::format("`pawl show {}` tells how far it is", run.text()),
-                      0});
+                      {},
+                      0,
+                      Advice::show_run,
+                      {.run = run.text()}});
   return fail(Error{Code::usage,
                     fmt::format("several maps have dead letters; name one: {}", joined_list(paths)),
                     {},
-                    fmt::format("`pawl dlq list {} {}`, for example", run.text(), paths.front()),
-                    0});
+                    {},
+                    0,
+                    Advice::list_dead_letters,
+                    {.run = run.text(), .step = paths.front()}});
 }
 
 Result<std::vector<std::uint64_t>> choose_indices(const MapProgress& map, const RunId& run, const std::string& step,
                                                   const LetterChoice& choice) {
-  const std::string hint = fmt::format("`pawl dlq list {} {}` shows them", run.text(), step);
+  const Subject subject{.run = run.text(), .step = step};
   if (choice.scope == LetterChoice::Scope::all) {
     if (map.failed.empty())
-      return fail(Error{
-          Code::not_waiting, fmt::format("map '{}' of run '{}' has no dead letters", step, run.text()), {}, hint, 0});
+      return fail(Error{Code::not_waiting,
+                        fmt::format("map '{}' of run '{}' has no dead letters", step, run.text()),
+                        {},
+                        {},
+                        0,
+                        Advice::list_dead_letters,
+                        subject});
     return listed(map.failed);
   }
   // Checked range by range, because a user may write 0-18446744073709551615.
   for (const auto& [first, last] : choice.indices.ranges()) {
     for (std::uint64_t index = first;; ++index) {
       if (!map.failed.contains(index))
-        return fail(
-            Error{Code::not_waiting, fmt::format("item {} of '{}' is not a dead letter", index, step), {}, hint, 0});
+        return fail(Error{Code::not_waiting,
+                          fmt::format("item {} of '{}' is not a dead letter", index, step),
+                          {},
+                          {},
+                          0,
+                          Advice::list_dead_letters,
+                          subject});
       if (index == last) break;
     }
   }

@@ -238,9 +238,8 @@ void Execution::warn_of_size(std::string& state) {
   tell(event_type::kLargeCheckpoint, nullptr,
        {{"bytes", state.size()},
         {"limit", warning},
-        {"why",
-         fmt::format("the state has {} bytes, more than {} (checkpoint.size_warning); `pawl stats {}` shows what grows",
-                     state.size(), size_words(warning), id_.text())}});
+        {"why", fmt::format("the state has {} bytes, more than {} (checkpoint.size_warning)", state.size(),
+                            size_words(warning))}});
   state = state_text();
 }
 

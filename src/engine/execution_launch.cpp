@@ -171,8 +171,9 @@ void Execution::launch_handler(Node& node) {
           outcome.ok = result.has_value();
           if (!result) {
             outcome.error = describe_in_line(result.error());
-            const int status = exit_status(result.error().code);
-            outcome.retryable = status != 2 && status != 4;
+            const Category kind = category(result.error().code);
+            const bool wrong_input = kind == Category::usage || kind == Category::not_found;
+            outcome.retryable = !wrong_input && !is_refusal(result.error().code);
           } else if (const Result<void> checked = check_json(result->output, 8ULL << 20); !checked) {
             outcome.ok = false;
             outcome.error = fmt::format("the handler's output is not JSON: {}", checked.error().message);

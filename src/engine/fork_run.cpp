@@ -244,8 +244,10 @@ Result<Sequence> checkpoint_before(Store& store, const RunId& run, const std::st
     return fail(Error{Code::not_a_workflow_run,
                       fmt::format("run '{}' has no steps", run.text()),
                       {},
-                      fmt::format("name a checkpoint: pawl fork {}@SEQ", run.text()),
-                      0});
+                      "name a checkpoint",
+                      0,
+                      Advice::fork,
+                      {.run = run.text()}});
   }
   std::optional<Sequence> found;
   for (std::uint64_t after = 0;;) {
@@ -265,8 +267,10 @@ Result<Sequence> checkpoint_before(Store& store, const RunId& run, const std::st
   return fail(Error{Code::step_not_found,
                     fmt::format("step '{}' of run '{}' has not started", step, run.text()),
                     {},
-                    fmt::format("`pawl show {}` lists its steps", run.text()),
-                    0});
+                    {},
+                    0,
+                    Advice::show_run,
+                    {.run = run.text()}});
 }
 
 }  // namespace pawl

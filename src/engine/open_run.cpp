@@ -129,15 +129,13 @@ Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run)
   PAWL_TRY(refuse_secrets(services, workflow, vars));
   const Result<RunInfo> known = services.store.run(run.id);
   if (known) {
-    return fail(Error{
-        Code::run_exists,
-        fmt::format("run '{}' already exists", run.id.text()),
-        {},
-        fmt::format(
-            "`pawl run --run-id {0} --resume` continues it, and so does `pawl resume {0}`; without --run-id a new "
-            "run starts",
-            run.id.text()),
-        0});
+    return fail(Error{Code::run_exists,
+                      fmt::format("run '{}' already exists", run.id.text()),
+                      {},
+                      {},
+                      0,
+                      Advice::run_or_resume,
+                      {.run = run.id.text()}});
   }
   if (known.error().code != Code::run_not_found && known.error().code != Code::store_not_found)
     return fail(known.error());
@@ -174,11 +172,12 @@ namespace {
 Result<RunState> state_in(const Json& value, const RunId& id) {
   Result<RunState> state = RunState::from_json(value);
   if (state) return state;
-  const std::string hint =
-      state.error().code == Code::not_a_workflow_run
-          ? fmt::format("`pawl restore {}` prints its state; only `pawl run` makes runs that can be resumed", id.text())
-          : std::string();
-  return fail(with_hint(at(state.error(), id.text()), hint));
+  Error error = at(state.error(), id.text());
+  if (error.code == Code::not_a_workflow_run) {
+    error = with_other_advice(std::move(error), Advice::show_state, {.run = id.text()});
+    error.hint = "only runs of workflows can be resumed";
+  }
+  return fail(std::move(error));
 }
 
 }  // namespace
@@ -190,7 +189,7 @@ Result<RunState> load_state(Store& store, const RunId& id) {
 
 Result<RunState> load_whole_state(Store& store, const RunId& id) {
   Result<RunState> newest = load_state(store, id);
-  if (newest || exit_status(newest.error().code) != 4) return newest;
+  if (newest || !is_refusal(newest.error().code)) return newest;
   const Result<Recovered> older = store.recover(id, {});
   if (!older) return newest;
   return state_in(Json::parse(older->checkpoint.state, nullptr, false), id);
@@ -203,8 +202,10 @@ Result<void> refuse_ended(const RunState& state, const RunId& id) {
     return fail(Error{Code::run_ended,
                       fmt::format("run '{}' is completed", id.text()),
                       {},
-                      fmt::format("`pawl show {}` tells what it did", id.text()),
-                      0});
+                      {},
+                      0,
+                      Advice::show_run,
+                      {.run = id.text()}});
   if (state.status == RunStatus::cancelled)
     return fail(Error{Code::run_ended, fmt::format("run '{}' was cancelled", id.text()), {}, "start a new run", 0});
   return {};
@@ -284,8 +285,8 @@ Result<void> check_workflow(const ExecutionServices& services, const ResumeReque
     std::string message = fmt::format("the workflow has changed since the run was started:\n{}", difference);
     if (!dropped.empty())
       message += fmt::format("\ncompleted steps that would run again or are missing: {}", joined_list(dropped));
-    return fail(Error{Code::workflow_changed, message, workflow.file,
-                      fmt::format("put it back, or `pawl resume {} --accept-changes`", request.id.text()), 0});
+    return fail(Error{
+        Code::workflow_changed, message, workflow.file, {}, 0, Advice::accept_changes, {.run = request.id.text()}});
   }
   state = std::move(changed);
   resumption.run.first_events.push_back(
@@ -320,17 +321,18 @@ Result<void> check_reruns(const ResumeRequest& request, const RecoveryResult& re
                         request.id.text(), recovery.checkpoint.info.sequence.value)
           : fmt::format("the newest state of run '{}' is older than its events, because only the events could be saved",
                         request.id.text());
-  const std::string hint =
-      fmt::format("{}`pawl resume {}{} --accept-rerun{}`",
-                  recovery.fell_back ? "bring the damaged file back from a backup, or " : "", request.id.text(),
-                  recovery.fell_back ? " --fallback" : "", recovery.events_known ? "" : " --skip-bad-events");
-  if (!recovery.events_known)
-    return fail(Error{Code::fallback_reruns, back + "; the steps completed after it are unknown", {}, hint, 0});
+  Error error{Code::fallback_reruns, back, {}, {}, 0};
+  error.advice = recovery.fell_back ? Advice::fall_back_and_rerun : Advice::accept_rerun;
+  error.subject = {.run = request.id.text(), .value = recovery.events_known ? "" : "skip bad events"};
+  if (!recovery.events_known) {
+    error.message += "; the steps completed after it are unknown";
+    return fail(std::move(error));
+  }
   const std::vector<std::string> steps = steps_to_run_again(recovery, state);
   if (steps.empty()) return {};
-  std::string message = back + ", which would run completed steps again:";
-  for (const std::string& step : steps) message += "\n  " + step;
-  return fail(Error{Code::fallback_reruns, message, {}, hint, 0});
+  error.message += ", which would run completed steps again:";
+  for (const std::string& step : steps) error.message += "\n  " + step;
+  return fail(std::move(error));
 }
 
 /// Takes the run's lock. If its holder is recovering the run, the message says so.
@@ -341,8 +343,13 @@ Result<std::unique_ptr<RunWriter>> take_run(Store& store, const RunId& id, const
   Result<std::unique_ptr<RunWriter>> writer = store.open_run(id, options);
   if (writer || writer.error().code != Code::run_busy || state.resumes == 0) return writer;
   Error error = std::move(writer).error();
-  return fail(Error{Code::recovery_in_progress, fmt::format("a recovery is already in progress: {}", error.message),
-                    error.where, fmt::format("wait for it; `pawl show {}` shows how far it is", id.text()), 0});
+  return fail(Error{Code::recovery_in_progress,
+                    fmt::format("a recovery is already in progress: {}", error.message),
+                    error.where,
+                    {},
+                    0,
+                    Advice::wait_for_run,
+                    {.run = id.text()}});
 }
 
 void tell_fallback(const ExecutionServices& services, const RunState& state, Resumption& resumption) {
@@ -380,8 +387,10 @@ Result<void> check_automatic(const ResumeRequest& request, const RunState& state
                     fmt::format("run '{}' was resumed automatically {} times in a row; the limit is {}",
                                 request.id.text(), state.automatic_resumes, request.automatic_max),
                     {},
-                    fmt::format("find out why it fails (`pawl logs {0}`), then `pawl resume {0}`", request.id.text()),
-                    0});
+                    {},
+                    0,
+                    Advice::fix_failed_step,
+                    {.run = request.id.text()}});
 }
 
 Result<Resumption> try_resume(const ExecutionServices& services, const ResumeRequest& request) {
@@ -418,9 +427,7 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
   }
   const std::string file = request.workflow_file.empty() ? state.workflow_file : request.workflow_file;
   Result<Workflow> loaded = services.load_workflow(file);
-  if (!loaded)
-    return fail(with_hint(
-        loaded.error(), fmt::format("name the workflow's file: `pawl resume {} --workflow FILE`", request.id.text())));
+  if (!loaded) return fail(with_advice(loaded.error(), Advice::name_workflow, {.run = request.id.text()}));
   const auto workflow = std::make_shared<const Workflow>(std::move(*loaded));
   PAWL_TRY_ASSIGN(std::string logs, services.store.local_folder(request.id));
   Resumption resumption{.run = {.id = request.id,
@@ -442,12 +449,14 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
   PAWL_TRY(check_folder(services, request, *workflow, state, resumption));
   resumption.plan = plan_resume(state, {}, *workflow, request.by);
   if (request.by == ResumedBy::automatic && resumption.plan.verdict == ResumePlan::Verdict::stopped)
-    return fail(Error{
-        Code::retries_exhausted,
-        fmt::format("run '{}' can't continue automatically: {}", request.id.text(), stopped_steps(resumption.plan)),
-        {},
-        fmt::format("pawl resume {}", request.id.text()),
-        0});
+    return fail(
+        Error{Code::retries_exhausted,
+              fmt::format("run '{}' can't continue automatically: {}", request.id.text(), stopped_steps(resumption.plan)),
+              {},
+              {},
+              0,
+              Advice::fix_and_resume,
+              {.run = request.id.text()}});
   ++state.resumes;
   if (request.by == ResumedBy::person) state.automatic_resumes = 0;
   if (request.by == ResumedBy::automatic && counts_as_recovery(state)) ++state.automatic_resumes;
@@ -475,7 +484,7 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
 
 bool is_failed_recovery(Code code) {
   if (code == Code::run_ended || code == Code::run_busy || code == Code::recovery_in_progress) return false;
-  return exit_status(code) == 4;
+  return is_refusal(code);
 }
 
 }  // namespace

@@ -78,8 +78,12 @@ Result<void> each_event(Store& store, const RunId& run, std::uint64_t after, con
     if (!events) {
       const Error& error = events.error();
       return fail(Error{Code::event_replay_failed,
-                        fmt::format("can't read the events of run '{}': {}", run.text(), error.message), error.where,
-                        "restore the file from a backup; `pawl fsck` shows what is damaged", 0});
+                        fmt::format("can't read the events of run '{}': {}", run.text(), error.message),
+                        error.where,
+                        "restore the file from a backup",
+                        0,
+                        Advice::check_store,
+                        {.run = run.text()}});
     }
     if (events->empty()) return {};
     for (const Event& event : *events) use(event);
@@ -174,10 +178,7 @@ Result<RecoveryResult> recover_run(Store& store, Clock& clock, const RecoveryReq
   const std::uint64_t whole = result.checkpoint.info.sequence.value;
   const std::string run = request.run.text();
   if (!found.damage.empty() && request.fallback == Fallback::refuse) {
-    Error error = found.damage.front();
-    error.hint = fmt::format(
-        "`pawl fsck` shows what is damaged; --fallback goes back to checkpoint {}, the newest that is whole", whole);
-    return fail(std::move(error));
+    return fail(with_other_advice(found.damage.front(), Advice::fall_back, {.run = run, .sequence = whole}));
   }
   const bool bounded = request.mode == RecoveryMode::point_in_time;
   result.fell_back = !found.damage.empty() && (bounded || whole < found.highest.value);

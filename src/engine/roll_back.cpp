@@ -55,14 +55,14 @@ Result<std::vector<std::string>> completed_since(Store& store, const RollbackReq
 
 Result<void> refuse_rerun(const RollbackRequest& request, const std::vector<std::string>& rerun) {
   if (rerun.empty() || request.rerun == Rerun::accept) return {};
-  return fail(Error{
-      Code::steps_would_rerun,
-      fmt::format("a rollback to {}@{} would run completed steps again: {}", request.run.text(), request.to.value,
-                  joined_list(rerun)),
-      {},
-      fmt::format("`pawl rollback {0}@{1} --accept-rerun` does that; `pawl fork {0}@{1}` leaves this run as it is",
-                  request.run.text(), request.to.value),
-      0});
+  return fail(Error{Code::steps_would_rerun,
+                    fmt::format("a rollback to {}@{} would run completed steps again: {}",
+                                request.run.text(), request.to.value, joined_list(rerun)),
+                    {},
+                    {},
+                    0,
+                    Advice::roll_back_or_fork,
+                    {.run = request.run.text(), .sequence = request.to.value}});
 }
 
 Json rollback_facts(const RollbackRequest& request, const RolledBack& done) {
@@ -96,12 +96,13 @@ Result<RolledBack> roll_back_workflow(Store& store, const RollbackRequest& reque
   PAWL_TRY_ASSIGN(const RunState then, RunState::from_json(value));
   PAWL_TRY_ASSIGN(StateEdit edit, StateEdit::open(store, request.run));
   if (edit.state.status == RunStatus::cancelled) {
-    return fail(
-        Error{Code::run_ended,
-              fmt::format("run '{}' was cancelled", request.run.text()),
-              {},
-              fmt::format("`pawl fork {}@{}` goes on from there as a new run", request.run.text(), request.to.value),
-              0});
+    return fail(Error{Code::run_ended,
+                      fmt::format("run '{}' was cancelled", request.run.text()),
+                      {},
+                      {},
+                      0,
+                      Advice::fork,
+                      {.run = request.run.text(), .sequence = request.to.value}});
   }
   RolledBack done;
   PAWL_TRY_ASSIGN(done.rerun, completed_since(store, request, then.steps, edit.state.steps,
@@ -116,7 +117,7 @@ Result<RolledBack> roll_back_workflow(Store& store, const RollbackRequest& reque
 /// Opens the run even if checkpoints after the target are damaged.
 Result<std::unique_ptr<RunWriter>> open_behind_damage(Store& store, const RunId& run) {
   auto writer = store.open_run(run, {});
-  if (writer || exit_status(writer.error().code) != 4) return writer;
+  if (writer || !is_refusal(writer.error().code)) return writer;
   const auto found = store.recover(run, {});
   if (!found) return writer;
   RunOptions options;

@@ -21,10 +21,10 @@ Result<void> check_same_vars(const NewRun& run, const RunState& state, KeyValues
       Error{Code::invalid_variable,
             fmt::format("run '{}' was started with a different value of {}", run.id.text(), joined_list(different)),
             {},
-            fmt::format("pass the same --var values as before, or choose another --run-id; "
-                        "`pawl show {}` shows them",
-                        run.id.text()),
-            0});
+            "pass the same --var values as before, or choose another --run-id",
+            0,
+            Advice::show_run,
+            {.run = run.id.text()}});
 }
 
 /// Returns whether no automatic resume can continue the run.
@@ -84,8 +84,10 @@ Result<void> how_it_finished(const RunId& id, const RunState& state) {
       return fail(Error{Code::run_failed,
                         fmt::format("run {} failed and has no attempts left: {}", id.text(), state.error),
                         {},
-                        fmt::format("fix the cause, then run: pawl resume {}", id.text()),
-                        0});
+                        {},
+                        0,
+                        Advice::fix_and_resume,
+                        {.run = id.text()}});
   }
 }
 

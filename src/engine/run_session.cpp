@@ -27,21 +27,23 @@ Result<void> it_waits(const Execution& execution) {
   for (const std::string& thing : execution.waiting_for()) things += (things.empty() ? "" : ", ") + thing;
   if (things.empty()) {
     const Usage& usage = execution.state().usage;
-    return fail(
-        Error{Code::budget_reached,
-              fmt::format("run {} has reached its budget: {:.2f} USD, {} tokens used", run, usage.usd, usage.tokens),
-              {},
-              fmt::format("`pawl resume {} --budget-usd N` or `--budget-tokens N` goes on with a larger one", run),
-              0});
+    return fail(Error{Code::budget_reached,
+                      fmt::format("run {} has reached its budget: {:.2f} USD, {} tokens used", run, usage.usd, usage.tokens),
+                      {},
+                      {},
+                      0,
+                      Advice::raise_budget,
+                      {.run = run}});
   }
-  std::string hint = fmt::format("`pawl resume {}` goes on when it is there", run);
+  Error error{Code::run_waiting, fmt::format("run {} is waiting for {}", run, things), {}, {}, 0, Advice::wait_and_resume,
+              {.run = run}};
   const std::vector<Gate> gates = execution.gates();
   if (!gates.empty()) {
     const Gate& gate = gates.front();
-    hint = fmt::format("`pawl approve {0} {1}` or `pawl reject {0} {1}`, then `pawl resume {2}`", gate.run, gate.step,
-                       run);
+    error.advice = Advice::decide;
+    error.subject = {.run = gate.run, .step = gate.step, .value = run};
   }
-  return fail(Error{Code::run_waiting, fmt::format("run {} waits for {}", run, things), {}, hint, 0});
+  return fail(std::move(error));
 }
 
 void add_handlers(const Steps& steps, std::set<std::string>& names);
@@ -85,7 +87,8 @@ Result<void> how_it_ended(const Execution& execution) {
   const std::string run = execution.id().text();
   if (execution.storage_error()) {
     Error error = *execution.storage_error();
-    if (error.code != Code::state_too_large) error.hint = fmt::format("mend the storage, then `pawl resume {}`", run);
+    if (error.code != Code::state_too_large)
+      error = with_other_advice(std::move(error), Advice::fix_and_resume, {.run = run});
     return fail(error);
   }
   if (execution.refusal()) return fail(*execution.refusal());
@@ -101,8 +104,10 @@ Result<void> how_it_ended(const Execution& execution) {
       return fail(Error{Code::run_failed,
                         fmt::format("run {} failed: {}", run, state.error),
                         {},
-                        fmt::format("mend it, then `pawl resume {0}`; `pawl logs {0}` shows what it printed", run),
-                        0});
+                        {},
+                        0,
+                        Advice::fix_failed_step,
+                        {.run = run}});
     case RunStatus::waiting: return it_waits(execution);
     case RunStatus::cancelled:
       return fail(Error{
@@ -111,8 +116,10 @@ Result<void> how_it_ended(const Execution& execution) {
       return fail(Error{Code::run_interrupted,
                         fmt::format("run {} was interrupted by {}; completed steps are kept", run, state.error),
                         {},
-                        fmt::format("pawl resume {}", run),
-                        0});
+                        {},
+                        0,
+                        Advice::resume,
+                        {.run = run}});
   }
 }
 

@@ -96,8 +96,9 @@ Result<void> apply_change(Json& value, const StateChange& change) {
                       fmt::format("'{}' can't be set: '{}' is no {}", change.text(), part,
                                   at->is_array() ? "index of the array" : "part of a plain value"),
                       {},
-                      "`pawl restore RUN@SEQ` prints the state",
-                      0});
+                      {},
+                      0,
+                      Advice::show_state});
   }
   *at = change.value;
   return {};

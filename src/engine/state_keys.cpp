@@ -56,7 +56,7 @@ Result<KeyValues> given_key_values(const std::set<std::string>& keys, const Json
                                    const std::vector<std::string>& environment, const std::string& run) {
   KeyValues values;
   std::string missing;
-  std::string options;
+  std::string names;
   std::string variables;
   for (const std::string& key : keys) {
     if (given.contains(key)) {
@@ -65,7 +65,7 @@ Result<KeyValues> given_key_values(const std::set<std::string>& keys, const Json
       values[key] = std::string(entry_value(*entry));
     } else {
       missing += (missing.empty() ? "'" : ", '") + key + "'";
-      options += fmt::format(" --var {}=VALUE", key);
+      names += (names.empty() ? "" : ",") + key;
       variables += (variables.empty() ? "" : ", ") + variable_name(key);
     }
   }
@@ -73,8 +73,10 @@ Result<KeyValues> given_key_values(const std::set<std::string>& keys, const Json
   return fail(Error{Code::invalid_variable,
                     fmt::format("run '{}' needs the value of {} again, because it is never saved", run, missing),
                     {},
-                    fmt::format("`pawl resume {}{}`, or set {} in the environment", run, options, variables),
-                    0});
+                    fmt::format("set {} in the environment, or pass the value", variables),
+                    0,
+                    Advice::give_values,
+                    {.run = run, .value = names}});
 }
 
 }  // namespace pawl

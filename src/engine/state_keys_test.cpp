@@ -34,9 +34,9 @@ TEST(StateKeys, ThoseThatAreMissingAreNamed) {
   ASSERT_FALSE(values);
   EXPECT_EQ(values.error().code, Code::invalid_variable);
   EXPECT_EQ(values.error().message, "run 'r' needs the value of 'api-key', 'pin' again, because it is never saved");
-  EXPECT_EQ(
-      values.error().hint,
-      "`pawl resume r --var api-key=VALUE --var pin=VALUE`, or set PAWL_VAR_API_KEY, PAWL_VAR_PIN in the environment");
+  EXPECT_EQ(values.error().hint, "set PAWL_VAR_API_KEY, PAWL_VAR_PIN in the environment, or pass the value");
+  EXPECT_EQ(values.error().advice, Advice::give_values);
+  EXPECT_EQ(values.error().subject.value, "api-key,pin");
 }
 
 }  // namespace

@@ -59,11 +59,9 @@ std::optional<std::string> output_bytes(const Json& output) {
 }
 
 Error lost(const std::string& name, std::string_view what) {
-  return Error{Code::output_lost,
-               fmt::format("the recorded output of step '{}' {}", name, what),
-               {},
-               fmt::format("`pawl step --again {} -- COMMAND` runs it again", name),
-               0};
+  return Error{
+      Code::output_lost, fmt::format("the recorded output of step '{}' {}", name, what), {}, {}, 0, Advice::repeat_step,
+      {.step = name}};
 }
 
 }  // namespace
@@ -89,7 +87,7 @@ Json LedgerState::to_json() const {
 Result<LedgerState> LedgerState::from_json(const Json& value) {
   if (!value.is_object() || value.value("pawl", Json()) != Json(kFormat)) {
     return fail(Error{Code::not_a_steps_run,
-                      "not a run of steps, so it can't record steps",
+                      "this run was not made by durable steps, so it can't record any",
                       {},
                       "name another run: `export PAWL_RUN=my-job`",
                       0});

@@ -26,8 +26,8 @@ bool is_label(std::string_view text) {
   return true;
 }
 
-/// A storage error ends the import; any other error refuses one item.
-bool is_trouble(const Error& error) { return exit_status(error.code) == 5; }
+/// Storage trouble ends an import; anything else is one thing that is refused.
+bool is_trouble(const Error& error) { return is_machine_failure(error.code); }
 
 Json text_of(const Workflow& workflow) {
   return {{"name", workflow.name}, {"file", workflow.file}, {"hash", workflow.hash}, {"text", workflow.text}};

@@ -13,7 +13,9 @@ Result<void> note_read(Store& store, const Settings& settings, Clock& clock, con
   if (added) return {};
   Error error = added.error();
   error.message = fmt::format("cannot record this read in the audit trail, so nothing is shown: {}", error.message);
-  return fail(with_hint(std::move(error), "the setting audit.reads is on"));
+  error = with_other_advice(std::move(error), Advice::show_settings, {.value = "audit"});
+  error.hint = "the setting audit.reads is on";
+  return fail(std::move(error));
 }
 
 }  // namespace pawl

@@ -240,31 +240,36 @@ std::int64_t step_ms(const StepRecord& record, Timestamp now) {
   return std::max<std::int64_t>((end.us - record.started.us) / 1000, 0);
 }
 
-std::vector<std::string> next_commands(const RunReport& report) {
+std::vector<NextAction> next_actions(const RunReport& report) {
   const std::string run = report.info.id.text();
-  std::vector<std::string> lines;
+  std::vector<NextAction> actions;
   const RunStatus status = report.standing.status;
   for (const WaitingFor& wait : report.waiting_for) {
-    if (wait.what == WaitingFor::What::approval) lines.push_back(fmt::format("pawl approve {} {}", run, wait.step));
-    if (wait.what == WaitingFor::What::signal) lines.push_back(fmt::format("pawl signal {} {}", run, wait.detail));
-    if (wait.what == WaitingFor::What::run) lines.push_back(fmt::format("pawl show {}", wait.detail));
-    if (wait.what == WaitingFor::What::budget) lines.push_back(fmt::format("pawl resume {} --budget-usd N", run));
+    switch (wait.what) {
+      case WaitingFor::What::approval: actions.push_back({Advice::approve, {.run = run, .step = wait.step}}); break;
+      case WaitingFor::What::signal:
+        actions.push_back({Advice::send_signal, {.run = run, .value = wait.detail}});
+        break;
+      case WaitingFor::What::run: actions.push_back({Advice::show_run, {.run = wait.detail}}); break;
+      case WaitingFor::What::budget: actions.push_back({Advice::raise_budget, {.run = run}}); break;
+      case WaitingFor::What::timer:
+      case WaitingFor::What::breakpoint: break;
+    }
   }
   if (status == RunStatus::failed) {
     const auto failed = std::ranges::find(report.steps, StepStatus::failed,
                                           [](const ReportedStep& step) { return step.record.status; });
-    lines.push_back(failed == report.steps.end() ? fmt::format("pawl logs {}", run)
-                                                 : fmt::format("pawl logs {} {}", run, failed->path));
+    actions.push_back({Advice::show_logs, {.run = run, .step = failed == report.steps.end() ? "" : failed->path}});
   }
   const bool dead_letters = std::ranges::any_of(
       report.steps, [](const ReportedStep& step) { return step.record.map && !step.record.map->failed.empty(); });
-  if (dead_letters && !report.standing.owner) lines.push_back(fmt::format("pawl dlq list {}", run));
+  if (dead_letters && !report.standing.owner) actions.push_back({Advice::list_dead_letters, {.run = run}});
   const bool budget = !report.waiting_for.empty() && report.waiting_for.front().what == WaitingFor::What::budget;
   const bool resumable =
       status == RunStatus::failed || status == RunStatus::interrupted || status == RunStatus::waiting;
   const std::string top = report.standing.state.parent_run.empty() ? run : report.standing.state.parent_run;
-  if (resumable && !budget && !report.standing.owner) lines.push_back(fmt::format("pawl resume {}", top));
-  return lines;
+  if (resumable && !budget && !report.standing.owner) actions.push_back({Advice::resume, {.run = top}});
+  return actions;
 }
 
 Result<std::vector<Event>> newest_events(Store& store, const RunReport& report, std::size_t limit) {

@@ -51,8 +51,13 @@ enum class Detail : std::uint8_t {
 /// How long a step took, or has taken until `now`, in milliseconds.
 [[nodiscard]] std::int64_t step_ms(const StepRecord& record, Timestamp now);
 
-/// What to type next, the most urgent first.
-[[nodiscard]] std::vector<std::string> next_commands(const RunReport& report);
+/// Something that a person can do next; the caller puts it into words.
+struct NextAction {
+  Advice advice = Advice::none;
+  Subject subject = {};
+};
+/// The most urgent first.
+[[nodiscard]] std::vector<NextAction> next_actions(const RunReport& report);
 
 /// The newest events, oldest of them first.
 [[nodiscard]] Result<std::vector<Event>> newest_events(Store& store, const RunReport& report, std::size_t limit);

@@ -64,7 +64,7 @@ Result<std::vector<std::pair<RunId, Error>>> damaged_runs(Store& store) {
     if (run.workflow.empty() || run.status == Status::completed) continue;
     const Result<StandingRun> standing = standing_run(store, run.id);
     const bool damaged =
-        !standing && standing.error().code != Code::not_a_workflow_run && exit_status(standing.error().code) == 4;
+        !standing && standing.error().code != Code::not_a_workflow_run && is_refusal(standing.error().code);
     if (damaged) found.emplace_back(run.id, standing.error());
   }
   return found;

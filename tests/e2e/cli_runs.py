@@ -177,7 +177,7 @@ def run_resume_requires_a_run_id(case):
 
 def a_second_run_without_resume_exits_with_4_and_names_resume(case):
     case.run("steps:\n- {id: a, run: 'true'}\n")
-    holds(case.pawl("run", "--run-id", "r", status=4).stderr, "PAWL-0207", "pawl run --run-id r --resume")
+    holds(case.pawl("run", "--run-id", "r", status=4).stderr, "PAWL-0207", "pawl resume r", "--resume")
 
 
 run_tests(globals())

@@ -8,12 +8,12 @@ int main(int argc, char** argv) {
   pawl::Result<pawl::Pawl> store = pawl::Pawl::open(argv[1]);
   if (!store) {
     std::cerr << pawl::describe(store.error()) << "\n";
-    return pawl::exit_status(store.error().code);
+    return 1;
   }
   pawl::Result<pawl::Run> run = store->run(argv[2]);
   if (!run) {
     std::cerr << pawl::describe(run.error()) << "\n";
-    return pawl::exit_status(run.error().code);
+    return 1;
   }
   std::cout << "ready" << std::endl;
   while (std::cin.get() != std::char_traits<char>::eof()) {

@@ -18,7 +18,7 @@ const JournalRecord* in_journal(const ChainSource& source, Sequence sequence) {
 
 Error in_run(Error error, std::string_view run, Sequence sequence, const std::string& path) {
   error.message = fmt::format("checkpoint {} of run '{}': {}", sequence.value, run, error.message);
-  return with_hint(at(std::move(error), path), "run 'pawl fsck' to see what is damaged");
+  return with_advice(at(std::move(error), path), Advice::check_store, {.run = std::string(run)});
 }
 
 /// One text that should be checkpoint `expected`.

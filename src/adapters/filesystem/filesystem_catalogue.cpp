@@ -153,7 +153,7 @@ Result<std::vector<RunInfo>> FilesystemStore::runs_from_files() {
 
 Result<std::vector<RunInfo>> FilesystemStore::runs(std::size_t limit) {
   auto listed = read_consistently({}, [&](const auto& snapshot) { return list_runs(snapshot, limit, Damaged::stops); });
-  if (listed || exit_status(listed.error().code) != 4) return listed;
+  if (listed || !is_refusal(listed.error().code)) return listed;
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_reader());
   return list_runs(snapshot, limit, Damaged::is_listed);
 }

@@ -162,7 +162,8 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
                                    {},
                                    {},
                                    fault,
-                                   "'pawl fsck --repair', or delete it: it is rebuilt from the runs' files"});
+                                   "or delete it: it is rebuilt from the runs' files",
+                                   Advice::repair_store});
       }
     }
     PAWL_TRY_ASSIGN(const bool valid, snapshot->still_valid(files_));
@@ -202,8 +203,10 @@ Result<void> FilesystemStore::check_scope(const CheckScope& scope) {
   return fail(Error{Code::checkpoint_not_found,
                     fmt::format("run '{}' has no checkpoint {}", scope.run->text(), scope.sequence.value),
                     {},
-                    fmt::format("'pawl show {} --checkpoints' lists those it has", scope.run->text()),
-                    0});
+                    {},
+                    0,
+                    Advice::list_checkpoints,
+                    {.run = scope.run->text()}});
 }
 
 /// What can be mended is mended by doing what a healthy store does anyway: taking over free journals,

@@ -97,8 +97,13 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_for_erasure(const RunId& run
   PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
   if (!locked) {
     PAWL_TRY_ASSIGN(const std::string owner, lock->read_at(0, kWatermarkOffset));
-    return fail(Error{Code::run_busy, fmt::format("run '{}' is held by {}", run.text(), describe_owner(owner)),
-                      layout::run_lock(run.text()), "wait until it ends, or end it with 'pawl cancel'", 0});
+    return fail(Error{Code::run_busy,
+                      fmt::format("run '{}' is busy: held by {}", run.text(), describe_owner(owner)),
+                      layout::run_lock(run.text()),
+                      {},
+                      0,
+                      Advice::wait_for_run,
+                      {.run = run.text()}});
   }
   PAWL_TRY(lock->write_at(0, encode_owner(environment_.owner)));
   for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
@@ -130,7 +135,7 @@ Result<ErasedRecord> FilesystemStore::plan_erasure(const RunId& run, const Erase
     const Lock lock(publish_mutex_);
     const auto published = publisher_.publish(run.text(), batch, Publish::settled);
     // A trail that is damaged is no reason to keep the data.
-    if (!published && exit_status(published.error().code) != 4) return std::unexpected(published.error());
+    if (!published && !is_refusal(published.error().code)) return std::unexpected(published.error());
     PAWL_TRY(publisher_.sync());
   }
   ErasedRecord record{
@@ -278,7 +283,7 @@ Result<std::string> FilesystemStore::clean_free_journal(const EraseWork& work, c
     return fmt::format("journal {}, which is damaged: {}", number, error.message);
   };
   const auto taken = JournalWriter::take_over(work.place, number);
-  if (!taken && exit_status(taken.error().code) == 4) return stuck(taken.error());
+  if (!taken && is_refusal(taken.error().code)) return stuck(taken.error());
   if (!taken) return std::unexpected(taken.error());
   if (!*taken) return look_at_held_journal(record, number);
   const Lock lock(publish_mutex_);
@@ -286,7 +291,7 @@ Result<std::string> FilesystemStore::clean_free_journal(const EraseWork& work, c
   PAWL_TRY_ASSIGN(const bool mentioned, mentions(active->scan, record.uuid));
   if (mentioned || !(*taken)->full_segments().empty()) {
     const auto settled = settle_everything(**taken);
-    if (!settled && exit_status(settled.error().code) == 4) return stuck(settled.error());
+    if (!settled && is_refusal(settled.error().code)) return stuck(settled.error());
     PAWL_TRY(settled);
   }
   PAWL_TRY((*taken)->wipe_unused());

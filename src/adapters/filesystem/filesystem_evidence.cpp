@@ -259,8 +259,9 @@ Result<std::unique_ptr<RunEvidence>> FilesystemEvidence::run(const RunId& run, J
     return fail(Error{Code::run_not_found,
                       fmt::format("there is no run '{}' in this store", run.text()),
                       {},
-                      "'pawl list' shows the runs",
-                      0});
+                      {},
+                      0,
+                      Advice::list_runs});
   }
   PAWL_TRY_ASSIGN(auto events, event_files(files_, run.text()));
   auto evidence = std::make_unique<RunFiles>(files_, boot_id_, run.text(), snapshot_, std::move(events));

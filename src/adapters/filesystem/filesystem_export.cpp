@@ -30,7 +30,7 @@ Result<void> refuse_findings(const CheckReport& report, std::string_view where) 
   for (const Finding& finding : report.findings) {
     if (finding.severity != Finding::Severity::damage && finding.severity != Finding::Severity::mendable) continue;
     return fail(Error{finding.code, fmt::format("the run {} is damaged: {}", where, finding.what), finding.file,
-                      "`pawl fsck` says more of the run where it is", 0});
+                      "check the run in the store that it comes from", 0, Advice::check_store});
   }
   return {};
 }
@@ -43,9 +43,13 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_for_export(const RunId& run)
   PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
   if (!locked) {
     PAWL_TRY_ASSIGN(const std::string owner, lock->read_at(0, kWatermarkOffset));
-    return fail(Error{Code::run_busy, fmt::format("run '{}' is held by {}", run.text(), describe_owner(owner)),
+    return fail(Error{Code::run_busy,
+                      fmt::format("run '{}' is busy: held by {}", run.text(), describe_owner(owner)),
                       layout::run_lock(run.text()),
-                      "wait until it finishes: a run that is being written to can't be exported", 0});
+                      "a run that is being written to can't be exported",
+                      0,
+                      Advice::wait_for_run,
+                      {.run = run.text()}});
   }
   PAWL_TRY(lock->write_at(0, encode_owner(environment_.owner)));
   PAWL_TRY_ASSIGN(const bool alone, wait_for_lock(*lock, layout::kPrunerByte, *environment_.clock));
@@ -227,8 +231,9 @@ Result<ImportedExport> FilesystemStore::import_run(File& file, const FindExportK
         Code::not_encrypted,
         header.key ? "the run is encrypted but this store is not" : "the run is not encrypted but this store is",
         {},
-        header.key ? "`pawl init --encrypt` makes a store for it" : "import it into a store that is not encrypted",
-        0});
+        header.key ? "" : "import it into a store that is not encrypted",
+        0,
+        header.key ? Advice::make_encrypted_store : Advice::none});
   }
   PAWL_TRY_ASSIGN(const auto lock, files_.open(layout::kArrivingLock, OpenMode::create));
   PAWL_TRY_ASSIGN(const bool alone, wait_for_lock(*lock, layout::kWriterByte, *environment_.clock));

@@ -165,8 +165,12 @@ Result<void> FilesystemStore::rekey(const NewStoreKey& key) {
   const Lock lock(open_mutex_);
   PAWL_TRY(make_store());
   if (!keys_.encrypted()) {
-    return fail(Error{Code::usage, "the store is not encrypted", std::string(layout::kStoreFile),
-                      "make an encrypted one with 'pawl init --encrypt'", 0});
+    return fail(Error{Code::usage,
+                      "the store is not encrypted",
+                      std::string(layout::kStoreFile),
+                      {},
+                      0,
+                      Advice::make_encrypted_store});
   }
   PAWL_TRY_ASSIGN(const auto file_lock, lock_store_file());
   PAWL_TRY_ASSIGN(const std::string text, files_.read_file(layout::kStoreFile, 1ULL << 20));
@@ -260,8 +264,13 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_run(const RunId& run) {
   PAWL_TRY_ASSIGN(const bool locked, run_lock->try_lock(layout::kWriterByte));
   if (!locked) {
     PAWL_TRY_ASSIGN(const std::string owner, run_lock->read_at(0, kWatermarkOffset));
-    return fail(Error{Code::run_busy, fmt::format("run '{}' is held by {}", run.text(), describe_owner(owner)),
-                      layout::run_lock(run.text()), "wait until it ends, or save to another run", 0});
+    return fail(Error{Code::run_busy,
+                      fmt::format("run '{}' is busy: held by {}", run.text(), describe_owner(owner)),
+                      layout::run_lock(run.text()),
+                      {},
+                      0,
+                      Advice::wait_for_run,
+                      {.run = run.text()}});
   }
   PAWL_TRY(run_lock->write_at(0, encode_owner(environment_.owner)));
   return run_lock;
@@ -376,7 +385,7 @@ Result<RunInfo> FilesystemStore::run(const RunId& run) {
   PAWL_TRY(refuse_erased(files_, run.text()));
   auto info = read_consistently(
       run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).overview(); });
-  if (info || exit_status(info.error().code) != 4) return info;
+  if (info || !is_refusal(info.error().code)) return info;
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_reader());
   return RunReader(files_, keys_, run.text(), snapshot).listing();
 }

@@ -264,7 +264,7 @@ auto FilesystemStore::read_consistently(const std::string& run, Read read)
   for (int attempt = 0; attempt < kReadAttemptsMax; ++attempt) {
     PAWL_TRY_ASSIGN(auto snapshot, snapshot_for_reader());
     auto result = read(snapshot);
-    if (result || exit_status(result.error().code) != 4) return result;
+    if (result || !is_refusal(result.error().code)) return result;
     // What looks damaged may be a line that is just being published, saved after the snapshot was taken, or a
     // file that has just been pruned.
     PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, environment_.owner.boot_id));

@@ -13,11 +13,7 @@ constexpr std::uint64_t kNoteFormat = 1;
 constexpr std::uint64_t kNoteBytesMax = 4096;
 
 Error fork_note_damaged() {
-  return Error{Code::store_damaged,
-               "the note of a fork is fork_note_damaged",
-               {},
-               "'pawl fsck --repair' writes it again from the fork",
-               0};
+  return Error{Code::store_damaged, "the note of a fork is fork_note_damaged", {}, {}, 0, Advice::repair_store};
 }
 
 }  // namespace

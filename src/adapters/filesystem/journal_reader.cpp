@@ -18,7 +18,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
 
 Error damage_at(Error error, std::string where) {
   error = at(std::move(error), std::move(where));
-  return with_hint(std::move(error), "run 'pawl fsck' to see what is damaged and what can be done");
+  return with_advice(std::move(error), Advice::check_store);
 }
 
 Result<std::unique_ptr<SegmentView>> read_segment(FileSystem& files, std::uint64_t journal, std::uint64_t slot) {

@@ -258,7 +258,7 @@ Result<void> JournalWriter::ensure_next() {
   if (!next) return {};
   if (next->first > place_.options.segments_max) {
     return fail(Error{Code::store_busy, "the journal is full, and nothing of it could be published yet",
-                      layout::journal(number_), "free disk space or look at 'pawl fsck', then save again", 0});
+                      layout::journal(number_), "free disk space, then save again", 0, Advice::check_store});
   }
   PAWL_TRY_ASSIGN(Segment segment, create_segment(next->first, next->second, 0));
   const Lock guard(mutex_);
@@ -300,8 +300,12 @@ Result<std::unique_ptr<SegmentView>> JournalWriter::read(const FullSegment& segm
   PAWL_TRY(read_batches(*file, *view));
   while (!view->scan.batches.empty() && view->scan.batches.back().number > last_batch) view->scan.batches.pop_back();
   if (last_batch != 0 && (view->scan.batches.empty() || view->scan.batches.back().number != last_batch)) {
-    return fail(Error{Code::journal_corrupt, "a batch that was written and synced can't be read back",
-                      layout::segment(number_, segment.slot), "run 'pawl fsck'", 0});
+    return fail(Error{Code::journal_corrupt,
+                      "a batch that was written and synced can't be read back",
+                      layout::segment(number_, segment.slot),
+                      {},
+                      0,
+                      Advice::check_store});
   }
   return view;
 }

@@ -9,8 +9,9 @@ namespace pawl {
 namespace {}  // namespace
 
 Error NumberedLines::bad(std::string message) const {
-  return Error{Code::checksum_mismatch, std::move(message), next_path_ == 0 ? std::string() : paths_[next_path_ - 1],
-               "run 'pawl fsck' to see what is damaged", 0};
+  return Error{
+      Code::checksum_mismatch, std::move(message), next_path_ == 0 ? std::string() : paths_[next_path_ - 1], {}, 0,
+      Advice::check_store};
 }
 
 const JournalRecord* NumberedLines::in_journal(std::uint64_t number) const {

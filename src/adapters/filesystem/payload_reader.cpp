@@ -17,12 +17,20 @@ Result<std::string> read_payload(const PayloadPlace& place, RunCodec& codec, con
     return fail(Error{
         Code::chain_broken,
         fmt::format("checkpoint {} of run '{}' refers to a blob that can't be read", record.sequence.value, place.run),
-        path, "run 'pawl fsck' to see what is damaged", 0});
+        path,
+        {},
+        0,
+        Advice::check_store,
+        {.run = std::string(place.run)}});
   }
   if (to_hex(sha256(place.salt, content->bytes)) != name) {
     return fail(Error{Code::checksum_mismatch,
                       fmt::format("the blob of checkpoint {} of run '{}' is damaged", record.sequence.value, place.run),
-                      path, "run 'pawl fsck' to see what is damaged", 0});
+                      path,
+                      {},
+                      0,
+                      Advice::check_store,
+                      {.run = std::string(place.run)}});
   }
   if (record.how.empty() && !codec.encrypted()) return std::string(content->bytes);
   return codec.blob(record, content->bytes);

@@ -216,7 +216,10 @@ Result<std::optional<Publisher::Known>> Publisher::append_point(File& file, cons
   return fail(
       Error{Code::chain_broken,
             fmt::format("line {} is to be appended, and the last line before it is {}", first, line ? line->number : 0),
-            lines.path, "run 'pawl fsck' to see what is damaged", 0});
+            lines.path,
+            {},
+            0,
+            Advice::check_store});
 }
 
 /// Stretches without a gap, one after the other.

@@ -31,13 +31,14 @@ RunChecker::RunChecker(FileSystem& files, KeyRing& keys, std::string run,
 
 void RunChecker::add(Finding::Severity severity, Code code, std::string file, Sequence sequence, std::string what) {
   std::string advice;
-  if (severity == Finding::Severity::mendable)
-    advice = "the journal still holds it: 'pawl fsck --repair' writes the file again";
+  Advice action = Advice::none;
+  if (severity == Finding::Severity::mendable) action = Advice::repair_store;
   if (severity == Finding::Severity::damage) {
-    advice = fmt::format("restore the file from a backup; the newest state that is whole: 'pawl restore {} --fallback'",
-                         run_);
+    advice = "restore the file from a backup";
+    action = Advice::show_intact;
   }
-  report_.findings.push_back({severity, code, std::move(file), run_, sequence, std::move(what), std::move(advice)});
+  report_.findings.push_back(
+      {severity, code, std::move(file), run_, sequence, std::move(what), std::move(advice), action});
 }
 
 Result<void> RunChecker::check(Sequence only) {
@@ -63,7 +64,7 @@ Result<void> RunChecker::check(Sequence only) {
 Result<bool> RunChecker::check_erased() {
   const std::string path = layout::erased(run_);
   auto record = load_erased(files_, run_);
-  if (!record && exit_status(record.error().code) != 4) return std::unexpected(record.error());
+  if (!record && !is_refusal(record.error().code)) return std::unexpected(record.error());
   if (!record) {
     ++report_.files;
     add(Finding::Severity::damage, record.error().code, path, {}, record.error().message);
@@ -75,14 +76,14 @@ Result<bool> RunChecker::check_erased() {
   ++report_.runs;
   ++report_.files;
   if (!erased_->finished) {
-    report_.findings.push_back(
-        {Finding::Severity::note,
-         Code::erasure_pending,
-         path,
-         run_,
-         {},
-         "the erasure of this run is not finished",
-         fmt::format("'pawl erase {} --reason TEXT' or 'pawl fsck --repair' goes on with it", run_)});
+    report_.findings.push_back({Finding::Severity::note,
+                                Code::erasure_pending,
+                                path,
+                                run_,
+                                {},
+                                "the erasure of this run is not finished",
+                                {},
+                                Advice::finish_erasure});
     return true;
   }
   const auto text = files_.read_file(layout::run_file(run_), 1ULL << 20);
@@ -121,7 +122,8 @@ Result<void> RunChecker::check_remains() {
                                 run_,
                                 {},
                                 "something of an erased run is there",
-                                "'pawl fsck --repair' destroys it"});
+                                {},
+                                Advice::repair_store});
   }
   return {};
 }
@@ -193,7 +195,7 @@ Result<void> RunChecker::check_key() {
 /// Without the list of what was pruned nothing can be said about what is missing.
 Result<bool> RunChecker::check_pruned() {
   auto list = load_pruned(files_, run_, seed_);
-  if (!list && exit_status(list.error().code) != 4) return std::unexpected(list.error());
+  if (!list && !is_refusal(list.error().code)) return std::unexpected(list.error());
   if (!list) {
     add(Finding::Severity::damage, list.error().code, layout::pruned(run_), {}, list.error().message);
     return false;
@@ -207,7 +209,7 @@ Result<bool> RunChecker::check_pruned() {
   if (pruned_.callers > 0) ++report_.files;
   const auto callers = load_pruned_callers(files_, run_, pruned_, seed_);
   if (callers) return true;
-  if (exit_status(callers.error().code) != 4) return std::unexpected(callers.error());
+  if (!is_refusal(callers.error().code)) return std::unexpected(callers.error());
   add(Finding::Severity::damage, callers.error().code, layout::pruned_callers(run_), {}, callers.error().message);
   return true;
 }
@@ -502,7 +504,8 @@ Result<void> RunChecker::check_inbox() {
                                 run_,
                                 {},
                                 message.error().message,
-                                message.error().hint});
+                                message.error().hint,
+                                message.error().advice});
   }
   return {};
 }

@@ -13,7 +13,7 @@ Result<void> RunChecker::check_origin() {
   const Sequence at = run_record_.fork_of_sequence;
   RunReader reader(files_, keys_, run_, snapshot_);
   const auto info = reader.info({.by = Which::By::sequence, .sequence = at});
-  if (!info && exit_status(info.error().code) == 5) return std::unexpected(info.error());
+  if (!info && is_machine_failure(info.error().code)) return std::unexpected(info.error());
   if (!info || info->checksum != run_record_.fork_of_sum) {
     const bool without_key = !info && (info.error().code == Code::key_missing || info.error().code == Code::key_wrong);
     if (!without_key) {
@@ -25,7 +25,7 @@ Result<void> RunChecker::check_origin() {
   }
   if (has_key_) {
     auto restored = reader.restore({.by = Which::By::sequence, .sequence = at});
-    if (!restored && exit_status(restored.error().code) == 5) return std::unexpected(restored.error());
+    if (!restored && is_machine_failure(restored.error().code)) return std::unexpected(restored.error());
     if (restored) {
       shared_state_ = std::move(restored->state);
     } else {
@@ -37,9 +37,14 @@ Result<void> RunChecker::check_origin() {
   PAWL_TRY_ASSIGN(const bool known, files_.exists(path));
   if (!known) {
     report_.findings.push_back(
-        {Finding::Severity::mendable, Code::store_damaged, path, run_, at,
+        {Finding::Severity::mendable,
+         Code::store_damaged,
+         path,
+         run_,
+         at,
          fmt::format("run '{}' does not know of this fork: pruning it could take away what the fork needs", parent),
-         "'pawl fsck --repair' writes the note again"});
+         {},
+         Advice::repair_store});
   }
   return {};
 }
@@ -54,7 +59,7 @@ Result<void> RunChecker::check_fork_notes() {
     }
     ++report_.files;
     const auto text = files_.read_file(path);
-    if (!text && exit_status(text.error().code) == 5) return std::unexpected(text.error());
+    if (!text && is_machine_failure(text.error().code)) return std::unexpected(text.error());
     auto note = text ? decode_fork_note(*text, seed_) : std::unexpected(text.error());
     if (note && note->uuid.text() + ".json" != entry.name)
       note = fail(Code::store_damaged, "it is the note of another fork");
@@ -66,7 +71,8 @@ Result<void> RunChecker::check_fork_notes() {
                                   run_,
                                   {},
                                   note.error().message,
-                                  "'pawl fsck --repair' writes it again from the fork"});
+                                  {},
+                                  Advice::repair_store});
       continue;
     }
     const auto fork = RunReader(files_, keys_, note->fork, snapshot_).run_record();
@@ -75,8 +81,7 @@ Result<void> RunChecker::check_fork_notes() {
     report_.findings.push_back(
         {Finding::Severity::note, Code::run_not_found, path, run_, note->at,
          fmt::format("the fork '{}' that this announces was never made, or is being made", note->fork),
-         "'pawl fsck --repair' takes it away; until then checkpoint " + std::to_string(note->at.value) +
-             " is not pruned"});
+         fmt::format("checkpoint {} is not pruned until it is removed", note->at.value), Advice::repair_store});
   }
   return {};
 }

@@ -69,24 +69,37 @@ Error RunReader::not_found(Sequence sequence) {
     return Error{
         Code::checkpoint_set_aside,
         fmt::format("checkpoint {} of run '{}' was damaged, and a fallback has set it aside", sequence.value, run_),
-        layout::aside(run_), fmt::format("'pawl show {} --checkpoints' lists those it has", run_), 0};
+        layout::aside(run_),
+        {},
+        0,
+        Advice::list_checkpoints,
+        {.run = run_}};
   }
   if (const auto list = pruned(); list && (*list)->is_dropped(sequence)) {
     return Error{Code::checkpoint_pruned,
                  fmt::format("checkpoint {} of run '{}' was pruned", sequence.value, run_),
                  {},
-                 fmt::format("'pawl show {} --checkpoints' lists those it has", run_),
-                 0};
+                 {},
+                 0,
+                 Advice::list_checkpoints,
+                 {.run = run_}};
   }
   if (const auto last = latest(); last && sequence && sequence <= *last) {
-    return Error{Code::chain_broken, fmt::format("checkpoint {} of run '{}' is missing", sequence.value, run_),
-                 layout::checkpoints(run_), "run 'pawl fsck' to see what is damaged", 0};
+    return Error{Code::chain_broken,
+                 fmt::format("checkpoint {} of run '{}' is missing", sequence.value, run_),
+                 layout::checkpoints(run_),
+                 {},
+                 0,
+                 Advice::check_store,
+                 {.run = run_}};
   }
   return Error{Code::checkpoint_not_found,
                fmt::format("run '{}' has no checkpoint {}", run_, sequence.value),
                {},
-               fmt::format("'pawl show {} --checkpoints' lists those it has", run_),
-               0};
+               {},
+               0,
+               Advice::list_checkpoints,
+               {.run = run_}};
 }
 
 Result<RunRecord> RunReader::run_record() {
@@ -103,14 +116,19 @@ Result<RunRecord> RunReader::run_record() {
     PAWL_TRY_ASSIGN(const auto checkpoints, files_.list(layout::checkpoints(run_)));
     if (!checkpoints.empty() || records_ != nullptr) {
       return fail(Error{Code::store_damaged,
-                        fmt::format("run.json of run '{}' is missing, and the run has checkpoints", run_), path,
-                        "restore the file from a backup; 'pawl fsck' shows what else is damaged", 0});
+                        fmt::format("run.json of run '{}' is missing, and the run has checkpoints", run_),
+                        path,
+                        "restore the file from a backup",
+                        0,
+                        Advice::check_store,
+                        {.run = run_}});
     }
     return fail(Error{Code::run_not_found,
                       fmt::format("there is no run '{}' in this store", run_),
                       {},
-                      "'pawl list' shows the runs; is --store or PAWL_STORE the right one?",
-                      0});
+                      "check that --store or PAWL_STORE names the right store",
+                      0,
+                      Advice::list_runs});
   }
   if (!text) return std::unexpected(text.error());
   auto record = decode_run(*text);
@@ -185,10 +203,18 @@ Result<Sequence> RunReader::latest() {
                         fmt::format("checkpoint {} of run '{}' is missing, and others build on it",
                                     list->next_there({1}).value, run_),
                         layout::checkpoints(run_),
-                        "restore the file from a backup; 'pawl fsck' shows what else is damaged", 0});
+                        "restore the file from a backup",
+                        0,
+                        Advice::check_store,
+                        {.run = run_}});
     }
-    return fail(Error{Code::no_valid_checkpoint, fmt::format("run '{}' has no checkpoint", run_),
-                      layout::checkpoints(run_), "run 'pawl fsck' to see what is damaged", 0});
+    return fail(Error{Code::no_valid_checkpoint,
+                      fmt::format("run '{}' has no checkpoint", run_),
+                      layout::checkpoints(run_),
+                      {},
+                      0,
+                      Advice::check_store,
+                      {.run = run_}});
   }
   newest = std::max(newest, all.back());
   PAWL_TRY_ASSIGN(const Sequence in_file, last_difference(all.back()));
@@ -196,16 +222,24 @@ Result<Sequence> RunReader::latest() {
   // A file that is gone leaves no trace but in the audit trail, which has every checkpoint.
   PAWL_TRY_ASSIGN(const Sequence audited, last_audited());
   if (list->last_there(audited) > newest) {
-    return fail(Error{
-        Code::chain_broken,
-        fmt::format("checkpoints {} to {} of run '{}' are missing", newest.value + 1, audited.value, run_),
-        layout::differences(run_, all.back()), "run 'pawl fsck'; older checkpoints can be restored by number", 0});
+    return fail(
+        Error{Code::chain_broken,
+              fmt::format("checkpoints {} to {} of run '{}' are missing", newest.value + 1, audited.value, run_),
+              layout::differences(run_, all.back()),
+              "older checkpoints can be restored by number",
+              0,
+              Advice::check_store,
+              {.run = run_}});
   }
   PAWL_TRY_ASSIGN(const Sequence shared, fork_at());
   if (newest == shared) {
     return fail(Error{Code::chain_broken,
                       fmt::format("checkpoint {} of run '{}', its first as a fork, is missing", newest.value + 1, run_),
-                      layout::checkpoints(run_), "run 'pawl fsck' to see what is damaged", 0});
+                      layout::checkpoints(run_),
+                      {},
+                      0,
+                      Advice::check_store,
+                      {.run = run_}});
   }
   return newest;
 }
@@ -233,8 +267,12 @@ Result<Sequence> RunReader::last_difference(Sequence base) {
   const bool journal_goes_on = records_ != nullptr && records_->checkpoints.contains(last.value + 1);
   if (!ends_well && !journal_goes_on) {
     return fail(Error{Code::checkpoint_corrupt,
-                      fmt::format("checkpoint {} of run '{}' is damaged", last.value + 1, run_), path,
-                      "run 'pawl fsck'; older checkpoints can be restored by number", 0});
+                      fmt::format("checkpoint {} of run '{}' is damaged", last.value + 1, run_),
+                      path,
+                      "older checkpoints can be restored by number",
+                      0,
+                      Advice::check_store,
+                      {.run = run_}});
   }
   return last;
 }
@@ -253,8 +291,10 @@ Result<Sequence> RunReader::resolve(const Which& which) {
   return fail(Error{Code::checkpoint_not_found,
                     fmt::format("run '{}' has no checkpoint {}", run_, describe_which(which)),
                     {},
-                    fmt::format("'pawl show {} --checkpoints' lists those it has", run_),
-                    0});
+                    {},
+                    0,
+                    Advice::list_checkpoints,
+                    {.run = run_}});
 }
 
 /// Reads the run's history backwards: linear in it.
@@ -322,8 +362,10 @@ Result<std::string> RunReader::rebuild(const Chain& links, Sequence sequence) {
                       fmt::format("checkpoint {} of run '{}' should have {} bytes and has {}", sequence.value, run_,
                                   info.state_bytes, state.size()),
                       {},
-                      "run 'pawl fsck'",
-                      0});
+                      {},
+                      0,
+                      Advice::check_store,
+                      {.run = run_}});
   }
   return state;
 }
@@ -397,7 +439,11 @@ Result<std::vector<Event>> RunReader::events(std::uint64_t after_number, std::si
     return fail(Error{Code::chain_broken,
                       fmt::format("run '{}' shares {} events with run '{}', which has {}", run_, record.fork_events,
                                   record.fork_of_name, after_number + listed.size()),
-                      layout::events_folder(record.fork_of_name), "run 'pawl fsck'", 0});
+                      layout::events_folder(record.fork_of_name),
+                      {},
+                      0,
+                      Advice::check_store,
+                      {.run = run_}});
   }
   if (listed.size() == limit) return listed;
   PAWL_TRY_ASSIGN(std::vector<Event> own, own_events(record.fork_events, limit - listed.size()));
@@ -497,7 +543,7 @@ Result<RunInfo> RunReader::overview() {
 
 Result<RunInfo> RunReader::listing() {
   auto info = overview();
-  if (info || exit_status(info.error().code) != 4) return info;
+  if (info || !is_refusal(info.error().code)) return info;
   const auto record = run_record();
   if (!record) return info;
   PAWL_TRY_ASSIGN(RunInfo damaged, run_info(run_, *record, {}));

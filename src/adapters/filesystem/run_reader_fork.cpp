@@ -39,18 +39,26 @@ Result<RunReader*> RunReader::origin() {
   auto found = std::make_unique<RunReader>(files_, keys_, record.fork_of_name, snapshot_);
   found->depth_ = depth_ + 1;
   auto parent = found->run_record();
-  const std::string hint = "restore its folder from a backup; 'pawl fsck' shows what else is damaged";
+  const std::string hint = "restore its folder from a backup";
   if (!parent && parent.error().code == Code::run_not_found) {
     return fail(Error{Code::chain_broken,
                       fmt::format("run '{}' is a fork of run '{}', which is missing", run_, record.fork_of_name),
-                      layout::run(record.fork_of_name), hint, 0});
+                      layout::run(record.fork_of_name),
+                      hint,
+                      0,
+                      Advice::check_store,
+                      {.run = record.fork_of_name}});
   }
   if (!parent) return std::unexpected(parent.error());
   if (parent->uuid != *record.fork_of_run) {
     return fail(Error{
         Code::chain_broken,
         fmt::format("run '{}' is a fork of another run '{}' than the one that is there", run_, record.fork_of_name),
-        layout::run_file(record.fork_of_name), hint, 0});
+        layout::run_file(record.fork_of_name),
+        hint,
+        0,
+        Advice::check_store,
+        {.run = record.fork_of_name}});
   }
   origin_ = std::move(found);
   return origin_.get();
@@ -124,8 +132,13 @@ Result<std::uint64_t> RunReader::events_up_to(Sequence sequence) {
       const bool in_journal =
           records_ != nullptr && (before == 0 ? !records_->events.empty() : records_->events.contains(before + 1));
       if (!follows && !in_journal) {
-        damage = Error{Code::checksum_mismatch, fmt::format("an event behind {} of run '{}' is damaged", before, run_),
-                       path, "run 'pawl fsck'", 0};
+        damage = Error{Code::checksum_mismatch,
+                       fmt::format("an event behind {} of run '{}' is damaged", before, run_),
+                       path,
+                       {},
+                       0,
+                       Advice::check_store,
+                       {.run = run_}};
       }
       if (!follows) return false;
       before = *number;

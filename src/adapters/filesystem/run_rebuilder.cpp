@@ -117,8 +117,13 @@ void name_missing(const RebuildSource& source, const Chain& chain, Sequence end,
       missing == end
           ? fmt::format("checkpoint {} of run '{}' is missing", end.value, source.chains.run)
           : fmt::format("checkpoints {} to {} of run '{}' are missing", missing.value, end.value, source.chains.run);
-  group.damage.push_back({missing, Error{Code::chain_broken, what, layout::differences(source.chains.run, chain.base),
-                                         "run 'pawl fsck' to see what is damaged", 0}});
+  group.damage.push_back({missing, Error{Code::chain_broken,
+                                         what,
+                                         layout::differences(source.chains.run, chain.base),
+                                         {},
+                                         0,
+                                         Advice::check_store,
+                                         {.run = std::string(source.chains.run)}}});
 }
 
 }  // namespace

@@ -122,7 +122,11 @@ Result<Recovered> RunReader::recover(const RecoverScope& scope) {
     recovered.damage.push_back(
         Error{Code::chain_broken,
               fmt::format("checkpoints {} to {} of run '{}' are missing", first.value, before_all.value, run_),
-              layout::checkpoints(run_), "run 'pawl fsck' to see what is damaged", 0});
+              layout::checkpoints(run_),
+              {},
+              0,
+              Advice::check_store,
+              {.run = run_}});
   }
   if (newest) {
     recovered.checkpoint = std::move(*newest);
@@ -132,13 +136,18 @@ Result<Recovered> RunReader::recover(const RecoverScope& scope) {
     return fail(Error{Code::checkpoint_not_found,
                       fmt::format("run '{}' has no checkpoint that early", run_),
                       {},
-                      fmt::format("'pawl show {} --checkpoints --after 0' lists them from the first", run_),
-                      0});
+                      {},
+                      0,
+                      Advice::list_checkpoints,
+                      {.run = run_}});
   }
   return fail(Error{Code::no_valid_checkpoint,
                     fmt::format("no checkpoint of run '{}' can be used: {}", run_, recovered.damage.front().message),
                     recovered.damage.front().where,
-                    "restore the run's folder from a backup; 'pawl fsck' shows what is damaged", 0});
+                    "restore the run's folder from a backup",
+                    0,
+                    Advice::check_store,
+                    {.run = run_}});
 }
 
 Result<RunHead> RunReader::head_behind_damage(Sequence back_to, Timestamp now) {

@@ -78,8 +78,10 @@ Result<const MemoryCheckpoint*> find_checkpoint(const MemoryRun& run, const Whic
       return fail(Error{Code::checkpoint_pruned,
                         fmt::format("checkpoint {} of run '{}' was pruned", which.sequence.value, run.info.id.text()),
                         {},
-                        fmt::format("'pawl show {} --checkpoints' lists those it has", run.info.id.text()),
-                        0});
+                        {},
+                        0,
+                        Advice::list_checkpoints,
+                        {.run = run.info.id.text()}});
     }
   }
   return fail(Code::checkpoint_not_found, "run '{}' has no such checkpoint; its latest is {}", run.info.id.text(),
@@ -184,8 +186,13 @@ std::string describe_owner(const Owner& owner) {
 }
 
 std::unexpected<Error> busy(const RunId& run, const Owner& owner) {
-  return fail(Error{Code::run_busy, fmt::format("run '{}' is held by {}", run.text(), describe_owner(owner)),
-                    run.text(), "wait for it to end, or save to another run", 0});
+  return fail(Error{Code::run_busy,
+                    fmt::format("run '{}' is busy: held by {}", run.text(), describe_owner(owner)),
+                    run.text(),
+                    {},
+                    0,
+                    Advice::wait_for_run,
+                    {.run = run.text()}});
 }
 
 RunInfo new_info(const RunId& run, const RunOptions& options, const Environment& environment) {
