@@ -27,8 +27,8 @@ struct AuditArguments {
   std::string data = "{}";
   std::string format = "json";
   std::string output;
-  std::uint64_t entry = 0;
-  std::uint64_t earlier = 0;
+  std::optional<std::uint64_t> entry;
+  std::optional<std::uint64_t> earlier;
 };
 
 constexpr std::size_t kEntriesPage = 100'000;
@@ -231,8 +231,8 @@ Result<void> proof(const Invocation& invocation, const AuditArguments& arguments
     leaves.push_back(merkle_leaf(from_hex(entry.hash)));
     if (entry.index == arguments.entry) hash = entry.hash;
   }));
-  const bool grew = arguments.earlier > 0;
-  const std::uint64_t number = grew ? arguments.earlier : arguments.entry;
+  const bool grew = arguments.earlier.has_value();
+  const std::uint64_t number = (grew ? arguments.earlier : arguments.entry).value_or(0);
   if (number == 0 || number > leaves.size()) {
     return fail(Error{Code::usage,
                       fmt::format("run '{}' has entries 1 to {}", run.text(), leaves.size()),
@@ -258,23 +258,16 @@ Result<void> proof(const Invocation& invocation, const AuditArguments& arguments
   return {};
 }
 
-CLI::App* add_part(CLI::App& audit, const std::string& name, const std::string& help) {
-  CLI::App* app = audit.add_subcommand(name, help);
-  app->fallthrough();  // for --json and --store
-  app->set_help_flag("-h,--help", "Show this help");
-  return app;
-}
-
-CLI::App* add_list_part(CLI::App& audit, AuditArguments& arguments) {
-  CLI::App* app = add_part(audit, "list", "Entries, by run, type, agent, time and text");
-  app->add_option("RUN", arguments.run, "The run")->type_name("");
-  app->add_flag("--all", arguments.all, "All runs of the store");
-  app->add_option("--type", arguments.type, "Only entries of this type, such as approved")->type_name("TYPE");
-  app->add_option("--agent", arguments.agent, "Only what this agent or user did")->type_name("NAME");
-  app->add_option("--since", arguments.since, "Not before: 2026-01-11 or 2026-01-11T14:30Z (UTC)")->type_name("TIME");
-  app->add_option("--until", arguments.until, "Not after")->type_name("TIME");
-  app->add_option("--text", arguments.text, "Only entries that contain it")->type_name("TEXT");
-  app->footer(
+Options& add_list_part(Options& audit, AuditArguments& arguments) {
+  Options& app = audit.command("list", "Entries, by run, type, agent, time and text");
+  app.text("RUN", arguments.run, "The run");
+  app.flag("--all", arguments.all, "All runs of the store");
+  app.text("--type", arguments.type, "Only entries of this type, such as approved").value("TYPE");
+  app.text("--agent", arguments.agent, "Only what this agent or user did").value("NAME");
+  app.text("--since", arguments.since, "Not before: 2026-01-11 or 2026-01-11T14:30Z (UTC)").value("TIME");
+  app.text("--until", arguments.until, "Not after").value("TIME");
+  app.text("--text", arguments.text, "Only entries that contain it").value("TEXT");
+  app.footer(
       "Examples:\n"
       "  pawl audit list notes-k3f9\n"
       "  pawl audit list notes-k3f9 --type approved --json\n"
@@ -282,13 +275,13 @@ CLI::App* add_list_part(CLI::App& audit, AuditArguments& arguments) {
   return app;
 }
 
-CLI::App* add_add_part(CLI::App& audit, AuditArguments& arguments) {
-  CLI::App* app = add_part(audit, "add", "Add an entry of your own");
-  app->add_option("RUN", arguments.run, "The run")->type_name("")->required();
-  app->add_option("--type", arguments.type, "What happened, in a word: reviewed")->type_name("TYPE")->required();
-  app->add_option("--agent", arguments.agent, "Who did it")->type_name("NAME");
-  app->add_option("--data", arguments.data, "A JSON object that says more")->type_name("JSON");
-  app->footer(
+Options& add_add_part(Options& audit, AuditArguments& arguments) {
+  Options& app = audit.command("add", "Add an entry of your own");
+  app.text("RUN", arguments.run, "The run").required();
+  app.text("--type", arguments.type, "What happened, in a word: reviewed").value("TYPE").required();
+  app.text("--agent", arguments.agent, "Who did it").value("NAME");
+  app.text("--data", arguments.data, "A JSON object that says more").value("JSON");
+  app.footer(
       "Examples:\n"
       "  pawl audit add notes-k3f9 --type reviewed --agent alice --data '{\"verdict\": \"fine\"}'\n"
       "  pawl audit add notes-k3f9 --type note --data '{\"text\": \"the mirror is slow until Monday\"}'     for the "
@@ -300,52 +293,46 @@ CLI::App* add_add_part(CLI::App& audit, AuditArguments& arguments) {
   return app;
 }
 
-CLI::App* add_report_part(CLI::App& audit, AuditArguments& arguments) {
-  CLI::App* app = add_part(audit, "report", "The whole trail as JSON, CSV or a page to print");
-  app->footer(
+Options& add_report_part(Options& audit, AuditArguments& arguments) {
+  Options& app = audit.command("report", "The whole trail as JSON, CSV or a page to print");
+  app.footer(
       "Examples:\n"
       "  pawl audit report notes-k3f9 > audit.json\n"
       "  pawl audit report notes-k3f9 --format html -o audit.html");
-  app->add_option("RUN", arguments.run, "The run")->type_name("")->required();
-  app->add_option("--format", arguments.format, "json, csv or html (json)")
-      ->type_name("WORD")
-      ->check(CLI::IsMember({"json", "csv", "html"}));
-  app->add_option("-o,--output", arguments.output, "Write to this file instead, whole or not at all")
-      ->type_name("FILE");
+  app.text("RUN", arguments.run, "The run").required();
+  app.text("--format", arguments.format, "json, csv or html (json)").value("WORD").words({"json", "csv", "html"});
+  app.text("-o,--output", arguments.output, "Write to this file instead, whole or not at all").value("FILE");
   return app;
 }
 
 }  // namespace
 
-Command add_audit(CLI::App& root) {
+Command add_audit(Options& root) {
   const auto arguments = std::make_shared<AuditArguments>();
-  CLI::App* app = root.add_subcommand("audit", "The tamper-evident record of what was done and decided");
-  app->group(kLookGroup);
-  app->require_subcommand(1);
-  const CLI::App* listed = add_list_part(*app, *arguments);
-  const CLI::App* added = add_add_part(*app, *arguments);
-  const CLI::App* reported = add_report_part(*app, *arguments);
-  CLI::App* anchored =
-      add_part(*app, "anchor", "A signed list of where every run's trail ends, for `pawl verify --anchor`");
-  anchored->add_option("-o,--output", arguments->output, "Write to this file instead, whole or not at all")
-      ->type_name("FILE");
-  anchored->footer(
+  Options& app = root.command("audit", "The tamper-evident record of what was done and decided");
+  app.group(kLookGroup);
+  const Options& listed = add_list_part(app, *arguments);
+  const Options& added = add_add_part(app, *arguments);
+  const Options& reported = add_report_part(app, *arguments);
+  Options& anchored =
+      app.command("anchor", "A signed list of where every run's trail ends, for `pawl verify --anchor`");
+  anchored.text("-o,--output", arguments->output, "Write to this file instead, whole or not at all").value("FILE");
+  anchored.footer(
       "Examples:\n"
       "  pawl audit anchor -o anchor.json     keep it where nobody can change it together with the store\n"
       "  pawl verify --anchor anchor.json     later: nothing before it was changed or cut off");
-  CLI::App* proved =
-      add_part(*app, "proof", "The Merkle path that shows that an entry is in the trail, or that the trail only grew");
-  proved->add_option("RUN", arguments->run, "The run")->type_name("")->required();
-  CLI::Option* entry = proved->add_option("ENTRY", arguments->entry, "The entry's number")->type_name("");
-  proved
-      ->add_option("--since", arguments->earlier, "That the trail begins with what it was when it had so many entries")
-      ->type_name("SIZE")
-      ->excludes(entry);
-  proved->footer(
+  Options& proved =
+      app.command("proof", "The Merkle path that shows that an entry is in the trail, or that the trail only grew");
+  proved.text("RUN", arguments->run, "The run").required();
+  Option& entry = proved.number("ENTRY", arguments->entry, "The entry's number");
+  proved.number("--since", arguments->earlier, "That the trail begins with what it was when it had so many entries")
+      .value("SIZE")
+      .excludes(entry);
+  proved.footer(
       "Examples:\n"
       "  pawl audit proof notes-k3f9 7            that entry 7 is in the trail\n"
       "  pawl audit proof notes-k3f9 --since 40   that the trail begins with its first 40 entries, unchanged");
-  app->footer(
+  app.footer(
       "Examples:\n"
       "  pawl audit list notes-k3f9 --type approved\n"
       "  pawl audit list --all --since 2026-01-11 --agent alice\n"
@@ -354,11 +341,11 @@ Command add_audit(CLI::App& root) {
       "  pawl audit anchor -o anchor.json\n"
       "  pawl audit proof notes-k3f9 7\n"
       "  pawl audit proof notes-k3f9 --since 40");
-  return {app, [=](const Invocation& invocation) {
-            if (listed->parsed()) return list(invocation, *arguments);
-            if (added->parsed()) return add(invocation, *arguments);
-            if (reported->parsed()) return report(invocation, *arguments);
-            return anchored->parsed() ? anchor(invocation, *arguments) : proof(invocation, *arguments);
+  return {&app, [arguments, &listed, &added, &reported, &anchored](const Invocation& invocation) {
+            if (listed.chosen()) return list(invocation, *arguments);
+            if (added.chosen()) return add(invocation, *arguments);
+            if (reported.chosen()) return report(invocation, *arguments);
+            return anchored.chosen() ? anchor(invocation, *arguments) : proof(invocation, *arguments);
           }};
 }
 

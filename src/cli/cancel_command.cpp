@@ -88,19 +88,19 @@ Result<void> cancel(const Invocation& invocation, const CancelArguments& argumen
 
 }  // namespace
 
-Command add_cancel(CLI::App& root) {
+Command add_cancel(Options& root) {
   const auto arguments = std::make_shared<CancelArguments>();
-  CLI::App* app = root.add_subcommand("cancel", "End a run for good, with its steps and child runs");
-  app->group(kWorkflowGroup);
-  app->add_option("RUN", arguments->run, "The run")->type_name("")->required();
-  app->add_option("--reason", arguments->reason, "Kept with the run")->type_name("TEXT");
-  app->add_flag("--no-wait", arguments->no_wait, "Don't wait (at most 30 s) until its steps have ended");
-  app->footer(
+  Options& app = root.command("cancel", "End a run for good, with its steps and child runs");
+  app.group(kWorkflowGroup);
+  app.text("RUN", arguments->run, "The run").required();
+  app.text("--reason", arguments->reason, "Kept with the run").value("TEXT");
+  app.flag("--no-wait", arguments->no_wait, "Don't wait (at most 30 s) until its steps have ended");
+  app.footer(
       "Examples:\n"
       "  pawl cancel notes-k3f9 --reason 'wrong topic'\n"
       "\n"
       "A cancelled run can't be resumed. To stop one for a while, press Ctrl-C where it runs, or send SIGTERM.");
-  return {app, [arguments](const Invocation& invocation) { return cancel(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return cancel(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

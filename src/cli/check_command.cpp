@@ -89,19 +89,19 @@ Result<void> check(const Invocation& invocation, const CheckArguments& arguments
 
 }  // namespace
 
-Command add_check(CLI::App& root) {
+Command add_check(Options& root) {
   const auto arguments = std::make_shared<CheckArguments>();
-  CLI::App* app = root.add_subcommand("check", "Check a workflow file and draw its steps; runs nothing");
-  app->group(kWorkflowGroup);
-  app->add_option("FILE", arguments->file, "The workflow (workflow.yaml)")->type_name("");
-  app->footer(
+  Options& app = root.command("check", "Check a workflow file and draw its steps; runs nothing");
+  app.group(kWorkflowGroup);
+  app.text("FILE", arguments->file, "The workflow (workflow.yaml)");
+  app.footer(
       "Examples:\n"
       "  pawl check\n"
       "  pawl check notes.yaml --json\n"
       "\n"
       "All faults are listed, one per line, as FILE:LINE:COLUMN. Missing files and handlers are warnings: they may\n"
       "come to be before the step runs. Exit status: 0 it can be run; 2 it has faults.");
-  return {app, [arguments](const Invocation& invocation) { return check(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return check(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

@@ -2,18 +2,8 @@
 
 #include <charconv>
 
-#include "text/suggest.hpp"
-
 namespace pawl::cli {
 namespace {
-
-std::optional<std::uint64_t> parse_number(std::string_view text, Bounds bounds) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (value < bounds.lowest || value > bounds.highest) return std::nullopt;
-  return value;
-}
 
 bool is_set(const std::optional<std::string>& variable) { return variable && !variable->empty(); }
 
@@ -86,29 +76,21 @@ Style Invocation::style() const {
   return Style(context_.out_is_terminal && !globals_.json && !dumb && !is_set(context_.environment("NO_COLOR")));
 }
 
+std::size_t Invocation::columns() const {
+  const std::string told = context_.environment("COLUMNS").value_or("");
+  std::size_t columns = 0;
+  const auto [end, error] = std::from_chars(told.data(), told.data() + told.size(), columns);
+  if (error == std::errc{} && end == told.data() + told.size() && columns > 0) return columns;
+  if (!context_.out_is_terminal || context_.workflows == nullptr || !context_.workflows->columns)
+    return kColumnsDefault;
+  columns = context_.workflows->columns();
+  return columns > 0 ? columns : kColumnsDefault;
+}
+
 void Invocation::note(std::string_view text) const {
   if (globals_.json) return;
   context_.err.write(fmt::format("pawl: {}\n", printable(text)));
   static_cast<void>(context_.err.flush());  // what is said before a long step is read before it
-}
-
-CLI::Option* add_number(CLI::App& app, const std::string& names, std::optional<std::uint64_t>& target,
-                        const std::string& help, Bounds bounds) {
-  CLI::Option* option = app.add_option_function<std::string>(
-      names, [&target, bounds](const std::string& text) { target = parse_number(text, bounds); }, help);
-  option->check([bounds](const std::string& text) {
-    if (parse_number(text, bounds)) return std::string();
-    if (bounds.highest == UINT64_MAX) return fmt::format("'{}' is not a whole number from {}", text, bounds.lowest);
-    return fmt::format("'{}' is not a whole number from {} to {}", text, bounds.lowest, bounds.highest);
-  });
-  option->type_name("N");
-  return option;
-}
-
-std::string unknown_word(std::string_view word, const std::vector<std::string>& words) {
-  const std::string nearest = suggest(word, words);
-  return fmt::format("'{}' is not known{}; one of: {}", word,
-                     nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest), fmt::join(words, ", "));
 }
 
 }  // namespace pawl::cli

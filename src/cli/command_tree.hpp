@@ -1,7 +1,7 @@
-// The commands and options as plain data, read from the parser itself: what completion and the manual are made of.
+// The commands and options as plain data. Help, completion and the manual are made from it.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +21,7 @@ struct OptionInfo {
   std::vector<std::string> words;  // of Wants::word
   bool repeats = false;
   bool required = false;
+  std::string group;  // the heading in the help; empty: hidden
 };
 
 struct CommandInfo {
@@ -32,14 +33,5 @@ struct CommandInfo {
   std::vector<OptionInfo> arguments;
   std::vector<CommandInfo> commands;
 };
-
-/// All that is not hidden. A command or option is hidden by an empty group.
-[[nodiscard]] CommandInfo command_tree(CLI::App& root);
-
-/// Tells the tree which words an option takes, without showing them in its help.
-void know_words(CLI::Option& option, const std::vector<std::string>& words);
-
-/// An app that helps Pawl rather than people: no help lists it, and no misspelt word suggests it.
-[[nodiscard]] bool is_hidden(const CLI::App& app);
 
 }  // namespace pawl::cli

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kRunsOffered = 1000;
 
-std::string_view to_text(Completion::Also also) {
+std::string_view offer_name(Completion::Also also) {
   switch (also) {
     case Completion::Also::nothing: return "nothing";
     case Completion::Also::files: return "files";
@@ -32,11 +32,11 @@ void add_runs(const Invocation& invocation, Completion& completion) {
   }
 }
 
-void answer(const Invocation& invocation, CLI::App& root) {
-  Completion completion = complete(command_tree(root), invocation.command());
+void answer(const Invocation& invocation, Options& root) {
+  Completion completion = complete(root.tree(), invocation.command());
   if (completion.runs) add_runs(invocation, completion);
   invocation.print(
-      fmt::format("{}{}{}\n", to_text(completion.also), completion.prefix.empty() ? "" : " ", completion.prefix));
+      fmt::format("{}{}{}\n", offer_name(completion.also), completion.prefix.empty() ? "" : " ", completion.prefix));
   for (const Completion::Candidate& candidate : completion.candidates) {
     invocation.print(fmt::format("{}\t{}\n", printable(candidate.word), printable(candidate.help)));
   }
@@ -44,33 +44,28 @@ void answer(const Invocation& invocation, CLI::App& root) {
 
 }  // namespace
 
-Command add_completion(CLI::App& root) {
+Command add_completion(Options& root) {
   const auto shell = std::make_shared<std::string>();
-  const std::vector<std::string> shells = {"bash", "zsh", "fish"};
-  CLI::App* app = root.add_subcommand("completion", "Print the completion script of a shell: bash, zsh or fish");
-  app->group(kCareGroup);
-  CLI::Option* option = app->add_option("SHELL", *shell, "bash, zsh or fish")->required()->type_name("");
-  option->check([shells](const std::string& word) {
-    return completion_script(word).empty() ? unknown_word(word, shells) : std::string();
-  });
-  know_words(*option, shells);
-  app->footer(
+  Options& app = root.command("completion", "Print the completion script of a shell: bash, zsh or fish");
+  app.group(kCareGroup);
+  app.text("SHELL", *shell, "bash, zsh or fish").required().words({"bash", "zsh", "fish"});
+  app.footer(
       "Examples:\n"
       "  source <(pawl completion bash)                                     in ~/.bashrc\n"
       "  source <(pawl completion zsh)                                      in ~/.zshrc, behind compinit\n"
       "  pawl completion fish > ~/.config/fish/completions/pawl.fish\n"
       "\n"
       "The Debian package and `make install` put them in their places.");
-  return {app, [shell](const Invocation& invocation) -> Result<void> {
+  return {&app, [shell](const Invocation& invocation) -> Result<void> {
             invocation.print(completion_script(*shell));
             return {};
           }};
 }
 
-Command add_complete(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("__complete", "Say what can follow the words behind --");
-  app->group("");
-  return {app, [&root](const Invocation& invocation) -> Result<void> {
+Command add_complete(Options& root) {
+  Options& app = root.command("__complete", "Say what can follow the words behind --");
+  app.group("");
+  return {&app, [&root](const Invocation& invocation) -> Result<void> {
             answer(invocation, root);
             return {};
           }};

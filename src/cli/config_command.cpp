@@ -75,12 +75,12 @@ Result<void> show_config(const Invocation& invocation, const ConfigArguments& ar
 
 }  // namespace
 
-Command add_config(CLI::App& root) {
+Command add_config(Options& root) {
   const auto arguments = std::make_shared<ConfigArguments>();
-  CLI::App* app = root.add_subcommand("config", "Show the settings that are in force, and where each came from");
-  app->group(kCareGroup);
-  app->add_option("KEY", arguments->key, "Only this setting, or those of this section")->type_name("");
-  app->footer(
+  Options& app = root.command("config", "Show the settings that are in force, and where each came from");
+  app.group(kCareGroup);
+  app.text("KEY", arguments->key, "Only this setting, or those of this section");
+  app.footer(
       "Examples:\n"
       "  pawl config                              all settings\n"
       "  pawl config recovery                     those of one section\n"
@@ -89,7 +89,7 @@ Command add_config(CLI::App& root) {
       "\n"
       "Later ones win: built-in values, ~/.config/pawl/config.yaml (or in $XDG_CONFIG_HOME), config.yaml in the\n"
       "store's folder, variables PAWL_SECTION_KEY. A misspelt setting is an error wherever the store is opened.");
-  return {app, [arguments](const Invocation& invocation) { return show_config(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return show_config(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

@@ -33,16 +33,16 @@ Result<void> decide_gate(const Invocation& invocation, const DecideArguments& ar
   return {};
 }
 
-Command add_decision(CLI::App& root, const std::string& name, const std::string& help, GateAnswer answer) {
+Command add_decision(Options& root, const std::string& name, const std::string& help, GateAnswer answer) {
   const auto arguments = std::make_shared<DecideArguments>();
   arguments->decision.answer = answer;
-  CLI::App* app = root.add_subcommand(name, help);
-  app->group(kWorkflowGroup);
-  app->add_option("RUN", arguments->run, "The run, or one whose child waits")->type_name("")->required();
-  app->add_option("STEP", arguments->decision.step, "The gate; not needed where only one waits")->type_name("");
-  app->add_option("--comment", arguments->decision.comment, "Kept with the decision")->type_name("TEXT");
-  app->add_option("--by", arguments->decision.by, "Who decides ($USER, else the account)")->type_name("NAME");
-  app->footer(fmt::format(
+  Options& app = root.command(name, help);
+  app.group(kWorkflowGroup);
+  app.text("RUN", arguments->run, "The run, or one whose child waits").required();
+  app.text("STEP", arguments->decision.step, "The gate; not needed where only one waits");
+  app.text("--comment", arguments->decision.comment, "Kept with the decision").value("TEXT");
+  app.text("--by", arguments->decision.by, "Who decides ($USER, else the account)").value("NAME");
+  app.footer(fmt::format(
       "Examples:\n"
       "  pawl {0} notes-k3f9\n"
       "  pawl {0} notes-k3f9 review --comment 'read it twice'\n"
@@ -50,16 +50,16 @@ Command add_decision(CLI::App& root, const std::string& name, const std::string&
       "The decision is bound to what the gate shows: if that changes, it does not count. It is durable when the\n"
       "command returns; a run that nobody executes goes on with `pawl resume`.",
       name));
-  return {app, [arguments](const Invocation& invocation) { return decide_gate(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return decide_gate(invocation, *arguments); }};
 }
 
 }  // namespace
 
-Command add_approve(CLI::App& root) {
+Command add_approve(Options& root) {
   return add_decision(root, "approve", "Let a run pass a gate that waits", GateAnswer::approve);
 }
 
-Command add_reject(CLI::App& root) {
+Command add_reject(Options& root) {
   return add_decision(root, "reject", "Fail the gate that a run waits at", GateAnswer::reject);
 }
 

@@ -50,17 +50,17 @@ Result<void> diff(const Invocation& invocation, const DiffArguments& arguments) 
 
 }  // namespace
 
-Command add_diff(CLI::App& root) {
+Command add_diff(Options& root) {
   const auto arguments = std::make_shared<DiffArguments>();
-  CLI::App* app = root.add_subcommand("diff", "Show what changed between the states of two checkpoints");
-  app->group(kLookGroup);
-  app->add_option("BEFORE", arguments->before, "A checkpoint: RUN@SEQ")->required()->type_name("");
-  app->add_option("AFTER", arguments->after, "Another one, of the same run or not")->required()->type_name("");
-  app->footer(
+  Options& app = root.command("diff", "Show what changed between the states of two checkpoints");
+  app.group(kLookGroup);
+  app.text("BEFORE", arguments->before, "A checkpoint: RUN@SEQ").required();
+  app.text("AFTER", arguments->after, "Another one, of the same run or not").required();
+  app.footer(
       "Examples:\n"
       "  pawl diff nightly@3 nightly@7\n"
       "  pawl diff nightly@3 nightly --json   as JSON Patch (RFC 6902)");
-  return {app, [arguments](const Invocation& invocation) { return diff(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return diff(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

@@ -186,43 +186,39 @@ Result<void> drop(const Invocation& invocation, const DlqArguments& arguments) {
   return {};
 }
 
-CLI::App* add_part(CLI::App& dlq, const std::shared_ptr<DlqArguments>& arguments, const std::string& name,
-                   const std::string& help, const std::string& rest) {
-  CLI::App* app = dlq.add_subcommand(name, help);
-  app->fallthrough();  // for --json and --store
-  app->set_help_flag("-h,--help", "Show this help");
-  app->add_option("RUN", arguments->run, "The run")->type_name("")->required();
-  app->add_option(rest, arguments->rest, "The map, where several have dead letters, and the items' indices: 3 7-9")
-      ->type_name("");
+Options& add_part(Options& dlq, const std::shared_ptr<DlqArguments>& arguments, const std::string& name,
+                  const std::string& help, const std::string& rest) {
+  Options& app = dlq.command(name, help);
+  app.text("RUN", arguments->run, "The run").required();
+  app.list(rest, arguments->rest, "The map, where several have dead letters, and the items' indices: 3 7-9");
   return app;
 }
 
 }  // namespace
 
-Command add_dlq(CLI::App& root) {
+Command add_dlq(Options& root) {
   const auto arguments = std::make_shared<DlqArguments>();
-  CLI::App* app = root.add_subcommand("dlq", "Items of maps that failed for good: look at them, try them again");
-  app->group(kWorkflowGroup);
-  app->require_subcommand(1);
-  const CLI::App* list = add_part(*app, arguments, "list", "The dead letters of a run", "STEP");
-  const CLI::App* show = add_part(*app, arguments, "show", "One of them, with its item and error", "[STEP] INDEX");
-  CLI::App* retried = add_part(*app, arguments, "retry", "Run them again, and the map's reduce", "[STEP] INDEX");
-  retried->add_flag("--all", arguments->all, "All of the map (also without indices)");
-  retried->add_flag("--rerun-dependents", arguments->rerun_dependents, "Run all steps after the map again, too");
-  retried->add_flag("--no-run", arguments->no_run, "Only take them back; `pawl resume` runs them");
-  CLI::App* dropped =
-      add_part(*app, arguments, "drop", "Give them up: they stay failed and are listed no more", "[STEP] INDEX");
-  dropped->add_flag("--all", arguments->all, "All of the map");
-  app->footer(
+  Options& app = root.command("dlq", "Items of maps that failed for good: look at them, try them again");
+  app.group(kWorkflowGroup);
+  const Options& list = add_part(app, arguments, "list", "The dead letters of a run", "STEP");
+  const Options& show = add_part(app, arguments, "show", "One of them, with its item and error", "[STEP] INDEX");
+  Options& retried = add_part(app, arguments, "retry", "Run them again, and the map's reduce", "[STEP] INDEX");
+  retried.flag("--all", arguments->all, "All of the map (also without indices)");
+  retried.flag("--rerun-dependents", arguments->rerun_dependents, "Run all steps after the map again, too");
+  retried.flag("--no-run", arguments->no_run, "Only take them back; `pawl resume` runs them");
+  Options& dropped =
+      add_part(app, arguments, "drop", "Give them up: they stay failed and are listed no more", "[STEP] INDEX");
+  dropped.flag("--all", arguments->all, "All of the map");
+  app.footer(
       "Examples:\n"
       "  pawl dlq list notes-k3f9\n"
       "  pawl dlq show notes-k3f9 pages 17\n"
       "  pawl dlq retry notes-k3f9 17 40-45\n"
       "  pawl dlq drop notes-k3f9 --all");
-  return {app, [arguments, list, show, retried](const Invocation& invocation) {
-            if (list->parsed()) return list_letters(invocation, *arguments);
-            if (show->parsed()) return show_letter(invocation, *arguments);
-            return retried->parsed() ? retry(invocation, *arguments) : drop(invocation, *arguments);
+  return {&app, [arguments, &list, &show, &retried](const Invocation& invocation) {
+            if (list.chosen()) return list_letters(invocation, *arguments);
+            if (show.chosen()) return show_letter(invocation, *arguments);
+            return retried.chosen() ? retry(invocation, *arguments) : drop(invocation, *arguments);
           }};
 }
 

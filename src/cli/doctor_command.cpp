@@ -23,12 +23,12 @@ constexpr std::uint64_t kStoreFileBytesMax = 1ULL << 20;
 
 enum class Verdict : std::uint8_t { fine, warning, broken };
 
-std::string_view to_text(Verdict verdict) {
+std::string_view verdict_word(Verdict verdict) {
   constexpr std::string_view kWords[] = {"ok", "warning", "broken"};
   return kWords[static_cast<std::size_t>(verdict)];
 }
 
-struct Finding {
+struct HealthFinding {
   std::string check;
   Verdict verdict = Verdict::fine;
   std::string what;
@@ -46,7 +46,7 @@ class Visit {
     folder_ = folder.empty() ? folder : absolute_path(context_, folder);
   }
 
-  std::vector<Finding> examine() {
+  std::vector<HealthFinding> examine() {
     fine("version", "pawl " + context_.version);
     settings();
     store();
@@ -298,27 +298,28 @@ class Visit {
   Settings settings_;
   std::unique_ptr<Store> store_;
   std::vector<RunInfo> runs_;  // the newest
-  std::vector<Finding> findings_;
+  std::vector<HealthFinding> findings_;
 };
 
 Colour colour_of(Verdict verdict) {
   return verdict == Verdict::fine ? Colour::green : verdict == Verdict::warning ? Colour::yellow : Colour::red;
 }
 
-std::string text_of(const std::vector<Finding>& findings, const Style& style) {
+std::string text_of(const std::vector<HealthFinding>& findings, const Style& style) {
   std::string out;
-  for (const Finding& finding : findings) {
-    out += fmt::format("{}{} {}: {}\n", style(colour_of(finding.verdict), to_text(finding.verdict)),
-                       std::string(8 - to_text(finding.verdict).size(), ' '), finding.check, printable(finding.what));
+  for (const HealthFinding& finding : findings) {
+    out +=
+        fmt::format("{}{} {}: {}\n", style(colour_of(finding.verdict), verdict_word(finding.verdict)),
+                    std::string(8 - verdict_word(finding.verdict).size(), ' '), finding.check, printable(finding.what));
     if (!finding.advice.empty()) out += fmt::format("         {}\n", printable(finding.advice));
   }
   return out;
 }
 
-Json json_of(const std::vector<Finding>& findings) {
+Json json_of(const std::vector<HealthFinding>& findings) {
   Json checks = Json::array();
-  for (const Finding& finding : findings) {
-    Json row = {{"check", finding.check}, {"verdict", to_text(finding.verdict)}, {"what", finding.what}};
+  for (const HealthFinding& finding : findings) {
+    Json row = {{"check", finding.check}, {"verdict", verdict_word(finding.verdict)}, {"what", finding.what}};
     if (!finding.advice.empty()) row["advice"] = finding.advice;
     if (finding.verdict == Verdict::broken) row["code"] = code_text(finding.code);
     checks.push_back(std::move(row));
@@ -327,10 +328,10 @@ Json json_of(const std::vector<Finding>& findings) {
 }
 
 Result<void> doctor(const Invocation& invocation) {
-  const std::vector<Finding> findings = Visit(invocation).examine();
+  const std::vector<HealthFinding> findings = Visit(invocation).examine();
   invocation.print(invocation.json() ? compact(json_of(findings)) + "\n" : text_of(findings, invocation.style()));
-  const auto count = [&](Verdict verdict) { return std::ranges::count(findings, verdict, &Finding::verdict); };
-  const auto first = std::ranges::find(findings, Verdict::broken, &Finding::verdict);
+  const auto count = [&](Verdict verdict) { return std::ranges::count(findings, verdict, &HealthFinding::verdict); };
+  const auto first = std::ranges::find(findings, Verdict::broken, &HealthFinding::verdict);
   if (first != findings.end()) {
     return fail(Error{first->code,
                       fmt::format("{} of {} checks found something broken, first: {}: {}", count(Verdict::broken),
@@ -350,10 +351,10 @@ Result<void> doctor(const Invocation& invocation) {
 
 }  // namespace
 
-Command add_doctor(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("doctor", "Check the machine, the settings and the store, and say what to do");
-  app->group(kCareGroup);
-  app->footer(
+Command add_doctor(Options& root) {
+  Options& app = root.command("doctor", "Check the machine, the settings and the store, and say what to do");
+  app.group(kCareGroup);
+  app.footer(
       "Examples:\n"
       "  pawl doctor            also without a store: then the folder where it would be made is checked\n"
       "  pawl doctor --json     {\"checks\": [{\"check\", \"verdict\": \"ok\", \"warning\" or \"broken\", \"what\", "
@@ -364,7 +365,7 @@ Command add_doctor(CLI::App& root) {
       "walks through the folders of all; `pawl fsck` checks what is in them. Exit status: 0 where nothing is broken; "
       "else that of the first thing that is: 2 settings,\n"
       "4 damage or a network file system, 5 the disk or its permissions.");
-  return {app, [](const Invocation& invocation) { return doctor(invocation); }};
+  return {&app, [](const Invocation& invocation) { return doctor(invocation); }};
 }
 
 }  // namespace pawl::cli

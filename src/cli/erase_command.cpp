@@ -106,17 +106,17 @@ Result<void> erase(const Invocation& invocation, const EraseArguments& arguments
 
 }  // namespace
 
-Command add_erase(CLI::App& root) {
+Command add_erase(Options& root) {
   const auto arguments = std::make_shared<EraseArguments>();
-  CLI::App* app = root.add_subcommand("erase", "Destroy all data of a run, and keep the proof that it was there");
-  app->group(kCareGroup);
-  app->add_option("RUN", arguments->run, "The run")->type_name("")->required();
-  app->add_option("--reason", arguments->reason, "Why; kept in the audit trail, so it should name nobody")
-      ->type_name("TEXT")
-      ->required();
-  app->add_flag("--cascade", arguments->cascade, "Erase the runs that were forked from it as well");
-  app->add_flag("--yes", arguments->yes, "Don't ask, on a terminal");
-  app->footer(
+  Options& app = root.command("erase", "Destroy all data of a run, and keep the proof that it was there");
+  app.group(kCareGroup);
+  app.text("RUN", arguments->run, "The run").required();
+  app.text("--reason", arguments->reason, "Why; kept in the audit trail, so it should name nobody")
+      .value("TEXT")
+      .required();
+  app.flag("--cascade", arguments->cascade, "Erase the runs that were forked from it as well");
+  app.flag("--yes", arguments->yes, "Don't ask, on a terminal");
+  app.footer(
       "The run's key is destroyed; states, events, logs, messages and labels are overwritten and removed, in the "
       "journals\n"
       "and the catalogue, too. What stays: the run's id, its audit trail of hashes and an entry that says who erased "
@@ -129,7 +129,7 @@ Command add_erase(CLI::App& root) {
       "Examples:\n"
       "  pawl erase applicant-4711 --reason 'request 17'\n"
       "  pawl erase nightly --reason 'retention' --cascade --yes --json");
-  return {app, [arguments](const Invocation& invocation) { return erase(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return erase(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

@@ -103,23 +103,21 @@ Result<void> explain(const Invocation& invocation, const ExplainArguments& argum
 
 }  // namespace
 
-Command add_explain(CLI::App& root) {
+Command add_explain(Options& root) {
   const auto arguments = std::make_shared<ExplainArguments>();
-  CLI::App* app = root.add_subcommand("explain", "Explain an error code: what happened, why, what to do");
-  app->group(kCareGroup);
-  CLI::Option* option = app->add_option("CODE", arguments->code,
-                                        "PAWL-0301, 301 or a name such as DiskFullError; default: list all codes")
-                            ->type_name("");
+  Options& app = root.command("explain", "Explain an error code: what happened, why, what to do");
+  app.group(kCareGroup);
   std::vector<std::string> codes;
   for (const Code code : kCodes) codes.push_back(code_text(code));
   for (const TaxonomyRow& row : kTaxonomy) codes.emplace_back(row.name);
-  know_words(*option, codes);
-  app->footer(
+  app.text("CODE", arguments->code, "PAWL-0301, 301 or a name such as DiskFullError (default: list all codes)")
+      .suggests(codes);
+  app.footer(
       "Examples:\n"
       "  pawl explain PAWL-0201\n"
       "  pawl explain 201\n"
       "  pawl explain DiskFullError");
-  return {app, [arguments](const Invocation& invocation) { return explain(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return explain(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

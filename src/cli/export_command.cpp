@@ -163,19 +163,16 @@ Result<void> export_run(const Invocation& invocation, const ExportArguments& arg
 
 }  // namespace
 
-Command add_export(CLI::App& root) {
+Command add_export(Options& root) {
   const auto arguments = std::make_shared<ExportArguments>();
-  CLI::App* app =
-      root.add_subcommand("export", "Write a run as one portable file that `pawl import` takes back unchanged");
-  app->group(kCareGroup);
-  app->add_option("RUN", arguments->run, "The run; nobody may be writing to it")->required()->type_name("");
-  app->add_option("-o,--output", arguments->output, "The file; standard output without it, or with -")
-      ->type_name("FILE");
-  app->add_flag("--logs", arguments->logs, "With what its steps have printed");
-  app->add_option("--files", arguments->folder,
-                  "Instead: a JSON file per checkpoint, with its state, in this new folder")
-      ->type_name("FOLDER");
-  app->footer(
+  Options& app = root.command("export", "Write a run as one portable file that `pawl import` takes back unchanged");
+  app.group(kCareGroup);
+  app.text("RUN", arguments->run, "The run; nobody may be writing to it").required();
+  app.text("-o,--output", arguments->output, "The file; standard output without it, or with -").value("FILE");
+  app.flag("--logs", arguments->logs, "With what its steps have printed");
+  app.text("--files", arguments->folder, "Instead: a JSON file per checkpoint, with its state, in this new folder")
+      .value("FOLDER");
+  app.footer(
       "The file holds everything: checkpoints, events, the audit trail, blobs, messages; the same run becomes the same "
       "bytes.\n"
       "An encrypted run stays so: its key goes along, wrapped with the key in the file that PAWL_EXPORT_KEY_FILE "
@@ -186,7 +183,7 @@ Command add_export(CLI::App& root) {
       "  pawl export nightly -o nightly.pawl\n"
       "  pawl export nightly | ssh elsewhere 'cat > nightly.pawl && pawl import nightly.pawl'\n"
       "  pawl export nightly --files states/");
-  return {app, [arguments](const Invocation& invocation) { return export_run(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return export_run(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

@@ -95,26 +95,20 @@ Result<void> fork(const Invocation& invocation, const ForkArguments& arguments) 
 
 }  // namespace
 
-Command add_fork(CLI::App& root) {
+Command add_fork(Options& root) {
   const auto arguments = std::make_shared<ForkArguments>();
-  CLI::App* app = root.add_subcommand("fork", "Make a new run that shares a run's past and goes on differently");
-  app->group(kCheckpointGroup);
-  app->add_option("RUN[@SEQ]", arguments->address, "The checkpoint to go on from; the newest one without @SEQ")
-      ->required()
-      ->type_name("");
-  app->add_option("--from", arguments->from, "Go on from where this step had not begun, instead of naming a checkpoint")
-      ->type_name("STEP");
-  app->add_option("--run-id", arguments->id, "The fork's id; without it one is made. It is printed first")
-      ->type_name("ID");
-  app->add_option("--set", arguments->changes,
-                  "Change a variable, or a part of the state: JSON where it is some, else text")
-      ->type_name("PATH=VALUE")
-      ->expected(1)
-      ->take_all();
-  app->add_option("--workflow", arguments->workflow, "Go on with another workflow; what it leaves unchanged stays done")
-      ->type_name("FILE");
-  app->add_flag("--resume", arguments->resume, "Go on at once, as `pawl resume` would");
-  app->footer(
+  Options& app = root.command("fork", "Make a new run that shares a run's past and goes on differently");
+  app.group(kCheckpointGroup);
+  app.text("RUN[@SEQ]", arguments->address, "The checkpoint to go on from; the newest one without @SEQ").required();
+  app.text("--from", arguments->from, "Go on from where this step had not begun, instead of naming a checkpoint")
+      .value("STEP");
+  app.text("--run-id", arguments->id, "The fork's id; without it one is made. It is printed first").value("ID");
+  app.list("--set", arguments->changes, "Change a variable, or a part of the state: JSON where it is some, else text")
+      .value("PATH=VALUE");
+  app.text("--workflow", arguments->workflow, "Go on with another workflow; what it leaves unchanged stays done")
+      .value("FILE");
+  app.flag("--resume", arguments->resume, "Go on at once, as `pawl resume` would");
+  app.footer(
       "Examples:\n"
       "  pawl fork notes-k3f9@7                           then: pawl resume NEW\n"
       "  pawl fork notes-k3f9 --from review --set topic=winds\n"
@@ -123,7 +117,7 @@ Command add_fork(CLI::App& root) {
       "Nothing of the past is copied, and the run itself is not changed. Approvals are not taken along: every gate is "
       "asked\n"
       "again. Steps of the fork have idempotency keys of their own.");
-  return {app, [arguments](const Invocation& invocation) { return fork(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return fork(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

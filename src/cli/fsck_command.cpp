@@ -100,20 +100,18 @@ Result<void> fsck(const Invocation& invocation, const FsckArguments& arguments) 
 
 }  // namespace
 
-Command add_fsck(CLI::App& root) {
+Command add_fsck(Options& root) {
   const auto arguments = std::make_shared<FsckArguments>();
-  CLI::App* app =
-      root.add_subcommand("fsck", "Check the store, a run or a checkpoint for damage; exit 4 where some is left");
-  app->group(kCareGroup);
-  app->add_option("RUN[@SEQ]", arguments->address, "Only this run, or this checkpoint; the whole store without it")
-      ->type_name("");
-  app->add_flag("--repair", arguments->repair, "Mend what can be mended without losing anything acknowledged");
-  app->footer(
+  Options& app = root.command("fsck", "Check the store, a run or a checkpoint for damage; exit 4 where some is left");
+  app.group(kCareGroup);
+  app.text("RUN[@SEQ]", arguments->address, "Only this run, or this checkpoint; the whole store without it");
+  app.flag("--repair", arguments->repair, "Mend what can be mended without losing anything acknowledged");
+  app.footer(
       "Examples:\n"
       "  pawl fsck                    the whole store\n"
       "  pawl fsck nightly@7          one checkpoint\n"
       "  pawl fsck --repair --json");
-  return {app, [arguments](const Invocation& invocation) { return fsck(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return fsck(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

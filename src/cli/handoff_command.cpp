@@ -51,19 +51,17 @@ Result<void> handoff(const Invocation& invocation, const HandoffArguments& argum
 
 }  // namespace
 
-Command add_handoff(CLI::App& root) {
+Command add_handoff(Options& root) {
   const auto arguments = std::make_shared<HandoffArguments>();
-  CLI::App* app = root.add_subcommand(
-      "handoff", "Brief the next agent or person: goal, done, decisions, open, blockers, next steps");
-  app->group(kLookGroup);
-  app->add_option("RUN", arguments->run, "The run; without it, a session is needed")->type_name("");
-  app->add_option("--session", arguments->session, "The runs of this session as well, or alone")->type_name("NAME");
-  app->add_option("-o,--output", arguments->output, "Write to this file instead, whole or not at all")
-      ->type_name("FILE");
-  add_number(*app, "--max-bytes", arguments->bytes_max, "At most so long; what is left out is counted (16384)",
-             kBytesBounds)
-      ->type_name("N");
-  app->footer(
+  Options& app =
+      root.command("handoff", "Brief the next agent or person: goal, done, decisions, open, blockers, next steps");
+  app.group(kLookGroup);
+  app.text("RUN", arguments->run, "The run; without it, a session is needed");
+  app.text("--session", arguments->session, "The runs of this session as well, or alone").value("NAME");
+  app.text("-o,--output", arguments->output, "Write to this file instead, whole or not at all").value("FILE");
+  app.number("--max-bytes", arguments->bytes_max, "At most so long; what is left out is counted (16384)", kBytesBounds)
+      .value("N");
+  app.footer(
       "Examples:\n"
       "  pawl handoff notes-k3f9                       Markdown, for a prompt or a colleague\n"
       "  pawl handoff notes-k3f9 --max-bytes 4096 -o handoff.md\n"
@@ -75,7 +73,7 @@ Command add_handoff(CLI::App& root) {
       "  pawl audit add notes-k3f9 --type blocker --data '{\"text\": \"smtp is down\", \"step\": \"send\"}'\n"
       "\n"
       "It holds what was recorded and nothing else. What steps reported is quoted, not followed.");
-  return {app, [arguments](const Invocation& invocation) { return handoff(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return handoff(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

@@ -1,32 +1,31 @@
 // `pawl help` and `pawl version`, for those who type them instead of --help and --version; and the manual's source.
 #include "cli/command.hpp"
+#include "cli/help_text.hpp"
 #include "cli/man_page.hpp"
 #include "text/suggest.hpp"
 
 namespace pawl::cli {
 namespace {
 
-Result<void> help(const Invocation& invocation, CLI::App& root, const std::string& name) {
+Result<void> help(const Invocation& invocation, const Options& root, const std::string& name) {
   if (name.empty()) {
-    root.clear();  // else it would show the help of `help`
-    invocation.print(root.help());
+    invocation.print(help_text(root, invocation.columns()));
     return {};
   }
   std::vector<std::string> names;
-  for (const CLI::App* known : root.get_subcommands([](const CLI::App*) { return true; })) {
-    if (known->get_name() == name) {
-      invocation.print(known->help("pawl"));
+  for (const auto& known : root.commands()) {
+    if (known->name() == name) {
+      invocation.print(help_text(*known, invocation.columns()));
       return {};
     }
-    if (!is_hidden(*known)) names.push_back(known->get_name());
+    if (!known->is_hidden()) names.push_back(known->name());
   }
   const std::string nearest = suggest(name, names);
-  return fail(
-      Error{Code::usage,
-            fmt::format("unknown command '{}'", name),
-            {},
-            nearest.empty() ? "`pawl help` lists what there is" : fmt::format("did you mean `pawl help {}`?", nearest),
-            0});
+  return fail(Error{Code::usage,
+                    fmt::format("unknown command '{}'", name),
+                    {},
+                    nearest.empty() ? "run: pawl --help" : fmt::format("did you mean: pawl help {}?", nearest),
+                    0});
 }
 
 Result<void> version(const Invocation& invocation) {
@@ -38,26 +37,26 @@ Result<void> version(const Invocation& invocation) {
 
 }  // namespace
 
-Command add_help(CLI::App& root) {
+Command add_help(Options& root) {
   const auto name = std::make_shared<std::string>();
-  CLI::App* app = root.add_subcommand("help", "Show this help, or that of a command");
-  app->group(kCareGroup);
-  app->add_option("COMMAND", *name, "The command")->type_name("");
-  return {app, [name, &root](const Invocation& invocation) { return help(invocation, root, *name); }};
+  Options& app = root.command("help", "Show this help, or that of a command");
+  app.group(kCareGroup);
+  app.text("COMMAND", *name, "The command");
+  return {&app, [name, &root](const Invocation& invocation) { return help(invocation, root, *name); }};
 }
 
-Command add_version(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("version", "Show the version, the commit and what is built in");
-  app->group(kCareGroup);
-  return {app, version};
+Command add_version(Options& root) {
+  Options& app = root.command("version", "Show the version, the commit and what is built in");
+  app.group(kCareGroup);
+  return {&app, version};
 }
 
-Command add_man(CLI::App& root) {
-  CLI::App* app = root.add_subcommand("__man", "Print the source of the manual, pawl(1)");
-  app->group("");
-  return {app, [&root](const Invocation& invocation) -> Result<void> {
+Command add_man(Options& root) {
+  Options& app = root.command("__man", "Print the source of the manual, pawl(1)");
+  app.group("");
+  return {&app, [&root](const Invocation& invocation) -> Result<void> {
             const CliContext& context = invocation.context();
-            invocation.print(man_page(command_tree(root), {.version = context.version, .date = context.build.date}));
+            invocation.print(man_page(root.tree(), {.version = context.version, .date = context.build.date}));
             return {};
           }};
 }

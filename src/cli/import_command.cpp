@@ -253,41 +253,34 @@ Result<void> import_runs(const Invocation& invocation, const ImportArguments& ar
 
 }  // namespace
 
-Command add_import(CLI::App& root) {
+Command add_import(Options& root) {
   const auto arguments = std::make_shared<ImportArguments>();
-  CLI::App* app = root.add_subcommand("import", "Take runs over from other programs, or from `pawl export`");
-  app->group(kCareGroup);
-  app->add_option("PATH", arguments->path, "A file or folder; it is only read")->required()->type_name("");
-  CLI::Option* from =
-      app->add_option("--from", arguments->from, "The format, where it is not to be recognised by itself");
-  from->check([](const std::string& word) {
-    const std::vector<std::string> names = format_names();
-    return std::ranges::find(names, word) != names.end() ? std::string() : unknown_word(word, names);
-  });
-  know_words(*from, format_names());
-  from->type_name("WORD");
-  app->add_option("--run-id", arguments->run_id, "The run's id; of several runs, what stands before theirs")
-      ->type_name("ID");
-  app->add_option("--workflow", arguments->workflow,
-                  "The workflow that goes on with the runs: their completed steps are its")
-      ->type_name("FILE");
-  app->add_flag("--dry-run", arguments->dry_run, "Only say what would be taken, and what not");
+  Options& app = root.command("import", "Take runs over from other programs, or from `pawl export`");
+  app.group(kCareGroup);
+  app.text("PATH", arguments->path, "A file or folder; it is only read").required();
+  app.text("--from", arguments->from, "The format, where it is not to be recognised by itself")
+      .value("WORD")
+      .words(format_names());
+  app.text("--run-id", arguments->run_id, "The run's id; of several runs, what stands before theirs").value("ID");
+  app.text("--workflow", arguments->workflow, "The workflow that goes on with the runs: their completed steps are its")
+      .value("FILE");
+  app.flag("--dry-run", arguments->dry_run, "Only say what would be taken, and what not");
   std::string formats;
   for (const ImportFormat& format : import_formats()) formats += fmt::format("  {:14}{}\n", format.name, format.what);
-  app->footer("Formats:\n" + formats +
-              "  pawl          a file that `pawl export` wrote\n"
-              "\n"
-              "What is damaged, hostile or not understood is refused one by one, with a code and a reason, and the "
-              "rest is taken: exit\n"
-              "status 4. Importing again answers with what is there already. Original ids and times stand in the "
-              "metadata: `imported`.\n"
-              "\n"
-              "Examples:\n"
-              "  pawl import .jerry --dry-run                    what would be taken\n"
-              "  pawl import ~/.prodigy/state/repo --workflow build.yaml && pawl resume session-abc123\n"
-              "  pawl import checkpoints.sql --run-id old\n"
-              "  pawl import nightly.pawl                        a run of another store, chain and all");
-  return {app, [arguments](const Invocation& invocation) { return import_runs(invocation, *arguments); }};
+  app.footer("Formats:\n" + formats +
+             "  pawl          a file that `pawl export` wrote\n"
+             "\n"
+             "What is damaged, hostile or not understood is refused one by one, with a code and a reason, and the "
+             "rest is taken: exit\n"
+             "status 4. Importing again answers with what is there already. Original ids and times stand in the "
+             "metadata: `imported`.\n"
+             "\n"
+             "Examples:\n"
+             "  pawl import .jerry --dry-run                    what would be taken\n"
+             "  pawl import ~/.prodigy/state/repo --workflow build.yaml && pawl resume session-abc123\n"
+             "  pawl import checkpoints.sql --run-id old\n"
+             "  pawl import nightly.pawl                        a run of another store, chain and all");
+  return {&app, [arguments](const Invocation& invocation) { return import_runs(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

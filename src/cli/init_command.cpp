@@ -50,28 +50,28 @@ Result<void> rekey(const Invocation& invocation, const NewKey& wanted) {
   return {};
 }
 
-void add_key_options(CLI::App& app, NewKey& key) {
-  app.add_option("--key-file", key.file, "The key: a file of mode 600 with 32 bytes in hexadecimal; made if missing")
-      ->type_name("FILE");
-  app.add_flag("--passphrase", key.passphrase,
-               "The key is made of a passphrase, which is asked for, or in the environment");
+void add_key_options(Options& app, NewKey& key) {
+  app.text("--key-file", key.file, "The key: a file of mode 600 with 32 bytes in hexadecimal; made if missing")
+      .value("FILE");
+  app.flag("--passphrase", key.passphrase,
+           "The key is made of a passphrase, which is asked for, or in the environment");
 }
 
 }  // namespace
 
-Command add_init(CLI::App& root) {
+Command add_init(Options& root) {
   const auto arguments = std::make_shared<InitArguments>();
-  CLI::App* app = root.add_subcommand("init", "Make a store; `save` and `run` make a plain one by themselves");
-  app->group(kCareGroup);
-  app->add_flag("--encrypt", arguments->store.encrypted, "Encrypt what it stores (AES-256-GCM)");
-  add_key_options(*app, arguments->store.key);
-  app->add_option("--format", arguments->format, "How states are stored: json, msgpack or cbor")
-      ->check(CLI::IsMember({"json", "msgpack", "cbor"}))
-      ->type_name("WORD");
-  app->add_option("--compression", arguments->compression, "auto (large states only), zstd or none")
-      ->check(CLI::IsMember({"auto", "zstd", "none"}))
-      ->type_name("WORD");
-  app->footer(
+  Options& app = root.command("init", "Make a store; `save` and `run` make a plain one by themselves");
+  app.group(kCareGroup);
+  app.flag("--encrypt", arguments->store.encrypted, "Encrypt what it stores (AES-256-GCM)");
+  add_key_options(app, arguments->store.key);
+  app.text("--format", arguments->format, "How states are stored: json, msgpack or cbor")
+      .words({"json", "msgpack", "cbor"})
+      .value("WORD");
+  app.text("--compression", arguments->compression, "auto (large states only), zstd or none")
+      .words({"auto", "zstd", "none"})
+      .value("WORD");
+  app.footer(
       "The key of an encrypted store comes from --key-file, --passphrase, PAWL_KEY, PAWL_KEY_FILE or PAWL_PASSPHRASE; "
       "without any\n"
       "of these a new one is made in ~/.config/pawl/keys, where later commands find it by themselves.\n"
@@ -81,16 +81,15 @@ Command add_init(CLI::App& root) {
       "  pawl init --encrypt\n"
       "  pawl init --encrypt --key-file /secrets/pawl.key\n"
       "  pawl init --format msgpack --compression zstd");
-  return {app, [arguments](const Invocation& invocation) { return init(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return init(invocation, *arguments); }};
 }
 
-Command add_rekey(CLI::App& root) {
+Command add_rekey(Options& root) {
   const auto wanted = std::make_shared<NewKey>();
-  CLI::App* app =
-      root.add_subcommand("rekey", "Give an encrypted store a new key; what it stores is not written again");
-  app->group(kCareGroup);
-  add_key_options(*app, *wanted);
-  app->footer(
+  Options& app = root.command("rekey", "Give an encrypted store a new key; what it stores is not written again");
+  app.group(kCareGroup);
+  add_key_options(app, *wanted);
+  app.footer(
       "The present key is found as by every command. Without options the new one takes its place in the same file; a "
       "new\n"
       "passphrase is asked for, or in PAWL_NEW_PASSPHRASE; PAWL_NEW_KEY is the new key itself.\n"
@@ -98,7 +97,7 @@ Command add_rekey(CLI::App& root) {
       "Examples:\n"
       "  pawl rekey\n"
       "  pawl rekey --key-file /secrets/pawl-2027.key");
-  return {app, [wanted](const Invocation& invocation) { return rekey(invocation, *wanted); }};
+  return {&app, [wanted](const Invocation& invocation) { return rekey(invocation, *wanted); }};
 }
 
 }  // namespace pawl::cli

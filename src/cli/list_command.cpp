@@ -149,30 +149,26 @@ Result<void> list(const Invocation& invocation, const ListArguments& arguments) 
 
 }  // namespace
 
-Command add_list(CLI::App& root) {
+Command add_list(Options& root) {
   const auto arguments = std::make_shared<ListArguments>();
-  CLI::App* app = root.add_subcommand("list", "List the runs, the one saved last first");
-  app->group(kLookGroup);
-  add_number(*app, "--limit", arguments->limit, "At most so many (50)", kLimitBounds);
-  app->add_flag("--resumable", arguments->resumable, "Only runs that `pawl resume` would go on with");
-  app->add_flag("--failed", arguments->failed, "Only runs that failed");
-  app->add_option("--workflow", arguments->workflow,
-                  "Only runs of this workflow: its file, or its name where it has none")
-      ->type_name("FILE");
-  app->add_option("--session", arguments->session, "Only runs of this session")->type_name("NAME");
-  app->add_option("--meta", arguments->meta,
-                  "Only runs whose newest checkpoint has this in its metadata; may be given again")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->take_all();
-  app->footer(
+  Options& app = root.command("list", "List the runs, the one saved last first");
+  app.group(kLookGroup);
+  app.number("--limit", arguments->limit, "At most so many (50)", kLimitBounds);
+  app.flag("--resumable", arguments->resumable, "Only runs that `pawl resume` would go on with");
+  app.flag("--failed", arguments->failed, "Only runs that failed");
+  app.text("--workflow", arguments->workflow, "Only runs of this workflow: its file, or its name where it has none")
+      .value("FILE");
+  app.text("--session", arguments->session, "Only runs of this session").value("NAME");
+  app.list("--meta", arguments->meta, "Only runs whose newest checkpoint has this in its metadata; may be given again")
+      .value("KEY=VALUE");
+  app.footer(
       "Examples:\n"
       "  pawl list\n"
       "  pawl list --resumable\n"
       "  pawl list --failed --workflow notes.yaml\n"
       "  pawl list --session night --meta team=blue\n"
       "  pawl list --json --limit 1000");
-  return {app, [arguments](const Invocation& invocation) { return list(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return list(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

@@ -206,22 +206,21 @@ Result<void> logs(const Invocation& invocation, const LogsArguments& arguments) 
 
 }  // namespace
 
-Command add_logs(CLI::App& root) {
+Command add_logs(Options& root) {
   const auto arguments = std::make_shared<LogsArguments>();
-  CLI::App* app = root.add_subcommand("logs", "Print what the steps of a run have printed");
-  app->group(kLookGroup);
-  app->add_option("RUN", arguments->run, "The run")->required()->type_name("");
-  app->add_option("STEP", arguments->step, "Only this step and what is inside: pages, pages[17], pages[17].write")
-      ->type_name("");
-  app->add_flag("-f,--follow", arguments->follow, "Go on printing until the run ends");
-  add_number(*app, "--attempt", arguments->attempt, "Only this attempt, counted from 1",
+  Options& app = root.command("logs", "Print what the steps of a run have printed");
+  app.group(kLookGroup);
+  app.text("RUN", arguments->run, "The run").required();
+  app.text("STEP", arguments->step, "Only this step and what is inside: pages, pages[17], pages[17].write");
+  app.flag("-f,--follow", arguments->follow, "Go on printing until the run ends");
+  app.number("--attempt", arguments->attempt, "Only this attempt, counted from 1",
              {.lowest = 1, .highest = UINT32_MAX});
-  app->footer(
+  app.footer(
       "Examples:\n"
       "  pawl logs notes-k3f9\n"
       "  pawl logs notes-k3f9 gather --attempt 2\n"
       "  pawl logs notes-k3f9 -f");
-  return {app, [arguments](const Invocation& invocation) { return logs(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return logs(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

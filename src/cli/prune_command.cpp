@@ -182,24 +182,24 @@ Result<void> prune(const Invocation& invocation, const PruneArguments& arguments
 
 }  // namespace
 
-Command add_prune(CLI::App& root) {
+Command add_prune(Options& root) {
   const auto arguments = std::make_shared<PruneArguments>();
-  CLI::App* app = root.add_subcommand("prune", "Remove old checkpoints, and give their space back");
-  app->group(kCareGroup);
-  app->add_option("RUN", arguments->run, "Only this run; all runs without it")->type_name("");
-  add_number(*app, "--keep", arguments->limits.keep, "Keep the newest N of each run", {.lowest = 1});
-  app->add_option_function<std::string>(
-         "--older-than", [arguments](const std::string& text) { arguments->limits.keep_days = parse_days(text); },
-         "Remove those that are older than so many days: 30 or 30d")
-      ->check([](const std::string& text) {
-        return parse_days(text) ? std::string() : fmt::format("'{}' is not a number of days, as in 30 or 30d", text);
-      })
-      ->type_name("DAYS");
-  add_number(*app, "--keep-per-stage", arguments->limits.keep_per_stage, "Keep the newest N of each stage of a run",
+  Options& app = root.command("prune", "Remove old checkpoints, and give their space back");
+  app.group(kCareGroup);
+  app.text("RUN", arguments->run, "Only this run; all runs without it");
+  app.number("--keep", arguments->limits.keep, "Keep the newest N of each run", {.lowest = 1});
+  app.parsed("--older-than", "Remove those that are older than so many days: 30 or 30d",
+             [arguments](const std::string& text) {
+               arguments->limits.keep_days = parse_days(text);
+               return arguments->limits.keep_days ? std::string()
+                                                  : fmt::format("not a number of days: '{}' (for example: 30d)", text);
+             })
+      .value("DAYS");
+  app.number("--keep-per-stage", arguments->limits.keep_per_stage, "Keep the newest N of each stage of a run",
              {.lowest = 1});
-  app->add_flag("--logs", arguments->logs, "Remove logs instead of checkpoints: what steps printed, by --older-than");
-  app->add_flag("--dry-run", arguments->dry_run, "Only say what would go, and what it would free");
-  app->footer(
+  app.flag("--logs", arguments->logs, "Remove logs instead of checkpoints: what steps printed, by --older-than");
+  app.flag("--dry-run", arguments->dry_run, "Only say what would go, and what it would free");
+  app.footer(
       "A checkpoint goes where any of the limits lets it go. The last one of a run and those with a name stay. Limits\n"
       "given here replace those of the store's config.yaml. Runs may be saved to meanwhile. What is removed\n"
       "can't be restored any more; its bytes go with the group of checkpoints that they stand in, and from the journal "
@@ -212,7 +212,7 @@ Command add_prune(CLI::App& root) {
       "  pawl prune --older-than 30d --keep-per-stage 3\n"
       "  pawl prune --logs --older-than 90d     what steps printed, of runs that nobody executes\n"
       "  pawl prune                             as config.yaml says");
-  return {app, [arguments](const Invocation& invocation) { return prune(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return prune(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

@@ -189,22 +189,22 @@ Result<void> replay(const Invocation& invocation, const ReplayArguments& argumen
 
 }  // namespace
 
-Command add_replay(CLI::App& root) {
+Command add_replay(Options& root) {
   const auto arguments = std::make_shared<ReplayArguments>();
-  CLI::App* app =
-      root.add_subcommand("replay", "Go through what happened in a run, checkpoint by checkpoint; nothing is executed");
-  app->group(kLookGroup);
-  app->add_option("RUN[@SEQ]", arguments->address, "The run")->required()->type_name("");
-  app->add_option("--to", arguments->to, "Stop at this checkpoint; the newest one without it")->type_name("SEQ");
-  app->add_flag("--step", arguments->step, "Wait for a key after each one, on a terminal");
-  app->footer(
+  Options& app =
+      root.command("replay", "Go through what happened in a run, checkpoint by checkpoint; nothing is executed");
+  app.group(kLookGroup);
+  app.text("RUN[@SEQ]", arguments->address, "The run").required();
+  app.text("--to", arguments->to, "Stop at this checkpoint; the newest one without it").value("SEQ");
+  app.flag("--step", arguments->step, "Wait for a key after each one, on a terminal");
+  app.footer(
       "Examples:\n"
       "  pawl replay notes-k3f9\n"
       "  pawl replay notes-k3f9 --to 12 --step\n"
       "  pawl replay notes-k3f9 --json         a line per checkpoint: what changed (RFC 6902), and its events\n"
       "\n"
       "Of a fork the past that it shares is shown as well.");
-  return {app, [arguments](const Invocation& invocation) { return replay(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return replay(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

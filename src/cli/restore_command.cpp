@@ -116,27 +116,23 @@ Result<void> restore(const Invocation& invocation, const RestoreArguments& argum
 
 }  // namespace
 
-Command add_restore(CLI::App& root) {
+Command add_restore(Options& root) {
   const auto arguments = std::make_shared<RestoreArguments>();
-  CLI::App* app = root.add_subcommand("restore", "Print a checkpoint's state, byte for byte as it was saved");
-  app->group(kCheckpointGroup);
-  app->add_option("RUN[@SEQ]", arguments->address, "The checkpoint; the newest one without @SEQ")
-      ->required()
-      ->type_name("");
-  app->add_option("-o,--output", arguments->output, "Write to this file instead, whole or not at all")
-      ->type_name("FILE");
-  add_word(*app, "--mode", arguments->mode, "Recover: latest, full (rebuild and check everything) or point-in-time",
+  Options& app = root.command("restore", "Print a checkpoint's state, byte for byte as it was saved");
+  app.group(kCheckpointGroup);
+  app.text("RUN[@SEQ]", arguments->address, "The checkpoint; the newest one without @SEQ").required();
+  app.text("-o,--output", arguments->output, "Write to this file instead, whole or not at all").value("FILE");
+  app.word("--mode", arguments->mode, "Recover: latest, full (rebuild and check everything) or point-in-time",
            RecoveryMode::point_in_time, parse_recovery_mode);
-  app->add_option("--at", arguments->at, "The newest checkpoint at or before a sequence or an ISO 8601 time")
-      ->type_name("POINT");
-  app->add_flag(
+  app.text("--at", arguments->at, "The newest checkpoint at or before a sequence or an ISO 8601 time").value("POINT");
+  app.flag(
       "--fallback", arguments->fallback,
       "Where it is damaged: the newest older one that is whole. A recovery does that unless the settings forbid it");
-  app->add_flag("--skip-bad-events", arguments->skip_bad_events, "Go on although events after it can't be read");
-  add_word(*app, "--level", arguments->level,
-           "Print only the member workflow, stage or agent of the state; {} if missing", Level::agent, parse_level);
-  app->add_flag("--report", arguments->report, "What was done to get it, as JSON on standard error");
-  app->footer(
+  app.flag("--skip-bad-events", arguments->skip_bad_events, "Continue despite unreadable later events");
+  app.word("--level", arguments->level, "Print only the member workflow, stage or agent of the state; {} if missing",
+           Level::agent, parse_level);
+  app.flag("--report", arguments->report, "Print how the state was recovered, as JSON on standard error");
+  app.footer(
       "Examples:\n"
       "  pawl restore nightly                  the newest state\n"
       "  pawl restore nightly@7 -o state.json  the state of checkpoint 7, into a file\n"
@@ -144,7 +140,7 @@ Command add_restore(CLI::App& root) {
       "  pawl restore nightly --mode full      rebuild every checkpoint and check every sum first\n"
       "  pawl restore nightly --at 2026-01-11T14:30Z   the state at that time\n"
       "  pawl restore nightly --fallback       the newest state that is whole, where the last is damaged");
-  return {app, [arguments](const Invocation& invocation) { return restore(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return restore(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

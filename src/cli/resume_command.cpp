@@ -159,36 +159,31 @@ Result<void> resume(const Invocation& invocation, const ResumeArguments& argumen
 
 }  // namespace
 
-Command add_resume(CLI::App& root) {
+Command add_resume(Options& root) {
   const auto arguments = std::make_shared<ResumeArguments>();
-  CLI::App* app = root.add_subcommand("resume", "Go on with a run that crashed, failed, waited or was interrupted");
-  app->group(kWorkflowGroup);
-  app->add_option("RUN", arguments->run, "The run; without it, the only one that can be resumed")->type_name("");
-  app->add_option("--workflow", arguments->workflow, "The workflow's file, where it has moved")->type_name("FILE");
-  app->add_flag("--accept-changes", arguments->accept_changes,
-                "Go on although the workflow has changed; unchanged completed steps are kept");
-  app->add_flag("--wait", arguments->wait, "Stay while approvals or signals are missing");
-  app->add_option("--var", arguments->vars, "The value of a key that is not saved (secrets.state_keys)")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->take_all();
-  app->add_option("--budget-usd", arguments->budget_usd, "A new limit for the whole run")
-      ->type_name("USD")
-      ->check(CLI::NonNegativeNumber);
-  add_number(*app, "--budget-tokens", arguments->budget_tokens, "A new limit for the whole run")->type_name("N");
-  app->add_option("--session", arguments->session, "All runs of this session that can be resumed, one after the other")
-      ->type_name("NAME");
-  add_word(*app, "--mode", arguments->mode, "latest, or full: rebuild and check everything first", RecoveryMode::full,
+  Options& app = root.command("resume", "Go on with a run that crashed, failed, waited or was interrupted");
+  app.group(kWorkflowGroup);
+  app.text("RUN", arguments->run, "The run; without it, the only one that can be resumed");
+  app.text("--workflow", arguments->workflow, "The workflow's file, where it has moved").value("FILE");
+  app.flag("--accept-changes", arguments->accept_changes,
+           "Go on although the workflow has changed; unchanged completed steps are kept");
+  app.flag("--wait", arguments->wait, "Stay while approvals or signals are missing");
+  app.list("--var", arguments->vars, "The value of a key that is not saved (secrets.state_keys)").value("KEY=VALUE");
+  app.amount("--budget-usd", arguments->budget_usd, "A new limit for the whole run").value("USD");
+  app.number("--budget-tokens", arguments->budget_tokens, "A new limit for the whole run").value("N");
+  app.text("--session", arguments->session, "All runs of this session that can be resumed, one after the other")
+      .value("NAME");
+  app.word("--mode", arguments->mode, "latest, or full: rebuild and check everything first", RecoveryMode::full,
            parse_recovery_mode);
-  app->add_flag(
+  app.flag(
       "--fallback", arguments->fallback,
       "Where the newest checkpoint is damaged: go on from the newest that is whole, also where the settings forbid it");
-  app->add_flag("--accept-rerun", arguments->accept_rerun,
-                "Where that one does not know of completed steps: run them again");
-  app->add_flag("--skip-bad-events", arguments->skip_bad_events, "Although events after it can't be read");
-  app->add_flag("--automatic", arguments->automatic,
-                "As a service does: refused after recovery.max_recovery_attempts in a row");
-  app->footer(
+  app.flag("--accept-rerun", arguments->accept_rerun,
+           "Where that one does not know of completed steps: run them again");
+  app.flag("--skip-bad-events", arguments->skip_bad_events, "Although events after it can't be read");
+  app.flag("--automatic", arguments->automatic,
+           "As a service does: refused after recovery.max_recovery_attempts in a row");
+  app.footer(
       "Examples:\n"
       "  pawl resume                   the only run that can be resumed, or a list of them\n"
       "  pawl resume notes-k3f9\n"
@@ -196,7 +191,7 @@ Command add_resume(CLI::App& root) {
       "  pawl resume notes-k3f9 --accept-rerun   where the newest checkpoint is damaged, and an older one knows less\n"
       "\n"
       "Completed steps are not run again; one that was running is, with the same $PAWL_IDEMPOTENCY_KEY.");
-  return {app, [arguments](const Invocation& invocation) { return resume(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return resume(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

@@ -47,17 +47,14 @@ Result<void> rollback(const Invocation& invocation, const RollbackArguments& arg
 
 }  // namespace
 
-Command add_rollback(CLI::App& root) {
+Command add_rollback(Options& root) {
   const auto arguments = std::make_shared<RollbackArguments>();
-  CLI::App* app = root.add_subcommand("rollback", "Take a run back to an earlier state, as a new checkpoint");
-  app->group(kCheckpointGroup);
-  app->add_option("RUN[@SEQ]", arguments->address, "The checkpoint whose state is wanted again")
-      ->required()
-      ->type_name("");
-  app->add_option("--to", arguments->to, "The checkpoint, where RUN does not name it")->type_name("SEQ");
-  app->add_flag("--accept-rerun", arguments->accept_rerun,
-                "Although steps that are recorded as completed would run again");
-  app->footer(
+  Options& app = root.command("rollback", "Take a run back to an earlier state, as a new checkpoint");
+  app.group(kCheckpointGroup);
+  app.text("RUN[@SEQ]", arguments->address, "The checkpoint whose state is wanted again").required();
+  app.text("--to", arguments->to, "The checkpoint, where RUN does not name it").value("SEQ");
+  app.flag("--accept-rerun", arguments->accept_rerun, "Although steps that are recorded as completed would run again");
+  app.footer(
       "Examples:\n"
       "  pawl rollback nightly@7\n"
       "  pawl rollback notes-k3f9@name:before-review --accept-rerun   then: pawl resume notes-k3f9\n"
@@ -65,7 +62,7 @@ Command add_rollback(CLI::App& root) {
       "Nothing that was recorded goes: the newest checkpoint becomes one with that state. Where recorded steps would "
       "run again, it\n"
       "stops with exit status 4 and lists them. `pawl fork` leaves the run as it is.");
-  return {app, [arguments](const Invocation& invocation) { return rollback(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return rollback(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

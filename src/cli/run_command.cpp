@@ -88,27 +88,20 @@ Result<void> run(const Invocation& invocation, const RunArguments& arguments) {
 
 }  // namespace
 
-Command add_run(CLI::App& root) {
+Command add_run(Options& root) {
   const auto arguments = std::make_shared<RunArguments>();
-  CLI::App* app = root.add_subcommand("run", "Run a workflow; what finishes stays finished, whatever crashes");
-  app->group(kWorkflowGroup);
-  app->add_option("FILE", arguments->file, "The workflow (workflow.yaml)")->type_name("");
-  app->add_option("--run-id", arguments->id, "The run's id; without it a short one is made, and printed first")
-      ->type_name("ID");
-  app->add_option("--var", arguments->vars, "A variable's value, as text; may be given again")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->take_all();
-  app->add_option("--var-json", arguments->json_vars, "A variable's value, as JSON")
-      ->type_name("NAME=JSON")
-      ->expected(1)
-      ->take_all();
-  app->add_option("--session", arguments->session, "A label that groups runs")->type_name("NAME");
-  app->add_flag("--resume", arguments->resume,
-                "Resume the run if it exists, or exit with its status if it has finished (requires --run-id)");
-  app->add_flag("--wait", arguments->wait, "Stay while approvals or signals are missing, instead of exiting with 3");
-  app->add_flag("--dry-run", arguments->dry_run, "Check everything and show the plan; run nothing");
-  app->footer(
+  Options& app = root.command("run", "Run a workflow; what finishes stays finished, whatever crashes");
+  app.group(kWorkflowGroup);
+  app.text("FILE", arguments->file, "The workflow (workflow.yaml)");
+  app.text("--run-id", arguments->id, "The run's id; without it a short one is made, and printed first").value("ID");
+  app.list("--var", arguments->vars, "A variable's value, as text; may be given again").value("NAME=VALUE");
+  app.list("--var-json", arguments->json_vars, "A variable's value, as JSON").value("NAME=JSON");
+  app.text("--session", arguments->session, "A label that groups runs").value("NAME");
+  app.flag("--resume", arguments->resume,
+           "Resume the run if it exists, or exit with its status if it has finished (requires --run-id)");
+  app.flag("--wait", arguments->wait, "Stay while approvals or signals are missing, instead of exiting with 3");
+  app.flag("--dry-run", arguments->dry_run, "Check everything and show the plan; run nothing");
+  app.footer(
       "Examples:\n"
       "  pawl run                            workflow.yaml in this folder\n"
       "  pawl run notes.yaml --var topic=tides\n"
@@ -116,7 +109,7 @@ Command add_run(CLI::App& root) {
       "  pawl run notes.yaml --run-id notes-1 --resume   start or resume: for cron and Kubernetes\n"
       "\n"
       "Exit status: 0 completed; 1 failed; 3 waiting; 130 interrupted. After 1, 3 and 130: pawl resume ID.");
-  return {app, [arguments](const Invocation& invocation) { return run(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return run(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

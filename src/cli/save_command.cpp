@@ -152,19 +152,18 @@ Result<void> save(const Invocation& invocation, const SaveArguments& arguments) 
   return print_saved(invocation, arguments, *saved, size_warning(invocation, *store, run, request, *saved));
 }
 
-void add_labels(CLI::App& app, SaveArguments& arguments) {
-  app.add_option("--name", arguments.name, "A name to find it by: RUN@name:NAME")->type_name("NAME");
-  app.add_option("--stage", arguments.stage, "The stage it belongs to: RUN@stage:STAGE")->type_name("STAGE");
-  app.add_option("--step", arguments.step, "The step it belongs to: RUN@step:STEP")->type_name("STEP");
-  app.add_option("--metadata", arguments.metadata, "A JSON object kept beside the state")->type_name("JSON");
-  app.add_option("--session", arguments.session, "The session of a new run")->type_name("SESSION");
-  add_word(app, "--kind", arguments.kind, "What it marks (manual, step_complete, barrier, ...)",
-           Kind::workflow_complete, parse_kind);
-  add_word(app, "--status", arguments.status,
-           "Status of the run: active, completed, failed or recovering; default: unchanged", Status::recovering,
-           parse_status);
-  add_word(app, "--reason", arguments.reason, "Why it is made (manual, after_step, signal, ...)",
-           Reason::workflow_completed, parse_reason);
+void add_labels(Options& app, SaveArguments& arguments) {
+  app.text("--name", arguments.name, "A name to find it by: RUN@name:NAME").value("NAME");
+  app.text("--stage", arguments.stage, "The stage it belongs to: RUN@stage:STAGE").value("STAGE");
+  app.text("--step", arguments.step, "The step it belongs to: RUN@step:STEP").value("STEP");
+  app.text("--metadata", arguments.metadata, "A JSON object kept beside the state").value("JSON");
+  app.text("--session", arguments.session, "The session of a new run").value("SESSION");
+  app.word("--kind", arguments.kind, "What it marks (manual, step_complete, barrier, ...)", Kind::workflow_complete,
+           parse_kind);
+  app.word("--status", arguments.status, "Status of the run: active, completed, failed or recovering; default: unchanged",
+           Status::recovering, parse_status);
+  app.word("--reason", arguments.reason, "Why it is made (manual, after_step, signal, ...)", Reason::workflow_completed,
+           parse_reason);
 }
 
 constexpr const char* kSaveExamples =
@@ -177,28 +176,25 @@ constexpr const char* kSaveExamples =
 
 }  // namespace
 
-Command add_save(CLI::App& root) {
+Command add_save(Options& root) {
   const auto arguments = std::make_shared<SaveArguments>();
-  CLI::App* app =
-      root.add_subcommand("save", "Save a state as the run's next checkpoint; prints RUN@SEQ when it is durable");
-  app->group(kCheckpointGroup);
-  app->add_option("RUN", arguments->run, "The run, made by its first save")->required()->type_name("");
-  app->add_option("--state", arguments->state,
-                  "The file that holds the state as JSON; standard input without it, or with -")
-      ->type_name("FILE");
-  app->add_flag("--patch", arguments->patch,
-                "The input is a JSON Merge Patch against the last state; {\"$append\": [...]} appends");
-  app->add_flag("--force", arguments->force, "Write it even if the state is the last one's");
-  app->add_option("--id", arguments->id, "Your id of this save: a repetition is answered with the first one")
-      ->type_name("ID");
-  add_number(*app, "--expect-parent", arguments->expected_parent,
+  Options& app = root.command("save", "Save a state as the run's next checkpoint; prints RUN@SEQ when it is durable");
+  app.group(kCheckpointGroup);
+  app.text("RUN", arguments->run, "The run, made by its first save").required();
+  app.text("--state", arguments->state, "The file that holds the state as JSON; standard input without it, or with -")
+      .value("FILE");
+  app.flag("--patch", arguments->patch,
+           "The input is a JSON Merge Patch against the last state; {\"$append\": [...]} appends");
+  app.flag("--force", arguments->force, "Write it even if the state is the last one's");
+  app.text("--id", arguments->id, "Your id of this save: a repetition is answered with the first one").value("ID");
+  app.number("--expect-parent", arguments->expected_parent,
              "Fail unless the run's last checkpoint is this one (0: none yet)")
-      ->type_name("SEQ");
-  add_labels(*app, *arguments);
-  add_word(*app, "--durability", arguments->durability, "Of a new run: sync (default), async or exit", Durability::exit,
+      .value("SEQ");
+  add_labels(app, *arguments);
+  app.word("--durability", arguments->durability, "Of a new run: sync (default), async or exit", Durability::exit,
            parse_durability);
-  app->footer(kSaveExamples);
-  return {app, [arguments](const Invocation& invocation) { return save(invocation, *arguments); }};
+  app.footer(kSaveExamples);
+  return {&app, [arguments](const Invocation& invocation) { return save(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

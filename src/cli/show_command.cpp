@@ -210,25 +210,25 @@ Result<void> show(const Invocation& invocation, const ShowArguments& arguments) 
 
 }  // namespace
 
-Command add_show(CLI::App& root) {
+Command add_show(Options& root) {
   const auto arguments = std::make_shared<ShowArguments>();
-  CLI::App* app = root.add_subcommand("show", "Show what a run has done and what comes next, or one checkpoint");
-  app->group(kLookGroup);
-  app->add_option("RUN[@SEQ]", arguments->address, "The run, or one of its checkpoints")->required()->type_name("");
-  app->add_flag("--all", arguments->workflow.all, "Inner steps of finished iterations and items as well");
-  app->add_flag("--events", arguments->workflow.events, "The newest events as well");
-  app->add_flag("--checkpoints", arguments->checkpoints, "List the run's newest checkpoints instead");
-  add_number(*app, "--after", arguments->after, "Only checkpoints after this sequence, the oldest of them first")
-      ->type_name("SEQ");
-  add_number(*app, "--limit", arguments->limit, "At most so many checkpoints (100)", kLimitBounds);
-  app->footer(
+  Options& app = root.command("show", "Show what a run has done and what comes next, or one checkpoint");
+  app.group(kLookGroup);
+  app.text("RUN[@SEQ]", arguments->address, "The run, or one of its checkpoints").required();
+  app.flag("--all", arguments->workflow.all, "Inner steps of finished iterations and items as well");
+  app.flag("--events", arguments->workflow.events, "The newest events as well");
+  app.flag("--checkpoints", arguments->checkpoints, "List the run's newest checkpoints instead");
+  app.number("--after", arguments->after, "Only checkpoints after this sequence, the oldest of them first")
+      .value("SEQ");
+  app.number("--limit", arguments->limit, "At most so many checkpoints (100)", kLimitBounds);
+  app.footer(
       "Examples:\n"
       "  pawl show notes-k3f9                          a workflow's run: its steps, and what to type next\n"
       "  pawl show notes-k3f9 --json --all             the same for programs, with everything inside\n"
       "  pawl show nightly                             a run of checkpoints only: the newest of them\n"
       "  pawl show nightly@7                           one checkpoint's details\n"
       "  pawl show nightly --checkpoints --after 100   the next hundred");
-  return {app, [arguments](const Invocation& invocation) { return show(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return show(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

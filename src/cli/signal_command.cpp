@@ -43,24 +43,21 @@ Result<void> signal(const Invocation& invocation, const SignalArguments& argumen
 
 }  // namespace
 
-Command add_signal(CLI::App& root) {
+Command add_signal(Options& root) {
   const auto arguments = std::make_shared<SignalArguments>();
-  CLI::App* app = root.add_subcommand("signal", "Send a run the signal that a step waits for, or will");
-  app->group(kWorkflowGroup);
-  app->add_option("RUN", arguments->run, "The run")->type_name("")->required();
-  app->add_option("NAME", arguments->name, "As the step's `wait_for` names it")->type_name("")->required();
-  CLI::Option* text =
-      app->add_option("--payload", arguments->text, "Becomes the step's output, as text")->type_name("TEXT");
-  app->add_option("--json-payload", arguments->json, "Becomes the step's output, as JSON")
-      ->type_name("JSON")
-      ->excludes(text);
-  app->footer(
+  Options& app = root.command("signal", "Send a run the signal that a step waits for, or will");
+  app.group(kWorkflowGroup);
+  app.text("RUN", arguments->run, "The run").required();
+  app.text("NAME", arguments->name, "As the step's `wait_for` names it").required();
+  Option& text = app.text("--payload", arguments->text, "Becomes the step's output, as text").value("TEXT");
+  app.text("--json-payload", arguments->json, "Becomes the step's output, as JSON").value("JSON").excludes(text);
+  app.footer(
       "Examples:\n"
       "  pawl signal notes-k3f9 release\n"
       "  pawl signal notes-k3f9 release --json-payload '{\"version\": 3}'\n"
       "\n"
       "It is durable when the command returns. One that comes early is kept until a step waits for it.");
-  return {app, [arguments](const Invocation& invocation) { return signal(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return signal(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

@@ -277,13 +277,13 @@ Result<void> stats(const Invocation& invocation, const StatsArguments& arguments
 
 }  // namespace
 
-Command add_stats(CLI::App& root) {
+Command add_stats(Options& root) {
   const auto arguments = std::make_shared<StatsArguments>();
-  CLI::App* app = root.add_subcommand("stats", "Show what takes up space: runs of the store, or keys of a run's state");
-  app->group(kLookGroup);
-  app->add_option("RUN", arguments->run, "The keys of this run's state, and how they grew")->type_name("");
-  add_number(*app, "--top", arguments->top, "The largest so many (20)", {.lowest = 1, .highest = 10'000});
-  app->footer(
+  Options& app = root.command("stats", "Show what takes up space: runs of the store, or keys of a run's state");
+  app.group(kLookGroup);
+  app.text("RUN", arguments->run, "The keys of this run's state, and how they grew");
+  app.number("--top", arguments->top, "The largest so many (20)", {.lowest = 1, .highest = 10'000});
+  app.footer(
       "Examples:\n"
       "  pawl stats                   runs by size, and what of them takes it up\n"
       "  pawl stats nightly           which keys of the state are large, and which grow\n"
@@ -292,7 +292,7 @@ Command add_stats(CLI::App& root) {
       "CHECKPOINTS counts all that were ever saved. Without RUN it looks at every file of the store once: the time\n"
       "goes with their number, the memory with the number of runs (about 300 bytes each). With RUN it reads about\n"
       "ten states, one after the other.");
-  return {app, [arguments](const Invocation& invocation) { return stats(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return stats(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

@@ -222,19 +222,18 @@ constexpr const char* kStepExamples =
 
 }  // namespace
 
-Command add_step(CLI::App& root) {
+Command add_step(Options& root) {
   const auto arguments = std::make_shared<StepArguments>();
-  CLI::App* app = root.add_subcommand(
+  Options& app = root.command(
       "step", "Run a command once: `step NAME -- COMMAND...`; done before, its output is printed again instead");
-  app->group(kWorkflowGroup);
-  app->add_option("NAME", arguments->name, "The step, unique in its run")->required()->type_name("");
-  app->add_option("--run", arguments->run, "The run it belongs to, made by its first step ($PAWL_RUN)")
-      ->type_name("RUN");
-  app->add_flag("--any-status", arguments->any_status, "Any exit status counts as done, not only 0");
-  app->add_flag("--again", arguments->again, "Run it even if it is done");
-  app->add_flag("--strict", arguments->strict, "Refuse if it was recorded with another command");
-  app->footer(kStepExamples);
-  return {app, [arguments](const Invocation& invocation) { return step(invocation, *arguments); }};
+  app.group(kWorkflowGroup);
+  app.text("NAME", arguments->name, "The step, unique in its run").required();
+  app.text("--run", arguments->run, "The run it belongs to, made by its first step ($PAWL_RUN)").value("RUN");
+  app.flag("--any-status", arguments->any_status, "Any exit status counts as done, not only 0");
+  app.flag("--again", arguments->again, "Run it even if it is done");
+  app.flag("--strict", arguments->strict, "Refuse if it was recorded with another command");
+  app.footer(kStepExamples);
+  return {&app, [arguments](const Invocation& invocation) { return step(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

@@ -143,17 +143,16 @@ Result<void> verify(const Invocation& invocation, const VerifyArguments& argumen
 
 }  // namespace
 
-Command add_verify(CLI::App& root) {
+Command add_verify(Options& root) {
   const auto arguments = std::make_shared<VerifyArguments>();
-  CLI::App* app =
-      root.add_subcommand("verify", "Prove that a run's history is what was recorded; exit 4 where it is not");
-  app->group(kCareGroup);
-  app->add_option("RUN", arguments->run, "The run")->type_name("");
-  app->add_flag("--all", arguments->all, "All runs of the store");
-  app->add_option("--anchor", arguments->anchor, "Compare with what `pawl audit anchor` wrote")->type_name("FILE");
-  app->add_option("--public-key", arguments->public_key, "The key that signed the anchor (your own signing key)")
-      ->type_name("FILE");
-  app->footer(
+  Options& app = root.command("verify", "Prove that a run's history is what was recorded; exit 4 where it is not");
+  app.group(kCareGroup);
+  app.text("RUN", arguments->run, "The run");
+  app.flag("--all", arguments->all, "All runs of the store");
+  app.text("--anchor", arguments->anchor, "Compare with what `pawl audit anchor` wrote").value("FILE");
+  app.text("--public-key", arguments->public_key, "The key that signed the anchor (your own signing key)")
+      .value("FILE");
+  app.footer(
       "The chain of the audit trail and everything that it vouches for is computed anew from stored bytes: run.json, "
       "checkpoints,\n"
       "events, Merkle roots. Needs no encryption key and no network, and writes nothing. A tail that was cut, a chain\n"
@@ -164,7 +163,7 @@ Command add_verify(CLI::App& root) {
       "  pawl verify --all --json\n"
       "  pawl verify --all --anchor anchor.json\n"
       "  pawl verify --all --anchor anchor.json --public-key signing.pub");
-  return {app, [arguments](const Invocation& invocation) { return verify(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) { return verify(invocation, *arguments); }};
 }
 
 }  // namespace pawl::cli

@@ -1,0 +1,19 @@
+// The help of a command, as --help prints it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/options.hpp"
+
+namespace pawl::cli {
+
+/// Usage, arguments, options, commands and examples. Descriptions are wrapped between words to fit `columns`; the
+/// examples stay as they are.
+[[nodiscard]] std::string help_text(const Options& command, std::size_t columns);
+
+/// `text` broken between words. Every line but the first begins with `indent` spaces; a word that is longer than a
+/// line keeps its own.
+[[nodiscard]] std::string wrap_words(std::string_view text, std::size_t indent, std::size_t columns);
+
+}  // namespace pawl::cli

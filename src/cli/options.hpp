@@ -1,0 +1,145 @@
+// The options, arguments and subcommands of a command. The library that parses them is known to options.cpp only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/command_tree.hpp"
+
+namespace pawl::cli {
+
+struct Bounds {
+  std::uint64_t lowest = 0;
+  std::uint64_t highest = UINT64_MAX;
+};
+
+/// One option, or one argument by position.
+class Option {
+ public:
+  /// Accepts one value. Returns what is wrong with it ("not a duration: 'x'"), or nothing.
+  using Take = std::function<std::string(const std::string&)>;
+
+  /// The name of its value in help texts: FILE. Completion derives from it what to offer.
+  Option& value(std::string name);
+  Option& required();
+  /// Neither may be given with the other.
+  Option& excludes(Option& other);
+  /// The words that it accepts; any other is refused with a suggestion.
+  Option& words(std::vector<std::string> words);
+  /// The words that completion offers; others are accepted, too.
+  Option& suggests(std::vector<std::string> words);
+  /// The heading that it is listed under; without one it is hidden.
+  Option& group(std::string heading);
+
+  [[nodiscard]] const OptionInfo& info() const { return info_; }
+  /// "--output", or "RUN"
+  [[nodiscard]] std::string display_name() const;
+  [[nodiscard]] bool given() const { return times_given_ > 0; }
+
+ private:
+  friend class Options;
+  friend class OptionsParser;
+  Option(std::string_view names, std::string help, Take take);
+
+  OptionInfo info_;
+  Take take_;
+  std::vector<const Option*> excluded_;
+  bool is_checked_ = false;  // against info_.words
+  std::size_t times_given_ = 0;
+};
+
+/// A command: its options and arguments, and the commands below it. What an option is bound to must outlive the
+/// parse. A name without a dash is an argument by position.
+class Options {
+ public:
+  Options(std::string name, std::string help);
+  Options(const Options&) = delete;
+  Options& operator=(const Options&) = delete;
+
+  Option& text(std::string_view names, std::string& target, std::string help);
+  Option& text(std::string_view names, std::optional<std::string>& target, std::string help);
+  /// An option that may be repeated, or all remaining arguments.
+  Option& list(std::string_view names, std::vector<std::string>& target, std::string help);
+  Option& flag(std::string_view names, bool& target, std::string help);
+  /// A whole decimal number within the bounds.
+  Option& number(std::string_view names, std::optional<std::uint64_t>& target, std::string help, Bounds bounds = {});
+  /// A number that may have decimals, not below zero.
+  Option& amount(std::string_view names, std::optional<double>& target, std::string help);
+  /// A value that `take` accepts or refuses.
+  Option& parsed(std::string_view names, std::string help, Option::Take take);
+  /// One of the words of an enumeration, whose last value is `last`.
+  template <class Enum>
+  Option& word(std::string_view names, std::optional<Enum>& target, std::string help, Enum last,
+               std::optional<Enum> (*parse)(std::string_view));
+
+  /// Adds a command below this one. The reference stays valid.
+  Options& command(std::string name, std::string help);
+  /// The heading that the command is listed under; without one it is hidden.
+  Options& group(std::string heading);
+  /// Examples and notes below the help, printed as they are.
+  Options& footer(std::string text);
+  /// An option that every command below this one takes, too.
+  Option& for_all(Option& option);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] bool is_hidden() const { return group_.empty(); }
+  /// Whether the arguments of the last parse named this command.
+  [[nodiscard]] bool chosen() const { return chosen_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Options>>& commands() const { return commands_; }
+  /// `pawl audit add`
+  [[nodiscard]] std::string call() const;
+  /// Everything that is not hidden, as plain data. The options for all commands stand at each of them.
+  [[nodiscard]] CommandInfo tree() const;
+
+ private:
+  friend class OptionsParser;
+  Option& add(std::string_view names, std::string help, Option::Take take);
+  [[nodiscard]] std::vector<const Options*> path() const;
+
+  std::string name_;
+  std::string help_;
+  std::string footer_;
+  std::string group_ = "Commands";
+  Options* parent_ = nullptr;
+  bool chosen_ = false;
+  std::vector<std::unique_ptr<Option>> options_;
+  std::vector<Option*> for_all_;
+  std::vector<std::unique_ptr<Options>> commands_;
+};
+
+/// What the arguments ask for, of `command`: to be run, or to be explained.
+struct ParsedCall {
+  enum class Asks : std::uint8_t { run, help, version };
+  Asks asks = Asks::run;
+  const Options* command = nullptr;
+};
+
+/// Fills what the options are bound to. Fails with a usage error that names the option or argument; its hint
+/// suggests a call.
+[[nodiscard]] Result<ParsedCall> parse_arguments(Options& root, std::vector<std::string> args);
+
+/// "not a known word: 'x' (did you mean 'y'?); one of: y, z"
+[[nodiscard]] std::string unknown_word(std::string_view word, const std::vector<std::string>& words);
+
+inline constexpr Bounds kLimitBounds{.lowest = 1, .highest = 1'000'000};
+
+template <class Enum>
+Option& Options::word(std::string_view names, std::optional<Enum>& target, std::string help, Enum last,
+                      std::optional<Enum> (*parse)(std::string_view)) {
+  std::vector<std::string> words;
+  for (int i = 0; i <= static_cast<int>(last); ++i) words.emplace_back(to_text(static_cast<Enum>(i)));
+  return parsed(names, std::move(help),
+                [&target, parse](const std::string& word) {
+                  target = parse(word);
+                  return std::string();
+                })
+      .value("WORD")
+      .words(std::move(words));
+}
+
+}  // namespace pawl::cli
