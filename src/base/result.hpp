@@ -16,13 +16,13 @@ template <class... Args>
 
 [[nodiscard]] inline std::unexpected<Error> fail(Error error) { return std::unexpected(std::move(error)); }
 
-/// The same error with a place, unless it has one already (the innermost place is the most exact).
+/// Returns the error with a place, unless it has one already. The innermost place is the most exact one.
 [[nodiscard]] inline Error at(Error error, std::string where) {
   if (error.where.empty()) error.where = std::move(where);
   return error;
 }
 
-/// The same error with advice, unless it has some already.
+/// Returns the error with a hint, unless it has one already.
 [[nodiscard]] inline Error with_hint(Error error, std::string hint) {
   if (error.hint.empty()) error.hint = std::move(hint);
   return error;

@@ -66,7 +66,7 @@ std::string seal_secret(const SecretKey& key, std::string_view nonce, std::strin
 Result<std::string> open_secret(const SecretKey& key, std::string_view sealed, std::string_view place) {
   const auto refused = [] {
     return fail(Error{Code::decryption_failed,
-                      "encrypted bytes were changed, moved from another place, or made with another key",
+                      "encrypted data was modified, moved, or encrypted with another key",
                       {},
                       "run 'pawl fsck' to see what is damaged",
                       0});

@@ -68,7 +68,7 @@ TEST(JsonCheck, SaysWhatIsNotJsonAndWhere) {
       {"\"abc", "the string that begins here does not end", "line 1, column 1"},
       {"\"a\nb\"", "there is the control character \\x0a in a string", "line 1, column 3"},
       {"\"\\x\"", "there is an unknown escape in a string", "line 1, column 2"},
-      {"\"\\u12\"", "\\u needs four hexadecimal digits", "line 1, column 2"},
+      {"\"\\u12\"", "\\u requires four hexadecimal digits", "line 1, column 2"},
       {"\"\\ud800\"", "\\ud800 is half of a surrogate pair and no character", "line 1, column 2"},
       {"\"\\ude00x\"", "\\ude00 is half of a surrogate pair and no character", "line 1, column 2"},
       {"// x\n{}", "there is '/' where a value belongs", "line 1, column 1"},

@@ -89,7 +89,7 @@ class Scanner {
     if (!utf8()) return fault_;
     skip_space();
     if (at_ == text_.size()) {
-      refuse(Code::invalid_json, at_, "the input holds only white space", "An empty state is written {}");
+      refuse(Code::invalid_json, at_, "the input holds only white space", "write an empty state as {}");
       return fault_;
     }
     bool more = value();
@@ -229,7 +229,7 @@ class Scanner {
 
   bool unicode_escape(std::size_t begin) {
     const std::optional<unsigned> unit = code_unit(begin);
-    if (!unit) return refuse(Code::invalid_json, begin, "\\u needs four hexadecimal digits");
+    if (!unit) return refuse(Code::invalid_json, begin, "\\u requires four hexadecimal digits");
     at_ = begin + 6;
     if (*unit < 0xD800 || *unit > 0xDFFF) return true;
     const std::optional<unsigned> second = *unit < 0xDC00 ? code_unit(at_) : std::nullopt;

@@ -1,6 +1,5 @@
-// A JSON object whose last member is a checksum over everything before it: `{...,"crc":"1a2b3c4d"}`.
-// Small files and lines of a store are written this way, so that they stay readable and every changed
-// bit is found.
+// A JSON object whose last member is a checksum over everything before it: `{...,"crc":"1a2b3c4d"}`. Small files and
+// lines of a store have this form: they are readable, and every changed bit is detected.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +12,8 @@ namespace pawl {
 /// Appends `,"crc":"........"}` to an object that lacks its closing brace.
 void seal(std::string& open_object, std::uint32_t seed = 0);
 
-/// The object without its checksum and closing brace; nothing where the checksum does not fit.
-/// `text` must end with the closing brace (no newline).
+/// Returns the object without its checksum and closing brace, or nothing if the checksum is wrong. `text` must end with
+/// the closing brace, without a newline.
 [[nodiscard]] std::optional<std::string_view> unseal(std::string_view text, std::uint32_t seed = 0);
 
 constexpr std::string_view kSealKey = ",\"crc\":\"";

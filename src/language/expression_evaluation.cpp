@@ -44,7 +44,7 @@ Result<Json> arithmetic(Operator op, const Json& a, const Json& b) {
     return Json(a.get_ref<const std::string&>() + b.get_ref<const std::string&>());
   if (!a.is_number() || !b.is_number()) {
     Error error{Code::invalid_expression,
-                fmt::format("'{}' can't join {} and {}", to_text(op), type_text(a), type_text(b)),
+                fmt::format("'{}' does not work with {} and {}", to_text(op), type_text(a), type_text(b)),
                 {},
                 {},
                 0};
@@ -108,7 +108,7 @@ Result<PathPart> path_part(const Json& value) {
     const auto real = value.get<double>();
     if (std::trunc(real) == real && std::abs(real) < 9e15) return PathPart(static_cast<std::int64_t>(real));
   }
-  return fail(Code::invalid_expression, "{} is no name and no index", type_text(value));
+  return fail(Code::invalid_expression, "{} can't be used as a key or an index", type_text(value));
 }
 
 Result<Json> index(const Node& node, const Names& names) {

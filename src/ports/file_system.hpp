@@ -1,11 +1,10 @@
-// The file system as a port. Everything the store does to a disk goes through here, so that the same
-// store runs on the real disk, on a simulated one that loses power, and on one that fails on request.
+// The file system as a port. All disk access of the store goes through it, so that the same store runs on a real disk,
+// on a simulated one that loses power, and on one that fails on request.
 //
-// Crash model that callers may rely on: after `File::sync` returns success, the file's bytes and size
-// survive power loss; a file's name survives once the folder that holds it was synced. What was not
-// synced may survive in any part and order, down to single 512-byte sectors, each whole.
-// After a failed sync nothing may be assumed about what was written since the last successful one,
-// although reading it back may show it.
+// Crash model: after `File::sync` has succeeded, the bytes and the size of the file survive a power loss. The name of a
+// file survives once its folder was synced. Data that was not synced may survive in any part and order, down to single
+// sectors of 512 bytes, each of them complete. After a failed sync nothing is known about data written since the last
+// successful one, even if it can be read.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +17,8 @@
 
 namespace pawl {
 
-/// Why something is made durable. Every sync names its reason, so that flushes can be counted by cause
-/// and each one's necessity be shown.
+/// The reason of a sync. Every sync has one, so that flushes can be counted by cause and tests can show that each is
+/// necessary.
 enum class SyncPoint : std::uint8_t {
   journal_batch,     // a batch of saves: the durability point of promise 1
   journal_takeover,  // the unsynced tail of a dead writer, before it is shown
@@ -60,8 +59,8 @@ enum class SyncPoint : std::uint8_t {
 constexpr std::size_t kSyncPointCount = 35;
 [[nodiscard]] std::string_view to_text(SyncPoint point);
 
-/// An open file. Not thread-safe, except that `sync` may run beside `write_at` and `read_at`.
-/// Closing releases its locks. Never inherited by child processes.
+/// An open file. Not thread-safe, except that `sync` may run at the same time as `write_at` and `read_at`. Closing it
+/// releases its locks. Child processes do not inherit it.
 class File {
  public:
   File() = default;
@@ -78,11 +77,11 @@ class File {
   virtual Result<void> resize(std::uint64_t size) = 0;
   virtual Result<std::uint64_t> size() = 0;
 
-  /// Takes the kernel lock on one byte of this file, exclusive, without waiting. False: another open
-  /// file holds it (in this process or another). It is released by `unlock`, by closing, and by death.
+  /// Takes the exclusive kernel lock on one byte of this file, without waiting. Returns false if another open file
+  /// holds it, in this process or another. `unlock`, closing the file and the end of the process release it.
   virtual Result<bool> try_lock(std::uint64_t byte) = 0;
   virtual Result<void> unlock(std::uint64_t byte) = 0;
-  /// Whether someone else holds that lock; takes nothing, so it can't disturb a writer.
+  /// Returns whether somebody else holds that lock. Does not take it, so it can't disturb a writer.
   virtual Result<bool> locked_elsewhere(std::uint64_t byte) = 0;
 };
 
@@ -93,7 +92,7 @@ enum class OpenMode : std::uint8_t {
   create_empty,  // reads and writes; made if missing, emptied if not
 };
 
-/// A file's bytes, for as long as this is kept.
+/// The bytes of a file, valid as long as this object exists.
 struct FileContent {
   std::shared_ptr<const void> keeper;
   std::string_view bytes;
@@ -104,7 +103,7 @@ struct FolderEntry {
   bool is_folder = false;
 };
 
-/// Thread-safe. Paths are relative to the file system's root (the store's folder), parts joined by '/'.
+/// Thread-safe. Paths are relative to the root of the file system (the folder of the store) and separated by '/'.
 class FileSystem {
  public:
   FileSystem() = default;
@@ -112,18 +111,18 @@ class FileSystem {
   FileSystem& operator=(const FileSystem&) = delete;
   virtual ~FileSystem() = default;
 
-  /// `input_unreadable` where it does not exist (modes read and write).
+  /// Fails with `input_unreadable` if it does not exist (modes read and write).
   virtual Result<std::unique_ptr<File>> open(std::string_view path, OpenMode mode) = 0;
   virtual Result<bool> exists(std::string_view path) = 0;
-  /// Entries without "." and "..", in no order. A missing folder has none.
+  /// Returns the entries without "." and "..", in any order. A missing folder is empty.
   virtual Result<std::vector<FolderEntry>> list(std::string_view folder) = 0;
-  /// Makes the folder; its parent must exist. An existing one is fine. True: it was made.
+  /// Creates the folder; its parent must exist. Returns false if it exists already.
   virtual Result<bool> make_folder(std::string_view path) = 0;
-  /// Atomic; replaces `to`. Durable only after sync_folder of the folder that holds it.
+  /// Renames atomically and replaces `to`. Durable only after sync_folder of its folder.
   virtual Result<void> rename(std::string_view from, std::string_view to) = 0;
   /// Removes a file or an empty folder. A missing one is fine.
   virtual Result<void> remove(std::string_view path) = 0;
-  /// Only an empty one. A missing one is fine.
+  /// Removes an empty folder. A missing one is fine.
   virtual Result<void> remove_folder(std::string_view path) = 0;
   /// Makes the names in this folder durable.
   virtual Result<void> sync_folder(std::string_view path, SyncPoint point) = 0;
@@ -132,8 +131,8 @@ class FileSystem {
 
   /// Reads a whole file of at most `size_max` bytes.
   Result<std::string> read_file(std::string_view path, std::uint64_t size_max = std::uint64_t{1} << 32);
-  /// The same, of a file that is never changed: a large one may be mapped instead of copied. What can't be read is an
-  /// error here, not a signal later.
+  /// The same for a file that never changes: a large one may be mapped instead of copied. Read errors are reported
+  /// here, not as a signal later.
   virtual Result<FileContent> content(std::string_view path, std::uint64_t size_max = std::uint64_t{1} << 32);
 };
 

@@ -32,8 +32,7 @@ Code first_code(const std::string& text) {
 }
 
 TEST(WorkflowFaults, ATabIsNamed) {
-  EXPECT_EQ(first("steps:\n\t- run: x\n"),
-            "2:1 the line is indented with a tab | YAML allows only spaces there: replace the tab");
+  EXPECT_EQ(first("steps:\n\t- run: x\n"), "2:1 tab in the indentation | YAML requires spaces: replace the tab");
 }
 
 TEST(WorkflowFaults, BrokenYamlHasItsPlace) {
@@ -50,8 +49,8 @@ TEST(WorkflowFaults, AKeyThatIsThereTwiceIsNamedWithBothLines) {
 }
 
 TEST(WorkflowFaults, EmptyFilesSecondDocumentsAndWrongBytesAreRefused) {
-  EXPECT_EQ(first(""), "1:1 the file is empty | a workflow has at least 'steps:' with one step");
-  EXPECT_EQ(first("# nothing\n"), "1:1 the file is empty | a workflow has at least 'steps:' with one step");
+  EXPECT_EQ(first(""), "1:1 the file is empty | a workflow requires 'steps:' with at least one step");
+  EXPECT_EQ(first("# nothing\n"), "1:1 the file is empty | a workflow requires 'steps:' with at least one step");
   EXPECT_TRUE(first("steps: [{ run: x }]\n---\nsteps: []\n").find("a second document begins here") !=
               std::string::npos);
   EXPECT_EQ(first("steps:\n  - run: \xFF\n"),
@@ -72,7 +71,7 @@ TEST(WorkflowFaults, AliasesCantMakeAFileLargeOrDeep) {
       first("vars: { a: " + std::string(70, '[') + std::string(70, ']') + " }\n").find("nested more than 64 levels"),
       std::string::npos);
   EXPECT_NE(first("vars: { a: " + std::string(5000, '[') + "\n").find("nested"), std::string::npos);
-  EXPECT_NE(first("x-a: &a [*a]\nsteps: [{ run: x }]\n").find("an alias stands inside of what it names"),
+  EXPECT_NE(first("x-a: &a [*a]\nsteps: [{ run: x }]\n").find("an alias refers to a value that contains it"),
             std::string::npos);
 }
 
@@ -97,18 +96,18 @@ TEST(WorkflowFaults, IfSuggestsWhen) {
 
 TEST(WorkflowFaults, AStepDoesExactlyOneThing) {
   EXPECT_EQ(first("steps:\n  - run: x\n    sleep: 5s\n"),
-            "3:5 a step does one thing, and this one has both 'run' and 'sleep' | make two steps of it");
+            "3:5 a step does one thing, and this one has both 'run' and 'sleep' | split it into two steps");
   EXPECT_TRUE(first("steps:\n  - id: a\n").starts_with("2:5 this step does nothing | give it one of run, handler,"));
   EXPECT_EQ(first("steps: [ls]"), "1:9 a step must be a map, not a text | write '- run: ls'");
   EXPECT_EQ(first("steps: [{ run: x, with: { a: 1 } }]"),
             "1:19 'with' does not go with 'run' | it goes with handler or workflow");
   EXPECT_EQ(first("steps: [{ run: x, rescue: true }]"),
-            "1:19 'rescue' does not go without 'on_failure' | add the steps that rescue it");
+            "1:19 'rescue' requires 'on_failure' | add 'on_failure' with the steps that rescue it");
 }
 
 TEST(WorkflowFaults, StepsAndStagesExcludeEachOther) {
   EXPECT_TRUE(first("steps: [{ run: x }]\nstages: []\n").starts_with("2:1 a workflow has both 'steps' and 'stages'"));
-  EXPECT_TRUE(first("name: x\n").starts_with("1:1 a workflow has no 'steps'"));
+  EXPECT_TRUE(first("name: x\n").starts_with("1:1 a workflow requires 'steps'"));
   EXPECT_TRUE(first("steps: []\n").starts_with("1:8 'steps' must be a list of steps, not an empty one"));
 }
 
@@ -118,10 +117,10 @@ TEST(WorkflowFaults, NeedsAreSiblings) {
   const std::string inner = "steps:\n  - { id: a, loop: { max: 1 }, steps: [{ id: in, run: x }] }\n";
   EXPECT_EQ(first(inner + "  - { id: b, run: x, needs: in }\n"),
             "3:29 step 'b' can't need 'in': it is inside of 'a', which can be needed instead | "
-            "'needs' takes ids of the same list of steps");
+            "'needs' takes ids from the same list of steps");
   EXPECT_EQ(
       first("steps:\n  - { id: a, run: x }\n  - { id: b, loop: { max: 1 }, steps: [{ id: c, run: x, needs: a }] }\n"),
-      "3:64 step 'c' can't need 'a': it is outside of this list of steps | 'needs' takes ids of the same list of "
+      "3:64 step 'c' can't need 'a': it is outside this list of steps | 'needs' takes ids of the same list of "
       "steps");
 }
 
@@ -131,14 +130,14 @@ TEST(WorkflowFaults, ACycleIsShown) {
   EXPECT_EQ(
       first("steps:\n  - { id: a, run: x, needs: b }\n  - { id: b, run: x }\n"),
       "2:29 these steps wait for each other: a -> b -> a | 'b' has no 'needs', so it waits for the step above it: "
-      "give it 'needs: []' if it need not");
+      "add 'needs: []' if it should not");
   EXPECT_NE(first("steps: [{ id: a, run: x, needs: a }]").find("a -> a"), std::string::npos);
 }
 
 TEST(WorkflowFaults, IdsAreUniqueAndWellFormed) {
-  EXPECT_EQ(
-      first("steps:\n  - { id: a, run: x }\n  - { id: a, run: y }\n"),
-      "3:11 the step id 'a' is taken already, in line 2 | ids are unique within a list of steps: choose another one");
+  EXPECT_EQ(first("steps:\n  - { id: a, run: x }\n  - { id: a, run: y }\n"),
+            "3:11 the step id 'a' is taken already, in line 2 | choose another id: ids must be unique within a list of "
+            "steps");
   EXPECT_TRUE(first("steps: [{ id: 1a, run: x }]").starts_with("1:15 '1a' can't be a step's id"));
   EXPECT_TRUE(first("stages: [{ id: s, steps: [{ id: a, run: x }] }, { id: t, steps: [{ id: a, run: x }] }]")
                   .starts_with("1:72 the step id 'a' is taken already"));
@@ -148,14 +147,14 @@ TEST(WorkflowFaults, IdsAreUniqueAndWellFormed) {
 }
 
 TEST(WorkflowFaults, AliasesAreUniqueAndNotPawlsNames) {
-  EXPECT_EQ(
-      first("steps:\n  - { run: x, capture: n }\n  - { run: x, capture: { as: n } }\n"),
-      "3:30 the name 'n' is captured already, in line 2 | captured names are unique in a file: choose another one");
+  EXPECT_EQ(first("steps:\n  - { run: x, capture: n }\n  - { run: x, capture: { as: n } }\n"),
+            "3:30 the name 'n' is captured already, in line 2 | choose another name: captured names must be unique in "
+            "a file");
   EXPECT_TRUE(first("steps: [{ run: x, capture: steps }]").starts_with("1:28 'steps' is a name of Pawl's own"));
   EXPECT_TRUE(
       first("steps: [{ run: x, capture: a-b }]").starts_with("1:28 'a-b' can't be the name of a captured value"));
   EXPECT_TRUE(first("steps: [{ sleep: 1s, capture: { format: json } }]")
-                  .starts_with("1:33 only a command's output has a format"));
+                  .starts_with("1:33 'format' applies only to the output of a command"));
 }
 
 TEST(WorkflowFaults, VariablesMustBeDeclared) {
@@ -170,7 +169,7 @@ TEST(WorkflowFaults, VariablesMustBeDeclared) {
 
 TEST(WorkflowFaults, AStepIsUsedOnlyAfterItIsDone) {
   EXPECT_EQ(first("steps:\n  - { id: a, run: 'echo ${steps.b.output}' }\n  - { id: b, run: x }\n"),
-            "2:27 'b' is not known yet: step 'b' comes later than 'a' | move the step, or use another one");
+            "2:27 'b' is not known yet: step 'b' comes later than 'a' | move the step, or use another step");
   EXPECT_EQ(first("steps:\n  - { id: a, run: x, capture: n }\n  - { id: b, run: 'echo ${n}', needs: [] }\n"),
             "3:27 'n' may not be known yet: step 'a' is not sure to be done before 'b' | add 'a' to the needs of 'b'");
   EXPECT_TRUE(first("steps: [{ id: a, run: x, when: steps.a.output }]").find("step 'a' is not done before itself") !=
@@ -227,10 +226,10 @@ TEST(WorkflowFaults, WordsAndNumbersAreChecked) {
                   .starts_with("1:38 'attempts' must be a whole number from 1"));
   EXPECT_TRUE(first("{ vars: { n: 12345678901234567890 }, steps: [{ run: x }] }")
                   .starts_with("1:14 the number 12345678901234567890 can't"));
-  EXPECT_TRUE(first("steps: [{ loop: {}, steps: [{ run: x }] }]").starts_with("1:17 'loop' has no 'max'"));
+  EXPECT_TRUE(first("steps: [{ loop: {}, steps: [{ run: x }] }]").starts_with("1:17 'loop' requires 'max'"));
   EXPECT_TRUE(first("steps: [{ map: { items: abc }, steps: [{ run: x }] }]")
                   .starts_with("1:25 'items' must be a list or an expression"));
-  EXPECT_TRUE(first("steps: [{ map: {}, steps: [{ run: x }] }]").starts_with("1:16 a map has no items"));
+  EXPECT_TRUE(first("steps: [{ map: {}, steps: [{ run: x }] }]").starts_with("1:16 a map requires items"));
   EXPECT_TRUE(
       first("{ env: { PAWL_X: 1 }, steps: [{ run: x }] }").starts_with("1:10 the variable 'PAWL_X' is Pawl's own"));
 }
