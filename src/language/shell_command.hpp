@@ -6,11 +6,11 @@
 //   in '...'         '"$PAWL_ARG_1"'         in $( ), ${X:-...} and parentheses: by the same rules, nested
 // An expression is refused, with a hint to use `env:`, where the shell would evaluate or parse the value:
 //   - in here-documents and their delimiters, in backticks and $'...', and after a backslash or a `$`;
-//   - in arithmetic, which executes the value of a variable: $(( )), (( )), $[ ], a[...], [[ x -eq y ]], let, declare
-//   -i;
+//   - in arithmetic, which executes the value of a variable: $(( )), (( )), $[ ], a[...], [[ x -eq y ]], let,
+//     declare -i;
 //   - in any ${X...} except ${X-y}, ${X=y}, ${X?y}, ${X+y} and the same with a colon;
-//   - in names of variables (`export ${vars.a}=1`, read, unset, printf -v), eval, trap, alias, and the script of `sh
-//   -c`;
+//   - in names of variables (`export ${vars.a}=1`, read, unset, printf -v), eval, trap, alias, and the script
+//     of `sh -c`;
 //   - where the command can't be understood: an unclosed quote, `)` without `(`.
 // Programs that run their arguments in another shell (ssh) are not known here; their arguments must be quoted as usual.
 #pragma once
