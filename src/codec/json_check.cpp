@@ -31,7 +31,7 @@ class Workspace {
     return parser_->parse(buffer_.get(), text.size(), false);
   }
 
-  /// Gives back what a large text has left behind.
+  /// Frees the memory that a large text needed.
   void shrink() {
     if (capacity_ <= kKeptBytesMax) return;
     parser_.reset();

@@ -29,7 +29,7 @@ std::string place(std::string_view text, std::size_t offset) {
   return fmt::format("line {}, column {}", line, column);
 }
 
-/// What stands at the front of `text`, for a message.
+/// Returns the beginning of `text` for a message.
 std::string show(std::string_view text) {
   if (text.empty()) return "the end of the input";
   const auto byte = static_cast<unsigned char>(text.front());
@@ -157,7 +157,7 @@ class Scanner {
   bool first_member() { return peek() == '}' ? close() : (fresh_ = true); }
   bool first_element() { return peek() == ']' ? close() : (fresh_ = true); }
 
-  /// Behind a member (or behind the bracket): a comma and a member, or the end.
+  /// After a member (or after the bracket): reads a comma and a member, or the end.
   bool after_member() {
     if (!separator('}')) return !fault_;
     if (peek() != '"') {
@@ -178,7 +178,7 @@ class Scanner {
     return value();
   }
 
-  /// True where an entry follows; false where the container ended or (with a fault) was not to be understood.
+  /// Returns true if an entry follows. Returns false if the container ended or (with an error) can't be understood.
   bool separator(char bracket) {
     if (fresh_) {
       fresh_ = false;

@@ -20,7 +20,7 @@ struct PayloadKey {
   Payload kind;
   std::string_view key;
 };
-// Longer names first: a key is recognised by what stands just before the payload.
+// Longer names first: a key is recognised by the text just before the payload.
 constexpr PayloadKey kPayloadKeys[] = {
     {Payload::state_blob, "\"state_blob\":"},
     {Payload::diff_blob, "\"diff_blob\":"},
@@ -45,7 +45,7 @@ void add_text(std::string& out, std::string_view key, std::string_view value) {
   out += ',';
 }
 
-/// Takes `key` and the number behind it from the front of `text`.
+/// Removes `key` and the number after it from the front of `text`.
 bool take_number(std::string_view& text, std::string_view key, std::uint64_t& value) {
   if (!text.starts_with(key)) return false;
   text.remove_prefix(key.size());

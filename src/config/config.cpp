@@ -103,7 +103,7 @@ class FileReader {
   const std::string file_;
   const ConfigPlace place_;
   Faults& faults_;
-  std::vector<std::size_t> lines_;  // where each setting stands in this file; 0: nowhere
+  std::vector<std::size_t> lines_;  // line of each setting in this file; 0 if it is not there
 };
 
 std::string upper(std::string_view text) {
@@ -116,7 +116,7 @@ std::string variable_name(std::string_view section, std::string_view name) {
   return fmt::format("PAWL_{}_{}", upper(section), upper(name));
 }
 
-/// The section that a variable's name begins with; empty where it is none of ours.
+/// Returns the section that the name of a variable begins with, or an empty text.
 std::string_view section_of_variable(std::string_view variable) {
   for (const ConfigSection& section : config_sections()) {
     if (variable.starts_with(variable_name(section.name, ""))) return section.name;
@@ -131,7 +131,7 @@ FoundKey find_variable(std::string_view section, std::string_view variable) {
   return {};
 }
 
-/// A list is written as in a file: [a, b]. Anything else is the text as it stands.
+/// Reads a list as in a file: [a, b]. Anything else is text.
 YamlPtr variable_node(const ConfigKey& key, std::string_view value, Faults& faults) {
   if (key.type == ConfigType::texts && value.starts_with('[')) return read_yaml_or_nothing(value, faults);
   auto node = std::make_shared<YamlNode>();

@@ -18,14 +18,14 @@ Result<Json> finite(double value) {
   return Json(value);
 }
 
-/// The integer that a number is, where it fits.
+/// Returns the integer value of a number, if it fits.
 std::optional<std::int64_t> integer(const Json& value) {
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) return std::nullopt;
   if (!value.is_number_integer()) return std::nullopt;
   return value.get<std::int64_t>();
 }
 
-/// Nothing where the result is no integer, or none of 64 bits.
+/// Returns nothing if the result is not an integer of 64 bits.
 std::optional<std::int64_t> exact(Operator op, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   switch (op) {

@@ -168,7 +168,7 @@ class Parser {
     return made;
   }
 
-  /// The operator of this strength that stands here. `not in` is taken up to its `in`.
+  /// Returns the operator of this precedence at the current position. `not in` is read up to its `in`.
   Result<std::optional<Operator>> operator_here(const Strength& strength) {
     if (strength.operators.data() == kContainment.data() && token_.is_name("not")) {
       PAWL_TRY(advance());

@@ -15,7 +15,7 @@ constexpr const char* kUseEnv = "pass the value in `env:` and use \"$NAME\"";
 
 bool is_blank(const Unit& unit) { return unit.is(' ') || unit.is('\t'); }
 
-/// Characters that end a word where they are not quoted.
+/// Characters that end a word if they are not quoted.
 bool is_meta(const Unit& unit) {
   return unit.expression == nullptr && std::string_view(" \t\n;&|<>()").find(unit.character) != std::string_view::npos;
 }

@@ -153,7 +153,7 @@ Result<void> Scanner::braces(Quotes quotes) {
   return {};
 }
 
-/// The word of ${X:-word}. Shells differ about what quotes in it mean if it stands in quotes itself.
+/// Reads the word of ${X:-word}. Shells differ about the meaning of quotes in it if it is itself quoted.
 Result<void> Scanner::brace_word(Quotes quotes) {
   while (!done()) {
     const Unit& unit = units_[at_];

@@ -83,7 +83,8 @@ Error unknown(std::string_view name, const NameSet& names) {
                                : fmt::format("did you mean '{}'? Write a literal ${{ as $${{", nearest));
 }
 
-/// Whether the braces are Pawl's; fails where they are neither Pawl's nor may be anybody else's.
+/// Returns whether the braces contain an expression. Fails if they contain neither an expression nor something else
+/// that is valid.
 Result<bool> is_ours(std::string_view inside, const NameSet& names, TextTemplate::Unknown unknown_names) {
   const Opening begin = opening(inside);
   if (names.contains(begin.name)) {
@@ -202,7 +203,7 @@ namespace {
 
 using Texts = std::vector<std::pair<Json::json_pointer, TextTemplate>>;
 
-/// Collects the templates among the strings of `value`, which stands at `pointer`.
+/// Collects the templates among the strings of `value`, which is at `pointer`.
 Result<void> collect(const Json& value, const Json::json_pointer& pointer, const NameSet& names, Texts& texts) {
   if (value.is_string()) {
     const auto& source = value.get_ref<const std::string&>();

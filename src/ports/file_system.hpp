@@ -20,7 +20,7 @@ namespace pawl {
 /// The reason of a sync. Every sync has one, so that flushes can be counted by cause and tests can show that each is
 /// necessary.
 enum class SyncPoint : std::uint8_t {
-  journal_batch,     // a batch of saves: the durability point of promise 1
+  journal_batch,     // a batch of saves: the durability point
   journal_takeover,  // the unsynced tail of a dead writer, before it is shown
   segment_created,   // a new journal segment's zeros and header
   segment_recycled,  // a segment's new header, before it is written again
@@ -35,25 +35,25 @@ enum class SyncPoint : std::uint8_t {
   published_name,    // its name, and those of the folders on the way to it
   published_all,     // the same for many files at once
   store_file,        // store.json, before its name can be durable
-  side_file,         // something set aside: torn tails, the log of failures, the list of damaged checkpoints
+  side_file,         // side files: torn tails, the log of failures, the list of damaged checkpoints
   side_name,         // its name
   inbox_message,     // a message to a run, before it gets its name
   inbox_name,        // its name, and those of the folders on the way to it
   run_key,           // the data key of a new run, before the first record that needs it
   run_key_name,      // its name, and those of the folders on the way to it
   store_file_name,   // the name of a store.json that took the place of another
-  pruned_kept,       // what is kept of a group of checkpoints, before the group is given up
-  pruned_callers,    // the callers' ids of checkpoints, before these are given up
+  pruned_kept,       // the checkpoints of a group that are kept, before the group is removed
+  pruned_callers,    // the caller IDs of checkpoints, before these are removed
   pruned_new_names,  // the names of both
-  pruned_list,       // the list of what was pruned, before it gets its name
+  pruned_list,       // the list of pruned checkpoints, before it gets its name
   pruned_list_name,  // its name, before anything is removed
-  fork_note,         // what tells a run of its fork, before it gets its name
+  fork_note,         // the note about a fork in its parent, before it gets its name
   fork_note_name,    // its name, and those of the folders on the way to it, before the fork's first record
-  erased_mark,       // that a run is erased, before that has a name
+  erased_mark,       // erased.json, before it gets its name
   erased_mark_name,  // its name, before anything of the run is destroyed
-  erased_bytes,      // zeros over what is erased: in files that then lose their names, and in journals
-  erased_names,      // that these names are gone
-  imported_files,    // all of a run that arrives, before it gets its name
+  erased_bytes,      // zeros over erased data: in files that are then removed, and in journals
+  erased_names,      // the removal of these names
+  imported_files,    // all files of an imported run, before it gets its name
   imported_name,     // its name
 };
 constexpr std::size_t kSyncPointCount = 35;

@@ -106,7 +106,7 @@ class Patcher {
       if (!kept && copied_ == end) drop_until(next);  // everything before it was removed: its comma goes, too
       if (change != nullptr && json_type(change->value) == JsonType::null) {
         change->used = true;
-        copy_until(kept ? end : next);  // the comma before it goes along, if something stands before
+        copy_until(kept ? end : next);  // remove the comma before it as well, if there is one
         end = skip_json_value(state_, value_at);
         drop_until(end);
       } else {
@@ -184,7 +184,7 @@ class Patcher {
     return end;
   }
 
-  /// The array of `{"$append": [...]}`; nothing where the object is not of that form.
+  /// Returns the array of `{"$append": [...]}`, or nothing if the object does not have that form.
   Result<std::optional<std::string_view>> appended_array(Changes& changes) {
     const Change* change = changes.find_plain(kAppend);
     if (change == nullptr) return std::nullopt;

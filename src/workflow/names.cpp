@@ -43,7 +43,7 @@ class NameCheck {
   }
 
  private:
-  /// The part as a word, or null where it is missing or a number.
+  /// Returns the part as a word, or null if it is missing or a number.
   [[nodiscard]] const std::string* word(std::size_t part) const {
     return part < path_.size() ? std::get_if<std::string>(&path_[part]) : nullptr;
   }

@@ -1,4 +1,4 @@
-// What a step has beside its work: environment, times, retries, and what comes after it.
+// The settings of a step besides its action: environment, timeouts, retries, and what follows it.
 #include "workflow/steps_parser.hpp"
 
 namespace pawl {

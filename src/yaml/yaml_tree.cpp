@@ -26,7 +26,7 @@ Place place_of(const YAML::Mark& mark) {
   return {static_cast<std::size_t>(mark.line) + 1, static_cast<std::size_t>(mark.column) + 1};
 }
 
-/// Puts nodes together. After a bound was passed it ignores what comes.
+/// Builds the tree. After a limit was exceeded, it ignores the rest.
 class TreeBuilder final : public YAML::EventHandler {
  public:
   explicit TreeBuilder(Faults& faults) : faults_(faults) {}
@@ -180,7 +180,7 @@ class TreeBuilder final : public YAML::EventHandler {
     frame.merged.insert(frame.merged.end(), node->items.begin(), node->items.end());
   }
 
-  /// What is there already wins over what is merged in.
+  /// Existing keys override merged ones.
   void merge(Frame& frame, const YamlNode& from) {
     for (const YamlMember& member : from.members) {
       if (!frame.seen.emplace(member.key, member.key_place).second) continue;
@@ -250,7 +250,7 @@ std::optional<Place> indenting_tab(std::string_view text, std::size_t last) {
 
 void add_syntax_fault(std::string_view text, const YAML::Exception& exception, Faults& faults) {
   const Place place = place_of(exception.mark);
-  constexpr std::size_t kLinesLookedBack = 3;  // the parser stumbles a little later than the tab stands
+  constexpr std::size_t kLinesLookedBack = 3;  // the parser reports a place a little after the tab
   const auto tab = indenting_tab(text, place.line);
   if (tab && tab->line + kLinesLookedBack >= place.line) {
     faults.add(*tab, "tab in the indentation", "YAML requires spaces: replace the tab");
