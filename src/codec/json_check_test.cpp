@@ -36,7 +36,7 @@ TEST(JsonCheck, RefusesWhatIsTooLarge) {
   EXPECT_TRUE(check_json("[1]", 3));
   const Result<void> result = check_json("[1] ", 3);
   EXPECT_EQ(result.error().code, Code::state_too_large);
-  EXPECT_EQ(result.error().message, "the JSON has 4 bytes, more than the limit of 3");
+  EXPECT_EQ(result.error().message, "the JSON has 4 bytes; the maximum is 3");
 }
 
 struct Fault {
