@@ -14,11 +14,8 @@ constexpr std::uint64_t kListFormat = 1;
 constexpr std::size_t kSumHexDigits = 64;
 
 Error pruned_list_damaged() {
-  return Error{Code::store_damaged,
-               "the list of pruned checkpoints is pruned_list_damaged",
-               {},
-               "restore the file from a backup",
-               0};
+  return Error{
+      Code::store_damaged, "the list of pruned checkpoints is damaged", {}, "restore the file from a backup", 0};
 }
 
 std::optional<std::map<std::uint64_t, PrunedList::Sums>> parse_kept(const std::string& text) {
@@ -82,7 +79,7 @@ Result<PrunedList> decode_pruned(std::string_view text, std::uint32_t seed) {
   if (!members) return fail(pruned_list_damaged());
   if (members->number("pawl") > kListFormat) {
     return fail(Code::unsupported_version,
-                "the list of pruned checkpoints has format {}, and this program reads up to {}",
+                "the list of pruned checkpoints has format {}; this version of pawl reads formats up to {}",
                 members->number("pawl"), kListFormat);
   }
   PrunedList list;
@@ -113,11 +110,8 @@ std::string encode_pruned_caller(const PrunedCaller& caller, std::uint32_t seed)
 
 Result<PrunedCaller> decode_pruned_caller(std::string_view line, std::uint32_t seed) {
   const auto bad = [] {
-    return fail(Error{Code::store_damaged,
-                      "the caller's id of a pruned save is pruned_list_damaged",
-                      {},
-                      "restore the file from a backup",
-                      0});
+    return fail(Error{
+        Code::store_damaged, "the caller ID of a pruned save is damaged", {}, "restore the file from a backup", 0});
   };
   const auto body = body_of(line, seed);
   if (!body) return bad();

@@ -12,11 +12,8 @@ namespace {
 constexpr std::string_view kHashKey = ",\"hash\":\"";
 
 Error damaged_record(std::string_view what) {
-  return Error{Code::store_damaged,
-               fmt::format("{} is damaged_record", what),
-               {},
-               "run 'pawl fsck' to see what is damaged_record",
-               0};
+  return Error{
+      Code::store_damaged, fmt::format("{} is damaged", what), {}, "run 'pawl fsck' to see what is damaged", 0};
 }
 
 std::string_view without_newline(std::string_view text) {

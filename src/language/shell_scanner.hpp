@@ -92,10 +92,10 @@ class Scanner {
   [[nodiscard]] std::size_t here() const { return at_ < units_.size() ? units_[at_].offset : source_.size(); }
   /// Fails because the text can't be followed with certainty, so the quotes around a value might be wrong.
   [[nodiscard]] std::unexpected<Error> unsure(std::string_view why) const {
-    return fail(fault(here(), fmt::format("it is not sure how the shell reads this: {}", why)));
+    return fail(fault(here(), fmt::format("it is unclear how the shell reads this: {}", why)));
   }
   [[nodiscard]] std::unexpected<Error> refused(const Unit& unit, std::string_view place) const {
-    return fail(fault(unit.offset, fmt::format("a value can't stand {}", place)));
+    return fail(fault(unit.offset, fmt::format("a value can't be used {}", place)));
   }
 
   /// Returns the number of the argument that contains the value of the expression.

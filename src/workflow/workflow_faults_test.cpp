@@ -97,10 +97,10 @@ TEST(WorkflowFaults, IfSuggestsWhen) {
 TEST(WorkflowFaults, AStepDoesExactlyOneThing) {
   EXPECT_EQ(first("steps:\n  - run: x\n    sleep: 5s\n"),
             "3:5 a step can't have both 'run' and 'sleep' | split it into two steps");
-  EXPECT_TRUE(first("steps:\n  - id: a\n").starts_with("2:5 this step does nothing | give it one of run, handler,"));
+  EXPECT_TRUE(first("steps:\n  - id: a\n").starts_with("2:5 the step has no action | add one of run, handler,"));
   EXPECT_EQ(first("steps: [ls]"), "1:9 a step must be a map, not a text | write '- run: ls'");
   EXPECT_EQ(first("steps: [{ run: x, with: { a: 1 } }]"),
-            "1:19 'with' can't be used with 'run' | it goes with handler or workflow");
+            "1:19 'with' can't be used with 'run' | use it with handler or workflow");
   EXPECT_EQ(first("steps: [{ run: x, rescue: true }]"),
             "1:19 'rescue' requires 'on_failure' | add 'on_failure' with the steps that rescue it");
 }
@@ -208,9 +208,9 @@ TEST(WorkflowFaults, DurationsNeedAUnit) {
   EXPECT_EQ(first("steps: [{ sleep: 10 }]"), "1:18 'sleep' must be a duration with a unit, not '10' | write 10s");
   EXPECT_EQ(first("steps: [{ run: x, timeout: 10 }]"),
             "1:28 'timeout' must be a duration with a unit, not '10' | write 10s");
-  EXPECT_NE(first("steps: [{ sleep: soon }]").find("write it like 200ms"), std::string::npos);
-  EXPECT_NE(first("steps: [{ run: x, timeout: 0s }]").find("more than nothing"), std::string::npos);
-  EXPECT_NE(first("{ checkpoint: { memory_limit: 512 }, steps: [{ run: x }] }").find("write it like 512MB"),
+  EXPECT_NE(first("steps: [{ sleep: soon }]").find("for example 200ms"), std::string::npos);
+  EXPECT_NE(first("steps: [{ run: x, timeout: 0s }]").find("positive duration"), std::string::npos);
+  EXPECT_NE(first("{ checkpoint: { memory_limit: 512 }, steps: [{ run: x }] }").find("for example 512MB"),
             std::string::npos);
 }
 

@@ -12,7 +12,7 @@ constexpr std::uint64_t kAsideFormat = 1;
 
 Error aside_list_damaged() {
   return Error{Code::store_damaged,
-               "the list of checkpoints that were set aside is aside_list_damaged",
+               "the list of checkpoints that were set aside is damaged",
                {},
                "restore the file from a backup",
                0};

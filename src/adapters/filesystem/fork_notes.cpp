@@ -14,7 +14,7 @@ constexpr std::uint64_t kNoteBytesMax = 4096;
 
 Error fork_note_damaged() {
   return Error{Code::store_damaged,
-               "the note of a fork is fork_note_damaged",
+               "the note about a fork is damaged",
                {},
                "'pawl fsck --repair' writes it again from the fork",
                0};
