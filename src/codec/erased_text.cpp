@@ -39,8 +39,7 @@ Result<ErasedRecord> decode_erased(std::string_view text) {
   const auto members = ObjectMembers::parse(body->substr(1));
   if (!members) return damaged();
   if (members->number("pawl") > kMarkFormat) {
-    return fail(Code::unsupported_version, "erased.json has format {}; this version of pawl reads formats up to {}",
-                members->number("pawl"), kMarkFormat);
+    return fail(newer_format("erased.json", members->number("pawl"), kMarkFormat));
   }
   ErasedRecord record;
   record.run = members->text("run");

@@ -78,9 +78,7 @@ Result<PrunedList> decode_pruned(std::string_view text, std::uint32_t seed) {
   const auto members = ObjectMembers::parse(*body);
   if (!members) return fail(pruned_list_damaged());
   if (members->number("pawl") > kListFormat) {
-    return fail(Code::unsupported_version,
-                "the list of pruned checkpoints has format {}; this version of pawl reads formats up to {}",
-                members->number("pawl"), kListFormat);
+    return fail(newer_format("the list of pruned checkpoints", members->number("pawl"), kListFormat));
   }
   PrunedList list;
   const auto at_time = Timestamp::parse(members->text("at"));

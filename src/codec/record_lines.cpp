@@ -58,8 +58,7 @@ Result<RunRecord> decode_run(std::string_view text) {
   const auto members = ObjectMembers::parse(body->substr(1));
   if (!members) return fail(damaged_record("run.json"));
   if (members->number("pawl") > kForkFormat) {
-    return fail(Code::unsupported_version, "the run has format {}; this version of pawl reads formats up to {}",
-                members->number("pawl"), kForkFormat);
+    return fail(newer_format("the run", members->number("pawl"), kForkFormat));
   }
   RunRecord run;
   run.run = members->text("run");
@@ -224,12 +223,7 @@ Result<StoreRecord> decode_store(std::string_view text) {
   }
   const auto body = unseal(text);
   if (format > kFormat) {
-    return fail(
-        Error{Code::unsupported_version,
-              fmt::format("the store has format {}; this version of pawl reads formats up to {}", format, kFormat),
-              {},
-              "use the version of pawl that wrote it, or a newer one",
-              0});
+    return fail(newer_format("the store", format, kFormat));
   }
   if (!body || !body->starts_with('{')) return fail(damaged_record("store.json"));
   const auto members = ObjectMembers::parse(body->substr(1));

@@ -64,12 +64,7 @@ Result<void> take_version(std::string_view& head, RecordView& record) {
   std::uint64_t version = 1;
   if (take_number(head, "\"v\":", version) && head.starts_with(',')) head.remove_prefix(1);
   if (version > kFormat) {
-    return fail(
-        Error{Code::unsupported_version,
-              fmt::format("a checkpoint has format {}; this version of pawl reads formats up to {}", version, kFormat),
-              {},
-              "use the version of pawl that wrote it, or a newer one",
-              0});
+    return fail(newer_format("a checkpoint", version, kFormat));
   }
   constexpr std::string_view kKey = "\"enc\":\"";
   if (version < 2 || !head.starts_with(kKey)) return {};

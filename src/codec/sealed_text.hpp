@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.hpp"
+
 namespace pawl {
 
 /// Appends `,"crc":"........"}` to an object that lacks its closing brace.
@@ -18,5 +20,8 @@ void seal(std::string& open_object, std::uint32_t seed = 0);
 
 constexpr std::string_view kSealKey = ",\"crc\":\"";
 constexpr std::size_t kSealBytes = kSealKey.size() + 8 + 2;
+
+/// Returns unsupported_version: `what` has a format above `newest`, the newest one that this program reads.
+[[nodiscard]] Error newer_format(std::string_view what, std::uint64_t format, std::uint64_t newest);
 
 }  // namespace pawl
