@@ -6,7 +6,7 @@
 namespace pawl {
 
 void assert_failed(const char* expression, const char* file, int line) {
-  std::fprintf(stderr, "pawl: this is a defect in pawl: %s is false at %s:%d\n", expression, file, line);
+  std::fprintf(stderr, "pawl: internal error: %s is false at %s:%d\n", expression, file, line);
   std::abort();
 }
 

@@ -34,7 +34,7 @@ template <std::unsigned_integral T>
   return value;
 }
 
-/// Reads forward through bytes that may be hostile: every read says whether it fitted.
+/// Reads forward through untrusted bytes. Every read returns whether enough bytes were left.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
@@ -56,7 +56,7 @@ class ByteReader {
     rest_.remove_prefix(size);
     return taken;
   }
-  /// A string behind its 32-bit length.
+  /// Reads a 32-bit length and then a string of that length.
   std::string_view take_string() { return take(take_int<std::uint32_t>()); }
 
  private:

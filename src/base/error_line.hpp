@@ -1,4 +1,4 @@
-// An error as one line: for what is recorded as a step's error, or stands inside another sentence.
+// An error as one line, for records of steps and for use inside another sentence.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace pawl {
 
-/// "PAWL-0301: message (where); hint". Lists of the message stand in the line as well.
+/// Returns "PAWL-0301: message (where); hint". A message of several lines is joined into one.
 [[nodiscard]] inline std::string describe_in_line(const Error& error) {
   Error without_hint = error;
   without_hint.hint.clear();

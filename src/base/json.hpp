@@ -1,20 +1,20 @@
-// A JSON value as a tree, for workflows, expressions and outputs. States on the path of a save stay text.
+// A JSON value as a tree, for workflows, expressions and outputs. Saving does not parse states; it keeps them as text.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
 namespace pawl {
 
-/// Keeps the order of keys. Only made from text that codec/json_check has seen, or from values of our own,
-/// so that its depth is bounded.
+/// Keeps the order of keys. Only created from text that codec/json_check has accepted or from values of the program, so
+/// its depth is bounded.
 using Json = nlohmann::ordered_json;
 
-/// On one line. Text that is not UTF-8 has its wrong bytes replaced: nothing throws.
+/// Returns the value on one line. Replaces invalid UTF-8 instead of throwing.
 [[nodiscard]] inline std::string compact(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// The text at `key` of an object; empty where there is none.
+/// Returns the text at `key` of an object, or an empty text if there is none.
 [[nodiscard]] inline std::string text_in(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();

@@ -1,4 +1,4 @@
-// A mutex, its lock and its condition variable, as clang's thread-safety analysis understands them.
+// A mutex, its lock and its condition variable, annotated for the thread-safety analysis of clang.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 #endif
 #define PAWL_GUARDED_BY(x) PAWL_ATTRIBUTE(guarded_by(x))
 #define PAWL_REQUIRES(x) PAWL_ATTRIBUTE(requires_capability(x))
-// For a function that lets go of its caller's Lock for a while: the analysis can't see which mutex it is.
+// For a function that temporarily releases the Lock of its caller: the analysis can't tell which mutex it is.
 #define PAWL_LETS_GO PAWL_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace pawl {
@@ -28,7 +28,7 @@ class PAWL_ATTRIBUTE(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a Mutex while it lives; can let go in between.
+/// Holds a Mutex during its lifetime. Can release it in between.
 class PAWL_ATTRIBUTE(scoped_lockable) Lock {
  public:
   explicit Lock(Mutex& mutex) PAWL_ATTRIBUTE(acquire_capability(mutex)) : lock_(mutex.mutex_) {}

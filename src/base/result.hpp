@@ -16,7 +16,7 @@ template <class... Args>
 
 [[nodiscard]] inline std::unexpected<Error> fail(Error error) { return std::unexpected(std::move(error)); }
 
-/// The same error with a place, unless it has one already (the innermost place is the most exact).
+/// Returns the error with a place, unless it has one already. The innermost place is the most exact one.
 [[nodiscard]] inline Error at(Error error, std::string where) {
   if (error.where.empty()) error.where = std::move(where);
   return error;

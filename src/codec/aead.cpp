@@ -18,7 +18,7 @@ using Cipher = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;
 
 const unsigned char* octets(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
-/// Runs `bytes` through a cipher's update function, appending to `out`, or only taking it in where that is null.
+/// Passes `bytes` to the update function of a cipher. Appends to `out`, unless that is null.
 template <class Update>
 bool run_through(std::string_view bytes, unsigned char* out, Update update) {
   while (!bytes.empty()) {
@@ -53,7 +53,7 @@ std::string seal_secret(const SecretKey& key, std::string_view nonce, std::strin
     return EVP_EncryptUpdate(context, to, done, from, size);
   };
   int left = 0;
-  // These fail only where there is no memory, and then nothing must be written as if it were encrypted.
+  // These fail only if there is no memory. Then nothing may be written as if it were encrypted.
   PAWL_ASSERT(context != nullptr &&
               EVP_EncryptInit_ex(context, EVP_aes_256_gcm(), nullptr, octets(key.bytes()), octets(nonce)) == 1);
   PAWL_ASSERT(run_through(place, nullptr, update));
@@ -66,7 +66,7 @@ std::string seal_secret(const SecretKey& key, std::string_view nonce, std::strin
 Result<std::string> open_secret(const SecretKey& key, std::string_view sealed, std::string_view place) {
   const auto refused = [] {
     return fail(Error{Code::decryption_failed,
-                      "encrypted bytes were changed, moved from another place, or made with another key",
+                      "encrypted data was modified, moved, or encrypted with another key",
                       {},
                       {},
                       0,

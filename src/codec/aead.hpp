@@ -1,4 +1,5 @@
-// AES-256-GCM: bytes that only the holder of the key can read or make, bound to the place they stand at.
+// AES-256-GCM. Only the holder of the key can read or create the ciphertext, which is bound to the place where it is
+// stored.
 #pragma once
 
 #include <array>
@@ -10,12 +11,12 @@
 
 namespace pawl {
 
-/// 256 bits. Overwritten when it goes.
+/// A key of 256 bits. Its destructor overwrites it.
 class SecretKey {
  public:
   static constexpr std::size_t kBytes = 32;
   SecretKey() = default;
-  /// Exactly kBytes bytes.
+  /// `bytes` must have exactly kBytes bytes.
   [[nodiscard]] static SecretKey of(std::string_view bytes);
   SecretKey(const SecretKey&) = default;
   SecretKey& operator=(const SecretKey&) = default;
@@ -30,17 +31,18 @@ class SecretKey {
 constexpr std::size_t kNonceBytes = 12;
 constexpr std::size_t kTagBytes = 16;
 
-/// Nonce, ciphertext and tag. `nonce` has kNonceBytes and is used once with a key, or only for the same bytes.
+/// Returns nonce, ciphertext and tag. `nonce` has kNonceBytes. It must not be used twice with the same key, except for
+/// the same bytes.
 [[nodiscard]] std::string seal_secret(const SecretKey& key, std::string_view nonce, std::string_view bytes,
                                       std::string_view place);
-/// Fails with decryption_failed where a bit was changed, the key is another one, or `place` is not the one it was made
-/// for.
+/// Fails with decryption_failed if a bit was changed, if the key is wrong, or if `place` is not the one it was
+/// encrypted for.
 [[nodiscard]] Result<std::string> open_secret(const SecretKey& key, std::string_view sealed, std::string_view place);
 
-/// HMAC-SHA-256.
+/// Returns the HMAC-SHA-256.
 [[nodiscard]] std::array<std::uint8_t, 32> keyed_hash(const SecretKey& key, std::string_view bytes);
 
-/// A nonce that depends on key and bytes alone: equal bytes become equal ciphertexts, and are stored once.
+/// Returns a nonce that depends only on the key and the bytes. Equal bytes have equal ciphertexts and are stored once.
 [[nodiscard]] std::string nonce_of(const SecretKey& key, std::string_view bytes);
 
 }  // namespace pawl

@@ -17,7 +17,7 @@ struct FreeContext {
 
 std::unexpected<Error> undecodable(std::string_view what, std::string_view why) {
   return fail(Error{Code::decoding_failed,
-                    fmt::format("{} data can't be decompressed: {}", what, why),
+                    fmt::format("can't decompress {} data: {}", what, why),
                     {},
                     {},
                     0,
@@ -46,17 +46,17 @@ std::string compress_zstd(std::string_view bytes, int level, std::string_view di
 Result<std::string> decompress_zstd(std::string_view frame, std::uint64_t bytes_max, std::string_view dictionary) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
   if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN)
-    return undecodable("zstd", "it does not say its size");
+    return undecodable("zstd", "its size is missing");
   if (size > bytes_max) return too_large("zstd", bytes_max);
   if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size())
-    return undecodable("zstd", "it is no single frame");
+    return undecodable("zstd", "it is not a single frame");
   thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
-  if (!context) return undecodable("zstd", "there is no memory");
+  if (!context) return undecodable("zstd", "out of memory");
   std::string bytes(static_cast<std::size_t>(size), '\0');
   const std::size_t got = ZSTD_decompress_usingDict(context.get(), bytes.data(), bytes.size(), frame.data(),
                                                     frame.size(), dictionary.data(), dictionary.size());
   if (ZSTD_isError(got) != 0U) return undecodable("zstd", ZSTD_getErrorName(got));
-  if (got != bytes.size()) return undecodable("zstd", "it is shorter than it says");
+  if (got != bytes.size()) return undecodable("zstd", "it is shorter than its header says");
   return bytes;
 }
 
@@ -64,7 +64,7 @@ Result<std::string> decompress_gzip(std::string_view file, std::uint64_t bytes_m
   constexpr std::size_t kBlock = 64U << 10U;
   constexpr int kGzipOnly = 16;
   z_stream stream{};
-  if (inflateInit2(&stream, MAX_WBITS + kGzipOnly) != Z_OK) return undecodable("gzip", "there is no memory");
+  if (inflateInit2(&stream, MAX_WBITS + kGzipOnly) != Z_OK) return undecodable("gzip", "out of memory");
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> ends(&stream, &inflateEnd);
   std::string bytes;
   std::string block(kBlock, '\0');
@@ -76,7 +76,7 @@ Result<std::string> decompress_gzip(std::string_view file, std::uint64_t bytes_m
       stream.avail_in = static_cast<uInt>(part);
       file.remove_prefix(part);
     }
-    if (ended && inflateReset(&stream) != Z_OK) return undecodable("gzip", "it goes on behind its end");
+    if (ended && inflateReset(&stream) != Z_OK) return undecodable("gzip", "data follows its end");
     stream.next_out = reinterpret_cast<Bytef*>(block.data());
     stream.avail_out = static_cast<uInt>(block.size());
     const int result = inflate(&stream, Z_NO_FLUSH);
@@ -90,7 +90,7 @@ Result<std::string> decompress_gzip(std::string_view file, std::uint64_t bytes_m
     stream.next_out = reinterpret_cast<Bytef*>(block.data());
     stream.avail_out = static_cast<uInt>(block.size());
     const int result = inflate(&stream, Z_NO_FLUSH);
-    if (result != Z_OK && result != Z_STREAM_END) return undecodable("gzip", "it is cut short");
+    if (result != Z_OK && result != Z_STREAM_END) return undecodable("gzip", "it is truncated");
     bytes.append(block, 0, block.size() - stream.avail_out);
     if (bytes.size() > bytes_max) return too_large("gzip", bytes_max);
     ended = result == Z_STREAM_END;

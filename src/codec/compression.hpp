@@ -1,4 +1,5 @@
-// zstd, and reading gzip. What is read may be hostile: the size that it grows to is bounded before memory is taken.
+// Compression with zstd, and reading gzip. Input may be hostile: the size of the output is limited before memory is
+// allocated.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +10,13 @@
 
 namespace pawl {
 
-/// One zstd frame with its content size. `level`: 1 (fast) to 19 (small). `dictionary`: what it begins with, and what
-/// it can be read with only. Empty where zstd could not get the memory.
+/// Returns one zstd frame with its content size. `level` is 1 (fast) to 19 (small). With a `dictionary`, the frame can
+/// be read only with the same dictionary. Returns an empty text if zstd runs out of memory.
 [[nodiscard]] std::string compress_zstd(std::string_view bytes, int level, std::string_view dictionary = {});
-/// Fails with decoding_failed where it is no single frame, is damaged, or would exceed `bytes_max`.
+/// Fails with decoding_failed if it is not a single frame, is damaged, or would exceed `bytes_max`.
 [[nodiscard]] Result<std::string> decompress_zstd(std::string_view frame, std::uint64_t bytes_max,
                                                   std::string_view dictionary = {});
-/// All members of a gzip file. Fails as above.
+/// Returns the content of all members of a gzip file. Fails as above.
 [[nodiscard]] Result<std::string> decompress_gzip(std::string_view file, std::uint64_t bytes_max);
 
 }  // namespace pawl

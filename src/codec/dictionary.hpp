@@ -1,12 +1,12 @@
-// What small states of Pawl's own have in common: zstd begins with it, so that the first line of a run compresses, too.
+// The zstd dictionary for small states of workflows, so that even the first line of a run compresses well.
 #pragma once
 
 #include <string_view>
 
 namespace pawl {
 
-/// The dictionary that `zstd1` in a record's `enc` stands for. Never changed: records refer to it. The most common
-/// parts stand last, where references to them are shortest.
+/// The dictionary that `zstd1` in the `enc` of a record refers to. It must never change, because records depend on it.
+/// The most common parts come last, where references to them are shortest.
 inline constexpr std::string_view kDictionary1 =
     R"("messages":[{"role":"system","content":"{"role":"user","content":"},{"role":"assistant","content":""}],"model":")"
     R"(","temperature":"tool_calls":[{"id":","type":"function","function":{"name":","arguments":"}}],"tokens":{"input":,"output":)"

@@ -31,8 +31,7 @@ std::string encode_erased(const ErasedRecord& record) {
 
 Result<ErasedRecord> decode_erased(std::string_view text) {
   const auto damaged = [] {
-    return fail(
-        Error{Code::store_damaged, "the mark of an erased run is damaged", {}, "restore the file from a backup", 0});
+    return fail(Error{Code::store_damaged, "erased.json is damaged", {}, "restore the file from a backup", 0});
   };
   if (!text.ends_with('\n')) return damaged();
   const auto body = unseal(text.substr(0, text.size() - 1));
@@ -40,8 +39,7 @@ Result<ErasedRecord> decode_erased(std::string_view text) {
   const auto members = ObjectMembers::parse(body->substr(1));
   if (!members) return damaged();
   if (members->number("pawl") > kMarkFormat) {
-    return fail(Code::unsupported_version, "the mark of an erased run has format {}, and this program reads up to {}",
-                members->number("pawl"), kMarkFormat);
+    return fail(newer_format("erased.json", members->number("pawl"), kMarkFormat));
   }
   ErasedRecord record;
   record.run = members->text("run");

@@ -1,4 +1,4 @@
-// The mark of an erased run, and the last entry of its audit trail: docs/formats/erasure.md.
+// The file erased.json, and the last entry of the audit trail of an erased run: docs/formats/erasure.md.
 #pragma once
 
 #include <pawl/erase.hpp>
@@ -10,7 +10,7 @@
 
 namespace pawl {
 
-/// What erased.json says.
+/// The content of erased.json.
 struct ErasedRecord {
   std::string run = {};
   Uuid uuid = {};
@@ -18,16 +18,16 @@ struct ErasedRecord {
   Timestamp at = {};       // of the erasure
   std::string by = {};
   std::string reason = {};
-  std::uint64_t checkpoints = 0;  // that were there
+  std::uint64_t checkpoints = 0;  // number of checkpoints before the erasure
   Sequence latest = {};
-  bool finished = false;  // nothing is left
+  bool finished = false;  // all data has been destroyed
 };
 
 [[nodiscard]] std::string encode_erased(const ErasedRecord& record);
-/// store_damaged where it has not its checksum, unsupported_version where it is newer.
+/// Fails with store_damaged if the checksum is wrong, and with unsupported_version if the format is newer.
 [[nodiscard]] Result<ErasedRecord> decode_erased(std::string_view text);
 
-/// The entry `erased` behind the one with `index - 1` and the hash `previous`, ending with a newline.
+/// Returns the entry `erased`, which follows the entry `index - 1` with the hash `previous`, including a newline.
 [[nodiscard]] std::string encode_erased_entry(const ErasedRecord& record, std::uint64_t index,
                                               std::string_view previous);
 

@@ -62,7 +62,8 @@ Result<ExportHeader> decode_export_header(std::string_view line) {
   const std::string format = members.text("pawl");
   if (!format.starts_with("export/")) return unreadable_part("the first line of the export");
   if (format != kFormat1)
-    return fail(Code::unsupported_version, "the export has the format '{}', and '{}' is known", format, kFormat1);
+    return fail(Code::unsupported_version, "the export has format '{}'; this version of pawl reads '{}'", format,
+                kFormat1);
   const auto uuid = Uuid::parse(members.text("uuid"));
   const auto run = RunId::parse(members.text("run"));
   if (!uuid || !run) return unreadable_part("the first line of the export");
@@ -80,7 +81,7 @@ Result<ExportEntry> decode_export_entry(std::string_view line) {
   PAWL_TRY_ASSIGN(const ObjectMembers members, members_of(line, "a line of the export"));
   ExportEntry entry{.file = members.text("file"), .bytes = members.number("bytes")};
   if (!may_be_exported(entry.file) || encode_export(entry) != std::string(line) + "\n") {
-    return fail(Code::export_damaged, "the export has a file '{}' in it, which is not allowed", entry.file);
+    return fail(Code::export_damaged, "the export contains the file '{}', which is not allowed", entry.file);
   }
   return entry;
 }
@@ -111,15 +112,14 @@ ExportKey wrap_for_export(const SecretKey& outer, const SecretKey& run_key, cons
 
 Result<SecretKey> unwrap_exported(const SecretKey& outer, const ExportKey& key, const Uuid& run) {
   if (key_id(outer) != key.id) {
-    return fail(
-        Error{Code::key_wrong,
-              fmt::format("this is not the key of the export: it asks for {}, and {} was given", key.id, key_id(outer)),
-              {},
-              "name the key file that it was exported with: PAWL_EXPORT_KEY_FILE",
-              0});
+    return fail(Error{Code::key_wrong,
+                      fmt::format("wrong key: the export requires key {}, not {}", key.id, key_id(outer)),
+                      {},
+                      "set PAWL_EXPORT_KEY_FILE to the key file that it was exported with",
+                      0});
   }
   PAWL_TRY_ASSIGN(const std::string bytes, open_secret(outer, key.wrapped, place_of(run)));
-  if (bytes.size() != SecretKey::kBytes) return fail(Code::export_damaged, "the key in the export has a wrong size");
+  if (bytes.size() != SecretKey::kBytes) return fail(Code::export_damaged, "the key in the export has the wrong size");
   return SecretKey::of(bytes);
 }
 

@@ -31,7 +31,7 @@ class Workspace {
     return parser_->parse(buffer_.get(), text.size(), false);
   }
 
-  /// Gives back what a large text has left behind.
+  /// Frees the memory that a large text needed.
   void shrink() {
     if (capacity_ <= kKeptBytesMax) return;
     parser_.reset();
@@ -150,7 +150,7 @@ class DuplicateSearch {
 std::unexpected<Error> explain(std::string_view text, simdjson::error_code error) {
   if (std::optional<Error> fault = find_json_fault(text)) return fail(std::move(*fault));
   if (error == simdjson::MEMALLOC || error == simdjson::CAPACITY) {
-    return fail(Code::state_too_large, "there is not enough memory to check {} bytes of JSON", text.size());
+    return fail(Code::state_too_large, "not enough memory to check {} bytes of JSON", text.size());
   }
   return fail(Code::invalid_json, "this is not valid JSON: {}", simdjson::error_message(error));
 }
@@ -162,9 +162,9 @@ Result<void> check_keys(std::string_view text, dom::element root) {
   if (!key) return {};
   const std::string_view shown = key->substr(0, utf8_cut(*key, 80));
   return fail(Error{Code::duplicate_key,
-                    fmt::format("the key {} stands twice in one object", escape_json(shown)),
+                    fmt::format("duplicate key {}", escape_json(shown)),
                     {},
-                    "Give each key once; readers disagree about which one counts",
+                    "remove one of the two; JSON readers disagree about which one counts",
                     0});
 }
 
@@ -173,7 +173,7 @@ Result<void> check_keys(std::string_view text, dom::element root) {
 Result<void> check_json(std::string_view text, std::uint64_t bytes_max) {
   if (text.size() > bytes_max) {
     return fail(Error{Code::state_too_large,
-                      fmt::format("the JSON has {} bytes, more than the limit of {}", text.size(), bytes_max),
+                      fmt::format("the JSON has {} bytes; the maximum is {}", text.size(), bytes_max),
                       {},
                       "keep large values in files and only their names in the state, or raise "
                       "checkpoint.checkpoint_size_limit_mb",
@@ -181,10 +181,10 @@ Result<void> check_json(std::string_view text, std::uint64_t bytes_max) {
                       Advice::show_settings,
                       {.value = "checkpoint"}});
   }
-  if (text.empty()) return fail(Error{Code::invalid_json, "the input is empty", {}, "An empty state is written {}", 0});
+  if (text.empty()) return fail(Error{Code::invalid_json, "the input is empty", {}, "write an empty state as {}", 0});
   if (text.starts_with(kByteOrderMark)) {
     return fail(Error{Code::invalid_json, "the input begins with a byte order mark (EF BB BF), which is not JSON",
-                      "line 1, column 1", "Write the file as UTF-8 without a byte order mark", 0});
+                      "line 1, column 1", "save the file as UTF-8 without a byte order mark", 0});
   }
   thread_local Workspace workspace;
   dom::element root;

@@ -1,4 +1,4 @@
-// Whether a text is JSON that Pawl can keep, and if not, what is wrong and where.
+// Checks whether a text is JSON that Pawl can store, and reports what is wrong and where.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace pawl {
 ///   invalid_utf8         with the offset of the first wrong byte
 ///   number_out_of_range  an integer beyond 64 bits, or a number beyond a double
 ///   duplicate_key        a key twice in one object; `"\u0061"` and `"a"` are the same key
-/// Thread-safe. Each thread keeps its buffers, about 2.6 bytes for each byte of the largest text, of texts up to 16 MB:
-/// getting the memory anew takes longer than checking does.
+/// Thread-safe. Each thread keeps its buffers for texts up to 16 MB, about 2.6 bytes for each byte of the largest text,
+/// because allocating them takes longer than the check.
 [[nodiscard]] Result<void> check_json(std::string_view text, std::uint64_t bytes_max);
 
 }  // namespace pawl

@@ -36,7 +36,7 @@ TEST(JsonCheck, RefusesWhatIsTooLarge) {
   EXPECT_TRUE(check_json("[1]", 3));
   const Result<void> result = check_json("[1] ", 3);
   EXPECT_EQ(result.error().code, Code::state_too_large);
-  EXPECT_EQ(result.error().message, "the JSON has 4 bytes, more than the limit of 3");
+  EXPECT_EQ(result.error().message, "the JSON has 4 bytes; the maximum is 3");
 }
 
 struct Fault {
@@ -48,32 +48,32 @@ struct Fault {
 TEST(JsonCheck, SaysWhatIsNotJsonAndWhere) {
   const Fault faults[] = {
       {"", "the input is empty", ""},
-      {" \n ", "the input holds only white space", "line 2, column 2"},
+      {" \n ", "the input contains only white space", "line 2, column 2"},
       {"\xEF\xBB\xBF{}", "the input begins with a byte order mark (EF BB BF), which is not JSON", "line 1, column 1"},
       {"{\"a\": NaN}", "NaN is not JSON", "line 1, column 7"},
       {"[-Infinity]", "Infinity is not JSON", "line 1, column 3"},
       {"{\"é\":\n  None}", "None is not JSON", "line 2, column 3"},
-      {"{\"é\" 1}", "there is '1' where a colon belongs", "line 1, column 6"},
-      {"{\"a\":1,}", "there is '}' behind a comma", "line 1, column 8"},
-      {"[1,]", "there is ']' behind a comma", "line 1, column 4"},
-      {"[1 2]", "there is '2' where a comma or ']' belongs", "line 1, column 4"},
-      {"{'a':1}", "there is ''' where a key in double quotes belongs", "line 1, column 2"},
-      {"{a:1}", "there is 'a' where a key in double quotes belongs", "line 1, column 2"},
-      {"{\"a\":1", "there is the end of the input where a comma or '}' belongs", "line 1, column 7"},
-      {"{\"a\":", "there is the end of the input where a value belongs", "line 1, column 6"},
-      {"{} x", "there is 'x' behind the end of the JSON", "line 1, column 4"},
-      {"[01]", "a number begins with 0", "line 1, column 2"},
-      {"[1.]", "there is ']' where a digit behind the decimal point belongs", "line 1, column 4"},
-      {"[+1]", "there is '+' where a value belongs", "line 1, column 2"},
-      {"\"abc", "the string that begins here does not end", "line 1, column 1"},
-      {"\"a\nb\"", "there is the control character \\x0a in a string", "line 1, column 3"},
-      {"\"\\x\"", "there is an unknown escape in a string", "line 1, column 2"},
-      {"\"\\u12\"", "\\u needs four hexadecimal digits", "line 1, column 2"},
-      {"\"\\ud800\"", "\\ud800 is half of a surrogate pair and no character", "line 1, column 2"},
-      {"\"\\ude00x\"", "\\ude00 is half of a surrogate pair and no character", "line 1, column 2"},
-      {"// x\n{}", "there is '/' where a value belongs", "line 1, column 1"},
+      {"{\"é\" 1}", "expected a colon, found '1'", "line 1, column 6"},
+      {"{\"a\":1,}", "expected a member after the comma, found '}'", "line 1, column 8"},
+      {"[1,]", "expected an element after the comma, found ']'", "line 1, column 4"},
+      {"[1 2]", "expected a comma or ']', found '2'", "line 1, column 4"},
+      {"{'a':1}", "expected a double-quoted key, found '''", "line 1, column 2"},
+      {"{a:1}", "expected a double-quoted key, found 'a'", "line 1, column 2"},
+      {"{\"a\":1", "expected a comma or '}', found the end of the input", "line 1, column 7"},
+      {"{\"a\":", "expected a value, found the end of the input", "line 1, column 6"},
+      {"{} x", "expected the end of the JSON, found 'x'", "line 1, column 4"},
+      {"[01]", "a number must not begin with 0", "line 1, column 2"},
+      {"[1.]", "expected a digit after the decimal point, found ']'", "line 1, column 4"},
+      {"[+1]", "expected a value, found '+'", "line 1, column 2"},
+      {"\"abc", "unterminated string", "line 1, column 1"},
+      {"\"a\nb\"", "a string contains the control character \\x0a", "line 1, column 3"},
+      {"\"\\x\"", "unknown escape in a string", "line 1, column 2"},
+      {"\"\\u12\"", "\\u requires four hexadecimal digits", "line 1, column 2"},
+      {"\"\\ud800\"", "unpaired surrogate \\ud800", "line 1, column 2"},
+      {"\"\\ude00x\"", "unpaired surrogate \\ude00", "line 1, column 2"},
+      {"// x\n{}", "expected a value, found '/'", "line 1, column 1"},
       {"[maybe]", "'maybe' is not JSON", "line 1, column 2"},
-      {"]", "there is ']' where a value belongs", "line 1, column 1"},
+      {"]", "expected a value, found ']'", "line 1, column 1"},
   };
   for (const Fault& fault : faults) {
     const Error error = error_of(fault.text);
@@ -98,7 +98,7 @@ TEST(JsonCheck, RefusesNumbersThatReadersWouldChange) {
                            "-1.5e999", "[0.001e400]"}) {
     const Error error = error_of(text);
     EXPECT_EQ(error.code, Code::number_out_of_range) << text << ": " << error.message;
-    EXPECT_EQ(error.hint, "Put it into a string");
+    EXPECT_EQ(error.hint, "put it into a string");
   }
 }
 
@@ -115,7 +115,7 @@ TEST(JsonCheck, TakesExactlyTheAllowedDepth) {
 TEST(JsonCheck, RefusesAKeyThatStandsTwice) {
   const Error error = error_of(R"({"a":1,"x":[{"b":1,"c":{},"b":2}]})");
   EXPECT_EQ(error.code, Code::duplicate_key);
-  EXPECT_EQ(error.message, "the key \"b\" stands twice in one object");
+  EXPECT_EQ(error.message, "duplicate key \"b\"");
   EXPECT_EQ(error_of(R"({"a":1,"\u0061":2})").code, Code::duplicate_key);
   EXPECT_EQ(error_of(R"([[],[{"":1,"":2}]])").code, Code::duplicate_key);
   EXPECT_TRUE(check_json(R"({"a":{"a":{"a":1}},"b":[{"a":1},{"a":1}]})", kLimit));
@@ -125,7 +125,7 @@ TEST(JsonCheck, FindsADuplicateAmongManyKeys) {
   std::string text = "{";
   for (int i = 0; i < 1'000; ++i) text += "\"k" + std::to_string(i) + "\":0,";
   EXPECT_TRUE(check_json(text + "\"last\":0}", kLimit));
-  EXPECT_EQ(error_of(text + "\"k500\":0}").message, "the key \"k500\" stands twice in one object");
+  EXPECT_EQ(error_of(text + "\"k500\":0}").message, "duplicate key \"k500\"");
 }
 
 TEST(JsonCheck, GoesOnAfterLargeTextsAndErrors) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kShownBytesMax = 80;
 
-/// One change; `before` is missing where something was added, `after` where it was removed.
+/// One change. `before` is missing for an addition, `after` for a removal.
 struct Change {
   std::string pointer;
   const Json* before = nullptr;

@@ -29,7 +29,7 @@ std::string place(std::string_view text, std::size_t offset) {
   return fmt::format("line {}, column {}", line, column);
 }
 
-/// What stands at the front of `text`, for a message.
+/// Returns the beginning of `text` for a message.
 std::string show(std::string_view text) {
   if (text.empty()) return "the end of the input";
   const auto byte = static_cast<unsigned char>(text.front());
@@ -38,22 +38,26 @@ std::string show(std::string_view text) {
   return fmt::format("'{}'", text.substr(0, std::max<std::size_t>(point.size, 1)));
 }
 
-/// The words that other languages write where JSON has none.
+/// Words of other languages that JSON does not have.
 struct ForeignWord {
   std::string_view text;
   std::string_view message;
   std::string_view hint;
 };
 constexpr std::string_view kNotANumberHint =
-    "Write null, or a string, in its place (Python: json.dumps(..., allow_nan=False) finds it)";
+    "write null or a string instead (Python: json.dumps(..., allow_nan=False) finds it)";
 constexpr ForeignWord kForeignWords[] = {
-    {"NaN", "NaN is not JSON", kNotANumberHint},           {"nan", "NaN is not JSON", kNotANumberHint},
-    {"Infinity", "Infinity is not JSON", kNotANumberHint}, {"inf", "Infinity is not JSON", kNotANumberHint},
-    {"True", "True is not JSON", "JSON writes true"},      {"False", "False is not JSON", "JSON writes false"},
-    {"None", "None is not JSON", "JSON writes null"},      {"undefined", "undefined is not JSON", "JSON writes null"},
+    {"NaN", "NaN is not JSON", kNotANumberHint},
+    {"nan", "NaN is not JSON", kNotANumberHint},
+    {"Infinity", "Infinity is not JSON", kNotANumberHint},
+    {"inf", "Infinity is not JSON", kNotANumberHint},
+    {"True", "True is not JSON", "write true"},
+    {"False", "False is not JSON", "write false"},
+    {"None", "None is not JSON", "write null"},
+    {"undefined", "undefined is not JSON", "write null"},
 };
 
-/// Whether a number that does not fit a double is too large (rather than too close to 0).
+/// Returns whether a number that does not fit a double is too large, and not too close to 0.
 bool is_overflow(std::string_view number) {
   const std::size_t exponent_at = std::min(number.find_first_of("eE"), number.size());
   const std::string_view mantissa = number.substr(0, exponent_at);
@@ -89,14 +93,14 @@ class Scanner {
     if (!utf8()) return fault_;
     skip_space();
     if (at_ == text_.size()) {
-      refuse(Code::invalid_json, at_, "the input holds only white space", "An empty state is written {}");
+      refuse(Code::invalid_json, at_, "the input contains only white space", "write an empty state as {}");
       return fault_;
     }
     bool more = value();
     while (more && !open_.empty()) more = open_.back() == '{' ? after_member() : after_element();
     if (!fault_) {
       skip_space();
-      if (at_ < text_.size()) unexpected("behind the end of the JSON", "A state is one JSON value");
+      if (at_ < text_.size()) unexpected("the end of the JSON", "a state is one JSON value");
     }
     return fault_;
   }
@@ -107,7 +111,7 @@ class Scanner {
     if (at != std::string_view::npos) {
       fault_ = Error{Code::invalid_utf8,
                      fmt::format("byte {} (\\x{:02x}) is not valid UTF-8", at, static_cast<unsigned char>(text_[at])),
-                     place(text_, at), "Write the JSON as UTF-8; put other bytes into a string as base64", 0};
+                     place(text_, at), "write the JSON as UTF-8; encode other bytes as base64", 0};
       return false;
     }
     return true;
@@ -121,7 +125,8 @@ class Scanner {
     return false;
   }
   bool unexpected(std::string_view expected, std::string_view hint = {}) {
-    return refuse(Code::invalid_json, at_, fmt::format("there is {} {}", show(text_.substr(at_)), expected), hint);
+    return refuse(Code::invalid_json, at_, fmt::format("expected {}, found {}", expected, show(text_.substr(at_))),
+                  hint);
   }
 
   /// Reads a value, or opens a container and reads up to its first value.
@@ -139,7 +144,7 @@ class Scanner {
   bool open(char bracket) {
     if (open_.size() >= kJsonDepthMax) {
       return refuse(Code::json_too_deep, at_, fmt::format("the JSON is nested more than {} deep", kJsonDepthMax),
-                    "Flatten it, or put the inner part into a string");
+                    "flatten it, or put the inner part into a string");
     }
     open_ += bracket;
     ++at_;
@@ -157,16 +162,16 @@ class Scanner {
   bool first_member() { return peek() == '}' ? close() : (fresh_ = true); }
   bool first_element() { return peek() == ']' ? close() : (fresh_ = true); }
 
-  /// Behind a member (or behind the bracket): a comma and a member, or the end.
+  /// After a member (or after the bracket): reads a comma and a member, or the end.
   bool after_member() {
     if (!separator('}')) return !fault_;
     if (peek() != '"') {
-      if (peek() == '}') return unexpected("behind a comma", "Remove the comma behind the last member");
-      return unexpected("where a key in double quotes belongs", peek() == '\'' ? "JSON writes \"double\" quotes" : "");
+      if (peek() == '}') return unexpected("a member after the comma", "remove the comma after the last member");
+      return unexpected("a double-quoted key", peek() == '\'' ? "use double quotes" : "");
     }
     if (!string()) return false;
     skip_space();
-    if (peek() != ':') return unexpected("where a colon belongs");
+    if (peek() != ':') return unexpected("a colon");
     ++at_;
     skip_space();
     return value();
@@ -174,11 +179,11 @@ class Scanner {
 
   bool after_element() {
     if (!separator(']')) return !fault_;
-    if (peek() == ']') return unexpected("behind a comma", "Remove the comma behind the last element");
+    if (peek() == ']') return unexpected("an element after the comma", "remove the comma after the last element");
     return value();
   }
 
-  /// True where an entry follows; false where the container ended or (with a fault) was not to be understood.
+  /// Returns true if an entry follows. Returns false if the container ended or (with an error) can't be understood.
   bool separator(char bracket) {
     if (fresh_) {
       fresh_ = false;
@@ -190,7 +195,7 @@ class Scanner {
       return false;
     }
     if (peek() != ',') {
-      unexpected(fmt::format("where a comma or '{}' belongs", bracket));
+      unexpected(fmt::format("a comma or '{}'", bracket));
       return false;
     }
     ++at_;
@@ -202,7 +207,8 @@ class Scanner {
     const std::size_t begin = at_++;
     while (at_ < text_.size() && text_[at_] != '"') {
       if (static_cast<unsigned char>(text_[at_]) < 0x20) {
-        return unexpected("in a string", "Escape it, for example \\n for a line break");
+        return refuse(Code::invalid_json, at_, fmt::format("a string contains {}", show(text_.substr(at_))),
+                      "escape it, for example \\n for a line break");
       }
       if (text_[at_] != '\\') {
         ++at_;
@@ -210,7 +216,7 @@ class Scanner {
         return false;
       }
     }
-    if (at_ >= text_.size()) return refuse(Code::invalid_json, begin, "the string that begins here does not end");
+    if (at_ >= text_.size()) return refuse(Code::invalid_json, begin, "unterminated string");
     ++at_;
     return true;
   }
@@ -220,8 +226,8 @@ class Scanner {
     if (peek() == 'u') return unicode_escape(begin);
     if (at_ >= text_.size() || std::string_view("\"\\/bfnrt").find(peek()) == std::string_view::npos) {
       at_ = begin;
-      return refuse(Code::invalid_json, begin, "there is an unknown escape in a string",
-                    "JSON knows \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\uXXXX; a backslash itself is \\\\");
+      return refuse(Code::invalid_json, begin, "unknown escape in a string",
+                    "use \\\" \\\\ \\/ \\b \\f \\n \\r \\t or \\uXXXX; write a backslash as \\\\");
     }
     ++at_;
     return true;
@@ -229,14 +235,13 @@ class Scanner {
 
   bool unicode_escape(std::size_t begin) {
     const std::optional<unsigned> unit = code_unit(begin);
-    if (!unit) return refuse(Code::invalid_json, begin, "\\u needs four hexadecimal digits");
+    if (!unit) return refuse(Code::invalid_json, begin, "\\u requires four hexadecimal digits");
     at_ = begin + 6;
     if (*unit < 0xD800 || *unit > 0xDFFF) return true;
     const std::optional<unsigned> second = *unit < 0xDC00 ? code_unit(at_) : std::nullopt;
     if (!second || *second < 0xDC00 || *second > 0xDFFF) {
-      return refuse(Code::invalid_json, begin,
-                    fmt::format("{} is half of a surrogate pair and no character", text_.substr(begin, 6)),
-                    "The text was probably cut inside a character");
+      return refuse(Code::invalid_json, begin, fmt::format("unpaired surrogate {}", text_.substr(begin, 6)),
+                    "the text was probably cut inside a character");
     }
     at_ += 6;
     return true;
@@ -264,23 +269,23 @@ class Scanner {
     if (peek() == 'I' || peek() == 'i') return word();
     const bool zero = peek() == '0';
     const std::size_t first = at_;
-    if (!digits("where a digit belongs")) return false;
-    if (zero && at_ > first + 1) return refuse(Code::invalid_json, begin, "a number begins with 0");
+    if (!digits("a digit")) return false;
+    if (zero && at_ > first + 1) return refuse(Code::invalid_json, begin, "a number must not begin with 0");
     if (peek() == '.') {
       ++at_;
-      if (!digits("where a digit behind the decimal point belongs")) return false;
+      if (!digits("a digit after the decimal point")) return false;
     }
     if (peek() == 'e' || peek() == 'E') {
       ++at_;
       if (peek() == '+' || peek() == '-') ++at_;
-      if (!digits("where a digit of the exponent belongs")) return false;
+      if (!digits("a digit of the exponent")) return false;
     }
     const std::string_view number = text_.substr(begin, at_ - begin);
     if (fits(number)) return true;
     return refuse(
         Code::number_out_of_range, begin,
         fmt::format("the number {}{} does not fit into 64 bits", number.substr(0, 40), number.size() > 40 ? "..." : ""),
-        "Put it into a string");
+        "put it into a string");
   }
 
   bool word() {
@@ -296,10 +301,10 @@ class Scanner {
     }
     if (!word.empty())
       return refuse(Code::invalid_json, at_, fmt::format("'{}' is not JSON", word.substr(0, 40)),
-                    "Text stands in double quotes");
-    if (peek() == '\'') return unexpected("where a value belongs", "JSON writes \"double\" quotes");
-    if (peek() == '/') return unexpected("where a value belongs", "JSON has no comments");
-    return unexpected("where a value belongs");
+                    "put text in double quotes");
+    if (peek() == '\'') return unexpected("a value", "use double quotes");
+    if (peek() == '/') return unexpected("a value", "remove the comment");
+    return unexpected("a value");
   }
 
   std::string_view text_;

@@ -11,15 +11,15 @@ namespace pawl {
 
 class ObjectMembers {
  public:
-  /// `members` is the inside of an object, a trailing comma allowed. Fails with checkpoint_corrupt.
+  /// `members` is an object without its braces; a trailing comma is allowed. Fails with checkpoint_corrupt.
   [[nodiscard]] static Result<ObjectMembers> parse(std::string_view members);
 
-  /// Empty where it is missing or not a string.
+  /// Returns an empty text if the member is missing or not a string.
   [[nodiscard]] std::string text(std::string_view key) const;
   [[nodiscard]] std::string text_or(std::string_view key, std::string_view otherwise) const;
-  /// 0 where it is missing or not a number.
+  /// Returns 0 if the member is missing or not a number.
   [[nodiscard]] std::uint64_t number(std::string_view key) const;
-  /// The value as it is written there; empty where it is missing.
+  /// Returns the value as it is written, or an empty text if the member is missing.
   [[nodiscard]] std::string raw(std::string_view key) const;
 
  private:

@@ -16,7 +16,7 @@ constexpr std::string_view kZstd1 = "zstd1";  // with the first dictionary
 constexpr std::string_view kGzip = "gzip";
 constexpr std::string_view kAes = "aes";
 constexpr std::uint64_t kWorthCompressing = 256;
-constexpr std::uint64_t kDictionaryMax = 16U << 10;  // what is larger has its own words in it often enough
+constexpr std::uint64_t kDictionaryMax = 16U << 10;  // larger payloads contain enough repetition themselves
 
 void add_name(std::string& how, std::string_view name) {
   if (!how.empty()) how += '+';
@@ -46,7 +46,7 @@ Packed pack(std::string_view bytes, Content content, const PackRules& rules) {
   if (!wants_compression(bytes.size(), rules)) return packed;
   const bool small = rules.dictionary == Dictionary::built_in && bytes.size() <= kDictionaryMax;
   std::string smaller = compress_zstd(bytes, rules.compression_level, small ? kDictionary1 : std::string_view());
-  // In a line it stands as base64, which takes a third more.
+  // In a line it is base64, which takes a third more.
   if (smaller.empty() || smaller.size() + smaller.size() / 3 >= bytes.size()) return packed;
   packed.bytes = std::move(smaller);
   add_name(packed.how, small ? kZstd1 : kZstd);

@@ -1,7 +1,7 @@
-// How the payload of a record is stored: in which format, compressed with what, encrypted or not.
+// How the payload of a record is stored: its format, compression and encryption.
 //
-// A record says it in `enc`: the names of what was done, in that order, joined by '+': "msgpack+zstd+aes". Nothing: as
-// it is.
+// A record names the transformations in `enc`, in the order in which they were applied, joined by '+':
+// "msgpack+zstd+aes". Without `enc` the payload is stored unchanged.
 #pragma once
 
 #include <string>
@@ -19,15 +19,15 @@ struct PackRules {
   Compression compression = Compression::none;
   std::uint64_t compression_from_bytes = 100'000;
   std::int32_t compression_level = 3;
-  Dictionary dictionary = Dictionary::built_in;  // for what is small
+  Dictionary dictionary = Dictionary::built_in;  // for small payloads
 };
 
-/// How large something that was stored may become when it is read: nothing larger is ever written.
+/// The maximum size of unpacked data. Nothing larger is ever written.
 constexpr std::uint64_t kUnpackedMax = 1ULL << 30U;
 
 struct Packed {
-  std::string how;    // empty: the bytes as they were given
-  std::string bytes;  // only where `how` says something
+  std::string how;    // empty if the bytes are unchanged
+  std::string bytes;  // only set if `how` is not empty
 };
 
 enum class Content : std::uint8_t {
@@ -35,15 +35,15 @@ enum class Content : std::uint8_t {
   other,  // differences, data of events
 };
 
-/// Format and compression, as far as they pay.
+/// Applies format and compression if they make the data smaller.
 [[nodiscard]] Packed pack(std::string_view bytes, Content content, const PackRules& rules);
-/// Encrypts on top of that: `packed` of `bytes`.
+/// Encrypts `packed`, the packed form of `bytes`.
 void encrypt(Packed& packed, std::string_view bytes, const SecretKey& key, std::string_view nonce,
              std::string_view place);
 
 [[nodiscard]] bool is_encrypted(std::string_view how);
-/// Undoes all of it. `key` null: it is not known. Fails with key_missing, decryption_failed, decoding_failed, or with
-/// unsupported_version where `how` has a name that this program does not know.
+/// Reverses all transformations. `key` is null if it is not known. Fails with key_missing, decryption_failed,
+/// decoding_failed, or with unsupported_version if `how` contains an unknown name.
 [[nodiscard]] Result<std::string> unpack(std::string_view how, std::string_view bytes, const SecretKey* key,
                                          std::string_view place, std::uint64_t bytes_max);
 

@@ -14,11 +14,8 @@ constexpr std::uint64_t kListFormat = 1;
 constexpr std::size_t kSumHexDigits = 64;
 
 Error pruned_list_damaged() {
-  return Error{Code::store_damaged,
-               "the list of pruned checkpoints is pruned_list_damaged",
-               {},
-               "restore the file from a backup",
-               0};
+  return Error{
+      Code::store_damaged, "the list of pruned checkpoints is damaged", {}, "restore the file from a backup", 0};
 }
 
 std::optional<std::map<std::uint64_t, PrunedList::Sums>> parse_kept(const std::string& text) {
@@ -81,9 +78,7 @@ Result<PrunedList> decode_pruned(std::string_view text, std::uint32_t seed) {
   const auto members = ObjectMembers::parse(*body);
   if (!members) return fail(pruned_list_damaged());
   if (members->number("pawl") > kListFormat) {
-    return fail(Code::unsupported_version,
-                "the list of pruned checkpoints has format {}, and this program reads up to {}",
-                members->number("pawl"), kListFormat);
+    return fail(newer_format("the list of pruned checkpoints", members->number("pawl"), kListFormat));
   }
   PrunedList list;
   const auto at_time = Timestamp::parse(members->text("at"));
@@ -113,11 +108,8 @@ std::string encode_pruned_caller(const PrunedCaller& caller, std::uint32_t seed)
 
 Result<PrunedCaller> decode_pruned_caller(std::string_view line, std::uint32_t seed) {
   const auto bad = [] {
-    return fail(Error{Code::store_damaged,
-                      "the caller's id of a pruned save is pruned_list_damaged",
-                      {},
-                      "restore the file from a backup",
-                      0});
+    return fail(Error{
+        Code::store_damaged, "the caller ID of a pruned save is damaged", {}, "restore the file from a backup", 0});
   };
   const auto body = body_of(line, seed);
   if (!body) return bad();

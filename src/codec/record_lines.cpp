@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kHashKey = ",\"hash\":\"";
 
 Error damaged_record(std::string_view what) {
-  return Error{Code::store_damaged, fmt::format("{} is damaged_record", what), {}, {}, 0, Advice::check_store};
+  return Error{Code::store_damaged, fmt::format("{} is damaged", what), {}, {}, 0, Advice::check_store};
 }
 
 std::string_view without_newline(std::string_view text) {
@@ -57,8 +57,7 @@ Result<RunRecord> decode_run(std::string_view text) {
   const auto members = ObjectMembers::parse(body->substr(1));
   if (!members) return fail(damaged_record("run.json"));
   if (members->number("pawl") > kForkFormat) {
-    return fail(Code::unsupported_version, "the run has format {}, and this program reads up to {}",
-                members->number("pawl"), kForkFormat);
+    return fail(newer_format("the run", members->number("pawl"), kForkFormat));
   }
   RunRecord run;
   run.run = members->text("run");
@@ -100,7 +99,7 @@ std::string encode_event(const StoredEvent& stored, std::uint32_t seed) {
 
 Result<StoredEvent> decode_event(std::string_view line, std::uint32_t seed) {
   const auto body = unseal(line, seed);
-  if (!body || !body->starts_with('{')) return fail(Code::checksum_mismatch, "an event has a wrong checksum");
+  if (!body || !body->starts_with('{')) return fail(Code::checksum_mismatch, "an event has the wrong checksum");
   PAWL_TRY_ASSIGN(const ObjectMembers members, ObjectMembers::parse(body->substr(1)));
   const auto created = Timestamp::parse(members.text("at"));
   std::string data = members.raw("data");
@@ -132,7 +131,7 @@ std::string encode_audit(AuditEntry& entry) {
 }
 
 Result<AuditEntry> decode_audit(std::string_view line) {
-  const auto bad = [] { return fail(Code::checksum_mismatch, "an entry of the audit trail does not have its hash"); };
+  const auto bad = [] { return fail(Code::checksum_mismatch, "an entry of the audit trail has the wrong hash"); };
   const std::size_t tail_bytes = kHashKey.size() + 64 + 2;
   if (line.size() < tail_bytes || !line.starts_with('{') || !line.ends_with("\"}")) return bad();
   const std::string_view body = line.substr(0, line.size() - tail_bytes);
@@ -223,11 +222,7 @@ Result<StoreRecord> decode_store(std::string_view text) {
   }
   const auto body = unseal(text);
   if (format > kFormat) {
-    return fail(Error{Code::unsupported_version,
-                      fmt::format("the store has format {}, and this program reads up to {}", format, kFormat),
-                      {},
-                      "use the version of pawl that wrote it, or a newer one",
-                      0});
+    return fail(newer_format("the store", format, kFormat));
   }
   if (!body || !body->starts_with('{')) return fail(damaged_record("store.json"));
   const auto members = ObjectMembers::parse(body->substr(1));

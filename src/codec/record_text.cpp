@@ -20,7 +20,7 @@ struct PayloadKey {
   Payload kind;
   std::string_view key;
 };
-// Longer names first: a key is recognised by what stands just before the payload.
+// Longer names first: a key is recognised by the text just before the payload.
 constexpr PayloadKey kPayloadKeys[] = {
     {Payload::state_blob, "\"state_blob\":"},
     {Payload::diff_blob, "\"diff_blob\":"},
@@ -45,7 +45,7 @@ void add_text(std::string& out, std::string_view key, std::string_view value) {
   out += ',';
 }
 
-/// Takes `key` and the number behind it from the front of `text`.
+/// Removes `key` and the number after it from the front of `text`.
 bool take_number(std::string_view& text, std::string_view key, std::uint64_t& value) {
   if (!text.starts_with(key)) return false;
   text.remove_prefix(key.size());
@@ -64,18 +64,14 @@ Result<void> take_version(std::string_view& head, RecordView& record) {
   std::uint64_t version = 1;
   if (take_number(head, "\"v\":", version) && head.starts_with(',')) head.remove_prefix(1);
   if (version > kFormat) {
-    return fail(Error{Code::unsupported_version,
-                      fmt::format("a checkpoint has format {}, and this program reads up to {}", version, kFormat),
-                      {},
-                      "use the version of pawl that wrote it, or a newer one",
-                      0});
+    return fail(newer_format("a checkpoint", version, kFormat));
   }
   constexpr std::string_view kKey = "\"enc\":\"";
   if (version < 2 || !head.starts_with(kKey)) return {};
   head.remove_prefix(kKey.size());
   const std::size_t end = head.find('"');
   if (end == std::string_view::npos || head.substr(end, 2) != "\",")
-    return fail(corrupt("a checkpoint's record does not say how it is stored"));
+    return fail(corrupt("the record of a checkpoint does not say how it is stored"));
   record.how = head.substr(0, end);
   head.remove_prefix(end + 2);
   return {};
@@ -126,7 +122,7 @@ std::string encode_checkpoint(const CheckpointDraft& draft, Shape shape, const R
 
 Result<RecordView> decode_checkpoint(std::string_view text, std::uint32_t seed) {
   if (text.size() < kTailBytes || !unseal(text, seed))
-    return fail(corrupt("a checkpoint's record has a wrong checksum"));
+    return fail(corrupt("the record of a checkpoint has the wrong checksum"));
   RecordView record;
   record.text = text;
   std::string_view head = text;
@@ -134,17 +130,17 @@ Result<RecordView> decode_checkpoint(std::string_view text, std::uint32_t seed) 
   if (!take_number(head, "{\"seq\":", record.sequence.value) ||
       !take_number(head, ",\"parent\":", record.parent.value) || !take_number(head, ",\"stored\":", stored) ||
       !head.starts_with(',')) {
-    return fail(corrupt("a checkpoint's record does not begin with seq, parent and stored"));
+    return fail(corrupt("the record of a checkpoint does not begin with seq, parent and stored"));
   }
   head.remove_prefix(1);
   PAWL_TRY(take_version(head, record));
   const std::string_view tail = text.substr(text.size() - kTailBytes);
-  if (!tail.starts_with(kSumKey)) return fail(corrupt("a checkpoint's record has no sum"));
+  if (!tail.starts_with(kSumKey)) return fail(corrupt("the record of a checkpoint has no sum"));
   record.sum = tail.substr(kSumKey.size(), kSumDigits);
   std::string_view middle = head.substr(0, head.size() - std::min(head.size(), kTailBytes));
   const bool own_lines = middle.ends_with('\n');
   if (own_lines) middle.remove_suffix(1);
-  if (stored > middle.size()) return fail(corrupt("a checkpoint's record is shorter than its payload"));
+  if (stored > middle.size()) return fail(corrupt("the record of a checkpoint is shorter than its payload"));
   record.payload = middle.substr(middle.size() - stored);
   middle.remove_suffix(stored);
   if (own_lines && middle.ends_with('\n')) middle.remove_suffix(1);
@@ -154,7 +150,7 @@ Result<RecordView> decode_checkpoint(std::string_view text, std::uint32_t seed) 
     record.metadata = middle.substr(0, middle.size() - entry.key.size());
     return record;
   }
-  return fail(corrupt("a checkpoint's record has no payload"));
+  return fail(corrupt("the record of a checkpoint has no payload"));
 }
 
 Result<CheckpointInfo> decode_info(const RecordView& record) {
@@ -168,7 +164,7 @@ Result<CheckpointInfo> decode_info(const RecordView& record) {
   const auto status = parse_status(members.text_or("status", "active"));
   const auto reason = parse_reason(members.text_or("reason", "manual"));
   if (!id || !created || !kind || !status || !reason) {
-    return fail(corrupt(fmt::format("checkpoint {} has a member of the wrong kind", record.sequence.value)));
+    return fail(corrupt(fmt::format("checkpoint {} has a member of the wrong type", record.sequence.value)));
   }
   info.id = *id;
   info.created = *created;
@@ -211,7 +207,7 @@ std::string encode_splices(const std::vector<Splice>& splices) {
 
 Result<void> apply_encoded_splices(std::string& state, std::string_view payload) {
   const auto bad = [] {
-    return fail(Code::state_reconstruction_failed, "a recorded difference does not fit the state before it");
+    return fail(Code::state_reconstruction_failed, "a recorded difference does not match the state before it");
   };
   struct Change {
     std::uint64_t offset = 0;
@@ -251,7 +247,7 @@ Result<void> apply_encoded_splices(std::string& state, std::string_view payload)
 
 Result<std::string> decode_text_payload(std::string_view payload) {
   if (payload.size() < 2 || !payload.starts_with('"') || !payload.ends_with('"')) {
-    return fail(corrupt("a state that is kept as text is not a JSON string"));
+    return fail(corrupt("a state stored as text is not a JSON string"));
   }
   return unescape_json(payload);
 }

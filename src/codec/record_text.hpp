@@ -1,13 +1,13 @@
-// The readable form of what a store keeps: docs/formats/checkpoint.md.
+// The text of records: docs/formats/checkpoint.md.
 //
-// The same text stands in the journal and in the published files: publishing copies, it never re-encodes.
-// A checkpoint is one JSON object whose first members and whose tail have a fixed shape, so that reading
-// a chain of differences needs no JSON parser:
+// The journal and the published files contain the same text; publishing copies it without encoding it again. A
+// checkpoint is one JSON object. Its first members and its end have a fixed form, so that a chain of differences can be
+// read without a JSON parser:
 //
 //   {"seq":2,"parent":1,"stored":41,"id":"...","at":"...",...,"diff":[[17,0,"..."]],"sum":"sha256:...","crc":"..."}
 //
-// Invariants: `sum` covers the bytes before `,"sum"` behind the run's salt; `crc` covers the bytes before
-// `,"crc"`, seeded with the run's UUID, so that a line moved to another run is found.
+// Invariants: `sum` covers the salt of the run and the bytes before `,"sum"`. `crc` covers the bytes before `,"crc"`,
+// seeded with the UUID of the run, so that a line that was moved to another run is detected.
 #pragma once
 
 #include <pawl/audit.hpp>
@@ -24,7 +24,7 @@
 
 namespace pawl {
 
-/// What stands for good in run.json.
+/// The content of run.json, which never changes.
 struct RunRecord {
   std::string run;
   Uuid uuid;
@@ -33,31 +33,31 @@ struct RunRecord {
   std::string workflow;
   std::string workflow_hash;
   std::string session;
-  std::string salt;  // 16 bytes, hexadecimal: keeps short payloads from being guessed by their hash
+  std::string salt;  // 16 bytes, hexadecimal; prevents guessing short payloads from their hash
   std::optional<Uuid> fork_of_run;
   Sequence fork_of_sequence;
-  std::string fork_of_name;       // the run's readable id
+  std::string fork_of_name;       // the readable id of the parent run
   std::string fork_of_sum;        // of that checkpoint, "sha256:..."
-  std::uint64_t fork_events = 0;  // how many events the fork shares: its own have higher numbers
+  std::uint64_t fork_events = 0;  // number of events that the fork shares; its own have higher numbers
   bool encrypted = false;         // its key is in key.json
 };
 
-/// What a fork's first audit entry vouches for: which run it goes on from, where, and what stood there.
+/// What the first audit entry of a fork proves: its parent run, the checkpoint, and the content of that checkpoint.
 [[nodiscard]] std::string fork_seal(const RunRecord& run);
 
 [[nodiscard]] std::string encode_run(const RunRecord& run);
 [[nodiscard]] Result<RunRecord> decode_run(std::string_view text);
 
-/// How a payload stands in its record.
+/// How a record contains its payload.
 enum class Payload : std::uint8_t {
-  state,       // the state's bytes, as they are
-  text,        // the state's bytes as a JSON string, because they contain line breaks
+  state,       // the state, unchanged
+  text,        // the state as a JSON string, because it contains line breaks
   diff,        // [[offset, removed, "inserted"], ...] against the parent's state
   state_blob,  // the name of a file with the state's bytes
   diff_blob,   // the name of a file with the differences
 };
 
-/// Where a record will stand: `file` puts a whole state on lines of its own.
+/// Where a record is written. `file` puts a whole state on separate lines.
 enum class Shape : std::uint8_t { line, file };
 
 struct RunSeal {
@@ -66,16 +66,16 @@ struct RunSeal {
 };
 [[nodiscard]] std::uint32_t seal_seed(const Uuid& run_uuid);
 
-/// A checkpoint's record as views into its text.
+/// The record of a checkpoint as views into its text.
 struct RecordView {
   Sequence sequence;
   Sequence parent;
   Payload payload_kind = Payload::state;
   std::string_view payload;
-  std::string_view how;       // how the payload, or the blob that it names, is packed; empty: as it is
+  std::string_view how;       // how the payload, or the blob that it names, is packed; empty if unchanged
   std::string_view metadata;  // JSON members without braces, with a trailing comma
   std::string_view sum;       // 64 hexadecimal digits
-  std::string_view text;      // all of it, without the newline at the end
+  std::string_view text;      // the whole record without its newline
   [[nodiscard]] bool whole() const { return payload_kind != Payload::diff && payload_kind != Payload::diff_blob; }
 };
 
@@ -83,31 +83,30 @@ struct CheckpointDraft {
   const CheckpointInfo* info = nullptr;  // `checksum`, `stored_bytes` and `whole` are results, not inputs
   std::string_view caller_fingerprint;
   Payload payload_kind = Payload::state;
-  std::string_view payload;        // with `how`, and not the name of a blob: base64 as a JSON string
+  std::string_view payload;        // base64 as a JSON string if `how` is set and it is not the name of a blob
   std::string_view how = {};       // see packing.hpp
-  std::string_view metadata = {};  // as it is to stand there: JSON
+  std::string_view metadata = {};  // JSON, as it will be written
 };
 
-/// The record's text, ending with a newline; `sum` receives its checksum's hexadecimal digits.
+/// Returns the text of the record with its newline. `sum` receives the hexadecimal digits of its checksum.
 [[nodiscard]] std::string encode_checkpoint(const CheckpointDraft& draft, Shape shape, const RunSeal& seal,
                                             std::string& sum);
-/// Views into `text` (without its final newline), after checking `crc`.
+/// Returns views into `text` (without its newline), after checking `crc`.
 [[nodiscard]] Result<RecordView> decode_checkpoint(std::string_view text, std::uint32_t seed);
-/// Encrypted metadata stays so: `RunCodec` opens it.
+/// Does not decrypt metadata; `RunCodec` does.
 [[nodiscard]] Result<CheckpointInfo> decode_info(const RecordView& record);
-/// The caller's fingerprint of the body, empty without a caller's id.
+/// Returns the fingerprint of the body, or an empty text if there is no caller ID.
 [[nodiscard]] std::string decode_fingerprint(const RecordView& record);
-/// Whether `sum` is right: fsck's and verify's check, too slow for every read.
+/// Returns whether `sum` is right. Used by fsck and verify; too slow for every read.
 [[nodiscard]] bool sum_matches(const RecordView& record, std::string_view salt);
 
-/// `[[offset, removed, "inserted"], ...]`
+/// Returns `[[offset, removed, "inserted"], ...]`.
 [[nodiscard]] std::string encode_splices(const std::vector<Splice>& splices);
-/// Brings `state` to what it is after the differences in `payload`, in place: an append to a large state
-/// costs what it appends.
+/// Applies the differences in `payload` to `state`, in place. Appending to a large state costs only what is appended.
 Result<void> apply_encoded_splices(std::string& state, std::string_view payload);
 [[nodiscard]] Result<std::string> decode_text_payload(std::string_view payload);
 
-/// An event as it stands in its line: with `how`, `data` is base64 as a JSON string.
+/// An event as it is stored in its line. If `how` is set, `data` is base64 as a JSON string.
 struct StoredEvent {
   Event event;
   std::string how = {};
@@ -115,10 +114,10 @@ struct StoredEvent {
 [[nodiscard]] std::string encode_event(const StoredEvent& stored, std::uint32_t seed);
 [[nodiscard]] Result<StoredEvent> decode_event(std::string_view line, std::uint32_t seed);
 
-/// The line of an entry of the audit trail, ending with a newline; sets `entry.hash` = SHA-256(previous hash, the line
-/// before `,"hash"`). `entry.data` is no part of it.
+/// Returns the line of an entry of the audit trail with its newline, and sets `entry.hash` to SHA-256(previous hash,
+/// the line before `,"hash"`). `entry.data` is not part of the line.
 [[nodiscard]] std::string encode_audit(AuditEntry& entry);
-/// Checks that the entry's hash fits its own bytes.
+/// Checks that the hash of the entry matches its bytes.
 [[nodiscard]] Result<AuditEntry> decode_audit(std::string_view line);
 [[nodiscard]] std::string_view first_previous_hash();
 
@@ -133,7 +132,7 @@ struct StoreRecord {
   std::optional<StoreKeyInfo> key = {};  // of an encrypted store
 };
 [[nodiscard]] std::string encode_store(const StoreRecord& store);
-/// The same file with another format or key; members that this program does not know stay as they are.
+/// Returns the same file with another format or key. Unknown members stay unchanged.
 [[nodiscard]] Result<std::string> change_store(std::string_view text, const StoreRecord& store);
 [[nodiscard]] Result<StoreRecord> decode_store(std::string_view text);
 

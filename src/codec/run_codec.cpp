@@ -112,7 +112,7 @@ Result<std::string> RunCodec::opened(std::string_view how, std::string_view byte
     if (!encrypted()) return unpack(how, bytes, nullptr, {}, bytes_max);
     return fail(Error{
         Code::not_encrypted,
-        fmt::format("a plain {} stands in an encrypted run: it was not written by its owner", name_of(place.kind)),
+        fmt::format("an encrypted run contains an unencrypted {}: somebody else wrote it", name_of(place.kind)),
         {},
         "restore it from a backup",
         0,

@@ -1,6 +1,6 @@
-// What a run's records say, and how they say it: packing and secrecy of payloads, metadata, events and messages.
+// Packing and encryption of the payloads, metadata, events and messages of a run.
 //
-// Every encrypted thing is bound to its place: kind, run, and number. Moved to another one, it can't be opened.
+// All encrypted data is bound to its place: kind, run and number. It can't be decrypted anywhere else.
 #pragma once
 
 #include <functional>
@@ -11,48 +11,48 @@
 
 namespace pawl {
 
-/// Where something of a run stands.
+/// The place of stored data in a run.
 struct RecordPlace {
   enum class Kind : std::uint8_t { checkpoint, metadata, event, message, blob, log };
   Kind kind = Kind::checkpoint;
-  std::uint64_t number = 0;  // the sequence, or the event's number
+  std::uint64_t number = 0;  // the sequence, or the number of the event
   std::uint64_t parent = 0;
-  std::string_view label = {};  // a message's id, a log's name
+  std::string_view label = {};  // the id of a message or the name of a log
 };
 
 class RunCodec {
  public:
-  /// Asked for at most once, when it is needed: a listing needs no key.
+  /// Called at most once, when the key is needed. Listing needs no key.
   using FindKey = std::function<Result<SecretKey>()>;
-  /// `find_key` empty: the run is not encrypted.
+  /// `find_key` is empty if the run is not encrypted.
   RunCodec(const Uuid& run, const PackRules& rules, FindKey find_key);
 
   [[nodiscard]] bool encrypted() const { return static_cast<bool>(find_key_); }
 
-  // Writing. `nonce`: kNonceBytes random bytes.
-  /// As pack() says, before it is known whether it becomes a blob.
+  // Writing. `nonce` are kNonceBytes random bytes.
+  /// Calls pack(), before it is known whether the payload becomes a blob.
   [[nodiscard]] Packed packed(std::string_view bytes, Content content) const { return pack(bytes, content, rules_); }
-  /// Encrypts, where the run is.
+  /// Encrypts `packed` if the run is encrypted.
   Result<void> protect(Packed& packed, std::string_view bytes, const RecordPlace& place, std::string_view nonce);
-  /// The same for a blob: equal ones become equal.
+  /// The same for a blob. Equal blobs have equal results.
   Result<void> protect_blob(Packed& packed, std::string_view bytes);
-  /// A value as JSON: as it is, or as a JSON string of base64 with `how` set.
+  /// Returns a value as JSON: unchanged, or as a JSON string of base64 with `how` set.
   Result<std::string> stored_value(std::string_view json, const RecordPlace& place, std::string_view nonce,
                                    std::string& how);
-  /// The same without compression, and without a word on how.
+  /// The same without compression and without `how`.
   Result<std::string> stored_metadata(std::string_view json, const RecordPlace& place, std::string_view nonce);
-  /// So that short bodies can't be guessed by their fingerprint.
+  /// Returns a salted fingerprint, so that short bodies can't be guessed from it.
   Result<std::uint64_t> fingerprint(std::uint64_t of_body);
 
   // Reading.
   Result<CheckpointInfo> info(const RecordView& record);
-  /// A payload that is no blob: the state or the differences.
+  /// Reads a payload that is not a blob: the state or the differences.
   Result<std::string> payload(const RecordView& record);
-  /// `bytes`: the blob's file.
+  /// Reads a blob; `bytes` is the content of its file.
   Result<std::string> blob(const RecordView& record, std::string_view bytes);
   Result<Event> event(StoredEvent stored);
   Result<std::string> value(std::string_view json, std::string_view how, const RecordPlace& place);
-  /// Bytes that `protect` encrypted.
+  /// Decrypts bytes that `protect` encrypted.
   Result<std::string> opened(std::string_view how, std::string_view bytes, const RecordPlace& place,
                              std::uint64_t bytes_max);
 
@@ -66,7 +66,7 @@ class RunCodec {
   std::optional<SecretKey> key_;
 };
 
-/// Random bytes for a nonce.
+/// Returns random bytes for a nonce.
 [[nodiscard]] std::string nonce_from(std::uint64_t first, std::uint64_t second);
 
 }  // namespace pawl

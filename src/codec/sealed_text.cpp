@@ -20,4 +20,12 @@ std::optional<std::string_view> unseal(std::string_view text, std::uint32_t seed
   return body;
 }
 
+Error newer_format(std::string_view what, std::uint64_t format, std::uint64_t newest) {
+  return Error{Code::unsupported_version,
+               fmt::format("{} has format {}; this version of pawl reads formats up to {}", what, format, newest),
+               {},
+               "use the version of pawl that wrote it, or a newer one",
+               0};
+}
+
 }  // namespace pawl

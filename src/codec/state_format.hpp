@@ -1,5 +1,5 @@
-// MessagePack and CBOR for states. A state must come back byte for byte, and these formats keep values, not texts:
-// so a text is only stored this way where that was tried and seen.
+// MessagePack and CBOR for states. A state must be restored byte for byte, but these formats preserve values, not text.
+// A text is stored in such a format only if converting it back gives the same text.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace pawl {
 
-/// `json` (which codec/json_check has seen) in a binary format; nothing where it would not come back exactly: it has
-/// spaces between its tokens, or a number or string in a form that is not the shortest.
+/// Returns `json` (which codec/json_check has accepted) in a binary format. Returns nothing if it could not be restored
+/// exactly, because it has white space between tokens, or a number or string that is not in its shortest form.
 [[nodiscard]] std::optional<std::string> to_binary(std::string_view json, StateFormat format);
-/// The text. Fails with decoding_failed where the bytes are not of that format, are nested too deeply, have something
-/// that JSON has not, or would make more than `bytes_max` bytes.
+/// Returns the text. Fails with decoding_failed if the bytes are not of that format, are nested too deeply, contain
+/// something that JSON does not have, or would produce more than `bytes_max` bytes.
 [[nodiscard]] Result<std::string> from_binary(std::string_view bytes, StateFormat format, std::uint64_t bytes_max);
 
 }  // namespace pawl

@@ -16,11 +16,8 @@ constexpr std::uint64_t kScryptPMax = 16;
 constexpr std::uint64_t kScryptMemoryMax = 2ULL << 30U;
 
 std::unexpected<Error> invalid(std::string message) {
-  return fail(Error{Code::invalid_key,
-                    std::move(message),
-                    {},
-                    "a key is 32 bytes in hexadecimal: openssl rand -hex 32 > FILE; chmod 600 FILE",
-                    0});
+  return fail(
+      Error{Code::invalid_key, std::move(message), {}, "create a key: openssl rand -hex 32 > FILE; chmod 600 FILE", 0});
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -51,11 +48,8 @@ Result<SecretKey> key_of_passphrase(std::string_view passphrase, const Scrypt& s
   const bool powers = scrypt.n >= 2 && (scrypt.n & (scrypt.n - 1)) == 0;
   if (!powers || scrypt.n > kScryptNMax || scrypt.r == 0 || scrypt.r > kScryptRMax || scrypt.p == 0 ||
       scrypt.p > kScryptPMax) {
-    return fail(Error{Code::invalid_key,
-                      "store.json asks for scrypt with parameters that no store is made with",
-                      {},
-                      "restore store.json from a backup",
-                      0});
+    return fail(Error{
+        Code::invalid_key, "store.json has invalid scrypt parameters", {}, "restore store.json from a backup", 0});
   }
   std::string bytes(SecretKey::kBytes, '\0');
   const int done =
@@ -63,7 +57,7 @@ Result<SecretKey> key_of_passphrase(std::string_view passphrase, const Scrypt& s
                      scrypt.salt.size(), scrypt.n, scrypt.r, scrypt.p, kScryptMemoryMax,
                      reinterpret_cast<unsigned char*>(bytes.data()), bytes.size());
   if (done != 1)
-    return fail(Error{Code::invalid_key, "scrypt could not get its memory", {}, "free some memory, then try again", 0});
+    return fail(Error{Code::invalid_key, "not enough memory for scrypt", {}, "free some memory, then try again", 0});
   return SecretKey::of(bytes);
 }
 
@@ -76,15 +70,15 @@ std::string wrap_store_key(const SecretKey& outer, const SecretKey& store_key, c
 
 Result<SecretKey> unwrap_store_key(const SecretKey& outer, const StoreKeyInfo& info, const Uuid& store) {
   if (key_id(outer) != info.id) {
-    return fail(
-        Error{Code::key_wrong,
-              fmt::format("this is not the store's key: it asks for {}, and {} was given", info.id, key_id(outer)),
-              {},
-              "give the right one as PAWL_KEY_FILE, PAWL_KEY or PAWL_PASSPHRASE",
-              0});
+    return fail(Error{Code::key_wrong,
+                      fmt::format("wrong key: the store requires key {}, not {}", info.id, key_id(outer)),
+                      {},
+                      "pass the right one as PAWL_KEY_FILE, PAWL_KEY or PAWL_PASSPHRASE",
+                      0});
   }
   PAWL_TRY_ASSIGN(const std::string bytes, open_secret(outer, info.wrapped, store_place(store)));
-  if (bytes.size() != SecretKey::kBytes) return fail(Code::decryption_failed, "the store's key has a wrong size");
+  if (bytes.size() != SecretKey::kBytes)
+    return fail(Code::decryption_failed, "the key of the store has the wrong size");
   return SecretKey::of(bytes);
 }
 
@@ -121,7 +115,7 @@ Result<SecretKey> decode_run_key(std::string_view text, const SecretKey& store_k
   auto bytes = open_secret(store_key, *wrapped, run_place(store, run));
   if (!bytes) {
     return fail(Error{Code::decryption_failed,
-                      "the run's key was changed, or belongs to another run or store",
+                      "the key of the run was modified or belongs to another run or store",
                       {},
                       "restore the run's key.json from a backup",
                       0});

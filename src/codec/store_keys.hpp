@@ -4,7 +4,7 @@
 //   the store's key made with the store; wraps each run's data key (in the run's key.json)
 //   a run's key     encrypts what the run stores
 //
-// So another outer key needs one file to be replaced, and destroying a run's key.json makes its data unreadable.
+// Changing the outer key therefore replaces one file, and destroying the key.json of a run makes its data unreadable.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace pawl {
 
-/// How an outer key is made of a passphrase.
+/// How an outer key is derived from a passphrase.
 struct Scrypt {
   std::string salt = {};
   std::uint64_t n = 1U << 15U;
@@ -24,33 +24,33 @@ struct Scrypt {
   std::uint64_t p = 1;
 };
 
-/// What store.json says of its key.
+/// The key in store.json.
 struct StoreKeyInfo {
-  std::string id = {};                // of the outer key: 16 hexadecimal digits
-  std::optional<Scrypt> scrypt = {};  // nothing: the outer key is 32 random bytes
-  std::string wrapped = {};           // the store's key, encrypted with the outer one
+  std::string id = {};                // ID of the outer key: 16 hexadecimal digits
+  std::optional<Scrypt> scrypt = {};  // not set if the outer key is 32 random bytes
+  std::string wrapped = {};           // the key of the store, encrypted with the outer key
 };
 
-/// The 32 bytes in hexadecimal or base64, with or without a newline. Fails with invalid_key.
+/// Reads 32 bytes in hexadecimal or base64, with or without a newline. Fails with invalid_key.
 [[nodiscard]] Result<SecretKey> parse_key(std::string_view text);
 [[nodiscard]] std::string key_text(const SecretKey& key);
-/// Fails with invalid_key for an empty passphrase or parameters that no store is made with.
+/// Fails with invalid_key if the passphrase is empty or the parameters are invalid.
 [[nodiscard]] Result<SecretKey> key_of_passphrase(std::string_view passphrase, const Scrypt& scrypt);
-/// Tells keys apart, and tells nothing else of them.
+/// Returns an ID that distinguishes keys and reveals nothing else about them.
 [[nodiscard]] std::string key_id(const SecretKey& key);
 
 [[nodiscard]] std::string wrap_store_key(const SecretKey& outer, const SecretKey& store_key, const Uuid& store,
                                          std::string_view nonce);
-/// key_wrong where `outer` is not the key that the store asks for, decryption_failed where the store's key was changed
-/// or belongs to another store.
+/// Fails with key_wrong if `outer` is not the key of the store, and with decryption_failed if the key of the store was
+/// modified or belongs to another store.
 [[nodiscard]] Result<SecretKey> unwrap_store_key(const SecretKey& outer, const StoreKeyInfo& info, const Uuid& store);
 
-/// A run's key.json.
+/// The content of key.json of a run.
 [[nodiscard]] std::string encode_run_key(const SecretKey& store_key, const SecretKey& run_key, const Uuid& store,
                                          const Uuid& run, std::string_view nonce);
 [[nodiscard]] Result<SecretKey> decode_run_key(std::string_view text, const SecretKey& store_key, const Uuid& store,
                                                const Uuid& run);
-/// Whether the file is whole, which needs no key.
+/// Returns whether the file is intact. This needs no key.
 [[nodiscard]] bool run_key_is_whole(std::string_view text);
 
 }  // namespace pawl

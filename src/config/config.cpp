@@ -44,7 +44,7 @@ class FileReader {
 
   void read(const YamlNode& root) {
     if (!root.is_map())
-      return faults_.add(root.place, fmt::format("the settings are a map of sections, not {}", kind_text(root)),
+      return faults_.add(root.place, fmt::format("the settings must be a map of sections, not {}", kind_text(root)),
                          "checkpoint: { enabled: true }");
     for (const YamlMember& member : root.members) section(member);
   }
@@ -53,12 +53,11 @@ class FileReader {
   void section(const YamlMember& member) {
     const std::string_view name = find_section(member.key);
     if (name.empty())
-      return faults_.add(member.key_place, fmt::format("there is no section '{}'", member.key),
-                         section_hint(member.key));
+      return faults_.add(member.key_place, fmt::format("unknown section '{}'", member.key), section_hint(member.key));
     if (member.value->is_null()) return;
     if (!member.value->is_map()) {
       return faults_.add(member.value->place,
-                         fmt::format("'{}' is a map of settings, not {}", member.key, kind_text(*member.value)));
+                         fmt::format("'{}' must be a map of settings, not {}", member.key, kind_text(*member.value)));
     }
     for (const YamlMember& entry : member.value->members) setting(name, entry);
   }
@@ -74,18 +73,18 @@ class FileReader {
   void setting(std::string_view section, const YamlMember& entry) {
     const FoundKey found = find_key(section, entry.key);
     if (found.key == nullptr) {
-      return faults_.add(entry.key_place, fmt::format("'{}' has no setting '{}'", section, entry.key),
+      return faults_.add(entry.key_place, fmt::format("unknown setting '{1}' in '{0}'", section, entry.key),
                          did_you_mean(entry.key, names_in(section), ""));
     }
     if (found.key->scope == ConfigScope::outside_the_store && place_ == ConfigPlace::store) {
       return faults_.add(
-          entry.key_place, fmt::format("'{}' can't stand in the store's own file", entry.key),
+          entry.key_place, fmt::format("'{}' is not allowed in the settings of a store", entry.key),
           "it says where the store is: set it in your own settings file, or name the store with --store");
     }
     if (std::size_t& before = lines_[found.index]; before > 0) {
       return faults_.add(
           entry.key_place,
-          fmt::format("'{}' is '{}', which is in line {} already", entry.key, found.key->names.front().name, before),
+          fmt::format("'{}' is the same setting as '{}' on line {}", entry.key, found.key->names.front().name, before),
           "remove one of them");
     } else {
       before = entry.key_place.line;
@@ -105,7 +104,7 @@ class FileReader {
   const std::string file_;
   const ConfigPlace place_;
   Faults& faults_;
-  std::vector<std::size_t> lines_;  // where each setting stands in this file; 0: nowhere
+  std::vector<std::size_t> lines_;  // line of each setting in this file; 0 if it is not there
 };
 
 std::string upper(std::string_view text) {
@@ -118,7 +117,7 @@ std::string variable_name(std::string_view section, std::string_view name) {
   return fmt::format("PAWL_{}_{}", upper(section), upper(name));
 }
 
-/// The section that a variable's name begins with; empty where it is none of ours.
+/// Returns the section that the name of a variable begins with, or an empty text.
 std::string_view section_of_variable(std::string_view variable) {
   for (const ConfigSection& section : config_sections()) {
     if (variable.starts_with(variable_name(section.name, ""))) return section.name;
@@ -133,7 +132,7 @@ FoundKey find_variable(std::string_view section, std::string_view variable) {
   return {};
 }
 
-/// A list is written as in a file: [a, b]. Anything else is the text as it stands.
+/// Reads a list as in a file: [a, b]. Anything else is text.
 YamlPtr variable_node(const ConfigKey& key, std::string_view value, Faults& faults) {
   if (key.type == ConfigType::texts && value.starts_with('[')) return read_yaml_or_nothing(value, faults);
   auto node = std::make_shared<YamlNode>();
@@ -149,16 +148,16 @@ void apply_variable(Config& config, std::string_view variable, std::string_view 
   if (found.key == nullptr) {
     std::vector<std::string> names;
     for (const std::string& name : names_in(section)) names.push_back(variable_name(section, name));
-    return faults.add({}, fmt::format("the variable {} is no setting", variable), did_you_mean(variable, names, ""));
+    return faults.add({}, fmt::format("the variable {} is not a setting", variable), did_you_mean(variable, names, ""));
   }
   if (config.origins[found.index].kind == ConfigOrigin::Kind::variable) {
-    return faults.add(
-        {}, fmt::format("'{}' is set by {} as well", found.key->full_name(), config.origins[found.index].where),
-        "unset one of them");
+    return faults.add({},
+                      fmt::format("'{}' is also set by {}", found.key->full_name(), config.origins[found.index].where),
+                      "unset one of them");
   }
   if (value.size() > kVariableBytesMax)
     return faults.add(
-        {}, fmt::format("'{}' has {} bytes, and may have {}", found.name.name, value.size(), kVariableBytesMax));
+        {}, fmt::format("'{}' has {} bytes; the maximum is {}", found.name.name, value.size(), kVariableBytesMax));
   const YamlPtr node = variable_node(*found.key, value, faults);
   if (node == nullptr) return;
   std::expected<Json, ValueFault> parsed = config_value(*found.key, found.name, *node);
@@ -182,8 +181,8 @@ Result<void> apply_file(Config& config, const ConfigWorld& world, const std::str
     Error error = text.error();
     error.code = Code::invalid_config;
     error = with_advice(std::move(error), Advice::show_settings);
-    error.message = "the settings can't be read: " + error.message;
-    error.hint = "mend the file's permissions, or move it away";
+    error.message = "can't read the settings: " + error.message;
+    error.hint = "fix the permissions of the file, or remove it";
     return fail(at(error, path));
   }
   return apply_config(config, *text, path, place);
@@ -201,14 +200,14 @@ std::string Config::origin(std::string_view section, std::string_view name) cons
   const FoundKey found = find_key(section, name);
   if (found.key == nullptr) return {};
   const ConfigOrigin& origin = origins[found.index];
-  if (origin.kind == ConfigOrigin::Kind::built_in) return "the built-in value";
+  if (origin.kind == ConfigOrigin::Kind::built_in) return "the default";
   return origin.kind == ConfigOrigin::Kind::variable ? "$" + origin.where : origin.where;
 }
 
 Result<void> apply_config(Config& config, std::string_view text, const std::string& file, ConfigPlace place) {
   if (text.size() > kConfigBytesMax) {
     return fail(Error{Code::invalid_config,
-                      fmt::format("the settings have {} bytes, and may have {}", text.size(), kConfigBytesMax), file,
+                      fmt::format("the settings have {} bytes; the maximum is {}", text.size(), kConfigBytesMax), file,
                       "keep only settings in this file", 0});
   }
   Faults faults(file);

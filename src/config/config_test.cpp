@@ -45,7 +45,7 @@ TEST(Config, WithoutFilesHasTheBuiltInValues) {
   EXPECT_TRUE(config.settings.checkpoint.enabled);
   EXPECT_EQ(config.settings.checkpoint.size_max_bytes, 100ULL << 20U);
   EXPECT_FALSE(config.settings.recovery.automatic);
-  EXPECT_EQ(config.origin("checkpoint", "enabled"), "the built-in value");
+  EXPECT_EQ(config.origin("checkpoint", "enabled"), "the default");
   EXPECT_TRUE(read("# only a comment\n"));
 }
 
@@ -152,7 +152,7 @@ TEST(Config, AFaultChangesNothing) {
   Config config;
   ASSERT_FALSE(apply_config(config, "checkpoint: { keep: 3, kep: 1 }", "f", ConfigPlace::user));
   EXPECT_EQ(config.settings.checkpoint.retention.keep, std::nullopt);
-  EXPECT_EQ(config.origin("checkpoint", "keep"), "the built-in value");
+  EXPECT_EQ(config.origin("checkpoint", "keep"), "the default");
 }
 
 TEST(Config, TheStoresFileCantSayWhereTheStoreIs) {

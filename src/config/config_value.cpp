@@ -38,7 +38,7 @@ std::string shown(const ConfigKey& key, const ConfigName& name, std::uint64_t am
 
 Value within_bounds(const ConfigKey& key, const ConfigName& name, std::uint64_t amount) {
   if (amount >= key.lowest && amount <= key.highest) return Json(amount);
-  return wrong(fmt::format("'{}' is out of bounds", name.name),
+  return wrong(fmt::format("'{}' is out of range", name.name),
                fmt::format("from {} to {}", shown(key, name, key.lowest), shown(key, name, key.highest)));
 }
 
@@ -46,23 +46,23 @@ Value boolean(const ConfigName& name, const YamlNode& node) {
   const bool plain = node.is_scalar() && node.style == YamlNode::Style::plain;
   if (plain && node.text == "true") return Json(true);
   if (plain && node.text == "false") return Json(false);
-  return wrong(fmt::format("'{}' is true or false, not {}", name.name, kind_text(node)), "write true or false");
+  return wrong(fmt::format("'{}' must be true or false, not {}", name.name, kind_text(node)), "write true or false");
 }
 
 Value whole(const ConfigKey& key, const ConfigName& name, const YamlNode& node) {
   if (key.type == ConfigType::whole_or_all && node.is_scalar() && node.text == "all") return Json(nullptr);
   if (const auto number = whole_number(node)) return within_bounds(key, name, *number);
-  return wrong(fmt::format("'{}' is a whole number{}, not {}", name.name,
+  return wrong(fmt::format("'{}' must be a whole number{}, not {}", name.name,
                            key.type == ConfigType::whole_or_all ? " or `all`" : "", kind_text(node)),
                fmt::format("from {} to {}", key.lowest, key.highest));
 }
 
 Value amount(const ConfigKey& key, const ConfigName& name, const YamlNode& node) {
   const bool size = key.type == ConfigType::size;
-  const std::string hint = size ? "write it like 100MB or 2GiB" : "write it like 30s, 5m or 24h";
+  const std::string hint = size ? "for example 100MB or 2GiB" : "for example 30s, 5m or 24h";
   if (const auto number = whole_number(node)) {
-    if (name.unit == 0) return wrong(fmt::format("'{}' needs a unit", name.name), hint);
-    if (*number > UINT64_MAX / name.unit) return wrong(fmt::format("'{}' is out of bounds", name.name), hint);
+    if (name.unit == 0) return wrong(fmt::format("'{}' requires a unit", name.name), hint);
+    if (*number > UINT64_MAX / name.unit) return wrong(fmt::format("'{}' is out of range", name.name), hint);
     return within_bounds(key, name, *number * name.unit);
   }
   std::optional<std::uint64_t> value;
@@ -71,11 +71,11 @@ Value amount(const ConfigKey& key, const ConfigName& name, const YamlNode& node)
     if (const auto duration = parse_duration(node.text)) value = static_cast<std::uint64_t>(duration->count());
   }
   if (value) return within_bounds(key, name, *value);
-  return wrong(fmt::format("'{}' is a {}, not {}", name.name, size ? "size" : "duration", kind_text(node)), hint);
+  return wrong(fmt::format("'{}' must be a {}, not {}", name.name, size ? "size" : "duration", kind_text(node)), hint);
 }
 
 Value word(const ConfigKey& key, const ConfigName& name, const YamlNode& node) {
-  if (!node.is_scalar()) return wrong(fmt::format("'{}' is a word, not {}", name.name, kind_text(node)));
+  if (!node.is_scalar()) return wrong(fmt::format("'{}' must be a word, not {}", name.name, kind_text(node)));
   std::vector<std::string> words(key.words.begin(), key.words.end());
   for (const std::string& known : words) {
     if (node.text == known) return Json(known);
@@ -85,9 +85,9 @@ Value word(const ConfigKey& key, const ConfigName& name, const YamlNode& node) {
 }
 
 Value text(const ConfigName& name, const YamlNode& node) {
-  if (!node.is_scalar()) return wrong(fmt::format("'{}' is a text, not {}", name.name, kind_text(node)));
-  if (node.text.empty()) return wrong(fmt::format("'{}' is empty", name.name), "remove the line, or write a text");
-  if (node.text.find('\0') != std::string::npos) return wrong(fmt::format("'{}' holds a zero byte", name.name));
+  if (!node.is_scalar()) return wrong(fmt::format("'{}' must be text, not {}", name.name, kind_text(node)));
+  if (node.text.empty()) return wrong(fmt::format("'{}' is empty", name.name), "remove the line, or add a value");
+  if (node.text.find('\0') != std::string::npos) return wrong(fmt::format("'{}' contains a NUL character", name.name));
   return Json(node.text);
 }
 
@@ -95,8 +95,9 @@ Value text(const ConfigName& name, const YamlNode& node) {
 Value path(const ConfigName& name, const YamlNode& node) {
   Value value = text(name, node);
   if (value && node.text.find_first_of("{}") != std::string::npos) {
-    return wrong(fmt::format("'{}' holds a placeholder, and a store's path can't have one", name.name),
-                 "one store holds all runs, each in a folder of its own: leave it out, as in ./outputs/checkpoints");
+    return wrong(
+        fmt::format("'{}' contains a placeholder, which the path of a store can't have", name.name),
+        "a store contains all runs, each in its own folder: remove the placeholder, for example ./outputs/checkpoints");
   }
   return value;
 }
@@ -109,7 +110,7 @@ Value texts(const ConfigKey& key, const ConfigName& name, const YamlNode& node) 
     list.push_back(std::move(*value));
     return list;
   }
-  if (!node.is_list()) return wrong(fmt::format("'{}' is a list of texts, not {}", name.name, kind_text(node)));
+  if (!node.is_list()) return wrong(fmt::format("'{}' must be a list of texts, not {}", name.name, kind_text(node)));
   if (node.items.size() > key.highest)
     return wrong(fmt::format("'{}' has more than {} entries", name.name, key.highest));
   for (const YamlPtr& item : node.items) {
@@ -124,7 +125,7 @@ Value texts(const ConfigKey& key, const ConfigName& name, const YamlNode& node) 
 
 Value config_value(const ConfigKey& key, const ConfigName& name, const YamlNode& node) {
   if (node.is_null())
-    return wrong(fmt::format("'{}' has no value", name.name), "write one behind the ':', or remove the line");
+    return wrong(fmt::format("'{}' has no value", name.name), "add a value after the ':', or remove the line");
   switch (key.type) {
     case ConfigType::boolean: return boolean(name, node);
     case ConfigType::whole:

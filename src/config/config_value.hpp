@@ -1,4 +1,4 @@
-// From what was written to a value of a key's type.
+// Converting YAML to the value of a setting.
 #pragma once
 
 #include "config/keys.hpp"
@@ -6,13 +6,13 @@
 
 namespace pawl {
 
-/// What is wrong, and what to write instead.
+/// An error, and what to write instead.
 struct ValueFault {
   std::string message;
   std::string hint = {};
 };
 
-/// The value as ConfigKey::set takes it.
+/// Returns the value as ConfigKey::set takes it.
 [[nodiscard]] std::expected<Json, ValueFault> config_value(const ConfigKey& key, const ConfigName& name,
                                                            const YamlNode& node);
 

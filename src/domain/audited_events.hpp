@@ -1,4 +1,4 @@
-// Which events get an entry of their own in the audit trail.
+// Which events have their own entry in the audit trail.
 #pragma once
 
 #include <pawl/save.hpp>
@@ -6,7 +6,7 @@
 
 namespace pawl {
 
-/// Decisions, refusals, and what somebody let pass.
+/// Returns whether the event is audited: decisions, refusals, and everything that somebody allowed.
 [[nodiscard]] bool is_audited_type(std::string_view type);
 
 [[nodiscard]] inline bool is_audited(const NewEvent& event) {

@@ -20,21 +20,21 @@ struct ConfidenceSnapshot {
 
 enum class Crossing : std::uint8_t { none, fell_below, rose_to };
 
-/// Whether going from one value to the next crosses the threshold. A value equal to it is not below.
-/// What is not a number counts as below.
+/// Returns whether the change from one value to the next crosses the threshold. A value equal to it is not below. NaN
+/// counts as below.
 [[nodiscard]] Crossing crossing(double from, double to, double threshold);
 
-/// The newest snapshots of each agent, within a bound.
+/// The newest snapshots of each agent, limited in number.
 class ConfidenceHistory {
  public:
   explicit ConfidenceHistory(double threshold, std::size_t snapshots_max = 1'000);
 
-  /// Adds a snapshot and says whether its agent has crossed the threshold since its last one. An agent
-  /// begins at the threshold: a first value below it is a crossing.
+  /// Adds a snapshot. Returns whether its agent has crossed the threshold since its previous one. An agent starts at
+  /// the threshold: a first value below it is a crossing.
   Crossing add(ConfidenceSnapshot snapshot);
 
   [[nodiscard]] std::optional<double> latest(std::string_view agent) const;
-  /// The lowest of the agents' latest values.
+  /// Returns the lowest of the latest values of all agents.
   [[nodiscard]] std::optional<double> lowest() const;
   /// Oldest first.
   [[nodiscard]] const std::vector<ConfidenceSnapshot>& snapshots() const { return snapshots_; }

@@ -1,4 +1,4 @@
-// What is said of a run that was erased.
+// Errors and records about erased runs.
 #pragma once
 
 #include <pawl/erase.hpp>
@@ -9,13 +9,13 @@
 
 namespace pawl {
 
-/// run_erased: "run 'x' was erased on ... because ...".
+/// Returns run_erased: "run 'x' was erased on ... because ...".
 [[nodiscard]] Error erased_error(std::string_view run, const Erasure& erasure);
-/// run_has_forks, with their names.
+/// Returns run_has_forks with the names of the forks.
 [[nodiscard]] Error forks_error(const RunId& run, const std::vector<RunId>& forks);
-/// What is still shown of it in lists: what identifies it, and nothing that was said about its work.
+/// Returns what lists still show of an erased run: what identifies it, and nothing about its work.
 [[nodiscard]] RunInfo erased_info(const RunInfo& run, Timestamp at);
-/// "user@host".
+/// Returns "user@host".
 [[nodiscard]] std::string described_user(std::string_view user, std::string_view host);
 
 }  // namespace pawl

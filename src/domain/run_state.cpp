@@ -75,7 +75,7 @@ Result<MapProgress> map_from(const Json& value) {
                   .trips = 0};
   const auto done = IndexRanges::parse(text_at(value, "done"));
   const auto failed = IndexRanges::parse(text_at(value, "failed"));
-  if (!done || !failed) return fail(Code::state_reconstruction_failed, "the progress of a map can't be read");
+  if (!done || !failed) return fail(Code::state_reconstruction_failed, "can't read the progress of a map");
   map.done = *done;
   map.failed = *failed;
   map.trips = static_cast<std::uint32_t>(number_at(value, "trips"));
@@ -231,7 +231,7 @@ Json StepRecord::to_json() const {
 
 Result<StepRecord> StepRecord::from_json(const Json& value) {
   const auto parsed = value.is_object() ? parse_step_status(text_at(value, "status")) : std::nullopt;
-  if (!parsed) return fail(Code::state_reconstruction_failed, "a step's record can't be read");
+  if (!parsed) return fail(Code::state_reconstruction_failed, "can't read the record of a step");
   StepRecord record;
   record.status = *parsed;
   record.attempts = record.status == StepStatus::completed && !value.contains("attempts")
@@ -303,13 +303,13 @@ Json RunState::to_json() const {
 
 Result<RunState> RunState::from_json(const Json& value) {
   if (!value.is_object() || value_at(value, "pawl") != Json("run/1"))
-    return fail(Code::not_a_workflow_run, "this run's state was not made by a workflow");
+    return fail(Code::not_a_workflow_run, "the state of this run was not written by a workflow");
   RunState state;
   const Json workflow = value_at(value, "workflow");
   const auto status = parse_run_status(text_at(value, "status"));
   const Json records = value_at(value, "steps");
   if (!status || !workflow.is_object() || !records.is_object())
-    return fail(Code::state_reconstruction_failed, "the state of the run can't be read");
+    return fail(Code::state_reconstruction_failed, "can't read the state of the run");
   state.status = *status;
   state.workflow_name = text_at(workflow, "name");
   state.workflow_file = text_at(workflow, "file");

@@ -63,7 +63,7 @@ Result<void> check_status_change(const SaveRequest& request, const SaveFacts& fa
 /// State and patch were checked one by one; together they may be too much.
 Result<void> check_patched(std::string_view state, std::uint64_t bytes_max) {
   if (state.size() > bytes_max) {
-    return fail(Code::state_too_large, "the patched state would have {} bytes, and may have {}", state.size(),
+    return fail(Code::state_too_large, "the patched state would have {} bytes; the maximum is {}", state.size(),
                 bytes_max);
   }
   if (json_depth(state) > kJsonDepthMax)

@@ -1,4 +1,4 @@
-// What becomes of a save: the rules that every store shares (clauses S4 to S7 and S12 of ports/store.hpp).
+// The rules for saves that all stores share (clauses S4 to S7 and S12 of ports/store.hpp).
 #pragma once
 
 #include <pawl/save.hpp>
@@ -10,23 +10,23 @@
 
 namespace pawl {
 
-/// What the store knows when a save comes in.
+/// What the store knows when a save arrives.
 struct SaveFacts {
   const RunId& run;
-  const CheckpointInfo* head = nullptr;          // the last checkpoint; null: there is none yet
-  std::string_view head_state = {};              // its state
-  const CheckpointInfo* earlier = nullptr;       // the checkpoint that has the request's caller_id; null: none
-  bool earlier_has_same_body = false;            // its body_fingerprint is that of the request
-  std::uint64_t state_bytes_max = 100ULL << 20;  // for what a patch makes of the state
-  bool head_is_shared = false;                   // a fork's first save: the head is another run's, and never the answer
+  const CheckpointInfo* head = nullptr;     // the last checkpoint; null if there is none yet
+  std::string_view head_state = {};         // its state
+  const CheckpointInfo* earlier = nullptr;  // the checkpoint with the caller_id of the request; null if there is none
+  bool earlier_has_same_body = false;       // its body_fingerprint is equal to that of the request
+  std::uint64_t state_bytes_max = 100ULL << 20;  // for the patched state
+  bool head_is_shared = false;                   // the head belongs to the parent of a new fork, and is never returned
 };
 
-/// The save is to be written, with the state that `state_to_write` gives.
+/// The save must be written, with the state that `state_to_write` returns.
 struct WriteState {
-  std::string patched;  // Form::patch: the patched state
+  std::string patched;  // the patched state for Form::patch
 };
 
-/// Either to be written, or answered with an earlier checkpoint (`unchanged` or `repeated`) without writing.
+/// The save is either written, or answered with an earlier checkpoint (`unchanged` or `repeated`).
 using SaveDecision = std::variant<WriteState, Saved>;
 
 /// Checks the caller's id (S6) first, then the expected parent (S5), the change of status, the patch (S7), and whether
@@ -34,24 +34,25 @@ using SaveDecision = std::variant<WriteState, Saved>;
 /// apply_patch.
 [[nodiscard]] Result<SaveDecision> decide_save(const SaveRequest& request, const SaveFacts& facts);
 
-/// A span of the request's body or of `write`.
+/// Returns a span of the body of the request or of `write`.
 [[nodiscard]] inline std::string_view state_to_write(const SaveRequest& request, const WriteState& write) {
   return request.form == Form::patch ? std::string_view(write.patched) : request.body;
 }
 
-/// Tells bodies apart that come with the same caller's id (S6): covers body and form. To be stored with
-/// a checkpoint that has a caller's id. Finds mistakes, not attacks.
+/// Distinguishes bodies with the same caller ID (S6); covers body and form. Stored with each checkpoint that has a
+/// caller ID. Detects mistakes, not attacks.
 [[nodiscard]] std::uint64_t body_fingerprint(const SaveRequest& request);
 
-/// Metadata as it is kept: on one line. Line breaks between JSON's tokens mean nothing, and a JSON string has none.
+/// Returns metadata as it is stored: on one line. Line breaks between JSON tokens have no meaning, and JSON strings
+/// contain none.
 [[nodiscard]] std::string one_line(std::string_view json);
 
-/// The time of the next checkpoint (S12): never before the previous one.
+/// Returns the time of the next checkpoint (S12), which is never before the previous one.
 [[nodiscard]] inline Timestamp next_timestamp(Timestamp previous, Timestamp now) {
   return now < previous ? previous : now;
 }
 
-/// What a store gives a new checkpoint that does not come from the request.
+/// Properties of a new checkpoint that are not in the request.
 struct DraftFacts {
   Sequence latest = {};     // 0 if the run has no checkpoint yet
   Timestamp previous = {};  // when the latest checkpoint, or the run, was created
@@ -59,7 +60,7 @@ struct DraftFacts {
   Uuid id = {};
 };
 
-/// Returns the next checkpoint with everything but the sizes as stored and the checksum, which depend on the store.
+/// Returns the next checkpoint without its stored size and checksum, which depend on the store.
 [[nodiscard]] CheckpointInfo draft_checkpoint(const SaveRequest& request, std::string_view state,
                                               const DraftFacts& facts);
 

@@ -1,4 +1,4 @@
-// The settings of a store and of the person who uses it, as plain values. `docs/configuration.md` explains each.
+// The settings of a store and its user as plain values. `docs/configuration.md` explains each.
 #pragma once
 
 #include <chrono>
@@ -14,42 +14,43 @@ namespace pawl {
 enum class StateFormat : std::uint8_t { json, msgpack, cbor };
 enum class Compression : std::uint8_t {
   none,
-  automatic,  // zstd from `compression_from_bytes` on, where it makes the payload smaller
-  zstd,       // wherever it makes the payload smaller
+  automatic,  // zstd from `compression_from_bytes` on, if it makes the payload smaller
+  zstd,       // zstd whenever it makes the payload smaller
 };
 
 struct CheckpointSettings {
   bool enabled = true;
-  std::string storage_path = {};  // of the store, where neither --store nor PAWL_STORE names one; empty: ./.pawl
+  std::string storage_path = {};  // of the store if neither --store nor PAWL_STORE names one; empty: ./.pawl
   StateFormat format = StateFormat::json;
   Compression compression = Compression::automatic;
   std::uint64_t compression_from_bytes = 100'000;
-  bool encryption = false;  // of stores that are made from now on
+  bool encryption = false;  // for new stores
   RetentionSettings retention = {};
   std::uint64_t size_max_bytes = 100ULL << 20;
   std::uint64_t size_warning_bytes = 500'000;
 };
 
-/// Whether runs that crashed are resumed when another one is started, and how often.
+/// Whether crashed runs are resumed when another one is started, and how often.
 struct RecoverySettings {
   bool automatic = false;
-  std::uint32_t attempts_max = 3;                    // in a row, without anyone's help
+  std::uint32_t attempts_max = 3;                    // in a row, without user action
   std::chrono::milliseconds within{24 * 3'600'000};  // since the run's last checkpoint
   std::chrono::milliseconds timeout{300'000};        // of one automatic recovery
-  bool fallback_to_previous = true;                  // to an older valid checkpoint where the newest is damaged
+  bool fallback_to_previous = true;                  // to an older valid checkpoint if the newest is damaged
 };
 
 struct PerformanceSettings {
-  bool async_writes = false;  // new runs are made with the durability level `async`
+  bool async_writes = false;  // new runs have the durability level `async`
   bool batch_decisions = true;
   std::int32_t compression_level = 3;
-  std::uint64_t mapped_from_bytes = 10ULL << 20;  // larger files are read through mmap
+  std::uint64_t mapped_from_bytes = 10ULL << 20;  // larger files are read with mmap
 };
 
 struct SecretSettings {
-  bool mask_patterns = true;                 // known forms of tokens, in logs, events and audit entries
-  std::vector<std::string> patterns = {};    // regular expressions beside the built-in ones
-  std::vector<std::string> state_keys = {};  // keys whose values are masked in states, and asked for again at resume
+  bool mask_patterns = true;               // well-known forms of tokens, in logs, events and audit entries
+  std::vector<std::string> patterns = {};  // regular expressions in addition to the built-in forms
+  std::vector<std::string> state_keys =
+      {};  // keys whose values are masked in states and must be passed again on resume
 };
 
 struct EncryptionSettings {
@@ -57,7 +58,7 @@ struct EncryptionSettings {
 };
 
 struct AuditSettings {
-  bool reads = false;  // reading a checkpoint through the command line is part of the audit trail
+  bool reads = false;  // record reads of checkpoints by the command line in the audit trail
 };
 
 struct Settings {

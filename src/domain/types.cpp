@@ -46,7 +46,7 @@ std::unexpected<Error> refuse_run_id(std::string message) {
   return fail(Error{Code::invalid_run_id,
                     std::move(message),
                     {},
-                    "A run id begins with a letter or digit and goes on with letters, digits, '.', '_' and '-', for "
+                    "use a letter or digit, then letters, digits, '.', '_' or '-', for "
                     "example nightly-2026.01; at most 128 characters",
                     0});
 }
@@ -66,8 +66,8 @@ Result<RunId> RunId::parse(std::string_view text) {
     return refuse_run_id(fmt::format("the run id {} has {} at position {}", show_text(text), what, i + 1));
   }
   if (text.size() > kRunIdBytesMax) {
-    return refuse_run_id(
-        fmt::format("the run id {} has {} characters, more than {}", show_text(text), text.size(), kRunIdBytesMax));
+    return refuse_run_id(fmt::format("the run id {} has {} characters; the maximum is {}", show_text(text), text.size(),
+                                     kRunIdBytesMax));
   }
   return RunId(std::string(text));
 }
@@ -404,7 +404,7 @@ namespace {
 
 std::unexpected<Error> refuse_address(std::string_view text, std::string message, std::string hint = {}) {
   if (hint.empty()) {
-    hint = "Type RUN, RUN@SEQ, RUN@latest, RUN@name:X, RUN@stage:X, RUN@step:X or RUN@UUID, for example nightly@42";
+    hint = "use RUN, RUN@SEQ, RUN@latest, RUN@name:X, RUN@stage:X, RUN@step:X or RUN@UUID, for example nightly@42";
   }
   return fail(Error{Code::invalid_address, fmt::format("{} {}", show_text(text), message), {}, std::move(hint), 0});
 }
@@ -425,19 +425,19 @@ Result<Which> parse_which(std::string_view address, std::string_view text) {
   };
   constexpr Prefix kPrefixes[] = {{"name:", Which::By::name}, {"stage:", Which::By::stage}, {"step:", Which::By::step}};
 
-  if (text.empty()) return refuse_address(address, "has nothing behind '@'");
+  if (text.empty()) return refuse_address(address, "has nothing after '@'");
   if (text == "latest") return Which{};
   if (std::all_of(text.begin(), text.end(), is_decimal_digit)) return parse_sequence(address, text);
   for (const Prefix& prefix : kPrefixes) {
     if (!text.starts_with(prefix.text)) continue;
     const std::string_view label = text.substr(prefix.text.size());
-    if (label.empty()) return refuse_address(address, fmt::format("has nothing behind '{}'", prefix.text));
+    if (label.empty()) return refuse_address(address, fmt::format("has nothing after '{}'", prefix.text));
     return Which{prefix.by, {}, std::string(label), {}};
   }
   if (const std::optional<Uuid> uuid = Uuid::parse(text)) return Which{Which::By::uuid, {}, {}, *uuid};
   const std::string_view run = address.substr(0, address.find('@'));
-  return refuse_address(address, fmt::format("has {} behind '@', which is no place in a run", show_text(text)),
-                        fmt::format("For the checkpoint with that name, type {}@name:{}; other forms are RUN@SEQ, "
+  return refuse_address(address, fmt::format("has {} after '@', which is not a checkpoint", show_text(text)),
+                        fmt::format("for the checkpoint with that name use {}@name:{}; other forms: RUN@SEQ, "
                                     "RUN@latest, RUN@stage:X, RUN@step:X and RUN@UUID",
                                     run, show_text(text)));
 }

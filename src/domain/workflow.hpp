@@ -1,7 +1,7 @@
-// A workflow as a value: what `src/workflow` makes of YAML, and what the engine runs.
+// A workflow as a value: the result of parsing YAML (`src/workflow`), and what the engine runs.
 //
-// Everything in it was checked: ids are unique in their scope, needs exist and have no cycle, names in
-// expressions exist and are known where they are used.
+// Everything in it has been checked: ids are unique in their scope, dependencies exist and have no cycle, and names in
+// expressions exist and are available where they are used.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@
 
 namespace pawl {
 
-/// Keys that were not given are not set: a step's settings replace the workflow's key by key.
+/// Keys that were not given are not set. The settings of a step replace those of the workflow key by key.
 struct RetrySettings {
-  std::optional<std::uint32_t> attempts;  // in all, the first one included
+  std::optional<std::uint32_t> attempts;  // in total, including the first one
   std::optional<Milliseconds> backoff;
   std::optional<Milliseconds> max_backoff;
   std::optional<double> factor;
   std::optional<bool> jitter;
   std::optional<std::vector<int>> no_retry_codes;  // exit codes
 };
-/// `over`'s keys where it has them, else `base`'s.
+/// Returns the keys of `over` that are set, and those of `base` otherwise.
 [[nodiscard]] RetrySettings merged(const RetrySettings& base, const RetrySettings& over);
 
 enum class CaptureFormat : std::uint8_t { none, text, json, lines };
@@ -44,7 +44,7 @@ struct Step;
 /// The steps of one scope, in the order of the file.
 using Steps = std::vector<Step>;
 
-/// What a step of each kind does. Exactly one per step.
+/// The action of each kind of step. A step has exactly one.
 struct RunCommand {
   ShellCommand command;
   Shell shell = Shell::sh;
@@ -57,11 +57,11 @@ struct Approve {
   TextTemplate prompt;
 };
 struct Sleep {
-  TextTemplate duration;  // "10m", or an expression that gives seconds or such a text
+  TextTemplate duration;  // "10m", or an expression that returns seconds or such a text
 };
 struct WaitFor {
   std::string signal;
-  std::optional<Milliseconds> timeout;  // absolute: counted from when the wait began, through resumes
+  std::optional<Milliseconds> timeout;  // counted from the beginning of the wait, across resumes
 };
 struct Loop {
   std::uint32_t max = 1;
@@ -71,26 +71,26 @@ struct Loop {
   std::shared_ptr<const Steps> steps;
 };
 struct CircuitBreaker {
-  std::uint32_t failures = 5;      // so many items in a row, finally failed: open
-  Milliseconds cool_down{30'000};  // then one item is tried; if it fails, open again
-  std::uint32_t trips = 3;         // opened so often: the map fails
+  std::uint32_t failures = 5;      // this many items in a row that finally failed open it
+  Milliseconds cool_down{30'000};  // then one item is tried; if it fails, it opens again
+  std::uint32_t trips = 3;         // the map fails when it has opened this often
 };
 struct Map {
-  std::optional<ValueTemplate> items;      // an expression that gives an array, or a list
+  std::optional<ValueTemplate> items;      // an expression that returns an array, or a list
   std::optional<TextTemplate> items_from;  // a JSON Lines file, streamed
   std::uint32_t parallel = 1;
   enum class OnItemFailure : std::uint8_t { fail, dlq };
   OnItemFailure on_item_failure = OnItemFailure::fail;
-  std::optional<std::uint64_t> max_failures;  // one more stops the map; none: with dlq no limit, else 0
+  std::optional<std::uint64_t> max_failures;  // one more stops the map; not set: no limit with dlq, otherwise 0
   std::optional<CircuitBreaker> circuit_breaker;
   std::shared_ptr<const Steps> steps;
   std::shared_ptr<const Step> reduce;  // may be null; its id is "reduce"
 };
 struct CallWorkflow {
-  std::string file;  // as given, relative to this workflow's folder
+  std::string file;  // as given, relative to the folder of this workflow
   ValueTemplate with;
 };
-/// Only a place where things meet: an empty stage of type barrier.
+/// No action: an empty stage of type barrier.
 struct Nothing {};
 
 using Work = std::variant<Nothing, RunCommand, CallHandler, Approve, Sleep, WaitFor, Loop, Map, CallWorkflow>;
@@ -109,11 +109,11 @@ struct Step {
   std::string name;         // for people; may be empty
   std::string description;  // may be empty
   std::string stage;        // the stage it belongs to; may be empty
-  std::size_t layer = 0;    // the longest chain of needs before it, within its scope
+  std::size_t layer = 0;    // length of the longest chain of dependencies before it, within its scope
   Work work;
 
-  /// Indices of siblings that must be done before it. `needed` of them are explicit (`needs:`): where one
-  /// of those is skipped, so is this step. The others only give the order.
+  /// Indices of siblings that must finish before it. `needed` are those in `needs:`; if one of them is skipped, so is
+  /// this step. The others only determine the order.
   std::vector<std::size_t> after;
   std::vector<std::size_t> needed;
 
@@ -123,16 +123,16 @@ struct Step {
   std::vector<std::string> env_files;
   std::optional<TextTemplate> working_dir;
   std::optional<Milliseconds> timeout;        // per attempt
-  std::optional<Milliseconds> total_timeout;  // all attempts and what is between them
-  RetrySettings retry;                        // the workflow's are merged in already
+  std::optional<Milliseconds> total_timeout;  // all attempts, including the delays between them
+  RetrySettings retry;                        // already merged with those of the workflow
   bool continue_on_error = false;             // its failure does not fail the run; dependents see `failed`
   bool risky = false;
   Breakpoint breakpoint = Breakpoint::none;
   Isolation isolation = Isolation::none;
   std::shared_ptr<const Steps> on_failure;  // may be null
-  bool rescue = false;                      // its on_failure's success makes the step succeed
+  bool rescue = false;                      // if on_failure succeeds, the step succeeds
   std::optional<LowConfidence> confidence;
-  std::string definition_hash;  // of everything above, for telling changed steps from unchanged ones
+  std::string definition_hash;  // of everything above, to detect changed steps
 };
 
 struct Stage {
@@ -144,7 +144,7 @@ struct Stage {
 struct Variable {
   std::string name;
   Json value;             // the default
-  bool required = false;  // it was null: must be given
+  bool required = false;  // the default is null: a value must be passed
 };
 
 struct Budget {
@@ -159,13 +159,13 @@ struct CheckpointTriggers {
   std::optional<Milliseconds> interval;
   std::optional<std::uint32_t> keep;
   OnStorageFailure on_storage_failure = OnStorageFailure::pause;
-  std::optional<std::uint64_t> memory_limit_bytes;  // resident memory above it: a checkpoint
+  std::optional<std::uint64_t> memory_limit_bytes;  // save a checkpoint when resident memory exceeds it
   FolderCheck folder = FolderCheck::report;
 };
 
 struct Workflow {
   std::string name;
-  std::string file;  // absolute; empty where it did not come from a file
+  std::string file;  // absolute; empty if it did not come from a file
   std::string hash;  // "sha256:..." of the text
   std::string text;  // the YAML
   std::string description;
@@ -174,18 +174,18 @@ struct Workflow {
   std::vector<std::string> env_files;
   std::vector<std::string> secrets;  // names of environment variables whose values are masked
   std::optional<TextTemplate> working_dir;
-  Shell shell = Shell::sh;  // of steps that name none; they have it already
-  RetrySettings retry;      // the steps have it already
+  Shell shell = Shell::sh;  // of steps without their own; already applied to them
+  RetrySettings retry;      // already applied to the steps
   Budget budget;
   CheckpointTriggers checkpoint;
   bool fail_fast = false;
-  std::uint32_t parallel = 0;  // at most so many steps at once, over all scopes; 0: no limit of its own
+  std::uint32_t parallel = 0;  // maximum number of concurrent steps over all scopes; 0: no limit
   Milliseconds grace{10'000};  // between SIGTERM and SIGKILL
   std::optional<Milliseconds> timeout;
   std::vector<Stage> stages;  // in order; empty without `stages:`
   Steps steps;                // of all stages, flattened
   std::shared_ptr<const Steps> on_failure;
-  std::vector<std::pair<std::string, ValueTemplate>> outputs;  // what a child answers with
+  std::vector<std::pair<std::string, ValueTemplate>> outputs;  // the result of a child workflow
 };
 
 }  // namespace pawl

@@ -25,7 +25,7 @@ std::string missing_hint(const Json& object, std::string_view name) {
   for (const auto& member : object.items()) names.push_back(member.key());
   const std::string nearest = suggest(name, names);
   if (!nearest.empty()) return fmt::format("did you mean '{}'?", nearest);
-  if (name.find('-') != std::string_view::npos) return "for a subtraction put spaces around the '-'";
+  if (name.find('-') != std::string_view::npos) return "put spaces around '-' to subtract";
   return {};
 }
 
@@ -40,8 +40,8 @@ Error missing_member(const Json& object, std::string_view name) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", member.key());
   }
   return Error{Code::unknown_name,
-               known.empty() ? fmt::format("there is no '{}' in an empty object", name)
-                             : fmt::format("there is no '{}'; there are {}", name, known),
+               known.empty() ? fmt::format("no member '{}': the object is empty", name)
+                             : fmt::format("no member '{}' (known: {})", name, known),
                {},
                missing_hint(object, name),
                0};
@@ -59,7 +59,7 @@ Result<const Json*> follow_one(const Json& value, const PathPart& part) {
   if (!value.is_array())
     return fail(Code::unknown_name, "{} has no element {}", expression_tree::type_text(value), index);
   if (index < 0 || static_cast<std::uint64_t>(index) >= value.size())
-    return fail(Code::unknown_name, "there is no element {} in an array of {}", index, value.size());
+    return fail(Code::unknown_name, "index {} is out of range: the array has {} elements", index, value.size());
   return &value[static_cast<std::size_t>(index)];
 }
 

@@ -1,4 +1,4 @@
-// The small language of `when:`, `until:` and `${...}`: typed, total, without side effects.
+// The expression language of `when:`, `until:` and `${...}`. It is typed and has no side effects.
 //
 //   literals     1  2.5  'text'  "text"  true  false  null  [1, 2]
 //   paths        vars.topic   steps.score.output.value   item["a key"]   steps.x.output[0]
@@ -6,13 +6,13 @@
 //   functions    default(x, y)  length(x)  contains(x, y)  lower(x)  upper(x)  starts_with(x, y)  ends_with(x, y)
 //                number(x)  text(x)  json(x)  keys(x)  min(x, ...)  max(x, ...)  round(x)  always()  failed()
 //
-// The strongest operators come first. The word `not` is weaker than comparisons, as in Python. After a dot a
-// name may have '-' inside (`steps.cool-down.output`), so a subtraction needs spaces around its '-'.
-// "..." knows \" \\ \n \t \uXXXX; in '...' everything stands for itself, and '' is a quote.
-// Integers that don't fit 64 bits become floating point; `7 / 2` is 3.5 and `6 / 2` is 3. `lower` and `upper`
-// change ASCII letters. `json` makes a value of a text; other values stay as they are.
+// Operators are listed from the highest precedence to the lowest. The word `not` has a lower precedence than
+// comparisons, as in Python. A name after a dot may contain '-' (`steps.cool-down.output`), so a subtraction requires
+// spaces around '-'. Strings in double quotes have the escapes \" \\ \n \t \uXXXX. In single quotes there are no
+// escapes; '' is a quote. Integers that do not fit 64 bits become floating point; `7 / 2` is 3.5 and `6 / 2` is 3.
+// `lower` and `upper` change ASCII letters only. `json` parses a text and returns other values unchanged.
 //
-// Every evaluation ends: there are no loops and no recursion beyond the text's own nesting (at most 64).
+// Every evaluation ends: there are no loops, and recursion is bounded by the nesting of the text (at most 64).
 #pragma once
 
 #include <cstddef>
@@ -29,49 +29,49 @@
 
 namespace pawl {
 
-/// One step of a path: a member's name or an element's index.
+/// One step of a path: the name of a member or the index of an element.
 using PathPart = std::variant<std::string, std::int64_t>;
 using Path = std::vector<PathPart>;
-/// `steps.outline.output.pages[0]`
+/// For example `steps.outline.output.pages[0]`.
 [[nodiscard]] std::string to_text(std::span<const PathPart> path);
 
-/// Where names get their values from.
+/// Provides the values of names.
 class Names {
  public:
   virtual ~Names() = default;
-  /// The value at this path; its first part is a name, and the path is as long as the expression is static.
-  /// Fails with unknown_name where there is none: `default` catches that.
+  /// Returns the value at this path, whose first part is a name. The path contains the static part of the expression.
+  /// Fails with unknown_name if there is no such value; `default` catches that.
   [[nodiscard]] virtual Result<Json> find(std::span<const PathPart> path) const = 0;
-  /// Whether something that this expression's step waits for has failed: the value of `failed()`.
+  /// Returns the value of `failed()`: whether a step that this step waits for has failed.
   [[nodiscard]] virtual bool failed() const { return false; }
 };
 
-/// Follows `path` into `value`. A member of null is null (a skipped step's output is null). Fails with
-/// unknown_name, naming the members there are, where a member or element does not exist.
+/// Follows `path` into `value`. A member of null is null, because the output of a skipped step is null. Fails with
+/// unknown_name, which lists the existing members, if a member or element does not exist.
 [[nodiscard]] Result<Json> follow(const Json& value, std::span<const PathPart> path);
 
 /// A parsed expression. Cheap to copy; thread-safe.
 class Expression {
  public:
-  /// Braces around the whole text (`${ ... }`) are dropped. Fails with invalid_expression; `Error::where` is
-  /// "column N" within `text`, whose first character is in `first_column`. Columns count code points.
+  /// Parses `text`. Ignores `${ ... }` around the whole text. Fails with invalid_expression. `Error::where` is "column
+  /// N"; the first character of `text` has `first_column`. Columns count code points.
   [[nodiscard]] static Result<Expression> parse(std::string_view text, std::size_t first_column = 1);
 
   [[nodiscard]] const std::string& text() const;
-  /// Every path it uses, as far as it is static, for checking names before anything runs. Those inside
-  /// `default(x, ...)`'s first argument are marked: they may be missing.
+  /// Returns the static part of every path that it uses, for checking names before anything runs. Paths in the first
+  /// argument of `default` are marked, because they may be missing.
   struct Reference {
     Path path;
     bool may_be_missing = false;
     std::size_t column = 0;  // as in errors
   };
   [[nodiscard]] const std::vector<Reference>& references() const;
-  /// Whether it calls always() or failed(): such a step also runs after a failed or skipped need.
+  /// Returns whether it calls always() or failed(). Such a step also runs after a failed or skipped dependency.
   [[nodiscard]] bool overrides_skipping() const;
 
-  /// Fails with unknown_name, or invalid_expression where types don't fit (`'a' < 1`).
+  /// Evaluates the expression. Fails with unknown_name, or with invalid_expression if types do not match (`'a' < 1`).
   [[nodiscard]] Result<Json> evaluate(const Names& names) const;
-  /// The same as a condition: null, false, 0, "", [] and {} are false.
+  /// Evaluates it as a condition: null, false, 0, "", [] and {} are false.
   [[nodiscard]] Result<bool> test(const Names& names) const;
 
  private:

@@ -18,14 +18,14 @@ Result<Json> finite(double value) {
   return Json(value);
 }
 
-/// The integer that a number is, where it fits.
+/// Returns the integer value of a number, if it fits.
 std::optional<std::int64_t> integer(const Json& value) {
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) return std::nullopt;
   if (!value.is_number_integer()) return std::nullopt;
   return value.get<std::int64_t>();
 }
 
-/// Nothing where the result is no integer, or none of 64 bits.
+/// Returns nothing if the result is not an integer of 64 bits.
 std::optional<std::int64_t> exact(Operator op, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   switch (op) {
@@ -44,7 +44,7 @@ Result<Json> arithmetic(Operator op, const Json& a, const Json& b) {
     return Json(a.get_ref<const std::string&>() + b.get_ref<const std::string&>());
   if (!a.is_number() || !b.is_number()) {
     Error error{Code::invalid_expression,
-                fmt::format("'{}' can't join {} and {}", to_text(op), type_text(a), type_text(b)),
+                fmt::format("'{}' does not work with {} and {}", to_text(op), type_text(a), type_text(b)),
                 {},
                 {},
                 0};
@@ -108,7 +108,7 @@ Result<PathPart> path_part(const Json& value) {
     const auto real = value.get<double>();
     if (std::trunc(real) == real && std::abs(real) < 9e15) return PathPart(static_cast<std::int64_t>(real));
   }
-  return fail(Code::invalid_expression, "{} is no name and no index", type_text(value));
+  return fail(Code::invalid_expression, "{} can't be used as a key or an index", type_text(value));
 }
 
 Result<Json> index(const Node& node, const Names& names) {

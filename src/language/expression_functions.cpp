@@ -69,7 +69,7 @@ Result<Json> affix(Function function, const Json& value, const Json& part) {
 Result<Json> parsed_json(std::string_view text) {
   if (json_depth(text) > kJsonDepthMax) return fail(Code::invalid_expression, "the JSON is nested too deeply");
   Json value = Json::parse(text, nullptr, false);
-  if (value.is_discarded()) return fail(Code::invalid_expression, "json() got a text that is not JSON");
+  if (value.is_discarded()) return fail(Code::invalid_expression, "the argument of json() is not valid JSON");
   return value;
 }
 
@@ -99,7 +99,7 @@ Result<Json> extreme(Function function, std::span<const Json> arguments) {
   const std::string_view name = function == Function::min ? "min" : "max";
   if (arguments.size() == 1 && arguments[0].is_array()) {
     const auto& elements = arguments[0].get_ref<const Json::array_t&>();
-    if (elements.empty()) return fail(Code::invalid_expression, "{}() of an empty array has no value", name);
+    if (elements.empty()) return fail(Code::invalid_expression, "{}() requires an array that is not empty", name);
     arguments = elements;
   }
   const Json* best = &arguments[0];
@@ -162,11 +162,11 @@ Result<bool> is_in(const Json& element, const Json& whole) {
   if (whole.is_array())
     return std::any_of(whole.begin(), whole.end(), [&](const Json& each) { return equal(each, element); });
   if ((whole.is_object() || whole.is_string()) && !element.is_string())
-    return fail(Code::invalid_expression, "{} can't be in {}", type_text(element), type_text(whole));
+    return fail(Code::invalid_expression, "'in' can't look for {} in {}", type_text(element), type_text(whole));
   if (whole.is_object()) return whole.contains(element.get_ref<const std::string&>());
   if (whole.is_string())
     return whole.get_ref<const std::string&>().find(element.get_ref<const std::string&>()) != std::string::npos;
-  return fail(Code::invalid_expression, "nothing can be in {}", type_text(whole));
+  return fail(Code::invalid_expression, "'in' can't search {}", type_text(whole));
 }
 
 Result<Json> call(Function function, std::span<const Json> arguments) {

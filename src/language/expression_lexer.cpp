@@ -75,7 +75,7 @@ Result<Token> Lexer::number() {
       while (is_digit(peek())) ++at_;
     }
   }
-  if (is_name_part(peek())) return fail(fault(begin, "a number goes on with letters", "put texts in quotes: '1a'"));
+  if (is_name_part(peek())) return fail(fault(begin, "invalid number", "put strings in quotes: '1a'"));
   Token token;
   token.kind = Token::Kind::number;
   const char* const first = text_.data() + begin;
@@ -96,7 +96,7 @@ Result<Token> Lexer::plain_string() {
   const std::size_t begin = at_++;
   std::string value;
   for (;;) {
-    if (at_ == text_.size()) return fail(fault(begin, "the text has no end", "close it with '"));
+    if (at_ == text_.size()) return fail(fault(begin, "unterminated string", "close it with '"));
     if (text_[at_] == '\'') {
       if (peek(1) != '\'') break;
       ++at_;
@@ -114,7 +114,7 @@ Result<Token> Lexer::escaped_string() {
   const std::size_t begin = at_++;
   std::string value;
   for (;;) {
-    if (at_ == text_.size()) return fail(fault(begin, "the text has no end", "close it with \""));
+    if (at_ == text_.size()) return fail(fault(begin, "unterminated string", "close it with \""));
     const char c = text_[at_++];
     if (c == '"') break;
     if (c != '\\') {
@@ -134,7 +134,7 @@ Result<Token> Lexer::escaped_string() {
         break;
       }
       default:
-        return fail(fault(at_ - 1, "this escape is not known", "known are \\\" \\\\ \\n \\t \\uXXXX; or use '...'"));
+        return fail(fault(at_ - 1, "unknown escape", "use \\\" \\\\ \\n \\t \\uXXXX, or a string in single quotes"));
     }
   }
   Token token;
@@ -145,10 +145,10 @@ Result<Token> Lexer::escaped_string() {
 
 Result<std::uint32_t> Lexer::code_unit() {
   std::uint32_t value = 0;
-  if (text_.size() - at_ < 4) return fail(fault(at_, "\\u needs four hexadecimal digits"));
+  if (text_.size() - at_ < 4) return fail(fault(at_, "\\u requires four hexadecimal digits"));
   const char* const first = text_.data() + at_;
   const auto [end, error] = std::from_chars(first, first + 4, value, 16);
-  if (error != std::errc() || end != first + 4) return fail(fault(at_, "\\u needs four hexadecimal digits"));
+  if (error != std::errc() || end != first + 4) return fail(fault(at_, "\\u requires four hexadecimal digits"));
   at_ += 4;
   return value;
 }
@@ -162,7 +162,7 @@ Result<std::uint32_t> Lexer::code_point() {
     PAWL_TRY_ASSIGN(const std::uint32_t low, code_unit());
     if (low >= 0xDC00 && low <= 0xDFFF) return 0x10000 + ((high - 0xD800) << 10U) + (low - 0xDC00);
   }
-  return fail(fault(begin, "a surrogate stands alone", "give both halves: \\ud83d\\ude00"));
+  return fail(fault(begin, "unpaired surrogate", "write both halves: \\ud83d\\ude00"));
 }
 
 Result<Token> Lexer::symbol() {
@@ -175,16 +175,16 @@ Result<Token> Lexer::symbol() {
     return token;
   }
   switch (rest[0]) {
-    case '=': return fail(fault(at_, "a single '=' compares nothing", "use =="));
-    case '&': return fail(fault(at_, "a single '&' is no operator", "use &&"));
-    case '|': return fail(fault(at_, "a single '|' is no operator", "use ||"));
+    case '=': return fail(fault(at_, "'=' is not an operator", "use =="));
+    case '&': return fail(fault(at_, "'&' is not an operator", "use &&"));
+    case '|': return fail(fault(at_, "'|' is not an operator", "use ||"));
     case '$':
-      return fail(fault(at_, "'$' has no meaning inside an expression",
-                        "write names as they are: vars.topic; braces go around the whole expression or nowhere"));
+      return fail(fault(at_, "unexpected '$' in an expression",
+                        "write names without it: vars.topic; only the whole expression may be in ${ }"));
     default: break;
   }
   const CodePoint point = first_code_point(rest);
-  return fail(fault(at_, fmt::format("'{}' has no meaning here", rest.substr(0, point.size)), "put texts in quotes"));
+  return fail(fault(at_, fmt::format("unexpected '{}'", rest.substr(0, point.size)), "put strings in quotes"));
 }
 
 }  // namespace pawl::expression_tree

@@ -1,4 +1,4 @@
-// The words of an expression.
+// The tokens of an expression.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace pawl::expression_tree {
 struct Token {
   enum class Kind : std::uint8_t { end, name, number, string, symbol };
   Kind kind = Kind::end;
-  std::string_view text = {};  // as it is written
+  std::string_view text = {};  // as written
   Json value = {};             // of numbers and strings
   std::size_t offset = 0;
   bool space_before = false;
@@ -29,15 +29,15 @@ struct Token {
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 [[nodiscard]] constexpr bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
 
-/// Hands out the tokens of `text` up to `end`. Names behind a dot may have '-' inside.
+/// Returns the tokens of `text` up to `end`. Names after a dot may contain '-'.
 class Lexer {
  public:
   Lexer(std::string_view text, std::size_t begin, std::size_t end, std::size_t first_column)
       : text_(text.substr(0, end)), at_(begin), first_column_(first_column) {}
 
-  /// Fails with invalid_expression.
+  /// Returns the next token. Fails with invalid_expression.
   [[nodiscard]] Result<Token> next();
-  /// The column of a place in the text.
+  /// Returns the column of an offset.
   [[nodiscard]] std::size_t column(std::size_t offset) const;
   [[nodiscard]] Error fault(std::size_t offset, std::string message, std::string hint = {}) const;
 
@@ -57,7 +57,7 @@ class Lexer {
   std::size_t at_;
   std::size_t first_column_;
   bool after_dot_ = false;
-  // Where column() was asked last: places come nearly in order, and texts may be long.
+  // The last result of column(). Offsets are usually ascending, and texts may be long.
   mutable std::size_t known_offset_ = 0;
   mutable std::size_t known_column_ = 0;
 };

@@ -86,12 +86,11 @@ class Parser {
 
   Error unexpected(std::string_view wanted) const {
     if (token_.kind == Token::Kind::end)
-      return lexer_.fault(token_.offset, fmt::format("the expression ends where {} is expected", wanted));
+      return lexer_.fault(token_.offset, fmt::format("the expression is incomplete: expected {}", wanted));
     std::string hint;
-    if (token_.is("{") || token_.is("}")) hint = "braces go around the whole expression or nowhere: ${a == b}";
-    if (token_.is(":")) hint = "for a value where there is none, use default(x, y)";
-    return lexer_.fault(token_.offset, fmt::format("'{}' stands where {} is expected", token_.text, wanted),
-                        std::move(hint));
+    if (token_.is("{") || token_.is("}")) hint = "put the whole expression in ${ }: ${a == b}";
+    if (token_.is(":")) hint = "for a default value use default(x, y)";
+    return lexer_.fault(token_.offset, fmt::format("expected {1}, found '{0}'", token_.text, wanted), std::move(hint));
   }
 
   Result<void> expect(std::string_view symbol) {
@@ -109,7 +108,7 @@ class Parser {
   Result<void> enter() {
     if (++depth_ > kExpressionDepthMax)
       return fail(
-          lexer_.fault(token_.offset, fmt::format("the expression is nested deeper than {}", kExpressionDepthMax)));
+          lexer_.fault(token_.offset, fmt::format("the expression has more than {} levels", kExpressionDepthMax)));
     return {};
   }
 
@@ -169,7 +168,7 @@ class Parser {
     return made;
   }
 
-  /// The operator of this strength that stands here. `not in` is taken up to its `in`.
+  /// Returns the operator of this precedence at the current position. `not in` is read up to its `in`.
   Result<std::optional<Operator>> operator_here(const Strength& strength) {
     if (strength.operators.data() == kContainment.data() && token_.is_name("not")) {
       PAWL_TRY(advance());
@@ -193,7 +192,7 @@ class Parser {
       PAWL_TRY_ASSIGN(const auto op, operator_here(strength));
       if (!op) break;
       if (!strength.chained && !made.operators.empty())
-        return fail(lexer_.fault(offset, fmt::format("'{}' can't be chained", to_text(*op)),
+        return fail(lexer_.fault(offset, fmt::format("comparisons with '{}' can't be chained", to_text(*op)),
                                  "use && between two comparisons, or parentheses"));
       made.operators.push_back(*op);
       made.operator_columns.push_back(lexer_.column(offset));
@@ -252,7 +251,7 @@ class Parser {
   Result<Node> member() {
     PAWL_TRY(advance());
     if (token_.kind == Token::Kind::number)
-      return fail(lexer_.fault(token_.offset, "a dot is followed by a name", "elements are written as [0]"));
+      return fail(lexer_.fault(token_.offset, "expected a name after '.'", "write elements as [0]"));
     if (token_.kind != Token::Kind::name) return fail(unexpected("a name after the dot"));
     Node made = node(Node::Kind::literal);
     made.value = std::string(token_.text);
@@ -362,7 +361,7 @@ class Parser {
     std::vector<std::string> known;
     for (const FunctionRule& rule : kFunctions) known.emplace_back(rule.name);
     const std::string nearest = suggest(name.text, known);
-    return lexer_.fault(name.offset, fmt::format("there is no function '{}'", name.text),
+    return lexer_.fault(name.offset, fmt::format("unknown function '{}'", name.text),
                         nearest.empty() ? fmt::format("there are {}", fmt::join(known, ", "))
                                         : fmt::format("did you mean {}()?", nearest));
   }

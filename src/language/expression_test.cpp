@@ -70,7 +70,7 @@ TEST(Expression, UnknownNamesSayWhatThereIs) {
   EXPECT_EQ(error_of("vars.list[-1]").code, Code::unknown_name);
   EXPECT_EQ(error_of("vars.topic.x").code, Code::unknown_name);
   EXPECT_EQ(error_of("vars.list.x").code, Code::unknown_name);
-  EXPECT_EQ(error_of("vars.n-2").hint, "for a subtraction put spaces around the '-'");
+  EXPECT_EQ(error_of("vars.n-2").hint, "put spaces around '-' to subtract");
   expect_invalid("vars.list[true]");
 }
 

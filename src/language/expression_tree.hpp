@@ -1,7 +1,7 @@
-// What the parser of expressions makes and the evaluation walks over: internal to both.
+// The tree of an expression, shared by the parser and the evaluation.
 //
-// Chains of operators of one strength are one node with many children, so that the depth of a tree depends
-// on the nesting of the text and not on its length.
+// A chain of operators of the same precedence is one node with many children. The depth of a tree therefore depends on
+// the nesting of the text and not on its length.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ enum class Operator : std::uint8_t {
   in,
   not_in,
 };
-/// As it is written.
+/// Returns the operator as it is written.
 [[nodiscard]] std::string_view to_text(Operator op);
 
 enum class Function : std::uint8_t {
@@ -65,10 +65,10 @@ struct Node {
     literal,      // value
     array,        // children
     path,         // path
-    index,        // children: the base, then what is followed from it
+    index,        // children: the base, then the keys and indices to follow
     negation,     // `-` of its child
     not_true,     // `!` of its child
-    chain,        // children joined by operators, from the left
+    chain,        // children connected by operators, from the left
     all,          // && of its children
     any,          // || of its children
     conditional,  // children: condition, then, else
@@ -90,21 +90,21 @@ struct Tree {
   bool overrides_skipping = false;
 };
 
-/// Fails with invalid_expression.
+/// Parses an expression. Fails with invalid_expression.
 [[nodiscard]] Result<Tree> parse(std::string_view text, std::size_t first_column);
 [[nodiscard]] Result<Json> evaluate(const Node& node, const Names& names);
-/// A function of values only: all but default, always and failed.
+/// Calls a function that depends only on its arguments: any but default, always and failed.
 [[nodiscard]] Result<Json> call(Function function, std::span<const Json> arguments);
 
-/// null, false, 0, "", [] and {} are false.
+/// Returns the value as a condition: null, false, 0, "", [] and {} are false.
 [[nodiscard]] bool is_true(const Json& value);
-/// Numbers by their value, objects without regard to the order of keys.
+/// Compares numbers by value and objects without regard to the order of keys.
 [[nodiscard]] bool equal(const Json& a, const Json& b);
-/// Negative, 0 or positive. Fails unless both are numbers or both are strings.
+/// Returns a negative number, 0 or a positive number. Fails unless both are numbers or both are strings.
 [[nodiscard]] Result<int> compare(const Json& a, const Json& b, std::string_view what);
-/// Whether `element` is an element, key or part of `whole`; nothing is in null.
+/// Returns whether `element` is an element, key or substring of `whole`. null contains nothing.
 [[nodiscard]] Result<bool> is_in(const Json& element, const Json& whole);
-/// "a string", "a number", ...
+/// Returns the type for messages: "a string", "a number" and so on.
 [[nodiscard]] std::string_view type_text(const Json& value);
 
 }  // namespace pawl::expression_tree

@@ -18,7 +18,7 @@ Result<ShellCommand> to_shell_command(const TextTemplate& command, Shell shell) 
     for (std::size_t i = 0; i < part.text.size(); ++i) units.push_back({part.text[i], nullptr, part.offset + i});
   }
   if (plain.script.find('\0') != std::string::npos)
-    return fail(Code::invalid_command, "the command has a NUL in it, where the shell would end it");
+    return fail(Code::invalid_command, "the command contains a NUL character");
   if (!has_expressions) return plain;
   return shell_scanner::Scanner(std::move(units), command.source(), shell).scan();
 }

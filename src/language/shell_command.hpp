@@ -1,16 +1,18 @@
-// A command whose values travel in the environment, so that no value is ever parsed by the shell.
+// A shell command whose values are passed in the environment, so that no value is ever parsed by the shell.
 //
-// Each `${expression}` of Pawl's in the command becomes a reference to a variable PAWL_ARG_1, PAWL_ARG_2, ...
-// that fits the quotes around it:
-//   bare             "$PAWL_ARG_1"           in "..."        ${PAWL_ARG_1}
+// Each `${expression}` of the command becomes a reference to a variable PAWL_ARG_1, PAWL_ARG_2, ... with the right
+// quotes:
+//   without quotes   "$PAWL_ARG_1"           in "..."        ${PAWL_ARG_1}
 //   in '...'         '"$PAWL_ARG_1"'         in $( ), ${X:-...} and parentheses: by the same rules, nested
-// Refused, with "use env", is everything where the shell would evaluate or re-read the value:
-//   - here-documents and their delimiters, ` `, $'...', behind a backslash or a `$`;
-//   - arithmetic, which runs what a variable holds: $(( )), (( )), $[ ], a[...], [[ x -eq y ]], let, declare -i;
-//   - other ${X...} than ${X-y}, ${X=y}, ${X?y}, ${X+y} and those with a colon;
-//   - names of variables (`export ${vars.a}=1`, read, unset, printf -v), eval, trap, alias, and the script of `sh -c`;
-//   - whatever can't be followed: an unclosed quote, `)` without `(`.
-// A program that runs its arguments in some shell of its own (ssh) is not known here: quote for it as ever.
+// An expression is refused, with a hint to use `env:`, where the shell would evaluate or parse the value:
+//   - in here-documents and their delimiters, in backticks and $'...', and after a backslash or a `$`;
+//   - in arithmetic, which executes the value of a variable: $(( )), (( )), $[ ], a[...], [[ x -eq y ]], let,
+//     declare -i;
+//   - in any ${X...} except ${X-y}, ${X=y}, ${X?y}, ${X+y} and the same with a colon;
+//   - in names of variables (`export ${vars.a}=1`, read, unset, printf -v), eval, trap, alias, and the script
+//     of `sh -c`;
+//   - where the command can't be understood: an unclosed quote, `)` without `(`.
+// Programs that run their arguments in another shell (ssh) are not known here; their arguments must be quoted as usual.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +30,8 @@ struct ShellCommand {
   std::vector<Expression> arguments;  // the value of PAWL_ARG_(i + 1)
 };
 
-/// Fails with invalid_command; `Error::where` is "line N, column N" within the command. A command without
-/// expressions stays as it is. An expression that is used twice has one argument.
+/// Fails with invalid_command; `Error::where` is "line N, column N" within the command. A command without expressions
+/// stays unchanged. An expression that occurs twice has one argument.
 [[nodiscard]] Result<ShellCommand> to_shell_command(const TextTemplate& command, Shell shell);
 
 }  // namespace pawl

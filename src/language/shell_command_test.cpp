@@ -158,8 +158,8 @@ TEST(ShellCommand, SaysWhereAndWhatToDoInstead) {
   EXPECT_EQ(backticks.error().hint, "use $( ) instead of backticks");
   const auto here = made("cat <<EOF\n${vars.a}\nEOF");
   ASSERT_FALSE(here);
-  EXPECT_EQ(here.error().message, "a value can't stand in a here-document");
-  EXPECT_EQ(here.error().hint, "put the value into `env:` and use \"$NAME\"");
+  EXPECT_EQ(here.error().message, "a value can't be used in a here-document");
+  EXPECT_EQ(here.error().hint, "pass the value in `env:` and use \"$NAME\"");
   EXPECT_EQ(here.error().where, "line 2, column 1");
   const auto nul = made(std::string_view("echo \0x", 7));
   ASSERT_FALSE(nul);

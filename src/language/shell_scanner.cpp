@@ -11,11 +11,11 @@ namespace pawl::shell_scanner {
 namespace {
 
 constexpr std::size_t kNestingMax = 64;
-constexpr const char* kUseEnv = "put the value into `env:` and use \"$NAME\"";
+constexpr const char* kUseEnv = "pass the value in `env:` and use \"$NAME\"";
 
 bool is_blank(const Unit& unit) { return unit.is(' ') || unit.is('\t'); }
 
-/// Characters that end a word where they are not quoted.
+/// Characters that end a word if they are not quoted.
 bool is_meta(const Unit& unit) {
   return unit.expression == nullptr && std::string_view(" \t\n;&|<>()").find(unit.character) != std::string_view::npos;
 }
@@ -69,9 +69,9 @@ Result<void> Scanner::commands(End end) {
   for (;;) {
     if (done()) {
       PAWL_TRY(end_word());
-      if (end != End::input) return unsure("a '(' has no ')'");
-      if (!level.cases.empty()) return unsure("a 'case' has no 'esac'");
-      if (level.in_test) return unsure("'[[' has no ']]'");
+      if (end != End::input) return unsure("'(' is not closed");
+      if (!level.cases.empty()) return unsure("'case' without 'esac'");
+      if (level.in_test) return unsure("'[[' is not closed");
       if (!here_documents_.empty()) return unsure("a here-document has no body");
       break;
     }
@@ -88,7 +88,7 @@ Result<void> Scanner::commands(End end) {
       level.words.clear();
       continue;
     }
-    if (end == End::input || !level.cases.empty()) return unsure("a ')' has no '('");
+    if (end == End::input || !level.cases.empty()) return unsure("')' without '('");
     break;
   }
   level_ = outer;
@@ -134,8 +134,8 @@ Result<void> Scanner::backslash(Level& level) {
   if (next_is('\n', 1)) {
     // It joins lines even within operators (`<\` and `<EOF`), which nobody should have to read.
     if (!made_.script.empty() && std::string_view("<>;&|($").find(made_.script.back()) != std::string_view::npos)
-      return unsure("an operator goes on in the next line");
-    if (!here_documents_.empty()) return unsure("a line with a here-document goes on in the next one");
+      return unsure("an operator continues on the next line");
+    if (!here_documents_.empty()) return unsure("a line with a here-document continues on the next one");
     const std::string word = level.word;
     copy();
     copy();
@@ -145,7 +145,7 @@ Result<void> Scanner::backslash(Level& level) {
   level.in_word = true;
   copy();
   if (done()) return unsure("it ends with a backslash");
-  if (units_[at_].expression != nullptr) return refused(units_[at_], "behind a backslash");
+  if (units_[at_].expression != nullptr) return refused(units_[at_], "after a backslash");
   copy();
   return {};
 }
@@ -176,7 +176,7 @@ Result<void> Scanner::separator(Level& level) {
   if (level.in_test) return {};
   level.command_position = true;
   if (!ends_case) return {};
-  if (level.cases.empty() || level.cases.back() != CasePhase::body) return unsure("';;' is not within a 'case'");
+  if (level.cases.empty() || level.cases.back() != CasePhase::body) return unsure("';;' is not inside a 'case'");
   level.cases.back() = CasePhase::pattern;
   level.pattern_begun = false;
   return {};
@@ -226,7 +226,7 @@ Result<void> Scanner::opening(Level& level) {
   const std::string word = level.word;
   PAWL_TRY(commands(array ? End::array : End::parenthesis));
   if (here_documents_.size() != pending)
-    return unsure("a here-document begins within parentheses and goes on behind them");
+    return unsure("a here-document begins inside parentheses and continues after them");
   if (array || pattern) {
     level.in_word = true;
     level.word = word;
@@ -290,7 +290,7 @@ Result<void> Scanner::end_word() {
     if (shell_words::is_evaluating_test(word)) level.test_evaluates = true;
     if (word != "]]") return {};
     if (level.test_evaluates && level.test_value != nullptr)
-      return refused(*level.test_value, "in [[ ]] with an arithmetic comparison, which would run what it holds");
+      return refused(*level.test_value, "in [[ ]] with an arithmetic comparison, which would execute it");
     level.in_test = false;
     return {};
   }
@@ -314,7 +314,7 @@ Result<void> Scanner::keyword(const std::string& word) {
       }
       return {};
     }
-    if (phase == CasePhase::in && word != "in") return unsure("a 'case' has no 'in'");
+    if (phase == CasePhase::in && word != "in") return unsure("'case' without 'in'");
     phase = phase == CasePhase::subject ? CasePhase::in : CasePhase::pattern;
     level.pattern_begun = false;
     return {};
@@ -330,7 +330,7 @@ Result<void> Scanner::keyword(const std::string& word) {
       return {};
     }
     if (word == "esac") {
-      if (level.cases.empty()) return unsure("an 'esac' has no 'case'");
+      if (level.cases.empty()) return unsure("'esac' without 'case'");
       level.cases.pop_back();
       return {};
     }
@@ -381,7 +381,7 @@ Result<void> Scanner::here_delimiter() {
           return unsure("a here-document's delimiter is not plain");
         document.delimiter += copy();
       }
-      if (done()) return unsure("a quote has no end");
+      if (done()) return unsure("a quote is not closed");
       copy();
     } else {
       document.delimiter += c;
@@ -407,11 +407,11 @@ Result<void> Scanner::here_body(const HereDocument& document) {
                             : std::string_view(line);
     if (text == document.delimiter) {
       if (!joined) return {};
-      return fail(fault(document.offset, "it is not sure where this here-document ends"));
+      return fail(fault(document.offset, "it is unclear where this here-document ends"));
     }
     joined = !document.literal && line.ends_with('\\');
   }
-  return fail(fault(document.offset, "this here-document has no end"));
+  return fail(fault(document.offset, "this here-document is not closed"));
 }
 
 }  // namespace pawl::shell_scanner

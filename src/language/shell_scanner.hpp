@@ -1,4 +1,4 @@
-// Follows a command as a shell would read it. Internal to shell_command.
+// Reads a command as a shell would. Used only by shell_command.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace pawl::shell_scanner {
 struct Unit {
   char character = 0;
   const Expression* expression = nullptr;
-  std::size_t offset = 0;  // in the template's source
+  std::size_t offset = 0;  // in the source of the template
 
   [[nodiscard]] bool is(char c) const { return expression == nullptr && character == c; }
 };
@@ -31,14 +31,14 @@ struct HereDocument {
 
 enum class CasePhase : std::uint8_t { subject, in, pattern, body };
 
-/// What is known about the list of commands that is being read.
+/// The state of the list of commands that is being read.
 struct Level {
   std::vector<std::string> words = {};  // of the simple command, without assignments and redirections
-  std::string word = {};                // as it is written so far
+  std::string word = {};                // as written, up to now
   bool in_word = false;
-  bool command_position = true;  // a reserved word would be one here
-  bool redirected = false;       // the next word is a file's name
-  bool only_words = false;       // an array's elements
+  bool command_position = true;  // a reserved word is recognised here
+  bool redirected = false;       // the next word is a file name
+  bool only_words = false;       // elements of an array
   bool in_test = false;          // between [[ and ]]
   bool test_evaluates = false;
   const Unit* test_value = nullptr;
@@ -46,15 +46,15 @@ struct Level {
   std::vector<CasePhase> cases = {};
 };
 
-/// Follows the shell's grammar as far as quotes, substitutions, parentheses, comments, here-documents and
-/// `case` go, copies it, and puts references in the place of expressions. Each method that is named after a
-/// construct is called behind its opening and returns behind its closing.
+/// Follows the grammar of the shell for quotes, substitutions, parentheses, comments, here-documents and `case`. Copies
+/// the command and replaces expressions by references. A method that is named after a construct is called after its
+/// opening and returns after its closing.
 class Scanner {
  public:
   Scanner(std::vector<Unit> units, std::string_view source, Shell shell)
       : units_(std::move(units)), source_(source), shell_(shell) {}
 
-  /// Fails with invalid_command.
+  /// Returns the whole command. Fails with invalid_command.
   [[nodiscard]] Result<ShellCommand> scan() {
     PAWL_TRY(commands(End::input));
     return std::move(made_);
@@ -90,21 +90,21 @@ class Scanner {
   [[nodiscard]] Error fault(std::size_t offset, std::string message) const;
   [[nodiscard]] Error fault(std::size_t offset, std::string message, std::string hint) const;
   [[nodiscard]] std::size_t here() const { return at_ < units_.size() ? units_[at_].offset : source_.size(); }
-  /// The text can't be followed for sure, so a value's quotes might be wrong.
+  /// Fails because the text can't be followed with certainty, so the quotes around a value might be wrong.
   [[nodiscard]] std::unexpected<Error> unsure(std::string_view why) const {
-    return fail(fault(here(), fmt::format("it is not sure how the shell reads this: {}", why)));
+    return fail(fault(here(), fmt::format("it is unclear how the shell reads this: {}", why)));
   }
   [[nodiscard]] std::unexpected<Error> refused(const Unit& unit, std::string_view place) const {
-    return fail(fault(unit.offset, fmt::format("a value can't stand {}", place)));
+    return fail(fault(unit.offset, fmt::format("a value can't be used {}", place)));
   }
 
-  /// The number of the argument that holds the expression's value.
+  /// Returns the number of the argument that contains the value of the expression.
   std::size_t argument(const Expression& expression) {
     const auto [entry, is_new] = numbers_.try_emplace(expression.text(), made_.arguments.size() + 1);
     if (is_new) made_.arguments.push_back(expression);
     return entry->second;
   }
-  /// Takes the expression here and writes a reference to its value.
+  /// Reads the expression here and writes a reference to its value.
   Result<void> reference(std::string_view before, std::string_view after);
 
   Result<void> enter();
@@ -139,7 +139,7 @@ class Scanner {
   std::size_t at_ = 0;
   std::size_t depth_ = 0;
   Level* level_ = nullptr;
-  std::vector<HereDocument> here_documents_;  // whose bodies begin behind the next end of a line
+  std::vector<HereDocument> here_documents_;  // their bodies begin after the next end of a line
   std::map<std::string, std::size_t, std::less<>> numbers_;
   ShellCommand made_;
 };

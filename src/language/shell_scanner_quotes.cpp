@@ -20,7 +20,7 @@ Result<void> Scanner::single_quoted() {
     PAWL_TRY(copy_inside());
     if (end) return {};
   }
-  return unsure("a quote has no end");
+  return unsure("a quote is not closed");
 }
 
 Result<void> Scanner::double_quoted() {
@@ -31,7 +31,7 @@ Result<void> Scanner::double_quoted() {
       PAWL_TRY(reference("${", "}"));
     } else if (unit.is('\\')) {
       copy();
-      if (!done() && units_[at_].expression != nullptr) return refused(units_[at_], "behind a backslash");
+      if (!done() && units_[at_].expression != nullptr) return refused(units_[at_], "after a backslash");
       if (!done()) PAWL_TRY(copy_inside());
     } else if (unit.is('$')) {
       PAWL_TRY(dollar(Quotes::doubled));
@@ -45,7 +45,7 @@ Result<void> Scanner::double_quoted() {
       }
     }
   }
-  return unsure("a quote has no end");
+  return unsure("a quote is not closed");
 }
 
 /// $'...': bash knows escapes in it; for other shells it may be a `$` and a plain quote.
@@ -61,7 +61,7 @@ Result<void> Scanner::ansi_quoted() {
     if (units_[at_].expression != nullptr) return refused(units_[at_], "in $'...'");
     PAWL_TRY(copy_inside());
   }
-  return unsure("a quote has no end");
+  return unsure("a quote is not closed");
 }
 
 Result<void> Scanner::backticks() {
@@ -69,14 +69,14 @@ Result<void> Scanner::backticks() {
   while (!done()) {
     const Unit& unit = units_[at_];
     if (unit.expression != nullptr)
-      return fail(fault(unit.offset, "a value can't stand in backticks", "use $( ) instead of backticks"));
+      return fail(fault(unit.offset, "a value can't be used in backticks", "use $( ) instead of backticks"));
     PAWL_TRY(copy_inside());
     if (unit.is('`')) return {};
     if (!unit.is('\\') || done()) continue;
-    if (units_[at_].expression != nullptr) return refused(units_[at_], "behind a backslash");
+    if (units_[at_].expression != nullptr) return refused(units_[at_], "after a backslash");
     PAWL_TRY(copy_inside());
   }
-  return unsure("a backtick has no end");
+  return unsure("a backtick is not closed");
 }
 
 // ---- $
@@ -85,8 +85,8 @@ Result<void> Scanner::dollar(Quotes quotes) {
   copy();
   if (done()) return {};
   const Unit& unit = units_[at_];
-  if (unit.expression != nullptr) return refused(unit, "behind a '$'");
-  if (unit.is('\\') && next_is('\n', 1)) return unsure("a '$' goes on in the next line");
+  if (unit.expression != nullptr) return refused(unit, "after a '$'");
+  if (unit.is('\\') && next_is('\n', 1)) return unsure("a '$' continues on the next line");
   if (unit.is('(') && next_is('(', 1)) {
     copy();
     copy();
@@ -117,7 +117,7 @@ Result<void> Scanner::substitution() {
   const auto outer = std::exchange(here_documents_, {});
   const std::size_t begin = at_;
   PAWL_TRY(commands(End::parenthesis));
-  if (!here_documents_.empty()) return unsure("a here-document's body stands behind its $( )");
+  if (!here_documents_.empty()) return unsure("the body of a here-document comes after its $( )");
   if (!outer.empty() &&
       std::any_of(units_.begin() + static_cast<std::ptrdiff_t>(begin),
                   units_.begin() + static_cast<std::ptrdiff_t>(at_), [](const Unit& unit) { return unit.is('\n'); }))
@@ -130,7 +130,7 @@ Result<void> Scanner::substitution() {
 /// ${ } of the shell.
 Result<void> Scanner::braces(Quotes quotes) {
   PAWL_TRY(enter());
-  if (done()) return unsure("a '${' has no '}'");
+  if (done()) return unsure("'${' is not closed");
   if (units_[at_].expression != nullptr) return refused(units_[at_], "as the name of a variable");
   if (!next_is_name()) {
     if (std::string_view("@*#?-$!").find(units_[at_].character) == std::string_view::npos)
@@ -138,7 +138,7 @@ Result<void> Scanner::braces(Quotes quotes) {
     copy();
   }
   while (next_is_name()) copy();
-  if (done()) return unsure("a '${' has no '}'");
+  if (done()) return unsure("'${' is not closed");
   const std::size_t colon = next_is(':') ? 1 : 0;
   const bool plain = next_is('-', colon) || next_is('+', colon) || next_is('=', colon) || next_is('?', colon);
   if (next_is('}')) {
@@ -153,7 +153,7 @@ Result<void> Scanner::braces(Quotes quotes) {
   return {};
 }
 
-/// The word of ${X:-word}. Shells differ about what quotes in it mean if it stands in quotes itself.
+/// Reads the word of ${X:-word}. Shells differ about the meaning of quotes in it if it is itself quoted.
 Result<void> Scanner::brace_word(Quotes quotes) {
   while (!done()) {
     const Unit& unit = units_[at_];
@@ -161,21 +161,21 @@ Result<void> Scanner::brace_word(Quotes quotes) {
       PAWL_TRY(quotes == Quotes::none ? reference("\"$", "\"") : reference("${", "}"));
     } else if (unit.is('\\')) {
       copy();
-      if (!done() && units_[at_].expression != nullptr) return refused(units_[at_], "behind a backslash");
+      if (!done() && units_[at_].expression != nullptr) return refused(units_[at_], "after a backslash");
       if (!done()) PAWL_TRY(copy_inside());
     } else if (unit.is('$')) {
       PAWL_TRY(dollar(quotes));
     } else if (unit.is('`')) {
       PAWL_TRY(backticks());
     } else if ((unit.is('"') || unit.is('\'')) && quotes == Quotes::doubled) {
-      return unsure("a quote stands in a ${ } that is within \" itself");
+      return unsure("a quoted ${ } contains a quote");
     } else {
       PAWL_TRY(copy_inside());
       if (unit.is('}')) return {};
       if (unit.is('"') || unit.is('\'')) PAWL_TRY(quoted(unit.character));
     }
   }
-  return unsure("a '${' has no '}'");
+  return unsure("'${' is not closed");
 }
 
 /// The rest of ${X#pattern}, ${X[index]}, ${X:offset} and all others: no place for values.
@@ -191,7 +191,7 @@ Result<void> Scanner::brace_pattern(Quotes quotes) {
     } else if (unit.is('`')) {
       PAWL_TRY(backticks());
     } else if (unit.is('\'') || unit.is('"')) {
-      if (quotes == Quotes::doubled) return unsure("a quote stands in a ${ } that is within \" itself");
+      if (quotes == Quotes::doubled) return unsure("a quoted ${ } contains a quote");
       PAWL_TRY(copy_inside());
       PAWL_TRY(quoted(unit.character));
     } else {
@@ -199,7 +199,7 @@ Result<void> Scanner::brace_pattern(Quotes quotes) {
       if (unit.is('}')) return {};
     }
   }
-  return unsure("a '${' has no '}'");
+  return unsure("'${' is not closed");
 }
 
 /// Up to the closing of `depth` brackets, the last ones side by side: else it was no arithmetic.
@@ -207,8 +207,8 @@ Result<void> Scanner::arithmetic(char opening_character, char closing_character,
   const std::size_t least = depth;
   while (!done()) {
     const Unit& unit = units_[at_];
-    if (unit.expression != nullptr) return refused(unit, "in arithmetic, which would run what it holds");
-    if (unit.is('\'') || unit.is('`') || unit.is('\\')) return unsure("a quote stands in arithmetic");
+    if (unit.expression != nullptr) return refused(unit, "in arithmetic, which would execute it");
+    if (unit.is('\'') || unit.is('`') || unit.is('\\')) return unsure("arithmetic contains a quote");
     if (unit.is('$')) {
       PAWL_TRY(dollar(Quotes::doubled));
       continue;
@@ -221,7 +221,7 @@ Result<void> Scanner::arithmetic(char opening_character, char closing_character,
     if (depth > 0 && depth < least && !next_is(closing_character)) return unsure("'((' is not closed by '))'");
     if (depth == 0) return {};
   }
-  return unsure("arithmetic has no end");
+  return unsure("arithmetic is not closed");
 }
 
 }  // namespace pawl::shell_scanner

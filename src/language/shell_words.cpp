@@ -74,7 +74,7 @@ std::string evaluated(const std::vector<std::string>& words, std::string_view wo
   const std::size_t name = name_size(word);
   if (name < word.size() && word[name] == '[' &&
       std::count(word.begin(), word.end(), '[') > std::count(word.begin(), word.end(), ']'))
-    return "an index in [ ] is arithmetic, which would run what the value holds";
+    return "an index in [ ] is arithmetic, which would execute the value";
   std::vector<std::string> plain_words;
   for (const std::string& each : words) {
     std::string text = plain(each);

@@ -1,5 +1,4 @@
-// The words of one simple command, as far as they decide what happens to a value in it. Internal to
-// shell_command.
+// The words of one simple command, as far as they affect a value in it. Used only by shell_command.
 #pragma once
 
 #include <string>
@@ -8,14 +7,14 @@
 
 namespace pawl::shell_words {
 
-/// Reserved words behind which another command, or another reserved word, may stand.
+/// Returns whether another command or reserved word may follow this reserved word.
 [[nodiscard]] bool is_reserved(std::string_view word);
-/// `NAME=...`, `NAME+=...`, `NAME[...]=...`
+/// Returns whether the word is an assignment: `NAME=...`, `NAME+=...` or `NAME[...]=...`.
 [[nodiscard]] bool is_assignment(std::string_view word);
-/// Where the shell would evaluate a value within `word`, which comes behind `words`: says what is wrong, else
-/// is empty. Words are as they are written; `word` ends before the value.
+/// Returns why the shell would evaluate a value within `word`, which follows `words`, or an empty text. Words are as
+/// written; `word` ends before the value.
 [[nodiscard]] std::string evaluated(const std::vector<std::string>& words, std::string_view word);
-/// A word within [[ ]] that makes its operands arithmetic or names.
+/// Returns whether a word within [[ ]] turns its operands into arithmetic or names.
 [[nodiscard]] bool is_evaluating_test(std::string_view word);
 
 }  // namespace pawl::shell_words

@@ -78,17 +78,18 @@ std::optional<std::size_t> closing_brace(std::string_view inside) {
 
 Error unknown(std::string_view name, const NameSet& names) {
   const std::string nearest = suggest(name, {names.begin(), names.end()});
-  return fault(Code::unknown_name, fmt::format("'{}' is not one of Pawl's names and no alias", name),
-               nearest.empty() ? fmt::format("there are {}; a literal ${{ is written $${{", fmt::join(names, ", "))
-                               : fmt::format("did you mean '{}'? A literal ${{ is written $${{", nearest));
+  return fault(Code::unknown_name, fmt::format("unknown name '{}'", name),
+               nearest.empty() ? fmt::format("known names: {}; write a literal ${{ as $${{", fmt::join(names, ", "))
+                               : fmt::format("did you mean '{}'? Write a literal ${{ as $${{", nearest));
 }
 
-/// Whether the braces are Pawl's; fails where they are neither Pawl's nor may be anybody else's.
+/// Returns whether the braces contain an expression. Fails if they contain neither an expression nor something else
+/// that is valid.
 Result<bool> is_ours(std::string_view inside, const NameSet& names, TextTemplate::Unknown unknown_names) {
   const Opening begin = opening(inside);
   if (names.contains(begin.name)) {
     if (begin.rest.starts_with(':'))
-      return fail(fault(Code::invalid_expression, fmt::format("'${{{}:' is no expression", begin.name),
+      return fail(fault(Code::invalid_expression, fmt::format("'${{{}:' is not an expression", begin.name),
                         fmt::format("use ${{default({}.x, 'value')}}", begin.name)));
     return true;
   }
@@ -107,13 +108,14 @@ Result<bool> is_ours(std::string_view inside, const NameSet& names, TextTemplate
 Result<std::pair<Expression, std::size_t>> embedded(std::string_view inside, std::size_t column) {
   const auto end = closing_brace(inside);
   if (!end)
-    return fail(fault(Code::invalid_expression, "'${' has no end", "close it with }, or write $${ for a literal ${"));
+    return fail(
+        fault(Code::invalid_expression, "'${' is not closed", "close it with }, or write $${ for a literal ${"));
   const std::string_view text = inside.substr(0, *end);
   auto expression = Expression::parse(text, column);
   if (!expression) {
     Error error = std::move(expression).error();
     if (text.find(":-") != std::string_view::npos || text.find(":=") != std::string_view::npos)
-      error.hint = "for a value where there is none, use default(vars.x, 'value')";
+      error.hint = "for a default value use default(vars.x, 'value')";
     return fail(std::move(error));
   }
   return std::pair(std::move(*expression), *end);
@@ -201,7 +203,7 @@ namespace {
 
 using Texts = std::vector<std::pair<Json::json_pointer, TextTemplate>>;
 
-/// Collects the templates among the strings of `value`, which stands at `pointer`.
+/// Collects the templates among the strings of `value`, which is at `pointer`.
 Result<void> collect(const Json& value, const Json::json_pointer& pointer, const NameSet& names, Texts& texts) {
   if (value.is_string()) {
     const auto& source = value.get_ref<const std::string&>();

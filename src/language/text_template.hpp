@@ -1,8 +1,8 @@
-// Text with `${...}` in it.
+// Text that contains `${...}`.
 //
-// `${expression}` is Pawl's when it begins with one of Pawl's names (vars, steps, item, index, loop, map, run,
-// env), a declared alias or a call of one of the functions; any other `${X}` stays as it is (in a command it is
-// the shell's). `$${` is a literal `${`.
+// `${...}` is an expression if it begins with a reserved name (vars, steps, item, index, loop, map, run, env), a
+// declared alias or the call of a function. Any other `${X}` stays as it is; in a command it belongs to the shell.
+// `$${` is a literal `${`.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,21 @@
 
 namespace pawl {
 
-/// The names that are Pawl's everywhere; aliases of captures come to these.
+/// Returns the names that are reserved everywhere. Aliases of captures are added to them.
 [[nodiscard]] const std::set<std::string, std::less<>>& reserved_names();
 
 class TextTemplate {
  public:
   struct Part {
-    std::string text;                      // as it stands; `$${` is `${` here
-    std::optional<Expression> expression;  // set: this part is a value
+    std::string text;                      // as written, but with `$${` replaced by `${`
+    std::optional<Expression> expression;  // set if this part is a value
     std::size_t offset = 0;                // of the part in the source
   };
 
   TextTemplate() = default;
-  /// `names`: reserved_names() and the aliases. Where unknown ones are refused (everything but commands), every
-  /// `${X}` is an expression, and one that begins with another name fails with unknown_name. Where they are
-  /// kept, `${X.` fails all the same if X is a misspelt name. `${` of Pawl's without an end fails with
+  /// Parses `source`. `names` are reserved_names() and the aliases. If unknown names are refused (everywhere but in
+  /// commands), every `${X}` is an expression, and one that begins with another name fails with unknown_name. If they
+  /// are kept, `${X.` still fails if X is a misspelt name. An expression that is not closed fails with
   /// invalid_expression. `Error::where` is "column N" within the source.
   enum class Unknown : std::uint8_t { keep, refuse };
   [[nodiscard]] static Result<TextTemplate> parse(std::string_view source,
@@ -43,9 +43,10 @@ class TextTemplate {
   [[nodiscard]] bool empty() const { return source_.empty(); }
   [[nodiscard]] std::vector<Expression::Reference> references() const;
 
-  /// A lone `${x}` keeps its JSON type; inside text, strings as they are and others as compact JSON.
+  /// Returns the value. A text that consists of one `${x}` keeps its JSON type. Otherwise strings are inserted
+  /// unchanged and other values as compact JSON.
   [[nodiscard]] Result<Json> evaluate(const Names& names) const;
-  /// The same as text.
+  /// Returns the value as text.
   [[nodiscard]] Result<std::string> render(const Names& names) const;
 
  private:
@@ -53,10 +54,10 @@ class TextTemplate {
   std::vector<Part> parts_;
 };
 
-/// A value within text: strings as they are, others as compact JSON.
+/// Returns a value as it is inserted into text: strings unchanged, other values as compact JSON.
 [[nodiscard]] std::string text_of(const Json& value);
 
-/// A JSON value whose strings are templates: `with:`, and `items:` given as a list.
+/// A JSON value whose strings are templates: `with:`, and `items:` if it is a list.
 class ValueTemplate {
  public:
   ValueTemplate() = default;

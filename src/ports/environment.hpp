@@ -1,4 +1,4 @@
-// Time, randomness and identity, as ports: nothing in Pawl asks the operating system for these directly.
+// Time, random numbers and identity as ports. Nothing in Pawl asks the operating system for them directly.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ class Clock {
   virtual ~Clock() = default;
   /// Wall time; it may jump in both directions.
   [[nodiscard]] virtual Timestamp now() = 0;
-  /// Never goes back; for measuring and waiting.
+  /// Never decreases; for measuring and waiting.
   [[nodiscard]] virtual std::int64_t monotonic_us() = 0;
   virtual void sleep_us(std::int64_t duration_us) = 0;
 };
@@ -25,11 +25,11 @@ class Random {
   [[nodiscard]] virtual std::uint64_t next() = 0;
 };
 
-/// Who holds a lock, for messages, and which boot of which machine this is.
+/// A process that holds a lock, for messages, and the boot of its machine.
 struct Owner {
   std::string boot_id;  // changes with every start of the machine
   std::uint64_t pid = 0;
-  std::uint64_t started = 0;  // of the process, in the kernel's ticks
+  std::uint64_t started = 0;  // start of the process, in kernel ticks
   std::string host;
   std::string program;    // for people
   std::string user = {};  // of the operating system, for the audit trail

@@ -1,7 +1,7 @@
-// What a verification reads of a store: stored bytes as they are, in order, without keys and without writing anything.
+// What a verification reads of a store: stored bytes, unchanged and in order. Needs no keys and writes nothing.
 //
-// A failure with exit status 4 is a finding: what is missing, cut or changed, with its file. Any other is trouble of
-// the machine.
+// A failure with exit status 4 is a finding: data that is missing, truncated or modified, with its file. Any other
+// failure is a problem of the machine.
 #pragma once
 
 #include <memory>
@@ -16,15 +16,15 @@
 
 namespace pawl {
 
-/// One stored record without its newline. Views hold until the next call of the function that gave it.
+/// One stored record without its newline. Views are valid until the next call of the function that returned it.
 struct StoredText {
   std::uint64_t number = 0;  // index of an entry, sequence of a checkpoint, number of an event
   std::string_view text = {};
   std::string_view file = {};  // for messages
 };
 
-/// One run. Not thread-safe. What journals and files both hold must be the same bytes; what only a journal holds is
-/// given from there.
+/// One run. Not thread-safe. If both a journal and a file contain a record, they must contain the same bytes. A record
+/// that only a journal contains is returned from there.
 class RunEvidence {
  public:
   RunEvidence() = default;
@@ -35,21 +35,21 @@ class RunEvidence {
   virtual Result<std::string> run_file() = 0;
   virtual Result<std::optional<std::string>> pruned_file() = 0;
   virtual Result<std::optional<std::string>> roots_file() = 0;
-  /// The mark of an erased run.
+  /// Returns the content of erased.json.
   virtual Result<std::optional<std::string>> erased_file() = 0;
-  /// Each gives the next record, in ascending order; nothing behind the last.
+  /// Each returns the next record in ascending order, or nothing after the last one.
   virtual Result<std::optional<StoredText>> next_entry() = 0;
   virtual Result<std::optional<StoredText>> next_checkpoint() = 0;
   virtual Result<std::optional<StoredText>> next_event() = 0;
-  /// SHA-256 of the salt and the blob's bytes; nothing where it is missing.
+  /// Returns the SHA-256 of the salt and the bytes of the blob, or nothing if it is missing.
   virtual Result<std::optional<Sha256>> blob_hash(std::string_view name, std::string_view salt) = 0;
 
-  /// The last entry when reading began: what a writer adds meanwhile is not looked at. The highest number where it is
-  /// not known.
+  /// Returns the last entry at the time reading began; later entries are ignored. Returns the highest number if it is
+  /// unknown.
   [[nodiscard]] virtual std::uint64_t last_entry() const = 0;
-  /// Entries before this one stand in files alone. 0: all do.
+  /// Entries before this one are only in files. 0 if all are.
   [[nodiscard]] virtual std::uint64_t first_entry_in_journal() const = 0;
-  /// False: somebody wrote since reading began, so what looked wrong may have been on its way.
+  /// Returns false if somebody wrote since reading began, so that an apparent error may be an unfinished write.
   virtual Result<bool> unchanged() = 0;
   /// Paths for messages: "run.json", "audit/merkle_roots.json".
   [[nodiscard]] virtual std::string path_of(std::string_view file) const = 0;
@@ -64,9 +64,9 @@ class Evidence {
   virtual ~Evidence() = default;
 
   virtual Result<Uuid> store_id() = 0;
-  /// The ids of all runs, sorted.
+  /// Returns the ids of all runs, sorted.
   virtual Result<std::vector<std::string>> runs() = 0;
-  /// run_not_found where neither journal nor files know it. `fresh`: read the journals again.
+  /// Fails with run_not_found if neither a journal nor a file contains it. `fresh` reads the journals again.
   enum class Journals : std::uint8_t { as_read, fresh };
   virtual Result<std::unique_ptr<RunEvidence>> run(const RunId& run, Journals journals) = 0;
 };

@@ -26,7 +26,7 @@ Result<std::string> FileSystem::read_file(std::string_view path, std::uint64_t s
   PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
   if (size > size_max) {
     return fail(Error{Code::read_failed,
-                      fmt::format("the file has {} bytes, more than {} expected", size, size_max),
+                      fmt::format("the file has {} bytes; the maximum is {}", size, size_max),
                       std::string(path),
                       {},
                       0});

@@ -1,11 +1,10 @@
-// The file system as a port. Everything the store does to a disk goes through here, so that the same
-// store runs on the real disk, on a simulated one that loses power, and on one that fails on request.
+// The file system as a port. All disk access of the store goes through it, so that the same store runs on a real disk,
+// on a simulated one that loses power, and on one that fails on request.
 //
-// Crash model that callers may rely on: after `File::sync` returns success, the file's bytes and size
-// survive power loss; a file's name survives once the folder that holds it was synced. What was not
-// synced may survive in any part and order, down to single 512-byte sectors, each whole.
-// After a failed sync nothing may be assumed about what was written since the last successful one,
-// although reading it back may show it.
+// Crash model: after `File::sync` has succeeded, the bytes and the size of the file survive a power loss. The name of a
+// file survives once its folder was synced. Data that was not synced may survive in any part and order, down to single
+// sectors of 512 bytes, each of them complete. After a failed sync nothing is known about data written since the last
+// successful one, even if it can be read.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +17,10 @@
 
 namespace pawl {
 
-/// Why something is made durable. Every sync names its reason, so that flushes can be counted by cause
-/// and each one's necessity be shown.
+/// The reason of a sync. Every sync has one, so that flushes can be counted by cause and tests can show that each is
+/// necessary.
 enum class SyncPoint : std::uint8_t {
-  journal_batch,     // a batch of saves: the durability point of promise 1
+  journal_batch,     // a batch of saves: the durability point
   journal_takeover,  // the unsynced tail of a dead writer, before it is shown
   segment_created,   // a new journal segment's zeros and header
   segment_recycled,  // a segment's new header, before it is written again
@@ -36,32 +35,32 @@ enum class SyncPoint : std::uint8_t {
   published_name,    // its name, and those of the folders on the way to it
   published_all,     // the same for many files at once
   store_file,        // store.json, before its name can be durable
-  side_file,         // something set aside: torn tails, the log of failures, the list of damaged checkpoints
+  side_file,         // side files: torn tails, the log of failures, the list of damaged checkpoints
   side_name,         // its name
   inbox_message,     // a message to a run, before it gets its name
   inbox_name,        // its name, and those of the folders on the way to it
   run_key,           // the data key of a new run, before the first record that needs it
   run_key_name,      // its name, and those of the folders on the way to it
   store_file_name,   // the name of a store.json that took the place of another
-  pruned_kept,       // what is kept of a group of checkpoints, before the group is given up
-  pruned_callers,    // the callers' ids of checkpoints, before these are given up
+  pruned_kept,       // the checkpoints of a group that are kept, before the group is removed
+  pruned_callers,    // the caller IDs of checkpoints, before these are removed
   pruned_new_names,  // the names of both
-  pruned_list,       // the list of what was pruned, before it gets its name
+  pruned_list,       // the list of pruned checkpoints, before it gets its name
   pruned_list_name,  // its name, before anything is removed
-  fork_note,         // what tells a run of its fork, before it gets its name
+  fork_note,         // the note about a fork in its parent, before it gets its name
   fork_note_name,    // its name, and those of the folders on the way to it, before the fork's first record
-  erased_mark,       // that a run is erased, before that has a name
+  erased_mark,       // erased.json, before it gets its name
   erased_mark_name,  // its name, before anything of the run is destroyed
-  erased_bytes,      // zeros over what is erased: in files that then lose their names, and in journals
-  erased_names,      // that these names are gone
-  imported_files,    // all of a run that arrives, before it gets its name
+  erased_bytes,      // zeros over erased data: in files that are then removed, and in journals
+  erased_names,      // the removal of these names
+  imported_files,    // all files of an imported run, before it gets its name
   imported_name,     // its name
 };
 constexpr std::size_t kSyncPointCount = 35;
 [[nodiscard]] std::string_view to_text(SyncPoint point);
 
-/// An open file. Not thread-safe, except that `sync` may run beside `write_at` and `read_at`.
-/// Closing releases its locks. Never inherited by child processes.
+/// An open file. Not thread-safe, except that `sync` may run at the same time as `write_at` and `read_at`. Closing it
+/// releases its locks. Child processes do not inherit it.
 class File {
  public:
   File() = default;
@@ -78,11 +77,11 @@ class File {
   virtual Result<void> resize(std::uint64_t size) = 0;
   virtual Result<std::uint64_t> size() = 0;
 
-  /// Takes the kernel lock on one byte of this file, exclusive, without waiting. False: another open
-  /// file holds it (in this process or another). It is released by `unlock`, by closing, and by death.
+  /// Takes the exclusive kernel lock on one byte of this file, without waiting. Returns false if another open file
+  /// holds it, in this process or another. `unlock`, closing the file and the end of the process release it.
   virtual Result<bool> try_lock(std::uint64_t byte) = 0;
   virtual Result<void> unlock(std::uint64_t byte) = 0;
-  /// Whether someone else holds that lock; takes nothing, so it can't disturb a writer.
+  /// Returns whether somebody else holds that lock. Does not take it, so it can't disturb a writer.
   virtual Result<bool> locked_elsewhere(std::uint64_t byte) = 0;
 };
 
@@ -93,7 +92,7 @@ enum class OpenMode : std::uint8_t {
   create_empty,  // reads and writes; made if missing, emptied if not
 };
 
-/// A file's bytes, for as long as this is kept.
+/// The bytes of a file, valid as long as this object exists.
 struct FileContent {
   std::shared_ptr<const void> keeper;
   std::string_view bytes;
@@ -104,7 +103,7 @@ struct FolderEntry {
   bool is_folder = false;
 };
 
-/// Thread-safe. Paths are relative to the file system's root (the store's folder), parts joined by '/'.
+/// Thread-safe. Paths are relative to the root of the file system (the folder of the store) and separated by '/'.
 class FileSystem {
  public:
   FileSystem() = default;
@@ -112,18 +111,18 @@ class FileSystem {
   FileSystem& operator=(const FileSystem&) = delete;
   virtual ~FileSystem() = default;
 
-  /// `input_unreadable` where it does not exist (modes read and write).
+  /// Fails with `input_unreadable` if it does not exist (modes read and write).
   virtual Result<std::unique_ptr<File>> open(std::string_view path, OpenMode mode) = 0;
   virtual Result<bool> exists(std::string_view path) = 0;
-  /// Entries without "." and "..", in no order. A missing folder has none.
+  /// Returns the entries without "." and "..", in any order. A missing folder is empty.
   virtual Result<std::vector<FolderEntry>> list(std::string_view folder) = 0;
-  /// Makes the folder; its parent must exist. An existing one is fine. True: it was made.
+  /// Creates the folder; its parent must exist. Returns false if it exists already.
   virtual Result<bool> make_folder(std::string_view path) = 0;
-  /// Atomic; replaces `to`. Durable only after sync_folder of the folder that holds it.
+  /// Renames atomically and replaces `to`. Durable only after sync_folder of its folder.
   virtual Result<void> rename(std::string_view from, std::string_view to) = 0;
   /// Removes a file or an empty folder. A missing one is fine.
   virtual Result<void> remove(std::string_view path) = 0;
-  /// Only an empty one. A missing one is fine.
+  /// Removes an empty folder. A missing one is fine.
   virtual Result<void> remove_folder(std::string_view path) = 0;
   /// Makes the names in this folder durable.
   virtual Result<void> sync_folder(std::string_view path, SyncPoint point) = 0;
@@ -132,8 +131,8 @@ class FileSystem {
 
   /// Reads a whole file of at most `size_max` bytes.
   Result<std::string> read_file(std::string_view path, std::uint64_t size_max = std::uint64_t{1} << 32);
-  /// The same, of a file that is never changed: a large one may be mapped instead of copied. What can't be read is an
-  /// error here, not a signal later.
+  /// The same for a file that never changes: a large one may be mapped instead of copied. Read errors are reported
+  /// here, not as a signal later.
   virtual Result<FileContent> content(std::string_view path, std::uint64_t size_max = std::uint64_t{1} << 32);
 };
 

@@ -1,5 +1,5 @@
-// One command in the foreground, as a port: it has this program's standard input and standard error, what it
-// prints passes through at once and is kept, and it ends with this program.
+// One command in the foreground, as a port. It shares the standard input and standard error of this program. Its output
+// is passed through immediately and kept. It does not outlive this program.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace pawl {
 struct ForegroundSpec {
   std::vector<std::string> argv;         // argv[0] is looked up in the environment's PATH
   std::vector<std::string> environment;  // NAME=value, all of it
-  std::string output_path = {};          // where an output above `output_bytes_max` is kept; absolute, replaced
+  std::string output_path = {};          // file for an output above `output_bytes_max`; absolute, replaced
   std::uint64_t output_bytes_max = 0;    // in memory
 };
 
 struct ForegroundEnd {
-  int status = 0;          // as a shell would say: the exit status, 128 + signal, 126 or 127 where it can't be started
-  std::string error = {};  // why it could not be started
-  int interrupted = 0;     // a signal that asked this program to end while the command was running
-  bool output_closed = false;  // nobody read this program's standard output any more
-  std::string output = {};     // all of it, where it is at most output_bytes_max
-  bool in_file = false;        // else it is in output_path, durable
+  int status = 0;              // as in a shell: the exit status, 128 + signal, or 126 or 127 if it can't be started
+  std::string error = {};      // why it could not be started
+  int interrupted = 0;         // the signal that asked this program to stop while the command was running
+  bool output_closed = false;  // the reader of standard output has closed it
+  std::string output = {};     // all of it, if it is at most output_bytes_max
+  bool in_file = false;        // otherwise it is in output_path, durable
   std::uint64_t output_bytes = 0;
   std::string output_sha256 = {};  // hexadecimal; where it is in the file
 };
@@ -33,20 +33,21 @@ struct ForegroundEnd {
 class StepLock {
  public:
   virtual ~StepLock() = default;
-  /// Its last holder died with it.
+  /// The last holder died while holding it.
   [[nodiscard]] virtual bool was_left() const = 0;
 };
 
 class Foreground {
  public:
   virtual ~Foreground() = default;
-  /// Returns when the command has ended. SIGINT, SIGTERM, SIGHUP and SIGQUIT of this program go to it.
-  /// Fails where the output can't be kept. For a program's main thread.
+  /// Returns when the command has exited. Forwards SIGINT, SIGTERM, SIGHUP and SIGQUIT to it. Fails if the output can't
+  /// be kept. Must be called on the main thread.
   [[nodiscard]] virtual Result<ForegroundEnd> run(const ForegroundSpec& spec) = 0;
-  /// Takes the lock on the file `path` (made if missing): step_busy, naming the process, where another has it.
+  /// Takes the lock on the file `path`, which is created if missing. Fails with step_busy, which names the process, if
+  /// another one holds it.
   [[nodiscard]] virtual Result<std::unique_ptr<StepLock>> lock(const std::string& path) = 0;
-  /// Ends what was started with this entry (NAME=value) in its environment and is left: processes_left where
-  /// that can't be done.
+  /// Kills processes that were started with this entry (NAME=value) in their environment and are still running. Fails
+  /// with processes_left if that is not possible.
   [[nodiscard]] virtual Result<void> end_left(const std::string& entry) = 0;
 };
 

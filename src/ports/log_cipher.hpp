@@ -1,4 +1,4 @@
-// Keeps what the steps of an encrypted run print secret, as a port: only the store has the key.
+// Encryption of the output of steps of an encrypted run, as a port. Only the store has the key.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ class LogCipher {
   LogCipher& operator=(const LogCipher&) = delete;
   virtual ~LogCipher() = default;
 
-  /// Encrypted for this place: a file of the run's folder, and an offset in it.
+  /// Encrypts for this place: a file in the folder of the run, and an offset in it.
   [[nodiscard]] virtual Result<std::string> seal(std::string_view bytes, std::string_view file,
                                                  std::uint64_t offset) = 0;
-  /// decryption_failed where it was changed, or stood elsewhere.
+  /// Fails with decryption_failed if it was modified or moved.
   [[nodiscard]] virtual Result<std::string> open(std::string_view sealed, std::string_view file,
                                                  std::uint64_t offset) = 0;
 };

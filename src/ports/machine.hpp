@@ -1,4 +1,4 @@
-// What can be learnt about the machine and its disks, as a port: for `pawl doctor`. Paths are absolute.
+// Information about the machine and its disks, as a port. Paths are absolute.
 #pragma once
 
 #include <pawl/types.hpp>
@@ -19,11 +19,11 @@ struct DiskFacts {
   std::uint64_t free_bytes = 0;  // for this user
   std::uint64_t total_bytes = 0;
   std::uint64_t free_files = 0;   // inodes
-  std::uint64_t total_files = 0;  // 0: the file system does not count them
+  std::uint64_t total_files = 0;  // 0 if the file system does not count them
 };
 
 struct FileFacts {
-  unsigned mode = 0;  // the nine bits of permissions
+  unsigned mode = 0;  // the nine permission bits
   bool mine = false;  // owned by this user
   bool is_folder = false;
 };
@@ -37,13 +37,13 @@ class Machine {
   virtual ~Machine() = default;
 
   [[nodiscard]] virtual Result<DiskFacts> disk(const std::string& folder) = 0;
-  /// input_unreadable with ENOENT where it does not exist.
+  /// Fails with input_unreadable and ENOENT if the path does not exist.
   [[nodiscard]] virtual Result<FileFacts> file(const std::string& path) = 0;
-  /// How long each of `count` small appends with fdatasync took, in microseconds, in a file that is removed again.
+  /// Returns how long each of `count` small appends with fdatasync took, in microseconds. Uses a temporary file.
   [[nodiscard]] virtual Result<std::vector<std::int64_t>> sync_times_us(const std::string& folder,
                                                                         std::size_t count) = 0;
-  /// Files below `folder` whose names end with `.tmp` and that nobody has written to for `age_s` seconds, at most
-  /// `limit`.
+  /// Returns at most `limit` files below `folder` whose names end with `.tmp` and that were not modified for `age_s`
+  /// seconds.
   [[nodiscard]] virtual std::vector<std::string> left_over(const std::string& folder, std::int64_t age_s,
                                                            std::size_t limit) = 0;
 };

@@ -1,11 +1,11 @@
-// Where the output of a command goes, as a port.
+// The destination of the output of a command, as a port.
 #pragma once
 
 #include <string_view>
 
 namespace pawl {
 
-/// Used by one thread at a time. Failures are its own affair: output is not needed to resume.
+/// Used by one thread at a time. It handles its own failures: resuming does not need the output.
 class OutputSink {
  public:
   OutputSink() = default;
@@ -14,10 +14,10 @@ class OutputSink {
   virtual ~OutputSink() = default;
 
   virtual void write(std::string_view bytes) = 0;
-  /// The command has ended: what came until now is to be where it belongs when this returns. What the command
-  /// left behind may still write.
+  /// The command has exited. When this returns, the output so far must be at its destination. Processes that the
+  /// command left behind may still write.
   virtual void settle() = 0;
-  /// Nothing comes any more.
+  /// No more output will follow.
   virtual void close() = 0;
 };
 

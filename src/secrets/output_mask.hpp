@@ -1,4 +1,4 @@
-// Texts without the secrets in them.
+// Masking of known secrets.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace pawl {
 
-/// `text` with every secret replaced by ***. Empty secrets are none; longer ones go first.
+/// Returns `text` with every secret replaced by ***. Ignores empty secrets; replaces the longest first.
 [[nodiscard]] std::string masked(std::string text, const std::vector<std::string>& secrets);
 
 }  // namespace pawl

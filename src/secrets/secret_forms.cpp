@@ -49,12 +49,12 @@ constexpr bool is_of(Letters letters, char c) {
 struct Form {
   std::string_view prefix;
   Letters letters;
-  std::size_t size_min;  // behind the prefix
+  std::size_t size_min;  // after the prefix
   std::string_view kind;
   enum class Mark : std::uint8_t { strong, weak, mixed } mark;  // mixed: weak, and it has a digit and a capital
 };
 
-// Of two that begin alike, the longer one stands first.
+// Of two with the same beginning, the longer one comes first.
 constexpr auto kForms = std::to_array<Form>({
     {"AKIA", Letters::upper_digits, 16, "aws-access-key-id", Form::Mark::strong},
     {"ASIA", Letters::upper_digits, 16, "aws-access-key-id", Form::Mark::strong},
@@ -88,7 +88,8 @@ SecretFound found(std::size_t begin, std::size_t end, std::string_view kind, Sec
   return {.sure = Sure::yes, .begin = begin, .end = end, .kind = kind, .rest = rest};
 }
 
-/// Whether a word may begin at `at`: also behind an escape of JSON (\n), of a URL (%3D) or of a terminal (ESC[31m).
+/// Returns whether a word may begin at `at`: also after an escape of JSON (\n), of a URL (%3D) or of a terminal
+/// (ESC[31m).
 bool begins_word(std::string_view text, std::size_t at) {
   if (at == 0) return true;
   const char before = text[at - 1];
@@ -260,7 +261,7 @@ bool is_member_name(std::string_view value) {
   return has_dot;
 }
 
-/// Long, with letters and a digit, and not what stands in place of a value.
+/// Returns whether it is long, has letters and a digit, and is not a placeholder.
 bool is_credential(std::string_view name, std::string_view value) {
   const std::size_t size_min = name.ends_with("password") || name.ends_with("passwd") ? 8 : 12;
   if (value.size() < size_min || "$%*/.~-"sv.find(value.front()) != std::string_view::npos) return false;

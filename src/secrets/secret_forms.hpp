@@ -1,4 +1,4 @@
-// The forms of secrets that are known by sight: tokens of providers, private keys, passwords in URLs and assignments.
+// Well-known forms of secrets: tokens of providers, private keys, passwords in URLs and assignments.
 #pragma once
 
 #include <array>
@@ -8,11 +8,11 @@
 
 namespace pawl {
 
-/// What of the text behind a secret belongs to it, where more of the text is to come.
+/// Which of the following characters belong to a secret that continues in the next piece of text.
 enum class SecretRest : std::uint8_t {
   nothing,
   token,        // letters, digits, _ and -
-  dotted,       // the same and dots
+  dotted,       // the same, and dots
   value,        // up to the end of a value
   private_key,  // up to the END line
 };
@@ -20,15 +20,15 @@ enum class SecretRest : std::uint8_t {
 [[nodiscard]] bool belongs_to(SecretRest rest, char c);
 
 struct SecretFound {
-  enum class Sure : std::uint8_t { no, more, yes };  // more: text is missing to say
+  enum class Sure : std::uint8_t { no, more, yes };  // more: cannot be decided without more text
   Sure sure = Sure::no;
-  std::size_t begin = 0;  // of what is to be masked
+  std::size_t begin = 0;  // start of the part to mask
   std::size_t end = 0;
   std::string_view kind = {};
-  SecretRest rest = SecretRest::nothing;  // counts where `end` is the end of the text
+  SecretRest rest = SecretRest::nothing;  // applies if `end` is the end of the text
 };
 
-/// A text in which one looks, place after place. Each look takes constant time, taken together.
+/// A text that is searched position by position, in linear time altogether.
 class SecretText {
  public:
   enum class End : std::uint8_t { open, final };
@@ -36,21 +36,21 @@ class SecretText {
 
   [[nodiscard]] std::string_view text() const { return text_; }
   [[nodiscard]] bool is_final() const { return end_ == End::final; }
-  /// The same text as if nothing came any more.
+  /// Treats the text as complete.
   void finish() { end_ = End::final; }
-  /// Where the letters, digits, _ and - end that stand at `at`.
+  /// Returns the end of the letters, digits, _ and - at `at`.
   [[nodiscard]] std::size_t token_end(std::size_t at);
 
  private:
   std::string_view text_;
   End end_;
-  std::size_t run_begin_ = 0;  // of the last run of token characters that was looked at
+  std::size_t run_begin_ = 0;  // of the run of token characters that was examined last
   std::size_t run_end_ = 0;
 };
 
-inline constexpr std::size_t kSecretLookBehind = 64;  // bytes before a place that may matter
+inline constexpr std::size_t kSecretLookBehind = 64;  // number of preceding bytes that may matter
 
-/// Where secrets may begin, by their first two bytes.
+/// The first two bytes of possible secrets.
 struct SecretBeginnings {
   std::array<bool, 256> first{};
   std::array<std::uint64_t, 1024> pairs{};
@@ -61,7 +61,7 @@ struct SecretBeginnings {
     first[a] = true;
     pairs[a * 4U + b / 64U] |= std::uint64_t{1} << (b % 64U);
   }
-  /// With whatever follows.
+  /// Adds `a` followed by any byte.
   constexpr void add(char a_char) {
     const auto a = static_cast<unsigned char>(a_char);
     first[a] = true;
@@ -75,10 +75,10 @@ struct SecretBeginnings {
   [[nodiscard]] bool has(char a) const { return first[static_cast<unsigned char>(a)]; }
 };
 
-/// Of all known forms.
+/// Returns the beginnings of all known forms.
 [[nodiscard]] const SecretBeginnings& known_secret_beginnings();
 
-/// The secret of a known form that is recognised by what stands at `at`.
+/// Finds a secret of a known form that is recognised by the text at `at`.
 [[nodiscard]] SecretFound find_known_secret(SecretText& text, std::size_t at);
 
 }  // namespace pawl

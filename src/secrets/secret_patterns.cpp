@@ -20,7 +20,7 @@ constexpr std::size_t kKeyWordsMax = 8;
 constexpr int kBadKeyLinesMax = 3;
 constexpr std::size_t kExpressionOverlapBytes = 1024;
 
-/// What other kinds say more about.
+/// Kinds that other kinds describe better.
 bool is_vague(std::string_view kind) { return kind == "credential" || kind == "authorization"; }
 
 bool is_base64(char c) {
@@ -108,7 +108,7 @@ void SecretMask::scan(End end, std::string& out) {
   std::string& to = in_lines ? lines_ : out;
   SecretText where(text_, end);
   std::size_t at = done_;
-  std::size_t kept = at;  // what is not secret begins here
+  std::size_t kept = at;  // start of the text that is not secret
   while (at < text_.size()) {
     if (rest_ != SecretRest::nothing) {
       kept = at = skip_rest(where, at);
@@ -143,7 +143,7 @@ void SecretMask::scan(End end, std::string& out) {
   if (in_lines) filter_lines(End::open, out);
 }
 
-/// The secrets at `at` and those that overlap them, in ranges_.
+/// Collects the secrets at `at` and those that overlap them in ranges_.
 SecretMask::Looked SecretMask::look(SecretText& where, std::size_t at) {
   ranges_.clear();
   std::size_t until = at + 1;
@@ -182,7 +182,7 @@ std::size_t SecretMask::skip_rest(const SecretText& where, std::size_t at) {
   return at;
 }
 
-/// Up to the END line, however far it is. Where the text does not look like a key any more, it was none.
+/// Skips to the END line, however far it is. If the text stops looking like a key, it was not a key.
 std::size_t SecretMask::skip_key(const SecretText& where, std::size_t at) {
   const std::string_view text = where.text();
   for (; at < text.size(); ++at) {
@@ -202,7 +202,7 @@ std::size_t SecretMask::skip_key(const SecretText& where, std::size_t at) {
   return at;
 }
 
-/// Notes what the line has so far. False where too many lines are those of another text.
+/// Updates the state of the line. Returns false if too many lines belong to another text.
 bool SecretMask::is_in_key(char c, char before) {
   KeyLine& line = key_line_;
   const bool escaped_end = before == '\\' && (c == 'n' || c == 'r');  // as in JSON
@@ -234,7 +234,7 @@ void SecretMask::mark(std::string_view kind, std::string& out) {
   }
 }
 
-/// Whole lines; of a longer one pieces that overlap.
+/// Filters whole lines; longer lines are filtered in overlapping pieces.
 void SecretMask::filter_lines(End end, std::string& out) {
   std::size_t at = 0;
   while (at < lines_.size()) {
@@ -255,7 +255,7 @@ void SecretMask::filter_lines(End end, std::string& out) {
   lines_.erase(0, at);
 }
 
-/// How much of it was passed on: what could begin a match in the last `keep` bytes stays.
+/// Returns how much of the line was passed on. A possible beginning of a match in the last `keep` bytes is held back.
 std::size_t SecretMask::filter_line(std::string_view line, std::size_t keep, std::string& out) {
   std::vector<std::pair<std::size_t, std::size_t>> found;
   const re2::StringPiece text(line.data(), line.size());

@@ -1,8 +1,7 @@
-// Finding secrets in texts and masking them: those that were declared, those of known forms, those of the user's own
-// expressions.
+// Finding and masking secrets in text: declared values, well-known forms, and regular expressions of the user.
 //
-// A masked secret leaves a visible mark: `[masked:KIND]`, or *** for a declared one. Texts may come in pieces: what
-// may be the beginning of a secret is held back, at most kSecretHoldBytes of it. The time is linear in the text.
+// A masked secret is replaced by `[masked:KIND]`, or by *** if it is a declared value. Text may arrive in pieces: what
+// may be the beginning of a secret is held back, at most kSecretHoldBytes. The time is linear in the text.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +22,19 @@ class RE2;
 namespace pawl {
 
 inline constexpr std::size_t kSecretHoldBytes = 8192;
-inline constexpr std::size_t kExpressionBytesMax = 4096;  // of a line, for the user's expressions
+inline constexpr std::size_t kExpressionBytesMax = 4096;  // of a line, for the expressions of the user
 
-/// How many values were masked, by kind.
+/// Number of masked values, by kind.
 using MaskCounts = std::map<std::string, std::uint64_t, std::less<>>;
 
-/// What is to be masked. Immutable, for any number of threads.
+/// What to mask. Immutable and thread-safe.
 class SecretPatterns {
  public:
-  /// usage for an expression that is none. `values` are masked wherever they stand; empty ones are none.
+  /// Masks `values` wherever they occur; empty ones are ignored. Fails with usage for an invalid regular expression.
   [[nodiscard]] static Result<std::shared_ptr<const SecretPatterns>> make(const SecretSettings& settings,
                                                                           std::vector<std::string> values);
 
-  /// False where nothing in it can be a secret; quickly.
+  /// Returns false, quickly, if nothing in the text can be a secret.
   [[nodiscard]] bool may_hold(std::string_view text) const;
   [[nodiscard]] bool empty() const { return !known_forms_ && values_.empty() && expressions_.empty(); }
 
@@ -58,11 +57,11 @@ class SecretMask {
  public:
   explicit SecretMask(std::shared_ptr<const SecretPatterns> patterns) : patterns_(std::move(patterns)) {}
 
-  /// Appends to `out` what is certain by now.
+  /// Adds text. Appends to `out` what can be decided by now.
   void add(std::string_view text, std::string& out);
-  /// Nothing comes for a while: only what is the beginning of a secret stays held back.
+  /// Call this when no more text arrives for a while. Only the possible beginning of a secret stays held back.
   void settle(std::string& out);
-  /// Nothing comes any more.
+  /// Ends the text. Appends everything that is left.
   void finish(std::string& out);
   [[nodiscard]] const MaskCounts& counts() const { return counts_; }
 
@@ -74,7 +73,7 @@ class SecretMask {
     SecretRest rest = SecretRest::nothing;
   };
   enum class Looked : std::uint8_t { nothing, more, found };
-  /// Of the line within a private key that is being read.
+  /// The state of the current line within a private key.
   struct KeyLine {
     std::size_t run = 0;
     std::size_t longest_run = 0;
@@ -94,16 +93,16 @@ class SecretMask {
 
   const std::shared_ptr<const SecretPatterns> patterns_;
   MaskCounts counts_;
-  std::string text_;      // a little of what was passed on, and what was not
+  std::string text_;      // some of the text that was passed on, and the rest
   std::size_t done_ = 0;  // of text_
   std::vector<Range> ranges_;
-  SecretRest rest_ = SecretRest::nothing;  // of a secret that has been marked
+  SecretRest rest_ = SecretRest::nothing;  // of a secret that was already masked
   KeyLine key_line_;
   int bad_key_lines_ = 0;
   std::string lines_;  // for the expressions
 };
 
-/// A whole text.
+/// Masks a whole text.
 [[nodiscard]] std::string mask_secrets(std::string_view text, const std::shared_ptr<const SecretPatterns>& patterns,
                                        MaskCounts& counts);
 

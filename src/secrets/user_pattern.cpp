@@ -12,7 +12,7 @@ struct UnsupportedSyntax {
   std::string_view begin;
   std::string_view name;
 };
-/// Syntax of other dialects. A longer beginning stands before a shorter one.
+/// Syntax of other dialects. A longer beginning precedes a shorter one.
 constexpr auto kUnsupported = std::to_array<UnsupportedSyntax>({
     {"(?=", "lookahead (?=...)"},
     {"(?!", "negative lookahead (?!...)"},

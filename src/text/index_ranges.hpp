@@ -1,4 +1,4 @@
-// A set of indices, kept as ranges: `0-40,42`. What a map over many items knows of its progress.
+// A set of indices, stored as ranges such as `0-40,42`. Records the progress of a map over many items.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class IndexRanges {
   [[nodiscard]] bool contains(std::uint64_t index) const;
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] bool empty() const { return count_ == 0; }
-  /// The first index from `from` on that is not in the set.
+  /// Returns the first index not below `from` that is not in the set.
   [[nodiscard]] std::uint64_t next_missing(std::uint64_t from) const;
   [[nodiscard]] const std::map<std::uint64_t, std::uint64_t>& ranges() const { return ranges_; }  // first -> last
   bool operator==(const IndexRanges&) const = default;

@@ -67,7 +67,7 @@ std::optional<std::uint32_t> hex4(std::string_view text, std::size_t at) {
   return value;
 }
 
-/// Appends what the `\uXXXX` at `at` (and a second one, for a pair) stands for. Returns where it ends.
+/// Appends the character of the `\uXXXX` at `at` (and a second one, for a pair). Returns its end.
 std::size_t append_unicode_escape(std::string& out, std::string_view text, std::size_t at) {
   constexpr std::uint32_t kReplacement = 0xFFFD;
   const std::uint32_t unit = hex4(text, at + 2).value_or(kReplacement);
@@ -129,7 +129,7 @@ std::uint64_t escape_mask(std::uint64_t word) {
          kHighs;
 }
 
-/// Writes one byte, escaped where it must be. Scribbles over eight bytes of `to`.
+/// Writes one byte, escaped if necessary. May overwrite eight bytes of `to`.
 char* write_byte(char* to, char c) {
   const Escape& escape = kEscapes[static_cast<unsigned char>(c)];
   std::memcpy(to, escape.data(), escape.size());

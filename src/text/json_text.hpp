@@ -1,8 +1,7 @@
-// A cursor over JSON text that is known to be valid (codec/json_check has seen it), and JSON strings.
+// Reading JSON text without building a tree, and writing JSON strings.
 //
-// Values are handed out as spans of the text, so whoever splices text needs no tree. Nothing recurses.
-// With text that is not valid JSON the answers mean nothing, but nothing outside the text is read and
-// every loop ends.
+// The text must be valid JSON (checked by codec/json_check). Values are returned as spans of the text. Nothing
+// recurses. For invalid JSON the results are unspecified, but nothing outside the text is read and every loop ends.
 #pragma once
 
 #include <cstddef>
@@ -13,36 +12,36 @@
 
 namespace pawl {
 
-/// How deep a JSON text may be nested, everywhere in Pawl. Recursion over values is bounded by it.
+/// The maximum nesting of JSON text, everywhere in Pawl. It bounds recursion over values.
 inline constexpr std::size_t kJsonDepthMax = 512;
 
 enum class JsonType : std::uint8_t { object, array, string, number, boolean, null, none };
 
-/// What the value that begins at the front of `json` is (`none`: no value begins there).
+/// Returns the type of the value at the front of `json`, or `none` if no value begins there.
 [[nodiscard]] JsonType json_type(std::string_view json);
 
 [[nodiscard]] constexpr bool is_json_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
-/// The first place from `at` on that is not white space.
+/// Returns the first offset from `at` on that is not white space.
 [[nodiscard]] std::size_t skip_json_space(std::string_view json, std::size_t at);
-/// The end of the value that begins exactly at `at`. One pass over it; long strings are jumped over.
+/// Returns the end of the value that begins exactly at `at`. One pass over the value; long strings are skipped quickly.
 [[nodiscard]] std::size_t skip_json_value(std::string_view json, std::size_t at);
-/// The text's only value, without the white space around it.
+/// Returns the only value of the text, without white space around it.
 [[nodiscard]] std::string_view trim_json(std::string_view json);
 
-/// How deep the text is nested; also of text that is not known to be valid.
+/// Returns the nesting of the text, which may be invalid.
 [[nodiscard]] std::size_t json_depth(std::string_view json);
 
-/// A member of an object; both are spans of the text. `key` is with its quotes and escapes.
+/// A member of an object. Both are spans of the text; `key` includes its quotes and escapes.
 struct JsonMember {
   std::string_view key;
   std::string_view value;
 };
 
-/// The members of an object in their order: `while (auto member = members.next())`.
+/// Iterates over the members of an object in their order: `while (auto member = members.next())`.
 class JsonMembers {
  public:
-  /// `object` begins with '{' (else there are no members) and may go on behind the object's end.
+  /// There are no members unless `object` begins with '{'. Text after the end of the object is ignored.
   explicit JsonMembers(std::string_view object);
   [[nodiscard]] std::optional<JsonMember> next();
 
@@ -51,7 +50,7 @@ class JsonMembers {
   std::size_t at_ = 0;
 };
 
-/// The elements of an array in their order.
+/// Iterates over the elements of an array in their order.
 class JsonElements {
  public:
   explicit JsonElements(std::string_view array);
@@ -62,23 +61,23 @@ class JsonElements {
   std::size_t at_ = 0;
 };
 
-/// The value of the member `key` (plain text) of an object.
+/// Returns the value of the member `key` (plain text) of an object.
 [[nodiscard]] std::optional<std::string_view> find_json_member(std::string_view object, std::string_view key);
 
-/// The plain text of a JSON string that is given with its quotes. A lone surrogate becomes U+FFFD.
+/// Returns the plain text of a JSON string, which includes its quotes. An unpaired surrogate becomes U+FFFD.
 [[nodiscard]] std::string unescape_json(std::string_view quoted);
-/// Whether a JSON string, given with its quotes, stands for `plain` (`"\u0061"` stands for `a`).
+/// Returns whether a JSON string, which includes its quotes, represents `plain` (`"\u0061"` represents `a`).
 [[nodiscard]] bool json_string_is(std::string_view quoted, std::string_view plain);
 
-/// Appends `plain` as a JSON string with its quotes. UTF-8 goes through unchanged; only quotes,
-/// backslashes and control characters are escaped.
+/// Appends `plain` as a JSON string with its quotes. Escapes only quotes, backslashes and control characters; UTF-8
+/// stays unchanged.
 void append_json_string(std::string& out, std::string_view plain);
-/// Appends `"key":"value"` to an object whose text is being written, after a comma unless it is the first member.
+/// Appends `"key":"value"` to the text of an object, preceded by a comma unless it is the first member.
 void append_json_member(std::string& out, std::string_view key, std::string_view value);
-/// `plain` as a JSON string with its quotes.
+/// Returns `plain` as a JSON string with its quotes.
 [[nodiscard]] std::string escape_json(std::string_view plain);
 
-/// Appends `/key`, with `~` and `/` in the key escaped: one step of a JSON pointer (RFC 6901).
+/// Appends `/key` to a JSON pointer (RFC 6901), with `~` and `/` in the key escaped.
 void append_json_pointer(std::string& pointer, std::string_view key);
 
 }  // namespace pawl

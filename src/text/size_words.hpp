@@ -1,4 +1,4 @@
-// Sizes as people write them.
+// Sizes in bytes as people write them.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 
 namespace pawl {
 
-/// `512MB`, `2 GiB`, `100B`: a positive whole number and its unit, below 2^53 bytes. Nothing where it is none.
+/// Reads a positive whole number with a unit, such as `512MB`, `2 GiB` or `100B`, below 2^53 bytes. Returns nothing if
+/// `text` is not a size.
 [[nodiscard]] std::optional<std::uint64_t> parse_size(std::string_view text);
-/// The shortest such text that gives exactly this size.
+/// Returns the shortest such text for exactly this size.
 [[nodiscard]] std::string size_words(std::uint64_t bytes);
 
 }  // namespace pawl

@@ -106,7 +106,7 @@ class Patcher {
       if (!kept && copied_ == end) drop_until(next);  // everything before it was removed: its comma goes, too
       if (change != nullptr && json_type(change->value) == JsonType::null) {
         change->used = true;
-        copy_until(kept ? end : next);  // the comma before it goes along, if something stands before
+        copy_until(kept ? end : next);  // remove the comma before it as well, if there is one
         end = skip_json_value(state_, value_at);
         drop_until(end);
       } else {
@@ -184,7 +184,7 @@ class Patcher {
     return end;
   }
 
-  /// The array of `{"$append": [...]}`; nothing where the object is not of that form.
+  /// Returns the array of `{"$append": [...]}`, or nothing if the object does not have that form.
   Result<std::optional<std::string_view>> appended_array(Changes& changes) {
     const Change* change = changes.find_plain(kAppend);
     if (change == nullptr) return std::nullopt;
@@ -206,8 +206,8 @@ class Patcher {
     for (const std::string_view key : path_) append_json_pointer(pointer, key);
     const std::string place = pointer.empty() ? "at the top level" : "at " + pointer;
     return fail(Error{Code::invalid_patch, fmt::format("{}, {}", what, place), pointer,
-                      "To append, the patch holds {\"$append\": [...]} in the place of an array; anything else "
-                      "replaces what is there",
+                      "to append, use {\"$append\": [...]} where the state has an array; anything else "
+                      "replaces the value",
                       0});
   }
 
@@ -222,7 +222,7 @@ class Patcher {
 Result<std::string> apply_patch(std::string_view state, std::string_view patch) {
   const std::string_view change = trim_json(patch);
   if (json_type(change) == JsonType::none) return fail(Code::invalid_patch, "the patch is empty");
-  if (trim_json(state).empty()) return fail(Code::invalid_patch, "there is no state that could be patched");
+  if (trim_json(state).empty()) return fail(Code::invalid_patch, "there is no state to patch");
   return Patcher(state, change.size()).run(change);
 }
 

@@ -1,12 +1,12 @@
-// A patch of a state: JSON Merge Patch (RFC 7396) by splicing text.
+// JSON Merge Patch (RFC 7396) on text.
 //
-// Bytes of the state that the patch does not touch stay exactly as they are: order of keys, spaces,
-// the spelling of numbers. `null` removes a member together with one comma; new members are added at
-// the end of their object, in the patch's order.
+// Everything that the patch does not change stays the same byte for byte: order of keys, white space, spelling of
+// numbers. `null` removes a member together with one comma. New members are added at the end of their object, in the
+// order of the patch.
 //
-// Beyond RFC 7396: where the patch has an object whose only member is "$append", the elements of that
-// member's array are appended to the array at this place (which is made where there is none). A member
-// of the state that is itself named "$append" can therefore not be reached by a patch.
+// Extension to RFC 7396: an object in the patch whose only member is "$append" appends the elements of that array to
+// the array at the same place of the state, which is created if it is missing. A patch can therefore not change a
+// member of the state that is named "$append".
 #pragma once
 
 #include <string>
@@ -16,10 +16,9 @@
 
 namespace pawl {
 
-/// Both are valid JSON, nested at most kJsonDepthMax deep. One pass over the state, one over the patch per level
-/// of its nesting, no tree.
-/// Fails with invalid_patch, naming the place as a JSON pointer, where "$append" meets something other
-/// than an array, holds something other than an array, or has other members beside it.
+/// Returns the patched state. Both texts must be valid JSON, nested at most kJsonDepthMax deep. One pass over the
+/// state, one over the patch for each of its levels. Fails with invalid_patch, which names the place as a JSON pointer,
+/// if "$append" is applied to a value that is not an array, if its value is not an array, or if it has siblings.
 [[nodiscard]] Result<std::string> apply_patch(std::string_view state, std::string_view patch);
 
 }  // namespace pawl

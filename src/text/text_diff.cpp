@@ -17,7 +17,7 @@ constexpr std::size_t kShortSkip = 256;          // a match this close by need n
 constexpr std::size_t kMiddleMax = std::size_t{4} << 20U;
 constexpr std::size_t kStretchMax = std::size_t{256}
                                     << 10U;  // new text without a match: the rest is likely to be new, too
-constexpr std::size_t kLookAhead = 4096;     // in `before`, beyond what is matched
+constexpr std::size_t kLookAhead = 4096;     // in `before`, beyond the matched part
 constexpr std::size_t kLongMatch = 256;      // good enough not to look for a longer one
 constexpr std::size_t kPatience = 128;       // bytes in which a longer match is looked for
 constexpr std::size_t kCompare = 512;
@@ -112,7 +112,7 @@ class BlockIndex {
     covered_ = filled_ < next_.size() ? filled_ * kBlock : SIZE_MAX;
   }
 
-  /// Calls `visit` with the first few blocks at or behind `from` that hold `wanted`, until it says stop.
+  /// Calls `visit` with the first few blocks at or after `from` that contain `wanted`, until it returns stop.
   template <class Visit>
   void find(std::uint64_t hash, const char* wanted, std::size_t from, Visit visit) {
     const std::uint64_t mixed = hash * kFactor;
@@ -140,7 +140,7 @@ class BlockIndex {
   std::vector<Bucket> buckets_;
   std::vector<std::uint64_t> filter_;
   std::size_t filled_ = 0;
-  std::size_t covered_ = 0;  // in bytes; what is below it needs no filling in
+  std::size_t covered_ = 0;  // in bytes; everything below it is filled in
   unsigned shift_ = 0;
   unsigned filter_shift_ = 0;
 };

@@ -1,4 +1,5 @@
-// The difference between two texts as splices, for storage: small for small changes, wherever they are.
+// The difference between two texts as splices. Used for storage: small changes have small differences, wherever they
+// are.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace pawl {
 
-/// At `offset` of the old text, `removed` bytes make way for `inserted`.
+/// Replaces `removed` bytes at `offset` of the old text by `inserted`.
 struct Splice {
   std::uint64_t offset = 0;
   std::uint64_t removed = 0;
@@ -17,18 +18,17 @@ struct Splice {
   bool operator==(const Splice&) const = default;
 };
 
-/// Splices that make `after` of `before`: by ascending offset, not overlapping, none for equal texts. Where
-/// both texts are valid UTF-8, so is every `inserted`, which is a span of `after`.
-/// Linear: what the texts share at both ends is found by comparing words; in between, blocks of `before`
-/// are found again in the first 4 MB, until a stretch of 256 KB has nothing in common. Not necessarily the shortest
-/// difference.
+/// Returns the splices that turn `before` into `after`: by ascending offset, not overlapping, none for equal texts. If
+/// both texts are valid UTF-8, so is each `inserted`, which is a span of `after`. Linear time. Common beginnings and
+/// ends are found by comparing words. In between, blocks of `before` are searched in the first 4 MB, until 256 KB in a
+/// row have nothing in common. The difference is not always the shortest one.
 [[nodiscard]] std::vector<Splice> diff_text(std::string_view before, std::string_view after);
 
-/// The one splice that makes `after` of `before`, where it removes nothing.
+/// Returns the single splice that turns `before` into `after`, if it removes nothing.
 [[nodiscard]] std::optional<Splice> single_insertion(std::string_view before, std::string_view after);
 
-/// Nothing where a splice lies outside of `before` or before the end of the one before it. Splices may
-/// come from damaged or hostile files.
+/// Returns nothing if a splice is outside `before` or overlaps the previous one. Splices may come from damaged or
+/// hostile files.
 [[nodiscard]] std::optional<std::string> apply_splices(std::string_view before, const std::vector<Splice>& splices);
 
 }  // namespace pawl

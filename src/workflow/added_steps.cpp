@@ -11,7 +11,7 @@ namespace {
 
 using Aliases = std::map<std::string, Place, std::less<>>;
 
-/// Steps that were added before stand behind those of the file, so the first one tells.
+/// Steps that were added earlier follow those of the file, so the first one identifies the scope.
 bool same_scope(const Steps& steps, const Steps& siblings) {
   if (&steps == &siblings) return true;
   if (steps.empty() || siblings.empty()) return false;
@@ -38,7 +38,7 @@ std::shared_ptr<const Scope> scope_of(const Steps& steps) {
   return scope;
 }
 
-/// What can be seen from around `siblings`; nothing where they are not in `steps`.
+/// Returns the view from around `siblings`, or nothing if they are not in `steps`.
 std::optional<View> find_view(const Steps& steps, const Steps& siblings, const View& outer) {
   if (same_scope(steps, siblings)) return outer;
   const View inside = outer.inside({scope_of(steps), std::nullopt, Frame::Own::hidden});

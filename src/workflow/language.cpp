@@ -23,127 +23,127 @@ constexpr std::string_view kShell = R"({"enum":["sh","bash"]})";
 constexpr std::string_view kSteps = R"({"type":"array","minItems":1,"items":{"$ref":"#/$defs/step"}})";
 
 constexpr std::array kWorkflowKeys = std::to_array<LanguageKey>({
-    {"name", kText, "What runs are named after; without it the file's name"},
+    {"name", kText, "Name of the workflow, used in run ids (default: the file name)"},
     {"description", kText, "What it is for"},
-    {"vars", kValues, "Variables with their defaults; null: must be given with --var"},
-    {"env", kEnv, "Environment of every step"},
-    {"env_file", kTextOrTexts, "Files with NAME=VALUE lines, for the environment of every step"},
+    {"vars", kValues, "Variables with their defaults; null: must be passed with --var"},
+    {"env", kEnv, "Environment variables of every step"},
+    {"env_file", kTextOrTexts, "Files of NAME=VALUE lines with environment variables of every step"},
     {"secrets", kTexts, "Names of environment variables whose values are masked everywhere"},
-    {"working_dir", kText, "Where steps run; without it the folder of this file"},
-    {"shell", kShell, "The shell of steps that name none: sh -e, or bash -eo pipefail"},
-    {"retry", R"({"$ref":"#/$defs/retry"})", "How failed steps are tried again; a step's keys replace these"},
-    {"budget", R"({"$ref":"#/$defs/budget"})", "Reached: the run pauses before the next step"},
-    {"checkpoint", R"({"$ref":"#/$defs/checkpoint"})", "When checkpoints are made and how many are kept"},
-    {"fail_fast", kBoolean, "A failed step ends those that run beside it"},
-    {"parallel", kPositive, "At most so many steps at once"},
-    {"grace", kDuration, "Between asking a step to end and ending it"},
-    {"timeout", kDuration, "For the whole run"},
-    {"steps", kSteps, "What is done, in this order unless 'needs' says otherwise"},
+    {"working_dir", kText, "Working directory of steps (default: the folder of this file)"},
+    {"shell", kShell, "Default shell of steps: sh -e, or bash -eo pipefail"},
+    {"retry", R"({"$ref":"#/$defs/retry"})", "How failed steps are retried; keys of a step override these"},
+    {"budget", R"({"$ref":"#/$defs/budget"})", "Limits; the run pauses before the next step when one is reached"},
+    {"checkpoint", R"({"$ref":"#/$defs/checkpoint"})", "When checkpoints are saved and how many are kept"},
+    {"fail_fast", kBoolean, "A failed step stops the steps that run at the same time"},
+    {"parallel", kPositive, "Maximum number of steps that run at the same time"},
+    {"grace", kDuration, "Time between SIGTERM and SIGKILL when a step is stopped"},
+    {"timeout", kDuration, "Maximum duration of the run"},
+    {"steps", kSteps, "The steps, run in this order unless they have 'needs'"},
     {"stages", R"({"type":"array","minItems":1,"items":{"$ref":"#/$defs/stage"}})",
-     "Instead of 'steps': groups of steps, one after the other"},
-    {"on_failure", kSteps, "Done when the run has failed"},
-    {"outputs", kValues, "What this workflow answers as a child"},
+     "Groups of steps that run one after another, instead of 'steps'"},
+    {"on_failure", kSteps, "Steps to run when the run has failed"},
+    {"outputs", kValues, "Results of this workflow when another workflow runs it"},
 });
 
 constexpr std::array kStepKeys = std::to_array<LanguageKey>({
-    {"id", kId, "Its name in expressions, logs and 'needs'; without it 'step-N'"},
-    {"name", kText, "Its title for people"},
+    {"id", kId, "Name in expressions, logs and 'needs' (default: step-N)"},
+    {"name", kText, "Title for people"},
     {"description", kText, "What it is for"},
-    {"run", kText, "A command for the shell"},
-    {"handler", kText, "The name of a function that the program registered"},
-    {"approve", kText, "A question to a person"},
-    {"sleep", kText, "A duration, or an expression that gives one"},
-    {"wait_for", R"({"anyOf":[{"type":"string"},{"$ref":"#/$defs/wait_for"}]})", "A signal from outside"},
+    {"run", kText, "Shell command"},
+    {"handler", kText, "Name of a function that the program has registered"},
+    {"approve", kText, "Question that a person must approve"},
+    {"sleep", kText, "Duration, or an expression that returns one"},
+    {"wait_for", R"({"anyOf":[{"type":"string"},{"$ref":"#/$defs/wait_for"}]})", "Signal to wait for"},
     {"loop", R"({"$ref":"#/$defs/loop"})", "Repeats 'steps'"},
-    {"map", R"({"$ref":"#/$defs/map"})", "Does 'steps' for each item"},
-    {"workflow", kText, "Another workflow file, run as a child"},
-    {"with", kValues, "What a handler or child workflow is given"},
+    {"map", R"({"$ref":"#/$defs/map"})", "Runs 'steps' for each item"},
+    {"workflow", kText, "Workflow file to run as a child"},
+    {"with", kValues, "Input of a handler or child workflow"},
     {"steps", kSteps, "The steps of a loop or map"},
-    {"reduce", R"({"$ref":"#/$defs/step"})", "After a map: one step that sees all results in $PAWL_ITEMS"},
-    {"needs", kTextOrTexts, "Ids of steps that must be done before; []: none; without it: the step above"},
-    {"when", kExpression, "A condition; false: the step is skipped"},
-    {"capture", R"({"anyOf":[{"type":"string"},{"$ref":"#/$defs/capture"}]})", "Keeps what the command prints"},
-    {"env", kEnv, "Environment of this step"},
-    {"env_file", kTextOrTexts, "Files with NAME=VALUE lines, for its environment"},
-    {"working_dir", kText, "Where it runs"},
+    {"reduce", R"({"$ref":"#/$defs/step"})", "Step after a map, with all results in $PAWL_ITEMS"},
+    {"needs", kTextOrTexts, "Ids of steps that must finish first; []: none (default: the step above)"},
+    {"when", kExpression, "Condition; if false, the step is skipped"},
+    {"capture", R"({"anyOf":[{"type":"string"},{"$ref":"#/$defs/capture"}]})", "Keeps the output of the command"},
+    {"env", kEnv, "Environment variables of this step"},
+    {"env_file", kTextOrTexts, "Files of NAME=VALUE lines with environment variables of this step"},
+    {"working_dir", kText, "Working directory"},
     {"shell", kShell, "sh -e, or bash -eo pipefail"},
-    {"timeout", kDuration, "For one attempt"},
-    {"total_timeout", kDuration, "For all attempts and what is between them"},
-    {"retry", R"({"$ref":"#/$defs/retry"})", "How it is tried again"},
-    {"continue_on_error", kBoolean, "Its failure does not fail the run"},
-    {"risky", kBoolean, "Marks the checkpoint before it"},
-    {"break", R"({"enum":["before","after"]})", "The run pauses here"},
-    {"isolate", R"({"enum":["worktree"]})", "Each item or attempt in its own git worktree"},
-    {"on_failure", kSteps, "Done after its last attempt has failed"},
-    {"rescue", kBoolean, "Where 'on_failure' succeeds, so has the step"},
-    {"confidence", R"({"$ref":"#/$defs/confidence"})", "What is done when the step is not sure"},
+    {"timeout", kDuration, "Maximum duration of one attempt"},
+    {"total_timeout", kDuration, "Maximum duration of all attempts, including delays"},
+    {"retry", R"({"$ref":"#/$defs/retry"})", "How the step is retried"},
+    {"continue_on_error", kBoolean, "A failure of this step does not fail the run"},
+    {"risky", kBoolean, "Marks the checkpoint before the step"},
+    {"break", R"({"enum":["before","after"]})", "Pauses the run before or after the step"},
+    {"isolate", R"({"enum":["worktree"]})", "Runs each item or attempt in its own git worktree"},
+    {"on_failure", kSteps, "Steps to run after the last attempt has failed"},
+    {"rescue", kBoolean, "The step succeeds if 'on_failure' succeeds"},
+    {"confidence", R"({"$ref":"#/$defs/confidence"})", "Steps to run when the confidence of the step is low"},
 });
 
 constexpr std::array kStageKeys = std::to_array<LanguageKey>({
-    {"id", kId, "Its name"},
-    {"name", kText, "Its name, where there is no id"},
-    {"type", R"({"enum":["sequential","parallel","barrier"]})", "How its steps run: without it one after the other"},
+    {"id", kId, "Name"},
+    {"name", kText, "Name, if there is no id"},
+    {"type", R"({"enum":["sequential","parallel","barrier"]})", "How its steps run (default: sequential)"},
     {"steps", R"({"type":"array","items":{"$ref":"#/$defs/step"}})", "Its steps; a barrier may have none"},
 });
 
 constexpr std::array kRetryKeys = std::to_array<LanguageKey>({
-    {"attempts", kPositive, "In all, the first one included"},
-    {"backoff", kDuration, "Before the second attempt"},
-    {"max_backoff", kDuration, "At most so long"},
-    {"factor", R"({"type":"number","minimum":1})", "By which the backoff grows"},
-    {"jitter", kBoolean, "Vary the backoff"},
+    {"attempts", kPositive, "Maximum number of attempts, including the first one"},
+    {"backoff", kDuration, "Delay before the second attempt"},
+    {"max_backoff", kDuration, "Maximum delay"},
+    {"factor", R"({"type":"number","minimum":1})", "Factor by which the delay grows"},
+    {"jitter", kBoolean, "Randomize the delay"},
     {"no_retry_codes", R"({"type":"array","items":{"type":"integer","minimum":0,"maximum":255}})",
-     "Exit codes after which there is no other attempt"},
+     "Exit codes that are not retried"},
 });
 
 constexpr std::array kBudgetKeys = std::to_array<LanguageKey>({
-    {"usd", kNumber, "Dollars"},
-    {"tokens", kWhole, "Tokens"},
+    {"usd", kNumber, "Maximum cost in US dollars"},
+    {"tokens", kWhole, "Maximum number of tokens"},
 });
 
 constexpr std::array kCheckpointKeys = std::to_array<LanguageKey>({
-    {"interval", kDuration, "A checkpoint at least so often"},
-    {"keep", kPositive, "So many are kept"},
+    {"interval", kDuration, "Maximum time between checkpoints"},
+    {"keep", kPositive, "Number of checkpoints to keep"},
     {"on_storage_failure", R"({"enum":["pause","continue"]})", "What to do when checkpoints can't be written"},
     {"memory_limit", R"({"type":"string","pattern":"^[0-9]+ ?([KMGT]i?)?B$","examples":["512MB"]})",
-     "A checkpoint when the process uses more memory"},
-    {"folder", R"({"enum":["report","refuse"]})", "A working folder that changed between executions"},
+     "Save a checkpoint when the process uses more memory"},
+    {"folder", R"({"enum":["report","refuse"]})", "What to do if the working directory changed between executions"},
 });
 
 constexpr std::array kLoopKeys = std::to_array<LanguageKey>({
-    {"max", kPositive, "At most so many iterations"},
-    {"until", kExpression, "Checked after each iteration; true: the loop ends"},
-    {"on_max", R"({"enum":["fail","continue"]})", "When 'max' is reached and 'until' is not true"},
+    {"max", kPositive, "Maximum number of iterations"},
+    {"until", kExpression, "Condition, checked after each iteration; if true, the loop ends"},
+    {"on_max", R"({"enum":["fail","continue"]})", "What to do when 'max' is reached and 'until' is false"},
 });
 
 constexpr std::array kMapKeys = std::to_array<LanguageKey>({
-    {"items", R"({"type":["array","string"]})", "A list, or an expression that gives one"},
-    {"items_from", kText, "A JSON Lines file, streamed"},
-    {"parallel", kPositive, "So many items at once"},
-    {"on_item_failure", R"({"enum":["fail","dlq"]})", "dlq: failed items are kept aside and the map goes on"},
-    {"max_failures", kWhole, "One more failed item stops the map"},
-    {"circuit_breaker", R"({"$ref":"#/$defs/circuit_breaker"})", "Pause when items fail in a row"},
+    {"items", R"({"type":["array","string"]})", "List, or an expression that returns one"},
+    {"items_from", kText, "JSON Lines file, read line by line"},
+    {"parallel", kPositive, "Maximum number of items that run at the same time"},
+    {"on_item_failure", R"({"enum":["fail","dlq"]})", "dlq: the map continues and failed items can be retried later"},
+    {"max_failures", kWhole, "Maximum number of failed items"},
+    {"circuit_breaker", R"({"$ref":"#/$defs/circuit_breaker"})", "Pauses when several items in a row fail"},
 });
 
 constexpr std::array kCircuitBreakerKeys = std::to_array<LanguageKey>({
-    {"failures", kPositive, "So many items in a row"},
-    {"cool_down", kDuration, "So long nothing is started; then one item is tried"},
-    {"trips", kPositive, "Opened so often: the map fails"},
+    {"failures", kPositive, "Number of failed items in a row that open it"},
+    {"cool_down", kDuration, "Time without new items, before one item is tried"},
+    {"trips", kPositive, "The map fails when it has opened this often"},
 });
 
 constexpr std::array kWaitForKeys = std::to_array<LanguageKey>({
-    {"signal", kText, "Its name"},
-    {"timeout", kDuration, "Counted from when the wait began, through resumes"},
+    {"signal", kText, "Name"},
+    {"timeout", kDuration, "Maximum wait, counted across resumes"},
 });
 
 constexpr std::array kCaptureKeys = std::to_array<LanguageKey>({
-    {"as", R"({"type":"string","pattern":"^[A-Za-z_][A-Za-z0-9_]{0,63}$"})", "A short name for steps.ID.output"},
-    {"format", R"({"enum":["text","json","lines"]})", "What the command prints"},
+    {"as", R"({"type":"string","pattern":"^[A-Za-z_][A-Za-z0-9_]{0,63}$"})", "Short name for steps.ID.output"},
+    {"format", R"({"enum":["text","json","lines"]})", "Format of the output"},
 });
 
 constexpr std::array kConfidenceKeys = std::to_array<LanguageKey>({
-    {"below", R"({"type":"number","minimum":0,"maximum":1})", "Less than this is not sure"},
-    {"then", kSteps, "What is done then"},
+    {"below", R"({"type":"number","minimum":0,"maximum":1})", "Threshold of the confidence"},
+    {"then", kSteps, "Steps to run below the threshold"},
 });
 
 constexpr std::array<std::string_view, 8> kKindKeys = {"run",      "handler", "approve", "sleep",
@@ -159,18 +159,18 @@ const LanguageObject kStep{
     "step", "One step: exactly one of run, handler, approve, sleep, wait_for, loop, map, workflow", kStepKeys,
     R"({"oneOf":[{"required":["run"]},{"required":["handler"]},{"required":["approve"]},{"required":["sleep"]},)"
     R"({"required":["wait_for"]},{"required":["loop","steps"]},{"required":["map","steps"]},{"required":["workflow"]}]})"};
-const LanguageObject kStage{"stage", "A group of steps; it begins when the one before is done", kStageKeys,
+const LanguageObject kStage{"stage", "Group of steps; starts when the previous stage has finished", kStageKeys,
                             R"({"anyOf":[{"required":["id"]},{"required":["name"]}]})"};
-const LanguageObject kRetry{"retry", "How failed attempts are repeated", kRetryKeys, "{}"};
-const LanguageObject kBudget{"budget", "What a run may use", kBudgetKeys, "{}"};
+const LanguageObject kRetry{"retry", "How failed attempts are retried", kRetryKeys, "{}"};
+const LanguageObject kBudget{"budget", "Limits of a run", kBudgetKeys, "{}"};
 const LanguageObject kCheckpoint{"checkpoint", "Checkpoints of a run", kCheckpointKeys, "{}"};
 const LanguageObject kLoop{"loop", "A loop", kLoopKeys, R"({"required":["max"]})"};
-const LanguageObject kMap{"map", "The items of a map and how they are worked on", kMapKeys,
+const LanguageObject kMap{"map", "The items of a map and how they are processed", kMapKeys,
                           R"({"oneOf":[{"required":["items"]},{"required":["items_from"]}]})"};
-const LanguageObject kCircuitBreaker{"circuit_breaker", "Stops starting items for a while", kCircuitBreakerKeys, "{}"};
+const LanguageObject kCircuitBreaker{"circuit_breaker", "Pauses a map when many items fail", kCircuitBreakerKeys, "{}"};
 const LanguageObject kWaitFor{"wait_for", "A signal", kWaitForKeys, R"({"required":["signal"]})"};
-const LanguageObject kCapture{"capture", "What becomes of a command's output", kCaptureKeys, "{}"};
-const LanguageObject kConfidence{"confidence", "When a step is not sure of its result", kConfidenceKeys,
+const LanguageObject kCapture{"capture", "What to do with the output of a command", kCaptureKeys, "{}"};
+const LanguageObject kConfidence{"confidence", "What to do when the confidence of a step is low", kConfidenceKeys,
                                  R"({"required":["below","then"]})"};
 }  // namespace language
 

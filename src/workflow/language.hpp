@@ -1,4 +1,4 @@
-// The keys of the language: the one table behind the parser's check for unknown keys and the JSON Schema.
+// The keys of workflow files. The check for unknown keys and the JSON Schema are based on this table.
 #pragma once
 
 #include <span>
@@ -11,14 +11,14 @@ namespace pawl {
 struct LanguageKey {
   std::string_view name;
   std::string_view schema;  // JSON, without the description
-  std::string_view text;    // what it is, for people and editors
+  std::string_view text;    // description for people and editors
 };
 
 struct LanguageObject {
   std::string_view name;  // in the schema's $defs; the first one is the document
   std::string_view text;
   std::span<const LanguageKey> keys;
-  std::string_view also;  // more members of its schema, as JSON: required, oneOf
+  std::string_view also;  // additional members of its schema, as JSON: required, oneOf
 };
 
 namespace language {
@@ -39,7 +39,7 @@ extern const LanguageObject kConfidence;
 [[nodiscard]] std::span<const LanguageObject* const> language_objects();
 [[nodiscard]] std::vector<std::string> key_names(const LanguageObject& object);
 
-/// The keys of which a step has exactly one: what it does.
+/// The keys that say what a step does. A step has exactly one of them.
 [[nodiscard]] std::span<const std::string_view> kind_keys();
 
 }  // namespace pawl

@@ -36,14 +36,14 @@ class NameCheck {
     }
     if (*root == "run") return field("run", {"id", "uuid", "workflow", "attempt"});
     if (*root == "env") {
-      if (word(1) == nullptr) add("'env' alone has no value", "name a variable: env.HOME");
+      if (word(1) == nullptr) add("'env' requires a variable name", "for example env.HOME");
       return;
     }
     alias(*root);
   }
 
  private:
-  /// The part as a word, or null where it is missing or a number.
+  /// Returns the part as a word, or null if it is missing or a number.
   [[nodiscard]] const std::string* word(std::size_t part) const {
     return part < path_.size() ? std::get_if<std::string>(&path_[part]) : nullptr;
   }
@@ -53,14 +53,14 @@ class NameCheck {
   }
 
   void outside(std::string_view name, std::string_view home) {
-    add(fmt::format("'{}' is known only inside of {}", name, home), "use it there, or pass the value on in an output");
+    add(fmt::format("'{}' exists only inside {}", name, home), "use it there, or return the value in an output");
   }
 
   void field(std::string_view object, const Words& fields) {
     const std::string* name = word(1);
-    if (name == nullptr) return add(fmt::format("'{}' alone has no value", object), "it has " + one_of(fields));
+    if (name == nullptr) return add(fmt::format("'{}' requires a field", object), "fields: " + one_of(fields));
     if (std::find(fields.begin(), fields.end(), *name) != fields.end()) return;
-    add(fmt::format("'{}' has no field '{}'", object, *name), did_you_mean(*name, fields, "it has " + one_of(fields)));
+    add(fmt::format("'{}' has no field '{}'", object, *name), did_you_mean(*name, fields, "fields: " + one_of(fields)));
   }
 
   void variable() {
@@ -68,15 +68,15 @@ class NameCheck {
     if (path_.size() == 1) return;
     if (name != nullptr && std::find(vars_.begin(), vars_.end(), *name) != vars_.end()) return;
     const std::string shown = name == nullptr ? to_text(path_) : *name;
-    add(fmt::format("there is no variable '{}'", shown),
-        did_you_mean(shown, vars_,
-                     vars_.empty() ? fmt::format("declare it: vars: {{ {}: ... }}", shown)
-                                   : "the variables are " + one_of(vars_)));
+    add(fmt::format("unknown variable '{}'", shown),
+        did_you_mean(
+            shown, vars_,
+            vars_.empty() ? fmt::format("declare it: vars: {{ {}: ... }}", shown) : "variables: " + one_of(vars_)));
   }
 
   void step() {
     const std::string* id = word(1);
-    if (id == nullptr) return add("'steps' alone has no value", "name a step and a field: steps.ID.output");
+    if (id == nullptr) return add("'steps' requires a step", "write steps.ID.output");
     for (auto frame = view_.frames.rbegin(); frame != view_.frames.rend(); ++frame) {
       const auto found = frame->scope->index.find(*id);
       if (found == frame->scope->index.end()) continue;
@@ -89,9 +89,9 @@ class NameCheck {
   void step_field(const std::string& id) {
     const Words& fields = step_fields();
     const std::string* name = word(2);
-    if (name == nullptr) return add(fmt::format("'steps.{}' alone has no value", id), "it has " + one_of(fields));
+    if (name == nullptr) return add(fmt::format("'steps.{}' requires a field", id), "fields: " + one_of(fields));
     if (std::find(fields.begin(), fields.end(), *name) != fields.end()) return;
-    std::string otherwise = fmt::format("steps.{0}.output.{1}? A step has {2}", id, *name, one_of(fields));
+    std::string otherwise = fmt::format("did you mean steps.{0}.output.{1}? A step has {2}", id, *name, one_of(fields));
     add(fmt::format("step '{}' has no field '{}'", id, *name), did_you_mean(*name, fields, std::move(otherwise)));
   }
 
@@ -101,18 +101,18 @@ class NameCheck {
     const std::string& here = frame.scope->ids[at];
     if (step == at) {
       if (frame.own == Frame::Own::visible) return true;
-      add(&frame == &view_.frames.back() ? fmt::format("step '{}' is not done before itself", here)
-                                         : fmt::format("step '{}' is around this one and not done yet", here),
-          "use a step that is done before");
+      add(&frame == &view_.frames.back() ? fmt::format("step '{}' can't use its own result", here)
+                                         : fmt::format("step '{}' contains this step and is not finished yet", here),
+          "use a step that finishes earlier");
       return false;
     }
     if (frame.scope->precedence->comes_before(step, at)) return true;
     const std::string& id = frame.scope->ids[step];
     if (step > at || frame.scope->precedence->comes_before(at, step)) {
-      add(fmt::format("'{}' is not known yet: step '{}' comes later than '{}'", shown, id, here),
-          "move the step, or use another one");
+      add(fmt::format("'{}' is not available: step '{}' runs after '{}'", shown, id, here),
+          "move the step, or use another step");
     } else {
-      add(fmt::format("'{}' may not be known yet: step '{}' is not sure to be done before '{}'", shown, id, here),
+      add(fmt::format("'{}' may not be available: step '{}' does not always finish before '{}'", shown, id, here),
           fmt::format("add '{}' to the needs of '{}'", id, here));
     }
     return false;
@@ -122,13 +122,13 @@ class NameCheck {
     Words ids;
     for (const Frame& frame : view_.frames) {
       if (const auto inner = frame.scope->inner.find(id); inner != frame.scope->inner.end()) {
-        return add(fmt::format("step '{}' is inside of '{}' and can't be seen from outside", id, inner->second),
+        return add(fmt::format("step '{}' is inside '{}' and not visible here", id, inner->second),
                    fmt::format("use steps.{}.output", inner->second));
       }
       ids.insert(ids.end(), frame.scope->ids.begin(), frame.scope->ids.end());
     }
-    add(fmt::format("there is no step '{}'", id),
-        did_you_mean(id, ids, ids.empty() ? "no step is known here" : "the steps here are " + one_of(ids)));
+    add(fmt::format("unknown step '{}'", id),
+        did_you_mean(id, ids, ids.empty() ? "no step is visible here" : "steps visible here: " + one_of(ids)));
   }
 
   void alias(const std::string& name) {
@@ -141,10 +141,10 @@ class NameCheck {
       }
       for (const auto& [other, step] : frame->scope->aliases) known.push_back(other);
     }
-    add(fmt::format("the name '{}' is not known here", name),
+    add(fmt::format("unknown name '{}'", name),
         did_you_mean(name, known,
                      std::find(vars_.begin(), vars_.end(), name) != vars_.end() ? fmt::format("write vars.{}", name)
-                                                                                : "names are " + one_of(known)));
+                                                                                : "known names: " + one_of(known)));
   }
 
   const Path& path_;

@@ -47,7 +47,7 @@ class Orderer {
     const std::size_t need = found->second;
     if (entries_[need].stage > entries_[i].stage) {
       faults_.add(place, fmt::format("step '{}' needs '{}', which is in a later stage", entries_[i].id, id),
-                  "stages run one after the other: move one of them");
+                  "stages run one after another: move one of the steps");
       return;
     }
     auto& needed = order_.needed[i];
@@ -59,14 +59,14 @@ class Orderer {
   void unknown_need(const std::string& step, const std::string& id, Place place) {
     if (const std::string where = elsewhere_(id); !where.empty()) {
       faults_.add(place, fmt::format("step '{}' can't need '{}': {}", step, id, where),
-                  "'needs' takes ids of the same list of steps");
+                  "'needs' takes ids from the same list of steps");
       return;
     }
     std::vector<std::string> ids;
     for (const OrderEntry& entry : entries_) {
       if (entry.id != step) ids.push_back(entry.id);
     }
-    std::string otherwise = ids.empty() ? "it is the only step here" : "the steps here are " + one_of(ids);
+    std::string otherwise = ids.empty() ? "it is the only step in this list" : "steps visible here: " + one_of(ids);
     faults_.add(place, fmt::format("step '{}' needs '{}', which does not exist", step, id),
                 did_you_mean(id, ids, std::move(otherwise)));
   }
@@ -89,8 +89,8 @@ class Orderer {
         if (inside || entries_[i].fixed_after) continue;
         edges += ends.size();
         if (edges > kEdgesMax) {
-          faults_.add(entries_[i].place, "too many steps of two stages wait for each other",
-                      "put an empty stage of type barrier between them");
+          faults_.add(entries_[i].place, "too many dependencies between two stages",
+                      "put an empty stage with type: barrier between them");
           return;
         }
         for (const std::size_t end : ends) {
@@ -162,10 +162,10 @@ class Orderer {
       place = needs->front().second;
       break;
     }
-    faults_.add(place, fmt::format("these steps wait for each other: {}{}", text, entries_[way.front()].id),
+    faults_.add(place, fmt::format("dependency cycle: {}{}", text, entries_[way.front()].id),
                 implied.empty() ? "remove one of these needs"
-                                : fmt::format("'{}' has no 'needs', so it waits for the step above it: "
-                                              "give it 'needs: []' if it need not",
+                                : fmt::format("'{}' has no 'needs' and so waits for the step above it: "
+                                              "add 'needs: []' if it should not",
                                               implied));
   }
 

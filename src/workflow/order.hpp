@@ -1,4 +1,4 @@
-// In which order the steps of one scope can run.
+// The order in which the steps of one scope can run.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace pawl {
 
-/// A step as far as its order goes.
+/// The part of a step that determines its order.
 struct OrderEntry {
   std::string id;
   Place place;
   std::size_t stage = 0;
-  std::optional<std::vector<std::pair<std::string, Place>>> needs;  // not set: none were written
-  std::optional<std::vector<std::size_t>> fixed_after;              // set: ordered already
+  std::optional<std::vector<std::pair<std::string, Place>>> needs;  // not set if the file has no `needs`
+  std::optional<std::vector<std::size_t>> fixed_after;              // set if the order is already known
 };
 
-/// Who comes before whom, through any number of others.
+/// Which step precedes which, directly or indirectly.
 class Precedence {
  public:
   Precedence() = default;
@@ -38,14 +38,15 @@ struct Order {
   std::vector<std::vector<std::size_t>> needed;
   std::vector<std::size_t> layer;
   Precedence precedence;
-  bool acyclic = true;  // false: layers and precedence are not known
+  bool acyclic = true;  // if false, layers and precedence are unknown
 };
 
-/// Explains an id that is not among the siblings: "it is inside of 'pages'"; empty where it is nowhere.
+/// Explains an id that is not among the siblings, for example "it is inside 'pages'". Returns an empty text if it does
+/// not exist.
 using Whereabouts = std::function<std::string(const std::string& id)>;
 
-/// Without `needs`, a step comes after the one above it (in a stage of type parallel or barrier: after none);
-/// the first ones of a stage come after the last ones of the stage before.
+/// Without `needs`, a step runs after the one above it; in a stage of type parallel or barrier it waits for none. The
+/// first steps of a stage run after the last steps of the previous stage.
 [[nodiscard]] Order order_steps(const std::vector<OrderEntry>& entries, const std::vector<Stage::Type>& stages,
                                 const Whereabouts& elsewhere, Faults& faults);
 

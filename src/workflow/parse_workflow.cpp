@@ -33,8 +33,8 @@ std::vector<Variable> read_vars(const Fields& fields, Faults& faults) {
   }
   for (const YamlMember& member : node->members) {
     if (!is_step_id(member.key)) {
-      faults.add(member.key_place, fmt::format("'{}' can't be a variable's name", member.key.substr(0, 100)),
-                 "begin with a letter, go on with letters, digits, '_' and '-', at most 64");
+      faults.add(member.key_place, fmt::format("invalid variable name '{}'", member.key.substr(0, 100)),
+                 "use a letter, then letters, digits, '_' or '-'; at most 64 characters");
       continue;
     }
     Json value = to_json(*member.value, faults);
@@ -103,8 +103,8 @@ class WorkflowParser {
     if (const YamlNode* node = fields_.find("secrets")) {
       for (auto& [name, place] : reader_.texts(*node, "secrets")) {
         if (!is_identifier(name)) {
-          faults_.add(place, fmt::format("'{}' can't be the name of an environment variable", name.substr(0, 100)),
-                      "list names, such as API_KEY, never the secrets themselves");
+          faults_.add(place, fmt::format("invalid name of an environment variable: '{}'", name.substr(0, 100)),
+                      "list names such as API_KEY, not the secrets themselves");
         }
         workflow_.secrets.push_back(std::move(name));
       }
@@ -162,7 +162,7 @@ class WorkflowParser {
     const YamlNode* staged = fields_.find("stages");
     if (plain != nullptr && staged != nullptr) {
       faults_.add(fields_.place_of("stages"), "a workflow has both 'steps' and 'stages'",
-                  "move the steps into a stage, or remove one");
+                  "move the steps into a stage, or remove one of the two");
       return {};
     }
     ParsedSteps parsed;
@@ -173,7 +173,7 @@ class WorkflowParser {
       if (entries.empty()) return {};
       parsed = parser.parse(entries, workflow_.stages, View::of_workflow());
     } else {
-      faults_.add(fields_.place(), "a workflow has no 'steps'", "add them: steps: [{ run: ./script.sh }]");
+      faults_.add(fields_.place(), "a workflow requires 'steps'", "add them: steps: [{ run: ./script.sh }]");
     }
     if (parsed.steps == nullptr) return parsed;
     workflow_.steps = *parsed.steps;
@@ -199,20 +199,19 @@ class WorkflowParser {
     Stage stage;
     const YamlNode* label = fields.find("id") != nullptr ? fields.find("id") : fields.find("name");
     if (label == nullptr) {
-      faults_.add(node.place, "a stage has no id", "add one: id: build");
+      faults_.add(node.place, "a stage requires an id", "add one: id: build");
     } else {
       stage.id = reader_.text(*label, fields.find("id") != nullptr ? "id" : "name").value_or("");
       if (fields.find("id") != nullptr && !stage.id.empty() && !is_step_id(stage.id)) {
-        faults_.add(label->place, fmt::format("'{}' can't be a stage's id", stage.id.substr(0, 100)),
-                    "begin with a letter, go on with letters, digits, '_' and '-', at most 64");
+        faults_.add(label->place, fmt::format("invalid stage id '{}'", stage.id.substr(0, 100)),
+                    "use a letter, then letters, digits, '_' or '-'; at most 64 characters");
       }
       if (fields.find("id") != nullptr && fields.find("name") != nullptr) {
         static_cast<void>(reader_.text(*fields.find("name"), "name"));
       }
       const bool taken = std::any_of(workflow_.stages.begin(), workflow_.stages.end(),
                                      [&](const Stage& other) { return other.id == stage.id && !stage.id.empty(); });
-      if (taken)
-        faults_.add(label->place, fmt::format("the stage '{}' is there already", stage.id), "choose another id");
+      if (taken) faults_.add(label->place, fmt::format("duplicate stage id '{}'", stage.id), "choose another id");
     }
     if (const YamlNode* type = fields.find("type")) {
       const auto word = reader_.word(*type, "type", {"sequential", "parallel", "barrier"});
@@ -227,10 +226,10 @@ class WorkflowParser {
     const YamlNode* steps = fields.find("steps");
     const bool none = steps == nullptr || steps->is_null() || (steps->is_list() && steps->items.empty());
     if (none && stage.type == Stage::Type::barrier) {
-      if (!is_step_id(stage.id)) faults_.add(node.place, "an empty barrier needs an id", "add one: id: meet");
+      if (!is_step_id(stage.id)) faults_.add(node.place, "an empty barrier requires an id", "add one: id: meet");
       entries.push_back({nullptr, number, stage.id, node.place});
     } else if (none) {
-      faults_.add(node.place, fmt::format("the stage '{}' has no steps", stage.id), "add some, or make it a barrier");
+      faults_.add(node.place, fmt::format("the stage '{}' has no steps", stage.id), "add steps, or set type: barrier");
     } else if (!steps->is_list()) {
       faults_.add(steps->place, fmt::format("'steps' must be a list of steps, not {}", kind_text(*steps)),
                   "write '- run: ./script.sh' below it");

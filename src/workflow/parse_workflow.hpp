@@ -1,4 +1,4 @@
-// From YAML to a Workflow whose names, order and values were checked, with the place of everything that is wrong.
+// Converts YAML to a Workflow, and checks names, order and values. Every error has its place.
 #pragma once
 
 #include <expected>
@@ -14,29 +14,29 @@ namespace pawl {
 
 struct WorkflowSource {
   std::string text;
-  std::string file;  // absolute, for messages and the workflow's name; may be empty
+  std::string file;  // absolute, for messages and the name of the workflow; may be empty
 };
 
-/// Checks everything that can be known before anything runs. The faults are in the order of the file, at least
-/// one and at most a hundred: invalid_workflow, invalid_expression, unknown_name or invalid_command. Their
-/// `where` is "FILE:LINE:COLUMN" (without FILE where there is none), their hint says what to write instead.
+/// Checks everything that can be known before anything runs. Errors are in the order of the file, at least one and at
+/// most 100: invalid_workflow, invalid_expression, unknown_name or invalid_command. `where` is "FILE:LINE:COLUMN"
+/// (without FILE if there is none), and the hint says what to write instead.
 [[nodiscard]] std::expected<Workflow, std::vector<WorkflowFault>> parse_workflow(const WorkflowSource& source);
 
-/// The same with one error, whose message lists all faults, a line each.
+/// Like check_workflow, but with one error whose message lists all errors, one per line.
 [[nodiscard]] Result<Workflow> parse_or_fail(const WorkflowSource& source);
 
-/// Steps that a running step adds: a JSON array of step objects, checked like the file. They stand behind
-/// `siblings`: index siblings.size() is the first one's, and their `after` and `needed` are counted so. Without
-/// `needs` the first one comes after `siblings[after]`, the others after each other. `siblings` is a scope of
-/// `workflow`, perhaps with steps that were added before. Fails with the first fault.
+/// Parses steps that a running step adds: a JSON array of step objects, checked like the file. They follow `siblings`:
+/// the first one has the index siblings.size(), which also applies to their `after` and `needed`. Without `needs` the
+/// first one runs after `siblings[after]`, and each of the others after the previous one. `siblings` is a scope of
+/// `workflow`, possibly with steps that were added before. Fails with the first error.
 [[nodiscard]] Result<Steps> parse_added_steps(const Json& steps, const Workflow& workflow, const Steps& siblings,
                                               std::size_t after);
 
-/// The JSON Schema (draft 2020-12) of the language, indented.
+/// Returns the JSON Schema (draft 2020-12) of workflow files, indented.
 [[nodiscard]] std::string workflow_schema();
 
-/// The steps as a drawing for a terminal: layers from the top down, what each waits for, and what is inside of
-/// loops and maps. No line is wider than `columns` (at least 20).
+/// Returns a drawing of the steps for a terminal: layers from top to bottom, what each step waits for, and the steps
+/// inside loops and maps. No line is wider than `columns` (at least 20).
 [[nodiscard]] std::string draw_workflow(const Workflow& workflow, std::size_t columns);
 
 }  // namespace pawl

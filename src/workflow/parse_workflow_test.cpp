@@ -318,11 +318,11 @@ TEST(AddedSteps, AreCheckedLikeTheFile) {
     EXPECT_FALSE(added.has_value()) << json;
     return added ? std::string() : added.error().message;
   };
-  EXPECT_EQ(refused(R"([{"id":"a","run":"x"}])"), "the step id 'a' is taken already, in line 1");
-  EXPECT_EQ(refused(R"([{"id":"c","run":"x","capture":"got"}])"), "the name 'got' is captured already, in line 1");
+  EXPECT_EQ(refused(R"([{"id":"a","run":"x"}])"), "duplicate step id 'a', first on line 1");
+  EXPECT_EQ(refused(R"([{"id":"c","run":"x","capture":"got"}])"), "duplicate captured name 'got', first on line 1");
   EXPECT_EQ(refused(R"([{"id":"c","run":"echo ${steps.b.output}"}])"),
-            "'b' may not be known yet: step 'b' is not sure to be done before 'c'");
-  EXPECT_EQ(refused(R"([{"id":"c","run":"echo ${vars.b}"}])"), "there is no variable 'b'");
+            "'b' may not be available: step 'b' does not always finish before 'c'");
+  EXPECT_EQ(refused(R"([{"id":"c","run":"echo ${vars.b}"}])"), "unknown variable 'b'");
   EXPECT_EQ(refused(R"([])"), "'add_steps' must be a list of steps");
   EXPECT_EQ(refused(R"(["ls"])"), "a step must be a map, not a text");
 }

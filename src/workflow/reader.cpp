@@ -50,7 +50,7 @@ std::string key_hint(std::string_view key, const LanguageObject& object) {
       return fmt::format("write '{}' instead of '{}'", ours, habit);
     }
   }
-  return did_you_mean(key, known, "the keys are " + one_of(known));
+  return did_you_mean(key, known, "known keys: " + one_of(known));
 }
 
 /// "column 7" and "line 2, column 7" of the errors of expressions, templates and commands.
@@ -113,7 +113,7 @@ Fields::Fields(const YamlNode& node, const LanguageObject& object, std::string_v
     : node_(node), map_(node.is_map()) {
   if (!map_) {
     faults.add(node.place, fmt::format("{} must be a map, not {}", what, kind_text(node)),
-               fmt::format("its keys are {}", one_of(key_names(object))));
+               fmt::format("its keys: {}", one_of(key_names(object))));
     return;
   }
   for (const YamlMember& member : node.members) {
@@ -141,7 +141,7 @@ void Reader::refuse(const YamlNode& node, std::string_view key, std::string_view
 
 std::optional<std::string> Reader::text(const YamlNode& node, std::string_view key) const {
   if (!node.is_scalar()) {
-    refuse(node, key, "a text", node.is_map() ? "quote text that has ': ' or begins with '{'" : "");
+    refuse(node, key, "a text", node.is_map() ? "quote text that contains ': ' or begins with '{'" : "");
     return {};
   }
   if (is_blank(node.text)) {
@@ -202,13 +202,13 @@ std::optional<Milliseconds> Reader::duration(const YamlNode& node, std::string_v
       return {};
     }
   }
-  refuse(node, key, "a duration of more than nothing", "write it like 200ms, 30s, 2m, 24h or 1h30m");
+  refuse(node, key, "a positive duration", "for example 200ms, 30s, 2m, 24h or 1h30m");
   return {};
 }
 
 std::optional<std::uint64_t> Reader::size_bytes(const YamlNode& node, std::string_view key) const {
   if (const auto size = parse_size(node.text)) return size;
-  refuse(node, key, "a size", "write it like 512MB or 2GiB");
+  refuse(node, key, "a size", "for example 512MB or 2GiB");
   return {};
 }
 
@@ -310,15 +310,15 @@ EnvTemplates Reader::env(const YamlNode& node, const View& view) const {
   for (const YamlMember& member : node.members) {
     if (!is_identifier(member.key)) {
       faults_.add(member.key_place,
-                  fmt::format("'{}' can't be the name of an environment variable", member.key.substr(0, 100)),
+                  fmt::format("invalid name of an environment variable: '{}'", member.key.substr(0, 100)),
                   "use letters, digits and '_'");
     } else if (member.key.starts_with("PAWL_")) {
-      faults_.add(member.key_place, fmt::format("the variable '{}' is Pawl's own", member.key),
-                  "choose a name without PAWL_");
+      faults_.add(member.key_place, fmt::format("the variable '{}' is reserved", member.key),
+                  "choose a name that does not begin with PAWL_");
     } else if (member.value->is_scalar() && member.value->text.empty()) {
       env.emplace_back(member.key, TextTemplate());
     } else if (!member.value->is_scalar()) {
-      refuse(*member.value, member.key, "a text", member.value->is_null() ? "write \"\" for an empty one" : "");
+      refuse(*member.value, member.key, "a text", member.value->is_null() ? "write \"\" for an empty value" : "");
     } else if (auto parsed = TextTemplate::parse(member.value->text, *view.names, TextTemplate::Unknown::refuse)) {
       check_references(*member.value, *parsed, view);
       env.emplace_back(member.key, std::move(*parsed));

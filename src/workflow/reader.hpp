@@ -1,4 +1,4 @@
-// Values of the file by type. Every reader adds a fault and answers nothing where the value does not fit.
+// Reads typed values from a workflow file. If a value is invalid, a reader adds an error and returns nothing.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,11 @@
 
 namespace pawl {
 
-/// A map of the file whose keys are those of `object`; others are faults with a suggestion.
+/// A map in the file with the keys of `object`. Other keys are errors with a suggestion.
 class Fields {
  public:
   Fields(const YamlNode& node, const LanguageObject& object, std::string_view what, Faults& faults);
-  /// Null where the key is not there.
+  /// Returns null if the key is missing.
   [[nodiscard]] const YamlNode* find(std::string_view key) const { return map_ ? node_.find(key) : nullptr; }
   [[nodiscard]] Place place_of(std::string_view key) const;
   [[nodiscard]] bool is_map() const { return map_; }
@@ -31,13 +31,13 @@ class Fields {
 
 class Reader {
  public:
-  /// `vars`: the declared variables.
+  /// `vars` are the declared variables.
   Reader(Faults& faults, const SourceLines& lines, std::vector<std::string> vars)
       : faults_(faults), lines_(lines), vars_(std::move(vars)) {}
 
-  // Plain values. `key` stands in messages.
+  // Plain values. `key` is used in messages.
   [[nodiscard]] std::optional<std::string> text(const YamlNode& node, std::string_view key) const;
-  /// A list of texts, or one text.
+  /// Reads a list of texts, or one text.
   [[nodiscard]] std::vector<std::pair<std::string, Place>> texts(const YamlNode& node, std::string_view key) const;
   [[nodiscard]] std::optional<bool> boolean(const YamlNode& node, std::string_view key) const;
   [[nodiscard]] std::optional<std::uint64_t> whole(const YamlNode& node, std::string_view key, std::uint64_t least,
@@ -46,11 +46,11 @@ class Reader {
                                              double most) const;
   [[nodiscard]] std::optional<Milliseconds> duration(const YamlNode& node, std::string_view key) const;
   [[nodiscard]] std::optional<std::uint64_t> size_bytes(const YamlNode& node, std::string_view key) const;
-  /// The index of the word.
+  /// Returns the index of the word in `words`.
   [[nodiscard]] std::optional<std::size_t> word(const YamlNode& node, std::string_view key,
                                                 const std::vector<std::string>& words) const;
 
-  // Texts with names in them, checked against `view`.
+  // Texts that contain names, checked against `view`.
   [[nodiscard]] std::optional<TextTemplate> text_template(const YamlNode& node, std::string_view key, const View& view,
                                                           TextTemplate::Unknown unknown) const;
   [[nodiscard]] std::optional<Expression> expression(const YamlNode& node, std::string_view key,
@@ -59,7 +59,7 @@ class Reader {
   [[nodiscard]] std::optional<ShellCommand> command(const YamlNode& node, Shell shell, const View& view) const;
   [[nodiscard]] EnvTemplates env(const YamlNode& node, const View& view) const;
 
-  /// A duration that is known now must be one.
+  /// Adds an error if the duration is constant and invalid.
   void check_sleep(const YamlNode& node, const TextTemplate& sleep) const;
 
   [[nodiscard]] Faults& faults() const { return faults_; }

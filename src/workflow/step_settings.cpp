@@ -1,4 +1,4 @@
-// What a step has beside its work: environment, times, retries, and what comes after it.
+// The settings of a step besides its action: environment, timeouts, retries, and what follows it.
 #include "workflow/steps_parser.hpp"
 
 namespace pawl {
@@ -49,12 +49,13 @@ void StepsParser::consequences(Step& step, const Fields& fields, const View& vie
   if (const YamlNode* below = settings.find("below")) {
     confidence.below = reader_.number(*below, "below", 0, 1).value_or(0);
   } else {
-    reader_.faults().add(node->place, "'confidence' has no 'below'", "write confidence: { below: 0.75, then: [...] }");
+    reader_.faults().add(node->place, "'confidence' requires 'below'",
+                         "write confidence: { below: 0.75, then: [...] }");
   }
   if (const YamlNode* then = settings.find("then")) {
     confidence.then = parse(*then, "then", behind).steps;
   } else {
-    reader_.faults().add(node->place, "'confidence' has no 'then'", "write confidence: { below: 0.75, then: [...] }");
+    reader_.faults().add(node->place, "'confidence' requires 'then'", "write confidence: { below: 0.75, then: [...] }");
   }
   step.confidence = std::move(confidence);
 }

@@ -64,13 +64,14 @@ Work StepsParser::call(std::string_view kind, const YamlNode& node, const Fields
   }
   if (kind == "handler") {
     if (!name.empty() && !is_label(name)) {
-      reader_.faults().add(node.place, fmt::format("'{}' can't be a handler's name", name.substr(0, 100)),
-                           "it is one word: letters, digits and any of _ - . / :");
+      reader_.faults().add(node.place, fmt::format("invalid handler name '{}'", name.substr(0, 100)),
+                           "use one word of letters, digits and _ - . / :");
     }
     return CallHandler{std::move(name), std::move(with)};
   }
   if (name.find("${") != std::string::npos) {
-    reader_.faults().add(node.place, "the file of a child workflow must be fixed", "choose between steps with 'when'");
+    reader_.faults().add(node.place, "the file of a child workflow can't be an expression",
+                         "use several steps with 'when'");
   }
   return CallWorkflow{std::move(name), std::move(with)};
 }
@@ -84,14 +85,14 @@ Work StepsParser::wait_for(const YamlNode& node) const {
     if (const YamlNode* timeout = fields.find("timeout")) wait.timeout = reader_.duration(*timeout, "timeout");
     signal = fields.find("signal");
     if (signal == nullptr) {
-      reader_.faults().add(node.place, "'wait_for' has no 'signal'", "write wait_for: { signal: release }");
+      reader_.faults().add(node.place, "'wait_for' requires 'signal'", "write wait_for: { signal: release }");
       return wait;
     }
   }
   wait.signal = reader_.text(*signal, "signal").value_or("");
   if (!wait.signal.empty() && !is_label(wait.signal)) {
-    reader_.faults().add(signal->place, fmt::format("'{}' can't be a signal's name", wait.signal.substr(0, 100)),
-                         "it is one word: letters, digits and any of _ - . / :");
+    reader_.faults().add(signal->place, fmt::format("invalid signal name '{}'", wait.signal.substr(0, 100)),
+                         "use one word of letters, digits and _ - . / :");
   }
   return wait;
 }
@@ -102,7 +103,7 @@ Work StepsParser::loop(const YamlNode& node, const Fields& fields, const View& v
   if (const YamlNode* max = settings.find("max")) {
     loop.max = static_cast<std::uint32_t>(reader_.whole(*max, "max", 1, kIterationsMax).value_or(1));
   } else if (settings.is_map()) {
-    reader_.faults().add(node.place, "'loop' has no 'max'", "every loop ends: write loop: { max: 10, until: ... }");
+    reader_.faults().add(node.place, "'loop' requires 'max'", "write loop: { max: 10, until: ... }");
   }
   if (const YamlNode* on_max = settings.find("on_max")) {
     const auto word = reader_.word(*on_max, "on_max", {"fail", "continue"});
@@ -110,7 +111,7 @@ Work StepsParser::loop(const YamlNode& node, const Fields& fields, const View& v
   }
   const YamlNode* steps = fields.find("steps");
   if (steps == nullptr) {
-    reader_.faults().add(node.place, "a loop has no 'steps'", "add them beside 'loop'");
+    reader_.faults().add(node.place, "a loop requires 'steps'", "add them next to 'loop'");
     return loop;
   }
   View inner = view;
@@ -131,7 +132,7 @@ void StepsParser::map_items(Map& map, const Fields& settings, const View& view) 
     reader_.faults().add(settings.place_of("items_from"), "a map has both 'items' and 'items_from'",
                          "remove one of them");
   } else if (items == nullptr && from == nullptr) {
-    reader_.faults().add(settings.place(), "a map has no items",
+    reader_.faults().add(settings.place(), "a map requires items",
                          "write items: \"${steps.ID.output}\", a list, or items_from: FILE");
   }
   if (from != nullptr) map.items_from = reader_.text_template(*from, "items_from", view, TextTemplate::Unknown::refuse);
@@ -139,7 +140,8 @@ void StepsParser::map_items(Map& map, const Fields& settings, const View& view) 
   const bool expression = items->is_scalar() && items->text.find("${") != std::string::npos;
   if (!items->is_list() && !expression) {
     reader_.faults().add(
-        items->place, fmt::format("'items' must be a list or an expression that gives one, not {}", kind_text(*items)),
+        items->place,
+        fmt::format("'items' must be a list or an expression that returns one, not {}", kind_text(*items)),
         "write [a, b] or \"${steps.ID.output}\"");
     return;
   }
@@ -181,7 +183,7 @@ Work StepsParser::map(const YamlNode& node, const Fields& fields, const View& vi
     inner.in_map = true;
     map.steps = parse(*steps, "steps", inner).steps;
   } else {
-    reader_.faults().add(node.place, "a map has no 'steps'", "add them beside 'map'");
+    reader_.faults().add(node.place, "a map requires 'steps'", "add them next to 'map'");
   }
   if (const YamlNode* reduce = fields.find("reduce")) {
     View outside = view;

@@ -24,10 +24,10 @@ void collect_inner(const YamlNode& step, const std::string& around,
 
 std::string whereabouts(const std::string& id, const Scope& scope, const View& outer) {
   if (const auto found = scope.inner.find(id); found != scope.inner.end()) {
-    return fmt::format("it is inside of '{}', which can be needed instead", found->second);
+    return fmt::format("it is inside '{}'; use that step instead", found->second);
   }
   for (const Frame& frame : outer.frames) {
-    if (frame.scope->index.contains(id)) return "it is outside of this list of steps";
+    if (frame.scope->index.contains(id)) return "it is outside this list of steps";
   }
   return {};
 }
@@ -83,7 +83,7 @@ void StepsParser::outline(Outline& outline, const std::vector<StepEntry>& entrie
   for (const StepEntry& entry : entries) {
     if (inherited_.steps_left == 0) {
       reader_.faults().add(entry.place, fmt::format("more than {} steps", kStepsMax),
-                           "work on many items with 'map', whose 'items_from' is streamed");
+                           "for many items use 'map' with 'items_from'");
       return;
     }
     --inherited_.steps_left;
@@ -97,12 +97,12 @@ std::string StepsParser::step_id(const StepEntry& entry, std::size_t position) c
   if (id == nullptr) return derived;
   if (!id->is_scalar() || !is_step_id(id->text)) {
     reader_.faults().add(
-        id->place, fmt::format("'{}' can't be a step's id", id->is_scalar() ? id->text.substr(0, 100) : kind_text(*id)),
-        "begin with a letter, go on with letters, digits, '_' and '-', at most 64");
+        id->place, fmt::format("invalid step id '{}'", id->is_scalar() ? id->text.substr(0, 100) : kind_text(*id)),
+        "use a letter, then letters, digits, '_' or '-'; at most 64 characters");
     return derived;
   }
   if (!entry.given_id.empty() && id->text != entry.given_id) {
-    reader_.faults().add(id->place, fmt::format("this step's id is always '{}'", entry.given_id), "remove the id");
+    reader_.faults().add(id->place, fmt::format("the id of this step is always '{}'", entry.given_id), "remove the id");
     return derived;
   }
   return id->text;
@@ -127,16 +127,16 @@ void StepsParser::outline_step(Outline& outline, const StepEntry& entry) {
     const Place first = outline.entries[same->second].place;
     const YamlNode* id = entry.node == nullptr ? nullptr : entry.node->find("id");
     reader_.faults().add(id == nullptr ? entry.place : id->place,
-                         fmt::format("the step id '{}' is taken already{}", order.id,
-                                     first.line > 0 ? fmt::format(", in line {}", first.line) : ""),
-                         "ids are unique within a list of steps: choose another one");
+                         fmt::format("duplicate step id '{}'{}", order.id,
+                                     first.line > 0 ? fmt::format(", first on line {}", first.line) : ""),
+                         "choose another id: ids must be unique within a list of steps");
   }
   scope.ids.push_back(order.id);
   if (entry.node != nullptr) {
     if (const YamlNode* needs = entry.node->find("needs")) {
       if (!entry.given_id.empty()) {
-        reader_.faults().add(needs->place, fmt::format("'{}' can't have needs", entry.given_id),
-                             "it runs when its map is done");
+        reader_.faults().add(needs->place, fmt::format("'{}' can't have 'needs'", entry.given_id),
+                             "it runs when its map has finished");
       } else {
         order.needs = reader_.texts(*needs, "needs");
       }
@@ -154,21 +154,21 @@ void StepsParser::declare_alias(Outline& outline, const YamlNode& step, std::siz
   if (alias == nullptr || !alias->is_scalar()) return;  // its type is checked when the step is read
   const std::string& name = alias->text;
   if (!is_identifier(name)) {
-    reader_.faults().add(alias->place, fmt::format("'{}' can't be the name of a captured value", name.substr(0, 100)),
-                         "begin with a letter, go on with letters, digits and '_'");
+    reader_.faults().add(alias->place, fmt::format("invalid name of a captured value: '{}'", name.substr(0, 100)),
+                         "use a letter, then letters, digits or '_'");
     return;
   }
   if (reserved_names().contains(name)) {
-    reader_.faults().add(alias->place, fmt::format("'{}' is a name of Pawl's own", name),
-                         fmt::format("choose another one, such as {}_output", name));
+    reader_.faults().add(alias->place, fmt::format("the name '{}' is reserved", name),
+                         fmt::format("choose another name, for example {}_output", name));
     return;
   }
   const auto [same, fresh] = inherited_.aliases.emplace(name, alias->place);
   if (!fresh) {
     reader_.faults().add(alias->place,
-                         fmt::format("the name '{}' is captured already{}", name,
-                                     same->second.line > 0 ? fmt::format(", in line {}", same->second.line) : ""),
-                         "captured names are unique in a file: choose another one");
+                         fmt::format("duplicate captured name '{}'{}", name,
+                                     same->second.line > 0 ? fmt::format(", first on line {}", same->second.line) : ""),
+                         "choose another name: captured names must be unique in a file");
     return;
   }
   outline.scope->aliases.emplace(name, index);
@@ -218,16 +218,15 @@ std::optional<std::string_view> StepsParser::kind(const Fields& fields) const {
   for (const std::string_view key : kind_keys()) {
     if (fields.find(key) == nullptr) continue;
     if (found) {
-      reader_.faults().add(fields.place_of(key),
-                           fmt::format("a step does one thing, and this one has both '{}' and '{}'", *found, key),
-                           "make two steps of it");
+      reader_.faults().add(fields.place_of(key), fmt::format("a step can't have both '{}' and '{}'", *found, key),
+                           "split it into two steps");
       return {};
     }
     found = key;
   }
   if (!found) {
     const std::vector<std::string> keys(kind_keys().begin(), kind_keys().end());
-    reader_.faults().add(fields.place(), "this step does nothing", "give it one of " + one_of(keys));
+    reader_.faults().add(fields.place(), "the step has no action", "add one of " + one_of(keys));
     return {};
   }
   check_companions(fields, *found);
@@ -237,16 +236,16 @@ std::optional<std::string_view> StepsParser::kind(const Fields& fields) const {
 void StepsParser::check_companions(const Fields& fields, std::string_view kind) const {
   const auto only_with = [&](std::string_view key, std::initializer_list<std::string_view> kinds) {
     if (fields.find(key) == nullptr || std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
-    reader_.faults().add(fields.place_of(key), fmt::format("'{}' does not go with '{}'", key, kind),
-                         "it goes with " + one_of({kinds.begin(), kinds.end()}));
+    reader_.faults().add(fields.place_of(key), fmt::format("'{}' can't be used with '{}'", key, kind),
+                         "use it with " + one_of({kinds.begin(), kinds.end()}));
   };
   only_with("with", {"handler", "workflow"});
   only_with("steps", {"loop", "map"});
   only_with("reduce", {"map"});
   only_with("shell", {"run"});
   if (fields.find("rescue") != nullptr && fields.find("on_failure") == nullptr) {
-    reader_.faults().add(fields.place_of("rescue"), "'rescue' does not go without 'on_failure'",
-                         "add the steps that rescue it");
+    reader_.faults().add(fields.place_of("rescue"), "'rescue' requires 'on_failure'",
+                         "add 'on_failure' with the steps that rescue it");
   }
 }
 
@@ -263,7 +262,8 @@ Capture StepsParser::capture(const Fields& fields, const Work& work) const {
   if (const YamlNode* alias = settings.find("as")) capture.alias = reader_.text(*alias, "as").value_or("");
   if (const YamlNode* format = settings.find("format")) {
     if (!std::holds_alternative<RunCommand>(work) && !std::holds_alternative<Nothing>(work)) {
-      reader_.faults().add(settings.place_of("format"), "only a command's output has a format", "leave 'format' out");
+      reader_.faults().add(settings.place_of("format"), "'format' applies only to the output of a command",
+                           "remove 'format'");
     }
     static constexpr std::array kFormats = {CaptureFormat::text, CaptureFormat::json, CaptureFormat::lines};
     if (const auto word = reader_.word(*format, "format", {"text", "json", "lines"})) capture.format = kFormats[*word];

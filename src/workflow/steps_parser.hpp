@@ -1,4 +1,4 @@
-// Lists of steps: ids, order, names and what each step does.
+// Parses lists of steps: ids, order, names and what each step does.
 #pragma once
 
 #include <map>
@@ -10,11 +10,11 @@
 
 namespace pawl {
 
-/// A step of a list before it is read.
+/// A step of a list that has not been read yet.
 struct StepEntry {
-  const YamlNode* node = nullptr;  // null: only a place where things meet, an empty barrier
+  const YamlNode* node = nullptr;  // null for an empty barrier
   std::size_t stage = 0;
-  std::string given_id;  // where the file does not give it: of a reduce or barrier
+  std::string given_id;  // the id of a reduce step or barrier, which the file does not contain
   Place place;
 };
 
@@ -27,7 +27,7 @@ class StepsParser {
  public:
   static constexpr std::size_t kStepsMax = 10'000;
 
-  /// What steps inherit: settings of the workflow, and aliases that are taken already.
+  /// What steps inherit: settings of the workflow, and aliases that are already used.
   struct Inherited {
     RetrySettings retry;
     Shell shell = Shell::sh;
@@ -37,12 +37,12 @@ class StepsParser {
 
   StepsParser(const Reader& reader, Inherited inherited) : reader_(reader), inherited_(std::move(inherited)) {}
 
-  /// The steps of the list `node`, seen from `outer`. Null steps where it is no list or empty.
+  /// Parses the list `node`, as seen from `outer`. The steps are null if it is not a list or empty.
   [[nodiscard]] ParsedSteps parse(const YamlNode& node, std::string_view key, const View& outer);
-  /// The same of entries that were taken from several lists: `stages`.
+  /// The same for entries from several lists (`stages`).
   [[nodiscard]] ParsedSteps parse(const std::vector<StepEntry>& entries, const std::vector<Stage>& stages,
                                   const View& outer);
-  /// Steps that stand behind `siblings`; the answer has only the new ones.
+  /// Parses steps that follow `siblings`. The result contains only the new ones.
   [[nodiscard]] ParsedSteps parse_added(const std::vector<StepEntry>& entries, const Steps& siblings, std::size_t after,
                                         const View& outer);
   [[nodiscard]] RetrySettings retry(const YamlNode& node) const;

@@ -32,8 +32,7 @@ Code first_code(const std::string& text) {
 }
 
 TEST(WorkflowFaults, ATabIsNamed) {
-  EXPECT_EQ(first("steps:\n\t- run: x\n"),
-            "2:1 the line is indented with a tab | YAML allows only spaces there: replace the tab");
+  EXPECT_EQ(first("steps:\n\t- run: x\n"), "2:1 tab in the indentation | YAML requires spaces: replace the tab");
 }
 
 TEST(WorkflowFaults, BrokenYamlHasItsPlace) {
@@ -46,12 +45,12 @@ TEST(WorkflowFaults, BrokenYamlHasItsPlace) {
 
 TEST(WorkflowFaults, AKeyThatIsThereTwiceIsNamedWithBothLines) {
   EXPECT_EQ(first("steps:\n  - run: x\n    id: a\n    run: y\n"),
-            "4:5 the key 'run' is here twice: first in line 2, again in line 4 | remove one of them");
+            "4:5 duplicate key 'run': first on line 2, again on line 4 | remove one of them");
 }
 
 TEST(WorkflowFaults, EmptyFilesSecondDocumentsAndWrongBytesAreRefused) {
-  EXPECT_EQ(first(""), "1:1 the file is empty | a workflow has at least 'steps:' with one step");
-  EXPECT_EQ(first("# nothing\n"), "1:1 the file is empty | a workflow has at least 'steps:' with one step");
+  EXPECT_EQ(first(""), "1:1 the file is empty | a workflow requires 'steps:' with at least one step");
+  EXPECT_EQ(first("# nothing\n"), "1:1 the file is empty | a workflow requires 'steps:' with at least one step");
   EXPECT_TRUE(first("steps: [{ run: x }]\n---\nsteps: []\n").find("a second document begins here") !=
               std::string::npos);
   EXPECT_EQ(first("steps:\n  - run: \xFF\n"),
@@ -72,7 +71,7 @@ TEST(WorkflowFaults, AliasesCantMakeAFileLargeOrDeep) {
       first("vars: { a: " + std::string(70, '[') + std::string(70, ']') + " }\n").find("nested more than 64 levels"),
       std::string::npos);
   EXPECT_NE(first("vars: { a: " + std::string(5000, '[') + "\n").find("nested"), std::string::npos);
-  EXPECT_NE(first("x-a: &a [*a]\nsteps: [{ run: x }]\n").find("an alias stands inside of what it names"),
+  EXPECT_NE(first("x-a: &a [*a]\nsteps: [{ run: x }]\n").find("an alias refers to a value that contains it"),
             std::string::npos);
 }
 
@@ -97,18 +96,18 @@ TEST(WorkflowFaults, IfSuggestsWhen) {
 
 TEST(WorkflowFaults, AStepDoesExactlyOneThing) {
   EXPECT_EQ(first("steps:\n  - run: x\n    sleep: 5s\n"),
-            "3:5 a step does one thing, and this one has both 'run' and 'sleep' | make two steps of it");
-  EXPECT_TRUE(first("steps:\n  - id: a\n").starts_with("2:5 this step does nothing | give it one of run, handler,"));
+            "3:5 a step can't have both 'run' and 'sleep' | split it into two steps");
+  EXPECT_TRUE(first("steps:\n  - id: a\n").starts_with("2:5 the step has no action | add one of run, handler,"));
   EXPECT_EQ(first("steps: [ls]"), "1:9 a step must be a map, not a text | write '- run: ls'");
   EXPECT_EQ(first("steps: [{ run: x, with: { a: 1 } }]"),
-            "1:19 'with' does not go with 'run' | it goes with handler or workflow");
+            "1:19 'with' can't be used with 'run' | use it with handler or workflow");
   EXPECT_EQ(first("steps: [{ run: x, rescue: true }]"),
-            "1:19 'rescue' does not go without 'on_failure' | add the steps that rescue it");
+            "1:19 'rescue' requires 'on_failure' | add 'on_failure' with the steps that rescue it");
 }
 
 TEST(WorkflowFaults, StepsAndStagesExcludeEachOther) {
   EXPECT_TRUE(first("steps: [{ run: x }]\nstages: []\n").starts_with("2:1 a workflow has both 'steps' and 'stages'"));
-  EXPECT_TRUE(first("name: x\n").starts_with("1:1 a workflow has no 'steps'"));
+  EXPECT_TRUE(first("name: x\n").starts_with("1:1 a workflow requires 'steps'"));
   EXPECT_TRUE(first("steps: []\n").starts_with("1:8 'steps' must be a list of steps, not an empty one"));
 }
 
@@ -117,88 +116,85 @@ TEST(WorkflowFaults, NeedsAreSiblings) {
             "3:30 step 'b' needs 'gahter', which does not exist | did you mean 'gather'?");
   const std::string inner = "steps:\n  - { id: a, loop: { max: 1 }, steps: [{ id: in, run: x }] }\n";
   EXPECT_EQ(first(inner + "  - { id: b, run: x, needs: in }\n"),
-            "3:29 step 'b' can't need 'in': it is inside of 'a', which can be needed instead | "
-            "'needs' takes ids of the same list of steps");
+            "3:29 step 'b' can't need 'in': it is inside 'a'; use that step instead | "
+            "'needs' takes ids from the same list of steps");
   EXPECT_EQ(
       first("steps:\n  - { id: a, run: x }\n  - { id: b, loop: { max: 1 }, steps: [{ id: c, run: x, needs: a }] }\n"),
-      "3:64 step 'c' can't need 'a': it is outside of this list of steps | 'needs' takes ids of the same list of "
+      "3:64 step 'c' can't need 'a': it is outside this list of steps | 'needs' takes ids of the same list of "
       "steps");
 }
 
 TEST(WorkflowFaults, ACycleIsShown) {
   EXPECT_EQ(first("steps:\n  - { id: a, run: x, needs: b }\n  - { id: b, run: x, needs: a }\n"),
-            "2:29 these steps wait for each other: a -> b -> a | remove one of these needs");
-  EXPECT_EQ(
-      first("steps:\n  - { id: a, run: x, needs: b }\n  - { id: b, run: x }\n"),
-      "2:29 these steps wait for each other: a -> b -> a | 'b' has no 'needs', so it waits for the step above it: "
-      "give it 'needs: []' if it need not");
+            "2:29 dependency cycle: a -> b -> a | remove one of these needs");
+  EXPECT_EQ(first("steps:\n  - { id: a, run: x, needs: b }\n  - { id: b, run: x }\n"),
+            "2:29 dependency cycle: a -> b -> a | 'b' has no 'needs' and so waits for the step above it: "
+            "add 'needs: []' if it should not");
   EXPECT_NE(first("steps: [{ id: a, run: x, needs: a }]").find("a -> a"), std::string::npos);
 }
 
 TEST(WorkflowFaults, IdsAreUniqueAndWellFormed) {
-  EXPECT_EQ(
-      first("steps:\n  - { id: a, run: x }\n  - { id: a, run: y }\n"),
-      "3:11 the step id 'a' is taken already, in line 2 | ids are unique within a list of steps: choose another one");
-  EXPECT_TRUE(first("steps: [{ id: 1a, run: x }]").starts_with("1:15 '1a' can't be a step's id"));
+  EXPECT_EQ(first("steps:\n  - { id: a, run: x }\n  - { id: a, run: y }\n"),
+            "3:11 duplicate step id 'a', first on line 2 | choose another id: ids must be unique within a list of "
+            "steps");
+  EXPECT_TRUE(first("steps: [{ id: 1a, run: x }]").starts_with("1:15 invalid step id '1a'"));
   EXPECT_TRUE(first("stages: [{ id: s, steps: [{ id: a, run: x }] }, { id: t, steps: [{ id: a, run: x }] }]")
-                  .starts_with("1:72 the step id 'a' is taken already"));
+                  .starts_with("1:72 duplicate step id 'a'"));
   EXPECT_TRUE(first("stages: [{ id: s, steps: [{ id: a, run: x, needs: b }] }, { id: t, steps: [{ id: b, run: x }] }]")
                   .starts_with("1:51 step 'a' needs 'b', which is in a later stage"));
   EXPECT_TRUE(first("stages: [{ id: s }]").starts_with("1:10 the stage 's' has no steps"));
 }
 
 TEST(WorkflowFaults, AliasesAreUniqueAndNotPawlsNames) {
-  EXPECT_EQ(
-      first("steps:\n  - { run: x, capture: n }\n  - { run: x, capture: { as: n } }\n"),
-      "3:30 the name 'n' is captured already, in line 2 | captured names are unique in a file: choose another one");
-  EXPECT_TRUE(first("steps: [{ run: x, capture: steps }]").starts_with("1:28 'steps' is a name of Pawl's own"));
-  EXPECT_TRUE(
-      first("steps: [{ run: x, capture: a-b }]").starts_with("1:28 'a-b' can't be the name of a captured value"));
+  EXPECT_EQ(first("steps:\n  - { run: x, capture: n }\n  - { run: x, capture: { as: n } }\n"),
+            "3:30 duplicate captured name 'n', first on line 2 | choose another name: captured names must be unique in "
+            "a file");
+  EXPECT_TRUE(first("steps: [{ run: x, capture: steps }]").starts_with("1:28 the name 'steps' is reserved"));
+  EXPECT_TRUE(first("steps: [{ run: x, capture: a-b }]").starts_with("1:28 invalid name of a captured value: 'a-b'"));
   EXPECT_TRUE(first("steps: [{ sleep: 1s, capture: { format: json } }]")
-                  .starts_with("1:33 only a command's output has a format"));
+                  .starts_with("1:33 'format' applies only to the output of a command"));
 }
 
 TEST(WorkflowFaults, VariablesMustBeDeclared) {
   EXPECT_EQ(first("vars: { topic: x }\nsteps:\n  - run: echo ${vars.topci}\n"),
-            "3:17 there is no variable 'topci' | did you mean 'topic'?");
+            "3:17 unknown variable 'topci' | did you mean 'topic'?");
   EXPECT_EQ(first_code("steps: [{ run: 'echo ${vars.x}' }]"), Code::unknown_name);
   EXPECT_EQ(first("steps:\n  - run: |\n      echo one\n      echo ${vars.x}\n"),
-            "4:14 there is no variable 'x' | declare it: vars: { x: ... }");
+            "4:14 unknown variable 'x' | declare it: vars: { x: ... }");
   EXPECT_EQ(first("vars: { a: 1 }\nsteps: [{ run: x, when: 'vars.a > 1 && vars.b' }]"),
-            "2:40 there is no variable 'b' | did you mean 'a'?");
+            "2:40 unknown variable 'b' | did you mean 'a'?");
 }
 
 TEST(WorkflowFaults, AStepIsUsedOnlyAfterItIsDone) {
   EXPECT_EQ(first("steps:\n  - { id: a, run: 'echo ${steps.b.output}' }\n  - { id: b, run: x }\n"),
-            "2:27 'b' is not known yet: step 'b' comes later than 'a' | move the step, or use another one");
+            "2:27 'b' is not available: step 'b' runs after 'a' | move the step, or use another step");
   EXPECT_EQ(first("steps:\n  - { id: a, run: x, capture: n }\n  - { id: b, run: 'echo ${n}', needs: [] }\n"),
-            "3:27 'n' may not be known yet: step 'a' is not sure to be done before 'b' | add 'a' to the needs of 'b'");
-  EXPECT_TRUE(first("steps: [{ id: a, run: x, when: steps.a.output }]").find("step 'a' is not done before itself") !=
+            "3:27 'n' may not be available: step 'a' does not always finish before 'b' | add 'a' to the needs of 'b'");
+  EXPECT_TRUE(first("steps: [{ id: a, run: x, when: steps.a.output }]").find("step 'a' can't use its own result") !=
               std::string::npos);
   EXPECT_TRUE(first("steps: [{ id: a, loop: { max: 1 }, steps: [{ run: 'echo ${steps.a.output}' }] }]")
-                  .find("step 'a' is around this one and not done yet") != std::string::npos);
+                  .find("step 'a' contains this step and is not finished yet") != std::string::npos);
 }
 
 TEST(WorkflowFaults, InnerStepsAreNotSeenFromOutside) {
   EXPECT_EQ(first("steps:\n  - { id: a, loop: { max: 1 }, steps: [{ id: in, run: x }] }\n  - { run: 'echo "
                   "${steps.in.output}' }\n"),
-            "3:20 step 'in' is inside of 'a' and can't be seen from outside | use steps.a.output");
+            "3:20 step 'in' is inside 'a' and not visible here | use steps.a.output");
 }
 
 TEST(WorkflowFaults, StepsHaveKnownFields) {
   const std::string gather = "steps:\n  - { id: a, run: x }\n";
   EXPECT_EQ(first(gather + "  - run: echo ${steps.a.ouput}\n"),
             "3:17 step 'a' has no field 'ouput' | did you mean 'output'?");
-  EXPECT_EQ(first(gather + "  - run: echo ${steps.q.output}\n").substr(0, 29), "3:17 there is no step 'q' | d");
-  EXPECT_NE(first(gather + "  - run: echo ${steps.a}\n").find("'steps.a' alone has no value"), std::string::npos);
+  EXPECT_EQ(first(gather + "  - run: echo ${steps.q.output}\n").substr(0, 29), "3:17 unknown step 'q' | d");
+  EXPECT_NE(first(gather + "  - run: echo ${steps.a}\n").find("'steps.a' requires a field"), std::string::npos);
   EXPECT_NE(first("steps: [{ run: 'echo ${run.ids}' }]").find("did you mean 'id'?"), std::string::npos);
 }
 
 TEST(WorkflowFaults, NamesOfMapsAndLoopsStayInside) {
-  EXPECT_NE(first("steps: [{ run: 'echo ${item}' }]").find("'item' is known only inside of a map"), std::string::npos);
-  EXPECT_NE(first("steps: [{ run: 'echo ${index}' }]").find("'index' is known only inside of a map"),
-            std::string::npos);
-  EXPECT_NE(first("steps: [{ run: 'echo ${loop.iteration}' }]").find("'loop' is known only inside of a loop"),
+  EXPECT_NE(first("steps: [{ run: 'echo ${item}' }]").find("'item' exists only inside a map"), std::string::npos);
+  EXPECT_NE(first("steps: [{ run: 'echo ${index}' }]").find("'index' exists only inside a map"), std::string::npos);
+  EXPECT_NE(first("steps: [{ run: 'echo ${loop.iteration}' }]").find("'loop' exists only inside a loop"),
             std::string::npos);
   EXPECT_NE(first("steps: [{ map: { items: [1] }, steps: [{ run: 'echo ${map.total}' }] }]")
                 .find("only inside of the 'reduce'"),
@@ -212,9 +208,9 @@ TEST(WorkflowFaults, DurationsNeedAUnit) {
   EXPECT_EQ(first("steps: [{ sleep: 10 }]"), "1:18 'sleep' must be a duration with a unit, not '10' | write 10s");
   EXPECT_EQ(first("steps: [{ run: x, timeout: 10 }]"),
             "1:28 'timeout' must be a duration with a unit, not '10' | write 10s");
-  EXPECT_NE(first("steps: [{ sleep: soon }]").find("write it like 200ms"), std::string::npos);
-  EXPECT_NE(first("steps: [{ run: x, timeout: 0s }]").find("more than nothing"), std::string::npos);
-  EXPECT_NE(first("{ checkpoint: { memory_limit: 512 }, steps: [{ run: x }] }").find("write it like 512MB"),
+  EXPECT_NE(first("steps: [{ sleep: soon }]").find("for example 200ms"), std::string::npos);
+  EXPECT_NE(first("steps: [{ run: x, timeout: 0s }]").find("positive duration"), std::string::npos);
+  EXPECT_NE(first("{ checkpoint: { memory_limit: 512 }, steps: [{ run: x }] }").find("for example 512MB"),
             std::string::npos);
 }
 
@@ -227,12 +223,12 @@ TEST(WorkflowFaults, WordsAndNumbersAreChecked) {
                   .starts_with("1:38 'attempts' must be a whole number from 1"));
   EXPECT_TRUE(first("{ vars: { n: 12345678901234567890 }, steps: [{ run: x }] }")
                   .starts_with("1:14 the number 12345678901234567890 can't"));
-  EXPECT_TRUE(first("steps: [{ loop: {}, steps: [{ run: x }] }]").starts_with("1:17 'loop' has no 'max'"));
+  EXPECT_TRUE(first("steps: [{ loop: {}, steps: [{ run: x }] }]").starts_with("1:17 'loop' requires 'max'"));
   EXPECT_TRUE(first("steps: [{ map: { items: abc }, steps: [{ run: x }] }]")
                   .starts_with("1:25 'items' must be a list or an expression"));
-  EXPECT_TRUE(first("steps: [{ map: {}, steps: [{ run: x }] }]").starts_with("1:16 a map has no items"));
+  EXPECT_TRUE(first("steps: [{ map: {}, steps: [{ run: x }] }]").starts_with("1:16 a map requires items"));
   EXPECT_TRUE(
-      first("{ env: { PAWL_X: 1 }, steps: [{ run: x }] }").starts_with("1:10 the variable 'PAWL_X' is Pawl's own"));
+      first("{ env: { PAWL_X: 1 }, steps: [{ run: x }] }").starts_with("1:10 the variable 'PAWL_X' is reserved"));
 }
 
 TEST(WorkflowFaults, ValuesInHereDocumentsAreRefused) {

@@ -1,4 +1,4 @@
-// What is wrong with a workflow file: all of it, each with its place.
+// Errors in a file, each with its place.
 #pragma once
 
 #include <string>
@@ -15,21 +15,21 @@ struct WorkflowFault {
   Error error;
 };
 
-/// Collects faults. After the first hundred it only counts: nobody reads more.
+/// Collects errors, at most 100 of them.
 class Faults {
  public:
-  /// `file` stands in Error::where; it may be empty.
+  /// `file` is used in Error::where and may be empty.
   explicit Faults(std::string file) : file_(std::move(file)) {}
 
   void add(Code code, Place place, std::string message, std::string hint = {});
-  /// The same with invalid_workflow.
+  /// Adds an error with the code invalid_workflow.
   void add(Place place, std::string message, std::string hint = {}) {
     add(Code::invalid_workflow, place, std::move(message), std::move(hint));
   }
 
   [[nodiscard]] bool empty() const { return faults_.empty(); }
   [[nodiscard]] std::size_t size() const { return faults_.size(); }
-  /// By place.
+  /// Returns the errors in the order of their places.
   [[nodiscard]] std::vector<WorkflowFault> take();
 
  private:

@@ -1,4 +1,4 @@
-// Exact places inside of scalars.
+// Exact places inside scalars.
 #pragma once
 
 #include <string_view>
@@ -15,7 +15,8 @@ namespace pawl {
 class SourceLines {
  public:
   explicit SourceLines(std::string_view text);
-  /// Returns the place of byte `offset` of the scalar's value. If it can't be determined, returns the scalar's own place.
+  /// Returns the place of byte `offset` of the scalar's value. If it can't be determined, returns the scalar's own
+  /// place.
   [[nodiscard]] Place within(const YamlNode& scalar, std::size_t offset) const;
 
  private:

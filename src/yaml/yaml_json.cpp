@@ -83,7 +83,7 @@ Json scalar_value(const YamlNode& node, Faults* faults) {
   if (node.style == YamlNode::Style::quoted) return node.text;
   if (auto value = plain_value(node.text)) return std::move(*value);
   if (faults != nullptr) {
-    faults->add(node.place, fmt::format("the number {} can't be kept exactly", node.text.substr(0, 64)),
+    faults->add(node.place, fmt::format("the number {} can't be represented exactly", node.text.substr(0, 64)),
                 fmt::format("write it in quotes: \"{}\"", node.text.substr(0, 64)));
   }
   return node.text;

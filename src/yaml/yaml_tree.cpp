@@ -26,7 +26,7 @@ Place place_of(const YAML::Mark& mark) {
   return {static_cast<std::size_t>(mark.line) + 1, static_cast<std::size_t>(mark.column) + 1};
 }
 
-/// Puts nodes together. After a bound was passed it ignores what comes.
+/// Builds the tree. After a limit was exceeded, it ignores the rest.
 class TreeBuilder final : public YAML::EventHandler {
  public:
   explicit TreeBuilder(Faults& faults) : faults_(faults) {}
@@ -34,7 +34,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ == 1) {
       faults_.add(place_of(mark), "a second document begins here",
-                  "a file is one document: remove the '---' or put what follows into a file of its own");
+                  "a file contains one document: remove the '---', or move the rest to another file");
       stopped_ = true;
     }
   }
@@ -56,7 +56,7 @@ class TreeBuilder final : public YAML::EventHandler {
     if (stopped_) return;
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) {
-      stop(place_of(mark), "an alias stands inside of what it names");
+      stop(place_of(mark), "an alias refers to a value that contains it");
     } else {
       attach(found->second, place_of(mark));
     }
@@ -100,7 +100,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void check_tag(const std::string& tag, Place place) {
     if (stopped_ || tag.empty() || tag == "?" || tag == "!" || tag.starts_with("tag:yaml.org,2002:")) return;
-    faults_.add(place, fmt::format("the tag '{}' is not known here", tag), "tags are not needed: remove it");
+    faults_.add(place, fmt::format("unknown tag '{}'", tag), "remove the tag");
   }
 
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
@@ -148,10 +148,10 @@ class TreeBuilder final : public YAML::EventHandler {
     if (key == "<<") return take_merge(frame, node, key_place);
     const auto [seen, fresh] = frame.seen.emplace(key, key_place);
     if (!fresh) {
-      faults_.add(key_place,
-                  fmt::format("the key '{}' is here twice: first in line {}, again in line {}", key, seen->second.line,
-                              key_place.line),
-                  "remove one of them");
+      faults_.add(
+          key_place,
+          fmt::format("duplicate key '{}': first on line {}, again on line {}", key, seen->second.line, key_place.line),
+          "remove one of them");
       return;
     }
     parent.members.push_back({std::move(key), key_place, node});
@@ -159,7 +159,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void take_key(Frame& frame, const YamlNode& node, Place place) {
     if (node.is_list() || node.is_map()) {
-      faults_.add(place, "a key must be a word, not a list or a map", "quote text that begins with '[', '{' or '?'");
+      faults_.add(place, "a key must be text, not a list or a map", "quote text that begins with '[', '{' or '?'");
       frame.key = std::pair(std::string("?"), place);
       return;
     }
@@ -174,13 +174,13 @@ class TreeBuilder final : public YAML::EventHandler {
     const bool maps = node->is_list() && std::all_of(node->items.begin(), node->items.end(),
                                                      [](const YamlPtr& item) { return item->is_map(); });
     if (!maps) {
-      faults_.add(place, "'<<' merges maps only", "write '<<: *name' with the anchor of a map, or a list of such");
+      faults_.add(place, "'<<' merges maps only", "write '<<: *name' with the anchor of a map, or a list of them");
       return;
     }
     frame.merged.insert(frame.merged.end(), node->items.begin(), node->items.end());
   }
 
-  /// What is there already wins over what is merged in.
+  /// Existing keys override merged ones.
   void merge(Frame& frame, const YamlNode& from) {
     for (const YamlMember& member : from.members) {
       if (!frame.seen.emplace(member.key, member.key_place).second) continue;
@@ -194,7 +194,7 @@ class TreeBuilder final : public YAML::EventHandler {
     parent.bytes += child.bytes;
     parent.height = std::max(parent.height, child.height + 1);
     if (parent.nodes > kNodesMax || parent.bytes > kScalarBytesMax) {
-      stop(place, "the file becomes too large when its aliases are resolved",
+      stop(place, "the file is too large when its aliases are expanded",
            fmt::format("at most {} values and {} MiB of text", kNodesMax, kScalarBytesMax >> 20U));
     } else if (parent.height + frames_.size() > kHeightMax) {
       stop(place, fmt::format("the file is nested more than {} levels deep", kHeightMax));
@@ -250,10 +250,10 @@ std::optional<Place> indenting_tab(std::string_view text, std::size_t last) {
 
 void add_syntax_fault(std::string_view text, const YAML::Exception& exception, Faults& faults) {
   const Place place = place_of(exception.mark);
-  constexpr std::size_t kLinesLookedBack = 3;  // the parser stumbles a little later than the tab stands
+  constexpr std::size_t kLinesLookedBack = 3;  // the parser reports a place a little after the tab
   const auto tab = indenting_tab(text, place.line);
   if (tab && tab->line + kLinesLookedBack >= place.line) {
-    faults.add(*tab, "the line is indented with a tab", "YAML allows only spaces there: replace the tab");
+    faults.add(*tab, "tab in the indentation", "YAML requires spaces: replace the tab");
     return;
   }
   faults.add(place, fmt::format("the YAML can't be read: {}", exception.msg),
@@ -272,14 +272,14 @@ YamlPtr read_yaml(std::string_view text, Faults& faults) {
   const std::size_t before = faults.size();
   YamlPtr root = read_yaml_or_nothing(text, faults);
   if (root == nullptr && faults.size() == before)
-    faults.add({1, 1}, "the file is empty", "a workflow has at least 'steps:' with one step");
+    faults.add({1, 1}, "the file is empty", "a workflow requires 'steps:' with at least one step");
   return root;
 }
 
 YamlPtr read_yaml_or_nothing(std::string_view text, Faults& faults) {
   if (text.size() > kTextBytesMax) {
     faults.add({}, fmt::format("the file has {} bytes, more than {} MiB", text.size(), kTextBytesMax >> 20U),
-               "keep data in files of their own: 'items_from' reads JSON Lines");
+               "keep data in separate files: 'items_from' reads JSON Lines");
     return nullptr;
   }
   if (!check_characters(text, faults)) return nullptr;

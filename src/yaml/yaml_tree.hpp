@@ -1,6 +1,6 @@
-// YAML as a tree of our own: with places, bounded, with aliases and merge keys resolved.
+// YAML as a tree. Every value has its place; aliases and merge keys are resolved.
 //
-// Bounds (an alias counts as what it stands for): 4 MiB of text, 64 levels, 100,000 nodes, 8 MiB of scalars.
+// Limits (an alias counts as the value that it refers to): 4 MiB of text, 64 levels, 100,000 nodes, 8 MiB of scalars.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 namespace pawl {
 
 struct YamlNode;
-/// Shared, because an alias is the very node that it names.
+/// Shared, because an alias is the same node as the value that it refers to.
 using YamlPtr = std::shared_ptr<const YamlNode>;
 
 struct YamlMember {
@@ -25,16 +25,16 @@ struct YamlMember {
 
 struct YamlNode {
   enum class Kind : std::uint8_t { null, scalar, list, map };
-  enum class Style : std::uint8_t { plain, quoted };  // quoted: also block scalars; always text
+  enum class Style : std::uint8_t { plain, quoted };  // quoted or a block scalar: always text
   Kind kind = Kind::null;
   Style style = Style::plain;
   Place place;
   std::string text;                 // of a scalar
   std::vector<YamlPtr> items;       // of a list
   std::vector<YamlMember> members;  // of a map, each key once
-  std::size_t nodes = 1;            // with everything inside
-  std::size_t bytes = 0;            // of the scalars inside
-  std::size_t height = 1;           // levels, this one included
+  std::size_t nodes = 1;            // including all nodes inside
+  std::size_t bytes = 0;            // of all scalars inside
+  std::size_t height = 1;           // number of levels, including this one
 
   [[nodiscard]] bool is_null() const { return kind == Kind::null; }
   [[nodiscard]] bool is_scalar() const { return kind == Kind::scalar; }
@@ -43,22 +43,22 @@ struct YamlNode {
   [[nodiscard]] const YamlNode* find(std::string_view key) const;
 };
 
-/// `a list`, `a text`, `a number`: for messages.
+/// Returns the kind for messages: `a list`, `a text`, `a number` and so on.
 [[nodiscard]] std::string kind_text(const YamlNode& node);
 
-/// The text's only document. Null, with at least one fault in `faults`, where it can't be read at all.
+/// Reads the only document of the text. Returns null and adds at least one error if it can't be read at all.
 [[nodiscard]] YamlPtr read_yaml(std::string_view text, Faults& faults);
-/// The same, where a text without any value is fine: null, and no fault.
+/// Like read_yaml, but returns null without an error if the text contains no value.
 [[nodiscard]] YamlPtr read_yaml_or_nothing(std::string_view text, Faults& faults);
 
-/// The same tree of a JSON value, all of it at `place`. Null, with a fault, where a bound is passed.
+/// Returns the tree of a JSON value, all of it at `place`. Returns null and adds an error if a limit is exceeded.
 [[nodiscard]] YamlPtr yaml_of(const Json& value, Place place, Faults& faults);
 
-/// Plain scalars are typed by the core rules of YAML 1.2: true, false, null, integers, numbers; anything else
-/// (`yes`, `08`, `.inf`) is text. A whole number that JSON's readers can't keep exactly is a fault.
+/// Converts a node. Plain scalars are typed by the core schema of YAML 1.2: true, false, null, integers, numbers.
+/// Anything else (`yes`, `08`, `.inf`) is text. An integer that JSON readers can't represent exactly is an error.
 [[nodiscard]] Json to_json(const YamlNode& node, Faults& faults);
 
-/// One text per meaning: keys sorted, scalars typed, no comments or styles.
+/// Returns a canonical text: keys sorted, scalars typed, without comments and styles.
 [[nodiscard]] std::string canonical_text(const YamlNode& node);
 
 }  // namespace pawl

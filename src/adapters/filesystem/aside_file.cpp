@@ -12,7 +12,7 @@ constexpr std::uint64_t kAsideFormat = 1;
 
 Error aside_list_damaged() {
   return Error{Code::store_damaged,
-               "the list of checkpoints that were set aside is aside_list_damaged",
+               "the list of checkpoints that were set aside is damaged",
                {},
                "restore the file from a backup",
                0};
@@ -47,9 +47,7 @@ Result<std::vector<AsideEntry>> decode_aside(std::string_view text, std::uint32_
   const Json list = Json::parse(std::string(*body) + "}", nullptr, false);
   if (!list.is_object()) return fail(aside_list_damaged());
   if (number_in(list, "pawl") > kAsideFormat) {
-    return fail(Code::unsupported_version,
-                "the list of checkpoints that were set aside has format {}, and this program reads up to {}",
-                number_in(list, "pawl"), kAsideFormat);
+    return fail(newer_format("the list of checkpoints that were set aside", number_in(list, "pawl"), kAsideFormat));
   }
   if (!list.contains("aside") || !list["aside"].is_array()) return fail(aside_list_damaged());
   std::vector<AsideEntry> entries;

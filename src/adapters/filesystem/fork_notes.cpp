@@ -13,7 +13,7 @@ constexpr std::uint64_t kNoteFormat = 1;
 constexpr std::uint64_t kNoteBytesMax = 4096;
 
 Error fork_note_damaged() {
-  return Error{Code::store_damaged, "the note of a fork is fork_note_damaged", {}, {}, 0, Advice::repair_store};
+  return Error{Code::store_damaged, "the note about a fork is damaged", {}, {}, 0, Advice::repair_store};
 }
 
 }  // namespace
@@ -33,8 +33,7 @@ Result<ForkNote> decode_fork_note(std::string_view text, std::uint32_t seed) {
   const auto members = ObjectMembers::parse(body->substr(1));
   if (!members) return fail(fork_note_damaged());
   if (members->number("pawl") > kNoteFormat) {
-    return fail(Code::unsupported_version, "the note of a fork has format {}, and this program reads up to {}",
-                members->number("pawl"), kNoteFormat);
+    return fail(newer_format("the note about a fork", members->number("pawl"), kNoteFormat));
   }
   const auto uuid = Uuid::parse(members->text("uuid"));
   ForkNote note{members->text("fork"), uuid.value_or(Uuid()), {members->number("at")}};

@@ -17,7 +17,7 @@ constexpr std::string_view kSuffix = ".json";
 
 std::unexpected<Error> message_damaged() {
   return fail(Error{Code::store_damaged,
-                    "a message is message_damaged",
+                    "a message is damaged",
                     {},
                     "restore the file from a backup, or remove it and post the message again",
                     0});

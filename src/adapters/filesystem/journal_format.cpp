@@ -5,6 +5,7 @@
 #include "base/assert.hpp"
 #include "base/bytes.hpp"
 #include "base/hash.hpp"
+#include "codec/sealed_text.hpp"
 
 namespace pawl {
 namespace {
@@ -114,8 +115,7 @@ Result<SegmentHeader> decode_segment_header(std::string_view bytes) {
   ByteReader reader(bytes.substr(kMagic.size()));
   const auto format = reader.take_int<std::uint32_t>();
   if (format > kJournalFormat) {
-    return fail(Code::unsupported_version, "a journal has format {}, and this program reads up to {}", format,
-                kJournalFormat);
+    return fail(newer_format("a journal", format, kJournalFormat));
   }
   reader.take(4);
   SegmentHeader header;

@@ -234,7 +234,7 @@ Result<void> JournalSnapshot::index(const JournalView& journal, Records wanted) 
           case RecordType::audit: run.audit[record.number] = record; break;
           default:
             return fail(Code::unsupported_version,
-                        "a journal holds a record of type {}, which this program does not know",
+                        "a journal contains a record of type {}, which this version of pawl does not know",
                         static_cast<unsigned>(record.type));
         }
       }

@@ -48,7 +48,7 @@ Result<void> collect(const SegmentView& segment, RunBatches& batches) {
         case RecordType::audit: run.audit.push_back(record); break;
         default:
           return fail(Code::unsupported_version,
-                      "a journal holds a record of type {}, which this program does not know",
+                      "a journal contains a record of type {}, which this version of pawl does not know",
                       static_cast<unsigned>(record.type));
       }
     }
