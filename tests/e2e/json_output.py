@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Every command's --json output fits the schema that `pawl schema --of` prints, and names agree between commands."""
+import json
+import os
+
+from json_schema import faults
+from workflow_case import equal, holds, run_tests
+
+WORKFLOW = """\
+    name: demo
+    vars: { topic: tides }
+    steps:
+      - id: first
+        run: echo '{"tokens":5,"cost_usd":0.01}' >> $PAWL_RESULT; echo hello
+        capture: text
+      - id: pages
+        needs: [first]
+        map: { items: [1, 2, 3], on_item_failure: dlq }
+        steps:
+          - id: look
+            run: test ${item} != 2
+      - { id: review, needs: [pages], approve: 'ok?' }
+      - { id: send, needs: [review], wait_for: go }
+    """
+
+
+class Checker:
+    """Runs commands with --json and validates what they print."""
+
+    def __init__(self, case):
+        self.case = case
+        self.seen = set()
+
+    def __call__(self, name, *args, status=0, stdin=None, lines=False):
+        done = self.case.pawl(*args, "--json", status=status, stdin=stdin)
+        self.seen.add(name)
+        schema = json.loads(self.case.pawl("schema", "--of", name, status=0).stdout)
+        documents = [json.loads(line) for line in done.stdout.splitlines()] if lines else [json.loads(done.stdout)]
+        assert documents, f"{name} printed nothing"
+        for document in documents:
+            found = faults(document, schema)
+            assert not found, f"pawl {' '.join(args)}:\n" + "\n".join(found) + f"\n{json.dumps(document)[:2000]}"
+        if status not in (0, 3):
+            error = json.loads(self.case.pawl("schema", "--of", "error", status=0).stdout)
+            equal(faults(json.loads(done.stderr.splitlines()[-1]), error), [])
+            self.seen.add("error")
+        return documents if lines else documents[0]
+
+
+def commands_of(case, *path):
+    """All commands below `path`, as its help lists them."""
+    names, inside = [], False
+    for line in case.pawl(*path, "--help", status=0).stdout.splitlines():
+        if line and not line.startswith(" "):
+            inside = line.endswith(":") and not line.startswith(("Options", "Arguments", "Examples", "Usage", "Formats"))
+        elif inside and line.startswith("  ") and line[2] != " ":
+            names.append(line.split()[0])
+    return names
+
+
+def every_command_prints_what_its_schema_says(case):
+    check = Checker(case)
+    case.write("demo.yaml", WORKFLOW)
+    case.write("bad.yaml", "name: bad\nsteps:\n  - id: a\n    rn: x\n")
+    check("init", "--store", os.path.join(case.folder, "other"), "init", "--encrypt")
+    check("rekey", "--store", os.path.join(case.folder, "other"), "rekey")
+    check("check", "check", "demo.yaml")
+    check("check", "check", "bad.yaml", status=2)
+    check("run", "run", "demo.yaml", "--dry-run", lines=True)
+    check("run", "run", "demo.yaml", "--run-id", "demo", status=3, lines=True)
+    check("list", "list")
+    check("show", "show", "demo", "--events", "--all")
+    check("dlq list", "dlq", "list", "demo")
+    check("dlq show", "dlq", "show", "demo", "pages", "1")
+    check("approve", "approve", "demo")
+    check("signal", "signal", "demo", "go")
+    check("resume", "resume", "demo", lines=True)
+    check("show", "show", "demo")
+    check("dlq retry", "dlq", "retry", "demo", "--all", "--no-run", lines=True)
+    check("resume", "resume", "demo", lines=True)
+    check("dlq drop", "dlq", "drop", "demo", "--all")
+    check("logs", "logs", "demo", lines=True)
+    check("run", "run", "demo.yaml", "--run-id", "second", status=3, lines=True)
+    check("reject", "reject", "second")
+    check("cancel", "cancel", "second")
+    for state in ('{"a": 1}', '{"a": 2}'):
+        check("save", "save", "saved", "--name", "x", stdin=state)
+    check("show", "show", "saved")
+    check("show", "show", "saved@1")
+    check("show", "show", "saved", "--checkpoints")
+    check("restore", "restore", "saved")
+    check("diff", "diff", "saved@1", "saved@2")
+    check("replay", "replay", "saved", lines=True)
+    check("replay", "replay", "demo", lines=True)
+    check("fork", "fork", "saved@1", "--run-id", "forked", lines=True)
+    check("list", "list")
+    check("show", "show", "forked")
+    check("rollback", "rollback", "saved@1")
+    check("handoff", "handoff", "demo")
+    check("config", "config")
+    check("doctor", "doctor")
+    check("explain", "explain")
+    check("explain", "explain", "301")
+    check("version", "version")
+    check("stats", "stats")
+    check("stats", "stats", "saved")
+    check("fsck", "fsck")
+    check("verify", "verify", "--all")
+    check("audit list", "audit", "list", "--all")
+    check("audit add", "audit", "add", "saved", "--type", "note", "--data", '{"text": "x"}')
+    check("audit report", "audit", "report", "saved")
+    check("audit anchor", "audit", "anchor")
+    check("audit proof", "audit", "proof", "demo", "1")
+    check("audit proof", "audit", "proof", "demo", "--since", "1")
+    check("prune", "prune", "--keep", "1", "--dry-run")
+    check("prune", "prune", "--logs", "--older-than", "1d")
+    check("export", "export", "saved", "-o", "saved.pawl")
+    check("export", "export", "saved", "--files", "states")
+    check("import", "--store", os.path.join(case.folder, "third"), "import", "saved.pawl")
+    check("erase", "erase", "forked", "--reason", "test", "--yes")
+    # Whatever else is added needs a schema and a call above.
+    without_json = {"step", "schema", "help", "completion"}
+    known = set()
+    for command in commands_of(case):
+        parts = commands_of(case, command)
+        known |= {f"{command} {part}" for part in parts} or {command}
+    equal(sorted(known - without_json - check.seen), [])
+
+
+def names_agree_between_list_show_and_events(case):
+    check = Checker(case)
+    case.write("demo.yaml", WORKFLOW)
+    events = check("run", "run", "demo.yaml", "--run-id", "demo", status=3, lines=True)
+    (row,) = check("list", "list")
+    shown = check("show", "show", "demo", "--events")
+    for name in ("run", "uuid", "status", "created", "updated", "workflow_name", "workflow_file", "workflow_hash", "sequence", "progress", "usage", "error"):
+        equal(row[name], shown[name])
+    equal(row["progress"], {"done": 2, "total": 4})
+    equal(row["usage"], {"tokens": 5, "usd": 0.01, "api_calls": 0})
+    told = {(event["event"], event["step"]) for event in events if "step" in event}
+    for event in shown["events"]:
+        equal(event["run"], "demo")
+        if event["event"] == "step_completed":
+            assert (event["event"], event["step"]) in told, event
+    assert {step["step"] for step in shown["steps"]} >= {"first", "pages", "review", "send"}, shown["steps"]
+
+
+def an_unknown_schema_is_suggested(case):
+    holds(case.pawl("schema", "--of", "lst", status=2).stderr, "--of: unknown value 'lst' (did you mean 'list'?)")
+
+
+run_tests(globals())
