@@ -28,6 +28,8 @@ LIBRARIES = {
     "zlib.h": "ZLIB::ZLIB",
     "re2/": "PkgConfig::re2",
 }
+# Libraries that are slow to compile or must not leak, and the only files of src/ that include them.
+CONFINED = {"CLI/": {"cli/options.cpp"}}
 C_HEADERS_OF_THE_STANDARD = {"stddef.h", "stdint.h"}
 FOLDER_LINE = re.compile(r"^\s*pawl_folder\(\s*([\w/]+)\s*(?:DEPENDS([^)]*))?\)", re.MULTILINE)
 COMMAND_LINE = re.compile(r"\bCommand add_(\w+)\(")  # in src/cli/command.hpp
@@ -135,6 +137,9 @@ def check_source(graph: Graph, inside_src: str, text: str, sources: set[str]) ->
             library = next((t for prefix, t in LIBRARIES.items() if header.startswith(prefix)), None)
             if library and library not in allowed and not is_test:
                 findings.append(f"{place}:{line}: {folder} does not depend on {library} and can't include <{header}>")
+            homes = next((files for prefix, files in CONFINED.items() if header.startswith(prefix)), {inside_src})
+            if inside_src not in homes:
+                findings.append(f"{place}:{line}: only {', '.join(sorted(homes))} may include <{header}>")
             continue
         if header.startswith("testing/"):
             if not is_test:

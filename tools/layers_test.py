@@ -49,6 +49,12 @@ class Layers(unittest.TestCase):
         self.finds("src/base/up.cpp:2: base may not include ports/store.hpp",
                    {"src/base/up.cpp": '\n#include "ports/store.hpp"\n'})
 
+    def test_a_library_that_is_confined_to_one_file(self):
+        cmake = {"CMakeLists.txt": CMAKE + "pawl_folder(cli DEPENDS CLI11::CLI11)\n"}
+        self.assertEqual([], check(cmake | {"src/cli/options.cpp": "#include <CLI/CLI.hpp>\n"}))
+        self.finds("src/cli/other.hpp:1: only cli/options.cpp may include <CLI/CLI.hpp>",
+                   cmake | {"src/cli/other.hpp": "#include <CLI/CLI.hpp>\n"})
+
     def test_an_adapter_that_includes_another(self):
         self.finds("adapters/memory may not include adapters/posix/clock.hpp",
                    {"src/adapters/memory/x.cpp": '#include "adapters/posix/clock.hpp"\n'})

@@ -67,9 +67,9 @@ Result<Filter> filter_of(const AuditArguments& arguments) {
     const auto parsed = parse_time(text);
     if (!parsed)
       return fail(Error{Code::usage,
-                        fmt::format("'{}' of {} is no time", text, option),
+                        fmt::format("{1}: not a time: '{0}'", text, option),
                         {},
-                        "write it as 2026-01-11 or 2026-01-11T14:30:00Z (UTC)",
+                        "use 2026-01-11 or 2026-01-11T14:30:00Z (UTC)",
                         0});
     time = *parsed;
     return {};
@@ -92,7 +92,7 @@ Result<void> for_each_entry(Store& store, const RunId& run, const Use& use) {
 Result<std::vector<RunId>> runs_of(Store& store, const AuditArguments& arguments) {
   std::vector<RunId> runs;
   if (arguments.run.empty() != arguments.all)
-    return fail(Error{Code::usage, "name a run, or --all", {}, "`pawl audit list RUN`", 0});
+    return fail(Error{Code::usage, "missing argument: RUN (or pass --all)", {}, "run: pawl audit list RUN", 0});
   if (!arguments.all) {
     PAWL_TRY_ASSIGN(RunId id, RunId::parse(arguments.run));
     runs.push_back(std::move(id));
@@ -104,12 +104,12 @@ Result<std::vector<RunId>> runs_of(Store& store, const AuditArguments& arguments
   return runs;
 }
 
-std::vector<std::string> row_of(const std::string& run, const AuditEntry& entry) {
+std::vector<Cell> row_of(const Invocation& invocation, const std::string& run, const AuditEntry& entry) {
   std::string who = entry.agent;
   if (!entry.user.empty()) who += fmt::format("{}{}@{}", who.empty() ? "" : " ", entry.user, entry.host);
   return {run,
           std::to_string(entry.index),
-          entry.at.text(),
+          invocation.time_text(entry.at),
           printable(entry.type),
           fmt::format("@{}", entry.sequence.value),
           printable(who),
@@ -121,17 +121,24 @@ Result<void> list(const Invocation& invocation, const AuditArguments& arguments)
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const std::vector<RunId> runs, runs_of(*store, arguments));
   std::vector<std::string> rows;
-  Table table({"RUN", "ENTRY", "AT", "TYPE", "CHECKPOINT", "WHO", "DATA"});
+  Table table({{.name = "RUN", .cut = Cut::middle, .rank = arguments.all ? 0 : 5, .least = 16},
+               {.name = "ENTRY"},
+               {.name = "TIME", .rank = 1},
+               {.name = "TYPE"},
+               {.name = "CHECKPOINT", .rank = 4},
+               {.name = "WHO", .cut = Cut::middle, .rank = 2, .least = 12},
+               {.name = "DATA", .cut = Cut::end, .rank = 3, .least = 12}});
   for (const RunId& run : runs) {
     PAWL_TRY(for_each_entry(*store, run, [&](const AuditEntry& entry) {
       if (!filter.takes(entry)) return;
       if (invocation.json())
         rows.push_back(entry_json(run.text(), entry));
       else
-        table.add(row_of(run.text(), entry));
+        table.add(row_of(invocation, run.text(), entry));
     }));
   }
-  invocation.print(invocation.json() ? json_array(rows) + "\n" : table.text(invocation.style()));
+  invocation.print(invocation.json() ? json_array(rows) + "\n"
+                                     : table.text(invocation.style(), invocation.table_width()));
   return {};
 }
 
@@ -142,7 +149,7 @@ Result<void> add(const Invocation& invocation, const AuditArguments& arguments) 
   NewAuditEntry entry{arguments.type, arguments.agent, Json::parse(arguments.data, nullptr, false)};
   if (!entry.data.is_object())
     return fail(Error{Code::invalid_json, "the data is not a JSON object", "--data",
-                      R"(give an object, such as {"why": "tested"})", 0});
+                      R"(pass an object, for example {"why": "tested"})", 0});
   PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const AddedEntry added,
@@ -157,7 +164,7 @@ Result<void> add(const Invocation& invocation, const AuditArguments& arguments) 
                          .done() +
                      "\n");
   } else if (added.asked) {
-    invocation.print(fmt::format("{}: {} writes the entry\n", run.text(), printable(added.owner)));
+    invocation.print(fmt::format("{}: {} will write the entry\n", run.text(), printable(added.owner)));
   } else {
     invocation.print(fmt::format("{}@{}: {} added\n", run.text(), added.sequence.value, printable(arguments.type)));
   }
@@ -215,9 +222,8 @@ Result<void> anchor(const Invocation& invocation, const AuditArguments& argument
   PAWL_TRY_ASSIGN(const std::string text, sign_anchor(made, key));
   PAWL_TRY(deliver(invocation, arguments.output, text));
   if (!arguments.output.empty() && arguments.output != "-") {
-    invocation.note(
-        fmt::format("{}: {} runs, signed with {}; keep it where nobody can change it together with the store",
-                    arguments.output, made.runs.size(), made.public_key));
+    invocation.note(fmt::format("{}: anchor of {} runs, signed with {}; keep it apart from the store", arguments.output,
+                                made.runs.size(), made.public_key));
   }
   return {};
 }
@@ -235,9 +241,9 @@ Result<void> proof(const Invocation& invocation, const AuditArguments& arguments
   const std::uint64_t number = (grew ? arguments.earlier : arguments.entry).value_or(0);
   if (number == 0 || number > leaves.size()) {
     return fail(Error{Code::usage,
-                      fmt::format("run '{}' has entries 1 to {}", run.text(), leaves.size()),
+                      fmt::format("no such entry: run '{}' has entries 1 to {}", run.text(), leaves.size()),
                       {},
-                      fmt::format("`pawl audit list {}` shows them", run.text()),
+                      fmt::format("to list them, run: pawl audit list {}", run.text()),
                       0});
   }
   JsonObject document;
@@ -259,14 +265,15 @@ Result<void> proof(const Invocation& invocation, const AuditArguments& arguments
 }
 
 Options& add_list_part(Options& audit, AuditArguments& arguments) {
-  Options& app = audit.command("list", "Entries, by run, type, agent, time and text");
-  app.text("RUN", arguments.run, "The run");
-  app.flag("--all", arguments.all, "All runs of the store");
-  app.text("--type", arguments.type, "Only entries of this type, such as approved").value("TYPE");
-  app.text("--agent", arguments.agent, "Only what this agent or user did").value("NAME");
-  app.text("--since", arguments.since, "Not before: 2026-01-11 or 2026-01-11T14:30Z (UTC)").value("TIME");
-  app.text("--until", arguments.until, "Not after").value("TIME");
-  app.text("--text", arguments.text, "Only entries that contain it").value("TEXT");
+  Options& app = audit.command("list", "List entries, filtered by run, type, agent, time or text");
+  app.text("RUN", arguments.run, "Run id");
+  app.flag("--all", arguments.all, "All runs in the store");
+  app.text("--type", arguments.type, "Only entries of this type, for example approved").value("TYPE");
+  app.text("--agent", arguments.agent, "Only entries by this agent or user").value("NAME");
+  app.text("--since", arguments.since, "Only entries at or after this time: 2026-01-11 or 2026-01-11T14:30Z (UTC)")
+      .value("TIME");
+  app.text("--until", arguments.until, "Only entries at or before this time").value("TIME");
+  app.text("--text", arguments.text, "Only entries that contain this text").value("TEXT");
   app.footer(
       "Examples:\n"
       "  pawl audit list notes-k3f9\n"
@@ -276,32 +283,33 @@ Options& add_list_part(Options& audit, AuditArguments& arguments) {
 }
 
 Options& add_add_part(Options& audit, AuditArguments& arguments) {
-  Options& app = audit.command("add", "Add an entry of your own");
-  app.text("RUN", arguments.run, "The run").required();
-  app.text("--type", arguments.type, "What happened, in a word: reviewed").value("TYPE").required();
-  app.text("--agent", arguments.agent, "Who did it").value("NAME");
-  app.text("--data", arguments.data, "A JSON object that says more").value("JSON");
+  Options& app = audit.command("add", "Add your own entry");
+  app.text("RUN", arguments.run, "Run id").required();
+  app.text("--type", arguments.type, "Type of the entry, for example reviewed").value("TYPE").required();
+  app.text("--agent", arguments.agent, "Who did it (default: none)").value("NAME");
+  app.text("--data", arguments.data, "Details as a JSON object").value("JSON");
   app.footer(
       "Examples:\n"
-      "  pawl audit add notes-k3f9 --type reviewed --agent alice --data '{\"verdict\": \"fine\"}'\n"
-      "  pawl audit add notes-k3f9 --type note --data '{\"text\": \"the mirror is slow until Monday\"}'     for the "
-      "next shift\n"
-      "  pawl audit add notes-k3f9 --type blocker --data '{\"text\": \"smtp is down\", \"step\": \"send\"}'\n"
+      "  pawl audit add notes-k3f9 --type reviewed --data '{\"verdict\": \"fine\"}'\n"
+      "  pawl audit add notes-k3f9 --type note --data '{\"text\": \"mirror is slow\"}'\n"
+      "  pawl audit add notes-k3f9 --type blocker --data '{\"text\": \"smtp is down\"}'\n"
       "\n"
-      "`pawl handoff` tells notes and blockers to whoever goes on. Types that Pawl writes itself, such as approved, "
-      "can't be taken.");
+      "`pawl handoff` includes notes and blockers. Types that Pawl writes itself,\n"
+      "such as approved, are reserved.");
   return app;
 }
 
 Options& add_report_part(Options& audit, AuditArguments& arguments) {
-  Options& app = audit.command("report", "The whole trail as JSON, CSV or a page to print");
+  Options& app = audit.command("report", "Print the whole trail as JSON, CSV or HTML");
   app.footer(
       "Examples:\n"
       "  pawl audit report notes-k3f9 > audit.json\n"
       "  pawl audit report notes-k3f9 --format html -o audit.html");
-  app.text("RUN", arguments.run, "The run").required();
-  app.text("--format", arguments.format, "json, csv or html (json)").value("WORD").words({"json", "csv", "html"});
-  app.text("-o,--output", arguments.output, "Write to this file instead, whole or not at all").value("FILE");
+  app.text("RUN", arguments.run, "Run id").required();
+  app.text("--format", arguments.format, "json, csv or html (default: json)")
+      .value("WORD")
+      .words({"json", "csv", "html"});
+  app.text("-o,--output", arguments.output, "Write to this file instead of standard output").value("FILE");
   return app;
 }
 
@@ -309,34 +317,33 @@ Options& add_report_part(Options& audit, AuditArguments& arguments) {
 
 Command add_audit(Options& root) {
   const auto arguments = std::make_shared<AuditArguments>();
-  Options& app = root.command("audit", "The tamper-evident record of what was done and decided");
+  Options& app = root.command("audit", "Show, add to, export and prove the tamper-evident audit trail");
   app.group(kLookGroup);
   const Options& listed = add_list_part(app, *arguments);
   const Options& added = add_add_part(app, *arguments);
   const Options& reported = add_report_part(app, *arguments);
-  Options& anchored =
-      app.command("anchor", "A signed list of where every run's trail ends, for `pawl verify --anchor`");
-  anchored.text("-o,--output", arguments->output, "Write to this file instead, whole or not at all").value("FILE");
+  Options& anchored = app.command("anchor", "Print a signed list of the last audit entry of every run");
+  anchored.text("-o,--output", arguments->output, "Write to this file instead of standard output").value("FILE");
   anchored.footer(
       "Examples:\n"
-      "  pawl audit anchor -o anchor.json     keep it where nobody can change it together with the store\n"
-      "  pawl verify --anchor anchor.json     later: nothing before it was changed or cut off");
+      "  pawl audit anchor -o anchor.json   keep the file apart from the store\n"
+      "  pawl verify --anchor anchor.json   later: detects changed or removed entries");
   Options& proved =
-      app.command("proof", "The Merkle path that shows that an entry is in the trail, or that the trail only grew");
-  proved.text("RUN", arguments->run, "The run").required();
-  Option& entry = proved.number("ENTRY", arguments->entry, "The entry's number");
-  proved.number("--since", arguments->earlier, "That the trail begins with what it was when it had so many entries")
+      app.command("proof", "Print a Merkle proof that an entry is in the trail, or that the trail only grew");
+  proved.text("RUN", arguments->run, "Run id").required();
+  Option& entry = proved.number("ENTRY", arguments->entry, "Number of the entry");
+  proved.number("--since", arguments->earlier, "Prove that the first N entries are unchanged")
       .value("SIZE")
       .excludes(entry);
   proved.footer(
       "Examples:\n"
-      "  pawl audit proof notes-k3f9 7            that entry 7 is in the trail\n"
-      "  pawl audit proof notes-k3f9 --since 40   that the trail begins with its first 40 entries, unchanged");
+      "  pawl audit proof notes-k3f9 7            prove that entry 7 is in the trail\n"
+      "  pawl audit proof notes-k3f9 --since 40   prove that entries 1 to 40 are unchanged");
   app.footer(
       "Examples:\n"
       "  pawl audit list notes-k3f9 --type approved\n"
       "  pawl audit list --all --since 2026-01-11 --agent alice\n"
-      "  pawl audit add notes-k3f9 --type reviewed --agent alice --data '{\"verdict\": \"fine\"}'\n"
+      "  pawl audit add notes-k3f9 --type reviewed --data '{\"verdict\": \"fine\"}'\n"
       "  pawl audit report notes-k3f9 --format html -o audit.html\n"
       "  pawl audit anchor -o anchor.json\n"
       "  pawl audit proof notes-k3f9 7\n"

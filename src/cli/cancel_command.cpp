@@ -58,7 +58,7 @@ void end_processes(const Invocation& invocation, Store& store, const RunId& run)
   const Result<std::unique_ptr<ProcessRunner>> processes = world->start_processes(*logs + "/../reaper");
   if (!processes) return;
   for (const LeftProcess& left : (*processes)->end_all("PAWL_ROOT_RUN_UUID=" + info->uuid.text(), kLeftWait_ms))
-    invocation.note(fmt::format("a process of the run is still there: {} {}", left.pid, left.command));
+    invocation.note(fmt::format("a process of the run is still running: {} {}", left.pid, left.command));
 }
 
 Result<void> cancel(const Invocation& invocation, const CancelArguments& arguments) {
@@ -81,8 +81,8 @@ Result<void> cancel(const Invocation& invocation, const CancelArguments& argumen
     }
     return {};
   }
-  invocation.print(fmt::format("{}: asked to cancel\n", run.text()));
-  invocation.note(fmt::format("its steps are being ended by {}", ending.cancelled.owner));
+  invocation.print(fmt::format("{}: cancel requested\n", run.text()));
+  invocation.note(fmt::format("{} is stopping its steps", ending.cancelled.owner));
   return {};
 }
 
@@ -90,16 +90,17 @@ Result<void> cancel(const Invocation& invocation, const CancelArguments& argumen
 
 Command add_cancel(Options& root) {
   const auto arguments = std::make_shared<CancelArguments>();
-  Options& app = root.command("cancel", "End a run for good, with its steps and child runs");
+  Options& app = root.command("cancel", "Cancel a run with its steps and child runs; it can't be resumed");
   app.group(kWorkflowGroup);
-  app.text("RUN", arguments->run, "The run").required();
-  app.text("--reason", arguments->reason, "Kept with the run").value("TEXT");
-  app.flag("--no-wait", arguments->no_wait, "Don't wait (at most 30 s) until its steps have ended");
+  app.text("RUN", arguments->run, "Run id").required();
+  app.text("--reason", arguments->reason, "Reason to record with the run (default: none)").value("TEXT");
+  app.flag("--no-wait", arguments->no_wait, "Return at once (default: wait up to 30 s for steps to stop)");
   app.footer(
       "Examples:\n"
       "  pawl cancel notes-k3f9 --reason 'wrong topic'\n"
       "\n"
-      "A cancelled run can't be resumed. To stop one for a while, press Ctrl-C where it runs, or send SIGTERM.");
+      "A cancelled run can't be resumed. To pause a run, press Ctrl-C where it runs\n"
+      "or send it SIGTERM.");
   return {&app, [arguments](const Invocation& invocation) { return cancel(invocation, *arguments); }};
 }
 

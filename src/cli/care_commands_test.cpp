@@ -112,7 +112,7 @@ TEST_F(CareCommands, TheDoctorFindsAClockThatIsWrong) {
 
 TEST_F(CareCommands, TheDoctorNamesWritersAndLeftOvers) {
   pawl({"save", "r"}, "1");
-  EXPECT_EQ(check(pawl({"doctor", "--json"}), "locks").at("what"), "no run is being written");
+  EXPECT_EQ(check(pawl({"doctor", "--json"}), "locks").at("what"), "no run has a writer");
   const auto store = other_handle();
   const auto writer = store->open_run(*RunId::parse("r"), {});
   ASSERT_TRUE(writer.has_value());

@@ -35,9 +35,9 @@ Json warning_json(const WorkflowWarning& warning) {
 
 Error faulty(const std::string& file, const std::vector<WorkflowFault>& faults) {
   return Error{faults.front().error.code,
-               fmt::format("{} has {} fault{}", file, faults.size(), faults.size() == 1 ? "" : "s"),
+               fmt::format("{}: {} error{}", file, faults.size(), faults.size() == 1 ? "" : "s"),
                {},
-               "mend them, then `pawl check` again",
+               "fix them, then run: pawl check",
                0};
 }
 
@@ -91,16 +91,17 @@ Result<void> check(const Invocation& invocation, const CheckArguments& arguments
 
 Command add_check(Options& root) {
   const auto arguments = std::make_shared<CheckArguments>();
-  Options& app = root.command("check", "Check a workflow file and draw its steps; runs nothing");
+  Options& app = root.command("check", "Check a workflow file and draw its steps without running them");
   app.group(kWorkflowGroup);
-  app.text("FILE", arguments->file, "The workflow (workflow.yaml)");
+  app.text("FILE", arguments->file, "Workflow file (default: workflow.yaml)");
   app.footer(
       "Examples:\n"
       "  pawl check\n"
       "  pawl check notes.yaml --json\n"
       "\n"
-      "All faults are listed, one per line, as FILE:LINE:COLUMN. Missing files and handlers are warnings: they may\n"
-      "come to be before the step runs. Exit status: 0 it can be run; 2 it has faults.");
+      "Lists every error as FILE:LINE:COLUMN. Missing files and handlers are warnings,\n"
+      "because they may exist by the time the step runs.\n"
+      "Exit status: 0 no errors; 2 errors.");
   return {&app, [arguments](const Invocation& invocation) { return check(invocation, *arguments); }};
 }
 

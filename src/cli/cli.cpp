@@ -1,6 +1,8 @@
 #include "cli/cli.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 
 #include "base/assert.hpp"
 #include "cli/command.hpp"
@@ -12,24 +14,25 @@
 namespace pawl::cli {
 namespace {
 
-constexpr const char* kDescription =
-    "Pawl makes workflows durable: a step that finished stays finished, whatever crashes.";
+constexpr const char* kDescription = "Run workflows that survive crashes: completed steps are never lost or repeated.";
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  pawl run notes.yaml                      run a workflow; its run's id is printed first\n"
-    "  pawl resume                              go on with the run that crashed, failed or waited\n"
-    "  pawl show notes-k3f9                     what a run has done, and what to type next\n"
-    "  pawl logs notes-k3f9 -f                  what its steps print, while it runs\n"
-    "  pawl list                                all runs, newest first\n"
-    "  echo '{\"done\": 3}' | pawl save nightly   save a state of your own program, durably\n"
-    "  pawl restore nightly                     print the newest state, byte for byte\n"
-    "  pawl fsck                                check the store for damage\n"
-    "  pawl explain PAWL-0201                   what an error means and what to do\n"
+    "  pawl run notes.yaml              run a workflow; prints the id of the run first\n"
+    "  pawl resume                      continue the run that crashed, failed or waits\n"
+    "  pawl show notes-k3f9             show its steps and what to do next\n"
+    "  pawl logs notes-k3f9 -f          follow the output of its steps\n"
+    "  pawl list                        list runs, newest first\n"
+    "  echo '{\"done\": 3}' | pawl save nightly   save the state of your own program\n"
+    "  pawl restore nightly             print its newest state, byte for byte\n"
+    "  pawl fsck                        check the store for damage\n"
+    "  pawl explain PAWL-0201           explain an error\n"
     "\n"
-    "A checkpoint is RUN@SEQ, RUN@latest, RUN@name:X, RUN@stage:X, RUN@step:X or RUN@UUID.\n"
-    "Exit status: 0 done; 1 the workflow failed; 2 bad usage or input; 3 it waits for a person or a signal;\n"
-    "4 refused for integrity or safety; 5 storage trouble; 130 interrupted.";
+    "A checkpoint is RUN@SEQ, RUN@latest, RUN@name:X, RUN@stage:X, RUN@step:X or\n"
+    "RUN@UUID.\n"
+    "Exit status: 0 done; 1 the workflow failed; 2 bad usage or input; 3 waiting for\n"
+    "a person or a signal; 4 refused for integrity or safety; 5 storage error;\n"
+    "130 interrupted; 141 standard output was closed.";
 
 constexpr const char* kGlobalGroup = "Options for all commands";
 
@@ -47,10 +50,13 @@ struct Parser {
 
 Parser::Parser() {
   root.for_all(root.flag("-h,--help", help_or_version, "Show this help")).group(kGlobalGroup);
-  root.for_all(root.text("--store", globals.store, "The store: a folder (default: $PAWL_STORE, otherwise ./.pawl)"))
+  root.for_all(
+          root.text("--store", globals.store, "Store folder (default: $PAWL_STORE, else .pawl here or in a parent)"))
       .value("URI")
       .group(kGlobalGroup);
-  root.for_all(root.flag("--json", globals.json, "Print one JSON document")).group(kGlobalGroup);
+  root.for_all(root.flag("--json", globals.json, "Print JSON; schemas: pawl schema --of COMMAND")).group(kGlobalGroup);
+  root.for_all(root.flag("--utc", globals.utc, "Show exact times in UTC (default: local and relative times)"))
+      .group(kGlobalGroup);
   root.for_all(root.flag("--version", help_or_version, "Show the version")).group(kGlobalGroup);
   root.footer(kExamples);
   commands = {add_run(root),        add_resume(root),   add_step(root),     add_approve(root), add_reject(root),
@@ -85,20 +91,33 @@ int report(CliContext& context, Error error, bool json, const HintStyle& hints =
   return exit_status(error.code);
 }
 
-/// Sends what was printed, and gives the exit status: an earlier trouble counts, else that of printing.
-int finish(CliContext& context, int status, bool json) {
-  if (Result<void> sent = context.out.flush(); !sent && status == 0)
-    status = report(context, std::move(sent).error(), json);
+constexpr int kPipeStatus = 128 + SIGPIPE;
+
+/// Whether the reader of standard output has gone, or there never was one.
+bool is_closed(const Error& error) { return error.os_error == EPIPE || error.os_error == EBADF; }
+
+/// Sends what was printed, and gives the exit status: an earlier error counts, else that of printing.
+int finish(CliContext& context, int status, ClosedOutput closed_output, bool json) {
+  const Result<void> sent = context.out.flush();
+  if (!sent) {
+    if (is_closed(sent.error()) && closed_output == ClosedOutput::ignored) {
+      // The exit status is the outcome of the work.
+    } else if (sent.error().os_error == EPIPE && closed_output == ClosedOutput::ends) {
+      if (status == 0) status = kPipeStatus;
+    } else if (status == 0) {
+      status = report(context, sent.error(), json);
+    }
+  }
   static_cast<void>(context.err.flush());  // there is no third place to complain
   return status;
 }
 
-int run_command(const Parser& parser, CliContext& context) {
-  const auto command = std::ranges::find_if(parser.commands, [](const Command& one) { return one.options->chosen(); });
-  PAWL_ASSERT(command != parser.commands.end());
-  Result<void> result = command->run(Invocation(context, parser.globals));
+int run_command(const Command& command, ClosedOutput closed_output, const Globals& globals, CliContext& context) {
+  Result<void> result = command.run(Invocation(context, globals));
   if (result) return context.status;
-  return report(context, std::move(result).error(), parser.globals.json, {.store = parser.globals.store});
+  const bool is_broken_pipe = result.error().os_error == EPIPE && result.error().code == Code::write_failed;
+  if (is_broken_pipe && closed_output == ClosedOutput::ends) return kPipeStatus;
+  return report(context, std::move(result).error(), globals.json, {.store = globals.store});
 }
 
 /// Parsing can fail before --json is bound, and its errors have to know.
@@ -118,7 +137,7 @@ std::vector<std::string> take_command(std::vector<std::string>& args) {
   return command;
 }
 
-int parse_and_run(std::vector<std::string> args, CliContext& context, bool json) {
+int parse_and_run(std::vector<std::string> args, CliContext& context, ClosedOutput& closed_output, bool json) {
   Parser parser;
   parser.globals.command = take_command(args);
   const Result<ParsedCall> call = parse_arguments(parser.root, std::move(args));
@@ -132,7 +151,10 @@ int parse_and_run(std::vector<std::string> args, CliContext& context, bool json)
                            : version_text(context.version, context.build));
     return 0;
   }
-  return run_command(parser, context);
+  const auto command = std::ranges::find_if(parser.commands, [](const Command& one) { return one.options->chosen(); });
+  PAWL_ASSERT(command != parser.commands.end());
+  closed_output = call->command->closed_output();
+  return run_command(*command, closed_output, parser.globals, context);
 }
 
 }  // namespace
@@ -140,12 +162,13 @@ int parse_and_run(std::vector<std::string> args, CliContext& context, bool json)
 int run_cli(std::vector<std::string> args, CliContext& context) {
   const bool json = asks_for_json(args);
   int status = 0;
+  ClosedOutput closed_output = ClosedOutput::ends;
   try {
-    status = parse_and_run(std::move(args), context, json);
+    status = parse_and_run(std::move(args), context, closed_output, json);
   } catch (const std::bad_alloc&) {
-    status = report(context, Error{Code::read_failed, "there is not enough memory", {}, {}, 0}, json);
+    status = report(context, Error{Code::read_failed, "not enough memory", {}, {}, 0}, json);
   }
-  return finish(context, status, json);
+  return finish(context, status, closed_output, json);
 }
 
 }  // namespace pawl::cli

@@ -51,7 +51,7 @@ TEST_F(CommandLine, MisspeltCommandsAndOptionsAreSuggested) {
   EXPECT_EQ(command.err, "pawl: PAWL-0001: unknown command 'svae'\nhint: did you mean `save`?\n");
   const CliResult option = pawl({"save", "r", "--stat", "x"});
   EXPECT_EQ(option.status, 2);
-  EXPECT_NE(option.err.find("unknown option '--stat'"), std::string::npos) << option.err;
+  EXPECT_NE(option.err.find("unknown option --stat"), std::string::npos) << option.err;
   EXPECT_NE(option.err.find("did you mean `--state`?"), std::string::npos) << option.err;
 }
 
@@ -74,15 +74,15 @@ TEST_F(CommandLine, PartsOfACommandAreNamedWhereNoneIsMeant) {
   const CliResult unknown = pawl({"audit", "bogus"});
   EXPECT_EQ(unknown.status, 2);
   EXPECT_EQ(unknown.err,
-            "pawl: PAWL-0001: unknown command 'bogus' of `pawl audit`\nhint: one of: list, add, report, anchor, proof; "
-            "`pawl audit --help` says more\n");
+            "pawl: PAWL-0001: unknown command 'bogus' after 'pawl audit'\n"
+            "hint: use one of: list, add, report, anchor, proof\n");
   EXPECT_NE(pawl({"audit", "lst"}).err.find("did you mean `list`?"), std::string::npos);
   const CliResult none = pawl({"audit"});
   EXPECT_EQ(none.status, 2);
   EXPECT_NE(none.err.find("one of: list, add, report, anchor, proof"), std::string::npos) << none.err;
-  EXPECT_NE(pawl({"audit", "add", "r"}).err.find("`pawl audit add --help`"), std::string::npos);
+  EXPECT_NE(pawl({"audit", "add", "r"}).err.find("run: pawl audit add --help"), std::string::npos);
   EXPECT_NE(pawl({"audit", "add", "r", "--typ", "x"}).err.find("did you mean `--type`?"), std::string::npos);
-  EXPECT_NE(pawl({"audit", "add", "r", "--type", "x", "more"}).err.find("'more' is one argument too many"),
+  EXPECT_NE(pawl({"audit", "add", "r", "--type", "x", "more"}).err.find("unexpected argument: 'more'"),
             std::string::npos);
 }
 
@@ -191,13 +191,6 @@ TEST(Text, AgesAndSizesAreShort) {
   EXPECT_EQ(cli::age(Timestamp{9}, Timestamp{0}), "now");
   EXPECT_EQ(cli::size_text(1023), "1023 B");
   EXPECT_EQ(cli::size_text(1536), "1.5 KiB");
-}
-
-TEST(Text, TableAlignsAndLeavesNoSpaceAtTheEnd) {
-  cli::Table table({"A", "B", "C"});
-  table.add({"ää", "", ""});
-  table.add({"x", "", "z"});
-  EXPECT_EQ(table.text(cli::Style(false)), "A   B  C\nää\nx      z\n");
 }
 
 TEST_F(CliTest, AnEmptyNameOfAStoreIsAUsageError) {

@@ -36,9 +36,9 @@ Result<const Config*> Invocation::config() const {
 Result<void> Invocation::need_checkpoints() const {
   PAWL_TRY_ASSIGN(const Config* const found, config());
   if (found->settings.checkpoint.enabled) return {};
-  return fail(Error{Code::checkpoints_off, "checkpoints are off (checkpoint.enabled: false), so nothing can be saved",
+  return fail(Error{Code::checkpoints_off, "checkpoints are turned off (checkpoint.enabled: false)",
                     found->origin("checkpoint", "enabled"),
-                    "set it to true there, or for this call: PAWL_CHECKPOINT_ENABLED=true", 0});
+                    "set it to true, or for this call only: PAWL_CHECKPOINT_ENABLED=true", 0});
 }
 
 Settings Invocation::settings() const {
@@ -51,7 +51,7 @@ std::uint64_t Invocation::state_bytes_max() const { return settings().checkpoint
 Result<std::unique_ptr<Store>> Invocation::open_store(StoreAccess access) const {
   const std::string uri = store_uri();
   if (uri.empty())
-    return fail(Error{Code::usage, "the name of the store is empty", {}, "name a folder: --store ./.pawl", 0});
+    return fail(Error{Code::usage, "the name of the store is empty", {}, "pass a folder: --store ./.pawl", 0});
   PAWL_TRY_ASSIGN(const Config* const found, config());
   if (access != StoreAccess::read && found->settings.checkpoint.encryption)
     PAWL_TRY(make_encrypted(uri, found->settings));
@@ -64,7 +64,7 @@ Result<void> Invocation::make_encrypted(const std::string& uri, const Settings& 
   const Result<std::unique_ptr<Store>> there = context_.open_store(uri, StoreAccess::read, settings);
   if (there || there.error().code != Code::store_not_found) return {};
   PAWL_TRY_ASSIGN(const MadeStore made, context_.admin.make(uri, {.encrypted = true, .key = {}, .config = {}}));
-  std::string text = fmt::format("made the encrypted store {}, as the settings say\n", made.folder);
+  std::string text = fmt::format("created encrypted store {} (checkpoint.encryption is set)\n", made.folder);
   if (made.key) text += key_advice(*made.key);
   text.pop_back();
   note(text);
@@ -85,6 +85,21 @@ std::size_t Invocation::columns() const {
     return kColumnsDefault;
   columns = context_.workflows->columns();
   return columns > 0 ? columns : kColumnsDefault;
+}
+
+std::optional<std::size_t> Invocation::table_width() const {
+  return context_.out_is_terminal ? std::optional(columns()) : std::nullopt;
+}
+
+std::string Invocation::time_text(Timestamp time) const {
+  if (globals_.utc) return time.text();
+  return context_.out_is_terminal ? age(time, context_.clock.now()) : local_time(time);
+}
+
+std::string Invocation::long_time_text(Timestamp time) const {
+  if (globals_.utc) return time.text();
+  return context_.out_is_terminal ? fmt::format("{} ({})", local_time(time), age(time, context_.clock.now()))
+                                  : local_time(time);
 }
 
 void Invocation::note(std::string_view text) const {

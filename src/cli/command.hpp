@@ -5,7 +5,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/options.hpp"
-#include "cli/text.hpp"
+#include "cli/table.hpp"
 #include "config/config.hpp"
 
 namespace pawl::cli {
@@ -14,6 +14,7 @@ namespace pawl::cli {
 struct Globals {
   std::optional<std::string> store;  // none: PAWL_STORE, else ./.pawl
   bool json = false;
+  bool utc = false;
   std::vector<std::string> command;  // what stands behind `--` of `pawl step` and `pawl __complete`, untouched
 };
 
@@ -43,6 +44,13 @@ class Invocation {
   [[nodiscard]] Style style() const;
   /// The width of the terminal, or COLUMNS where it is set; 80 where neither is known.
   [[nodiscard]] std::size_t columns() const;
+  /// What a table must fit into; nothing off a terminal, where every value is printed in full.
+  [[nodiscard]] std::optional<std::size_t> table_width() const;
+  /// For tables: "3 min ago" on a terminal, elsewhere the local time; with --utc the exact time in UTC.
+  [[nodiscard]] std::string time_text(Timestamp time) const;
+  /// For single lines: the local time, on a terminal with its age; with --utc the exact time in UTC.
+  [[nodiscard]] std::string long_time_text(Timestamp time) const;
+  [[nodiscard]] bool utc() const { return globals_.utc; }
 
   /// To standard output.
   void print(std::string_view text) const { context_.out.write(text); }
@@ -105,8 +113,8 @@ struct Command {
 
 inline constexpr const char* kWorkflowGroup = "Running workflows";
 inline constexpr const char* kCheckpointGroup = "Checkpoints";
-inline constexpr const char* kLookGroup = "Looking at runs";
-inline constexpr const char* kCareGroup = "Care and help";
+inline constexpr const char* kLookGroup = "Inspecting runs";
+inline constexpr const char* kCareGroup = "Maintenance and help";
 
 inline constexpr std::size_t kColumnsDefault = 80;
 inline constexpr std::size_t kRunsMax = 1'000'000;

@@ -46,16 +46,16 @@ void answer(const Invocation& invocation, Options& root) {
 
 Command add_completion(Options& root) {
   const auto shell = std::make_shared<std::string>();
-  Options& app = root.command("completion", "Print the completion script of a shell: bash, zsh or fish");
+  Options& app = root.command("completion", "Print the completion script for bash, zsh or fish");
   app.group(kCareGroup);
-  app.text("SHELL", *shell, "bash, zsh or fish").required().words({"bash", "zsh", "fish"});
+  app.text("SHELL", *shell, "Shell: bash, zsh or fish").required().words({"bash", "zsh", "fish"});
   app.footer(
       "Examples:\n"
-      "  source <(pawl completion bash)                                     in ~/.bashrc\n"
-      "  source <(pawl completion zsh)                                      in ~/.zshrc, behind compinit\n"
+      "  source <(pawl completion bash)   in ~/.bashrc\n"
+      "  source <(pawl completion zsh)    in ~/.zshrc, after compinit\n"
       "  pawl completion fish > ~/.config/fish/completions/pawl.fish\n"
       "\n"
-      "The Debian package and `make install` put them in their places.");
+      "The Debian package and `make install` install these scripts.");
   return {&app, [shell](const Invocation& invocation) -> Result<void> {
             invocation.print(completion_script(*shell));
             return {};
@@ -63,7 +63,7 @@ Command add_completion(Options& root) {
 }
 
 Command add_complete(Options& root) {
-  Options& app = root.command("__complete", "Say what can follow the words behind --");
+  Options& app = root.command("__complete", "Print completions for the words after --");
   app.group("");
   return {&app, [&root](const Invocation& invocation) -> Result<void> {
             answer(invocation, root);

@@ -29,12 +29,12 @@ Error unknown_key(std::string_view asked) {
     }
   }
   const std::string nearest = suggest(asked, names);
-  return Error{
-      Code::usage,
-      fmt::format("there is no setting '{}'", asked),
-      {},
-      nearest.empty() ? "`pawl config` lists all settings" : fmt::format("did you mean `pawl config {}`?", nearest),
-      0};
+  return Error{Code::usage,
+               fmt::format("unknown setting '{}'", asked),
+               {},
+               nearest.empty() ? "to list all settings, run: pawl config"
+                               : fmt::format("did you mean `pawl config {}`?", nearest),
+               0};
 }
 
 std::string origin_text(const ConfigOrigin& origin) {
@@ -47,14 +47,16 @@ std::string value_text(const Json& value) { return value.is_string() ? value.get
 void note_files(const Invocation& invocation) {
   const std::string user = user_config_path(invocation.config_world());
   const std::string store = store_config_path(invocation.store_uri());
-  invocation.note(fmt::format("files: {}{}{}; variables: PAWL_SECTION_KEY", printable(user),
+  invocation.note(fmt::format("configuration files: {}{}{}; environment variables: PAWL_SECTION_KEY", printable(user),
                               user.empty() || store.empty() ? "" : ", then ", printable(store)));
 }
 
 Result<void> show_config(const Invocation& invocation, const ConfigArguments& arguments) {
   PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
   Json document = Json::object();
-  Table table({"SETTING", "VALUE", "FROM"});
+  Table table({{.name = "SETTING"},
+               {.name = "VALUE", .cut = Cut::end, .rank = 0, .least = 12},
+               {.name = "FROM", .cut = Cut::middle, .rank = 0, .least = 16}});
   for (std::size_t i = 0; i < config_keys().size(); ++i) {
     const ConfigKey& key = config_keys()[i];
     if (!arguments.key.empty() && !is_meant(key, arguments.key)) continue;
@@ -68,7 +70,7 @@ Result<void> show_config(const Invocation& invocation, const ConfigArguments& ar
     invocation.print(compact(document) + "\n");
     return {};
   }
-  invocation.print(table.text(invocation.style()));
+  invocation.print(table.text(invocation.style(), invocation.table_width()));
   if (arguments.key.empty()) note_files(invocation);
   return {};
 }
@@ -77,18 +79,19 @@ Result<void> show_config(const Invocation& invocation, const ConfigArguments& ar
 
 Command add_config(Options& root) {
   const auto arguments = std::make_shared<ConfigArguments>();
-  Options& app = root.command("config", "Show the settings that are in force, and where each came from");
+  Options& app = root.command("config", "Show the effective settings and where each comes from");
   app.group(kCareGroup);
-  app.text("KEY", arguments->key, "Only this setting, or those of this section");
+  app.text("KEY", arguments->key, "Setting or section (default: all)");
   app.footer(
       "Examples:\n"
       "  pawl config                              all settings\n"
-      "  pawl config recovery                     those of one section\n"
-      "  pawl config checkpoint.retention_days    one; its other names work, too\n"
+      "  pawl config recovery                     one section\n"
+      "  pawl config checkpoint.retention_days    one setting, by any of its names\n"
       "  PAWL_RECOVERY_AUTO_RECOVERY=true pawl config auto_recovery --json\n"
       "\n"
-      "Later ones win: built-in values, ~/.config/pawl/config.yaml (or in $XDG_CONFIG_HOME), config.yaml in the\n"
-      "store's folder, variables PAWL_SECTION_KEY. A misspelt setting is an error wherever the store is opened.");
+      "Order of precedence, lowest first: built-in defaults, ~/.config/pawl/config.yaml\n"
+      "(or in $XDG_CONFIG_HOME), config.yaml in the store, environment variables\n"
+      "PAWL_SECTION_KEY. An unknown setting is an error in every command.");
   return {&app, [arguments](const Invocation& invocation) { return show_config(invocation, *arguments); }};
 }
 

@@ -34,7 +34,7 @@ TEST_F(ControlCommands, ApproveSaysWhatToTypeNext) {
   const CliResult result = pawl({"approve", "r", "--comment", "fine"});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(result.out, "r: review approved\n");
-  EXPECT_NE(result.err.find("`pawl resume r`"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("pawl resume r"), std::string::npos) << result.err;
   ASSERT_EQ(inbox("r").size(), 1U);
   EXPECT_EQ(inbox("r")[0]["by"], "ada");
   EXPECT_EQ(inbox("r")[0]["comment"], "fine");
@@ -119,7 +119,7 @@ TEST_F(ControlCommands, CancelWaitsForTheOwnerNoLongerThanHalfAMinute) {
   EXPECT_EQ(clock_.monotonic_us(), began_us);
   const CliResult result = pawl({"cancel", "r"});
   EXPECT_EQ(result.status, 0);
-  EXPECT_EQ(result.out, "r: asked to cancel\n");
+  EXPECT_EQ(result.out, "r: cancel requested\n");
   EXPECT_GE(clock_.monotonic_us() - began_us, 30'000'000);
   EXPECT_LT(clock_.monotonic_us() - began_us, 31'000'000);
 }
@@ -161,8 +161,8 @@ TEST_F(ControlCommands, RetryCanLeaveTheRunningToAResume) {
   state.steps.emplace_back("pages", std::move(record));
   save("r", state);
   const CliResult result = pawl({"dlq", "retry", "r", "--no-run"});
-  EXPECT_EQ(result.out, "r: 1 item of pages taken back: 1\n");
-  EXPECT_NE(result.err.find("`pawl resume r`"), std::string::npos) << result.err;
+  EXPECT_EQ(result.out, "r: 1 item of pages queued: 1\n");
+  EXPECT_NE(result.err.find("pawl resume r"), std::string::npos) << result.err;
   EXPECT_EQ(nlohmann::json::parse(pawl({"restore", "r"}).out).at("status"), "interrupted");
 }
 

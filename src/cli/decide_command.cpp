@@ -38,29 +38,29 @@ Command add_decision(Options& root, const std::string& name, const std::string& 
   arguments->decision.answer = answer;
   Options& app = root.command(name, help);
   app.group(kWorkflowGroup);
-  app.text("RUN", arguments->run, "The run, or one whose child waits").required();
-  app.text("STEP", arguments->decision.step, "The gate; not needed where only one waits");
-  app.text("--comment", arguments->decision.comment, "Kept with the decision").value("TEXT");
-  app.text("--by", arguments->decision.by, "Who decides ($USER, else the account)").value("NAME");
-  app.footer(fmt::format(
-      "Examples:\n"
-      "  pawl {0} notes-k3f9\n"
-      "  pawl {0} notes-k3f9 review --comment 'read it twice'\n"
-      "\n"
-      "The decision is bound to what the gate shows: if that changes, it does not count. It is durable when the\n"
-      "command returns; a run that nobody executes goes on with `pawl resume`.",
-      name));
+  app.text("RUN", arguments->run, "Run id, or the id of a parent run").required();
+  app.text("STEP", arguments->decision.step, "Gate step (default: the only one that waits)");
+  app.text("--comment", arguments->decision.comment, "Comment to record with the decision (default: none)")
+      .value("TEXT");
+  app.text("--by", arguments->decision.by, "Who decides (default: $USER, else the account name)").value("NAME");
+  app.footer(
+      fmt::format("Examples:\n"
+                  "  pawl {0} notes-k3f9\n"
+                  "  pawl {0} notes-k3f9 review --comment 'read it twice'\n"
+                  "\n"
+                  "The decision applies to the prompt shown now; if the prompt changes, decide\n"
+                  "again. The decision is durable once the command returns. If no process is\n"
+                  "executing the run, continue it with `pawl resume`.",
+                  name));
   return {&app, [arguments](const Invocation& invocation) { return decide_gate(invocation, *arguments); }};
 }
 
 }  // namespace
 
 Command add_approve(Options& root) {
-  return add_decision(root, "approve", "Let a run pass a gate that waits", GateAnswer::approve);
+  return add_decision(root, "approve", "Approve a waiting gate", GateAnswer::approve);
 }
 
-Command add_reject(Options& root) {
-  return add_decision(root, "reject", "Fail the gate that a run waits at", GateAnswer::reject);
-}
+Command add_reject(Options& root) { return add_decision(root, "reject", "Reject a waiting gate", GateAnswer::reject); }
 
 }  // namespace pawl::cli

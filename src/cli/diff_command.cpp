@@ -39,11 +39,10 @@ Result<void> diff(const Invocation& invocation, const DiffArguments& arguments) 
                      "diff"));
   invocation.print(coloured(comparison.text, invocation.style()));
   if (comparison.same_bytes) {
-    invocation.note(fmt::format("{} and {} hold the same state", arguments.before, arguments.after));
+    invocation.note(fmt::format("{} and {} have the same state", arguments.before, arguments.after));
   } else if (comparison.same_values) {
-    invocation.note(
-        fmt::format("{} and {} hold the same values; they differ in white space, order of keys or spelling only",
-                    arguments.before, arguments.after));
+    invocation.note(fmt::format("{} and {} have the same values; only white space, key order or number format differ",
+                                arguments.before, arguments.after));
   }
   return {};
 }
@@ -52,10 +51,10 @@ Result<void> diff(const Invocation& invocation, const DiffArguments& arguments) 
 
 Command add_diff(Options& root) {
   const auto arguments = std::make_shared<DiffArguments>();
-  Options& app = root.command("diff", "Show what changed between the states of two checkpoints");
+  Options& app = root.command("diff", "Show the difference between the states of two checkpoints");
   app.group(kLookGroup);
-  app.text("BEFORE", arguments->before, "A checkpoint: RUN@SEQ").required();
-  app.text("AFTER", arguments->after, "Another one, of the same run or not").required();
+  app.text("BEFORE", arguments->before, "First checkpoint: RUN@SEQ").required();
+  app.text("AFTER", arguments->after, "Second checkpoint, of the same run or another").required();
   app.footer(
       "Examples:\n"
       "  pawl diff nightly@3 nightly@7\n"

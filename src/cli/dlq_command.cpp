@@ -9,8 +9,6 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::size_t kTextShown = 60;  // of an item or error, in the table
-
 struct DlqArguments {
   std::string run;
   std::vector<std::string> rest;  // STEP, then indices
@@ -31,28 +29,18 @@ Result<LetterChoice> parse_choice(const DlqArguments& arguments) {
         choice.step = word;
         continue;
       }
-      return fail(Error{Code::usage, fmt::format("'{}' is no index of an item", word), {}, "write 3, 3,7 or 3-9", 0});
+      return fail(Error{Code::usage, fmt::format("not an item index: '{}'", word), {}, "write 3, 3,7 or 3-9", 0});
     }
     for (const auto& [first, last] : indices->ranges()) {
       if (last - first >= 10'000'000)
-        return fail(Error{Code::usage,
-                          fmt::format("'{}' is a range of too many items", word),
-                          {},
-                          "--all takes all dead letters",
-                          0});
+        return fail(Error{
+            Code::usage, fmt::format("range has too many items: '{}'", word), {}, "use --all for all failed items", 0});
       for (std::uint64_t index = first; index <= last; ++index) choice.indices.add(index);
     }
   }
   if (arguments.all && !choice.indices.empty())
-    return fail(Error{Code::usage, "indices and --all exclude each other", {}, "leave one of them out", 0});
+    return fail(Error{Code::usage, "indices and --all can't be used together", {}, "remove one of them", 0});
   return choice;
-}
-
-std::string shortened(std::string_view text) {
-  std::string line = printable(text.substr(0, text.find('\n')));
-  if (line.size() <= kTextShown && text.find('\n') == std::string_view::npos) return line;
-  line.resize(std::min(line.size(), utf8_cut(line, kTextShown)));
-  return line + "...";
 }
 
 Json letter_json(const DeadLetter& letter) {
@@ -64,9 +52,9 @@ Result<void> list_letters(const Invocation& invocation, const DlqArguments& argu
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   if (arguments.rest.size() > 1)
     return fail(Error{Code::usage,
-                      fmt::format("'{}' is one argument too many", arguments.rest[1]),
+                      fmt::format("unexpected argument: '{}'", arguments.rest[1]),
                       {},
-                      "`pawl dlq show` shows one item",
+                      "to show one item, run: pawl dlq show RUN INDEX",
                       0});
   const std::string step = arguments.rest.empty() ? "" : arguments.rest.front();
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
@@ -78,16 +66,20 @@ Result<void> list_letters(const Invocation& invocation, const DlqArguments& argu
     return {};
   }
   if (letters.empty()) {
-    invocation.note(fmt::format("run {} has no dead letters", run.text()));
+    invocation.note(fmt::format("run {} has no failed items", run.text()));
     return {};
   }
-  Table table({"STEP", "INDEX", "ATTEMPTS", "FAILED", "ITEM", "ERROR"});
+  Table table({{.name = "STEP", .cut = Cut::middle, .rank = 1, .least = 12},
+               {.name = "INDEX"},
+               {.name = "TRIES", .rank = 4},
+               {.name = "FAILED", .rank = 3},
+               {.name = "ITEM", .cut = Cut::end, .rank = 2, .least = 10},
+               {.name = "ERROR", .cut = Cut::end, .rank = 0, .least = 24}});
   for (const DeadLetter& letter : letters) {
     table.add({printable(letter.step), std::to_string(letter.index), std::to_string(letter.attempts),
-               age(letter.at, invocation.context().clock.now()), shortened(compact(letter.item)),
-               shortened(letter.error)});
+               invocation.time_text(letter.at), printable(compact(letter.item)), printable(letter.error)});
   }
-  invocation.print(table.text(invocation.style()));
+  invocation.print(table.text(invocation.style(), invocation.table_width()));
   return {};
 }
 
@@ -95,24 +87,28 @@ Result<void> show_letter(const Invocation& invocation, const DlqArguments& argum
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(const LetterChoice choice, parse_choice(arguments));
   if (choice.indices.count() != 1)
-    return fail(
-        Error{Code::usage, "one index is needed", {}, fmt::format("`pawl dlq list {}` shows them", run.text()), 0});
+    return fail(Error{Code::usage,
+                      "missing argument: INDEX",
+                      {},
+                      fmt::format("to list failed items, run: pawl dlq list {}", run.text()),
+                      0});
   const std::uint64_t index = choice.indices.ranges().begin()->first;
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(std::vector<DeadLetter> letters, dead_letters(*store, run, choice.step));
   std::erase_if(letters, [&](const DeadLetter& letter) { return letter.index != index; });
   if (letters.empty())
     return fail(Error{Code::not_waiting,
-                      fmt::format("item {} is no dead letter", index),
+                      fmt::format("item {} has not failed", index),
                       {},
-                      fmt::format("`pawl dlq list {}` shows them", run.text()),
+                      fmt::format("to list failed items, run: pawl dlq list {}", run.text()),
                       0});
   if (letters.size() > 1)
-    return fail(Error{Code::usage,
-                      fmt::format("several maps have a dead letter {}", index),
-                      {},
-                      fmt::format("`pawl dlq show {} {} {}`, for example", run.text(), letters.front().step, index),
-                      0});
+    return fail(
+        Error{Code::usage,
+              fmt::format("several maps have a failed item {}", index),
+              {},
+              fmt::format("name the map, for example: pawl dlq show {} {} {}", run.text(), letters.front().step, index),
+              0});
   const DeadLetter& letter = letters.front();
   if (invocation.json()) {
     invocation.print(compact(letter_json(letter)) + "\n");
@@ -149,8 +145,8 @@ Result<void> refuse_changed(const CliContext& context, Store& store, const RunId
   PAWL_TRY_ASSIGN(const Workflow workflow, load_workflow(context, state.workflow_file));
   if (workflow.hash == state.workflow_hash) return {};
   return fail(Error{
-      Code::workflow_changed, "the workflow is not the one that the run was started with", state.workflow_file,
-      fmt::format("put it back; or `pawl dlq retry {0} --no-run`, then `pawl resume {0} --accept-changes`", run.text()),
+      Code::workflow_changed, "the workflow has changed since the run started", state.workflow_file,
+      fmt::format("restore it, or run: pawl dlq retry {0} --no-run && pawl resume {0} --accept-changes", run.text()),
       0});
 }
 
@@ -168,10 +164,10 @@ Result<void> retry(const Invocation& invocation, const DlqArguments& arguments) 
             *store, run, choice, arguments.rerun_dependents ? Dependents::rerun : Dependents::keep,
             [&](const std::string& file) { return load_workflow(context, file); }, invocation.state_bytes_max()));
     if (!invocation.json() || arguments.no_run)
-      show_change(invocation, run, changed, "taken back");  // else the resume prints
+      show_change(invocation, run, changed, "queued");  // else the resume prints
   }
   if (!arguments.no_run) return resume_workflow(invocation, ResumeRequest{.id = run}, {});
-  invocation.note(fmt::format("`pawl resume {}` runs them", run.text()));
+  invocation.note(fmt::format("to run them: pawl resume {}", run.text()));
   return {};
 }
 
@@ -179,7 +175,7 @@ Result<void> drop(const Invocation& invocation, const DlqArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(const LetterChoice choice, parse_choice(arguments));
   if (choice.indices.empty() && !arguments.all)
-    return fail(Error{Code::usage, "which items is missing", {}, "name their indices, or --all", 0});
+    return fail(Error{Code::usage, "missing argument: INDEX", {}, "pass their indices, or --all", 0});
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const ChangedLetters changed, drop_letters(*store, run, choice, invocation.state_bytes_max()));
   show_change(invocation, run, changed, "dropped");
@@ -189,8 +185,8 @@ Result<void> drop(const Invocation& invocation, const DlqArguments& arguments) {
 Options& add_part(Options& dlq, const std::shared_ptr<DlqArguments>& arguments, const std::string& name,
                   const std::string& help, const std::string& rest) {
   Options& app = dlq.command(name, help);
-  app.text("RUN", arguments->run, "The run").required();
-  app.list(rest, arguments->rest, "The map, where several have dead letters, and the items' indices: 3 7-9");
+  app.text("RUN", arguments->run, "Run id").required();
+  app.list(rest, arguments->rest, "Map step (needed if several have failed items), then item indices: 3 7-9");
   return app;
 }
 
@@ -198,17 +194,19 @@ Options& add_part(Options& dlq, const std::shared_ptr<DlqArguments>& arguments, 
 
 Command add_dlq(Options& root) {
   const auto arguments = std::make_shared<DlqArguments>();
-  Options& app = root.command("dlq", "Items of maps that failed for good: look at them, try them again");
+  Options& app = root.command("dlq", "List, retry or drop items of maps that failed (dead-letter queue)");
   app.group(kWorkflowGroup);
-  const Options& list = add_part(app, arguments, "list", "The dead letters of a run", "STEP");
-  const Options& show = add_part(app, arguments, "show", "One of them, with its item and error", "[STEP] INDEX");
-  Options& retried = add_part(app, arguments, "retry", "Run them again, and the map's reduce", "[STEP] INDEX");
-  retried.flag("--all", arguments->all, "All of the map (also without indices)");
-  retried.flag("--rerun-dependents", arguments->rerun_dependents, "Run all steps after the map again, too");
-  retried.flag("--no-run", arguments->no_run, "Only take them back; `pawl resume` runs them");
+  const Options& list = add_part(app, arguments, "list", "List the failed items of a run", "STEP");
+  const Options& show = add_part(app, arguments, "show", "Show one failed item with its error", "[STEP] INDEX");
+  Options& retried =
+      add_part(app, arguments, "retry", "Run failed items again, then the map's reduce step", "[STEP] INDEX");
+  retried.when_output_closes(ClosedOutput::ignored);
+  retried.flag("--all", arguments->all, "All failed items of the map (default without indices)");
+  retried.flag("--rerun-dependents", arguments->rerun_dependents, "Run all steps after the map again");
+  retried.flag("--no-run", arguments->no_run, "Only queue them; `pawl resume` runs them");
   Options& dropped =
-      add_part(app, arguments, "drop", "Give them up: they stay failed and are listed no more", "[STEP] INDEX");
-  dropped.flag("--all", arguments->all, "All of the map");
+      add_part(app, arguments, "drop", "Give up on items: they stay failed but are no longer listed", "[STEP] INDEX");
+  dropped.flag("--all", arguments->all, "All failed items of the map");
   app.footer(
       "Examples:\n"
       "  pawl dlq list notes-k3f9\n"

@@ -85,7 +85,7 @@ class Visit {
     std::size_t changed = 0;
     for (const ConfigOrigin& origin : (*config)->origins)
       changed += origin.kind == ConfigOrigin::Kind::built_in ? 0 : 1;
-    fine("settings", fmt::format("valid; {} of {} are not the built-in ones (`pawl config` shows them)", changed,
+    fine("settings", fmt::format("valid; {} of {} differ from the defaults (to list them: pawl config)", changed,
                                  config_keys().size()));
     if (!(*config)->settings.checkpoint.enabled) {
       warn("checkpoints", fmt::format("turned off by {}", (*config)->origin("checkpoint", "enabled")),
@@ -100,20 +100,20 @@ class Visit {
     const Result<FileFacts> facts = machine_.file(absolute_path(context_, path));
     if (!facts) return broken("key file", facts.error());
     if (facts->is_folder)
-      return broken("key file", Code::input_unreadable, fmt::format("{} is a folder", path), "name the file itself");
+      return broken("key file", Code::input_unreadable, fmt::format("{} is a folder", path), "pass the file itself");
     if ((facts->mode & 077U) != 0)
       return broken("key file", Code::permission_denied,
                     fmt::format("{} can be read by others (mode {:03o})", path, facts->mode),
                     fmt::format("chmod 600 {}", path));
-    fine("key file", fmt::format("{}, for you alone", path));
+    fine("key file", fmt::format("{}, readable only by you", path));
   }
 
   void store() {
     // Wrong settings are another finding: then it is looked at with the built-in ones.
     Result<std::unique_ptr<Store>> opened = context_.open_store(invocation_.store_uri(), StoreAccess::read, settings_);
     if (!opened && opened.error().code == Code::store_not_found) {
-      return warn("store", fmt::format("there is none at {}", invocation_.store_uri()),
-                  "`pawl init` makes one, and so does the first `pawl run` or `pawl save`; --store names another");
+      return warn("store", fmt::format("no store at {}", invocation_.store_uri()),
+                  "run: pawl init; the first `pawl run` or `pawl save` also creates one");
     }
     if (!opened) return broken("store", opened.error());
     store_ = std::move(*opened);
@@ -123,8 +123,7 @@ class Visit {
     key();
     const auto damaged = std::ranges::count(runs_, Status::damaged, &RunInfo::status);
     if (damaged > 0)
-      warn("runs", fmt::format("{} of them can't be read in their newest state", damaged),
-           "`pawl fsck` says what is damaged");
+      warn("runs", fmt::format("the newest checkpoint of {} of them can't be read", damaged), "run: pawl fsck");
     fine("store", fmt::format("{}{}, {}{} run{}", invocation_.store_uri(), format_text(), runs_.size(),
                               runs_.size() == kRunsCounted ? " or more" : "", runs_.size() == 1 ? "" : "s"));
   }
@@ -147,13 +146,12 @@ class Visit {
     if (!record.is_object()) return;
     const bool encrypted = record.contains("key") && !record["key"].is_null();
     if (!encrypted && settings_.checkpoint.encryption) {
-      return warn("encryption",
-                  "checkpoint.encryption is set, and this store is not encrypted: it is decided when a store is made",
-                  "`pawl --store OTHER init --encrypt` makes one that is");
+      return warn("encryption", "checkpoint.encryption is set, but this store was created without encryption",
+                  "to create an encrypted store: pawl --store OTHER init --encrypt");
     }
     if (!encrypted || runs_.empty()) return;
     if (const auto newest = store_->restore(runs_.front().id, {}); !newest) return broken("key", newest.error());
-    fine("key", "it fits this store");
+    fine("key", "opens this store");
   }
 
   /// The store's folder, or the nearest one above it that is there.
@@ -171,17 +169,18 @@ class Visit {
     const Result<DiskFacts> facts = machine_.disk(folder);
     if (!facts) return broken("disk", facts.error());
     if (facts->is_network) {
-      broken("file system", Code::network_filesystem, fmt::format("{} is on a network ({})", folder, facts->type),
-             "put the store on a local disk; PAWL_ALLOW_NETWORK_FS=1 only where one machine alone uses it");
+      broken("file system", Code::network_filesystem,
+             fmt::format("{} is on a network file system ({})", folder, facts->type),
+             "use a local disk; set PAWL_ALLOW_NETWORK_FS=1 only if a single machine uses the store");
     } else if (facts->type == "tmpfs" || facts->type == "ramfs") {
       warn("file system", fmt::format("{} is in memory ({}): nothing survives a restart", folder, facts->type),
-           "put the store on a disk");
+           "use a disk");
     } else {
       fine("file system", facts->type);
     }
     if (facts->read_only)
       return broken("free space", Code::permission_denied, "the file system is read-only",
-                    "mount it for writing, or name another store");
+                    "mount it for writing, or pass another --store");
     space(*facts);
     syncs(folder);
   }
@@ -189,16 +188,16 @@ class Visit {
   void space(const DiskFacts& facts) {
     const std::string text = fmt::format("{} of {} free", size_text(facts.free_bytes), size_text(facts.total_bytes));
     if (facts.free_bytes < kFreeBytesNone) {
-      broken("free space", Code::disk_full, text, "make room: `pawl stats` shows what is large");
+      broken("free space", Code::disk_full, text, "free some space; to see what is large: pawl stats");
     } else if (facts.free_bytes < kFreeBytesLow) {
-      warn("free space", text, "make room soon: `pawl stats` shows what is large");
+      warn("free space", text, "free some space soon; to see what is large: pawl stats");
     } else {
       fine("free space", text);
     }
     if (facts.total_files == 0) return;
     const std::string files = fmt::format("{} of {} free", facts.free_files, facts.total_files);
     if (facts.free_files < kFreeFilesLow)
-      return warn("inodes", files, "remove small files you don't need; each run takes about ten");
+      return warn("inodes", files, "remove files you don't need; each run uses about ten");
     fine("inodes", files);
   }
 
@@ -208,12 +207,12 @@ class Visit {
     std::ranges::sort(*times);
     const std::int64_t median_us = times->at(times->size() / 2);
     const std::string text =
-        fmt::format("{:.2f} ms (the median of {}; the slowest took {:.2f} ms)", static_cast<double>(median_us) / 1000,
-                    times->size(), static_cast<double>(times->back()) / 1000);
+        fmt::format("{:.2f} ms (median of {}; slowest {:.2f} ms)", static_cast<double>(median_us) / 1000, times->size(),
+                    static_cast<double>(times->back()) / 1000);
     if (median_us > kSlowSync_us)
       return warn(
           "sync", text,
-          "each save waits that long: a faster disk helps, and so does performance.async_writes for what may be lost");
+          "every save takes this long; use a faster disk, or performance.async_writes if recent saves may be lost");
     fine("sync", text);
   }
 
@@ -221,11 +220,11 @@ class Visit {
     const Timestamp now = context_.clock.now();
     const std::string text = now.text();
     if (text < "2024" || text >= "2100")
-      return warn("clock", fmt::format("it says {}", text), "set the machine's clock");
+      return warn("clock", fmt::format("clock shows {}", text), "set the machine's clock");
     if (!runs_.empty() && runs_.front().updated.us > now.us + kClockSlack_us) {
       return warn("clock",
-                  fmt::format("it says {}, and the last checkpoint is from {}", text, runs_.front().updated.text()),
-                  "set the machine's clock; times in the store never go back, so new ones will stand still until then");
+                  fmt::format("clock shows {}, but the last checkpoint is from {}", text, runs_.front().updated.text()),
+                  "set the clock; until then all new checkpoints get the time of the last one");
     }
     fine("clock", text);
   }
@@ -235,9 +234,9 @@ class Visit {
     if (!facts && facts.error().os_error == ENOENT) return;  // said already
     if (!facts) return broken("permissions", facts.error());
     if ((facts->mode & 022U) != 0)
-      return warn("permissions", fmt::format("others may write to the store's folder (mode {:03o})", facts->mode),
+      return warn("permissions", fmt::format("others can write to the store folder (mode {:03o})", facts->mode),
                   fmt::format("chmod go-w {}", folder_));
-    fine("permissions", fmt::format("mode {:03o}{}", facts->mode, facts->mine ? ", yours" : ", not yours"));
+    fine("permissions", fmt::format("mode {:03o}{}", facts->mode, facts->mine ? ", yours" : ", owned by another user"));
   }
 
   void locks() {
@@ -248,20 +247,20 @@ class Visit {
       if (*owner) held.push_back(fmt::format("{} by {}", run.id.text(), **owner));
     }
     // The kernel takes a lock away with its process, so one that is held is held by somebody.
-    if (held.empty()) return fine("locks", "no run is being written");
+    if (held.empty()) return fine("locks", "no run has a writer");
     fine("locks",
-         fmt::format("{} being written: {}", held.size() == 1 ? "one run is" : fmt::format("{} runs are", held.size()),
-                     fmt::join(held, "; ")));
+         fmt::format("{} being written by {}",
+                     held.size() == 1 ? "one run is" : fmt::format("{} runs are", held.size()), fmt::join(held, "; ")));
   }
 
   void left_over() {
     if (folder_.empty()) return;
     const std::vector<std::string> files = machine_.left_over(folder_, kLeftOverAge_s, kLeftOverMax);
-    if (files.empty()) return fine("left-overs", "none of interrupted writes");
+    if (files.empty()) return fine("left-overs", "no leftovers of interrupted writes");
     warn("left-overs",
-         fmt::format("{}{} of interrupted writes, such as {}", files.size(),
+         fmt::format("{}{} left over by interrupted writes, for example {}", files.size(),
                      files.size() == kLeftOverMax ? " or more" : "", files.front()),
-         "`pawl fsck --repair` removes them");
+         "to remove them: pawl fsck --repair");
   }
 
   [[nodiscard]] std::string find_program(std::string_view name) const {
@@ -280,14 +279,12 @@ class Visit {
     const std::string sh = find_program("sh");
     const std::string git = find_program("git");
     if (sh.empty()) {
-      broken("sh", Code::process_failed, "it is not in PATH, and steps are run by it", "install a shell, or mend PATH");
+      broken("sh", Code::process_failed, "not in PATH, but steps need it", "install a shell, or fix PATH");
     } else {
       fine("sh", sh);
     }
     if (git.empty())
-      return warn("git",
-                  "it is not in PATH: worktrees can't be used, and the state of the working folder is not recorded",
-                  "install git");
+      return warn("git", "not in PATH: worktrees and working directory checks are unavailable", "install git");
     fine("git", git);
   }
 
@@ -334,17 +331,16 @@ Result<void> doctor(const Invocation& invocation) {
   const auto first = std::ranges::find(findings, Verdict::broken, &HealthFinding::verdict);
   if (first != findings.end()) {
     return fail(Error{first->code,
-                      fmt::format("{} of {} checks found something broken, first: {}: {}", count(Verdict::broken),
-                                  findings.size(), first->check, first->what),
+                      fmt::format("{} of {} checks failed; first: {}: {}", count(Verdict::broken), findings.size(),
+                                  first->check, first->what),
                       {},
                       first->advice,
                       0});
   }
   if (!invocation.json()) {
     const auto warnings = count(Verdict::warning);
-    invocation.print(warnings == 0
-                         ? "all is fine\n"
-                         : fmt::format("nothing is broken; {} warning{}\n", warnings, warnings == 1 ? "" : "s"));
+    invocation.print(warnings == 0 ? "no problems found\n"
+                                   : fmt::format("no errors; {} warning{}\n", warnings, warnings == 1 ? "" : "s"));
   }
   return {};
 }
@@ -352,19 +348,17 @@ Result<void> doctor(const Invocation& invocation) {
 }  // namespace
 
 Command add_doctor(Options& root) {
-  Options& app = root.command("doctor", "Check the machine, the settings and the store, and say what to do");
+  Options& app = root.command("doctor", "Check the machine, the settings and the store");
   app.group(kCareGroup);
   app.footer(
       "Examples:\n"
-      "  pawl doctor            also without a store: then the folder where it would be made is checked\n"
-      "  pawl doctor --json     {\"checks\": [{\"check\", \"verdict\": \"ok\", \"warning\" or \"broken\", \"what\", "
-      "\"advice\"}]}\n"
+      "  pawl doctor          without a store it checks where one would be created\n"
+      "  pawl doctor --json\n"
       "\n"
-      "It writes one small file to measure syncs, and removes it. It asks for the writers of the newest 1,000 runs "
-      "and\n"
-      "walks through the folders of all; `pawl fsck` checks what is in them. Exit status: 0 where nothing is broken; "
-      "else that of the first thing that is: 2 settings,\n"
-      "4 damage or a network file system, 5 the disk or its permissions.");
+      "Writes and removes one small file to measure sync times. Looks for writers of\n"
+      "the newest 1,000 runs and walks through all run folders; `pawl fsck` checks\n"
+      "their contents. Exit status: 0 no errors; otherwise that of the first error:\n"
+      "2 settings, 4 damage or a network file system, 5 disk or permissions.");
   return {&app, [](const Invocation& invocation) { return doctor(invocation); }};
 }
 

@@ -50,12 +50,12 @@ std::string text_of(const Erasure& erasure) {
   for (const std::string& fork : erasure.forks) text += fmt::format("{}: erased (a fork)\n", printable(fork));
   const std::string run = printable(erasure.run.text());
   if (erasure.outcome == Erasure::Outcome::already) {
-    return text + fmt::format("{}: was erased on {} because {}\n", run, erasure.at.text(), printable(erasure.reason));
+    return text + fmt::format("{}: erased on {} (reason: {})\n", run, erasure.at.text(), printable(erasure.reason));
   }
-  text += fmt::format("{}: {} {}, its audit trail is left\n", run, erasure.checkpoints,
-                      erasure.checkpoints == 1 ? "checkpoint is erased" : "checkpoints are erased");
+  text += fmt::format("{}: {} {}; audit trail kept\n", run, erasure.checkpoints,
+                      erasure.checkpoints == 1 ? "checkpoint erased" : "checkpoints erased");
   if (erasure.outcome == Erasure::Outcome::pending)
-    text += fmt::format("{}: pending, the rest goes with {}\n", run, fmt::join(erasure.waiting_for, ", "));
+    text += fmt::format("{}: pending; {} erases the rest\n", run, fmt::join(erasure.waiting_for, ", "));
   return text;
 }
 
@@ -63,12 +63,12 @@ std::string text_of(const Erasure& erasure) {
 Result<void> ask(const Invocation& invocation, const RunInfo& run) {
   CliContext& context = invocation.context();
   if (!context.in_is_terminal) return {};
-  context.err.write(fmt::format("erase run '{}' with its {} checkpoints for good? Type its id to go on: ",
+  context.err.write(fmt::format("erase run '{}' and its {} checkpoints permanently? Type the run id to confirm: ",
                                 printable(run.id.text()), run.latest.value));
   std::string answer;
   std::getline(context.in, answer);
   if (answer == run.id.text()) return {};
-  return fail(Error{Code::usage, "nothing was erased", {}, "type the run's id, or give --yes", 0});
+  return fail(Error{Code::usage, "nothing erased", {}, "type the run id to confirm, or pass --yes", 0});
 }
 
 /// Commands of an execution that died may still write to the run's folder.
@@ -80,7 +80,7 @@ Result<void> refuse_left_processes(const Invocation& invocation, Store& store, c
   PAWL_TRY_ASSIGN(const std::string logs, store.local_folder(run.id));
   auto processes = world->start_processes(logs + "/../reaper");
   if (processes || processes.error().code != Code::processes_left) return {};
-  return fail(with_hint(processes.error(), fmt::format("'pawl cancel {}' ends them", run.id.text())));
+  return fail(with_hint(processes.error(), fmt::format("run: pawl cancel {}", run.id.text())));
 }
 
 Result<void> erase(const Invocation& invocation, const EraseArguments& arguments) {
@@ -96,35 +96,32 @@ Result<void> erase(const Invocation& invocation, const EraseArguments& arguments
   PAWL_TRY_ASSIGN(const Erasure erasure, checked_erase(*store, run, request));
   invocation.print(invocation.json() ? document_of(erasure) : text_of(erasure));
   if (erasure.outcome != Erasure::Outcome::pending) return {};
-  return fail(Error{
-      Code::erasure_pending,
-      fmt::format("the erasure of run '{}' waits for {}", run.text(), fmt::join(erasure.waiting_for, ", ")),
-      {},
-      "it is finished by that process when it is idle, else by the same command again, or by 'pawl fsck --repair'",
-      0});
+  return fail(Error{Code::erasure_pending,
+                    fmt::format("erasing run '{}' is waiting for {}", run.text(), fmt::join(erasure.waiting_for, ", ")),
+                    {},
+                    "that process finishes it when idle; otherwise run the same command again, or: pawl fsck --repair",
+                    0});
 }
 
 }  // namespace
 
 Command add_erase(Options& root) {
   const auto arguments = std::make_shared<EraseArguments>();
-  Options& app = root.command("erase", "Destroy all data of a run, and keep the proof that it was there");
+  Options& app = root.command("erase", "Destroy all data of a run but keep proof that it existed");
   app.group(kCareGroup);
-  app.text("RUN", arguments->run, "The run").required();
-  app.text("--reason", arguments->reason, "Why; kept in the audit trail, so it should name nobody")
+  app.text("RUN", arguments->run, "Run id").required();
+  app.text("--reason", arguments->reason, "Reason, kept in the audit trail; don't include personal data")
       .value("TEXT")
       .required();
-  app.flag("--cascade", arguments->cascade, "Erase the runs that were forked from it as well");
-  app.flag("--yes", arguments->yes, "Don't ask, on a terminal");
+  app.flag("--cascade", arguments->cascade, "Also erase forks of the run");
+  app.flag("--yes", arguments->yes, "Don't ask for confirmation");
   app.footer(
-      "The run's key is destroyed; states, events, logs, messages and labels are overwritten and removed, in the "
-      "journals\n"
-      "and the catalogue, too. What stays: the run's id, its audit trail of hashes and an entry that says who erased "
-      "it, when\n"
-      "and why. Copies elsewhere (exports, backups, snapshots of the disk) are not reached.\n"
-      "\n"
-      "Exit status 3: something of it is in the journal of a process that is running; it goes when that process is "
-      "idle or ends.\n"
+      "Destroys the key of the run, and overwrites and removes its states, events,\n"
+      "logs, messages and labels, also in journals and catalogue. Keeps the run id, the\n"
+      "hashes of its audit trail, and an entry with who erased it, when and why.\n"
+      "Copies elsewhere (exports, backups, disk snapshots) are not reached.\n"
+      "Exit status 3: a running process still has some of it in its journal, and\n"
+      "erases that when it is idle or exits.\n"
       "\n"
       "Examples:\n"
       "  pawl erase applicant-4711 --reason 'request 17'\n"

@@ -14,7 +14,7 @@ TEST_F(EraseCommand, SaysWhatIsLeft) {
   save("r");
   const CliResult result = pawl({"erase", "r", "--reason", "request 17"});
   EXPECT_EQ(result.status, 0) << result.err;
-  EXPECT_EQ(result.out, "r: 2 checkpoints are erased, its audit trail is left\n");
+  EXPECT_EQ(result.out, "r: 2 checkpoints erased; audit trail kept\n");
 }
 
 TEST_F(EraseCommand, TellsEverythingInJson) {

@@ -74,15 +74,16 @@ std::string suggested_name(const std::string& typed) {
 
 void list_codes(const Invocation& invocation) {
   std::vector<std::string> rows;
-  Table table({"CODE", "EXIT", "MEANING"});
+  Table table({{.name = "CODE"}, {.name = "EXIT"}, {.name = "MEANING", .cut = Cut::end}});
   for (const Code code : kCodes) {
     rows.push_back(code_object(code).done());
-    table.add({code_text(code), std::to_string(exit_status(code)), code_title(code)});
+    table.add({code_text(code), std::to_string(exit_status(code)), std::string(code_title(code))});
   }
   if (invocation.json()) return invocation.print(json_array(rows) + "\n");
-  Table names({"NAME IN OTHER SYSTEMS", "CODE"});
+  Table names({{.name = "NAME IN OTHER SYSTEMS"}, {.name = "CODE"}});
   for (const TaxonomyRow& row : kTaxonomy) names.add({std::string(row.name), code_text(row.code)});
-  invocation.print(table.text(invocation.style()) + "\n" + names.text(invocation.style()));
+  invocation.print(table.text(invocation.style(), invocation.table_width()) + "\n" +
+                   names.text(invocation.style(), invocation.table_width()));
 }
 
 Result<void> explain(const Invocation& invocation, const ExplainArguments& arguments) {
@@ -105,7 +106,7 @@ Result<void> explain(const Invocation& invocation, const ExplainArguments& argum
 
 Command add_explain(Options& root) {
   const auto arguments = std::make_shared<ExplainArguments>();
-  Options& app = root.command("explain", "Explain an error code: what happened, why, what to do");
+  Options& app = root.command("explain", "Explain an error code: what happened, why, and what to do");
   app.group(kCareGroup);
   std::vector<std::string> codes;
   for (const Code code : kCodes) codes.push_back(code_text(code));

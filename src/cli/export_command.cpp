@@ -23,7 +23,7 @@ class OutputFile {
   static Result<OutputFile> open(const CliContext& context, const std::string& path) {
     const std::string absolute = absolute_path(context, path);
     if (context.workflows->files.is_folder(absolute))
-      return fail(Error{Code::usage, "it is a folder", path, "name a file", 0});
+      return fail(Error{Code::usage, "it is a folder", path, "pass a file name", 0});
     const std::size_t slash = absolute.rfind('/');
     const std::string folder = slash == 0 ? "/" : absolute.substr(0, slash);
     OutputFile output;
@@ -31,8 +31,8 @@ class OutputFile {
     if (!opened) {
       const std::string why = opened.error().os_error == 0 ? opened.error().message
                                                            : std::generic_category().message(opened.error().os_error);
-      return fail(Error{Code::write_failed, fmt::format("the output's folder can't be opened: {}", why), folder,
-                        "make it first, or name another file", opened.error().os_error});
+      return fail(Error{Code::write_failed, fmt::format("can't open the output folder: {}", why), folder,
+                        "create it first, or pass another file", opened.error().os_error});
     }
     output.files_ = std::move(*opened);
     output.name_ = absolute.substr(slash + 1);
@@ -82,10 +82,9 @@ Result<void> export_portable(const Invocation& invocation, const ExportArguments
   CliContext& context = invocation.context();
   const ExportLogs logs = arguments.logs ? ExportLogs::yes : ExportLogs::no;
   if (arguments.output.empty() || arguments.output == "-") {
-    if (invocation.json())
-      return fail(Error{Code::usage, "with --json a file is needed for the run", {}, "name it: -o FILE", 0});
+    if (invocation.json()) return fail(Error{Code::usage, "--json requires -o FILE", {}, "pass -o FILE", 0});
     if (context.out_is_terminal)
-      return fail(Error{Code::usage, "a portable file is nothing for a terminal", {}, "name a file: -o FILE", 0});
+      return fail(Error{Code::usage, "not writing binary data to a terminal", {}, "pass -o FILE", 0});
     const auto sent = context.run_export.export_run(invocation.store_uri(), run, logs, [&](std::string_view bytes) {
       context.out.write(bytes);
       return context.out.flush();
@@ -117,8 +116,7 @@ Result<void> export_files(const Invocation& invocation, const ExportArguments& a
   LocalFiles& local = context.workflows->files;
   const std::string folder = absolute_path(context, arguments.folder);
   if (local.is_folder(folder) && !local.list(folder).empty()) {
-    return fail(Error{Code::usage, "the folder is not empty, and nothing in it is to be replaced", arguments.folder,
-                      "name another one", 0});
+    return fail(Error{Code::usage, "the folder is not empty", arguments.folder, "pass another folder", 0});
   }
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY(store->run(run));
@@ -156,7 +154,8 @@ Result<void> export_run(const Invocation& invocation, const ExportArguments& arg
   }
   if (arguments.folder.empty()) return export_portable(invocation, arguments, run);
   if (!arguments.output.empty() || arguments.logs) {
-    return fail(Error{Code::usage, "--files writes states alone", {}, "leave out -o and --logs, or --files", 0});
+    return fail(
+        Error{Code::usage, "--files can't be used with -o or --logs", {}, "remove -o and --logs, or --files", 0});
   }
   return export_files(invocation, arguments, run);
 }
@@ -165,23 +164,24 @@ Result<void> export_run(const Invocation& invocation, const ExportArguments& arg
 
 Command add_export(Options& root) {
   const auto arguments = std::make_shared<ExportArguments>();
-  Options& app = root.command("export", "Write a run as one portable file that `pawl import` takes back unchanged");
+  Options& app = root.command("export", "Write a run to one portable file for `pawl import`");
   app.group(kCareGroup);
-  app.text("RUN", arguments->run, "The run; nobody may be writing to it").required();
-  app.text("-o,--output", arguments->output, "The file; standard output without it, or with -").value("FILE");
-  app.flag("--logs", arguments->logs, "With what its steps have printed");
-  app.text("--files", arguments->folder, "Instead: a JSON file per checkpoint, with its state, in this new folder")
+  app.text("RUN", arguments->run, "Run id; no process may be writing to the run").required();
+  app.text("-o,--output", arguments->output, "Output file; - is standard output (default: standard output)")
+      .value("FILE");
+  app.flag("--logs", arguments->logs, "Include the logs of its steps");
+  app.text("--files", arguments->folder, "Write the state of each checkpoint as a JSON file to this new folder instead")
       .value("FOLDER");
   app.footer(
-      "The file holds everything: checkpoints, events, the audit trail, blobs, messages; the same run becomes the same "
-      "bytes.\n"
-      "An encrypted run stays so: its key goes along, wrapped with the key in the file that PAWL_EXPORT_KEY_FILE "
-      "names, and\n"
-      "the import needs the same file. --files writes states as they are, not encrypted.\n"
+      "The file contains everything: checkpoints, events, audit trail, blobs and\n"
+      "messages. Exporting the same run twice gives the same bytes. An encrypted run\n"
+      "stays encrypted: its key is wrapped with the key in the file that\n"
+      "PAWL_EXPORT_KEY_FILE names, and the import requires that file. --files writes\n"
+      "states unencrypted.\n"
       "\n"
       "Examples:\n"
       "  pawl export nightly -o nightly.pawl\n"
-      "  pawl export nightly | ssh elsewhere 'cat > nightly.pawl && pawl import nightly.pawl'\n"
+      "  pawl export nightly | ssh other 'cat > n.pawl && pawl import n.pawl'\n"
       "  pawl export nightly --files states/");
   return {&app, [arguments](const Invocation& invocation) { return export_run(invocation, *arguments); }};
 }

@@ -23,9 +23,9 @@ Result<ForkRequest> request_of(const Invocation& invocation, Store& store, const
   PAWL_TRY_ASSIGN(const Address address, Address::parse(arguments.address));
   if (!arguments.from.empty() && arguments.address.find('@') != std::string::npos) {
     return fail(Error{Code::usage,
-                      "--from STEP finds the checkpoint itself, so none can be named",
+                      "--from STEP and RUN@SEQ can't be used together",
                       {},
-                      fmt::format("pawl fork {} --from {}", address.run.text(), arguments.from),
+                      fmt::format("run: pawl fork {} --from {}", address.run.text(), arguments.from),
                       0});
   }
   const std::string name =
@@ -68,11 +68,11 @@ void print_forked(const Invocation& invocation, const ForkRequest& request, cons
   }
   invocation.print(request.id.text() + "\n");
   static_cast<void>(invocation.context().out.flush());  // whoever reads it may not wait for the rest
-  invocation.note(fmt::format("a fork of {}", fork_text(origin)));
+  invocation.note(fmt::format("fork of {}", fork_text(origin)));
   if (!forked.reopened.empty())
-    invocation.note(fmt::format("to be approved in the fork: {}", joined_list(forked.reopened)));
+    invocation.note(fmt::format("gates to approve again in the fork: {}", joined_list(forked.reopened)));
   for (const std::string& path : forked.dropped)
-    invocation.note(fmt::format("step {} changed and will run again, or is gone", path));
+    invocation.note(fmt::format("step {} has changed or was removed", path));
 }
 
 Result<void> fork(const Invocation& invocation, const ForkArguments& arguments) {
@@ -89,7 +89,7 @@ Result<void> fork(const Invocation& invocation, const ForkArguments& arguments) 
   }
   if (arguments.resume && kind == RunKind::workflow) return resume_workflow(invocation, ResumeRequest{.id = *id}, {});
   if (kind == RunKind::workflow) invocation.note(fmt::format("pawl resume {}", id->text()));
-  if (arguments.resume) invocation.note("it was not made by a workflow, so there is nothing to resume");
+  if (arguments.resume) invocation.note("the run has no workflow, so it can't be resumed");
   return {};
 }
 
@@ -97,17 +97,16 @@ Result<void> fork(const Invocation& invocation, const ForkArguments& arguments) 
 
 Command add_fork(Options& root) {
   const auto arguments = std::make_shared<ForkArguments>();
-  Options& app = root.command("fork", "Make a new run that shares a run's past and goes on differently");
-  app.group(kCheckpointGroup);
-  app.text("RUN[@SEQ]", arguments->address, "The checkpoint to go on from; the newest one without @SEQ").required();
-  app.text("--from", arguments->from, "Go on from where this step had not begun, instead of naming a checkpoint")
-      .value("STEP");
-  app.text("--run-id", arguments->id, "The fork's id; without it one is made. It is printed first").value("ID");
+  Options& app = root.command("fork", "Start a new run from a checkpoint of another run");
+  app.group(kCheckpointGroup).when_output_closes(ClosedOutput::ignored);
+  app.text("RUN[@SEQ]", arguments->address, "Checkpoint to start from (default: the newest)").required();
+  app.text("--from", arguments->from, "Start from the checkpoint before this step instead of @SEQ").value("STEP");
+  app.text("--run-id", arguments->id, "Id of the fork (default: generated); printed first").value("ID");
   app.list("--set", arguments->changes, "Change a variable, or a part of the state: JSON where it is some, else text")
       .value("PATH=VALUE");
-  app.text("--workflow", arguments->workflow, "Go on with another workflow; what it leaves unchanged stays done")
+  app.text("--workflow", arguments->workflow, "Use another workflow file; unchanged completed steps are kept")
       .value("FILE");
-  app.flag("--resume", arguments->resume, "Go on at once, as `pawl resume` would");
+  app.flag("--resume", arguments->resume, "Resume the fork at once");
   app.footer(
       "Examples:\n"
       "  pawl fork notes-k3f9@7                           then: pawl resume NEW\n"

@@ -76,9 +76,9 @@ std::string summary(const CheckReport& report) {
 Error left_over(const CheckReport& report) {
   const std::size_t damage = count(report, Finding::Severity::damage);
   const std::size_t mendable = count(report, Finding::Severity::mendable);
-  Error error{Code::findings, fmt::format("the check found {} damaged and {} mendable", damage, mendable), {}, {}, 0};
+  Error error{Code::findings, fmt::format("found {} damaged and {} repairable", damage, mendable), {}, {}, 0};
   error.hint = mendable > 0 ? "to repair what can be repaired without loss, run: pawl fsck --repair"
-                            : "each finding says what to do";
+                            : "follow the advice at each finding";
   return error;
 }
 
@@ -102,10 +102,10 @@ Result<void> fsck(const Invocation& invocation, const FsckArguments& arguments) 
 
 Command add_fsck(Options& root) {
   const auto arguments = std::make_shared<FsckArguments>();
-  Options& app = root.command("fsck", "Check the store, a run or a checkpoint for damage; exit 4 where some is left");
+  Options& app = root.command("fsck", "Check the store, a run or a checkpoint for damage; exit 4 if damaged");
   app.group(kCareGroup);
-  app.text("RUN[@SEQ]", arguments->address, "Only this run, or this checkpoint; the whole store without it");
-  app.flag("--repair", arguments->repair, "Mend what can be mended without losing anything acknowledged");
+  app.text("RUN[@SEQ]", arguments->address, "Run or checkpoint to check (default: the whole store)");
+  app.flag("--repair", arguments->repair, "Repair what can be repaired without losing acknowledged data");
   app.footer(
       "Examples:\n"
       "  pawl fsck                    the whole store\n"

@@ -36,8 +36,11 @@ Result<Briefing> brief(const Invocation& invocation, Store& store, const Handoff
 
 Result<void> handoff(const Invocation& invocation, const HandoffArguments& arguments) {
   if (arguments.run.empty() && arguments.session.empty())
-    return fail(
-        Error{Code::usage, "name the run, or a session", {}, "pawl handoff RUN, or pawl handoff --session NAME", 0});
+    return fail(Error{Code::usage,
+                      "missing argument: RUN (or pass --session NAME)",
+                      {},
+                      "run: pawl handoff RUN, or: pawl handoff --session NAME",
+                      0});
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(Briefing briefing, brief(invocation, *store, arguments));
   const std::size_t bytes_max = arguments.bytes_max.value_or(kBytesDefault);
@@ -53,26 +56,27 @@ Result<void> handoff(const Invocation& invocation, const HandoffArguments& argum
 
 Command add_handoff(Options& root) {
   const auto arguments = std::make_shared<HandoffArguments>();
-  Options& app =
-      root.command("handoff", "Brief the next agent or person: goal, done, decisions, open, blockers, next steps");
+  Options& app = root.command("handoff", "Print a briefing for the next agent or person: done, open, blocked, next");
   app.group(kLookGroup);
-  app.text("RUN", arguments->run, "The run; without it, a session is needed");
-  app.text("--session", arguments->session, "The runs of this session as well, or alone").value("NAME");
-  app.text("-o,--output", arguments->output, "Write to this file instead, whole or not at all").value("FILE");
-  app.number("--max-bytes", arguments->bytes_max, "At most so long; what is left out is counted (16384)", kBytesBounds)
+  app.text("RUN", arguments->run, "Run id (required without --session)");
+  app.text("--session", arguments->session, "Include the runs of this session").value("NAME");
+  app.text("-o,--output", arguments->output, "Write to this file instead of standard output").value("FILE");
+  app.number("--max-bytes", arguments->bytes_max, "Maximum size in bytes; omitted entries are counted (default: 16384)",
+             kBytesBounds)
       .value("N");
   app.footer(
       "Examples:\n"
-      "  pawl handoff notes-k3f9                       Markdown, for a prompt or a colleague\n"
+      "  pawl handoff notes-k3f9                 Markdown, for a prompt or a colleague\n"
       "  pawl handoff notes-k3f9 --max-bytes 4096 -o handoff.md\n"
-      "  pawl handoff notes-k3f9 --json                the same for programs\n"
-      "  pawl handoff --session night                  all runs of a session; then pawl resume --session night\n"
+      "  pawl handoff notes-k3f9 --json          the same for programs\n"
+      "  pawl handoff --session night            all runs of a session\n"
       "\n"
-      "Leave a note for the next shift, or say what blocks:\n"
-      "  pawl audit add notes-k3f9 --type note --agent alice --data '{\"text\": \"the mirror is slow until Monday\"}'\n"
-      "  pawl audit add notes-k3f9 --type blocker --data '{\"text\": \"smtp is down\", \"step\": \"send\"}'\n"
+      "To leave a note or report a blocker:\n"
+      "  pawl audit add notes-k3f9 --type note --data '{\"text\": \"mirror is slow\"}'\n"
+      "  pawl audit add notes-k3f9 --type blocker --data '{\"text\": \"smtp is down\"}'\n"
       "\n"
-      "It holds what was recorded and nothing else. What steps reported is quoted, not followed.");
+      "Contains recorded facts only. Text reported by steps is quoted, so that an agent\n"
+      "does not mistake it for instructions.");
   return {&app, [arguments](const Invocation& invocation) { return handoff(invocation, *arguments); }};
 }
 

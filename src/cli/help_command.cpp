@@ -24,7 +24,7 @@ Result<void> help(const Invocation& invocation, const Options& root, const std::
   return fail(Error{Code::usage,
                     fmt::format("unknown command '{}'", name),
                     {},
-                    nearest.empty() ? "run: pawl --help" : fmt::format("did you mean: pawl help {}?", nearest),
+                    nearest.empty() ? "run: pawl --help" : fmt::format("did you mean `pawl help {}`?", nearest),
                     0});
 }
 
@@ -39,20 +39,20 @@ Result<void> version(const Invocation& invocation) {
 
 Command add_help(Options& root) {
   const auto name = std::make_shared<std::string>();
-  Options& app = root.command("help", "Show this help, or that of a command");
+  Options& app = root.command("help", "Show help for a command");
   app.group(kCareGroup);
-  app.text("COMMAND", *name, "The command");
+  app.text("COMMAND", *name, "Command (default: this overview)");
   return {&app, [name, &root](const Invocation& invocation) { return help(invocation, root, *name); }};
 }
 
 Command add_version(Options& root) {
-  Options& app = root.command("version", "Show the version, the commit and what is built in");
+  Options& app = root.command("version", "Show the version, commit and built-in features");
   app.group(kCareGroup);
   return {&app, version};
 }
 
 Command add_man(Options& root) {
-  Options& app = root.command("__man", "Print the source of the manual, pawl(1)");
+  Options& app = root.command("__man", "Print the source of the manual page pawl(1)");
   app.group("");
   return {&app, [&root](const Invocation& invocation) -> Result<void> {
             const CliContext& context = invocation.context();

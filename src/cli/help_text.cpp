@@ -108,7 +108,7 @@ std::string help_text(const Options& command, std::size_t columns) {
     }
     add_rows(out, heading, rows, columns);
   }
-  if (!info.footer.empty()) out += fmt::format("\n{}\n", info.footer);
+  if (!command.shown_footer().empty()) out += fmt::format("\n{}\n", command.shown_footer());
   return out;
 }
 

@@ -35,8 +35,7 @@ Result<Source> open_source(const CliContext& context, const std::string& path) {
     return source;
   }
   if (!local.exists(absolute))
-    return fail(
-        Error{Code::input_unreadable, "there is no such file or folder", path, "name what is to be imported", 0});
+    return fail(Error{Code::input_unreadable, "no such file or folder", path, "pass an existing file or folder", 0});
   const std::size_t slash = absolute.rfind('/');
   PAWL_TRY_ASSIGN(source.files, context.open_folder(slash == 0 ? "/" : absolute.substr(0, slash)));
   source.only = absolute.substr(slash + 1);
@@ -96,15 +95,15 @@ std::string document_of(std::string_view format, const ImportReport& report, con
 }
 
 std::string text_of(std::string_view format, const ImportReport& report, const ImportArguments& arguments) {
-  const char* const taken = arguments.dry_run ? "would take" : "took";
+  const char* const taken = arguments.dry_run ? "would import" : "took";
   std::string text;
   std::uint64_t checkpoints = 0;
   for (const TakenRun& run : report.runs) {
     checkpoints += run.written;
     text += fmt::format("{}: {} {} checkpoints, {} events", printable(run.run), taken, run.written, run.events);
-    if (run.repeated > 0) text += fmt::format(", {} there already", run.repeated);
+    if (run.repeated > 0) text += fmt::format(", {} already present", run.repeated);
     if (run.original != run.run) text += fmt::format(" (was {})", printable(run.original));
-    if (run.resumable) text += fmt::format("; go on with `pawl resume {}`", run.run);
+    if (run.resumable) text += fmt::format("; to continue: pawl resume {}", run.run);
     text += '\n';
   }
   for (const ImportProblem& problem : report.refused) {
@@ -116,7 +115,7 @@ std::string text_of(std::string_view format, const ImportReport& report, const I
     text += fmt::format("note: {}: {}\n", printable(report.notes[i].file), printable(report.notes[i].text));
   }
   if (report.notes.size() > kNotesShown)
-    text += fmt::format("note: and {} more; --json has all of them\n", report.notes.size() - kNotesShown);
+    text += fmt::format("note: and {} more; use --json to see all\n", report.notes.size() - kNotesShown);
   return text + fmt::format("{} ({}): {} {} runs with {} checkpoints, refused {}\n", printable(arguments.path), format,
                             taken, report.runs.size(), checkpoints, report.refused.size());
 }
@@ -131,22 +130,22 @@ Result<void> end_with(const Invocation& invocation, std::string_view format, con
   if (report.runs.empty() && report.refused.empty()) {
     if (invocation.json() || !report.notes.empty())
       invocation.print(invocation.json() ? document_of(format, report, arguments) : text_of(format, report, arguments));
-    return fail(Error{
-        Code::import_unrecognised, fmt::format("nothing of the format '{}' was found in it", format), arguments.path,
-        arguments.from.empty() ? fmt::format("name the format with --from: {}", fmt::join(format_names(), ", "))
-                               : "leave out --from, and the format is recognised by itself",
-        0});
+    return fail(
+        Error{Code::import_unrecognised, fmt::format("found nothing in the format '{}'", format), arguments.path,
+              arguments.from.empty() ? fmt::format("pass the format with --from: {}", fmt::join(format_names(), ", "))
+                                     : "remove --from to detect the format",
+              0});
   }
   invocation.print(invocation.json() ? document_of(format, report, arguments) : text_of(format, report, arguments));
   if (report.refused.empty()) return {};
-  const char* const rest = !anything_taken(report) ? "and nothing was taken"
-                           : arguments.dry_run     ? "the rest would be taken"
-                                                   : "the rest was taken";
+  const char* const rest = !anything_taken(report) ? "and nothing was imported"
+                           : arguments.dry_run     ? "the rest would be imported"
+                                                   : "the rest was imported";
   return fail(Error{Code::import_incomplete,
-                    fmt::format("{} of the things to be imported {} refused, {}", report.refused.size(),
+                    fmt::format("{} of the items to import {} refused, {}", report.refused.size(),
                                 report.refused.size() == 1 ? "was" : "were", rest),
                     {},
-                    "each of them has its reason above; put it right and import again: what was taken is not doubled",
+                    "fix the reasons listed above and import again; nothing is imported twice",
                     0});
 }
 
@@ -177,8 +176,8 @@ Result<std::unique_ptr<Store>> open_for_import(const Invocation& invocation, con
 
 Result<void> import_portable(const Invocation& invocation, const ImportArguments& arguments, Source& source) {
   if (!arguments.run_id.empty() || !arguments.workflow.empty()) {
-    return fail(Error{Code::usage, "an exported run keeps its name and its workflow", arguments.path,
-                      "leave out --run-id and --workflow", 0});
+    return fail(Error{Code::usage, "--run-id and --workflow can't be used with an exported run", arguments.path,
+                      "remove --run-id and --workflow", 0});
   }
   PAWL_TRY_ASSIGN(const auto file, source.files->open(source.only, OpenMode::read));
   PAWL_TRY_ASSIGN(const ImportedExport arrived,
@@ -194,11 +193,11 @@ Result<void> import_portable(const Invocation& invocation, const ImportArguments
         document_of(kPortable, report, arguments, arguments.dry_run ? Counted::nothing : Counted::checkpoints));
     return {};
   }
-  std::string text = fmt::format("took {} checkpoints in {} files", arrived.checkpoints, arrived.files);
+  std::string text = fmt::format("imported {} checkpoints in {} files", arrived.checkpoints, arrived.files);
   if (arguments.dry_run)
-    text = arrived.repeated ? "is there already" : fmt::format("would be taken, {} files", arrived.files);
+    text = arrived.repeated ? "already present" : fmt::format("would be imported, {} files", arrived.files);
   else if (arrived.repeated)
-    text = fmt::format("took nothing, {} there already", arrived.checkpoints);
+    text = fmt::format("imported nothing, {} already present", arrived.checkpoints);
   invocation.print(fmt::format("{}: {}\n", printable(arrived.run), text));
   return {};
 }
@@ -206,8 +205,8 @@ Result<void> import_portable(const Invocation& invocation, const ImportArguments
 Result<const ImportFormat*> choose_format(const SourceTree& tree, const ImportArguments& arguments) {
   const ImportFormat* format = arguments.from.empty() ? recognise_import(tree) : find_import_format(arguments.from);
   if (format != nullptr) return format;
-  return fail(Error{Code::import_unrecognised, "nothing in it looks like a format that is known", arguments.path,
-                    fmt::format("name the format with --from: {}", fmt::join(format_names(), ", ")), 0});
+  return fail(Error{Code::import_unrecognised, "no known format found", arguments.path,
+                    fmt::format("pass the format with --from: {}", fmt::join(format_names(), ", ")), 0});
 }
 
 Result<void> import_runs(const Invocation& invocation, const ImportArguments& arguments) {
@@ -255,31 +254,30 @@ Result<void> import_runs(const Invocation& invocation, const ImportArguments& ar
 
 Command add_import(Options& root) {
   const auto arguments = std::make_shared<ImportArguments>();
-  Options& app = root.command("import", "Take runs over from other programs, or from `pawl export`");
+  Options& app = root.command("import", "Import runs from other programs or from `pawl export`");
   app.group(kCareGroup);
-  app.text("PATH", arguments->path, "A file or folder; it is only read").required();
-  app.text("--from", arguments->from, "The format, where it is not to be recognised by itself")
-      .value("WORD")
-      .words(format_names());
-  app.text("--run-id", arguments->run_id, "The run's id; of several runs, what stands before theirs").value("ID");
-  app.text("--workflow", arguments->workflow, "The workflow that goes on with the runs: their completed steps are its")
+  app.text("PATH", arguments->path, "File or folder to read").required();
+  app.text("--from", arguments->from, "Format (default: detected)").value("WORD").words(format_names());
+  app.text("--run-id", arguments->run_id, "Run id; for several runs, a prefix of their ids").value("ID");
+  app.text("--workflow", arguments->workflow,
+           "Workflow that continues the runs; their completed steps count as its own")
       .value("FILE");
-  app.flag("--dry-run", arguments->dry_run, "Only say what would be taken, and what not");
+  app.flag("--dry-run", arguments->dry_run, "Show what would be imported; write nothing");
   std::string formats;
   for (const ImportFormat& format : import_formats()) formats += fmt::format("  {:14}{}\n", format.name, format.what);
   app.footer("Formats:\n" + formats +
-             "  pawl          a file that `pawl export` wrote\n"
+             "  pawl          file written by `pawl export`\n"
              "\n"
-             "What is damaged, hostile or not understood is refused one by one, with a code and a reason, and the "
-             "rest is taken: exit\n"
-             "status 4. Importing again answers with what is there already. Original ids and times stand in the "
-             "metadata: `imported`.\n"
+             "Damaged, hostile or unknown items are refused one by one, each with a code and\n"
+             "a reason; the rest is imported, with exit status 4. Importing again skips what\n"
+             "is already present. Original ids and times are kept in the metadata under\n"
+             "`imported`.\n"
              "\n"
              "Examples:\n"
-             "  pawl import .jerry --dry-run                    what would be taken\n"
-             "  pawl import ~/.prodigy/state/repo --workflow build.yaml && pawl resume session-abc123\n"
+             "  pawl import .jerry --dry-run\n"
+             "  pawl import ~/.prodigy/state/repo --workflow build.yaml\n"
              "  pawl import checkpoints.sql --run-id old\n"
-             "  pawl import nightly.pawl                        a run of another store, chain and all");
+             "  pawl import nightly.pawl        run of another store, with its audit chain");
   return {&app, [arguments](const Invocation& invocation) { return import_runs(invocation, *arguments); }};
 }
 

@@ -31,7 +31,7 @@ Result<void> init(const Invocation& invocation, InitArguments arguments) {
     invocation.print(compact(document) + "\n");
     return {};
   }
-  invocation.print(fmt::format("made {} store {}\n", made.key ? "the encrypted" : "the", made.folder));
+  invocation.print(fmt::format("created {} store {}\n", made.key ? "the encrypted" : "the", made.folder));
   if (made.key) invocation.print(key_advice(*made.key));
   return {};
 }
@@ -42,39 +42,37 @@ Result<void> rekey(const Invocation& invocation, const NewKey& wanted) {
     invocation.print(compact(Json{{"key", key_json(key)}}) + "\n");
     return {};
   }
-  invocation.print(fmt::format("the store has a new key, {}; the old one does not open it any more\n", key.key_id));
+  invocation.print(fmt::format("the store has a new key, {}; the old key no longer opens it\n", key.key_id));
   invocation.print(key_advice(key));
   if (wanted.file)
     invocation.print(fmt::format(
-        "later commands need PAWL_KEY_FILE={0}, or `encryption: {{ key_file: {0} }}` in config.yaml\n", *wanted.file));
+        "to use it, set PAWL_KEY_FILE={0}, or `encryption: {{ key_file: {0} }}` in config.yaml\n", *wanted.file));
   return {};
 }
 
 void add_key_options(Options& app, NewKey& key) {
-  app.text("--key-file", key.file, "The key: a file of mode 600 with 32 bytes in hexadecimal; made if missing")
-      .value("FILE");
-  app.flag("--passphrase", key.passphrase,
-           "The key is made of a passphrase, which is asked for, or in the environment");
+  app.text("--key-file", key.file, "Key file: mode 600, 32 bytes in hexadecimal; created if missing").value("FILE");
+  app.flag("--passphrase", key.passphrase, "Derive the key from a passphrase, asked for or from PAWL_PASSPHRASE");
 }
 
 }  // namespace
 
 Command add_init(Options& root) {
   const auto arguments = std::make_shared<InitArguments>();
-  Options& app = root.command("init", "Make a store; `save` and `run` make a plain one by themselves");
+  Options& app = root.command("init", "Create a store; `run` and `save` create an unencrypted one automatically");
   app.group(kCareGroup);
-  app.flag("--encrypt", arguments->store.encrypted, "Encrypt what it stores (AES-256-GCM)");
+  app.flag("--encrypt", arguments->store.encrypted, "Encrypt stored data (AES-256-GCM)");
   add_key_options(app, arguments->store.key);
-  app.text("--format", arguments->format, "How states are stored: json, msgpack or cbor")
+  app.text("--format", arguments->format, "Format of stored states: json, msgpack or cbor (default: json)")
       .words({"json", "msgpack", "cbor"})
       .value("WORD");
-  app.text("--compression", arguments->compression, "auto (large states only), zstd or none")
+  app.text("--compression", arguments->compression, "auto (large states only), zstd or none (default: auto)")
       .words({"auto", "zstd", "none"})
       .value("WORD");
   app.footer(
-      "The key of an encrypted store comes from --key-file, --passphrase, PAWL_KEY, PAWL_KEY_FILE or PAWL_PASSPHRASE; "
-      "without any\n"
-      "of these a new one is made in ~/.config/pawl/keys, where later commands find it by themselves.\n"
+      "The key of an encrypted store comes from --key-file, --passphrase, PAWL_KEY,\n"
+      "PAWL_KEY_FILE or PAWL_PASSPHRASE. Without these, a new key is created in\n"
+      "~/.config/pawl/keys, where later commands find it.\n"
       "\n"
       "Examples:\n"
       "  pawl init\n"
@@ -86,13 +84,13 @@ Command add_init(Options& root) {
 
 Command add_rekey(Options& root) {
   const auto wanted = std::make_shared<NewKey>();
-  Options& app = root.command("rekey", "Give an encrypted store a new key; what it stores is not written again");
+  Options& app = root.command("rekey", "Change the key of an encrypted store without rewriting its data");
   app.group(kCareGroup);
   add_key_options(app, *wanted);
   app.footer(
-      "The present key is found as by every command. Without options the new one takes its place in the same file; a "
-      "new\n"
-      "passphrase is asked for, or in PAWL_NEW_PASSPHRASE; PAWL_NEW_KEY is the new key itself.\n"
+      "Without options the new key replaces the old one in the same file. A new\n"
+      "passphrase is asked for, or taken from PAWL_NEW_PASSPHRASE; PAWL_NEW_KEY holds a\n"
+      "new key itself.\n"
       "\n"
       "Examples:\n"
       "  pawl rekey\n"

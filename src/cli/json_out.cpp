@@ -55,12 +55,27 @@ JsonObject run_object(const RunInfo& run, std::string_view status) {
       .text("updated", run.updated.text())
       .text("durability", to_text(run.durability))
       .text("workflow", run.workflow)
+      .text("workflow_file", run.workflow)
       .text("workflow_hash", run.workflow_hash)
       .text("session", run.session);
   if (run.fork_of_run) {
     object.text("fork_of_run", run.fork_of_run->text()).number("fork_of_sequence", run.fork_of_sequence.value);
   }
   return object;
+}
+
+void add_summary(JsonObject& object, const RunSummary& summary) {
+  object.text("workflow_name", summary.workflow_name);
+  object.raw("progress", summary.progress ? fmt::format(R"({{"done":{},"total":{}}})", summary.progress->done,
+                                                        summary.progress->total)
+                                          : "null");
+  object.raw("usage", fmt::format(R"({{"tokens":{},"usd":{},"api_calls":{}}})", summary.usage.tokens, summary.usage.usd,
+                                  summary.usage.api_calls));
+  if (summary.error.empty()) {
+    object.raw("error", "null");
+  } else {
+    object.text("error", summary.error);
+  }
 }
 
 JsonObject checkpoint_object(std::string_view run, const CheckpointInfo& info) {

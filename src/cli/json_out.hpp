@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "service/run_summary.hpp"
+
 namespace pawl::cli {
 
 class JsonObject {
@@ -32,6 +34,8 @@ class JsonObject {
 [[nodiscard]] JsonObject run_object(const RunInfo& run);
 /// With another word for its status.
 [[nodiscard]] JsonObject run_object(const RunInfo& run, std::string_view status);
+/// Adds "workflow_name", "progress" (null without a workflow), "usage" and "error" (null where there is none).
+void add_summary(JsonObject& object, const RunSummary& summary);
 [[nodiscard]] JsonObject checkpoint_object(std::string_view run, const CheckpointInfo& info);
 [[nodiscard]] std::string report_json(const CheckReport& report);
 [[nodiscard]] std::string error_json(const Error& error);

@@ -5,6 +5,7 @@
 #include "cli/json_out.hpp"
 #include "cli/lineage_text.hpp"
 #include "service/run_status.hpp"
+#include "service/run_summary.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -14,38 +15,54 @@ constexpr std::uint64_t kRunsDefault = 50;
 struct ListArguments {
   std::optional<std::uint64_t> limit;
   bool resumable = false;
+  std::vector<std::string> statuses;  // any of these; all where it is empty
   bool failed = false;
+  bool running = false;
   std::string workflow;
   std::string session;
   std::vector<std::string> meta;
 };
 
-std::string rows_json(Store& store, const std::vector<RunInfo>& runs) {
+/// A run, and what is told about it.
+struct ListedRun {
+  RunInfo info;
+  RunSummary summary;
+};
+
+std::string rows_json(Store& store, const std::vector<ListedRun>& runs) {
   std::vector<std::string> rows;
-  for (const RunInfo& run : runs) {
-    JsonObject row = run_object(run, status_word(store, run)).number("latest", run.latest.value);
-    if (run.fork_of_run) row.raw("fork_of", fork_json(origin_of(store, run)));
+  for (const ListedRun& run : runs) {
+    JsonObject row = run_object(run.info, run.summary.status).number("latest", run.info.latest.value);
+    row.number("sequence", run.info.latest.value);
+    add_summary(row, run.summary);
+    if (run.info.fork_of_run) row.raw("fork_of", fork_json(origin_of(store, run.info)));
     rows.push_back(row.done());
   }
   return json_array(rows) + "\n";
 }
 
-std::string rows_text(const Invocation& invocation, Store& store, const std::vector<RunInfo>& runs) {
-  const CliContext& context = invocation.context();
-  const bool forks = std::ranges::any_of(runs, [](const RunInfo& run) { return run.fork_of_run.has_value(); });
-  std::vector<std::string> header = {"RUN", "LATEST", "KIND", "STATUS", "UPDATED"};
-  if (forks) header.emplace_back("FORK OF");
-  Table table(std::move(header));
-  for (const RunInfo& run : runs) {
-    std::string updated = run.updated.text();
-    if (context.out_is_terminal) updated += "  " + age(run.updated, context.clock.now());
-    std::vector<std::string> row = {printable(run.id.text()),
-                                    run.status == Status::damaged ? "-" : std::to_string(run.latest.value),
-                                    std::string(to_text(run.kind)), status_word(store, run), updated};
-    if (forks) row.push_back(run.fork_of_run ? fork_text(origin_of(store, run)) : "");
-    table.add(std::move(row));
+std::string rows_text(const Invocation& invocation, Store& store, const std::vector<ListedRun>& runs) {
+  const bool is_relative = invocation.context().out_is_terminal && !invocation.utc();
+  Table table({{.name = "RUN", .cut = Cut::middle, .rank = 0, .least = 20},
+               {.name = "STATUS"},
+               {.name = "PROGRESS", .rank = 2},
+               {.name = "COST", .rank = 4},
+               {.name = is_relative ? "AGE" : "UPDATED", .rank = 1},
+               {.name = "LATEST", .rank = 7},
+               {.name = "KIND", .rank = 8},
+               {.name = "FORK OF", .cut = Cut::middle, .rank = 6, .least = 16},
+               {.name = "ERROR", .cut = Cut::end, .rank = 3, .least = 16}});
+  for (const ListedRun& run : runs) {
+    const RunSummary& summary = run.summary;
+    const bool damaged = run.info.status == Status::damaged;
+    table.add({printable(run.info.id.text()), Cell(status_colour(summary.status), summary.status),
+               summary.progress ? fmt::format("{}/{}", summary.progress->done, summary.progress->total) : "",
+               summary.usage.usd > 0 ? fmt::format("{:.2f} USD", summary.usage.usd) : "",
+               invocation.time_text(run.info.updated), damaged ? "-" : fmt::format("@{}", run.info.latest.value),
+               std::string(to_text(run.info.kind)), run.info.fork_of_run ? fork_text(origin_of(store, run.info)) : "",
+               printable(summary.error)});
   }
-  return table.text(invocation.style());
+  return table.text(invocation.style(), invocation.table_width());
 }
 
 /// A member of the newest checkpoint's metadata, `a.b` inside of another one.
@@ -79,28 +96,44 @@ bool fits(const Invocation& invocation, Store& store, const RunInfo& run, const 
   if (!arguments.workflow.empty() && run.workflow != arguments.workflow &&
       run.workflow != invocation.context().workflows->files.absolute(arguments.workflow, ""))
     return false;
-  if (arguments.failed && status_word(store, run) != "failed") return false;
+  if (!arguments.statuses.empty() &&
+      std::ranges::find(arguments.statuses, status_word(store, run)) == arguments.statuses.end())
+    return false;
   return arguments.meta.empty() || has_meta(store, run.id, arguments.meta);
+}
+
+constexpr std::string_view kStatusWords[] = {"running",   "waiting", "completed",  "failed",  "interrupted",
+                                             "cancelled", "active",  "recovering", "damaged", "erased"};
+
+/// Adds the words of a list with commas. Returns what is wrong with it, or nothing.
+std::string take_statuses(std::string_view text, std::vector<std::string>& statuses) {
+  while (!text.empty()) {
+    const std::string word(text.substr(0, text.find(',')));
+    if (std::ranges::find(kStatusWords, word) == std::end(kStatusWords))
+      return unknown_word(word, {std::begin(kStatusWords), std::end(kStatusWords)});
+    statuses.push_back(word);
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  }
+  return {};
 }
 
 Result<void> check_meta(const ListArguments& arguments) {
   for (const std::string& pair : arguments.meta) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0)
-      return fail(
-          Error{Code::usage, fmt::format("'{}' is not of the form KEY=VALUE", pair), {}, "write --meta KEY=VALUE", 0});
+      return fail(Error{Code::usage, fmt::format("--meta: not KEY=VALUE: '{}'", pair), {}, "pass --meta KEY=VALUE", 0});
   }
   return {};
 }
 
 /// In rows that are shown.
-void note_damage(const Invocation& invocation, const std::vector<RunInfo>& runs) {
-  for (const RunInfo& run : runs) {
-    if (run.status != Status::damaged) continue;
+void note_damage(const Invocation& invocation, const std::vector<ListedRun>& runs) {
+  for (const ListedRun& run : runs) {
+    if (run.info.status != Status::damaged) continue;
     invocation.note(
-        fmt::format("the newest checkpoint of {0} can't be read: `pawl fsck {0}` says why, `pawl restore {0} "
-                    "--fallback` gives the newest state that is whole",
-                    run.id.text()));
+        fmt::format("the newest checkpoint of {0} can't be read; to see why: pawl fsck {0}; to print the newest "
+                    "readable state: pawl restore {0} --fallback",
+                    run.info.id.text()));
   }
 }
 
@@ -108,8 +141,8 @@ void note_damage(const Invocation& invocation, const std::vector<RunInfo>& runs)
 Result<void> note_damaged(const Invocation& invocation, Store& store) {
   PAWL_TRY_ASSIGN(const auto damaged, damaged_runs(store));
   for (const auto& [run, error] : damaged)
-    invocation.note(fmt::format("run {} is damaged ({}): {}; see `pawl fsck {}`", run.text(), code_text(error.code),
-                                printable(error.message), run.text()));
+    invocation.note(fmt::format("run {} is damaged ({}): {}; to see more: pawl fsck {}", run.text(),
+                                code_text(error.code), printable(error.message), run.text()));
   return {};
 }
 
@@ -117,32 +150,38 @@ Result<void> list(const Invocation& invocation, const ListArguments& arguments) 
   const std::size_t limit = arguments.limit.value_or(kRunsDefault);
   PAWL_TRY(check_meta(arguments));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
-  const bool filtered =
-      arguments.failed || !arguments.workflow.empty() || !arguments.session.empty() || !arguments.meta.empty();
+  const bool filtered = !arguments.statuses.empty() || !arguments.workflow.empty() || !arguments.session.empty() ||
+                        !arguments.meta.empty();
   PAWL_TRY_ASSIGN(std::vector<RunInfo> all,
                   arguments.resumable
                       ? resumable_runs(*store)
                       : store->runs(filtered ? kRunsMax : limit + 1));  // one more, to know whether there are more
-  std::vector<RunInfo> runs;
+  std::vector<RunInfo> chosen;
   for (RunInfo& run : all) {
-    if (runs.size() > limit) break;
-    if (!filtered || fits(invocation, *store, run, arguments)) runs.push_back(std::move(run));
+    if (chosen.size() > limit) break;
+    if (!filtered || fits(invocation, *store, run, arguments)) chosen.push_back(std::move(run));
   }
-  const bool more = runs.size() > limit;
-  if (more) runs.pop_back();
+  const bool more = chosen.size() > limit;
+  if (more) chosen.pop_back();
+  RunSummaries summaries(*store);
+  std::vector<ListedRun> runs;
+  for (RunInfo& run : chosen) {
+    RunSummary summary = summaries.of(run);
+    runs.push_back({std::move(run), std::move(summary)});
+  }
   if (invocation.json()) {
     invocation.print(rows_json(*store, runs));
   } else if (runs.empty() && filtered) {
-    invocation.note("no run fits; `pawl list` shows all runs");
+    invocation.note("no matching runs; to list all: pawl list");
   } else if (runs.empty() && arguments.resumable) {
-    invocation.note("no run of this store can be resumed; `pawl list` shows all runs");
+    invocation.note("no run can be resumed; to list all: pawl list");
   } else if (runs.empty()) {
-    invocation.note("no runs in this store yet; `pawl run FILE` or `echo '{}' | pawl save RUN` makes the first");
+    invocation.note("no runs yet; to start one: pawl run FILE");
   } else {
     invocation.print(rows_text(invocation, *store, runs));
     note_damage(invocation, runs);
   }
-  if (more) invocation.note(fmt::format("these are the newest {}; --limit shows more", limit));
+  if (more) invocation.note(fmt::format("showing the newest {}; use --limit to see more", limit));
   if (arguments.resumable && !invocation.json()) PAWL_TRY(note_damaged(invocation, *store));
   return {};
 }
@@ -151,24 +190,34 @@ Result<void> list(const Invocation& invocation, const ListArguments& arguments) 
 
 Command add_list(Options& root) {
   const auto arguments = std::make_shared<ListArguments>();
-  Options& app = root.command("list", "List the runs, the one saved last first");
+  Options& app = root.command("list", "List runs, newest first");
   app.group(kLookGroup);
-  app.number("--limit", arguments->limit, "At most so many (50)", kLimitBounds);
-  app.flag("--resumable", arguments->resumable, "Only runs that `pawl resume` would go on with");
-  app.flag("--failed", arguments->failed, "Only runs that failed");
-  app.text("--workflow", arguments->workflow, "Only runs of this workflow: its file, or its name where it has none")
+  app.number("--limit", arguments->limit, "Maximum number of runs (default: 50)", kLimitBounds);
+  app.flag("--resumable", arguments->resumable, "Only runs that can be resumed");
+  app.parsed("--status", "Only runs with this status; repeat it or separate several with commas",
+             [arguments](const std::string& text) { return take_statuses(text, arguments->statuses); })
+      .value("STATUS")
+      .suggests({std::begin(kStatusWords), std::end(kStatusWords)})
+      .repeats();
+  app.flag("--running", arguments->running, "Only runs that a process is executing; same as --status running");
+  app.flag("--failed", arguments->failed, "Only failed runs; same as --status failed");
+  app.text("--workflow", arguments->workflow, "Only runs of this workflow: its file, or its name if it has no file")
       .value("FILE");
   app.text("--session", arguments->session, "Only runs of this session").value("NAME");
-  app.list("--meta", arguments->meta, "Only runs whose newest checkpoint has this in its metadata; may be given again")
+  app.list("--meta", arguments->meta, "Only runs whose newest checkpoint has this metadata; can be repeated")
       .value("KEY=VALUE");
   app.footer(
       "Examples:\n"
       "  pawl list\n"
       "  pawl list --resumable\n"
-      "  pawl list --failed --workflow notes.yaml\n"
+      "  pawl list --status failed,waiting --workflow notes.yaml\n"
       "  pawl list --session night --meta team=blue\n"
       "  pawl list --json --limit 1000");
-  return {&app, [arguments](const Invocation& invocation) { return list(invocation, *arguments); }};
+  return {&app, [arguments](const Invocation& invocation) {
+            if (arguments->failed) arguments->statuses.emplace_back("failed");
+            if (arguments->running) arguments->statuses.emplace_back("running");
+            return list(invocation, *arguments);
+          }};
 }
 
 }  // namespace pawl::cli

@@ -323,7 +323,7 @@ void LivePicture::item_failed(const RunEvent& event, Moment) {
     if (const auto item = map.running.find(index); item != map.running.end())
       settle_log(item->second.log, kRetryLogLines);
   } else if (map.failures_shown == kItemFailuresShown + 1) {
-    settle(headed(Colour::red, mark("✗", "x"), row->label).add("further failed items are only counted here"));
+    settle(headed(Colour::red, mark("✗", "x"), row->label).add("further failed items are only counted"));
   }
   map.running.erase(index);
 }
@@ -372,7 +372,7 @@ void LivePicture::child_started(const RunEvent& event, Moment now) {
 }
 
 void LivePicture::breakpoint(const RunEvent& event, Moment) {
-  settle(headed(Colour::yellow, mark("‖", "!"), label_of(event)).add("breakpoint: a resume goes on from here"));
+  settle(headed(Colour::yellow, mark("‖", "!"), label_of(event)).add("breakpoint: `pawl resume` continues from here"));
 }
 
 void LivePicture::message(const RunEvent& event, Moment) {
@@ -391,7 +391,7 @@ void LivePicture::trouble(const RunEvent& event, Moment) {
   std::string why = event_text(event, "error");
   if (why.empty()) why = event_text(event, "why");
   if (!why.empty()) text += fmt::format(": {}", printable(why));
-  if (event.type == event_type::kInterrupting) text += "; running steps get time to end, once more ends at once";
+  if (event.type == event_type::kInterrupting) text += "; press Ctrl-C again to kill now";
   if (event.run != run_) return;  // its parent's says the same
   settle(TerminalLine().add(Colour::yellow, "! " + text));
 }

@@ -89,7 +89,7 @@ Error unknown_step(const RunId& run, const RunState& state, const std::optional<
   return Error{Code::step_not_found,
                fmt::format("run '{}' has no step '{}'", run.text(), step),
                {},
-               nearest.empty() ? fmt::format("`pawl show {}` lists its steps", run.text())
+               nearest.empty() ? fmt::format("to list its steps, run: pawl show {}", run.text())
                                : fmt::format("did you mean `pawl logs {} {}`?", run.text(), nearest),
                0};
 }
@@ -98,12 +98,12 @@ Error unknown_step(const RunId& run, const RunState& state, const std::optional<
 std::string no_logs(const RunId& run, const RunState& state, const LogsArguments& arguments) {
   const StepRecord* record = state.find(arguments.step);
   if (record != nullptr && !record->child_run.empty())
-    return fmt::format("its logs are those of run {}: `pawl logs {}`", record->child_run, record->child_run);
-  if (arguments.step.empty()) return fmt::format("run {} has printed nothing", run.text());
+    return fmt::format("its logs belong to run {}; run: pawl logs {}", record->child_run, record->child_run);
+  if (arguments.step.empty()) return fmt::format("run {} has no output", run.text());
   const bool inner = arguments.step.find('[') != std::string::npos;  // of items that are done the state knows nothing
   if (!inner && (record == nullptr || record->starts == 0))
-    return fmt::format("{} has no logs: it has not run a command", arguments.step);
-  return fmt::format("{} has printed nothing", arguments.step);
+    return fmt::format("{} has no logs: it runs no command", arguments.step);
+  return fmt::format("{} has no output", arguments.step);
 }
 
 class Logs {
@@ -198,8 +198,8 @@ Result<void> logs(const Invocation& invocation, const LogsArguments& arguments) 
   if (!any && !origin) invocation.note(no_logs(run, standing.state, arguments));
   if (origin) {
     const std::string step = arguments.step.empty() ? "" : " " + arguments.step;
-    invocation.note(fmt::format("{}what was printed before the fork: `pawl logs {}{}`", any ? "" : "nothing since; ",
-                                origin->run.text(), step));
+    invocation.note(fmt::format("{}for output from before the fork, run: pawl logs {}{}",
+                                any ? "" : "no output since the fork; ", origin->run.text(), step));
   }
   return {};
 }
@@ -208,12 +208,12 @@ Result<void> logs(const Invocation& invocation, const LogsArguments& arguments) 
 
 Command add_logs(Options& root) {
   const auto arguments = std::make_shared<LogsArguments>();
-  Options& app = root.command("logs", "Print what the steps of a run have printed");
+  Options& app = root.command("logs", "Print the output of a run's steps");
   app.group(kLookGroup);
-  app.text("RUN", arguments->run, "The run").required();
-  app.text("STEP", arguments->step, "Only this step and what is inside: pages, pages[17], pages[17].write");
-  app.flag("-f,--follow", arguments->follow, "Go on printing until the run ends");
-  app.number("--attempt", arguments->attempt, "Only this attempt, counted from 1",
+  app.text("RUN", arguments->run, "Run id").required();
+  app.text("STEP", arguments->step, "Step, with its inner steps: pages, pages[17], pages[17].write (default: all)");
+  app.flag("-f,--follow", arguments->follow, "Keep printing until the run finishes");
+  app.number("--attempt", arguments->attempt, "Only this attempt, starting at 1 (default: all)",
              {.lowest = 1, .highest = UINT32_MAX});
   app.footer(
       "Examples:\n"

@@ -14,42 +14,42 @@ struct Entry {
 };
 
 constexpr Entry kEnvironment[] = {
-    {"PAWL_STORE", "The store, where --store is not given: a folder. Without both it is ./.pawl."},
-    {"PAWL_RUN",
-     "The run that `pawl step` belongs to, where --run is not given. Steps of a workflow find their own in it."},
+    {"PAWL_STORE",
+     "Store folder if --store is not given. Default: the nearest .pawl in this folder or a parent, else ./.pawl."},
+    {"PAWL_RUN", "Run of `pawl step` if --run is not given. Set for the commands of a workflow's steps."},
     {"PAWL_KEY_FILE",
-     "The file with the key of an encrypted store. Without it: the setting encryption.key_file, else the file that "
-     "`pawl init --encrypt` made."},
-    {"PAWL_KEY, PAWL_PASSPHRASE",
-     "The key itself, 32 bytes in hexadecimal or base64; the passphrase of a store that was made with one."},
-    {"PAWL_NEW_KEY, PAWL_NEW_PASSPHRASE", "The new one, for `pawl rekey`."},
-    {"PAWL_ALLOW_NETWORK_FS", "1 allows a store on a network file system, where kernel locks may not hold."},
-    {"NO_COLOR", "If it is not empty, nothing is coloured. Colours appear only on a terminal in any case."},
-    {"USER, LOGNAME", "Who decides, forks or rolls back, for commands without --by; the account where neither is set."},
+     "Key file of an encrypted store. Default: the setting encryption.key_file, else the file that `pawl init "
+     "--encrypt` created."},
+    {"PAWL_KEY, PAWL_PASSPHRASE", "The key itself, 32 bytes in hexadecimal or base64; or the passphrase of the store."},
+    {"PAWL_NEW_KEY, PAWL_NEW_PASSPHRASE", "New key or passphrase for `pawl rekey`."},
+    {"PAWL_ALLOW_NETWORK_FS", "1 allows a store on a network file system, where locks may be unreliable."},
+    {"NO_COLOR", "If not empty, turns colours off. Colours are used on terminals only."},
+    {"USER, LOGNAME", "User name recorded for decisions, forks and rollbacks. Default: the account name."},
 };
 
 constexpr Entry kStepEnvironment[] = {
-    {"PAWL_RESULT", "A file that takes JSON lines: output, confidence, partial progress, scores, tokens, cost."},
-    {"PAWL_PREVIOUS", "A file with the partial progress that an earlier attempt reported."},
-    {"PAWL_IDEMPOTENCY_KEY", "The same in every attempt at the same step of the same run."},
-    {"PAWL_STEP, PAWL_ATTEMPT", "The step, and which attempt at it this is, counted from 1."},
+    {"PAWL_RESULT",
+     "File to which a step writes JSON lines: output, confidence, partial progress, scores, tokens, cost."},
+    {"PAWL_PREVIOUS", "File with the partial progress reported by an earlier attempt."},
+    {"PAWL_IDEMPOTENCY_KEY", "Key that is the same for every attempt at the same step of the same run."},
+    {"PAWL_STEP, PAWL_ATTEMPT", "Name of the step, and number of the attempt, starting at 1."},
 };
 
 constexpr Entry kFiles[] = {
-    {"./.pawl", "The store. Its files are plain and readable; do not edit them."},
-    {".pawl/config.yaml", "Settings of this store."},
-    {"~/.config/pawl/config.yaml", "Settings of this user."},
-    {"~/.config/pawl/keys", "Keys of encrypted stores. Keep copies of them elsewhere."},
-    {"./workflow.yaml", "What `pawl run` runs and `pawl check` checks where no file is named."},
+    {"./.pawl", "Default store. Its files are readable; don't edit them."},
+    {".pawl/config.yaml", "Settings of the store."},
+    {"~/.config/pawl/config.yaml", "Settings of the user."},
+    {"~/.config/pawl/keys", "Keys of encrypted stores. Keep copies elsewhere."},
+    {"./workflow.yaml", "Default workflow file of `pawl run` and `pawl check`."},
 };
 
 constexpr Entry kExitStatus[] = {
     {"0", "Done."},
-    {"1", "The run failed, and can be resumed."},
+    {"1", "The run failed; it can be resumed."},
     {"2", "Bad usage or input."},
-    {"3", "The run waits for a person, a signal, a timer or a budget."},
+    {"3", "The run is waiting for approval, a signal, a timer or a larger budget."},
     {"4", "Refused for integrity or safety."},
-    {"5", "Storage trouble."},
+    {"5", "Storage error."},
     {"130", "Interrupted; the run can be resumed."},
 };
 
@@ -168,11 +168,10 @@ std::string man_page(const CommandInfo& root, const ManualTitle& title) {
                      italic("arguments"), bold("pawl --version"));
   out += fmt::format(".SH DESCRIPTION\n{}\n.PP\n", line_text(root.help));
   out +=
-      "A workflow is a YAML file of steps; a run is one execution of it. Every step that finishes is recorded durably, "
-      "and\n"
-      "a run that crashed, failed, waited or was interrupted goes on where it was. Programs and scripts can save "
-      "states of\n"
-      "their own as checkpoints. All of it is kept in a store, which is a folder.\n";
+      "A workflow is a YAML file of steps; a run is one execution of it. Every completed\n"
+      "step is recorded durably, and a run that crashed, failed, waited or was\n"
+      "interrupted continues where it stopped. Programs and scripts can save their own\n"
+      "states as checkpoints. Everything is kept in a store, which is a folder.\n";
   out += ".SH OPTIONS\nEvery command takes these, before or behind its name.\n";
   for (const OptionInfo& option : root.options) add_option(out, option);
   for (const std::string& group : groups_of(root)) {
@@ -183,7 +182,7 @@ std::string man_page(const CommandInfo& root, const ManualTitle& title) {
   }
   out += ".SH ENVIRONMENT\n";
   add_entries(out, kEnvironment);
-  out += ".PP\nThe commands of steps find these in their environment:\n";
+  out += ".PP\nSet in the environment of steps:\n";
   add_entries(out, kStepEnvironment);
   out += ".SH FILES\n";
   add_entries(out, kFiles);
@@ -192,7 +191,7 @@ std::string man_page(const CommandInfo& root, const ManualTitle& title) {
   out += ".SH EXAMPLES\n";
   add_footer(out, root.footer.substr(std::min(root.footer.find("  "), root.footer.size())));
   out += ".SH SEE ALSO\n" +
-         line_text("`pawl help COMMAND` shows a part of this page, `pawl explain CODE` explains an error.") + "\n";
+         line_text("`pawl help COMMAND` shows the help of a command; `pawl explain CODE` explains an error.") + "\n";
   return out;
 }
 

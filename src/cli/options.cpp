@@ -84,6 +84,11 @@ Option& Option::required() {
   return *this;
 }
 
+Option& Option::repeats() {
+  info_.repeats = true;
+  return *this;
+}
+
 Option& Option::excludes(Option& other) {
   excluded_.push_back(&other);
   return *this;
@@ -183,6 +188,11 @@ Options& Options::footer(std::string text) {
   return *this;
 }
 
+Options& Options::when_output_closes(ClosedOutput what) {
+  closed_output_ = what;
+  return *this;
+}
+
 Option& Options::for_all(Option& option) {
   for_all_.push_back(&option);
   return option;
@@ -194,6 +204,11 @@ std::vector<const Options*> Options::path() const {
   std::vector<const Options*> path;
   for (const Options* at = this; at != nullptr; at = at->parent_) path.insert(path.begin(), at);
   return path;
+}
+
+const std::string& Options::shown_footer() const {
+  const bool inherits = footer_.empty() && parent_ != nullptr && parent_->parent_ != nullptr;
+  return inherits ? parent_->footer_ : footer_;
 }
 
 CommandInfo Options::tree() const {
@@ -365,13 +380,13 @@ class OptionsParser {
     if (word.starts_with('-')) {
       const std::string nearest = suggest(word, option_names());
       return usage_fault(fmt::format("unknown option {}", word),
-                         nearest.empty() ? help_hint() : fmt::format("did you mean {}?", nearest));
+                         nearest.empty() ? help_hint() : fmt::format("did you mean `{}`?", nearest));
     }
     if (chosen_->commands_.empty()) return usage_fault(fmt::format("unexpected argument: '{}'", argument), help_hint());
     const std::string nearest = suggest(word, command_names());
     std::string message = fmt::format("unknown command '{}'", word);
     if (chosen_ != &root_) message += fmt::format(" after '{}'", chosen_->call());
-    if (!nearest.empty()) return usage_fault(message, fmt::format("did you mean: {} {}?", chosen_->call(), nearest));
+    if (!nearest.empty()) return usage_fault(message, fmt::format("did you mean `{}`?", nearest));
     return usage_fault(
         message, chosen_ == &root_ ? help_hint() : fmt::format("use one of: {}", fmt::join(command_names(), ", ")));
   }

@@ -18,6 +18,16 @@ struct Bounds {
   std::uint64_t highest = UINT64_MAX;
 };
 
+/// "unknown value 'x' (did you mean 'y'?); use one of: y, z"
+[[nodiscard]] std::string unknown_word(std::string_view word, const std::vector<std::string>& words);
+
+/// What a command does once nobody reads its standard output any more.
+enum class ClosedOutput : std::uint8_t {
+  ends,     // its only purpose was to print: silence, and exit status 141 as after SIGPIPE
+  ignored,  // it executes work, whose outcome is the exit status
+  error,    // what it printed matters to the caller: a message, and exit status 5
+};
+
 /// One option, or one argument by position.
 class Option {
  public:
@@ -29,6 +39,8 @@ class Option {
   Option& required();
   /// Neither may be given with the other.
   Option& excludes(Option& other);
+  /// It may be given several times.
+  Option& repeats();
   /// The words that it accepts; any other is refused with a suggestion.
   Option& words(std::vector<std::string> words);
   /// The words that completion offers; others are accepted, too.
@@ -83,16 +95,20 @@ class Options {
   Options& group(std::string heading);
   /// Examples and notes below the help, printed as they are.
   Options& footer(std::string text);
+  Options& when_output_closes(ClosedOutput what);
   /// An option that every command below this one takes, too.
   Option& for_all(Option& option);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] bool is_hidden() const { return group_.empty(); }
+  [[nodiscard]] ClosedOutput closed_output() const { return closed_output_; }
   /// Whether the arguments of the last parse named this command.
   [[nodiscard]] bool chosen() const { return chosen_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Options>>& commands() const { return commands_; }
   /// `pawl audit add`
   [[nodiscard]] std::string call() const;
+  /// What stands below its help: its own footer, or that of the command it belongs to.
+  [[nodiscard]] const std::string& shown_footer() const;
   /// Everything that is not hidden, as plain data. The options for all commands stand at each of them.
   [[nodiscard]] CommandInfo tree() const;
 
@@ -107,6 +123,7 @@ class Options {
   std::string group_ = "Commands";
   Options* parent_ = nullptr;
   bool chosen_ = false;
+  ClosedOutput closed_output_ = ClosedOutput::ends;
   std::vector<std::unique_ptr<Option>> options_;
   std::vector<Option*> for_all_;
   std::vector<std::unique_ptr<Options>> commands_;
@@ -123,9 +140,6 @@ struct ParsedCall {
 /// suggests a call.
 [[nodiscard]] Result<ParsedCall> parse_arguments(Options& root, std::vector<std::string> args);
 
-/// "not a known word: 'x' (did you mean 'y'?); one of: y, z"
-[[nodiscard]] std::string unknown_word(std::string_view word, const std::vector<std::string>& words);
-
 inline constexpr Bounds kLimitBounds{.lowest = 1, .highest = 1'000'000};
 
 template <class Enum>
@@ -134,12 +148,12 @@ Option& Options::word(std::string_view names, std::optional<Enum>& target, std::
   std::vector<std::string> words;
   for (int i = 0; i <= static_cast<int>(last); ++i) words.emplace_back(to_text(static_cast<Enum>(i)));
   return parsed(names, std::move(help),
-                [&target, parse](const std::string& word) {
+                [&target, parse, words](const std::string& word) {
                   target = parse(word);
-                  return std::string();
+                  return target ? std::string() : unknown_word(word, words);
                 })
       .value("WORD")
-      .words(std::move(words));
+      .suggests(words);
 }
 
 }  // namespace pawl::cli

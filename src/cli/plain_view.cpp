@@ -68,7 +68,7 @@ class PlainView final : public RunView {
     if (event.type == event_type::kRejected) return fmt::format("{}: rejected by {}\n", step, text("by"));
     if (event.type == event_type::kTimerSet) return fmt::format("{}: sleeps until {}\n", step, text("due"));
     if (event.type == event_type::kWaitingForSignal)
-      return fmt::format("{}: waits for the signal '{}'\n", step, text("signal"));
+      return fmt::format("{}: waits for signal '{}'\n", step, text("signal"));
     if (event.type == event_type::kBreakpoint) return fmt::format("{}: breakpoint {} it\n", step, text("where"));
     if (event.type == event_type::kMessage) return fmt::format("{}: {}\n", step, text("text"));
     if (event.type == event_type::kMessageRefused) return fmt::format("refused: {}\n", text("error"));
@@ -76,12 +76,12 @@ class PlainView final : public RunView {
       return fmt::format("{}: circuit opened after {} failures in a row\n", step, number("failures_in_a_row"));
     if (event.type == event_type::kChildStarted) return fmt::format("{}: run {}\n", step, text("run"));
     if (event.type == event_type::kStorageTrouble) {
-      err_.write(fmt::format("pawl: storage trouble ({}): {}\n", text("mode"), text("error")));
+      err_.write(fmt::format("pawl: storage error ({}): {}\n", text("mode"), text("error")));
       static_cast<void>(err_.flush());
       return {};
     }
     if (event.type == event_type::kStorageRecovered) {
-      err_.write(fmt::format("pawl: the storage is back, at checkpoint {}\n", number("sequence")));
+      err_.write(fmt::format("pawl: storage works again, at checkpoint {}\n", number("sequence")));
       static_cast<void>(err_.flush());
       return {};
     }

@@ -133,9 +133,9 @@ Result<void> prune_only_logs(const Invocation& invocation, const PruneArguments&
   const RetentionSettings& limits = arguments.limits;
   if (!limits.keep_days || limits.keep || limits.keep_per_stage) {
     return fail(Error{Code::usage,
-                      "logs go by their age alone",
+                      "--logs requires --older-than",
                       {},
-                      "say how old, as in `pawl prune --logs --older-than 30d --dry-run`",
+                      "for example: pawl prune --logs --older-than 30d --dry-run",
                       0});
   }
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
@@ -156,9 +156,9 @@ Result<void> prune(const Invocation& invocation, const PruneArguments& arguments
       arguments.limits.keeps_everything() ? config->settings.checkpoint.retention : arguments.limits;
   if (limits.keeps_everything()) {
     return fail(Error{Code::usage,
-                      "nothing says which checkpoints may go",
+                      "no limit given",
                       {},
-                      "give a limit, as in `pawl prune --keep 10 --dry-run`, or set one in .pawl/config.yaml",
+                      "pass a limit, for example `pawl prune --keep 10 --dry-run`, or set one in .pawl/config.yaml",
                       0});
   }
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
@@ -170,7 +170,7 @@ Result<void> prune(const Invocation& invocation, const PruneArguments& arguments
     auto report = store->prune(run, limits, mode);
     // One run that is damaged does not keep the others from being pruned.
     if (!report && runs.size() > 1)
-      invocation.note(fmt::format("run '{}' is left as it is: {}", run.text(), report.error().message));
+      invocation.note(fmt::format("skipped run '{}': {}", run.text(), report.error().message));
     if (!report && !trouble) trouble = report.error();
     if (report) all.push_back({run.text(), std::move(*report)});
   }
@@ -184,34 +184,33 @@ Result<void> prune(const Invocation& invocation, const PruneArguments& arguments
 
 Command add_prune(Options& root) {
   const auto arguments = std::make_shared<PruneArguments>();
-  Options& app = root.command("prune", "Remove old checkpoints, and give their space back");
+  Options& app = root.command("prune", "Remove old checkpoints or logs and free their space");
   app.group(kCareGroup);
-  app.text("RUN", arguments->run, "Only this run; all runs without it");
-  app.number("--keep", arguments->limits.keep, "Keep the newest N of each run", {.lowest = 1});
-  app.parsed("--older-than", "Remove those that are older than so many days: 30 or 30d",
+  app.text("RUN", arguments->run, "Run id (default: all runs)");
+  app.number("--keep", arguments->limits.keep, "Keep the newest N checkpoints of each run", {.lowest = 1});
+  app.parsed("--older-than", "Remove those older than this many days: 30 or 30d",
              [arguments](const std::string& text) {
                arguments->limits.keep_days = parse_days(text);
                return arguments->limits.keep_days ? std::string()
                                                   : fmt::format("not a number of days: '{}' (for example: 30d)", text);
              })
       .value("DAYS");
-  app.number("--keep-per-stage", arguments->limits.keep_per_stage, "Keep the newest N of each stage of a run",
+  app.number("--keep-per-stage", arguments->limits.keep_per_stage, "Keep the newest N checkpoints of each stage",
              {.lowest = 1});
-  app.flag("--logs", arguments->logs, "Remove logs instead of checkpoints: what steps printed, by --older-than");
-  app.flag("--dry-run", arguments->dry_run, "Only say what would go, and what it would free");
+  app.flag("--logs", arguments->logs, "Remove the logs of steps instead of checkpoints; requires --older-than");
+  app.flag("--dry-run", arguments->dry_run, "Show what would be removed and freed; remove nothing");
   app.footer(
-      "A checkpoint goes where any of the limits lets it go. The last one of a run and those with a name stay. Limits\n"
-      "given here replace those of the store's config.yaml. Runs may be saved to meanwhile. What is removed\n"
-      "can't be restored any more; its bytes go with the group of checkpoints that they stand in, and from the journal "
-      "when\n"
-      "that is used again.\n"
+      "Removes a checkpoint if any limit allows it. Never removes the newest checkpoint\n"
+      "of a run or named checkpoints. Limits given here replace those in config.yaml.\n"
+      "Runs can be in use meanwhile. Removed checkpoints can't be restored. Space is\n"
+      "freed once a whole group of checkpoints is removed.\n"
       "\n"
       "Examples:\n"
-      "  pawl prune --keep 10 --dry-run         what would go, in all runs\n"
+      "  pawl prune --keep 10 --dry-run         show what would be removed in all runs\n"
       "  pawl prune nightly --keep 10\n"
       "  pawl prune --older-than 30d --keep-per-stage 3\n"
-      "  pawl prune --logs --older-than 90d     what steps printed, of runs that nobody executes\n"
-      "  pawl prune                             as config.yaml says");
+      "  pawl prune --logs --older-than 90d     remove old logs of finished runs\n"
+      "  pawl prune                             use the limits in config.yaml");
   return {&app, [arguments](const Invocation& invocation) { return prune(invocation, *arguments); }};
 }
 

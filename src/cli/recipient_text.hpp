@@ -7,8 +7,8 @@
 namespace pawl::cli {
 
 [[nodiscard]] inline std::string recipient_text(const Recipient& to) {
-  if (to.owner) return fmt::format("the run goes on: it is executed by {}", *to.owner);
-  return fmt::format("`pawl resume {}` goes on with it", to.resume);
+  if (to.owner) return fmt::format("the run continues: {} is executing it", *to.owner);
+  return fmt::format("to continue: pawl resume {}", to.resume);
 }
 
 inline JsonObject& add_recipient(JsonObject& document, const Recipient& to) {

@@ -117,7 +117,7 @@ std::string heading(const CheckpointInfo& info, const Style& style) {
 /// False: the person has seen enough.
 bool next_wanted(const Invocation& invocation) {
   CliContext& context = invocation.context();
-  context.out.write("[Enter] goes on, q ends: ");
+  context.out.write("[Enter] next, q quit: ");
   static_cast<void>(context.out.flush());
   std::string line;
   return std::getline(context.in, line) && !line.starts_with('q');
@@ -177,7 +177,7 @@ class Replay {
 Result<void> replay(const Invocation& invocation, const ReplayArguments& arguments) {
   const bool named = arguments.address.find('@') != std::string::npos;
   if (named && !arguments.to.empty())
-    return fail(Error{Code::usage, "the last checkpoint is named twice", {}, "pawl replay RUN --to SEQ", 0});
+    return fail(Error{Code::usage, "--to and RUN@SEQ can't be used together", {}, "run: pawl replay RUN --to SEQ", 0});
   PAWL_TRY_ASSIGN(const Address address,
                   Address::parse(arguments.to.empty() ? arguments.address : arguments.address + "@" + arguments.to));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
@@ -191,19 +191,19 @@ Result<void> replay(const Invocation& invocation, const ReplayArguments& argumen
 
 Command add_replay(Options& root) {
   const auto arguments = std::make_shared<ReplayArguments>();
-  Options& app =
-      root.command("replay", "Go through what happened in a run, checkpoint by checkpoint; nothing is executed");
+  Options& app = root.command("replay", "Show a run's history checkpoint by checkpoint without running anything");
   app.group(kLookGroup);
-  app.text("RUN[@SEQ]", arguments->address, "The run").required();
-  app.text("--to", arguments->to, "Stop at this checkpoint; the newest one without it").value("SEQ");
-  app.flag("--step", arguments->step, "Wait for a key after each one, on a terminal");
+  app.text("RUN[@SEQ]", arguments->address, "Run id").required();
+  app.text("--to", arguments->to, "Last checkpoint to show (default: the newest)").value("SEQ");
+  app.flag("--step", arguments->step, "Wait for Enter after each checkpoint, on a terminal");
   app.footer(
       "Examples:\n"
       "  pawl replay notes-k3f9\n"
       "  pawl replay notes-k3f9 --to 12 --step\n"
-      "  pawl replay notes-k3f9 --json         a line per checkpoint: what changed (RFC 6902), and its events\n"
+      "  pawl replay notes-k3f9 --json   one line per checkpoint: changes (RFC 6902)\n"
+      "                                  and events\n"
       "\n"
-      "Of a fork the past that it shares is shown as well.");
+      "For a fork, the history it shares with its origin is included.");
   return {&app, [arguments](const Invocation& invocation) { return replay(invocation, *arguments); }};
 }
 

@@ -26,19 +26,16 @@ Result<RecoveryRequest> wanted_recovery(const Invocation& invocation, const Rest
   const bool timed = request.mode == RecoveryMode::point_in_time;
   if (address.which.by != Which::By::latest && !(timed && numbered)) {
     return fail(Error{Code::usage,
-                      "a recovery needs a run, not one of its checkpoints",
+                      "--mode and --at require a run, not a checkpoint",
                       {},
-                      fmt::format("pawl restore {} --at SEQ", address.run.text()),
+                      fmt::format("run: pawl restore {} --at SEQ", address.run.text()),
                       0});
   }
   if (!timed && !arguments.at.empty())
-    return fail(Error{Code::usage,
-                      fmt::format("--at goes with the mode point-in-time, not with {}", to_text(request.mode)),
-                      {},
-                      "leave out --mode",
-                      0});
+    return fail(Error{
+        Code::usage, fmt::format("--at can't be used with --mode {}", to_text(request.mode)), {}, "remove --mode", 0});
   if (timed && arguments.at.empty() && !numbered)
-    return fail(Error{Code::usage, "point-in-time needs a point", {}, "add --at SEQ or --at TIME", 0});
+    return fail(Error{Code::usage, "--mode point-in-time requires --at", {}, "add --at SEQ or --at TIME", 0});
   if (numbered) request.up_to = address.which.sequence;
   if (!arguments.at.empty()) PAWL_TRY(parse_point(arguments.at, request));
   PAWL_TRY_ASSIGN(request.fallback, fallback_of(invocation, arguments.fallback ? Fallback::allow : Fallback::refuse));
@@ -68,7 +65,7 @@ Result<void> recover(const Invocation& invocation, const RestoreArguments& argum
   if (result.fell_back)
     note_failure(*store, address.run,
                  Error{Code::checkpoint_set_aside,
-                       fmt::format("a restore went back to checkpoint {}: {}", result.checkpoint.info.sequence.value,
+                       fmt::format("restore fell back to checkpoint {}: {}", result.checkpoint.info.sequence.value,
                                    result.warnings.front()),
                        {},
                        {},
@@ -118,28 +115,26 @@ Result<void> restore(const Invocation& invocation, const RestoreArguments& argum
 
 Command add_restore(Options& root) {
   const auto arguments = std::make_shared<RestoreArguments>();
-  Options& app = root.command("restore", "Print a checkpoint's state, byte for byte as it was saved");
+  Options& app = root.command("restore", "Print the state of a checkpoint, byte for byte as saved");
   app.group(kCheckpointGroup);
-  app.text("RUN[@SEQ]", arguments->address, "The checkpoint; the newest one without @SEQ").required();
-  app.text("-o,--output", arguments->output, "Write to this file instead, whole or not at all").value("FILE");
-  app.word("--mode", arguments->mode, "Recover: latest, full (rebuild and check everything) or point-in-time",
+  app.text("RUN[@SEQ]", arguments->address, "Checkpoint (default: the newest)").required();
+  app.text("-o,--output", arguments->output, "Write to this file instead of standard output").value("FILE");
+  app.word("--mode", arguments->mode, "latest, full (rebuild and check everything) or point-in-time (default: latest)",
            RecoveryMode::point_in_time, parse_recovery_mode);
-  app.text("--at", arguments->at, "The newest checkpoint at or before a sequence or an ISO 8601 time").value("POINT");
-  app.flag(
-      "--fallback", arguments->fallback,
-      "Where it is damaged: the newest older one that is whole. A recovery does that unless the settings forbid it");
+  app.text("--at", arguments->at, "Newest checkpoint at or before this sequence or ISO 8601 time").value("POINT");
+  app.flag("--fallback", arguments->fallback, "If it is damaged, use the newest undamaged one before it");
   app.flag("--skip-bad-events", arguments->skip_bad_events, "Continue despite unreadable later events");
   app.word("--level", arguments->level, "Print only the member workflow, stage or agent of the state; {} if missing",
            Level::agent, parse_level);
-  app.flag("--report", arguments->report, "Print how the state was recovered, as JSON on standard error");
+  app.flag("--report", arguments->report, "Print a JSON report of the recovery to standard error");
   app.footer(
       "Examples:\n"
-      "  pawl restore nightly                  the newest state\n"
-      "  pawl restore nightly@7 -o state.json  the state of checkpoint 7, into a file\n"
-      "  pawl restore nightly@name:ok          also @stage:X, @step:X, @latest and @UUID\n"
-      "  pawl restore nightly --mode full      rebuild every checkpoint and check every sum first\n"
-      "  pawl restore nightly --at 2026-01-11T14:30Z   the state at that time\n"
-      "  pawl restore nightly --fallback       the newest state that is whole, where the last is damaged");
+      "  pawl restore nightly                          newest state\n"
+      "  pawl restore nightly@7 -o state.json          state of checkpoint 7, to a file\n"
+      "  pawl restore nightly@name:ok                  also @stage:X, @step:X, @UUID\n"
+      "  pawl restore nightly --mode full              check every checkpoint first\n"
+      "  pawl restore nightly --at 2026-01-11T14:30Z   state at that time\n"
+      "  pawl restore nightly --fallback               newest undamaged state");
   return {&app, [arguments](const Invocation& invocation) { return restore(invocation, *arguments); }};
 }
 

@@ -29,15 +29,15 @@ Result<RunId> only_resumable(const Invocation& invocation) {
   if (runs.size() == 1) return runs.front().id;
   if (runs.empty())
     return fail(Error{Code::nothing_to_resume,
-                      "no run of this store can be resumed",
+                      "no run can be resumed",
                       {},
-                      "`pawl list` shows all runs; `pawl run FILE` starts one",
+                      "to list runs: pawl list; to start one: pawl run FILE",
                       0});
   std::string names;
   for (const RunInfo& run : runs)
     names += fmt::format("\n  {}  {}", run.id.text(), age(run.updated, invocation.context().clock.now()));
   return fail(Error{Code::nothing_to_resume,
-                    fmt::format("{} runs can be resumed; name one:{}", runs.size(), names),
+                    fmt::format("{} runs can be resumed; choose one:{}", runs.size(), names),
                     {},
                     fmt::format("pawl resume {}", runs.front().id.text()),
                     0});
@@ -55,16 +55,13 @@ Result<ResumeRequest> request_for(const Invocation& invocation, const ResumeArgu
   for (const std::string& text : arguments.vars) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
-      return fail(Error{Code::invalid_variable,
-                        fmt::format("'{}' is not of the form NAME=VALUE", text),
-                        {},
-                        "write --var NAME=VALUE",
-                        0});
+      return fail(Error{
+          Code::invalid_variable, fmt::format("--var: not NAME=VALUE: '{}'", text), {}, "pass --var NAME=VALUE", 0});
     request.given[text.substr(0, equals)] = text.substr(equals + 1);
   }
   if (arguments.mode == RecoveryMode::point_in_time)
     return fail(Error{Code::usage,
-                      "a run goes on from its newest checkpoint",
+                      "a run continues from its newest checkpoint",
                       {},
                       fmt::format("`pawl rollback {0}@SEQ` or `pawl fork {0}@SEQ` go on from an older one; `pawl show "
                                   "{0} --checkpoints` lists them",
@@ -93,7 +90,7 @@ std::optional<std::string_view> end_of(const Result<void>& ended) {
   switch (ended.error().code) {
     case Code::run_failed: return "failed";
     case Code::run_waiting: return "waits";
-    case Code::budget_reached: return "has used up its budget";
+    case Code::budget_reached: return "exceeded its budget";
     case Code::run_cancelled: return "was cancelled";
     case Code::run_interrupted: return "was interrupted";
     default: return std::nullopt;
@@ -123,7 +120,7 @@ Result<void> resume_session(const Invocation& invocation, const ResumeArguments&
     return fail(Error{Code::nothing_to_resume,
                       fmt::format("no run of session '{}' can be resumed", arguments.session),
                       {},
-                      fmt::format("`pawl list --session {}` shows its runs", arguments.session),
+                      fmt::format("to list its runs: pawl list --session {}", arguments.session),
                       0});
   std::vector<std::string> outcomes;
   std::size_t resumed = 0;
@@ -135,7 +132,7 @@ Result<void> resume_session(const Invocation& invocation, const ResumeArguments&
     if (how) ++resumed;
     outcomes.push_back(
         fmt::format("{} {}", id.text(),
-                    how ? std::string(*how) : fmt::format("did not go on ({})", code_text(ended.error().code))));
+                    how ? std::string(*how) : fmt::format("was not resumed ({})", code_text(ended.error().code))));
     if (ended) continue;
     if (!trouble) trouble = ended.error();
     if (ended.error().code == Code::run_interrupted) break;
@@ -150,7 +147,7 @@ Result<void> resume_session(const Invocation& invocation, const ResumeArguments&
 Result<void> resume(const Invocation& invocation, const ResumeArguments& arguments) {
   if (!arguments.session.empty()) {
     if (!arguments.run.empty())
-      return fail(Error{Code::usage, "name a run or a session, not both", {}, "pawl resume --session NAME", 0});
+      return fail(Error{Code::usage, "RUN and --session can't be used together", {}, "pawl resume --session NAME", 0});
     return resume_session(invocation, arguments);
   }
   PAWL_TRY_ASSIGN(const RunId id, arguments.run.empty() ? only_resumable(invocation) : RunId::parse(arguments.run));
@@ -161,28 +158,29 @@ Result<void> resume(const Invocation& invocation, const ResumeArguments& argumen
 
 Command add_resume(Options& root) {
   const auto arguments = std::make_shared<ResumeArguments>();
-  Options& app = root.command("resume", "Go on with a run that crashed, failed, waited or was interrupted");
-  app.group(kWorkflowGroup);
-  app.text("RUN", arguments->run, "The run; without it, the only one that can be resumed");
-  app.text("--workflow", arguments->workflow, "The workflow's file, where it has moved").value("FILE");
+  Options& app = root.command("resume", "Continue a run that crashed, failed, waits or was interrupted");
+  app.group(kWorkflowGroup).when_output_closes(ClosedOutput::ignored);
+  app.text("RUN", arguments->run, "Run id (default: the only run that can be resumed)");
+  app.text("--workflow", arguments->workflow, "New location of the workflow file").value("FILE");
   app.flag("--accept-changes", arguments->accept_changes,
-           "Go on although the workflow has changed; unchanged completed steps are kept");
-  app.flag("--wait", arguments->wait, "Stay while approvals or signals are missing");
-  app.list("--var", arguments->vars, "The value of a key that is not saved (secrets.state_keys)").value("KEY=VALUE");
-  app.amount("--budget-usd", arguments->budget_usd, "A new limit for the whole run").value("USD");
-  app.number("--budget-tokens", arguments->budget_tokens, "A new limit for the whole run").value("N");
-  app.text("--session", arguments->session, "All runs of this session that can be resumed, one after the other")
-      .value("NAME");
-  app.word("--mode", arguments->mode, "latest, or full: rebuild and check everything first", RecoveryMode::full,
-           parse_recovery_mode);
-  app.flag(
-      "--fallback", arguments->fallback,
-      "Where the newest checkpoint is damaged: go on from the newest that is whole, also where the settings forbid it");
+           "Continue with the changed workflow; unchanged completed steps are kept");
+  app.flag("--wait", arguments->wait, "Wait for approvals and signals (default: exit with 3)");
+  app.list("--var", arguments->vars, "Value of a variable that is not saved (secrets.state_keys); can be repeated")
+      .value("KEY=VALUE");
+  app.amount("--budget-usd", arguments->budget_usd, "New limit for the whole run (default: the workflow's)")
+      .value("USD");
+  app.number("--budget-tokens", arguments->budget_tokens, "New limit for the whole run (default: the workflow's)")
+      .value("N");
+  app.text("--session", arguments->session, "Resume all runs of this session, one after the other").value("NAME");
+  app.word("--mode", arguments->mode, "latest, or full: rebuild and check everything first (default: latest)",
+           RecoveryMode::full, parse_recovery_mode);
+  app.flag("--fallback", arguments->fallback,
+           "If the newest checkpoint is damaged, continue from the newest undamaged one");
   app.flag("--accept-rerun", arguments->accept_rerun,
-           "Where that one does not know of completed steps: run them again");
-  app.flag("--skip-bad-events", arguments->skip_bad_events, "Although events after it can't be read");
+           "Re-run completed steps that the older checkpoint does not contain");
+  app.flag("--skip-bad-events", arguments->skip_bad_events, "Continue despite unreadable later events");
   app.flag("--automatic", arguments->automatic,
-           "As a service does: refused after recovery.max_recovery_attempts in a row");
+           "Count as an automatic resume, limited by recovery.max_recovery_attempts");
   app.footer(
       "Examples:\n"
       "  pawl resume                   the only run that can be resumed, or a list of them\n"

@@ -18,9 +18,9 @@ Result<void> rollback(const Invocation& invocation, const RollbackArguments& arg
   const bool named = arguments.address.find('@') != std::string::npos;
   if (named == !arguments.to.empty()) {
     return fail(Error{Code::usage,
-                      named ? "the checkpoint is named twice" : "no checkpoint is named",
+                      named ? "--to and RUN@SEQ can't be used together" : "missing checkpoint",
                       {},
-                      "pawl rollback RUN@SEQ",
+                      "run: pawl rollback RUN@SEQ",
                       0});
   }
   PAWL_TRY_ASSIGN(const Address address,
@@ -40,8 +40,8 @@ Result<void> rollback(const Invocation& invocation, const RollbackArguments& arg
     return {};
   }
   invocation.print(fmt::format("{}@{}\n", address.run.text(), done.saved.sequence.value));
-  invocation.note(fmt::format("it holds the state of {}@{} again", address.run.text(), target.sequence.value));
-  if (!done.rerun.empty()) invocation.note(fmt::format("a resume will run again: {}", joined_list(done.rerun)));
+  invocation.note(fmt::format("same state as {}@{}", address.run.text(), target.sequence.value));
+  if (!done.rerun.empty()) invocation.note(fmt::format("`pawl resume` will re-run: {}", joined_list(done.rerun)));
   return {};
 }
 
@@ -49,19 +49,19 @@ Result<void> rollback(const Invocation& invocation, const RollbackArguments& arg
 
 Command add_rollback(Options& root) {
   const auto arguments = std::make_shared<RollbackArguments>();
-  Options& app = root.command("rollback", "Take a run back to an earlier state, as a new checkpoint");
+  Options& app = root.command("rollback", "Return a run to an earlier state, saved as a new checkpoint");
   app.group(kCheckpointGroup);
-  app.text("RUN[@SEQ]", arguments->address, "The checkpoint whose state is wanted again").required();
-  app.text("--to", arguments->to, "The checkpoint, where RUN does not name it").value("SEQ");
-  app.flag("--accept-rerun", arguments->accept_rerun, "Although steps that are recorded as completed would run again");
+  app.text("RUN[@SEQ]", arguments->address, "Checkpoint to return to").required();
+  app.text("--to", arguments->to, "Checkpoint, if not given as RUN@SEQ").value("SEQ");
+  app.flag("--accept-rerun", arguments->accept_rerun, "Accept that completed steps will run again");
   app.footer(
       "Examples:\n"
       "  pawl rollback nightly@7\n"
-      "  pawl rollback notes-k3f9@name:before-review --accept-rerun   then: pawl resume notes-k3f9\n"
+      "  pawl rollback notes-k3f9@name:before-review --accept-rerun\n"
       "\n"
-      "Nothing that was recorded goes: the newest checkpoint becomes one with that state. Where recorded steps would "
-      "run again, it\n"
-      "stops with exit status 4 and lists them. `pawl fork` leaves the run as it is.");
+      "Deletes nothing: the old state becomes the newest checkpoint. If completed steps\n"
+      "would run again, it lists them and exits with status 4. To leave the run\n"
+      "unchanged, use `pawl fork`.");
   return {&app, [arguments](const Invocation& invocation) { return rollback(invocation, *arguments); }};
 }
 

@@ -19,21 +19,14 @@ struct RunArguments {
 };
 
 Error resume_needs_an_id() {
-  return Error{Code::usage,
-               "--resume requires --run-id, which names the run to start or resume",
-               {},
-               "pawl run --run-id nightly --resume",
-               0};
+  return Error{Code::usage, "--resume requires --run-id", {}, "run: pawl run --run-id nightly --resume", 0};
 }
 
 Result<std::pair<std::string, std::string>> split_variable(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    return fail(Error{Code::invalid_variable,
-                      fmt::format("'{}' is not of the form NAME=VALUE", text),
-                      {},
-                      "write --var NAME=VALUE",
-                      0});
+    return fail(Error{
+        Code::invalid_variable, fmt::format("--var: not NAME=VALUE: '{}'", text), {}, "pass --var NAME=VALUE", 0});
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
@@ -90,17 +83,17 @@ Result<void> run(const Invocation& invocation, const RunArguments& arguments) {
 
 Command add_run(Options& root) {
   const auto arguments = std::make_shared<RunArguments>();
-  Options& app = root.command("run", "Run a workflow; what finishes stays finished, whatever crashes");
-  app.group(kWorkflowGroup);
-  app.text("FILE", arguments->file, "The workflow (workflow.yaml)");
-  app.text("--run-id", arguments->id, "The run's id; without it a short one is made, and printed first").value("ID");
-  app.list("--var", arguments->vars, "A variable's value, as text; may be given again").value("NAME=VALUE");
-  app.list("--var-json", arguments->json_vars, "A variable's value, as JSON").value("NAME=JSON");
-  app.text("--session", arguments->session, "A label that groups runs").value("NAME");
+  Options& app = root.command("run", "Run a workflow; completed steps survive crashes");
+  app.group(kWorkflowGroup).when_output_closes(ClosedOutput::ignored);
+  app.text("FILE", arguments->file, "Workflow file (default: workflow.yaml)");
+  app.text("--run-id", arguments->id, "Run id (default: generated); printed first").value("ID");
+  app.list("--var", arguments->vars, "Set a variable to a text; can be repeated").value("NAME=VALUE");
+  app.list("--var-json", arguments->json_vars, "Set a variable to a JSON value; can be repeated").value("NAME=JSON");
+  app.text("--session", arguments->session, "Session: a label that groups runs (default: none)").value("NAME");
   app.flag("--resume", arguments->resume,
            "Resume the run if it exists, or exit with its status if it has finished (requires --run-id)");
-  app.flag("--wait", arguments->wait, "Stay while approvals or signals are missing, instead of exiting with 3");
-  app.flag("--dry-run", arguments->dry_run, "Check everything and show the plan; run nothing");
+  app.flag("--wait", arguments->wait, "Wait for approvals and signals (default: exit with 3)");
+  app.flag("--dry-run", arguments->dry_run, "Check the workflow and show the plan; run nothing");
   app.footer(
       "Examples:\n"
       "  pawl run                            workflow.yaml in this folder\n"

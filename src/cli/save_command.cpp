@@ -30,9 +30,8 @@ Result<std::string> read_all(std::istream& in, std::uint64_t bytes_max) {
     bytes.resize(size + static_cast<std::size_t>(in.gcount()));
   }
   if (in.bad())
-    return fail(
-        Error{Code::input_unreadable, "standard input can't be read", {}, "give the state with --state FILE", 0});
-  if (bytes.size() > bytes_max) return fail(Code::state_too_large, "the state has more than {} bytes", bytes_max);
+    return fail(Error{Code::input_unreadable, "can't read standard input", {}, "pass the state with --state FILE", 0});
+  if (bytes.size() > bytes_max) return fail(Code::state_too_large, "the state is larger than {} bytes", bytes_max);
   return bytes;
 }
 
@@ -41,12 +40,12 @@ Result<std::string> read_state(const Invocation& invocation, const SaveArguments
   if (!arguments.state.empty() && arguments.state != "-")
     return context.read_file(arguments.state, invocation.state_bytes_max());
   if (context.in_is_terminal) {
-    context.err.write("pawl: type the state as JSON and end it with Ctrl-D, or give it with --state FILE\n");
+    context.err.write("pawl: reading the state as JSON from the terminal; finish with Ctrl-D\n");
     static_cast<void>(context.err.flush());  // the exit status does not depend on this note
   }
   PAWL_TRY_ASSIGN(std::string bytes, read_all(context.in, invocation.state_bytes_max()));
   if (bytes.empty()) {
-    return fail(Error{Code::invalid_json, "standard input is empty, and a state is JSON", "standard input",
+    return fail(Error{Code::invalid_json, "standard input is empty, expected JSON", "standard input",
                       fmt::format("echo '{{\"done\": 3}}' | pawl save {}", arguments.run), 0});
   }
   return bytes;
@@ -78,9 +77,9 @@ Result<Saved> save_durably(Store& store, const RunId& run, const RunOptions& opt
   const std::unique_ptr<RunWriter>& writer = *opened;
   if (!writer->info().workflow.empty()) {
     return fail(Error{Code::transition_refused,
-                      fmt::format("run '{}' belongs to a workflow, which keeps its state itself", run.text()),
+                      fmt::format("run '{}' belongs to a workflow, which saves its own state", run.text()),
                       {},
-                      "save to another run; steps report through $PAWL_RESULT",
+                      "use another run id; steps report results through $PAWL_RESULT",
                       0});
   }
   if (const RunInfo info = writer->info(); !arguments.status && info.latest) request.status = info.status;
@@ -107,7 +106,7 @@ std::string size_warning(const Invocation& invocation, Store& store, const RunId
   }
   const std::uint64_t warning = (*config)->settings.checkpoint.size_warning_bytes;
   if (bytes <= warning) return {};
-  return fmt::format("the state has {} bytes, more than {} (checkpoint.size_warning); `pawl stats {}` shows what grows",
+  return fmt::format("the state has {} bytes, more than {} (checkpoint.size_warning); to see what grows: pawl stats {}",
                      bytes, size_words(warning), run.text());
 }
 
@@ -125,9 +124,9 @@ Result<void> print_saved(const Invocation& invocation, const SaveArguments& argu
     if (!warning.empty()) invocation.context().err.write(fmt::format("warning: {}\n", warning));
   }
   if (saved.outcome == Saved::Outcome::unchanged) {
-    invocation.note(fmt::format("nothing written: {} holds this state already (--force writes it again)", address));
+    invocation.note(fmt::format("nothing written: {} already has this state (use --force to write it again)", address));
   } else if (saved.outcome == Saved::Outcome::repeated) {
-    invocation.note(fmt::format("nothing written: --id {} was saved before, as {}", arguments.id, address));
+    invocation.note(fmt::format("nothing written: --id {} was already saved as {}", arguments.id, address));
   }
   Result<void> flushed = invocation.context().out.flush();
   if (!flushed)
@@ -153,46 +152,46 @@ Result<void> save(const Invocation& invocation, const SaveArguments& arguments) 
 }
 
 void add_labels(Options& app, SaveArguments& arguments) {
-  app.text("--name", arguments.name, "A name to find it by: RUN@name:NAME").value("NAME");
-  app.text("--stage", arguments.stage, "The stage it belongs to: RUN@stage:STAGE").value("STAGE");
-  app.text("--step", arguments.step, "The step it belongs to: RUN@step:STEP").value("STEP");
-  app.text("--metadata", arguments.metadata, "A JSON object kept beside the state").value("JSON");
-  app.text("--session", arguments.session, "The session of a new run").value("SESSION");
-  app.word("--kind", arguments.kind, "What it marks (manual, step_complete, barrier, ...)", Kind::workflow_complete,
-           parse_kind);
-  app.word("--status", arguments.status, "Status of the run: active, completed, failed or recovering; default: unchanged",
+  app.text("--name", arguments.name, "Name, to find it as RUN@name:NAME").value("NAME");
+  app.text("--stage", arguments.stage, "Stage, to find it as RUN@stage:STAGE").value("STAGE");
+  app.text("--step", arguments.step, "Step, to find it as RUN@step:STEP").value("STEP");
+  app.text("--metadata", arguments.metadata, "JSON object to keep with the checkpoint").value("JSON");
+  app.text("--session", arguments.session, "Session of a new run").value("SESSION");
+  app.word("--kind", arguments.kind, "What it marks: manual, step_complete, barrier, ... (default: manual)",
+           Kind::workflow_complete, parse_kind);
+  app.word("--status", arguments.status, "Status of the run: active, completed, failed, recovering (default: unchanged)",
            Status::recovering, parse_status);
-  app.word("--reason", arguments.reason, "Why it is made (manual, after_step, signal, ...)", Reason::workflow_completed,
-           parse_reason);
+  app.word("--reason", arguments.reason, "Why it was saved: manual, after_step, signal, ... (default: manual)",
+           Reason::workflow_completed, parse_reason);
 }
 
 constexpr const char* kSaveExamples =
     "Examples:\n"
-    "  echo '{\"done\": 3}' | pawl save nightly          save a state; prints nightly@1\n"
-    "  pawl save nightly --state state.json --name ok   from a file, with a name to find it by\n"
+    "  echo '{\"done\": 3}' | pawl save nightly           prints nightly@1\n"
+    "  pawl save nightly --state state.json --name ok   from a file, with a name\n"
     "  echo '{\"log\": {\"$append\": [\"x\"]}}' | pawl save nightly --patch\n"
-    "  pawl save nightly --state s.json --id job-17-3   safe to repeat: the same id is answered, not doubled\n"
+    "  pawl save nightly --state s.json --id job-17-3   safe to repeat\n"
     "  pawl save nightly --state s.json --expect-parent 7";
 
 }  // namespace
 
 Command add_save(Options& root) {
   const auto arguments = std::make_shared<SaveArguments>();
-  Options& app = root.command("save", "Save a state as the run's next checkpoint; prints RUN@SEQ when it is durable");
-  app.group(kCheckpointGroup);
-  app.text("RUN", arguments->run, "The run, made by its first save").required();
-  app.text("--state", arguments->state, "The file that holds the state as JSON; standard input without it, or with -")
+  Options& app = root.command("save", "Save a state as the next checkpoint; prints RUN@SEQ once durable");
+  app.group(kCheckpointGroup).when_output_closes(ClosedOutput::error);
+  app.text("RUN", arguments->run, "Run id; the first save creates the run").required();
+  app.text("--state", arguments->state, "File with the state as JSON; - is standard input (default: standard input)")
       .value("FILE");
   app.flag("--patch", arguments->patch,
-           "The input is a JSON Merge Patch against the last state; {\"$append\": [...]} appends");
-  app.flag("--force", arguments->force, "Write it even if the state is the last one's");
-  app.text("--id", arguments->id, "Your id of this save: a repetition is answered with the first one").value("ID");
-  app.number("--expect-parent", arguments->expected_parent,
-             "Fail unless the run's last checkpoint is this one (0: none yet)")
+           "Treat the input as a JSON Merge Patch; {\"$append\": [...]} appends to arrays");
+  app.flag("--force", arguments->force, "Write even if the state has not changed");
+  app.text("--id", arguments->id, "Id of this save; repeating an id saves nothing and prints the first result")
+      .value("ID");
+  app.number("--expect-parent", arguments->expected_parent, "Fail unless this is the newest checkpoint (0: none yet)")
       .value("SEQ");
   add_labels(app, *arguments);
-  app.word("--durability", arguments->durability, "Of a new run: sync (default), async or exit", Durability::exit,
-           parse_durability);
+  app.word("--durability", arguments->durability, "Durability of a new run: sync, async or exit (default: sync)",
+           Durability::exit, parse_durability);
   app.footer(kSaveExamples);
   return {&app, [arguments](const Invocation& invocation) { return save(invocation, *arguments); }};
 }

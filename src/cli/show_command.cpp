@@ -33,19 +33,22 @@ class Lines {
   std::string text_;
 };
 
-std::string time_text(const Invocation& invocation, Timestamp time) {
-  const CliContext& context = invocation.context();
-  return context.out_is_terminal ? fmt::format("{}  {}", time.text(), age(time, context.clock.now())) : time.text();
-}
-
 std::string table_text(const Invocation& invocation, const std::vector<CheckpointInfo>& checkpoints) {
-  Table table({"SEQ", "KIND", "STATUS", "NAME", "STAGE", "STEP", "SIZE", "CREATED"});
+  Table table({{.name = "SEQ"},
+               {.name = "STATUS"},
+               {.name = "CREATED", .rank = 1},
+               {.name = "SIZE", .rank = 4},
+               {.name = "KIND", .rank = 6},
+               {.name = "NAME", .cut = Cut::middle, .rank = 2, .least = 10},
+               {.name = "STAGE", .cut = Cut::middle, .rank = 5, .least = 8},
+               {.name = "STEP", .cut = Cut::middle, .rank = 3, .least = 10}});
   for (const CheckpointInfo& info : checkpoints) {
-    table.add({std::to_string(info.sequence.value), std::string(to_text(info.kind)), std::string(to_text(info.status)),
-               printable(info.name), printable(info.stage), printable(info.step), size_text(info.state_bytes),
-               time_text(invocation, info.created)});
+    table.add({std::to_string(info.sequence.value),
+               Cell(status_colour(to_text(info.status)), std::string(to_text(info.status))),
+               invocation.time_text(info.created), size_text(info.state_bytes), std::string(to_text(info.kind)),
+               printable(info.name), printable(info.stage), printable(info.step)});
   }
-  return table.text(invocation.style());
+  return table.text(invocation.style(), invocation.table_width());
 }
 
 constexpr std::size_t kDependentsListed = 1000;
@@ -93,9 +96,9 @@ Result<void> show_checkpoint(const Invocation& invocation, Store& store, const A
   Lines lines;
   lines.add("Checkpoint", fmt::format("{}@{}", address.run.text(), info.sequence.value));
   lines.add("Parent",
-            info.parent ? fmt::format("{}@{}", address.run.text(), info.parent.value) : "none, it is the first");
+            info.parent ? fmt::format("{}@{}", address.run.text(), info.parent.value) : "none (first checkpoint)");
   lines.add("UUID", info.id.text());
-  lines.add("Created", time_text(invocation, info.created));
+  lines.add("Created", invocation.long_time_text(info.created));
   lines.add("Kind", to_text(info.kind));
   lines.add("Status", to_text(info.status));
   lines.add("Reason", to_text(info.reason));
@@ -108,7 +111,7 @@ Result<void> show_checkpoint(const Invocation& invocation, Store& store, const A
   lines.add("Metadata", info.metadata);
   lines.add("State", size_text(info.state_bytes));
   lines.add("Stored", fmt::format("{}, {}", size_text(info.stored_bytes),
-                                  info.whole ? "whole" : "as a difference to its parent"));
+                                  info.whole ? "whole" : "as a difference from its parent"));
   lines.add("Checksum", info.checksum);
   invocation.print(lines.text());
   return {};
@@ -138,13 +141,13 @@ Result<void> show_checkpoints(const Invocation& invocation, Store& store, const 
     for (const CheckpointInfo& info : found) rows.push_back(checkpoint_object(run.text(), info).done());
     invocation.print(json_array(rows) + "\n");
   } else if (found.empty()) {
-    invocation.note(fmt::format("no checkpoints of {} after {}", run.text(), arguments.after.value_or(0)));
+    invocation.note(fmt::format("{} has no checkpoints after {}", run.text(), arguments.after.value_or(0)));
   } else {
     invocation.print(table_text(invocation, found));
   }
-  if (more) invocation.note(fmt::format("there are more: --after {}", found.back().sequence.value));
+  if (more) invocation.note(fmt::format("more available: use --after {}", found.back().sequence.value));
   if (!arguments.after && !found.empty() && found.front().parent)
-    invocation.note(fmt::format("these are the newest {}; --after 0 begins with the first", found.size()));
+    invocation.note(fmt::format("showing the newest {}; use --after 0 to start at the beginning", found.size()));
   return {};
 }
 
@@ -164,8 +167,8 @@ Result<void> show_run(const Invocation& invocation, Store& store, const RunId& r
   lines.add("UUID", info.uuid.text());
   lines.add("Latest", fmt::format("{}@{}, {}, {}", run.text(), latest.sequence.value, to_text(latest.kind),
                                   to_text(latest.status)));
-  lines.add("Created", time_text(invocation, info.created));
-  lines.add("Updated", time_text(invocation, info.updated));
+  lines.add("Created", invocation.long_time_text(info.created));
+  lines.add("Updated", invocation.long_time_text(info.updated));
   lines.add("Durability", to_text(info.durability));
   lines.add("Session", info.session);
   lines.add("Workflow", info.workflow);
@@ -176,7 +179,7 @@ Result<void> show_run(const Invocation& invocation, Store& store, const RunId& r
                   store.checkpoints(run, Sequence{last > kNewestShown ? last - kNewestShown : 0}, kNewestShown));
   invocation.print(lines.text() + "\n" + table_text(invocation, newest));
   if (last > kNewestShown)
-    invocation.note(fmt::format("these are the newest {}; --checkpoints shows all", kNewestShown));
+    invocation.note(fmt::format("showing the newest {}; use --checkpoints to see more", kNewestShown));
   return {};
 }
 
@@ -186,7 +189,7 @@ Result<void> show(const Invocation& invocation, const ShowArguments& arguments) 
   const bool listing = arguments.checkpoints || arguments.after || arguments.limit;
   if (one && listing) {
     return fail(Error{Code::usage,
-                      "--checkpoints, --after and --limit go with a run, not with one checkpoint",
+                      "--checkpoints, --after and --limit require a run, not a checkpoint",
                       {},
                       fmt::format("pawl show {} --checkpoints", address.run.text()),
                       0});
@@ -201,7 +204,7 @@ Result<void> show(const Invocation& invocation, const ShowArguments& arguments) 
   }
   if (arguments.workflow.all || arguments.workflow.events)
     return fail(Error{Code::not_a_workflow_run,
-                      fmt::format("run '{}' was not made by a workflow, so it has no steps", address.run.text()),
+                      fmt::format("run '{}' has no workflow, so it has no steps", address.run.text()),
                       {},
                       fmt::format("pawl show {}", address.run.text()),
                       0});
@@ -212,21 +215,20 @@ Result<void> show(const Invocation& invocation, const ShowArguments& arguments) 
 
 Command add_show(Options& root) {
   const auto arguments = std::make_shared<ShowArguments>();
-  Options& app = root.command("show", "Show what a run has done and what comes next, or one checkpoint");
+  Options& app = root.command("show", "Show the steps of a run and what to do next, or one checkpoint");
   app.group(kLookGroup);
-  app.text("RUN[@SEQ]", arguments->address, "The run, or one of its checkpoints").required();
-  app.flag("--all", arguments->workflow.all, "Inner steps of finished iterations and items as well");
-  app.flag("--events", arguments->workflow.events, "The newest events as well");
-  app.flag("--checkpoints", arguments->checkpoints, "List the run's newest checkpoints instead");
-  app.number("--after", arguments->after, "Only checkpoints after this sequence, the oldest of them first")
-      .value("SEQ");
-  app.number("--limit", arguments->limit, "At most so many checkpoints (100)", kLimitBounds);
+  app.text("RUN[@SEQ]", arguments->address, "Run id or checkpoint").required();
+  app.flag("--all", arguments->workflow.all, "Include inner steps of finished iterations and items");
+  app.flag("--events", arguments->workflow.events, "Include the newest events");
+  app.flag("--checkpoints", arguments->checkpoints, "List the newest checkpoints instead");
+  app.number("--after", arguments->after, "List checkpoints after this sequence, oldest first").value("SEQ");
+  app.number("--limit", arguments->limit, "Maximum number of checkpoints (default: 100)", kLimitBounds);
   app.footer(
       "Examples:\n"
-      "  pawl show notes-k3f9                          a workflow's run: its steps, and what to type next\n"
-      "  pawl show notes-k3f9 --json --all             the same for programs, with everything inside\n"
-      "  pawl show nightly                             a run of checkpoints only: the newest of them\n"
-      "  pawl show nightly@7                           one checkpoint's details\n"
+      "  pawl show notes-k3f9                          steps, and what to do next\n"
+      "  pawl show notes-k3f9 --json --all             everything, for programs\n"
+      "  pawl show nightly                             newest checkpoints of a saved run\n"
+      "  pawl show nightly@7                           details of one checkpoint\n"
       "  pawl show nightly --checkpoints --after 100   the next hundred");
   return {&app, [arguments](const Invocation& invocation) { return show(invocation, *arguments); }};
 }

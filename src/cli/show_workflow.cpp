@@ -8,6 +8,7 @@
 #include "cli/terminal_text.hpp"
 #include "engine/resume_facts.hpp"
 #include "service/run_report.hpp"
+#include "service/run_summary.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 constexpr std::size_t kEventsShown = 20;
 constexpr std::size_t kInnerShown = 12;  // running items and the like, below one step
 constexpr std::size_t kLabelColumnsMax = 40;
-constexpr std::size_t kEventTextMax = 100;
 
 std::int64_t elapsed_ms(const RunReport& report, Timestamp now) {
   const bool goes_on = report.standing.owner.has_value();
@@ -28,7 +28,8 @@ Json usage_json(const Usage& usage) {
 
 Result<Json> step_json(Store& store, const RunReport& report, const ReportedStep& step, Timestamp now) {
   const StepRecord& record = step.record;
-  Json out = {{"id", step.path}, {"status", to_text(record.status)}, {"attempts", record.attempts}};
+  Json out = {
+      {"step", step.path}, {"id", step.path}, {"status", to_text(record.status)}, {"attempts", record.attempts}};
   out["started"] = record.started.us == 0 ? Json() : Json(record.started.text());
   out["ended"] = record.ended.us == 0 ? Json() : Json(record.ended.text());
   out["ms"] = step_ms(record, now);
@@ -50,12 +51,19 @@ Result<Json> step_json(Store& store, const RunReport& report, const ReportedStep
   return out;
 }
 
-Json event_json(const Event& event) {
-  return {{"number", event.number},
-          {"sequence", event.sequence.value},
-          {"created", event.created.text()},
-          {"type", event.type},
-          {"data", Json::parse(event.data, nullptr, false)}};
+/// With the names that `run --json` uses (event, run, at, step), and the older ones.
+Json event_json(const std::string& run, const Event& event) {
+  Json data = Json::parse(event.data, nullptr, false);
+  Json out = {{"event", event.type},
+              {"run", run},
+              {"at", event.created.text()},
+              {"number", event.number},
+              {"sequence", event.sequence.value},
+              {"created", event.created.text()},
+              {"type", event.type}};
+  if (data.is_object() && data.contains("step")) out["step"] = data["step"];
+  out["data"] = std::move(data);
+  return out;
 }
 
 Json waiting_json(const RunReport& report) {
@@ -75,11 +83,14 @@ Result<Json> document(Store& store, const RunReport& report, const ShowWorkflow&
   const RunState& state = report.standing.state;
   Json out = Json::parse(run_object(report.info, to_text(report.standing.status)).done(), nullptr, false);
   out["workflow"] = state.workflow_name;
+  out["workflow_name"] = state.workflow_name;
   out["workflow_file"] = state.workflow_file;
+  const RunProgress progress = progress_of(state, report.workflow ? report.workflow->steps.size() : 0);
+  out["progress"] = {{"done", progress.done}, {"total", progress.total}};
   out["sequence"] = report.latest.sequence.value;
   out["elapsed_ms"] = elapsed_ms(report, now);
   out["owner"] = report.standing.owner ? Json(*report.standing.owner) : Json();
-  if (!state.error.empty()) out["error"] = state.error;
+  out["error"] = state.error.empty() ? Json() : Json(state.error);
   out["vars"] = state.vars;
   out["usage"] = usage_json(state.usage);
   out["masked"] = state.masked;
@@ -97,7 +108,7 @@ Result<Json> document(Store& store, const RunReport& report, const ShowWorkflow&
   }
   if (options.events) {
     PAWL_TRY_ASSIGN(const std::vector<Event> events, newest_events(store, report, kEventsShown));
-    for (const Event& event : events) out["events"].push_back(event_json(event));
+    for (const Event& event : events) out["events"].push_back(event_json(report.info.id.text(), event));
   }
   out["latest"] = Json::parse(checkpoint_object(report.info.id.text(), report.latest).done(), nullptr, false);
   return out;
@@ -180,7 +191,8 @@ std::string timeline(const RunReport& report, const Style& style, const ShowWork
   std::size_t inner = 0;
   std::size_t left_out = 0;
   const auto note_left_out = [&] {
-    if (left_out > 0) out += style(Colour::dim, fmt::format("  … and {} more; --all shows them", left_out)) + "\n";
+    if (left_out > 0)
+      out += style(Colour::dim, fmt::format("  … and {} more (use --all to see them)", left_out)) + "\n";
     inner = left_out = 0;
   };
   for (const ReportedStep& step : report.steps) {
@@ -220,12 +232,10 @@ std::string header(const Invocation& invocation, Store& store, const RunReport& 
                                               : fmt::format("{} ({})", state.workflow_name, state.workflow_file));
   std::string status(to_text(report.standing.status));
   if (report.standing.owner) status += fmt::format(", by {}", *report.standing.owner);
-  if (report.standing.status != state.status) status += ", it ended without a word";
+  if (report.standing.status != state.status) status += " (process died)";
   add("Status", status);
   add("Error", state.error);
-  add("Started", invocation.context().out_is_terminal
-                     ? fmt::format("{}  {}", report.info.created.text(), age(report.info.created, now))
-                     : report.info.created.text());
+  add("Started", invocation.long_time_text(report.info.created));
   add("Elapsed", elapsed_text(elapsed_ms(report, now)));
   std::string used;
   if (state.usage.usd > 0) used = fmt::format("{:.2f} USD", state.usage.usd);
@@ -248,8 +258,12 @@ std::string next_steps(const RunReport& report) {
   return out;
 }
 
-std::string events_text(const std::vector<Event>& events, const Style& style) {
-  Table table({"EVENT", "TIME", "TYPE", "STEP", "DATA"});
+std::string events_text(const Invocation& invocation, const std::vector<Event>& events) {
+  Table table({{.name = "EVENT"},
+               {.name = "TIME", .rank = 2},
+               {.name = "TYPE"},
+               {.name = "STEP", .cut = Cut::middle, .rank = 1, .least = 12},
+               {.name = "DATA", .cut = Cut::end, .rank = 3, .least = 12}});
   for (const Event& event : events) {
     Json data = Json::parse(event.data, nullptr, false);
     std::string step;
@@ -257,10 +271,10 @@ std::string events_text(const std::vector<Event>& events, const Style& style) {
       step = data["step"].get<std::string>();
       data.erase("step");
     }
-    table.add({std::to_string(event.number), event.created.text(), printable(event.type), printable(step),
-               cut_to_columns(printable(compact(data)), kEventTextMax)});
+    table.add({std::to_string(event.number), invocation.time_text(event.created), printable(event.type),
+               printable(step), printable(compact(data))});
   }
-  return table.text(style);
+  return table.text(invocation.style(), invocation.table_width());
 }
 
 }  // namespace
@@ -278,7 +292,7 @@ Result<void> show_workflow_run(const Invocation& invocation, Store& store, const
   invocation.print(header(invocation, store, report) + "\n" + timeline(report, style, options, now));
   if (options.events) {
     PAWL_TRY_ASSIGN(const std::vector<Event> events, newest_events(store, report, kEventsShown));
-    invocation.print("\n" + events_text(events, style));
+    invocation.print("\n" + events_text(invocation, events));
   }
   if (const std::string next = next_steps(report); !next.empty()) invocation.print("\n" + next);
   return {};

@@ -45,18 +45,22 @@ Result<void> signal(const Invocation& invocation, const SignalArguments& argumen
 
 Command add_signal(Options& root) {
   const auto arguments = std::make_shared<SignalArguments>();
-  Options& app = root.command("signal", "Send a run the signal that a step waits for, or will");
+  Options& app = root.command("signal", "Send a signal to a run");
   app.group(kWorkflowGroup);
-  app.text("RUN", arguments->run, "The run").required();
-  app.text("NAME", arguments->name, "As the step's `wait_for` names it").required();
-  Option& text = app.text("--payload", arguments->text, "Becomes the step's output, as text").value("TEXT");
-  app.text("--json-payload", arguments->json, "Becomes the step's output, as JSON").value("JSON").excludes(text);
+  app.text("RUN", arguments->run, "Run id").required();
+  app.text("NAME", arguments->name, "Name of the signal, as in the step's `wait_for`").required();
+  Option& text =
+      app.text("--payload", arguments->text, "Text that becomes the output of the waiting step").value("TEXT");
+  app.text("--json-payload", arguments->json, "JSON value that becomes the output of the waiting step")
+      .value("JSON")
+      .excludes(text);
   app.footer(
       "Examples:\n"
       "  pawl signal notes-k3f9 release\n"
       "  pawl signal notes-k3f9 release --json-payload '{\"version\": 3}'\n"
       "\n"
-      "It is durable when the command returns. One that comes early is kept until a step waits for it.");
+      "The signal is durable once the command returns. If no step waits for it yet, it\n"
+      "is kept until one does.");
   return {&app, [arguments](const Invocation& invocation) { return signal(invocation, *arguments); }};
 }
 

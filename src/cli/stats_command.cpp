@@ -94,8 +94,17 @@ Result<StoreSizes> sizes_of(Store& store, std::size_t top) {
 Result<void> show_store(const Invocation& invocation, Store& store, std::size_t top) {
   PAWL_TRY_ASSIGN(const StoreSizes sizes, sizes_of(store, top));
   Json rows = Json::array();
-  Table table({"RUN", "BYTES", "CHECKPOINTS", "STATE", "PER CHECKPOINT", "checkpoints", "events", "audit", "blobs",
-               "logs", "inbox"});
+  Table table({{.name = "RUN", .cut = Cut::middle, .rank = 0, .least = 20},
+               {.name = "TOTAL"},
+               {.name = "SAVES", .rank = 1},
+               {.name = "STATE", .rank = 2},
+               {.name = "GROWTH", .rank = 3},
+               {.name = "CHECKPOINTS", .rank = 4},
+               {.name = "EVENTS", .rank = 5},
+               {.name = "BLOBS", .rank = 6},
+               {.name = "LOGS", .rank = 7},
+               {.name = "AUDIT", .rank = 8},
+               {.name = "INBOX", .rank = 9}});
   for (const SizedRun& sized : sizes.largest) {
     PAWL_TRY_ASSIGN(const Growth growth, growth_of(store, sized.run));
     const RunFootprint& bytes = sized.bytes;
@@ -107,7 +116,7 @@ Result<void> show_store(const Invocation& invocation, Store& store, std::size_t 
                     {"footprint", footprint_json(bytes)}});
     table.add({printable(sized.run.id.text()), size_text(bytes.total()), std::to_string(sized.run.latest.value),
                size_text(growth.state_bytes), signed_size(growth.per_checkpoint), size_text(bytes.checkpoints),
-               size_text(bytes.events), size_text(bytes.audit), size_text(bytes.blobs), size_text(bytes.logs),
+               size_text(bytes.events), size_text(bytes.blobs), size_text(bytes.logs), size_text(bytes.audit),
                size_text(bytes.inbox)});
   }
   const std::uint64_t all = sizes.run_bytes + sizes.shared_bytes;
@@ -117,11 +126,11 @@ Result<void> show_store(const Invocation& invocation, Store& store, std::size_t 
     invocation.print(compact({{"runs", rows}, {"total", total}}) + "\n");
     return {};
   }
-  if (sizes.runs == 0) invocation.note("no runs in this store yet");
-  if (sizes.runs > 0) invocation.print(table.text(invocation.style()));
+  if (sizes.runs == 0) invocation.note("no runs yet");
+  if (sizes.runs > 0) invocation.print(table.text(invocation.style(), invocation.table_width()));
   if (sizes.runs > sizes.largest.size())
-    invocation.note(fmt::format("these are the {} largest; --top shows more", sizes.largest.size()));
-  invocation.print(fmt::format("{} run{}: {}; journals and catalogue: {}; in all {}\n", sizes.runs,
+    invocation.note(fmt::format("showing the largest {}; use --top to see more", sizes.largest.size()));
+  invocation.print(fmt::format("{} run{}: {}; journals and catalogue: {}; total: {}\n", sizes.runs,
                                sizes.runs == 1 ? "" : "s", size_text(sizes.run_bytes), size_text(sizes.shared_bytes),
                                size_text(all)));
   return {};
@@ -234,31 +243,35 @@ std::vector<std::size_t> shown_samples(std::size_t count) {
   return shown;
 }
 
-std::string run_sizes_text(const RunSizes& sizes, const Style& style) {
+std::string run_sizes_text(const Invocation& invocation, const RunSizes& sizes) {
   std::string out =
-      fmt::format("run {}: {} checkpoint{}, {} in the store; the state has {} ({} at first), {} per checkpoint\n",
+      fmt::format("run {}: {} checkpoint{}, {} stored; state {} (first {}), {} per checkpoint\n",
                   printable(sizes.run.id.text()), sizes.run.latest.value, sizes.run.latest.value == 1 ? "" : "s",
                   size_text(sizes.bytes.total()), size_text(sizes.growth.state_bytes),
                   size_text(sizes.growth.first_bytes), signed_size(sizes.growth.per_checkpoint));
   if (sizes.parts.empty()) return out + "the state has no keys\n";
-  std::vector<std::string> header = {"KEY", "SHARE", "NOW", "GROWN"};
+  std::vector<Column> header = {{.name = "KEY", .cut = Cut::middle, .rank = 0, .least = 20},
+                                {.name = "SHARE"},
+                                {.name = "NOW"},
+                                {.name = "GROWTH"}};
   const std::vector<std::size_t> shown = shown_samples(sizes.samples.size());
-  for (const std::size_t i : shown) header.push_back(fmt::format("@{}", sizes.samples[i].sequence.value));
+  for (const std::size_t i : shown)
+    header.push_back({.name = fmt::format("@{}", sizes.samples[i].sequence.value), .rank = 1 + static_cast<int>(i)});
   Table table(std::move(header));
   const auto percent = [&](std::uint64_t bytes) {
     return fmt::format("{:.1f} %", 100 * share(bytes, sizes.growth.state_bytes));
   };
   for (std::size_t k = 0; k < sizes.parts.size(); ++k) {
     const StatePart& part = sizes.parts[k];
-    std::vector<std::string> row = {printable(part.name), percent(part.bytes), size_text(part.bytes),
-                                    signed_size(difference(part.bytes, sizes.samples.front().part_bytes[k]))};
-    for (const std::size_t i : shown) row.push_back(size_text(sizes.samples[i].part_bytes[k]));
+    std::vector<Cell> row = {printable(part.name), percent(part.bytes), size_text(part.bytes),
+                             signed_size(difference(part.bytes, sizes.samples.front().part_bytes[k]))};
+    for (const std::size_t i : shown) row.emplace_back(size_text(sizes.samples[i].part_bytes[k]));
     table.add(std::move(row));
     if (k > 0) continue;
     for (const StatePart& inner : sizes.inner)
       table.add({"  ." + printable(inner.name), percent(inner.bytes), size_text(inner.bytes)});
   }
-  return out + table.text(style);
+  return out + table.text(invocation.style(), invocation.table_width());
 }
 
 Result<void> stats(const Invocation& invocation, const StatsArguments& arguments) {
@@ -270,8 +283,7 @@ Result<void> stats(const Invocation& invocation, const StatsArguments& arguments
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const RunSizes sizes, run_sizes(*store, run, top));
-  invocation.print(invocation.json() ? compact(run_sizes_json(sizes)) + "\n"
-                                     : run_sizes_text(sizes, invocation.style()));
+  invocation.print(invocation.json() ? compact(run_sizes_json(sizes)) + "\n" : run_sizes_text(invocation, sizes));
   return {};
 }
 
@@ -279,19 +291,19 @@ Result<void> stats(const Invocation& invocation, const StatsArguments& arguments
 
 Command add_stats(Options& root) {
   const auto arguments = std::make_shared<StatsArguments>();
-  Options& app = root.command("stats", "Show what takes up space: runs of the store, or keys of a run's state");
+  Options& app = root.command("stats", "Show what uses space: the largest runs, or the largest keys of a state");
   app.group(kLookGroup);
-  app.text("RUN", arguments->run, "The keys of this run's state, and how they grew");
-  app.number("--top", arguments->top, "The largest so many (20)", {.lowest = 1, .highest = 10'000});
+  app.text("RUN", arguments->run, "Run id, to show the keys of its state (default: all runs)");
+  app.number("--top", arguments->top, "Number of rows (default: 20)", {.lowest = 1, .highest = 10'000});
   app.footer(
       "Examples:\n"
-      "  pawl stats                   runs by size, and what of them takes it up\n"
-      "  pawl stats nightly           which keys of the state are large, and which grow\n"
-      "  pawl stats nightly --json    with about ten checkpoints spread over the history\n"
+      "  pawl stats                   largest runs, by kind of data\n"
+      "  pawl stats nightly           largest keys of its state, and how they grew\n"
+      "  pawl stats nightly --json    with about ten samples over its history\n"
       "\n"
-      "CHECKPOINTS counts all that were ever saved. Without RUN it looks at every file of the store once: the time\n"
-      "goes with their number, the memory with the number of runs (about 300 bytes each). With RUN it reads about\n"
-      "ten states, one after the other.");
+      "SAVES counts all checkpoints ever saved. GROWTH is the growth of the state per\n"
+      "checkpoint. Without RUN, every file of the store is looked at once; with RUN,\n"
+      "about ten states are read.");
   return {&app, [arguments](const Invocation& invocation) { return stats(invocation, *arguments); }};
 }
 

@@ -20,7 +20,7 @@ struct StepArguments {
 };
 
 Error missing_command() {
-  return Error{Code::usage, "the command is missing", {}, "write it behind `--`: pawl step fetch -- curl -fsS URL", 0};
+  return Error{Code::usage, "missing command after --", {}, "for example: pawl step fetch -- curl -fsS URL", 0};
 }
 
 Result<RunId> chosen_run(const Invocation& invocation, const StepArguments& arguments) {
@@ -28,9 +28,9 @@ Result<RunId> chosen_run(const Invocation& invocation, const StepArguments& argu
   if (name.empty()) name = invocation.context().environment("PAWL_RUN").value_or("");
   if (name.empty()) {
     return fail(Error{Code::usage,
-                      "no run is named, so the step can't be remembered",
+                      "no run given",
                       {},
-                      "put `export PAWL_RUN=my-job` at the top of the script, or give --run my-job",
+                      "put `export PAWL_RUN=my-job` at the top of the script, or pass --run my-job",
                       0});
   }
   return RunId::parse(name);
@@ -82,7 +82,7 @@ class StepCall {
             0});
       }
       invocation_.note(
-          fmt::format("step {} was recorded with another command; its output is what that printed", arguments_.name));
+          fmt::format("step {} was recorded with another command; printing the output of that one", arguments_.name));
     }
     PAWL_TRY(ledger_.replay(arguments_.name, record, world_.files,
                             [this](std::string_view bytes) { invocation_.print(bytes); }));
@@ -181,10 +181,9 @@ class StepCall {
     });
     recorded_ = recorded.has_value();
     if (recorded) return {};
-    return fail(
-        with_hint(recorded.error(),
-                  fmt::format("the command ended with status {}, which may not be recorded: then it will run again",
-                              made.exit_code)));
+    return fail(with_hint(
+        recorded.error(),
+        fmt::format("the command exited with {}, but this may not be recorded; it may run again", made.exit_code)));
   }
 
   const Invocation& invocation_;
@@ -224,14 +223,14 @@ constexpr const char* kStepExamples =
 
 Command add_step(Options& root) {
   const auto arguments = std::make_shared<StepArguments>();
-  Options& app = root.command(
-      "step", "Run a command once: `step NAME -- COMMAND...`; done before, its output is printed again instead");
-  app.group(kWorkflowGroup);
-  app.text("NAME", arguments->name, "The step, unique in its run").required();
-  app.text("--run", arguments->run, "The run it belongs to, made by its first step ($PAWL_RUN)").value("RUN");
-  app.flag("--any-status", arguments->any_status, "Any exit status counts as done, not only 0");
-  app.flag("--again", arguments->again, "Run it even if it is done");
-  app.flag("--strict", arguments->strict, "Refuse if it was recorded with another command");
+  Options& app =
+      root.command("step", "Run a command once: `step NAME -- COMMAND...`; if already done, print its output");
+  app.group(kWorkflowGroup).when_output_closes(ClosedOutput::ignored);
+  app.text("NAME", arguments->name, "Step name, unique in its run").required();
+  app.text("--run", arguments->run, "Run id (default: $PAWL_RUN); the first step creates the run").value("RUN");
+  app.flag("--any-status", arguments->any_status, "Count any exit status as done (default: only 0)");
+  app.flag("--again", arguments->again, "Run it even if already done");
+  app.flag("--strict", arguments->strict, "Fail if it was recorded with another command");
   app.footer(kStepExamples);
   return {&app, [arguments](const Invocation& invocation) { return step(invocation, *arguments); }};
 }

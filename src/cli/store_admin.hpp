@@ -32,8 +32,7 @@ struct StoreKeyPlace {
 
 [[nodiscard]] inline std::string key_advice(const StoreKeyPlace& key) {
   if (!key.made) return "its key comes from " + key.from + "\n";
-  return "its key is in " + key.from +
-         "\nkeep a copy of that file elsewhere: without it nothing in the store can be read\n";
+  return "its key is in " + key.from + "\nkeep a copy of that file elsewhere: without it the store can't be read\n";
 }
 
 struct MadeStore {

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <ctime>
 
-#include "cli/terminal_text.hpp"
 #include "text/utf8.hpp"
 
 namespace pawl::cli {
@@ -32,6 +33,16 @@ std::string age(Timestamp then, Timestamp now) {
   return fmt::format("{} d ago", seconds / (24 * 60 * 60));
 }
 
+std::string local_time(Timestamp time) {
+  const std::time_t seconds = static_cast<std::time_t>(time.us / 1'000'000);
+  std::tm local{};
+  if (::localtime_r(&seconds, &local) == nullptr) return time.text();
+  const long minutes = local.tm_gmtoff / 60;
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}{}{:02}:{:02}", local.tm_year + 1900, local.tm_mon + 1,
+                     local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec, minutes < 0 ? '-' : '+',
+                     std::abs(minutes) / 60, std::abs(minutes) % 60);
+}
+
 std::string size_text(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
   constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
@@ -41,30 +52,17 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
+Colour status_colour(std::string_view status) {
+  if (status == "completed") return Colour::green;
+  if (status == "failed" || status == "damaged") return Colour::red;
+  const bool pauses = status == "waiting" || status == "interrupted" || status == "cancelled" || status == "recovering";
+  return pauses ? Colour::yellow : Colour::none;
+}
+
 std::string Style::operator()(Colour colour, std::string_view text) const {
   constexpr const char* kStart[] = {"", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[2m"};
   if (!colours_ || colour == Colour::none) return std::string(text);
   return fmt::format("{}{}\x1b[0m", kStart[static_cast<std::size_t>(colour)], text);
-}
-
-std::string Table::text(const Style& style) const {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows_) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_columns(row[i]));
-  }
-  std::string out;
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    std::string line;
-    std::size_t owed = 0;  // spaces that only a further cell makes necessary
-    for (std::size_t i = 0; i < rows_[r].size(); ++i) {
-      const std::string& cell = rows_[r][i];
-      if (!cell.empty()) line += std::string(owed, ' ') + cell;
-      owed = (cell.empty() ? owed : 0) + widths[i] - display_columns(cell) + 2;
-    }
-    out += style(r == 0 ? Colour::bold : Colour::none, line) + "\n";
-  }
-  return out;
 }
 
 }  // namespace pawl::cli

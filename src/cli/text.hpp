@@ -1,10 +1,9 @@
-// Text for people: tables, ages, sizes, colours.
+// Text for people: times, sizes, colours.
 #pragma once
 
 #include <pawl/types.hpp>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace pawl::cli {
 
@@ -14,10 +13,15 @@ namespace pawl::cli {
 
 /// "12 s ago", "3 min ago", "5 h ago", "2 d ago"; a time in the future is "now".
 [[nodiscard]] std::string age(Timestamp then, Timestamp now);
+/// The exact time where this computer is: "2026-01-11 14:30:05+01:00".
+[[nodiscard]] std::string local_time(Timestamp time);
 /// "812 B", "1.5 KiB", "3.2 MiB"
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
 
 enum class Colour : std::uint8_t { none, bold, red, green, yellow, dim };
+
+/// Of a run or checkpoint: green done, red failed or damaged, yellow waiting or interrupted.
+[[nodiscard]] Colour status_colour(std::string_view status);
 
 /// Adds colours, or does not.
 class Style {
@@ -28,17 +32,6 @@ class Style {
 
  private:
   bool colours_;
-};
-
-/// Left-aligned columns, two spaces between them, no space at a line's end.
-class Table {
- public:
-  explicit Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  [[nodiscard]] std::string text(const Style& style) const;
-
- private:
-  std::vector<std::vector<std::string>> rows_;
 };
 
 }  // namespace pawl::cli

@@ -32,9 +32,9 @@ Result<std::string> trusted_key(const Invocation& invocation, const std::string&
   PAWL_TRY_ASSIGN(const auto own, invocation.context().audit.own_public_key());
   if (own) return *own;
   return fail(Error{Code::signature_wrong,
-                    "nobody says which key the anchor should be signed with",
+                    "no signing key: pass --public-key FILE",
                     {},
-                    "name the public key of whoever made it with --public-key FILE",
+                    "pass the public key of whoever signed the anchor: --public-key FILE",
                     0});
 }
 
@@ -55,9 +55,9 @@ Result<Verified> verify_all(const Invocation& invocation, const VerifyArguments&
     if (store != anchor->store) {
       return fail(
           Error{Code::anchor_mismatch,
-                fmt::format("the anchor is of the store {}, and this is {}", anchor->store.text(), store.text()),
+                fmt::format("the anchor belongs to store {}, but this is {}", anchor->store.text(), store.text()),
                 {},
-                "name the right store with --store, or its own anchor",
+                "pass the right store with --store, or the anchor of this store",
                 0});
     }
   }
@@ -90,7 +90,7 @@ std::string text_of(const Verified& verified, const Style& style) {
   std::string text;
   for (const RunVerdict& verdict : verified.runs) text += verdict_text(verdict, style);
   for (const std::string& run : verified.gone)
-    text += fmt::format("{}: {}: the anchor has this run, and it is gone\n", printable(run), style(Colour::red, "BAD"));
+    text += fmt::format("{}: {}: missing, but listed in the anchor\n", printable(run), style(Colour::red, "BAD"));
   for (const std::string& run : verified.fresh) text += fmt::format("{}: newer than the anchor\n", printable(run));
   return text;
 }
@@ -121,7 +121,7 @@ Result<void> first_trouble(const Verified& verified) {
   }
   if (verified.gone.empty()) return {};
   return fail(Error{Code::anchor_mismatch,
-                    fmt::format("run '{}' is gone, and the anchor has it", verified.gone.front()),
+                    fmt::format("run '{}' is missing, but listed in the anchor", verified.gone.front()),
                     {},
                     "restore the run's folder from a backup made after the anchor",
                     0});
@@ -130,9 +130,9 @@ Result<void> first_trouble(const Verified& verified) {
 Result<void> verify(const Invocation& invocation, const VerifyArguments& arguments) {
   if (arguments.run.empty() != arguments.all) {
     return fail(Error{Code::usage,
-                      arguments.all ? "name a run or --all, not both" : "which run is missing",
+                      arguments.all ? "RUN and --all can't be used together" : "missing argument: RUN (or pass --all)",
                       {},
-                      "`pawl verify RUN`, or `pawl verify --all`",
+                      "run: pawl verify RUN, or: pawl verify --all",
                       0});
   }
   PAWL_TRY_ASSIGN(const std::optional<Anchor> anchor, anchor_of(invocation, arguments));
@@ -145,18 +145,18 @@ Result<void> verify(const Invocation& invocation, const VerifyArguments& argumen
 
 Command add_verify(Options& root) {
   const auto arguments = std::make_shared<VerifyArguments>();
-  Options& app = root.command("verify", "Prove that a run's history is what was recorded; exit 4 where it is not");
+  Options& app = root.command("verify", "Verify that a run's history is unchanged; exit 4 if not");
   app.group(kCareGroup);
-  app.text("RUN", arguments->run, "The run");
-  app.flag("--all", arguments->all, "All runs of the store");
-  app.text("--anchor", arguments->anchor, "Compare with what `pawl audit anchor` wrote").value("FILE");
-  app.text("--public-key", arguments->public_key, "The key that signed the anchor (your own signing key)")
+  app.text("RUN", arguments->run, "Run id");
+  app.flag("--all", arguments->all, "All runs in the store");
+  app.text("--anchor", arguments->anchor, "Compare with an anchor written by `pawl audit anchor`").value("FILE");
+  app.text("--public-key", arguments->public_key, "Public key of the anchor's signer (default: your own)")
       .value("FILE");
   app.footer(
-      "The chain of the audit trail and everything that it vouches for is computed anew from stored bytes: run.json, "
-      "checkpoints,\n"
-      "events, Merkle roots. Needs no encryption key and no network, and writes nothing. A tail that was cut, a chain\n"
-      "that was built anew and a run that is gone are found with an anchor only.\n"
+      "Recomputes the audit chain and everything it covers from the stored bytes:\n"
+      "run.json, checkpoints, events and Merkle roots. Needs no encryption key and no\n"
+      "network, and writes nothing. Only an anchor reveals a truncated trail, a rebuilt\n"
+      "chain or a missing run.\n"
       "\n"
       "Examples:\n"
       "  pawl verify nightly\n"

@@ -40,8 +40,7 @@ std::string bad_json(const RunVerdict& verdict) {
 Result<std::unique_ptr<Evidence>> open_evidence(const Invocation& invocation) {
   const CliContext& context = invocation.context();
   if (!context.audit.open_evidence)
-    return fail(
-        Error{Code::usage, "this store has no files that could be verified", {}, "name a folder: --store ./.pawl", 0});
+    return fail(Error{Code::usage, "this store has no files to verify", {}, "pass a folder: --store ./.pawl", 0});
   return context.audit.open_evidence(invocation.store_uri());
 }
 

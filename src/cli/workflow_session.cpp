@@ -155,7 +155,7 @@ Result<void> start_workflow(const Invocation& invocation, const NewRun& run, con
   say_checkpoints_are_off(invocation, *config);
   if (ended) return ended;
   Error error = std::move(ended).error();
-  error.hint = "nothing of it was kept: set checkpoint.enabled to true to be able to resume, then run it again";
+  error.hint = "nothing was saved; set checkpoint.enabled to true and run it again";
   return fail(error);
 }
 

@@ -99,7 +99,7 @@ class Audit(unittest.TestCase):
         self.assertEqual([e["type"] for e in self.entries("--all", "--text", "REL-7")], ["released"])
         self.assertEqual(self.entries("ship", "--until", "2020-01-01"), [])
         self.assertEqual(len(self.entries("ship", "--since", "2020-01-01")), len(types))
-        self.assertIn("is no time", self.pawl("audit", "list", "ship", "--since", "yesterday", status=2).stderr.decode())
+        self.assertIn("--since: not a time: 'yesterday'", self.pawl("audit", "list", "ship", "--since", "yesterday", status=2).stderr.decode())
         verdict = self.verdict("ship")
         self.assertTrue(verdict["ok"])
         self.assertEqual(verdict["entries"], len(types))

@@ -215,7 +215,7 @@ def the_doctor_says_what_is_fine(case):
         assert checks[name]["verdict"] != "broken", checks[name]
     holds(checks["store"]["what"], "format ", "1 run")
     text = case.pawl("doctor", status=0).stdout
-    holds(text, "ok       version: pawl", "no run is being written")
+    holds(text, "ok       version: pawl", "no run has a writer")
 
 
 def the_doctor_works_without_a_store(case):

@@ -259,14 +259,14 @@ def the_setting_makes_encrypted_stores(case):
 def a_store_that_the_setting_makes_is_announced_with_its_key(case):
     with_home(case)
     done = save(case, "r", {"a": 1}, status=0, env={"PAWL_CHECKPOINT_ENCRYPTION": "true"})
-    holds(done.stderr, "made the encrypted store", "its key is in " + case.env["XDG_CONFIG_HOME"], "keep a copy of that file")
+    holds(done.stderr, "created encrypted store", "its key is in " + case.env["XDG_CONFIG_HOME"], "keep a copy of that file")
     equal(save(case, "r", {"a": 2}, status=0, env={"PAWL_CHECKPOINT_ENCRYPTION": "true"}).stderr, "")
 
 
 def doctor_finds_a_missing_key_and_a_setting_without_effect(case):
     document = made(case)
     save(case, "r", {"a": 1}, status=0)
-    holds(case.pawl("doctor").stdout, "key: it fits this store")
+    holds(case.pawl("doctor").stdout, "key: opens this store")
     os.remove(document["key"]["from"])
     found = case.pawl("doctor", "--json", status=2)
     keys = [check for check in json.loads(found.stdout)["checks"] if check["check"] == "key"]

@@ -24,7 +24,7 @@ def matches(text, pattern):
 def a_file_of_another_format_is_no_success(case):
     other = exported(case)
     done = case.pawl("import", "nightly.pawl", "--from", "dag", "--store", other, status=2)
-    holds(done.stderr, "PAWL-0033", "nothing of the format 'dag' was found in it (nightly.pawl)", "leave out --from")
+    holds(done.stderr, "PAWL-0033", "found nothing in the format 'dag' (nightly.pawl)", "remove --from")
     equal(done.stdout, "")
     assert not os.path.exists(other)
     equal(json.loads(case.pawl("import", "nightly.pawl", "--from", "dag", "--json", status=2).stdout)["runs"], [])
@@ -34,15 +34,15 @@ def what_is_refused_as_a_whole_makes_no_store_and_no_claim(case):
     case.write("rows", "INSERT INTO workflow_checkpoints VALUES ('a','w','2025-01-01T00:00:00Z',1,'{','{}','{}');")
     for mode in ([], ["--dry-run"]):
         done = case.pawl("import", "rows", "--from", "dag", *mode, status=4)
-        holds(done.stderr, "1 of the things to be imported was refused, and nothing was taken")
+        holds(done.stderr, "1 of the items to import was refused, and nothing was imported")
         assert not os.path.exists(case.env["PAWL_STORE"])
 
 
 def what_is_refused_in_part_says_that_the_rest_was_taken(case):
     row = "INSERT INTO workflow_checkpoints VALUES ('{}','{}','2025-01-01T00:00:00Z',1,'{}','{{}}','{{}}');\n"
     case.write("rows", row.format("a", "w", "{") + row.format("b", "x", "{}"))
-    holds(case.pawl("import", "rows", "--from", "dag", "--dry-run", status=4).stderr, "the rest would be taken")
-    holds(case.pawl("import", "rows", "--from", "dag", status=4).stderr, "1 of the things to be imported was refused, the rest was taken")
+    holds(case.pawl("import", "rows", "--from", "dag", "--dry-run", status=4).stderr, "the rest would be imported")
+    holds(case.pawl("import", "rows", "--from", "dag", status=4).stderr, "1 of the items to import was refused, the rest was imported")
     assert os.path.exists(case.env["PAWL_STORE"])
 
 
@@ -58,22 +58,22 @@ def a_damaged_portable_file_makes_no_store(case):
 def a_portable_files_numbers_are_true_or_left_out(case):
     other = exported(case)
     there = ("import", "nightly.pawl", "--store", other)
-    matches(case.pawl(*there, "--dry-run", status=0).stdout, r"nightly: would be taken, [1-9]\d* files\n")
+    matches(case.pawl(*there, "--dry-run", status=0).stdout, r"nightly: would be imported, [1-9]\d* files\n")
     dry = json.loads(case.pawl(*there, "--dry-run", "--json", status=0).stdout)["runs"][0]
     equal((dry["written"], dry["repeated"], dry["events"]), (None, None, None))
     assert not os.path.exists(other)
     matches(case.pawl(*there, status=0).stdout, r"nightly: took 3 checkpoints in [1-9]\d* files\n")
-    equal(case.pawl(*there, status=0).stdout, "nightly: took nothing, 3 there already\n")
+    equal(case.pawl(*there, status=0).stdout, "nightly: imported nothing, 3 already present\n")
     again = json.loads(case.pawl(*there, "--json", status=0).stdout)["runs"][0]
     equal((again["written"], again["repeated"], again["events"]), (0, 3, None))
-    equal(case.pawl(*there, "--dry-run", status=0).stdout, "nightly: is there already\n")
+    equal(case.pawl(*there, "--dry-run", status=0).stdout, "nightly: already present\n")
 
 
 def an_output_that_can_not_be_is_named_as_it_was_asked_for(case):
     exported(case, saves=1)
     missing = os.path.join(case.folder, "missing")
     done = case.pawl("export", "nightly", "-o", os.path.join(missing, "x.pawl"), status=5)
-    holds(done.stderr, f"the output's folder can't be opened: No such file or directory ({missing})")
+    holds(done.stderr, f"can't open the output folder: No such file or directory ({missing})")
     done = case.pawl("handoff", "nightly", "-o", os.path.join(missing, "x.md"), status=5)
     holds(done.stderr, f"No such file or directory ({missing}/x.md)")
 

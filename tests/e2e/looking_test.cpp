@@ -33,7 +33,7 @@ TEST_F(Looking, AnEmptyStoreHasAnEmptyList) {
   const Finished text = pawl({"list"});
   EXPECT_EQ(text.status, 0);
   EXPECT_EQ(text.out, "");
-  EXPECT_TRUE(contains(text.err, "no runs in this store yet"));
+  EXPECT_TRUE(contains(text.err, "no runs yet"));
   EXPECT_TRUE(contains(ok({"fsck"}), "ok: 0 runs"));
 }
 

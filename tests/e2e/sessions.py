@@ -24,7 +24,7 @@ def a_session_counts_only_those_that_went_on(case):
     case.write("w.yaml", "name: w\nsteps:\n  - id: a\n    run: 'test -e mended || exit 1'\n")
     done = case.pawl("resume", "--session", "night")
     holds(done.stderr, "pawl: PAWL-0208: the workflow has changed since the run was started:\n", "\npawl: undo the change, or continue with the changed workflow: pawl resume w2 --accept-changes\n",
-          "session night: 1 of 3 runs resumed: w1 did not go on (PAWL-0208), x1 failed, w2 did not go on (PAWL-0208)\n")
+          "session night: 1 of 3 runs resumed: w1 was not resumed (PAWL-0208), x1 failed, w2 was not resumed (PAWL-0208)\n")
     assert "\\x0a" not in done.stderr, done.stderr
 
 

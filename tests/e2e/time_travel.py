@@ -93,7 +93,7 @@ class TimeTravel(unittest.TestCase):
             self.save("p", {"n": n, "who": "p"}, "--step", f"s{n}", "--name", f"name{n}")
         done = self.pawl("fork", "p@3", "--run-id", "f")
         self.assertEqual(done.stdout, "f\n")
-        self.assertIn("a fork of p@3", done.stderr)
+        self.assertIn("fork of p@3", done.stderr)
         self.assertEqual(self.save("f", {"n": 10, "who": "f"}), "f@5")
         self.assertEqual(self.save("p", {"n": 6, "who": "p"}), "p@6")
         self.assertEqual([self.state(f"f@{n}")["n"] for n in range(1, 6)], [1, 2, 3, 3, 10])
@@ -237,7 +237,7 @@ steps:
         self.pawl("run", "--run-id", "r")
         before = self.state("r")
         done = self.pawl("fork", "r", "--from", "write", "--run-id", "f", "--set", "vars.topic=winds")
-        self.assertIn("before the fork: `pawl logs r gather`", self.pawl("logs", "f", "gather").stderr)
+        self.assertIn("before the fork, run: pawl logs r gather", self.pawl("logs", "f", "gather").stderr)
         self.assertIn("pawl resume f", done.stderr)
         self.assertEqual(self.show("f")["status"], "interrupted")
         self.pawl("resume", "f")
@@ -312,7 +312,7 @@ steps:
         self.pawl("approve", "r")
         self.pawl("resume", "r")
         done = self.pawl("fork", f"r@{waiting}", "--run-id", "f")
-        self.assertIn("to be approved in the fork: review", done.stderr)
+        self.assertIn("gates to approve again in the fork: review", done.stderr)
         self.post("f", {"type": "approve", "step": "review", "binding": binding, "by": "ada"})
         self.pawl("resume", "f", status=3)
         refused = [event for event in self.events("f") if event["type"] == "message_refused"]
@@ -340,7 +340,7 @@ steps:
     def test_an_approval_counts_once_and_not_in_a_fork_that_changes_nothing(self):
         self.passed_gate()
         done = self.pawl("fork", "r", "--run-id", "f")
-        self.assertIn("to be approved in the fork: review", done.stderr)
+        self.assertIn("gates to approve again in the fork: review", done.stderr)
         self.pawl("resume", "f", status=3)
         self.assertNotIn("published", self.read("ran.txt"))
         self.pawl("approve", "f")
@@ -350,7 +350,7 @@ steps:
     def test_a_fork_after_the_gate_with_changed_inputs_reopens_it(self):
         self.passed_gate()
         done = self.pawl("fork", "r", "--run-id", "f", "--set", "topic=winds")
-        self.assertIn("to be approved in the fork: review", done.stderr)
+        self.assertIn("gates to approve again in the fork: review", done.stderr)
         self.pawl("resume", "f", status=3)
         self.assertNotIn("published", self.read("ran.txt"))
         self.assertEqual(self.show("f")["waiting_for"][0]["prompt"], "Publish winds?")
@@ -432,7 +432,7 @@ steps:
         self.assertIn("import it first", refused.stderr)
         for run in ("p", "f", "g"):
             self.pawl("import", run + ".pawl", *there)
-        self.assertIn("1 there already", self.pawl("import", "g.pawl", *there).stdout)
+        self.assertIn("1 already present", self.pawl("import", "g.pawl", *there).stdout)
         for address in ("p@1", "p", "f@2", "f@4", "f@5", "f", "g@3", "g@6", "g"):
             self.assertEqual(self.pawl("restore", address, *there).stdout, self.pawl("restore", address).stdout, address)
         self.pawl("verify", "--all", *there)

@@ -125,7 +125,7 @@ def silent_steps_make_no_files(case):
     equal(left, [])
     assert case.state()["completed_steps"] >= 500, case.state()["completed_steps"]
     said = case.pawl("logs", "r", "quiet", status=0)
-    holds(said.stdout + said.stderr, "quiet has printed nothing")
+    holds(said.stdout + said.stderr, "quiet has no output")
 
 
 def large_output_comes_whole(case):

@@ -1,0 +1,109 @@
+#include "cli/table.hpp"
+
+#include <algorithm>
+
+#include "cli/terminal_text.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::size_t kGap = 2;
+
+std::string shortened(std::string_view text, Cut cut, std::size_t columns) {
+  return cut == Cut::middle ? cut_in_middle(text, columns) : cut_to_columns(text, columns);
+}
+
+}  // namespace
+
+/// The columns that are shown, and how wide each is.
+struct Table::Layout {
+  std::vector<std::size_t> shown;
+  std::vector<std::size_t> widths;  // of all columns
+
+  [[nodiscard]] std::size_t total() const {
+    std::size_t sum = shown.empty() ? 0 : (shown.size() - 1) * kGap;
+    for (const std::size_t i : shown) sum += widths[i];
+    return sum;
+  }
+};
+
+Table::Layout Table::layout(std::optional<std::size_t> width) const {
+  Layout out;
+  std::vector<std::size_t> natural;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    natural.push_back(display_columns(columns_[i].name));
+    bool is_empty = true;
+    for (const std::vector<Cell>& row : rows_) {
+      if (i >= row.size()) continue;
+      natural[i] = std::max(natural[i], display_columns(row[i].text));
+      is_empty = is_empty && row[i].text.empty();
+    }
+    if (!width || !is_empty || columns_[i].rank == 0) out.shown.push_back(i);
+  }
+  out.widths = natural;
+  if (!width) return out;
+  // What each needs at least; then the columns that do not fit even so are dropped, the highest rank first.
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const std::size_t least = std::max(columns_[i].least, display_columns(columns_[i].name));
+    if (columns_[i].cut != Cut::never) out.widths[i] = std::min(natural[i], least);
+  }
+  while (out.total() > *width) {
+    const auto worst = std::ranges::max_element(out.shown, {}, [this](std::size_t i) { return columns_[i].rank; });
+    if (worst == out.shown.end() || columns_[*worst].rank == 0) break;
+    out.shown.erase(worst);
+  }
+  // The room that is left goes to those that are shortened, the most important first.
+  std::vector<std::size_t> by_rank = out.shown;
+  std::ranges::stable_sort(by_rank, {}, [this](std::size_t i) { return columns_[i].rank; });
+  for (const std::size_t i : by_rank) {
+    const std::size_t total = out.total();
+    if (total >= *width) break;
+    out.widths[i] = std::min(natural[i], out.widths[i] + (*width - total));
+  }
+  return out;
+}
+
+std::string Table::text(const Style& style, std::optional<std::size_t> width) const {
+  const Layout placed = layout(width);
+  const auto line_of = [&](const std::vector<Cell>& row, Colour line_colour) {
+    TerminalLine line;
+    std::size_t owed = 0;  // spaces that only a further cell makes necessary
+    for (const std::size_t i : placed.shown) {
+      const Cell empty("");
+      const Cell& cell = i < row.size() ? row[i] : empty;
+      std::string text = shortened(cell.text, columns_[i].cut, placed.widths[i]);
+      if (text.empty() && !width) text = "-";
+      if (!text.empty()) {
+        line.add(std::string(owed, ' '));
+        line.add(line_colour == Colour::none ? cell.colour : line_colour, text);
+        owed = 0;
+      }
+      owed += placed.widths[i] - std::min(placed.widths[i], display_columns(text)) + kGap;
+    }
+    return (width ? line.text(style, *width) : line.text(style)) + "\n";
+  };
+  std::vector<Cell> header;
+  for (const Column& column : columns_) header.emplace_back(column.name);
+  std::string out = line_of(header, Colour::bold);
+  for (const std::vector<Cell>& row : rows_) out += line_of(row, Colour::none);
+  return out;
+}
+
+std::string cut_in_middle(std::string_view text, std::size_t columns) {
+  const std::size_t whole = display_columns(text);
+  if (whole <= columns) return std::string(text);
+  if (columns < 4) return cut_to_columns(text, columns);
+  const std::string head = cut_to_columns(text, columns / 2 + 1);  // with the ellipsis
+  const std::size_t tail_columns = columns - display_columns(head);
+  // The shortest tail that is too wide for the room, less one character.
+  std::size_t at = text.size();
+  while (at > 0) {
+    std::size_t before = at - 1;
+    while (before > 0 && (static_cast<unsigned char>(text[before]) & 0xC0U) == 0x80U) --before;
+    if (display_columns(text.substr(before)) > tail_columns) break;
+    at = before;
+  }
+  return head + std::string(text.substr(at));
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,59 @@
+// Tables for people. On a terminal a table fits its width; elsewhere every value is printed in full.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/text.hpp"
+
+namespace pawl::cli {
+
+/// Where a value that is too long is shortened.
+enum class Cut : std::uint8_t {
+  never,   // "completed"
+  middle,  // ids: "nightly-2026…-k3f9"
+  end,     // sentences: "the file can't be re…"
+};
+
+struct Column {
+  std::string name;  // upper case
+  Cut cut = Cut::never;
+  /// 0: always shown. Of the others the one with the highest rank is dropped first where not all fit.
+  int rank = 0;
+  /// How many columns are worth showing; fewer, and a column with a rank is dropped instead.
+  std::size_t least = 12;
+};
+
+struct Cell {
+  Cell(std::string value) : text(std::move(value)) {}  // NOLINT(google-explicit-constructor): rows are lists of texts
+  Cell(const char* value) : text(value) {}             // NOLINT(google-explicit-constructor): the same
+  Cell(Colour colour_of_text, std::string value) : text(std::move(value)), colour(colour_of_text) {}
+
+  std::string text;  // printable
+  Colour colour = Colour::none;
+};
+
+/// Left-aligned columns, two spaces between them, no space at a line's end.
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
+
+  /// In at most `width` columns. Without a width nothing is shortened or dropped, and an empty value is "-", so that
+  /// every line has the same number of fields.
+  [[nodiscard]] std::string text(const Style& style, std::optional<std::size_t> width) const;
+
+ private:
+  struct Layout;
+  [[nodiscard]] Layout layout(std::optional<std::size_t> width) const;
+
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+/// Printable text in at most so many columns, with an ellipsis in the middle where something was left out.
+[[nodiscard]] std::string cut_in_middle(std::string_view text, std::size_t columns);
+
+}  // namespace pawl::cli
