@@ -5,44 +5,8 @@
 #include <algorithm>
 
 #include "cli/terminal_text.hpp"
-#include "text/utf8.hpp"
 
 namespace pawl::cli {
-namespace {
-
-bool is_control(std::uint32_t value) { return value < 0x20 || (value >= 0x7F && value < 0xA0); }
-
-}  // namespace
-
-std::string printable(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const CodePoint point = first_code_point(text);
-    const std::size_t size = std::max<std::size_t>(point.size, 1);
-    if (point.size == 0 || is_control(point.value)) {
-      for (const char byte : text.substr(0, size)) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
-    } else {
-      out += text.substr(0, size);
-    }
-    text.remove_prefix(size);
-  }
-  return out;
-}
-
-std::string valid_utf8(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const CodePoint point = first_code_point(text);
-    if (point.size == 0) {
-      out += "\xEF\xBF\xBD";
-    } else {
-      out += text.substr(0, point.size);
-    }
-    text.remove_prefix(std::max<std::size_t>(point.size, 1));
-  }
-  return out;
-}
-
 std::string age(Timestamp then, Timestamp now) {
   const std::int64_t seconds = (now.us - then.us) / 1'000'000;
   if (seconds < 1) return "now";
@@ -50,15 +14,6 @@ std::string age(Timestamp then, Timestamp now) {
   if (seconds < 60 * 60) return fmt::format("{} min ago", seconds / 60);
   if (seconds < 48 * 60 * 60) return fmt::format("{} h ago", seconds / (60 * 60));
   return fmt::format("{} d ago", seconds / (24 * 60 * 60));
-}
-
-std::string size_text(std::uint64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
-  return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
 std::string Style::operator()(Colour colour, std::string_view text) const {

@@ -6,18 +6,12 @@
 #include <string_view>
 #include <vector>
 
-namespace pawl::cli {
+#include "text/display.hpp"
 
-/// `text` with control characters and invalid UTF-8 shown as \x1b, so that nothing from outside can
-/// steer a terminal.
-[[nodiscard]] std::string printable(std::string_view text);
-/// `text` with invalid UTF-8 replaced by U+FFFD.
-[[nodiscard]] std::string valid_utf8(std::string_view text);
+namespace pawl::cli {
 
 /// "12 s ago", "3 min ago", "5 h ago", "2 d ago"; a time in the future is "now".
 [[nodiscard]] std::string age(Timestamp then, Timestamp now);
-/// "812 B", "1.5 KiB", "3.2 MiB"
-[[nodiscard]] std::string size_text(std::uint64_t bytes);
 
 enum class Colour : std::uint8_t { none, bold, red, green, yellow, dim };
 
