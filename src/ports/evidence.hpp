@@ -1,7 +1,7 @@
 // What a verification reads of a store: stored bytes as they are, in order, without keys and without writing anything.
 //
-// A failure with exit status 4 is a finding: what is missing, cut or changed, with its file. Any other is trouble of
-// the machine.
+// An error that is a refusal (is_refusal) is a finding: what is missing, cut or changed, with its file. Any other is a
+// failure of the machine.
 #pragma once
 
 #include <memory>
