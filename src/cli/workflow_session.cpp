@@ -3,6 +3,7 @@
 #include "cli/recovery_options.hpp"
 #include "cli/run_view.hpp"
 #include "cli/terminal_text.hpp"
+#include "domain/event_types.hpp"
 #include "engine/run_or_resume.hpp"
 
 namespace pawl::cli {
@@ -76,7 +77,7 @@ Result<void> tell_finished(const Invocation& invocation, const RunId& id, const 
     invocation.print(
         fmt::format("run {} already completed {}\n", id.text(), age(run.at, invocation.context().clock.now())));
   } else {
-    invocation.print(compact({{"event", "run_completed"}, {"run", id.text()}, {"at", run.at.text()}}) + "\n");
+    invocation.print(compact({{"event", event_type::kRunCompleted}, {"run", id.text()}, {"at", run.at.text()}}) + "\n");
   }
   return {};
 }
