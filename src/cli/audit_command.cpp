@@ -9,7 +9,7 @@
 #include "base/json.hpp"
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
-#include "cli/verify_store.hpp"
+#include "cli/verify_text.hpp"
 #include "codec/json_check.hpp"
 #include "engine/audit_entries.hpp"
 
@@ -207,17 +207,7 @@ Result<void> report(const Invocation& invocation, const AuditArguments& argument
 Result<void> anchor(const Invocation& invocation, const AuditArguments& arguments) {
   const CliContext& context = invocation.context();
   PAWL_TRY_ASSIGN(const auto evidence, open_evidence(invocation));
-  Anchor made{.store = {}, .created = context.clock.now(), .runs = {}, .public_key = {}};
-  PAWL_TRY_ASSIGN(made.store, evidence->store_id());
-  PAWL_TRY_ASSIGN(const std::vector<std::string> runs, evidence->runs());
-  for (const std::string& name : runs) {
-    const auto id = RunId::parse(name);
-    if (!id) continue;
-    PAWL_TRY_ASSIGN(const RunVerdict verdict, verify_with_progress(invocation, *evidence, *id, nullptr));
-    // What does not verify is not vouched for.
-    if (verdict.bad) return fail(error_of(verdict));
-    made.runs.push_back(verdict.head);
-  }
+  PAWL_TRY_ASSIGN(Anchor made, collect_anchor(*evidence, context.clock.now(), verifier(invocation)));
   PAWL_TRY_ASSIGN(const SigningKey key, context.audit.signing_key());
   PAWL_TRY_ASSIGN(const std::string text, sign_anchor(made, key));
   PAWL_TRY(deliver(invocation, arguments.output, text));

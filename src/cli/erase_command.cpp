@@ -2,8 +2,7 @@
 
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
-#include "engine/erase.hpp"
-#include "service/workflow_world.hpp"
+#include "service/erase_run.hpp"
 #include "text/json_text.hpp"
 
 namespace pawl::cli {
@@ -71,36 +70,18 @@ Result<void> ask(const Invocation& invocation, const RunInfo& run) {
   return fail(Error{Code::usage, "nothing erased", {}, "type the run id to confirm, or pass --yes", 0});
 }
 
-/// Commands of an execution that died may still write to the run's folder.
-Result<void> refuse_left_processes(const Invocation& invocation, Store& store, const RunInfo& run) {
-  const WorkflowWorld* world = invocation.context().workflows;
-  if (run.workflow.empty() || world == nullptr || !world->start_processes) return {};
-  PAWL_TRY_ASSIGN(const auto owner, store.owner(run.id));
-  if (owner) return {};  // a run that is held is refused anyway, with its owner's name
-  PAWL_TRY_ASSIGN(const std::string logs, store.local_folder(run.id));
-  auto processes = world->start_processes(logs + "/../reaper");
-  if (processes || processes.error().code != Code::processes_left) return {};
-  return fail(with_hint(processes.error(), fmt::format("run: pawl cancel {}", run.id.text())));
-}
-
 Result<void> erase(const Invocation& invocation, const EraseArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
-  const auto info = store->run(run);
-  // A run that is damaged can be erased, and one whose erasure is not finished.
-  if (!info && info.error().code == Code::run_not_found) return std::unexpected(info.error());
+  PAWL_TRY_ASSIGN(const std::optional<RunInfo> info, run_to_erase(*store, run));
   if (info && !arguments.yes) PAWL_TRY(ask(invocation, *info));
-  if (info) PAWL_TRY(refuse_left_processes(invocation, *store, *info));
   const EraseRequest request{
       .reason = arguments.reason, .by = {}, .cascade = arguments.cascade ? Cascade::yes : Cascade::no};
-  PAWL_TRY_ASSIGN(const Erasure erasure, checked_erase(*store, run, request));
+  const WorkflowWorld* world = invocation.context().workflows;
+  PAWL_TRY_ASSIGN(const Erasure erasure,
+                  erase_run(*store, run, request, world == nullptr ? StartProcesses() : world->start_processes));
   invocation.print(invocation.json() ? document_of(erasure) : text_of(erasure));
-  if (erasure.outcome != Erasure::Outcome::pending) return {};
-  return fail(Error{Code::erasure_pending,
-                    fmt::format("erasing run '{}' is waiting for {}", run.text(), fmt::join(erasure.waiting_for, ", ")),
-                    {},
-                    "that process finishes it when idle; otherwise run the same command again, or: pawl fsck --repair",
-                    0});
+  return check_finished(erasure);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
-#include "cli/handoff.hpp"
+#include "cli/hints.hpp"
 #include "service/audited_read.hpp"
+#include "service/handoff.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -44,8 +45,9 @@ Result<void> handoff(const Invocation& invocation, const HandoffArguments& argum
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(Briefing briefing, brief(invocation, *store, arguments));
   const std::size_t bytes_max = arguments.bytes_max.value_or(kBytesDefault);
-  const std::string text =
-      invocation.json() ? json_of(std::move(briefing), bytes_max) : markdown_of(std::move(briefing), bytes_max);
+  const auto command = [](const NextAction& action) { return command_of(action.advice, action.subject); };
+  const std::string text = invocation.json() ? json_of(std::move(briefing), bytes_max, command)
+                                             : markdown_of(std::move(briefing), bytes_max, command);
   if (!arguments.output.empty() && arguments.output != "-")
     return invocation.context().write_file(arguments.output, text);
   invocation.print(text);

@@ -3,6 +3,7 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "service/prune_logs.hpp"
+#include "service/prune_runs.hpp"
 #include "text/index_ranges.hpp"
 
 namespace pawl::cli {
@@ -15,11 +16,6 @@ struct PruneArguments {
   RetentionSettings limits;
   bool dry_run = false;
   bool logs = false;
-};
-
-struct PrunedRun {
-  std::string run;
-  PruneReport report;
 };
 
 /// `30` or `30d`.
@@ -41,23 +37,13 @@ std::string freed_text(std::int64_t bytes) { return size_text(bytes > 0 ? static
 
 std::string json_of(const PrunedRun& pruned) {
   std::vector<std::string> dropped;
-  for (const Sequence sequence : pruned.report.dropped) dropped.push_back(std::to_string(sequence.value));
+  for (const Sequence sequence : pruned.report->dropped) dropped.push_back(std::to_string(sequence.value));
   return JsonObject()
-      .text("run", pruned.run)
+      .text("run", pruned.run.text())
       .raw("removed", fmt::format("[{}]", fmt::join(dropped, ",")))
-      .number("kept", pruned.report.kept)
-      .raw("freed_bytes", std::to_string(pruned.report.freed_bytes))
+      .number("kept", pruned.report->kept)
+      .raw("freed_bytes", std::to_string(pruned.report->freed_bytes))
       .done();
-}
-
-PruneReport sum_of(const std::vector<PrunedRun>& all) {
-  PruneReport sum;
-  for (const PrunedRun& pruned : all) {
-    sum.dropped.insert(sum.dropped.end(), pruned.report.dropped.begin(), pruned.report.dropped.end());
-    sum.kept += pruned.report.kept;
-    sum.freed_bytes += pruned.report.freed_bytes;
-  }
-  return sum;
 }
 
 std::string text_of(const std::vector<PrunedRun>& all, PruneMode mode) {
@@ -65,9 +51,9 @@ std::string text_of(const std::vector<PrunedRun>& all, PruneMode mode) {
   const char* const freed = mode == PruneMode::dry_run ? "would free" : "freed";
   std::string text;
   for (const PrunedRun& pruned : all) {
-    const PruneReport& report = pruned.report;
+    const PruneReport& report = *pruned.report;
     if (report.dropped.empty() && report.freed_bytes <= 0) continue;
-    text += fmt::format("{}: {} {} of {} checkpoints", printable(pruned.run), removed, report.dropped.size(),
+    text += fmt::format("{}: {} {} of {} checkpoints", printable(pruned.run.text()), removed, report.dropped.size(),
                         report.dropped.size() + report.kept);
     if (!report.dropped.empty()) text += fmt::format(" ({})", ranges_of(report.dropped));
     text += fmt::format(", {} {}\n", freed, freed_text(report.freed_bytes));
@@ -116,17 +102,9 @@ std::string text_of(const PrunedLogs& pruned, PruneMode mode) {
 }
 
 Result<std::vector<RunId>> runs_of(Store& store, const std::string& run) {
-  std::vector<RunId> runs;
-  if (!run.empty()) {
-    PAWL_TRY_ASSIGN(RunId id, RunId::parse(run));
-    runs.push_back(std::move(id));
-    return runs;
-  }
-  PAWL_TRY_ASSIGN(const std::vector<RunInfo> all, store.runs(SIZE_MAX));
-  for (const RunInfo& info : all) {
-    if (info.status != Status::erased) runs.push_back(info.id);
-  }
-  return runs;
+  if (run.empty()) return runs_to_prune(store);
+  PAWL_TRY_ASSIGN(RunId id, RunId::parse(run));
+  return std::vector<RunId>{std::move(id)};
 }
 
 Result<void> prune_only_logs(const Invocation& invocation, const PruneArguments& arguments) {
@@ -164,19 +142,17 @@ Result<void> prune(const Invocation& invocation, const PruneArguments& arguments
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const std::vector<RunId> runs, runs_of(*store, arguments.run));
   const PruneMode mode = arguments.dry_run ? PruneMode::dry_run : PruneMode::remove;
-  std::vector<PrunedRun> all;
-  std::optional<Error> trouble;
-  for (const RunId& run : runs) {
-    auto report = store->prune(run, limits, mode);
-    // One run that is damaged does not keep the others from being pruned.
-    if (!report && runs.size() > 1)
-      invocation.note(fmt::format("skipped run '{}': {}", run.text(), report.error().message));
-    if (!report && !trouble) trouble = report.error();
-    if (report) all.push_back({run.text(), std::move(*report)});
+  std::vector<PrunedRun> pruned = prune_runs(*store, runs, limits, mode);
+  if (runs.size() == 1 && !pruned.front().report) return fail(pruned.front().report.error());
+  std::optional<Error> first_error;
+  for (const PrunedRun& run : pruned) {
+    if (run.report) continue;
+    invocation.note(fmt::format("skipped run '{}': {}", run.run.text(), run.report.error().message));
+    if (!first_error) first_error = run.report.error();
   }
-  if (trouble && runs.size() == 1) return fail(*trouble);
-  invocation.print(invocation.json() ? document_of(all, mode) : text_of(all, mode));
-  if (trouble) return fail(*trouble);
+  std::erase_if(pruned, [](const PrunedRun& run) { return !run.report; });
+  invocation.print(invocation.json() ? document_of(pruned, mode) : text_of(pruned, mode));
+  if (first_error) return fail(*first_error);
   return {};
 }
 

@@ -3,68 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-
-#include "text/utf8.hpp"
 
 namespace pawl::cli {
-namespace {
-
-struct CodeRange {
-  std::uint32_t first;
-  std::uint32_t last;
-};
-
-constexpr CodeRange kCombining[] = {
-    {0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x0610, 0x061A}, {0x064B, 0x065F},   {0x0E34, 0x0E3A},
-    {0x0E47, 0x0E4E}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x200B, 0x200F}, {0x202A, 0x202E},   {0x2060, 0x2064},
-    {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}, {0xFEFF, 0xFEFF}, {0xE0100, 0xE01EF},
-};
-
-constexpr CodeRange kWide[] = {
-    {0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0x4DBF},   {0x4E00, 0x9FFF},   {0xA000, 0xA4CF},
-    {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},
-    {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD},
-};
-
-template <std::size_t N>
-bool within(const CodeRange (&ranges)[N], std::uint32_t value) {
-  return std::ranges::any_of(ranges,
-                             [value](const CodeRange& range) { return value >= range.first && value <= range.last; });
-}
-
-std::size_t columns_of(std::uint32_t value) {
-  if (value < 0x300) return 1;
-  if (within(kCombining, value)) return 0;
-  return within(kWide, value) ? 2 : 1;
-}
-
-/// How many bytes of `text` fit into so many columns, and how many columns they take.
-struct Fit {
-  std::size_t bytes = 0;
-  std::size_t columns = 0;
-};
-Fit fit(std::string_view text, std::size_t columns_max) {
-  Fit fitting;
-  while (fitting.bytes < text.size()) {
-    const CodePoint point = first_code_point(text.substr(fitting.bytes));
-    const std::size_t columns = point.size == 0 ? 1 : columns_of(point.value);
-    if (fitting.columns + columns > columns_max) break;
-    fitting.columns += columns;
-    fitting.bytes += std::max<std::size_t>(point.size, 1);
-  }
-  return fitting;
-}
-
-}  // namespace
-
-std::size_t display_columns(std::string_view text) { return fit(text, SIZE_MAX).columns; }
-
-std::string cut_to_columns(std::string_view text, std::size_t columns) {
-  if (fit(text, columns).bytes == text.size()) return std::string(text);
-  if (columns == 0) return {};
-  return std::string(text.substr(0, fit(text, columns - 1).bytes)) + "…";
-}
 
 std::string elapsed_text(std::int64_t milliseconds) {
   const std::int64_t ms = std::max<std::int64_t>(milliseconds, 0);

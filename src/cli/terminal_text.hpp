@@ -10,12 +10,6 @@
 
 namespace pawl::cli {
 
-/// How many columns printable text takes: two for wide characters (roughly), none for combining ones.
-[[nodiscard]] std::size_t display_columns(std::string_view text);
-
-/// Printable text in at most so many columns, with an ellipsis where something was cut off.
-[[nodiscard]] std::string cut_to_columns(std::string_view text, std::size_t columns);
-
 /// "340 ms", "1.2 s", "3 min 12 s", "1 h 2 min", "2 d 3 h": short enough for a clock that runs.
 [[nodiscard]] std::string elapsed_text(std::int64_t milliseconds);
 

@@ -9,21 +9,6 @@
 #include "text/utf8.hpp"
 
 namespace pawl::cli {
-std::string printable(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const CodePoint point = first_code_point(text);
-    const std::size_t size = std::max<std::size_t>(point.size, 1);
-    if (point.size == 0 || is_control(point.value)) {
-      for (const char byte : text.substr(0, size)) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
-    } else {
-      out += text.substr(0, size);
-    }
-    text.remove_prefix(size);
-  }
-  return out;
-}
-
 std::string age(Timestamp then, Timestamp now) {
   const std::int64_t seconds = (now.us - then.us) / 1'000'000;
   if (seconds < 1) return "now";
@@ -41,15 +26,6 @@ std::string local_time(Timestamp time) {
   return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}{}{:02}:{:02}", local.tm_year + 1900, local.tm_mon + 1,
                      local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec, minutes < 0 ? '-' : '+',
                      std::abs(minutes) / 60, std::abs(minutes) % 60);
-}
-
-std::string size_text(std::uint64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit) value /= 1024;
-  return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
 Colour status_colour(std::string_view status) {

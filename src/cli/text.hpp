@@ -5,18 +5,14 @@
 #include <string>
 #include <string_view>
 
-namespace pawl::cli {
+#include "text/display.hpp"
 
-/// `text` with control characters and invalid UTF-8 shown as \x1b, so that nothing from outside can
-/// steer a terminal.
-[[nodiscard]] std::string printable(std::string_view text);
+namespace pawl::cli {
 
 /// "12 s ago", "3 min ago", "5 h ago", "2 d ago"; a time in the future is "now".
 [[nodiscard]] std::string age(Timestamp then, Timestamp now);
 /// The exact time where this computer is: "2026-01-11 14:30:05+01:00".
 [[nodiscard]] std::string local_time(Timestamp time);
-/// "812 B", "1.5 KiB", "3.2 MiB"
-[[nodiscard]] std::string size_text(std::uint64_t bytes);
 
 enum class Colour : std::uint8_t { none, bold, red, green, yellow, dim };
 

@@ -1,7 +1,6 @@
-#include "audit/anchor.hpp"
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
-#include "cli/verify_store.hpp"
+#include "cli/verify_text.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -15,12 +14,6 @@ struct VerifyArguments {
 
 constexpr std::uint64_t kAnchorBytesMax = 1ULL << 30U;
 constexpr std::uint64_t kKeyBytesMax = 1ULL << 16U;
-
-struct Verified {
-  std::vector<RunVerdict> runs;
-  std::vector<std::string> gone;   // in the anchor, and not in the store
-  std::vector<std::string> fresh;  // in the store, and not in the anchor
-};
 
 Result<std::string> trusted_key(const Invocation& invocation, const std::string& file) {
   if (!file.empty()) {
@@ -47,46 +40,7 @@ Result<std::optional<Anchor>> anchor_of(const Invocation& invocation, const Veri
   return std::optional(std::move(*anchor));
 }
 
-Result<Verified> verify_all(const Invocation& invocation, const VerifyArguments& arguments,
-                            const std::optional<Anchor>& anchor) {
-  PAWL_TRY_ASSIGN(const auto evidence, open_evidence(invocation));
-  if (anchor) {
-    PAWL_TRY_ASSIGN(const Uuid store, evidence->store_id());
-    if (store != anchor->store) {
-      return fail(
-          Error{Code::anchor_mismatch,
-                fmt::format("the anchor belongs to store {}, but this is {}", anchor->store.text(), store.text()),
-                {},
-                "pass the right store with --store, or the anchor of this store",
-                0});
-    }
-  }
-  Verified verified;
-  std::vector<std::string> runs = {arguments.run};
-  if (arguments.all) {
-    PAWL_TRY_ASSIGN(runs, evidence->runs());
-    for (const AuditHead& head : anchor ? anchor->runs : std::vector<AuditHead>()) {
-      if (std::ranges::find(runs, head.run) == runs.end()) verified.gone.push_back(head.run);
-    }
-  }
-  for (const std::string& name : runs) {
-    const auto id = RunId::parse(name);
-    if (!id && arguments.all) continue;  // not a run of Pawl's
-    if (!id) return std::unexpected(id.error());
-    const AnchorPoint* point = anchor ? anchor->find(name) : nullptr;
-    auto verdict = verify_with_progress(invocation, *evidence, *id, point);
-    if (!verdict && verdict.error().code == Code::run_not_found && point != nullptr) {
-      verified.gone.push_back(name);
-      continue;
-    }
-    if (!verdict) return std::unexpected(verdict.error());
-    if (anchor && point == nullptr) verified.fresh.push_back(name);
-    verified.runs.push_back(std::move(*verdict));
-  }
-  return verified;
-}
-
-std::string text_of(const Verified& verified, const Style& style) {
+std::string text_of(const VerifiedStore& verified, const Style& style) {
   std::string text;
   for (const RunVerdict& verdict : verified.runs) text += verdict_text(verdict, style);
   for (const std::string& run : verified.gone)
@@ -95,36 +49,20 @@ std::string text_of(const Verified& verified, const Style& style) {
   return text;
 }
 
-std::string document_of(const Verified& verified) {
+std::string document_of(const VerifiedStore& verified) {
   std::vector<std::string> rows;
   std::vector<std::string> gone;
   std::vector<std::string> fresh;
-  bool fine = verified.gone.empty();
-  for (const RunVerdict& verdict : verified.runs) {
-    fine = fine && !verdict.bad;
-    rows.push_back(verdict_json(verdict));
-  }
+  for (const RunVerdict& verdict : verified.runs) rows.push_back(verdict_json(verdict));
   for (const std::string& run : verified.gone) gone.push_back(compact(Json(run)));
   for (const std::string& run : verified.fresh) fresh.push_back(compact(Json(run)));
   return JsonObject()
-             .boolean("ok", fine)
+             .boolean("ok", verified.fine())
              .raw("runs", json_array(rows))
              .raw("gone", json_array(gone))
              .raw("not_in_anchor", json_array(fresh))
              .done() +
          "\n";
-}
-
-Result<void> first_trouble(const Verified& verified) {
-  for (const RunVerdict& verdict : verified.runs) {
-    if (verdict.bad) return fail(error_of(verdict));
-  }
-  if (verified.gone.empty()) return {};
-  return fail(Error{Code::anchor_mismatch,
-                    fmt::format("run '{}' is missing, but listed in the anchor", verified.gone.front()),
-                    {},
-                    "restore the run's folder from a backup made after the anchor",
-                    0});
 }
 
 Result<void> verify(const Invocation& invocation, const VerifyArguments& arguments) {
@@ -136,9 +74,10 @@ Result<void> verify(const Invocation& invocation, const VerifyArguments& argumen
                       0});
   }
   PAWL_TRY_ASSIGN(const std::optional<Anchor> anchor, anchor_of(invocation, arguments));
-  PAWL_TRY_ASSIGN(const Verified verified, verify_all(invocation, arguments, anchor));
+  PAWL_TRY_ASSIGN(const auto evidence, open_evidence(invocation));
+  PAWL_TRY_ASSIGN(const VerifiedStore verified, verify_store(*evidence, arguments.run, anchor, verifier(invocation)));
   invocation.print(invocation.json() ? document_of(verified) : text_of(verified, invocation.style()));
-  return first_trouble(verified);
+  return check_verified(verified);
 }
 
 }  // namespace

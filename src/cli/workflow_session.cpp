@@ -154,7 +154,7 @@ Result<void> start_workflow(const Invocation& invocation, const NewRun& run, con
   Result<void> ended = start_kept(invocation, run, options);
   say_checkpoints_are_off(invocation, *config);
   if (ended) return ended;
-  Error error = std::move(ended).error();
+  Error error = with_other_advice(std::move(ended).error(), Advice::none);
   error.hint = "nothing was saved; set checkpoint.enabled to true and run it again";
   return fail(error);
 }

@@ -1,7 +1,7 @@
 // What a verification reads of a store: stored bytes, unchanged and in order. Needs no keys and writes nothing.
 //
-// A failure with exit status 4 is a finding: data that is missing, truncated or modified, with its file. Any other
-// failure is a problem of the machine.
+// An error that is a refusal (is_refusal) is a finding: data that is missing, truncated or modified, with its file. Any
+// other error is a failure of the machine.
 #pragma once
 
 #include <memory>

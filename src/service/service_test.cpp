@@ -4,15 +4,16 @@
 #include <filesystem>
 #include <fstream>
 
-#include "adapters/posix/posix_local_files.hpp"
 #include "engine/save.hpp"
 #include "service/audited_read.hpp"
+#include "service/handoff.hpp"
 #include "service/lineage.hpp"
 #include "service/prune_logs.hpp"
 #include "service/recovery.hpp"
 #include "service/run_report.hpp"
 #include "service/run_status.hpp"
 #include "service/workflow_session.hpp"
+#include "testing/local_files_under_test.hpp"
 #include "testing/memory_under_test.hpp"
 
 namespace pawl::testing {
@@ -194,7 +195,7 @@ TEST_F(Service, AReadThatCannotBeRecordedIsRefused) {
 }
 
 TEST_F(Service, OldLogsOfRunsThatNobodyExecutesArePruned) {
-  PosixLocalFiles files;
+  LocalFilesUnderTest files;
   const auto log_of = [&](const std::string& run) {
     save_status(run, RunStatus::failed);
     const std::string path = *store_->local_folder(run_id(run)) + "/a.1.log";
@@ -217,6 +218,34 @@ TEST_F(Service, OldLogsOfRunsThatNobodyExecutesArePruned) {
   EXPECT_EQ(prune_logs(*store_, files, runs, later, PruneMode::remove)->runs.size(), 1U);
   EXPECT_FALSE(files.exists(old));
   EXPECT_TRUE(files.exists(used));
+}
+
+std::string named(const NextAction& action) {
+  return fmt::format("<{} {}>", static_cast<int>(action.advice), action.subject.run);
+}
+
+TEST_F(Service, ABriefingNamesActionsInTheWordsOfItsReader) {
+  RunState state;
+  state.status = RunStatus::failed;
+  state.workflow_name = "notes";
+  state.steps = {{"send", step_with(StepStatus::failed)}};
+  save("r", state);
+  const Result<Briefing> briefing = brief_run(*store_, run_id("r"), "memory:", now());
+  ASSERT_TRUE(briefing) << describe(briefing.error());
+  const std::string expected = named({Advice::resume, {.run = "r"}});
+  const std::string markdown = markdown_of(*briefing, 16'384, named);
+  EXPECT_NE(markdown.find("## Next"), std::string::npos) << markdown;
+  EXPECT_NE(markdown.find(expected), std::string::npos) << markdown;
+  const Json document = Json::parse(json_of(*briefing, 16'384, named));
+  EXPECT_EQ(document["next"].back(), expected);
+  EXPECT_EQ(document["status"], "failed");
+}
+
+TEST_F(Service, ABriefingOfASessionThatHasNoRunsFails) {
+  const Result<Briefing> briefing = brief_session(*store_, "night", now());
+  ASSERT_FALSE(briefing);
+  EXPECT_EQ(briefing.error().code, Code::run_not_found);
+  EXPECT_EQ(briefing.error().advice, Advice::list_runs);
 }
 
 TEST(FreshRunId, IsTheNameOfTheWorkflowAndFourLetters) {

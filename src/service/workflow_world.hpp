@@ -21,12 +21,15 @@ class SignalWatch {
   virtual ~SignalWatch() = default;
 };
 
+/// Starts the reaper of a run and ends what an earlier execution left behind: processes_left if it can't.
+using StartProcesses = std::function<Result<std::unique_ptr<ProcessRunner>>(const std::string& lock_path)>;
+
 struct WorkflowWorld {
   Random& random;
   LocalFiles& files;
   const HandlerRegistry& handlers;
   std::vector<std::string> environment = {};  // NAME=value, all of this process's
-  std::function<Result<std::unique_ptr<ProcessRunner>>(const std::string& lock_path)> start_processes = {};
+  StartProcesses start_processes = {};
   /// Calls from another thread, with the signal's number: SIGINT, SIGTERM, SIGHUP, SIGUSR1.
   std::function<std::unique_ptr<SignalWatch>(std::function<void(int)> on_signal)> watch_signals = {};
   std::function<void()> leave = {};           // ends the program at once, as interrupted

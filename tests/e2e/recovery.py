@@ -164,7 +164,7 @@ def a_damaged_newest_checkpoint_is_refused_and_named(case):
         refused = case.pawl("restore", "r", *mode, status=4, env=NO_FALLBACK)
         equal(refused.stdout, "")
         holds(refused.stderr, "PAWL-0", "checkpoint 5 of run 'r'", "checkpoint_00001.jsonl")
-    holds(case.pawl("restore", "r", "--mode", "latest", status=4, env=NO_FALLBACK).stderr, "--fallback goes back to checkpoint 4")
+    holds(case.pawl("restore", "r", "--mode", "latest", status=4, env=NO_FALLBACK).stderr, "checkpoint 4, the newest intact one", "--fallback")
     equal(case.pawl("restore", "r", status=4).stdout, "")
     found = failures(case)
     equal({line["run"] for line in found}, {"r"})
@@ -222,7 +222,7 @@ def a_damaged_middle_of_a_chain_goes_back_before_it(case):
     equal(damage_line(case, 3), 4)
     holds(case.pawl("restore", "r", status=4).stderr, "checkpoint 5 of run 'r'")
     equal(case.pawl("restore", "r", "--fallback", status=0).stdout, '{"n": 4}')
-    holds(case.pawl("restore", "r", "--at", "7", status=4, env=NO_FALLBACK).stderr, "checkpoint 5 of run 'r'", "--fallback goes back to checkpoint 4")
+    holds(case.pawl("restore", "r", "--at", "7", status=4, env=NO_FALLBACK).stderr, "checkpoint 5 of run 'r'", "checkpoint 4, the newest intact one", "--fallback")
     equal(case.pawl("restore", "r", "--at", "4", status=0).stdout, '{"n": 4}')
 
 
@@ -257,7 +257,7 @@ def a_fallback_that_would_run_a_completed_step_again_stops_and_lists_it(case):
     completes_two = next(i for i, text in enumerate(texts) if json.loads(text).get("step") == "two" or '"two"' in text)
     damage_line(case, completes_two)
     refused = case.pawl("resume", "r", status=4, env=NO_FALLBACK)
-    holds(refused.stderr, "PAWL-03", "of run 'r'", "--fallback goes back to checkpoint")
+    holds(refused.stderr, "PAWL-03", "of run 'r'", "the newest intact one, add --fallback")
     refused = case.pawl("resume", "r", status=4)
     holds(refused.stderr, "PAWL-0611", "which would run completed steps again:", "\n  two", "--fallback --accept-rerun")
     equal(case.log(), ["one", "two", "three"])

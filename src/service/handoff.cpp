@@ -1,12 +1,11 @@
-#include "cli/handoff.hpp"
+#include "service/handoff.hpp"
 
 #include <algorithm>
 
-#include "cli/handoff_told.hpp"
-#include "cli/hints.hpp"
-#include "cli/text.hpp"
+#include "service/handoff_told.hpp"
+#include "text/display.hpp"
 
-namespace pawl::cli {
+namespace pawl {
 namespace {
 
 constexpr std::size_t kRunsSearched = 100'000;
@@ -206,7 +205,7 @@ Result<Briefing> brief_saves(Store& store, const RunId& run, const std::string& 
   briefing.head_lines.push_back("## Files");
   briefing.head_lines.push_back(fmt::format("- store: {}", markdown_code(store_uri)));
   add_state(briefing, newest.state);
-  briefing.next = {fmt::format("pawl restore {}", run.text()), fmt::format("pawl show {} --checkpoints", run.text())};
+  briefing.next = {{Advice::show_state, {.run = run.text()}}, {Advice::list_checkpoints, {.run = run.text()}}};
   briefing.parts = {std::move(told.blockers), std::move(told.notes), std::move(told.recoveries)};
   return briefing;
 }
@@ -227,9 +226,9 @@ Result<Briefing> brief_run(Store& store, const RunId& run, const std::string& st
   add_status(briefing, report, told);
   PAWL_TRY(add_files(store, briefing, report, store_uri));
   add_failures(report, told);
-  briefing.next = commands_of(next_actions(report));
-  if (briefing.next.empty()) briefing.next.push_back(fmt::format("pawl show {}", run.text()));
-  steps.done.more = steps.open.more = fmt::format("pawl show {} --all", run.text());
+  briefing.next = next_actions(report);
+  if (briefing.next.empty()) briefing.next.push_back({Advice::show_run, {.run = run.text()}});
+  steps.done.more = steps.open.more = {Advice::show_everything, {.run = run.text()}};
   briefing.parts = {std::move(told.blockers),  std::move(told.notes),      std::move(steps.open),
                     std::move(told.decisions), std::move(told.recoveries), std::move(steps.done),
                     std::move(told.confidence)};
@@ -238,8 +237,7 @@ Result<Briefing> brief_run(Store& store, const RunId& run, const std::string& st
 
 Result<Briefing> brief_session(Store& store, const std::string& session, Timestamp now) {
   PAWL_TRY_ASSIGN(const std::vector<RunInfo> runs, store.runs(kRunsSearched));
-  BriefingPart part{
-      .key = "runs", .title = "Runs of the session", .more = fmt::format("pawl list --session {}", session)};
+  BriefingPart part{.key = "runs", .title = "Runs of the session", .more = {Advice::list_runs, {.value = session}}};
   bool resumable = false;
   for (const RunInfo& run : runs) {
     if (run.session != session) continue;
@@ -253,15 +251,16 @@ Result<Briefing> brief_session(Store& store, const std::string& session, Timesta
     return fail(Error{Code::run_not_found,
                       fmt::format("there is no run of session '{}' in this store", session),
                       {},
-                      "`pawl list` shows the runs and `pawl run --session NAME` starts one in a session",
-                      0});
+                      {},
+                      0,
+                      Advice::list_runs});
   Briefing briefing;
   briefing.title = "session " + session;
   briefing.head = {{"session", session}, {"made", now.text()}};
-  if (resumable) briefing.next.push_back(fmt::format("pawl resume --session {}", session));
-  briefing.next.push_back(fmt::format("pawl handoff {}", part.entries.front()["run"].get<std::string>()));
+  if (resumable) briefing.next.push_back({Advice::resume_session, {.value = session}});
+  briefing.next.push_back({Advice::brief_run, {.run = part.entries.front()["run"].get<std::string>()}});
   briefing.parts.push_back(std::move(part));
   return briefing;
 }
 
-}  // namespace pawl::cli
+}  // namespace pawl

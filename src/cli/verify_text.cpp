@@ -1,4 +1,4 @@
-#include "cli/verify_store.hpp"
+#include "cli/verify_text.hpp"
 
 #include "base/json.hpp"
 #include "cli/hints.hpp"
@@ -10,19 +10,6 @@ namespace {
 constexpr std::int64_t kProgressEvery_us = 100'000;
 constexpr std::string_view kClearLine = "\r\x1b[K";
 
-std::string bad_text(const RunVerdict& verdict) {
-  const BadEntry& bad = *verdict.bad;
-  std::string text = fmt::format("run '{}', entry {}", verdict.head.run, bad.entry);
-  if (bad.sequence) text += fmt::format(", checkpoint {}", bad.sequence.value);
-  return text + ": " + bad.what;
-}
-
-std::string hint_of(const RunVerdict& verdict) {
-  const BadEntry& bad = *verdict.bad;
-  const Error error{bad.code, bad.what, bad.file, bad.hint, 0, bad.action, {.run = verdict.head.run}};
-  return hint_text(error);
-}
-
 std::string bad_json(const RunVerdict& verdict) {
   const BadEntry& bad = *verdict.bad;
   return JsonObject()
@@ -31,7 +18,7 @@ std::string bad_json(const RunVerdict& verdict) {
       .number("sequence", bad.sequence.value)
       .text("file", bad.file)
       .text("what", bad.what)
-      .text("hint", hint_of(verdict))
+      .text("hint", hint_text(error_of(verdict)))
       .done();
 }
 
@@ -67,6 +54,12 @@ Result<RunVerdict> verify_with_progress(const Invocation& invocation, Evidence& 
   return verdict;
 }
 
+VerifyOne verifier(const Invocation& invocation) {
+  return [&invocation](Evidence& evidence, const RunId& run, const AnchorPoint* anchor) {
+    return verify_with_progress(invocation, evidence, run, anchor);
+  };
+}
+
 std::string verdict_text(const RunVerdict& verdict, const Style& style) {
   const std::string run = printable(verdict.head.run);
   std::string text;
@@ -100,11 +93,6 @@ std::string verdict_json(const RunVerdict& verdict) {
       .raw("notes", json_array(notes))
       .raw("bad", verdict.bad ? bad_json(verdict) : std::string());
   return document.done();
-}
-
-Error error_of(const RunVerdict& verdict) {
-  return Error{verdict.bad->code,   bad_text(verdict),        verdict.bad->file, verdict.bad->hint, 0,
-               verdict.bad->action, {.run = verdict.head.run}};
 }
 
 }  // namespace pawl::cli

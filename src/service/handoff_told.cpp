@@ -1,12 +1,12 @@
-#include "cli/handoff_told.hpp"
+#include "service/handoff_told.hpp"
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "cli/terminal_text.hpp"
 #include "domain/event_types.hpp"
+#include "text/display.hpp"
 
-namespace pawl::cli {
+namespace pawl {
 namespace {
 
 constexpr std::size_t kEventsPerPage = 10'000;
@@ -243,8 +243,8 @@ Result<Told> what_was_told(Store& store, const RunId& run, const RunState& state
   }
   for (BriefingPart* part : {&told.decisions, &told.blockers, &told.recoveries, &told.confidence}) newest_first(*part);
   for (BriefingPart* part : {&told.decisions, &told.blockers, &told.notes, &told.recoveries, &told.confidence})
-    part->more = fmt::format("pawl show {} --events", run.text());
+    part->more = {Advice::show_events, {.run = run.text()}};
   return told;
 }
 
-}  // namespace pawl::cli
+}  // namespace pawl

@@ -1,10 +1,10 @@
 // The two forms of a briefing, and how it is kept short.
 #include <algorithm>
 
-#include "cli/handoff.hpp"
-#include "cli/text.hpp"
+#include "service/handoff.hpp"
+#include "text/display.hpp"
 
-namespace pawl::cli {
+namespace pawl {
 namespace {
 
 std::size_t longest_run_of_backticks(std::string_view text) {
@@ -17,7 +17,7 @@ std::size_t longest_run_of_backticks(std::string_view text) {
   return longest;
 }
 
-std::string render(const Briefing& briefing) {
+std::string render(const Briefing& briefing, const CommandText& command) {
   std::string out =
       fmt::format("# Hand-over: {}\n{}", markdown_text(briefing.title), briefing.head_lines.empty() ? "" : "\n");
   bool in_list = false;
@@ -34,26 +34,28 @@ std::string render(const Briefing& briefing) {
     out += fmt::format("\n## {}\n", part.title);
     const std::string left_out = part.left_out == 0 ? ""
                                                     : fmt::format("- left out here: {} more; {} shows them\n",
-                                                                  part.left_out, markdown_code(part.more));
+                                                                  part.left_out, markdown_code(command(part.more)));
     if (part.order == PartOrder::newest_last) out += left_out;
     for (const std::string& line : part.lines) out += "- " + line + "\n";
     if (part.order == PartOrder::most_important_first) out += left_out;
   }
   if (!briefing.next.empty()) {
     out += "\n## Next\n";
-    for (const std::string& command : briefing.next) out += fmt::format("- {}\n", markdown_code(printable(command)));
+    for (const NextAction& action : briefing.next)
+      out += fmt::format("- {}\n", markdown_code(printable(command(action))));
   }
   return out;
 }
 
-Json document(const Briefing& briefing) {
+Json document(const Briefing& briefing, const CommandText& command) {
   Json out = briefing.head;
   Json left_out = Json::object();
   for (const BriefingPart& part : briefing.parts) {
     out[part.key] = part.entries;
     if (part.left_out > 0) left_out[part.key] = part.left_out;
   }
-  out["next"] = briefing.next;
+  out["next"] = Json::array();
+  for (const NextAction& action : briefing.next) out["next"].push_back(command(action));
   out["left_out"] = std::move(left_out);
   return out;
 }
@@ -133,9 +135,9 @@ std::string markdown_code(std::string_view text) {
   return padded ? fmt::format("{0} {1} {0}", fence, line) : fmt::format("{0}{1}{0}", fence, line);
 }
 
-std::string markdown_of(Briefing briefing, std::size_t bytes_max) {
-  std::string text = render(briefing);
-  while (text.size() > bytes_max && leave_out(briefing)) text = render(briefing);
+std::string markdown_of(Briefing briefing, std::size_t bytes_max, const CommandText& command) {
+  std::string text = render(briefing, command);
+  while (text.size() > bytes_max && leave_out(briefing)) text = render(briefing, command);
   // Variables, a state and the like go next, from the end.
   std::size_t dropped = 0;
   while (text.size() > bytes_max) {
@@ -144,7 +146,7 @@ std::string markdown_of(Briefing briefing, std::size_t bytes_max) {
     if (item == briefing.head_lines.rend()) break;
     briefing.head_lines.erase(std::next(item).base());
     ++dropped;
-    text = render(briefing);
+    text = render(briefing, command);
   }
   if (dropped > 0) text += fmt::format("\n{} values were left out.\n", dropped);
   if (text.size() <= bytes_max) return text;
@@ -153,11 +155,11 @@ std::string markdown_of(Briefing briefing, std::size_t bytes_max) {
   return text.substr(0, end == std::string::npos ? 0 : end) + std::string(kCut);
 }
 
-std::string json_of(Briefing briefing, std::size_t bytes_max) {
-  std::string text = compact(document(briefing)) + "\n";
-  while (text.size() > bytes_max && leave_out(briefing)) text = compact(document(briefing)) + "\n";
-  while (text.size() > bytes_max && shorten_head(briefing.head)) text = compact(document(briefing)) + "\n";
+std::string json_of(Briefing briefing, std::size_t bytes_max, const CommandText& command) {
+  std::string text = compact(document(briefing, command)) + "\n";
+  while (text.size() > bytes_max && leave_out(briefing)) text = compact(document(briefing, command)) + "\n";
+  while (text.size() > bytes_max && shorten_head(briefing.head)) text = compact(document(briefing, command)) + "\n";
   return text;
 }
 
-}  // namespace pawl::cli
+}  // namespace pawl

@@ -4,9 +4,9 @@
 #include <map>
 #include <optional>
 
-#include "cli/handoff.hpp"
+#include "service/handoff.hpp"
 
-namespace pawl::cli {
+namespace pawl {
 
 constexpr std::size_t kBriefShort = 240;  // columns of a recorded value
 constexpr std::size_t kBriefLong = 1'000;
@@ -35,4 +35,4 @@ struct Told {
 
 void newest_first(BriefingPart& part);
 
-}  // namespace pawl::cli
+}  // namespace pawl

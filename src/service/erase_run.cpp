@@ -1,0 +1,48 @@
+#include "service/erase_run.hpp"
+
+#include <fmt/ranges.h>
+
+#include "engine/erase.hpp"
+
+namespace pawl {
+namespace {
+
+Result<void> refuse_left_processes(Store& store, const RunInfo& run, const StartProcesses& start_processes) {
+  if (run.workflow.empty() || !start_processes) return {};
+  PAWL_TRY_ASSIGN(const auto owner, store.owner(run.id));
+  if (owner) return {};  // a run that is held is refused anyway, with its owner's name
+  PAWL_TRY_ASSIGN(const std::string logs, store.local_folder(run.id));
+  const auto processes = start_processes(logs + "/../reaper");
+  if (processes || processes.error().code != Code::processes_left) return {};
+  return fail(with_advice(processes.error(), Advice::cancel_run, {.run = run.id.text()}));
+}
+
+}  // namespace
+
+Result<std::optional<RunInfo>> run_to_erase(Store& store, const RunId& run) {
+  auto info = store.run(run);
+  if (info) return std::optional<RunInfo>(std::move(*info));
+  if (info.error().code == Code::run_not_found) return fail(info.error());
+  return std::optional<RunInfo>();  // damaged, or its erasure is not finished
+}
+
+Result<Erasure> erase_run(Store& store, const RunId& run, const EraseRequest& request,
+                          const StartProcesses& start_processes) {
+  PAWL_TRY_ASSIGN(const std::optional<RunInfo> info, run_to_erase(store, run));
+  if (info) PAWL_TRY(refuse_left_processes(store, *info, start_processes));
+  return checked_erase(store, run, request);
+}
+
+Result<void> check_finished(const Erasure& erasure) {
+  if (erasure.outcome != Erasure::Outcome::pending) return {};
+  return fail(Error{
+      Code::erasure_pending,
+      fmt::format("the erasure of run '{}' waits for {}", erasure.run.text(), fmt::join(erasure.waiting_for, ", ")),
+      {},
+      "that process finishes it when it is idle",
+      0,
+      Advice::finish_erasure,
+      {.run = erasure.run.text()}});
+}
+
+}  // namespace pawl

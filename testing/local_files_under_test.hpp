@@ -1,0 +1,10 @@
+// Files of the machine, for tests of what works on them.
+#pragma once
+
+#include "adapters/posix/posix_local_files.hpp"
+
+namespace pawl::testing {
+
+using LocalFilesUnderTest = PosixLocalFiles;
+
+}  // namespace pawl::testing
