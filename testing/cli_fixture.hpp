@@ -118,9 +118,8 @@ class CliTest : public ::testing::Test {
   }
 
   /// A handle of its own on the store that the commands use.
-  std::unique_ptr<Store> other_handle() {
-    return std::make_unique<MemoryStore>(Environment{&clock_, &random_, sim_owner("boot", 4711)}, disk_);
-  }
+  std::unique_ptr<Store> other_handle() { return std::make_unique<MemoryStore>(store_environment(), disk_); }
+  Environment store_environment() { return Environment{&clock_, &random_, sim_owner("boot", 4711)}; }
 
   ManualClock clock_;
   FakeMachine machine_;
@@ -158,54 +157,13 @@ class CliTest : public ::testing::Test {
   std::shared_ptr<MemoryDisk> disk_ = make_memory_disk();
 };
 
-class CliTest::ReportingStore final : public Store {
+class CliTest::ReportingStore final : public MemoryStore {
  public:
-  ReportingStore(std::unique_ptr<Store> store, CheckReport report)
-      : store_(std::move(store)), report_(std::move(report)) {}
-  Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override {
-    return store_->open_run(run, options);
-  }
-  Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run,
-                                          const RunOptions& options) override {
-    return store_->fork(parent, at, run, options);
-  }
-  Result<std::vector<ForkInfo>> forks_of(const RunId& run) override { return store_->forks_of(run); }
-  Result<std::optional<ForkInfo>> origin_of(const RunId& run) override { return store_->origin_of(run); }
-  Result<Restored> restore(const RunId& run, const Which& which) override { return store_->restore(run, which); }
-  Result<RunInfo> run(const RunId& run) override { return store_->run(run); }
-  Result<std::vector<RunInfo>> runs(std::size_t limit) override { return store_->runs(limit); }
-  Result<CheckpointInfo> checkpoint(const RunId& run, const Which& which) override {
-    return store_->checkpoint(run, which);
-  }
-  Result<std::vector<CheckpointInfo>> checkpoints(const RunId& run, Sequence after, std::size_t limit) override {
-    return store_->checkpoints(run, after, limit);
-  }
-  Result<std::vector<Event>> events(const RunId& run, std::uint64_t after, std::size_t limit) override {
-    return store_->events(run, after, limit);
-  }
-  Result<std::vector<AuditEntry>> audit(const RunId& run, std::uint64_t after, std::size_t limit) override {
-    return store_->audit(run, after, limit);
-  }
-  Result<std::string> post(const RunId& run, std::string_view body) override { return store_->post(run, body); }
-  Result<std::vector<Message>> inbox(const RunId& run) override { return store_->inbox(run); }
-  Result<void> take(const RunId& run, std::string_view message_id) override { return store_->take(run, message_id); }
-  Result<std::optional<std::string>> owner(const RunId& run) override { return store_->owner(run); }
-  Result<std::string> local_folder(const RunId& run) override { return store_->local_folder(run); }
-  Result<std::shared_ptr<LogCipher>> log_cipher(const RunId& run) override { return store_->log_cipher(run); }
-  Result<RunFootprint> footprint(const RunId& run) override { return store_->footprint(run); }
-  Result<std::uint64_t> shared_bytes() override { return store_->shared_bytes(); }
-  Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override {
-    return store_->prune(run, settings, mode);
-  }
-  Result<Erasure> erase(const RunId& run, const EraseRequest& request) override { return store_->erase(run, request); }
-  Result<Recovered> recover(const RunId& run, const RecoverScope& scope) override {
-    return store_->recover(run, scope);
-  }
-  Result<void> log_failure(const RecoveryFailure& failure) override { return store_->log_failure(failure); }
+  ReportingStore(const Environment& environment, std::shared_ptr<MemoryDisk> disk, CheckReport report)
+      : MemoryStore(environment, std::move(disk)), report_(std::move(report)) {}
   Result<CheckReport> check(const CheckScope&, Repair) override { return report_; }
 
  private:
-  std::unique_ptr<Store> store_;
   CheckReport report_;
 };
 
@@ -215,7 +173,7 @@ inline Result<std::unique_ptr<Store>> CliTest::open(std::string_view uri, cli::S
     return fail(Error{Code::store_not_found, "no store found", std::string(uri), {}, 0});
   }
   store_exists_ = true;
-  if (report_) return std::make_unique<ReportingStore>(other_handle(), *report_);
+  if (report_) return std::make_unique<ReportingStore>(store_environment(), disk_, *report_);
   return other_handle();
 }
 

@@ -133,7 +133,7 @@ class Package(unittest.TestCase):
         bare = self.folder / "bare"
         make_root(bare, [])
         said = self.install(bare, status=1)
-        for library in ("libc6", "libstdc++6", "libyaml-cpp", "libsqlite3-0"):
+        for library in ("libc6", "libstdc++6", "libyaml-cpp", "libsqlite3-0", "libre2"):
             self.assertRegex(said, rf"pawl depends on {re.escape(library)}")
 
     def test_removing_it_leaves_nothing_of_it(self) -> None:
@@ -158,7 +158,7 @@ class Package(unittest.TestCase):
         self.assertEqual(field(self.program, "Package"), "pawl")
         self.assertIn("libyaml-cpp", field(self.program, "Depends"))
         self.assertEqual(len(field(self.program, "Description").splitlines()), 5)
-        for package in ("libfmt-dev", "libssl-dev", "libsqlite3-dev"):
+        for package in ("libfmt-dev", "libssl-dev", "libsqlite3-dev", "libre2-dev"):
             self.assertIn(package, field(self.library, "Depends"))
 
     def test_lintian_finds_no_error_where_it_is_installed(self) -> None:

@@ -1,5 +1,5 @@
-// The reference store: keeps every state whole in memory, and is as simple as the contract allows.
-// Tests use it as the oracle for the other adapters.
+// The reference store: keeps every state in memory, and is as simple as the contract allows. Tests compare other
+// adapters with it.
 #pragma once
 
 #include "ports/environment.hpp"
@@ -7,14 +7,14 @@
 
 namespace pawl {
 
-/// The data of a memory store. Handles that share one see each other's saves, as processes that share a folder do.
+/// The data of a memory store. Handles that share it see each other's saves, like processes that share a folder.
 struct MemoryDisk;
 [[nodiscard]] std::shared_ptr<MemoryDisk> make_memory_disk();
 
-/// A handle on a MemoryDisk. Thread-safe: one lock per disk. Nothing survives the disk's last handle.
-class MemoryStore final : public Store {
+/// A handle of a MemoryDisk. Thread-safe: one lock per disk. The data exists as long as one of its handles.
+class MemoryStore : public Store {
  public:
-  /// The environment's clock and random source must outlive the store.
+  /// The clock and the random numbers of the environment must outlive the store, unless the environment owns them.
   explicit MemoryStore(Environment environment, std::shared_ptr<MemoryDisk> disk = make_memory_disk());
 
   Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override;
@@ -35,20 +35,20 @@ class MemoryStore final : public Store {
   Result<std::vector<Message>> inbox(const RunId& run) override;
   Result<void> take(const RunId& run, std::string_view message_id) override;
   Result<std::optional<std::string>> owner(const RunId& run) override;
-  /// Under the system's folder for temporary files; gone with the disk's last handle.
+  /// Returns a temporary folder, which is removed with the last handle of the disk.
   Result<std::string> local_folder(const RunId& run) override;
 
-  /// Of what it holds; local folders are not part of it.
+  /// Does not count local folders.
   Result<RunFootprint> footprint(const RunId& run) override;
   Result<std::uint64_t> shared_bytes() override;
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;
   Result<Erasure> erase(const RunId& run, const EraseRequest& request) override;
 
   Result<Recovered> recover(const RunId& run, const RecoverScope& scope) override;
-  /// Kept nowhere: memory goes with whoever would read it.
+  /// Does nothing: the log would not outlive the process.
   Result<void> log_failure(const RecoveryFailure& failure) override;
 
-  /// Memory is never damaged: this only counts, and knows what is not there.
+  /// Only counts, and reports missing runs: memory is never damaged.
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override;
 
  private:
