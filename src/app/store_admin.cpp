@@ -153,8 +153,7 @@ Result<StoreKeyPlace> rekey_store(std::string_view uri, const NewKey& wanted) {
   const std::string& configured = config.settings.encryption.key_file;
   PAWL_TRY_ASSIGN(const auto opened, open_folder(folder, configured));
   auto record = opened->store_record();
-  if (!record)
-    return fail(Error{Code::store_not_found, "no store found", folder, {}, 0, Advice::make_encrypted_store});
+  if (!record) return fail(Error{Code::store_not_found, "no store found", folder, {}, 0, Advice::make_encrypted_store});
   if (!record->key)
     return fail(Error{Code::usage, "the store is not encrypted", folder, {}, 0, Advice::make_encrypted_store});
   PAWL_TRY(opened->unlock());

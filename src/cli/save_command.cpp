@@ -159,8 +159,9 @@ void add_labels(Options& app, SaveArguments& arguments) {
   app.text("--session", arguments.session, "Session of a new run").value("SESSION");
   app.word("--kind", arguments.kind, "What it marks: manual, step_complete, barrier, ... (default: manual)",
            Kind::workflow_complete, parse_kind);
-  app.word("--status", arguments.status, "Status of the run: active, completed, failed, recovering (default: unchanged)",
-           Status::recovering, parse_status);
+  app.word("--status", arguments.status,
+           "Status of the run: active, completed, failed, recovering (default: unchanged)", Status::recovering,
+           parse_status);
   app.word("--reason", arguments.reason, "Why it was saved: manual, after_step, signal, ... (default: manual)",
            Reason::workflow_completed, parse_reason);
 }

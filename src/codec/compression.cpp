@@ -16,12 +16,8 @@ struct FreeContext {
 };
 
 std::unexpected<Error> undecodable(std::string_view what, std::string_view why) {
-  return fail(Error{Code::decoding_failed,
-                    fmt::format("can't decompress {} data: {}", what, why),
-                    {},
-                    {},
-                    0,
-                    Advice::check_store});
+  return fail(Error{
+      Code::decoding_failed, fmt::format("can't decompress {} data: {}", what, why), {}, {}, 0, Advice::check_store});
 }
 
 std::unexpected<Error> too_large(std::string_view what, std::uint64_t bytes_max) {

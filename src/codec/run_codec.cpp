@@ -110,13 +110,13 @@ Result<std::string> RunCodec::opened(std::string_view how, std::string_view byte
                                      std::uint64_t bytes_max) {
   if (!is_encrypted(how)) {
     if (!encrypted()) return unpack(how, bytes, nullptr, {}, bytes_max);
-    return fail(Error{
-        Code::not_encrypted,
-        fmt::format("an encrypted run contains an unencrypted {}: somebody else wrote it", name_of(place.kind)),
-        {},
-        "restore it from a backup",
-        0,
-        Advice::check_store});
+    return fail(
+        Error{Code::not_encrypted,
+              fmt::format("an encrypted run contains an unencrypted {}: somebody else wrote it", name_of(place.kind)),
+              {},
+              "restore it from a backup",
+              0,
+              Advice::check_store});
   }
   PAWL_TRY_ASSIGN(const SecretKey* secret, key());
   return unpack(how, bytes, secret, text_of(place), bytes_max);

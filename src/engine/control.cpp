@@ -116,13 +116,14 @@ Result<Gate> choose_gate(Store& store, const RunId& run, const std::string& step
     return fail(error);
   }
   if (fitting.size() > 1) {
-    return fail(Error{Code::usage,
-                      fmt::format("{} approval steps are waiting; name one of them:{}", fitting.size(), gate_list(fitting)),
-                      {},
-                      {},
-                      0,
-                      Advice::approve,
-                      {.run = fitting.front().gate.run, .step = fitting.front().gate.step}});
+    return fail(
+        Error{Code::usage,
+              fmt::format("{} approval steps are waiting; name one of them:{}", fitting.size(), gate_list(fitting)),
+              {},
+              {},
+              0,
+              Advice::approve,
+              {.run = fitting.front().gate.run, .step = fitting.front().gate.step}});
   }
   return fitting.front().gate;
 }

@@ -449,14 +449,14 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
   PAWL_TRY(check_folder(services, request, *workflow, state, resumption));
   resumption.plan = plan_resume(state, {}, *workflow, request.by);
   if (request.by == ResumedBy::automatic && resumption.plan.verdict == ResumePlan::Verdict::stopped)
-    return fail(
-        Error{Code::retries_exhausted,
-              fmt::format("run '{}' can't continue automatically: {}", request.id.text(), stopped_steps(resumption.plan)),
-              {},
-              {},
-              0,
-              Advice::fix_and_resume,
-              {.run = request.id.text()}});
+    return fail(Error{
+        Code::retries_exhausted,
+        fmt::format("run '{}' can't continue automatically: {}", request.id.text(), stopped_steps(resumption.plan)),
+        {},
+        {},
+        0,
+        Advice::fix_and_resume,
+        {.run = request.id.text()}});
   ++state.resumes;
   if (request.by == ResumedBy::person) state.automatic_resumes = 0;
   if (request.by == ResumedBy::automatic && counts_as_recovery(state)) ++state.automatic_resumes;

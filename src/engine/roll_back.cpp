@@ -56,8 +56,8 @@ Result<std::vector<std::string>> completed_since(Store& store, const RollbackReq
 Result<void> refuse_rerun(const RollbackRequest& request, const std::vector<std::string>& rerun) {
   if (rerun.empty() || request.rerun == Rerun::accept) return {};
   return fail(Error{Code::steps_would_rerun,
-                    fmt::format("a rollback to {}@{} would run completed steps again: {}",
-                                request.run.text(), request.to.value, joined_list(rerun)),
+                    fmt::format("a rollback to {}@{} would run completed steps again: {}", request.run.text(),
+                                request.to.value, joined_list(rerun)),
                     {},
                     {},
                     0,

@@ -27,16 +27,18 @@ Result<void> it_waits(const Execution& execution) {
   for (const std::string& thing : execution.waiting_for()) things += (things.empty() ? "" : ", ") + thing;
   if (things.empty()) {
     const Usage& usage = execution.state().usage;
-    return fail(Error{Code::budget_reached,
-                      fmt::format("run {} has reached its budget: {:.2f} USD, {} tokens used", run, usage.usd, usage.tokens),
-                      {},
-                      {},
-                      0,
-                      Advice::raise_budget,
-                      {.run = run}});
+    return fail(
+        Error{Code::budget_reached,
+              fmt::format("run {} has reached its budget: {:.2f} USD, {} tokens used", run, usage.usd, usage.tokens),
+              {},
+              {},
+              0,
+              Advice::raise_budget,
+              {.run = run}});
   }
-  Error error{Code::run_waiting, fmt::format("run {} is waiting for {}", run, things), {}, {}, 0, Advice::wait_and_resume,
-              {.run = run}};
+  Error error{
+      Code::run_waiting, fmt::format("run {} is waiting for {}", run, things), {}, {}, 0, Advice::wait_and_resume,
+      {.run = run}};
   const std::vector<Gate> gates = execution.gates();
   if (!gates.empty()) {
     const Gate& gate = gates.front();

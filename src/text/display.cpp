@@ -10,8 +10,6 @@
 namespace pawl {
 namespace {
 
-bool is_control_code(std::uint32_t value) { return value < 0x20 || (value >= 0x7F && value < 0xA0); }
-
 struct CodeRange {
   std::uint32_t first;
   std::uint32_t last;
@@ -65,26 +63,12 @@ std::string printable(std::string_view text) {
   while (!text.empty()) {
     const CodePoint point = first_code_point(text);
     const std::size_t size = std::max<std::size_t>(point.size, 1);
-    if (point.size == 0 || is_control_code(point.value)) {
+    if (point.size == 0 || is_control(point.value)) {
       for (const char byte : text.substr(0, size)) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
     } else {
       out += text.substr(0, size);
     }
     text.remove_prefix(size);
-  }
-  return out;
-}
-
-std::string valid_utf8(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const CodePoint point = first_code_point(text);
-    if (point.size == 0) {
-      out += "\xEF\xBF\xBD";
-    } else {
-      out += text.substr(0, point.size);
-    }
-    text.remove_prefix(std::max<std::size_t>(point.size, 1));
   }
   return out;
 }

@@ -9,8 +9,6 @@ namespace pawl {
 
 /// `text` with control characters and invalid UTF-8 shown as \x1b, so that nothing from outside can steer a terminal.
 [[nodiscard]] std::string printable(std::string_view text);
-/// `text` with invalid UTF-8 replaced by U+FFFD.
-[[nodiscard]] std::string valid_utf8(std::string_view text);
 /// "812 B", "1.5 KiB", "3.2 MiB"
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
 

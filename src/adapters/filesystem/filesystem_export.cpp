@@ -227,13 +227,13 @@ Result<ImportedExport> FilesystemStore::import_run(File& file, const FindExportK
     PAWL_TRY(ensure_journal(id));  // runs without a journal count as data loss
   }
   if (keys_.encrypted() != header.key.has_value()) {
-    return fail(Error{
-        Code::not_encrypted,
-        header.key ? "the run is encrypted but this store is not" : "the run is not encrypted but this store is",
-        {},
-        header.key ? "" : "import it into a store that is not encrypted",
-        0,
-        header.key ? Advice::make_encrypted_store : Advice::none});
+    return fail(
+        Error{Code::not_encrypted,
+              header.key ? "the run is encrypted but this store is not" : "the run is not encrypted but this store is",
+              {},
+              header.key ? "" : "import it into a store that is not encrypted",
+              0,
+              header.key ? Advice::make_encrypted_store : Advice::none});
   }
   PAWL_TRY_ASSIGN(const auto lock, files_.open(layout::kArrivingLock, OpenMode::create));
   PAWL_TRY_ASSIGN(const bool alone, wait_for_lock(*lock, layout::kWriterByte, *environment_.clock));
