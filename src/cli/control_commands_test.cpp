@@ -14,7 +14,7 @@ class ControlCommands : public CliTest {
     state.status = RunStatus::waiting;
     StepRecord record;
     record.status = StepStatus::waiting;
-    record.reason = "Publish?";
+    record.set_reason(StepReason::approval, "Publish?");
     record.binding = "sha256:1";
     state.steps.emplace_back("review", std::move(record));
     return state;

@@ -109,12 +109,15 @@ void LivePicture::begin(const RunId& run, const Workflow& workflow, const RunSta
     const bool inner = path.find_first_of(".[") != std::string::npos;
     if (!inner && (record.status == StepStatus::completed || record.status == StepStatus::skipped)) ++steps_settled_;
     // Those at a breakpoint or with a child go on, and say so.
-    if (record.status != StepStatus::waiting || record.reason == "breakpoint" || !record.child_run.empty()) continue;
+    if (record.status != StepStatus::waiting || record.reason == StepReason::breakpoint || !record.child_run.empty())
+      continue;
     // A resume says nothing new about these: they wait as they did.
     Row& waiting = row({.run = run_, .type = {}, .step = path, .at = now.wall, .data = Json::object()}, now);
     waiting.due = record.due;
-    waiting.state = !record.binding.empty() ? State::gate : record.reason.empty() ? State::timer : State::signal;
-    waiting.detail = printable(record.reason);
+    waiting.state = record.reason == StepReason::approval ? State::gate
+                    : record.reason == StepReason::signal ? State::signal
+                                                          : State::timer;
+    waiting.detail = printable(record.reason_text());
     if (waiting.state == State::signal) waiting.detail = "waits for " + waiting.detail;
   }
 }

@@ -36,7 +36,7 @@ Result<Json> step_json(Store& store, const RunReport& report, const ReportedStep
   if (!output.is_null()) out["output"] = std::move(output);
   if (!record.error.empty()) out["error"] = record.error;
   if (record.exit_code != 0) out["exit_code"] = record.exit_code;
-  if (!record.reason.empty()) out["reason"] = record.reason;
+  if (const std::string reason = record.reason_text(); !reason.empty()) out["reason"] = reason;
   if (record.due.us != 0) out["due"] = record.due.text();
   if (record.iteration != 0) out["iteration"] = record.iteration;
   if (record.confidence) out["confidence"] = *record.confidence;
@@ -134,17 +134,19 @@ std::string remark(const StepRecord& record, Timestamp now) {
   if (!record.child_run.empty()) parts.push_back("run " + record.child_run);
   switch (record.status) {
     case StepStatus::waiting:
-      if (!record.binding.empty()) {
-        parts.push_back("needs approval: " + record.reason);
-      } else if (record.reason == "breakpoint") {
+      if (record.reason == StepReason::approval) {
+        parts.push_back("needs approval: " + record.detail);
+      } else if (record.reason == StepReason::breakpoint) {
         parts.emplace_back("breakpoint");
+      } else if (record.reason == StepReason::signal) {
+        parts.push_back("waits for " + record.reason_text());
       } else if (record.child_run.empty()) {
-        parts.push_back(record.reason.empty() ? "sleeps" : "waits for " + record.reason);
+        parts.emplace_back("sleeps");
       }
       if (record.due.us != 0)
         parts.push_back(record.due > now ? elapsed_text((record.due.us - now.us) / 1000) + " left" : "due");
       break;
-    case StepStatus::skipped: parts.push_back("skipped: " + record.reason); break;
+    case StepStatus::skipped: parts.push_back("skipped: " + record.detail); break;
     case StepStatus::interrupted:
     case StepStatus::cancelled:
     case StepStatus::pending: parts.emplace_back(to_text(record.status)); break;

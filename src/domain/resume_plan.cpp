@@ -17,7 +17,7 @@ bool contains_steps(const Step& step) {
 
 StepPlan plan_failed(const Step& step, const StepRecord& record, ResumedBy by) {
   StepPlan plan{.path = step.id, .action = Action::retry, .why = record.error};
-  if (record.reason == "rejected") return {step.id, Action::stop, "it was rejected"};
+  if (record.reason == StepReason::rejected) return {step.id, Action::stop, "it was rejected"};
   const std::uint32_t allowed = step.retry.attempts.value_or(1);
   if (by == ResumedBy::automatic && (!record.retryable || record.spent >= allowed))
     return {step.id, Action::stop, "it has no attempts left"};
@@ -35,8 +35,9 @@ StepPlan plan_step(const Step& step, const StepRecord* record, bool completed_in
     return {step.id, Action::changed, "its definition has changed"};
   switch (record->status) {
     case StepStatus::completed: return {step.id, Action::keep, "completed"};
-    case StepStatus::skipped: return {step.id, Action::keep, record->reason};
-    case StepStatus::waiting: return {step.id, contains_steps(step) ? Action::go_on : Action::wait, record->reason};
+    case StepStatus::skipped: return {step.id, Action::keep, record->reason_text()};
+    case StepStatus::waiting:
+      return {step.id, contains_steps(step) ? Action::go_on : Action::wait, record->reason_text()};
     case StepStatus::failed:
       if (step.continue_on_error) return {step.id, Action::keep, "its failure was accepted"};
       return plan_failed(step, *record, by);

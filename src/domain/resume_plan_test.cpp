@@ -78,7 +78,7 @@ TEST(PlanResume, AnAutomaticResumeHasOnlyTheAttemptsThatAreLeft) {
 
 TEST(PlanResume, ARejectedGateStopsWhoeverResumes) {
   StepRecord rejected = record(StepStatus::failed);
-  rejected.reason = "rejected";
+  rejected.reason = StepReason::rejected;
   Step gate = command("a");
   gate.work = Approve{};
   EXPECT_EQ(planned(gate, rejected), Action::stop);

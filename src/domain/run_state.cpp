@@ -13,6 +13,9 @@ constexpr std::array<std::string_view, 8> kStepStatuses{"pending", "running", "w
 constexpr std::array<std::string_view, 6> kRunStatuses{"running", "waiting",     "completed",
                                                        "failed",  "interrupted", "cancelled"};
 
+constexpr std::array<std::string_view, 8> kStepReasons{"none",      "approval",   "signal",   "timer",
+                                                       "child_run", "breakpoint", "rejected", "skipped"};
+
 template <class Enum, std::size_t n>
 std::optional<Enum> parse_word(std::string_view text, const std::array<std::string_view, n>& words) {
   const auto found = std::ranges::find(words, text);
@@ -86,8 +89,57 @@ Json map_json(const MapProgress& map) {
   return out;
 }
 
+/// Records of older versions have the reason only as text, which for a gate is the workflow's own prompt. Text decides
+/// only where no text of a workflow can stand: a step without a binding is not a gate.
+void take_old_reason(StepRecord& record, std::string text) {
+  constexpr std::string_view kSignal = "signal '";
+  const bool says_rejected = record.error == "rejected" || record.error.starts_with("rejected: ");
+  if (record.status == StepStatus::skipped) {
+    record.set_reason(StepReason::skipped, std::move(text));
+  } else if (record.status == StepStatus::failed) {
+    if (text == "rejected" && !record.binding.empty() && says_rejected) record.reason = StepReason::rejected;
+  } else if (!record.binding.empty()) {
+    record.set_reason(StepReason::approval, std::move(text));
+  } else if (!record.child_run.empty()) {
+    record.reason = record.status == StepStatus::waiting ? StepReason::child_run : StepReason::none;
+  } else if (text == "breakpoint") {
+    record.reason = StepReason::breakpoint;
+  } else if (text.starts_with(kSignal) && text.size() > kSignal.size()) {
+    record.set_reason(StepReason::signal, text.substr(kSignal.size(), text.size() - kSignal.size() - 1));
+  } else if (record.status == StepStatus::waiting && record.due.us != 0) {
+    record.reason = StepReason::timer;
+  }
+}
+
+/// `reason` is for people and for older versions, and holds the detail where it is the same text.
+void put_reason(Json& out, const StepRecord& record) {
+  if (record.reason == StepReason::none) return;
+  const std::string text = record.reason_text();
+  if (!text.empty()) out["reason"] = text;
+  if (record.status != StepStatus::skipped) out["why"] = to_text(record.reason);
+  if (record.detail != text && !record.detail.empty()) out["detail"] = record.detail;
+}
+
+Result<void> take_reason(StepRecord& record, const Json& value) {
+  std::string text = text_at(value, "reason");
+  if (!value.contains("why")) return take_old_reason(record, std::move(text)), Result<void>();
+  const auto parsed = parse_step_reason(text_at(value, "why"));
+  if (!parsed) return fail(Code::state_reconstruction_failed, "unknown reason of a step: {}", compact(value["why"]));
+  record.reason = *parsed;
+  if (value.contains("detail")) {
+    record.detail = text_at(value, "detail");
+  } else if (record.reason == StepReason::approval || record.reason == StepReason::skipped) {
+    record.detail = std::move(text);
+  }
+  return {};
+}
+
 }  // namespace
 
+std::string_view to_text(StepReason reason) { return kStepReasons[static_cast<std::size_t>(reason)]; }
+std::optional<StepReason> parse_step_reason(std::string_view text) {
+  return parse_word<StepReason>(text, kStepReasons);
+}
 std::string_view to_text(StepStatus status) { return kStepStatuses[static_cast<std::size_t>(status)]; }
 std::optional<StepStatus> parse_step_status(std::string_view text) {
   return parse_word<StepStatus>(text, kStepStatuses);
@@ -128,6 +180,25 @@ Usage Usage::until(const Usage& later) const {
                .api_calls = beyond(api_calls, later.api_calls)};
 }
 
+void StepRecord::set_reason(StepReason why, std::string about) {
+  reason = why;
+  detail = std::move(about);
+}
+
+std::string StepRecord::reason_text() const {
+  switch (reason) {
+    case StepReason::approval:
+    case StepReason::skipped: return detail;
+    case StepReason::signal: return fmt::format("signal '{}'", detail);
+    case StepReason::child_run: return fmt::format("run {}", child_run);
+    case StepReason::breakpoint:
+    case StepReason::rejected: return std::string(to_text(reason));
+    case StepReason::timer:
+    case StepReason::none: break;
+  }
+  return {};
+}
+
 Json StepRecord::to_json() const {
   Json out = {{"status", to_text(status)}};
   const bool plain = status == StepStatus::completed && attempts == 1;  // most are: left out
@@ -144,7 +215,7 @@ Json StepRecord::to_json() const {
   if (ended.us != 0) out["ended_ms"] = ended.us / 1000;
   put(out, "ms", duration_ms);
   if (confidence) out["confidence"] = *confidence;
-  put(out, "reason", reason);
+  put_reason(out, *this);
   put(out, "def", definition);
   put(out, "due", due);
   put(out, "binding", binding);
@@ -180,7 +251,6 @@ Result<StepRecord> StepRecord::from_json(const Json& value) {
                        : Timestamp{record.ended.us - static_cast<std::int64_t>(record.duration_ms) * 1000};
   if (const auto found = value.find("confidence"); found != value.end() && found->is_number())
     record.confidence = found->get<double>();
-  record.reason = text_at(value, "reason");
   record.definition = text_at(value, "def");
   record.due = time_at(value, "due");
   record.binding = text_at(value, "binding");
@@ -192,6 +262,7 @@ Result<StepRecord> StepRecord::from_json(const Json& value) {
   }
   record.child_run = text_at(value, "child");
   record.usage = usage_from(value_at(value, "usage"));
+  PAWL_TRY(take_reason(record, value));
   return record;
 }
 

@@ -66,6 +66,20 @@ struct MapProgress {
   bool operator==(const MapProgress&) const = default;
 };
 
+/// Why a step has its status, where the status alone does not say.
+enum class StepReason : std::uint8_t {
+  none,
+  approval,    // waits for a person; the detail is the gate's prompt
+  signal,      // waits for the signal that the detail names
+  timer,       // sleeps until `due`
+  child_run,   // waits for `child_run`
+  breakpoint,  // waits before the step for a resume
+  rejected,    // failed: a person rejected it; the detail is the gate's prompt
+  skipped,     // the detail says why
+};
+[[nodiscard]] std::string_view to_text(StepReason reason);
+[[nodiscard]] std::optional<StepReason> parse_step_reason(std::string_view text);
+
 struct StepRecord {
   StepStatus status = StepStatus::pending;
   std::uint32_t attempts = 0;      // that ended by themselves; interrupted ones don't count
@@ -80,7 +94,8 @@ struct StepRecord {
   Timestamp ended;
   std::uint64_t duration_ms = 0;  // of its attempts, without backoff
   std::optional<double> confidence;
-  std::string reason;           // why it was skipped, what it waits for
+  StepReason reason = StepReason::none;
+  std::string detail;           // of the reason, see StepReason: text of the workflow, never compared with anything
   std::string definition;       // the step's definition_hash when it settled
   Timestamp due;                // a sleep's or wait's end
   std::string binding;          // of a gate: what a decision must be bound to
@@ -91,6 +106,10 @@ struct StepRecord {
   std::string child_run;
   Usage usage;
 
+  void set_reason(StepReason why, std::string about = {});
+  void clear_reason() { set_reason(StepReason::none); }
+  /// The reason for people; empty for none. Nothing may be recognised by it.
+  [[nodiscard]] std::string reason_text() const;
   [[nodiscard]] Json to_json() const;
   [[nodiscard]] static Result<StepRecord> from_json(const Json& value);
   bool operator==(const StepRecord&) const = default;

@@ -30,7 +30,7 @@ Result<void> collect_gates(Store& store, const RunId& run, const std::string& th
   if (is_ended(state.status)) return {};
   for (const auto& [path, record] : state.steps) {
     if (record.status == StepStatus::waiting && !record.binding.empty())
-      out.push_back({{run.text(), path, record.reason, record.binding}, through});
+      out.push_back({{run.text(), path, record.detail, record.binding}, through});
   }
   for (const auto& [path, record] : state.steps) {
     if (record.child_run.empty() || is_settled(record.status)) continue;
@@ -211,8 +211,8 @@ std::string doing_text(const RunState& state) {
   for (const auto& [path, record] : state.steps) {
     if (record.status == StepStatus::running && running.size() < kNamesShown) running.push_back(path);
     if (record.status != StepStatus::waiting || waiting.size() >= kNamesShown) continue;
-    waiting.push_back(record.binding.empty() && !record.reason.empty() ? fmt::format("{} ({})", path, record.reason)
-                                                                       : path);
+    const std::string reason = record.reason == StepReason::approval ? std::string() : record.reason_text();
+    waiting.push_back(reason.empty() ? path : fmt::format("{} ({})", path, reason));
   }
   if (state.status == RunStatus::waiting && !waiting.empty()) return "waits at " + joined_list(waiting);
   if (!running.empty()) return "runs " + joined_list(running);

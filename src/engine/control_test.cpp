@@ -17,7 +17,7 @@ RunId controlled(std::string_view text) { return *RunId::parse(text); }
 StepRecord gate(std::string prompt, std::string binding) {
   StepRecord record;
   record.status = StepStatus::waiting;
-  record.reason = std::move(prompt);
+  record.set_reason(StepReason::approval, std::move(prompt));
   record.binding = std::move(binding);
   return record;
 }

@@ -138,7 +138,7 @@ void reopen(RunState& state, const std::string& step, const std::vector<std::uin
   record.output = Json();
   record.output_event = 0;
   record.error.clear();
-  record.reason.clear();
+  record.clear_reason();
   record.ended = {};
   record.spent = 0;
   const std::set<std::uint64_t> again(indices.begin(), indices.end());

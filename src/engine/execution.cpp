@@ -482,13 +482,15 @@ void Execution::cancel(const std::string& why) {
   stop_running(*top_, why);
 }
 
+bool Execution::rejected() const { return top_ && top_->failed && top_->rejected; }
+
 std::vector<Gate> Execution::gates() const {
   std::vector<Gate> gates;
   if (!top_) return gates;
   const_cast<Execution*>(this)->for_each_node(*top_, [&](const Node& node) {
     if (node.record.status != StepStatus::waiting || node.settled) return;
     if (std::holds_alternative<Approve>(node.step->work))
-      gates.push_back({id_.text(), node.path, node.record.reason, node.record.binding});
+      gates.push_back({id_.text(), node.path, node.record.detail, node.record.binding});
     if (node.child) {
       for (Gate& gate : node.child->gates()) gates.push_back(std::move(gate));
     }
@@ -502,7 +504,7 @@ std::vector<std::string> Execution::waiting_for() const {
   if (!top_) return out;
   const_cast<Execution*>(this)->for_each_node(*top_, [&](const Node& node) {
     if (node.settled || node.record.status != StepStatus::waiting) return;
-    if (node.record.reason == "breakpoint")
+    if (node.record.reason == StepReason::breakpoint)
       return out.push_back(fmt::format("a resume at the breakpoint before {}", node.path));
     if (std::holds_alternative<Approve>(node.step->work)) out.push_back(fmt::format("approval of {}", node.path));
     if (const auto* wait = std::get_if<WaitFor>(&node.step->work))

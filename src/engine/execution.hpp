@@ -114,6 +114,8 @@ class Execution {
   /// Why storage made it end, where it did.
   [[nodiscard]] const std::optional<Error>& storage_error() const { return storage_error_; }
   [[nodiscard]] const std::optional<Error>& refusal() const { return refusal_; }
+  /// Whether the run failed because a person rejected something.
+  [[nodiscard]] bool rejected() const;
   /// What it waits for, for people.
   [[nodiscard]] std::vector<std::string> waiting_for() const;
   [[nodiscard]] std::vector<Gate> gates() const;

@@ -297,6 +297,7 @@ void Execution::begin_reduce(Node& node) {
   node.inner->is_reduce = true;
   node.inner->when_ended = [this, &node] {
     if (held() && node.inner->unsettled > 0) return;
+    node.rejected = node.inner->rejected;
     if (node.inner->failed) return settle_failed(node, node.inner->error, false);
     Result<Json> output = output_of(*node.inner->nodes.front());
     if (!output) return settle_failed(node, output.error().message, false);

@@ -28,6 +28,7 @@ struct Execution::Node {
   const Step* step = nullptr;
   Scope* scope = nullptr;
   std::size_t index = 0;
+  bool rejected = false;  // failed because a person rejected it or something inside it
   std::string path;
   StepRecord record;
   std::size_t blockers = 0;             // steps before it that are not settled
@@ -66,7 +67,8 @@ struct Execution::Scope {
   std::size_t unsettled = 0;
   std::size_t active = 0;
   bool failed = false;
-  std::string error;  // of the first failure
+  std::string error;      // of the first failure
+  bool rejected = false;  // whether that was a person's rejection
   bool is_item = false;
   bool is_reduce = false;
   bool is_aside = false;  // on_failure or confidence.then

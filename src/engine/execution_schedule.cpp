@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t kStepsMax = 10'000;   // in one scope, added ones included
 constexpr std::size_t kChildDepthMax = 32;  // of child workflows
-constexpr const char* kBreakpoint = "breakpoint";
 
 std::string joined(std::string_view prefix, std::string_view id) {
   return prefix.empty() ? std::string(id) : fmt::format("{}.{}", prefix, id);
@@ -142,7 +141,7 @@ void Execution::consider(Node& node) {
   if (!skip) return begin(node);
   node.active = true;
   ++node.scope->active;
-  node.record.reason = *skip;
+  node.record.set_reason(StepReason::skipped, *skip);
   settle(node, StepStatus::skipped);
 }
 
@@ -165,17 +164,18 @@ void Execution::begin(Node& node) {
   const bool again = before != StepStatus::pending;
   if (node.record.started.us == 0) node.record.started = now();
   if (before == StepStatus::failed || before == StepStatus::interrupted || before == StepStatus::cancelled) {
-    if (node.record.reason != "rejected") node.record.error.clear();
+    const bool rejected = node.record.reason == StepReason::rejected;
+    if (!rejected) node.record.error.clear();
+    if (!rejected) node.record.clear_reason();
     node.retries_items = before == StepStatus::failed;
-    node.record.reason = node.record.reason == "rejected" ? node.record.reason : "";
     node.record.retryable = true;
   }
   if (before == StepStatus::running || before == StepStatus::interrupted) harvest(node);
   count_forgotten_attempts(node);
-  const bool was_at_breakpoint = before == StepStatus::waiting && node.record.reason == kBreakpoint;
+  const bool was_at_breakpoint = before == StepStatus::waiting && node.record.reason == StepReason::breakpoint;
   if (node.step->breakpoint == Breakpoint::before && before == StepStatus::pending && !node.scope->is_item)
     return stop_at(node);
-  if (was_at_breakpoint) node.record.reason.clear();
+  if (was_at_breakpoint) node.record.clear_reason();
   const bool waits = before == StepStatus::waiting && !was_at_breakpoint;
   if (!waits) node.record.status = StepStatus::running;
   touch(node);
@@ -196,7 +196,7 @@ void Execution::begin(Node& node) {
 /// Waits before the step until the run is resumed.
 void Execution::stop_at(Node& node) {
   node.record.status = StepStatus::waiting;
-  node.record.reason = kBreakpoint;
+  node.record.set_reason(StepReason::breakpoint);
   touch(node);
   tell(event_type::kBreakpoint, &node, {{"where", "before"}});
   persist(Kind::waiting, Reason::breakpoint, &node);
@@ -235,7 +235,7 @@ void Execution::settle(Node& node, StepStatus status) {
   loop_.cancel(node.total_timeout);
   Json data = {{"status", to_text(status)}, {"attempts", record.attempts}, {"ms", record.duration_ms}};
   if (!record.error.empty()) data["error"] = record.error;
-  if (!record.reason.empty() && status == StepStatus::skipped) data["reason"] = record.reason;
+  if (record.reason == StepReason::skipped) data["reason"] = record.detail;
   if (node.large_output) {
     record.output_event = events_ + 1;  // the one that is told below
     data["output"] = *node.large_output;
@@ -261,7 +261,10 @@ void Execution::settle(Node& node, StepStatus status) {
     ++change_;
   }
   if (fails && !node.step->continue_on_error) {
-    if (!scope.failed) scope.error = fmt::format("{}: {}", node.path, record.error);
+    if (!scope.failed) {
+      scope.error = fmt::format("{}: {}", node.path, record.error);
+      scope.rejected = node.rejected;
+    }
     scope.failed = true;
     if (workflow_->fail_fast) stop_running(scope, "another step failed and fail_fast is set");
   }
@@ -368,6 +371,7 @@ void Execution::iteration_ended(Node& node) {
   if (held() && node.inner->unsettled > 0) return;
   const auto& loop = std::get<Loop>(node.step->work);
   Scope& scope = *node.inner;
+  node.rejected = scope.rejected;
   if (scope.failed) return settle_failed(node, scope.error, false);
   Result<Json> output = scope.nodes.empty() ? Result<Json>(Json()) : output_of(*scope.nodes.back());
   if (!output) return settle_failed(node, output.error().message, false);
@@ -467,11 +471,12 @@ void Execution::child_ended(Node& node) {
     case RunStatus::completed: node.child.reset(); return complete(node);
     case RunStatus::waiting:  // it is kept: it knows its gates
       node.record.status = StepStatus::waiting;
-      node.record.reason = fmt::format("run {} waits", node.record.child_run);
+      node.record.set_reason(StepReason::child_run);
       return touch(node);
     case RunStatus::interrupted: node.child.reset(); return touch(node);
     default: break;
   }
+  node.rejected = node.child->rejected();
   node.child.reset();
   if (hold_ == Hold::cancel) return touch(node);
   settle_failed(node, error, false);

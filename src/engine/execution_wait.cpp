@@ -37,11 +37,14 @@ void Execution::begin_gate(Node& node) {
   std::string prompt;
   const Result<std::string> binding = gate_binding(node, prompt);
   if (!binding) return settle_failed(node, binding.error().message, false);
-  if (record.reason == "rejected") return settle_failed(node, record.error.empty() ? "rejected" : record.error, false);
+  if (record.reason == StepReason::rejected) {
+    node.rejected = true;
+    return settle_failed(node, record.error.empty() ? "rejected" : record.error, false);
+  }
   const bool fresh = record.status != StepStatus::waiting || record.binding != *binding;
   record.status = StepStatus::waiting;
   record.binding = *binding;
-  record.reason = prompt;
+  record.set_reason(StepReason::approval, prompt);
   touch(node);
   if (!fresh) return;
   tell(event_type::kApprovalRequested, &node, {{"prompt", prompt}, {"binding", record.binding}});
@@ -62,6 +65,7 @@ void Execution::begin_sleep(Node& node) {
     tell(event_type::kTimerSet, &node, {{"due", record.due.text()}});
   }
   record.status = StepStatus::waiting;
+  record.set_reason(StepReason::timer);
   touch(node);
   persist(Kind::waiting, Reason::before_step, &node);
   ++timers_;
@@ -85,7 +89,7 @@ void Execution::begin_wait(Node& node) {
   if (wait.timeout && record.due.us == 0)
     record.due = Timestamp{now().us + std::chrono::microseconds(*wait.timeout).count()};
   record.status = StepStatus::waiting;
-  record.reason = fmt::format("signal '{}'", wait.signal);
+  record.set_reason(StepReason::signal, wait.signal);
   touch(node);
   if (take_signal(node)) return;
   if (fresh) {
@@ -201,7 +205,8 @@ void Execution::decide_gate(const Json& body) {
     return complete(*node);
   }
   tell(event_type::kRejected, node, data);
-  node->record.reason = "rejected";
+  node->record.set_reason(StepReason::rejected, prompt);
+  node->rejected = true;
   const std::string comment = text_in(body, "comment");
   settle_failed(*node, comment.empty() ? "rejected" : "rejected: " + comment, false);
 }

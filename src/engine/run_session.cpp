@@ -95,7 +95,7 @@ Result<void> how_it_ended(const Execution& execution) {
   switch (state.status) {
     case RunStatus::completed: return {};
     case RunStatus::failed:
-      if (state.error.ends_with(": rejected") || state.error.find(": rejected: ") != std::string::npos)
+      if (execution.rejected())
         return fail(Error{Code::run_failed,
                           fmt::format("run {} failed: {}", run, state.error),
                           {},

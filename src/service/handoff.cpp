@@ -42,7 +42,7 @@ Result<StepParts> step_parts(Store& store, const RunReport& report, const Told& 
     if (record.status == StepStatus::completed || record.status == StepStatus::skipped) {
       PAWL_TRY_ASSIGN(const Json output, step_output(store, report.info.id, record));
       if (record.status == StepStatus::skipped)
-        line += fmt::format(" skipped: {}", markdown_text(brief_text(record.reason, kShort)));
+        line += fmt::format(" skipped: {}", markdown_text(brief_text(record.reason_text(), kShort)));
       if (record.map) line += fmt::format(" {} items, {} failed", record.map->done.count(), record.map->failed.count());
       if (!output.is_null()) {
         entry["output"] = brief_text(value_text(output), kShort);
@@ -59,9 +59,9 @@ Result<StepParts> step_parts(Store& store, const RunReport& report, const Told& 
       line += fmt::format(": {}", markdown_text(brief_text(record.error, kLong)));
     }
     if (const std::vector<std::string> printed = printed_last(told, step); !printed.empty()) entry["log"] = printed;
-    if (!record.reason.empty()) {
-      entry["waits_for"] = record.reason;
-      line += fmt::format(", waits for: {}", markdown_text(brief_text(record.reason, kShort)));
+    if (const std::string reason = record.reason_text(); record.status == StepStatus::waiting && !reason.empty()) {
+      entry["waits_for"] = reason;
+      line += fmt::format(", waits for: {}", markdown_text(brief_text(reason, kShort)));
     }
     if (!record.partial.is_null()) {
       entry["progress"] = brief_text(compact(record.partial), kShort);

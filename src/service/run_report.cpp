@@ -55,7 +55,7 @@ class EventSteps {
     record.attempts = static_cast<std::uint32_t>(number_in(data, "attempts"));
     record.duration_ms = number_in(data, "ms");
     record.error = text_in(data, "error");
-    record.reason = text_in(data, "reason");
+    if (record.status == StepStatus::skipped) record.set_reason(StepReason::skipped, text_in(data, "reason"));
     record.ended = event.created;
     if (data.contains("output")) record.output_event = event.number;
   }
@@ -134,18 +134,17 @@ std::vector<WaitingFor> waits_of(const RunReport& report) {
   for (const ReportedStep& step : report.steps) {
     const StepRecord& record = step.record;
     if (record.status != StepStatus::waiting) continue;
-    WaitingFor wait{.what = WaitingFor::What::timer, .step = step.path, .detail = record.reason, .due = record.due};
-    if (record.reason == "breakpoint") {
+    WaitingFor wait{.what = WaitingFor::What::timer, .step = step.path, .detail = record.detail, .due = record.due};
+    if (record.reason == StepReason::breakpoint) {
       wait.what = WaitingFor::What::breakpoint;
       wait.detail = "before";
-    } else if (!record.binding.empty()) {
+    } else if (record.reason == StepReason::approval) {
       wait.what = WaitingFor::What::approval;
+    } else if (record.reason == StepReason::signal) {
+      wait.what = WaitingFor::What::signal;
     } else if (!record.child_run.empty()) {
       wait.what = WaitingFor::What::run;
       wait.detail = record.child_run;
-    } else if (record.reason.starts_with("signal '")) {
-      wait.what = WaitingFor::What::signal;
-      wait.detail = record.reason.substr(8, record.reason.size() - 9);
     }
     waits.push_back(std::move(wait));
   }

@@ -99,6 +99,32 @@ steps:
   - {id: publish, run: echo published >> ran.txt}
 """
 
+    def test_no_prompt_is_taken_for_a_state(self):
+        for prompt in ("rejected", "breakpoint", "signal 'go'"):
+            run = "gate-" + prompt.split()[0]
+            workflow = self.write("gate.yaml", f"""steps: [{{id: gate, approve: "{prompt}"}}, {{id: after, run: 'true'}}]\n""")
+            self.pawl("run", workflow, "--run-id", run, status=3)
+            shown = json.loads(self.pawl("show", run, "--json").stdout)
+            self.assertEqual([(w["what"], w["prompt"]) for w in shown["waiting_for"]], [("approval", prompt)])
+            self.pawl("resume", run, status=3)  # still waits: nobody has decided
+            self.assertIn(f"needs approval: {prompt}", self.pawl("show", run).stdout)
+            self.pawl("approve", run, "gate")
+            self.pawl("resume", run)
+
+    def test_only_a_rejection_is_called_final(self):
+        workflow = self.write("inner.yaml", "steps: [{id: gate, approve: 'Publish?'}]\n")
+        outer = self.write("outer.yaml", "steps: [{id: call, workflow: inner.yaml}]\n")
+        self.pawl("run", workflow, "--run-id", "plain", status=3)
+        self.pawl("reject", "plain", "gate")
+        self.assertIn("rejection is final", self.pawl("resume", "plain", status=1).stderr)
+        self.assertIn("rejection is final", self.pawl("resume", "plain", status=1).stderr)
+        self.pawl("run", outer, "--run-id", "calls", status=3)
+        self.pawl("reject", "calls")
+        self.assertIn("rejection is final", self.pawl("resume", "calls", status=1).stderr)
+        # The error of a child's step names the step, which may be called anything.
+        self.write("inner.yaml", "steps: [{id: rejected, run: 'exit 1'}]\n")
+        self.assertNotIn("rejection is final", self.pawl("run", outer, "--run-id", "told", status=1).stderr)
+
     def test_an_approved_gate_is_passed_by_the_next_resume(self):
         self.write("workflow.yaml", self.GATE)
         self.pawl("run", "--run-id", "r", status=3)
