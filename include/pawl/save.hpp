@@ -28,11 +28,17 @@ enum class Duplicates : std::uint8_t {
   write,   // it is written again
 };
 
+enum class StatusChange : std::uint8_t {
+  any,      // the status is written as given
+  checked,  // only a change that the run's last status allows: a completed run stays completed
+};
+
 struct SaveRequest {
   std::string_view body = {};  // JSON text; comes back exactly as given (Form::state)
   Form form = Form::state;
   Kind kind = Kind::manual;
   Status status = Status::active;
+  StatusChange status_change = StatusChange::any;
   Reason reason = Reason::manual;
   std::string name = {};
   std::string caller_id = {};

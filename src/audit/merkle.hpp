@@ -38,14 +38,11 @@ class MerkleFrontier {
   std::vector<Sha256> peaks_;
 };
 
-/// The hashes that lead from leaf `index` (from 0) to the root. `index` must be below the number of leaves.
+/// Returns the hashes that lead from leaf `index` (from 0) to the root. `index` must be below the number of leaves.
 [[nodiscard]] std::vector<Sha256> inclusion_proof(std::span<const Sha256> leaves, std::uint64_t index);
-[[nodiscard]] bool proves_inclusion(const Sha256& leaf, std::uint64_t index, std::uint64_t size,
-                                    std::span<const Sha256> proof, const Sha256& root);
 
-/// That the tree of the first `old_size` leaves begins the tree of all. `old_size` from 1 to the number of leaves.
+/// Returns the proof that the tree of all leaves begins with the first `old_size`. `old_size` is 1 or more, and at
+/// most the number of leaves.
 [[nodiscard]] std::vector<Sha256> consistency_proof(std::span<const Sha256> leaves, std::uint64_t old_size);
-[[nodiscard]] bool proves_consistency(std::uint64_t old_size, const Sha256& old_root, std::uint64_t size,
-                                      const Sha256& root, std::span<const Sha256> proof);
 
 }  // namespace pawl

@@ -1,4 +1,5 @@
 #include "audit/merkle.hpp"
+#include "testing/merkle_proofs.hpp"
 
 #include <gtest/gtest.h>
 

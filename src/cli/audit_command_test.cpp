@@ -4,6 +4,7 @@
 #include "audit/merkle.hpp"
 #include "base/hash.hpp"
 #include "testing/cli_fixture.hpp"
+#include "testing/merkle_proofs.hpp"
 
 namespace pawl {
 namespace {

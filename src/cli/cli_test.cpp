@@ -157,11 +157,21 @@ TEST_F(CommandLine, ExplainTakesEveryWayToWriteACode) {
   }
   EXPECT_EQ(pawl({"explain", "PAWL-0201", "--json"}).json().at("exit_status"), 4);
   EXPECT_EQ(pawl({"explain", "9999"}).status, 2);
+  for (const char* name : {"DiskFullError", "diskfullerror"}) {
+    const CliResult named = pawl({"explain", name, "--json"});
+    EXPECT_EQ(named.status, 0) << named.err;
+    EXPECT_EQ(named.json().at("code"), code_text(Code::disk_full));
+    EXPECT_EQ(named.json().at("names"), nlohmann::json::array({"DiskFullError"}));
+  }
+  const CliResult misspelt = pawl({"explain", "DiskFulError"});
+  EXPECT_EQ(misspelt.status, 2);
+  EXPECT_NE(misspelt.err.find("DiskFullError"), std::string::npos) << misspelt.err;
   EXPECT_EQ(pawl({"explain", "what"}).status, 2);
 }
 
 TEST_F(CommandLine, ExplainWithoutACodeListsAll) {
   const CliResult all = pawl({"explain"});
+  EXPECT_NE(all.out.find("AtomicRenameFailedError"), std::string::npos);
   for (const char* line : {"PAWL-0001", "PAWL-0506", "Save outcome unknown"}) {
     EXPECT_NE(all.out.find(line), std::string::npos) << line;
   }

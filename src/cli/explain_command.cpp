@@ -6,6 +6,8 @@
 #include "cli/error_pages.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/json_out.hpp"
+#include "domain/taxonomy.hpp"
+#include "text/suggest.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -20,8 +22,9 @@ struct ExplainArguments {
   std::string code;
 };
 
-/// `PAWL-0301`, `pawl-301`, `0301` or `301`.
+/// `PAWL-0301`, `pawl-301`, `0301`, `301` or a name such as `DiskFullError`.
 std::optional<Code> parse_code(std::string_view text) {
+  if (const std::optional<Code> named = code_of_error_name(text)) return named;
   std::string lower(text);
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   std::string_view digits = lower;
@@ -43,20 +46,24 @@ std::string page_of(Code code) {
 }
 
 JsonObject code_object(Code code) {
+  Json names = Json::array();
+  for (const std::string_view name : error_names(code)) names.push_back(name);
   JsonObject object;
   object.text("code", code_text(code))
       .text("title", code_title(code))
       .text("category", to_text(category(code)))
-      .number("exit_status", static_cast<std::uint64_t>(exit_status(code)));
+      .number("exit_status", static_cast<std::uint64_t>(exit_status(code)))
+      .raw("names", compact(names));
   return object;
 }
 
 void list_codes(const Invocation& invocation) {
   std::vector<std::string> rows;
-  Table table({"CODE", "EXIT", "MEANING"});
+  Table table({"CODE", "EXIT", "MEANING", "NAME"});
   for (const Code code : kCodes) {
     rows.push_back(code_object(code).done());
-    table.add({code_text(code), std::to_string(exit_status(code)), code_title(code)});
+    table.add({code_text(code), std::to_string(exit_status(code)), code_title(code),
+               fmt::format("{}", fmt::join(error_names(code), ", "))});
   }
   invocation.print(invocation.json() ? json_array(rows) + "\n" : table.text(invocation.style()));
 }
@@ -68,10 +75,13 @@ Result<void> explain(const Invocation& invocation, const ExplainArguments& argum
   }
   const std::optional<Code> code = parse_code(arguments.code);
   if (!code) {
+    std::vector<std::string> known;
+    for (const TaxonomyRow& row : kTaxonomy) known.emplace_back(row.name);
+    for (const Code one : kCodes) known.emplace_back(code_text(one));
     return fail(Error{Code::usage,
-                      fmt::format("there is no error code '{}'", arguments.code),
+                      fmt::format("unknown error code '{}'", arguments.code),
                       {},
-                      "`pawl explain` lists all codes",
+                      did_you_mean(arguments.code, known, "to list all codes, run: pawl explain"),
                       0});
   }
   std::string page = page_of(*code);
@@ -86,15 +96,18 @@ Command add_explain(CLI::App& root) {
   const auto arguments = std::make_shared<ExplainArguments>();
   CLI::App* app = root.add_subcommand("explain", "Explain an error code: what happened, why, what to do");
   app->group(kCareGroup);
-  CLI::Option* option =
-      app->add_option("CODE", arguments->code, "PAWL-0301, 0301 or 301; all codes without it")->type_name("");
+  CLI::Option* option = app->add_option("CODE", arguments->code,
+                                        "PAWL-0301, 301 or a name such as DiskFullError; default: list all codes")
+                            ->type_name("");
   std::vector<std::string> codes;
   for (const Code code : kCodes) codes.push_back(code_text(code));
+  for (const TaxonomyRow& row : kTaxonomy) codes.emplace_back(row.name);
   know_words(*option, codes);
   app->footer(
       "Examples:\n"
       "  pawl explain PAWL-0201\n"
-      "  pawl explain 201");
+      "  pawl explain 201\n"
+      "  pawl explain DiskFullError");
   return {app, [arguments](const Invocation& invocation) { return explain(invocation, *arguments); }};
 }
 

@@ -36,6 +36,34 @@ TEST_F(ReadingCommands, RestoreWritesToAFile) {
   EXPECT_EQ(files_.at("out.json"), "{}");
 }
 
+TEST_F(ReadingCommands, RestorePrintsOneLevelOfTheState) {
+  save("r", R"({"workflow":{"n":1.50},"step":{"s":1}})");
+  EXPECT_EQ(pawl({"restore", "r", "--level", "workflow"}).out, R"({"n":1.50})");
+  EXPECT_EQ(pawl({"restore", "r", "--level", "stage"}).out, "{}");
+  EXPECT_EQ(pawl({"restore", "r", "--level", "agent"}).out, R"({"s":1})");
+  EXPECT_EQ(pawl({"restore", "r", "--level", "run"}).status, 2);
+  EXPECT_EQ(pawl({"restore", "r", "--level", "stage", "--mode", "full"}).status, 2);
+}
+
+TEST_F(ReadingCommands, ShowNamesTheLevelOfACheckpointAndWhatDependsOnIt) {
+  save("r", "1");
+  save("r", "2", {"--stage", "review"});
+  save("r", "3", {"--stage", "review", "--step", "critic"});
+  ASSERT_EQ(pawl({"fork", "r@2", "--as", "other"}).status, 0);
+  const nlohmann::json first = pawl({"show", "r@1", "--json"}).json();
+  EXPECT_EQ(first.at("level"), "workflow");
+  EXPECT_EQ(first.at("dependents").at("count"), 2);
+  EXPECT_EQ(first.at("dependents").at("checkpoints"), nlohmann::json::array({2, 3}));
+  EXPECT_EQ(first.at("dependents").at("runs").at(0).at("run"), "other");
+  EXPECT_EQ(pawl({"show", "r@2", "--json"}).json().at("level"), "stage");
+  const nlohmann::json last = pawl({"show", "r@3", "--json"}).json();
+  EXPECT_EQ(last.at("level"), "agent");
+  EXPECT_EQ(last.at("dependents").at("count"), 0);
+  EXPECT_TRUE(last.at("dependents").at("runs").empty());
+  EXPECT_NE(pawl({"show", "r@1"}).out.find("Dependents:  2 checkpoints (2-3); forks other\n"), std::string::npos);
+  EXPECT_EQ(pawl({"show", "r@3"}).out.find("Dependents:"), std::string::npos);
+}
+
 TEST_F(ReadingCommands, WhatIsMissingIsNamedWithAHint) {
   const CliResult no_store = pawl({"restore", "r"});
   EXPECT_EQ(no_store.status, 2);

@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/recovery_options.hpp"
+#include "domain/execution_context.hpp"
 #include "service/audited_read.hpp"
 
 namespace pawl::cli {
@@ -11,6 +12,7 @@ struct RestoreArguments {
   std::string output;
   std::optional<RecoveryMode> mode;
   std::string at;
+  std::optional<Level> level;
   bool fallback = false;
   bool skip_bad_events = false;
   bool report = false;
@@ -92,6 +94,13 @@ Result<void> restore(const Invocation& invocation, const RestoreArguments& argum
   PAWL_TRY_ASSIGN(const Address address, Address::parse(arguments.address));
   const bool plain =
       !arguments.mode && arguments.at.empty() && !arguments.fallback && !arguments.skip_bad_events && !arguments.report;
+  if (!plain && arguments.level) {
+    return fail(Error{Code::usage,
+                      "--level can't be combined with options of a recovery",
+                      {},
+                      "restore the whole state and take the member from it",
+                      0});
+  }
   if (!plain) return recover(invocation, arguments, address);
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   auto found = store->restore(address.run, address.which);
@@ -99,7 +108,7 @@ Result<void> restore(const Invocation& invocation, const RestoreArguments& argum
   Restored& restored = *found;
   PAWL_TRY(note_read(*store, invocation.settings(), invocation.context().clock, address.run, restored.info.sequence,
                      "restore"));
-  std::string document = std::move(restored.state);
+  std::string document = arguments.level ? levels_of(restored.state).at(*arguments.level) : std::move(restored.state);
   if (invocation.json())
     document = checkpoint_object(address.run.text(), restored.info).raw("state", document).done() + "\n";
   return print_state(invocation, arguments, document);
@@ -124,6 +133,8 @@ Command add_restore(CLI::App& root) {
       "--fallback", arguments->fallback,
       "Where it is damaged: the newest older one that is whole. A recovery does that unless the settings forbid it");
   app->add_flag("--skip-bad-events", arguments->skip_bad_events, "Go on although events after it can't be read");
+  add_word(*app, "--level", arguments->level,
+           "Print only the member workflow, stage or agent of the state; {} if missing", Level::agent, parse_level);
   app->add_flag("--report", arguments->report, "What was done to get it, as JSON on standard error");
   app->footer(
       "Examples:\n"

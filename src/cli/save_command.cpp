@@ -58,6 +58,7 @@ SaveRequest request_of(const SaveArguments& arguments, std::string_view body) {
   request.form = arguments.patch ? Form::patch : Form::state;
   request.kind = arguments.kind.value_or(request.kind);
   request.status = arguments.status.value_or(request.status);
+  request.status_change = StatusChange::checked;
   request.reason = arguments.reason.value_or(request.reason);
   request.name = arguments.name;
   request.caller_id = arguments.id;
@@ -69,7 +70,9 @@ SaveRequest request_of(const SaveArguments& arguments, std::string_view body) {
   return request;
 }
 
-Result<Saved> save_durably(Store& store, const RunId& run, const RunOptions& options, const SaveRequest& request) {
+/// Without --status a save leaves the status of the run as it is.
+Result<Saved> save_durably(Store& store, const RunId& run, const RunOptions& options, SaveRequest request,
+                           const SaveArguments& arguments) {
   const auto opened = store.open_run(run, options);
   if (!opened) return fail(with_way_out(opened.error(), run));
   const std::unique_ptr<RunWriter>& writer = *opened;
@@ -80,7 +83,12 @@ Result<Saved> save_durably(Store& store, const RunId& run, const RunOptions& opt
                       "save to another run; steps report through $PAWL_RESULT",
                       0});
   }
-  PAWL_TRY_ASSIGN(const Saved saved, writer->save(request));
+  if (const RunInfo info = writer->info(); !arguments.status && info.latest) request.status = info.status;
+  auto saved = writer->save(request);
+  if (!saved && saved.error().code == Code::transition_refused)
+    return fail(with_hint(std::move(saved).error(),
+                          fmt::format("to continue from this state under another id, run: pawl fork {}", run.text())));
+  if (!saved) return saved;
   // What is printed is durable, so the levels that let a save return early are made to catch up here.
   if (writer->info().durability != Durability::sync) PAWL_TRY(writer->flush());
   return saved;
@@ -139,7 +147,7 @@ Result<void> save(const Invocation& invocation, const SaveArguments& arguments) 
   // Checked before the store is opened: bad input makes no store.
   PAWL_TRY(check_request(request, invocation.state_bytes_max()));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::write));
-  Result<Saved> saved = save_durably(*store, run, options, request);
+  Result<Saved> saved = save_durably(*store, run, options, request, arguments);
   if (!saved) return fail(at(std::move(saved).error(), run.text()));
   return print_saved(invocation, arguments, *saved, size_warning(invocation, *store, run, request, *saved));
 }
@@ -152,8 +160,9 @@ void add_labels(CLI::App& app, SaveArguments& arguments) {
   app.add_option("--session", arguments.session, "The session of a new run")->type_name("SESSION");
   add_word(app, "--kind", arguments.kind, "What it marks (manual, step_complete, barrier, ...)",
            Kind::workflow_complete, parse_kind);
-  add_word(app, "--status", arguments.status, "How the run stands (active, completed, failed, recovering)",
-           Status::recovering, parse_status);
+  add_word(app, "--status", arguments.status,
+           "Status of the run: active, completed, failed or recovering; default: unchanged", Status::recovering,
+           parse_status);
   add_word(app, "--reason", arguments.reason, "Why it is made (manual, after_step, signal, ...)",
            Reason::workflow_completed, parse_reason);
 }

@@ -92,6 +92,34 @@ TEST_F(SaveCommand, LabelsAreKept) {
   EXPECT_EQ(latest.at("metadata"), nlohmann::json::parse(R"({"k":[1]})"));
 }
 
+TEST_F(SaveCommand, ACompletedRunStaysCompleted) {
+  pawl({"save", "r", "--status", "completed", "--id", "done"}, "1");
+  for (const char* status : {"active", "failed", "recovering"}) {
+    const CliResult refused = pawl({"save", "r", "--status", status}, "2");
+    EXPECT_EQ(refused.status, 4) << status;
+    EXPECT_NE(refused.err.find("PAWL-0204"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("run 'r' is completed"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("pawl fork r"), std::string::npos) << refused.err;
+  }
+  EXPECT_EQ(pawl({"save", "r", "--status", "completed"}, "2").out, "r@2\n");
+  EXPECT_EQ(pawl({"save", "r"}, "3").out, "r@3\n");  // says nothing of the status, so it stays
+  EXPECT_EQ(pawl({"show", "r@3", "--json"}).json().at("status"), "completed");
+  EXPECT_EQ(pawl({"save", "r", "--id", "done", "--status", "active"}, "1").out, "r@1\n");  // repeated: answered
+}
+
+TEST_F(SaveCommand, AFailedRunIsRecoveredBeforeItIsCompleted) {
+  EXPECT_EQ(pawl({"save", "r"}, "1").status, 0);
+  EXPECT_EQ(pawl({"save", "r", "--status", "failed"}, "2").status, 0);
+  EXPECT_EQ(pawl({"save", "r"}, "3").status, 0);
+  EXPECT_EQ(pawl({"show", "r@3", "--json"}).json().at("status"), "failed");
+  EXPECT_EQ(pawl({"save", "r", "--status", "active"}, "4").status, 4);
+  EXPECT_EQ(pawl({"save", "r", "--status", "completed"}, "4").status, 4);
+  EXPECT_EQ(pawl({"save", "r", "--status", "recovering"}, "4").status, 0);
+  EXPECT_EQ(pawl({"save", "r", "--status", "failed"}, "5").status, 0);
+  EXPECT_EQ(pawl({"save", "r", "--status", "recovering"}, "6").status, 0);
+  EXPECT_EQ(pawl({"save", "r", "--status", "completed"}, "7").status, 0);
+}
+
 TEST_F(SaveCommand, HostileRunIdsAreRefused) {
   for (const std::string& id : {std::string("../etc"), std::string("a/b"), std::string(200, 'a'), std::string("-"),
                                 std::string("a@1"), std::string("a\x1b[31m"), std::string(".."), std::string("")}) {

@@ -3,6 +3,9 @@
 #include "cli/lineage_text.hpp"
 #include "cli/recovery_options.hpp"
 #include "cli/show_workflow.hpp"
+#include "domain/execution_context.hpp"
+#include "service/checkpoint_dependents.hpp"
+#include "text/index_ranges.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -45,10 +48,46 @@ std::string table_text(const Invocation& invocation, const std::vector<Checkpoin
   return table.text(invocation.style());
 }
 
+constexpr std::size_t kDependentsListed = 1000;
+
+std::string dependents_json(const CheckpointDependents& dependents) {
+  Json checkpoints = Json::array();
+  for (const Sequence sequence : dependents.checkpoints) {
+    if (checkpoints.size() == kDependentsListed) break;
+    checkpoints.push_back(sequence.value);
+  }
+  Json runs = Json::array();
+  for (const ForkInfo& fork : dependents.forks) runs.push_back({{"run", fork.run.text()}, {"sequence", fork.at.value}});
+  return compact({{"count", dependents.checkpoints.size()},
+                  {"checkpoints", checkpoints},
+                  {"steps", dependents.steps},
+                  {"runs", runs}});
+}
+
+/// `3 checkpoints (8-10); steps b, c; forks nightly-2`; empty if nothing depends on it.
+std::string dependents_text(const CheckpointDependents& dependents) {
+  std::vector<std::string> parts;
+  if (const std::size_t count = dependents.checkpoints.size(); count > 0) {
+    IndexRanges ranges;
+    for (const Sequence sequence : dependents.checkpoints) ranges.add(sequence.value);
+    parts.push_back(fmt::format("{} checkpoint{} ({})", count, count == 1 ? "" : "s", ranges.text()));
+  }
+  if (!dependents.steps.empty()) parts.push_back(fmt::format("steps {}", fmt::join(dependents.steps, ", ")));
+  std::vector<std::string> forks;
+  for (const ForkInfo& fork : dependents.forks) forks.push_back(fork.run.text());
+  if (!forks.empty()) parts.push_back(fmt::format("forks {}", fmt::join(forks, ", ")));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 Result<void> show_checkpoint(const Invocation& invocation, Store& store, const Address& address) {
   PAWL_TRY_ASSIGN(const CheckpointInfo info, store.checkpoint(address.run, address.which));
+  PAWL_TRY_ASSIGN(const CheckpointDependents dependents, find_dependents(store, address.run, info));
   if (invocation.json()) {
-    invocation.print(checkpoint_object(address.run.text(), info).done() + "\n");
+    invocation.print(checkpoint_object(address.run.text(), info)
+                         .text("level", to_text(level_of(info)))
+                         .raw("dependents", dependents_json(dependents))
+                         .done() +
+                     "\n");
     return {};
   }
   Lines lines;
@@ -60,10 +99,12 @@ Result<void> show_checkpoint(const Invocation& invocation, Store& store, const A
   lines.add("Kind", to_text(info.kind));
   lines.add("Status", to_text(info.status));
   lines.add("Reason", to_text(info.reason));
+  lines.add("Level", to_text(level_of(info)));
   lines.add("Name", info.name);
   lines.add("Caller's id", info.caller_id);
   lines.add("Stage", info.stage);
   lines.add("Step", info.step);
+  lines.add("Dependents", dependents_text(dependents));
   lines.add("Metadata", info.metadata);
   lines.add("State", size_text(info.state_bytes));
   lines.add("Stored", fmt::format("{}, {}", size_text(info.stored_bytes),

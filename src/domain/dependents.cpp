@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace pawl {
 
@@ -21,6 +22,26 @@ std::vector<Sequence> dependents_of(Sequence checkpoint, std::span<const ParentL
     }
   }
   return {found.begin(), found.end()};
+}
+
+std::vector<std::string> steps_after(const Workflow& workflow, std::string_view id) {
+  const auto& steps = workflow.steps;
+  std::vector<bool> depends(steps.size(), false);
+  const auto waits_for_one = [&](const Step& step) {
+    return std::ranges::any_of(step.after,
+                               [&](std::size_t before) { return depends[before] || steps[before].id == id; });
+  };
+  // The list of a workflow is not always in the order of execution, so this repeats until nothing is added.
+  for (bool added = true; std::exchange(added, false);) {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (!depends[i] && steps[i].id != id && waits_for_one(steps[i])) added = depends[i] = true;
+    }
+  }
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (depends[i]) found.push_back(steps[i].id);
+  }
+  return found;
 }
 
 }  // namespace pawl

@@ -20,6 +20,22 @@ TEST(Dependents, SurviveACycle) {
   EXPECT_EQ(dependents_of({1}, links), (Sequences{{2}, {3}}));
 }
 
+TEST(Dependents, OfAStepAreTheStepsThatWaitForIt) {
+  Workflow workflow;
+  for (const char* id : {"last", "a", "b", "c"}) {
+    Step step;
+    step.id = id;
+    workflow.steps.push_back(std::move(step));
+  }
+  workflow.steps[0].after = {2};  // last after b
+  workflow.steps[2].after = {1};  // b after a
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(steps_after(workflow, "a"), (Names{"last", "b"}));
+  EXPECT_EQ(steps_after(workflow, "b"), Names{"last"});
+  EXPECT_EQ(steps_after(workflow, "c"), Names{});
+  EXPECT_EQ(steps_after(workflow, "unknown"), Names{});
+}
+
 TEST(Dependents, AreFoundAlongALongChain) {
   std::vector<ParentLink> links;
   for (std::uint64_t i = 1; i <= 100'000; ++i) links.push_back({{i}, {i - 1}});

@@ -1,5 +1,7 @@
 #include "domain/execution_context.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
 
 #include "text/json_text.hpp"
@@ -7,7 +9,9 @@
 namespace pawl {
 namespace {
 
-std::string level_of(std::string_view state, std::string_view name) {
+constexpr std::string_view kLevels[] = {"workflow", "stage", "agent"};
+
+std::string object_member(std::string_view state, std::string_view name) {
   const std::optional<std::string_view> level = find_json_member(state, name);
   return level && json_type(*level) == JsonType::object ? std::string(*level) : std::string("{}");
 }
@@ -21,10 +25,34 @@ void append_member(std::string& out, const JsonMember& member, std::string_view 
 
 }  // namespace
 
+std::string_view to_text(Level level) { return kLevels[static_cast<std::size_t>(level)]; }
+
+std::optional<Level> parse_level(std::string_view text) {
+  if (text == "step") return Level::agent;
+  for (const Level level : {Level::workflow, Level::stage, Level::agent}) {
+    if (text == to_text(level)) return level;
+  }
+  return std::nullopt;
+}
+
+Level level_of(const CheckpointInfo& checkpoint) {
+  if (!checkpoint.step.empty()) return Level::agent;
+  return checkpoint.stage.empty() ? Level::workflow : Level::stage;
+}
+
+const std::string& StateLevels::at(Level level) const {
+  return level == Level::workflow ? workflow : level == Level::stage ? stage : agent;
+}
+
+std::string StateLevels::to_json() const {
+  return fmt::format(R"({{"workflow":{},"stage":{},"agent":{}}})", workflow, stage, agent);
+}
+
 StateLevels levels_of(std::string_view state) {
   const std::string_view object = trim_json(state);
   const bool has_agent = find_json_member(object, "agent").has_value();
-  return {level_of(object, "workflow"), level_of(object, "stage"), level_of(object, has_agent ? "agent" : "step")};
+  return {object_member(object, "workflow"), object_member(object, "stage"),
+          object_member(object, has_agent ? "agent" : "step")};
 }
 
 std::string merge_members(std::string_view base, std::string_view update) {
@@ -52,26 +80,9 @@ std::string merge_members(std::string_view base, std::string_view update) {
   return out + "}";
 }
 
-Result<ExecutionContext> rebuild_context(std::span<const ChainLink> chain) {
-  ExecutionContext context;
-  Sequence last;
-  for (const ChainLink& link : chain) {
-    if (link.parent != last) {
-      return fail(Error{Code::chain_broken,
-                        fmt::format("checkpoint {} builds on {}, which is missing from its chain", link.sequence.value,
-                                    link.parent.value),
-                        {},
-                        {},
-                        0,
-                        Advice::check_store});
-    }
-    context.levels.workflow = merge_members(context.levels.workflow, link.levels.workflow);
-    context.levels.stage = merge_members(context.levels.stage, link.levels.stage);
-    context.levels.agent = merge_members(context.levels.agent, link.levels.agent);
-    context.chain.push_back(link.sequence);
-    last = link.sequence;
-  }
-  return context;
+StateLevels merge_levels(const StateLevels& base, const StateLevels& update) {
+  return {merge_members(base.workflow, update.workflow), merge_members(base.stage, update.stage),
+          merge_members(base.agent, update.agent)};
 }
 
 }  // namespace pawl

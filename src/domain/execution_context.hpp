@@ -1,46 +1,43 @@
-// The state of a workflow on its three levels, and how it is rebuilt along a chain of checkpoints (seed 1).
+// The three levels of a checkpoint: the workflow, one of its stages, and one agent (step) of that stage.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <pawl/types.hpp>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include "base/result.hpp"
 
 namespace pawl {
 
-/// Each level is a JSON object as text.
+enum class Level : std::uint8_t { workflow, stage, agent };
+[[nodiscard]] std::string_view to_text(Level level);
+/// Also accepts `step` for agent.
+[[nodiscard]] std::optional<Level> parse_level(std::string_view text);
+
+/// Returns the level that the checkpoint was saved for: agent if it names a step, stage if it names only a stage.
+[[nodiscard]] Level level_of(const CheckpointInfo& checkpoint);
+
+/// The state of each level: a JSON object as text.
 struct StateLevels {
   std::string workflow = "{}";
   std::string stage = "{}";
   std::string agent = "{}";
   bool operator==(const StateLevels&) const = default;
+
+  [[nodiscard]] const std::string& at(Level level) const;
+  /// Returns {"workflow": ..., "stage": ..., "agent": ...}.
+  [[nodiscard]] std::string to_json() const;
 };
 
-/// The levels of a state that keeps them as its members "workflow", "stage" and "agent" (or "step"); a level
-/// that is missing or no object is empty.
+/// Returns the levels of a state that has them as its members "workflow", "stage" and "agent" (or "step"). A level that
+/// is missing or not an object is empty.
 [[nodiscard]] StateLevels levels_of(std::string_view state);
 
-/// `base` with the members of `update` set, one level deep. Members keep their place; new ones come last.
+/// Returns `base` with the members of `update` set, one level deep. Members keep their place; new ones come last.
 /// Unlike in a merge patch, null is a value. Both are valid JSON objects.
 [[nodiscard]] std::string merge_members(std::string_view base, std::string_view update);
 
-struct ChainLink {
-  Sequence sequence;
-  Sequence parent;
-  StateLevels levels;
-};
-
-/// What a handler is given to resume with.
-struct ExecutionContext {
-  StateLevels levels;
-  std::vector<Sequence> chain;  // oldest first
-};
-
-/// Merges the levels of a chain, oldest first. Fails with chain_broken where the first link has a parent,
-/// or another one's parent is not the link before it.
-[[nodiscard]] Result<ExecutionContext> rebuild_context(std::span<const ChainLink> chain);
+/// Merges each level with merge_members.
+[[nodiscard]] StateLevels merge_levels(const StateLevels& base, const StateLevels& update);
 
 }  // namespace pawl

@@ -20,23 +20,25 @@ TEST(ExecutionContext, FindsTheLevelsOfAState) {
   EXPECT_EQ(levels_of("[1]"), StateLevels{});
 }
 
-TEST(ExecutionContext, IsRebuiltFromTheOldestToTheNewest) {
-  const ChainLink chain[] = {
-      {{1}, {0}, {R"({"a":1,"b":1})", R"({"s":1})", "{}"}},
-      {{2}, {1}, {R"({"b":2})", "{}", R"({"x":[1]})"}},
-      {{4}, {2}, {R"({"c":3})", R"({"s":2})", R"({"x":[2]})"}},
-  };
-  const Result<ExecutionContext> context = rebuild_context(chain);
-  ASSERT_TRUE(context);
-  EXPECT_EQ(context->levels, (StateLevels{R"({"a":1,"b":2,"c":3})", R"({"s":2})", R"({"x":[2]})"}));
-  EXPECT_EQ(context->chain, (std::vector<Sequence>{{1}, {2}, {4}}));
+TEST(ExecutionContext, MergesEachLevelByItself) {
+  const StateLevels first{R"({"a":1,"b":1})", R"({"s":1})", "{}"};
+  const StateLevels second{R"({"b":2})", "{}", R"({"x":[1]})"};
+  const StateLevels merged = merge_levels(first, second);
+  EXPECT_EQ(merged, (StateLevels{R"({"a":1,"b":2})", R"({"s":1})", R"({"x":[1]})"}));
+  EXPECT_EQ(levels_of(merged.to_json()), merged);
+  EXPECT_EQ(merged.at(Level::stage), R"({"s":1})");
 }
 
-TEST(ExecutionContext, IsNotRebuiltFromABrokenChain) {
-  const ChainLink gap[] = {{{1}, {0}, {}}, {{3}, {2}, {}}};
-  EXPECT_EQ(rebuild_context(gap).error().code, Code::chain_broken);
-  const ChainLink no_root[] = {{{2}, {1}, {}}};
-  EXPECT_EQ(rebuild_context(no_root).error().code, Code::chain_broken);
+TEST(ExecutionContext, ACheckpointHasTheLevelThatItsLabelsName) {
+  CheckpointInfo checkpoint;
+  EXPECT_EQ(level_of(checkpoint), Level::workflow);
+  checkpoint.stage = "review";
+  EXPECT_EQ(level_of(checkpoint), Level::stage);
+  checkpoint.step = "critic";
+  EXPECT_EQ(level_of(checkpoint), Level::agent);
+  for (const Level level : {Level::workflow, Level::stage, Level::agent}) EXPECT_EQ(parse_level(to_text(level)), level);
+  EXPECT_EQ(parse_level("step"), Level::agent);
+  EXPECT_EQ(parse_level("run"), std::nullopt);
 }
 
 }  // namespace

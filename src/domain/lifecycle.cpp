@@ -1,7 +1,6 @@
 #include "domain/lifecycle.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace pawl {
 namespace {
@@ -34,15 +33,9 @@ Result<void> check_status(const Lifecycle& lifecycle, const RecoveryFacts& facts
 
 }  // namespace
 
-Result<Lifecycle> transition(Lifecycle from, Status to) {
-  const bool allowed = std::any_of(std::begin(kSteps), std::end(kSteps),
-                                   [&](const Transition& step) { return step.from == from.status && step.to == to; });
-  if (!allowed) {
-    return fail(Code::transition_refused, "a checkpoint that is {} can't become {}", to_text(from.status), to_text(to));
-  }
-  const bool failed_recovery = from.status == Status::recovering && to == Status::failed;
-  const bool can_count = from.retry_count < std::numeric_limits<std::uint32_t>::max();
-  return Lifecycle{to, from.retry_count + (failed_recovery && can_count ? 1U : 0U)};
+bool may_become(Status from, Status to) {
+  return from == to ||
+         std::ranges::any_of(kSteps, [&](const Transition& step) { return step.from == from && step.to == to; });
 }
 
 Result<void> check_recoverable(const RecoveryFacts& facts) {

@@ -1,4 +1,4 @@
-// How the status of an execution changes, and whether a checkpoint can be recovered (design section 9).
+// How the status of an execution changes, and whether a checkpoint can be recovered.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace pawl {
 
 inline constexpr std::uint32_t kRetriesMaxDefault = 3;
 
+/// Whether a run may change from one status to the other: active to completed, failed or recovering; failed to
+/// recovering; recovering to completed or failed; and every status to itself.
+[[nodiscard]] bool may_become(Status from, Status to);
+
 struct Lifecycle {
   Status status = Status::active;
   std::uint32_t retry_count = 0;  // failed recoveries
   bool operator==(const Lifecycle&) const = default;
 };
-
-/// active -> completed | failed | recovering; failed -> recovering; recovering -> completed | failed, where
-/// the latter counts as a retry. Everything else fails with transition_refused; completed is final.
-[[nodiscard]] Result<Lifecycle> transition(Lifecycle from, Status to);
 
 enum class RunOwner : std::uint8_t { dead, alive };
 

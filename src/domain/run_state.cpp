@@ -111,13 +111,18 @@ void take_old_reason(StepRecord& record, std::string text) {
   }
 }
 
-/// `reason` is for people and for older versions, and holds the detail where it is the same text.
+/// Whether the text of the reason is the detail itself.
+constexpr bool is_the_detail(StepReason reason) {
+  return reason == StepReason::approval || reason == StepReason::skipped;
+}
+
+/// The member `reason` is for people and for older versions. It also holds the detail if that is the same text.
 void put_reason(Json& out, const StepRecord& record) {
   if (record.reason == StepReason::none) return;
   const std::string text = record.reason_text();
   if (!text.empty()) out["reason"] = text;
   if (record.status != StepStatus::skipped) out["why"] = to_text(record.reason);
-  if (record.detail != text && !record.detail.empty()) out["detail"] = record.detail;
+  if (!is_the_detail(record.reason) && !record.detail.empty()) out["detail"] = record.detail;
 }
 
 Result<void> take_reason(StepRecord& record, const Json& value) {
@@ -126,11 +131,7 @@ Result<void> take_reason(StepRecord& record, const Json& value) {
   const auto parsed = parse_step_reason(text_at(value, "why"));
   if (!parsed) return fail(Code::state_reconstruction_failed, "unknown reason of a step: {}", compact(value["why"]));
   record.reason = *parsed;
-  if (value.contains("detail")) {
-    record.detail = text_at(value, "detail");
-  } else if (record.reason == StepReason::approval || record.reason == StepReason::skipped) {
-    record.detail = std::move(text);
-  }
+  record.detail = is_the_detail(record.reason) ? std::move(text) : text_at(value, "detail");
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/assert.hpp"
 #include "base/hash.hpp"
+#include "domain/lifecycle.hpp"
 #include "text/json_text.hpp"
 #include "text/state_patch.hpp"
 
@@ -47,6 +48,18 @@ Result<void> check_parent(const SaveRequest& request, const SaveFacts& facts) {
                     {.run = run}});
 }
 
+/// The first save of a fork starts anew, whatever the status of the run that it was forked from.
+Result<void> check_status_change(const SaveRequest& request, const SaveFacts& facts) {
+  if (request.status_change == StatusChange::any || facts.head == nullptr || facts.head_is_shared) return {};
+  if (may_become(facts.head->status, request.status)) return {};
+  return fail(Error{Code::transition_refused,
+                    fmt::format("run '{}' is {} and can't become {}", facts.run.text(), to_text(facts.head->status),
+                                to_text(request.status)),
+                    fmt::format("{}@{}", facts.run.text(), facts.head->sequence.value),
+                    {},
+                    0});
+}
+
 /// State and patch were checked one by one; together they may be too much.
 Result<void> check_patched(std::string_view state, std::uint64_t bytes_max) {
   if (state.size() > bytes_max) {
@@ -73,6 +86,7 @@ Result<SaveDecision> decide_save(const SaveRequest& request, const SaveFacts& fa
     return answer(*facts.earlier, Saved::Outcome::repeated);
   }
   PAWL_TRY(check_parent(request, facts));
+  PAWL_TRY(check_status_change(request, facts));
 
   WriteState write;
   if (request.form == Form::patch) {

@@ -29,8 +29,9 @@ struct WriteState {
 /// Either to be written, or answered with an earlier checkpoint (`unchanged` or `repeated`) without writing.
 using SaveDecision = std::variant<WriteState, Saved>;
 
-/// Looks at the caller's id (S6) before the expected parent (S5), at the patch (S7) after these, and at
-/// an unchanged state (S4) last. Fails with caller_id_reused, parent_conflict or what apply_patch fails with.
+/// Checks the caller's id (S6) first, then the expected parent (S5), the change of status, the patch (S7), and whether
+/// the state is unchanged (S4). Fails with caller_id_reused, parent_conflict, transition_refused or an error of
+/// apply_patch.
 [[nodiscard]] Result<SaveDecision> decide_save(const SaveRequest& request, const SaveFacts& facts);
 
 /// A span of the request's body or of `write`.

@@ -133,5 +133,23 @@ TEST_F(SaveRules, WriteAnUnchangedStateThatCarriesACallersId) {
   EXPECT_TRUE(writes(decide_save({.body = state_, .caller_id = "new"}, with_head())));
 }
 
+TEST_F(SaveRules, RefuseACheckedStatusThatTheRunCannotTake) {
+  head_.status = Status::completed;
+  const SaveRequest back{.body = "{}", .status = Status::active, .status_change = StatusChange::checked};
+  EXPECT_EQ(decide_save(back, with_head()).error().code, Code::transition_refused);
+  EXPECT_TRUE(writes(decide_save({.body = "{}", .status = Status::active}, with_head())));
+  EXPECT_TRUE(writes(
+      decide_save({.body = "{}", .status = Status::completed, .status_change = StatusChange::checked}, with_head())));
+  // A fork starts anew, and a repeated save is answered.
+  SaveFacts forked = with_head();
+  forked.head_is_shared = true;
+  EXPECT_TRUE(writes(decide_save(back, forked)));
+  SaveRequest repeated = back;
+  repeated.caller_id = "id-1";
+  const auto decision = decide_save(repeated, with_earlier(true));
+  ASSERT_TRUE(decision);
+  EXPECT_EQ(std::get<Saved>(*decision).outcome, Saved::Outcome::repeated);
+}
+
 }  // namespace
 }  // namespace pawl

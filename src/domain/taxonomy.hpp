@@ -1,10 +1,12 @@
-// The names that the seeds give to errors, and Pawl's codes for them.
+// Names of error classes that other checkpoint systems use, and the codes that Pawl has for them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <pawl/error.hpp>
 #include <string_view>
+#include <vector>
 
 namespace pawl {
 
@@ -13,7 +15,7 @@ struct TaxonomyRow {
   Code code;
 };
 
-/// Where several names have one code, the first row gives the code's name.
+/// Several names may have the same code.
 inline constexpr std::array<TaxonomyRow, 21> kTaxonomy{{
     {"DiskFullError", Code::disk_full},
     {"PermissionDeniedError", Code::permission_denied},
@@ -29,30 +31,33 @@ inline constexpr std::array<TaxonomyRow, 21> kTaxonomy{{
     {"CheckpointConflictError", Code::parent_conflict},
     {"InvalidStateError", Code::transition_refused},
     {"HandlerNotFoundError", Code::handler_not_registered},
-    // Families: the code of the general case
+    // Families: the code of the general case.
     {"CheckpointWriteError", Code::write_failed},
     {"CheckpointReadError", Code::read_failed},
     {"CheckpointRecoveryError", Code::no_valid_checkpoint},
     {"CheckpointSchemaError", Code::unsupported_version},
-    // Other names for the same
+    // Other names for the same errors.
     {"CheckpointStorageError", Code::write_failed},
     {"SchemaMigrationError", Code::migration_failed},
     {"IntegrityError", Code::checksum_mismatch},
 }};
 
-[[nodiscard]] constexpr std::optional<Code> code_of_taxonomy(std::string_view name) {
+/// Ignores case.
+[[nodiscard]] constexpr std::optional<Code> code_of_error_name(std::string_view name) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   for (const TaxonomyRow& row : kTaxonomy) {
-    if (row.name == name) return row.code;
+    if (std::ranges::equal(row.name, name, {}, lower, lower)) return row.code;
   }
   return std::nullopt;
 }
 
-/// Empty where the seeds have no name for the code.
-[[nodiscard]] constexpr std::string_view taxonomy_name(Code code) {
+/// Empty if other systems have no name for the code.
+[[nodiscard]] inline std::vector<std::string_view> error_names(Code code) {
+  std::vector<std::string_view> names;
   for (const TaxonomyRow& row : kTaxonomy) {
-    if (row.code == code) return row.name;
+    if (row.code == code) names.push_back(row.name);
   }
-  return {};
+  return names;
 }
 
 }  // namespace pawl

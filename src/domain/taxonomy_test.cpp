@@ -7,12 +7,14 @@
 namespace pawl {
 namespace {
 
-TEST(Taxonomy, MapsTheNamesOfTheSeedsToCodesAndBack) {
-  EXPECT_EQ(code_of_taxonomy("DiskFullError"), Code::disk_full);
-  EXPECT_EQ(code_of_taxonomy("CheckpointWriteError"), Code::write_failed);
-  EXPECT_EQ(code_of_taxonomy("Nonsense"), std::nullopt);
-  EXPECT_EQ(taxonomy_name(Code::checksum_mismatch), "ChecksumMismatchError");
-  EXPECT_EQ(taxonomy_name(Code::usage), "");
+TEST(Taxonomy, MapsNamesToCodesAndBack) {
+  EXPECT_EQ(code_of_error_name("DiskFullError"), Code::disk_full);
+  EXPECT_EQ(code_of_error_name("diskfullERROR"), Code::disk_full);
+  EXPECT_EQ(code_of_error_name("CheckpointWriteError"), Code::write_failed);
+  EXPECT_EQ(code_of_error_name("Nonsense"), std::nullopt);
+  EXPECT_EQ(error_names(Code::checksum_mismatch),
+            (std::vector<std::string_view>{"ChecksumMismatchError", "IntegrityError"}));
+  EXPECT_TRUE(error_names(Code::usage).empty());
 }
 
 TEST(Taxonomy, HasEachNameOnce) {

@@ -35,6 +35,8 @@ struct ImportedCheckpoint {
   std::string file = {};
   std::string checksum = {};  // "sha256:..." of what it was read from
   std::string state = {};     // JSON
+  /// Index, in the run, of the earlier checkpoint that this one builds on. Its context is saved with the state.
+  std::optional<std::size_t> parent = {};
   Kind kind = Kind::manual;
   Status status = Status::active;
   Reason reason = Reason::manual;

@@ -130,6 +130,18 @@ void add_texts(std::vector<std::string>& out, const Json& object, const char* ke
   }
 }
 
+/// The variables of the workflow: members of its state that the format itself does not use, and its global_context.
+void add_variables(const Json& workflow_state, Json& vars) {
+  static const std::set<std::string_view> kOfTheFormat = {"workflow_id",         "workflow_name",     "active_stage_id",
+                                                          "completed_stage_ids", "pending_stage_ids", "global_context"};
+  for (const auto& [name, value] : workflow_state.items()) {
+    if (!kOfTheFormat.contains(name)) vars[name] = value;
+  }
+  const Json* context = find_member(workflow_state, "global_context");
+  if (context == nullptr || !context->is_object()) return;
+  for (const auto& [name, value] : context->items()) vars[name] = value;
+}
+
 /// What the checkpoints say of stages and agents, oldest first.
 void collect_orchestration_steps(const OrchestrationCheckpoint& found, ImportedRun& run) {
   const Timestamp ended = parse_foreign_time(found.checkpoint.time).value_or(Timestamp{});
@@ -155,10 +167,6 @@ void collect_orchestration_steps(const OrchestrationCheckpoint& found, ImportedR
   add_texts(stages, found.levels["workflow"], "completed_stage_ids");
   if (found.checkpoint.kind == Kind::stage_complete && !found.name.stage.empty()) stages.push_back(found.name.stage);
   for (const std::string& stage : stages) say({.stage = stage, .output = {}});
-  if (const Json* context = find_member(found.levels["workflow"], "global_context");
-      context != nullptr && context->is_object()) {
-    for (const auto& [name, value] : context->items()) run.vars[name] = value;
-  }
   if (const std::string name = text_or_empty(found.levels["workflow"], "workflow_name"); !name.empty())
     run.workflow = name;
   run.completed = found.checkpoint.kind == Kind::workflow_complete;
@@ -194,15 +202,28 @@ void hand_over(const std::string& workflow, std::map<std::uint64_t, Orchestratio
                const ImportSink& sink) {
   ImportedRun run;
   run.id = workflow;
-  std::set<std::string> ids;
-  for (const auto& [sequence, found] : checkpoints) ids.insert(found.checkpoint.id);
+  std::map<std::string, std::size_t> places;
+  std::vector<const Json*> states;  // of the workflow, at each checkpoint
   for (auto& [sequence, found] : checkpoints) {
-    const std::string parent = found.checkpoint.more.value("parent", std::string());
-    if (!parent.empty() && !ids.contains(parent))
-      sink.note({found.checkpoint.file, fmt::format("its parent {} is not there", parent)});
+    if (const std::string parent = found.checkpoint.more.value("parent", std::string()); !parent.empty()) {
+      const auto place = places.find(parent);
+      if (place == places.end()) {
+        sink.note(
+            {found.checkpoint.file,
+             fmt::format("its parent {} is missing or comes later: its state has no context from before it", parent)});
+      } else {
+        found.checkpoint.parent = place->second;
+      }
+    }
+    states.push_back(&found.levels["workflow"]);
     collect_orchestration_steps(found, run);
+    places.emplace(found.checkpoint.id, run.checkpoints.size());
     run.checkpoints.push_back(std::move(found.checkpoint));
   }
+  std::vector<std::size_t> chain;  // of the last checkpoint, newest first
+  for (std::optional<std::size_t> at = run.checkpoints.size() - 1; at; at = run.checkpoints[*at].parent)
+    chain.push_back(*at);
+  for (auto at = chain.rbegin(); at != chain.rend(); ++at) add_variables(*states[*at], run.vars);
   sink.run(std::move(run));
 }
 

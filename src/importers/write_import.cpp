@@ -4,6 +4,7 @@
 #include "codec/json_check.hpp"
 #include "domain/event_types.hpp"
 #include "importers/adopt.hpp"
+#include "importers/context_chain.hpp"
 #include "importers/document.hpp"
 #include "text/json_text.hpp"
 
@@ -90,12 +91,12 @@ std::string ImportWriter::metadata_of(const ImportedCheckpoint& checkpoint) cons
   return compact({{"imported", imported}});
 }
 
-Result<void> ImportWriter::check(const ImportedCheckpoint& checkpoint) const {
+Result<void> ImportWriter::check(const ImportedCheckpoint& checkpoint, std::string_view state) const {
   for (const std::string* label : {&checkpoint.stage, &checkpoint.step}) {
     if (!is_label(*label))
       return fail(Code::invalid_label, "a stage or step has a name that is too long, or control characters in it");
   }
-  PAWL_TRY(check_json(checkpoint.state, options_.state_bytes_max));
+  PAWL_TRY(check_json(state, options_.state_bytes_max));
   if (metadata_of(checkpoint).size() > kMetadataBytesMax)
     return fail(Code::value_too_large, "what belongs into its metadata has more than {} bytes", kMetadataBytesMax);
   std::uint64_t bytes = 0;
@@ -170,8 +171,11 @@ Result<void> ImportWriter::write_checkpoints(const RunId& id, ImportedRun& run, 
     return {};
   };
   bool first = !known.exists;
-  for (ImportedCheckpoint& checkpoint : run.checkpoints) {
-    if (const auto checked = check(checkpoint); !checked) {
+  ContextChain contexts(run.checkpoints);
+  for (std::size_t index = 0; index < run.checkpoints.size(); ++index) {
+    ImportedCheckpoint& checkpoint = run.checkpoints[index];
+    const std::string state = contexts.state_at(index);
+    if (const auto checked = check(checkpoint, state); !checked) {
       report_.refused.push_back(problem_of(checkpoint.file, checked.error(), checkpoint.id));
       continue;
     }
@@ -199,7 +203,7 @@ Result<void> ImportWriter::write_checkpoints(const RunId& id, ImportedRun& run, 
     }
     PAWL_TRY(open());
     if (writes) {
-      SaveRequest request{.body = checkpoint.state,
+      SaveRequest request{.body = state,
                           .kind = checkpoint.kind,
                           .status = checkpoint.status,
                           .reason = checkpoint.reason,

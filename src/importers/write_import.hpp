@@ -68,7 +68,7 @@ class ImportWriter {
   Result<void> adopt(RunWriter* writer, const ImportedRun& run, Known& known, TakenRun& taken);
   [[nodiscard]] std::string caller_of(std::string_view id) const;
   [[nodiscard]] std::string metadata_of(const ImportedCheckpoint& checkpoint) const;
-  [[nodiscard]] Result<void> check(const ImportedCheckpoint& checkpoint) const;
+  [[nodiscard]] Result<void> check(const ImportedCheckpoint& checkpoint, std::string_view state) const;
 
   Store* store_;
   const ImportOptions& options_;
