@@ -11,11 +11,8 @@ constexpr std::string_view kForm = "anchor/1";
 constexpr std::string_view kSignatureKey = ",\n\"signature\":\"";
 
 std::unexpected<Error> wrong(std::string what) {
-  return fail(Error{Code::signature_wrong,
-                    std::move(what),
-                    {},
-                    "take the anchor from where it was stored out of reach of the store",
-                    0});
+  return fail(Error{
+      Code::signature_wrong, std::move(what), {}, "use the copy of the anchor that is kept apart from the store", 0});
 }
 
 std::optional<AuditHead> head_in(const Json& value) {
@@ -58,31 +55,31 @@ Result<Anchor> read_anchor(std::string_view text, std::string_view trusted) {
   const std::size_t key = text.rfind(kSignatureKey);
   const Json value = Json::parse(text, nullptr, false);
   if (key == std::string_view::npos || !value.is_object() || text_in(value, "pawl") != kForm)
-    return wrong("the file is no anchor");
+    return wrong("the file is not an anchor");
   Anchor anchor;
   anchor.public_key = text_in(value, "public_key");
   const std::string signature = text_in(value, "signature");
   if (fmt::format("{}{}{}\"}}\n", text.substr(0, key), kSignatureKey, signature) != text ||
       !signature_fits(anchor.public_key, text.substr(0, key), signature)) {
-    return wrong("the anchor is not what was signed");
+    return wrong("the signature does not match the anchor");
   }
   if (anchor.public_key != trusted) {
     return fail(
         Error{Code::signature_wrong,
-              fmt::format("the anchor was signed with the key {}, and {} is trusted", anchor.public_key, trusted),
+              fmt::format("the anchor was signed with key {}, but the trusted key is {}", anchor.public_key, trusted),
               {},
-              "name the public key of whoever made it with --public-key FILE",
+              "pass the public key of its author with --public-key FILE",
               0});
   }
   const auto store = Uuid::parse(text_in(value, "store"));
   const auto created = Timestamp::parse(text_in(value, "created"));
   const auto runs = value.find("runs");
-  if (!store || !created || runs == value.end() || !runs->is_array()) return wrong("the file is no anchor");
+  if (!store || !created || runs == value.end() || !runs->is_array()) return wrong("the file is not an anchor");
   anchor.store = *store;
   anchor.created = *created;
   for (const Json& run : *runs) {
     auto head = head_in(run);
-    if (!head) return wrong("the file is no anchor");
+    if (!head) return wrong("the file is not an anchor");
     anchor.runs.push_back(std::move(*head));
   }
   return anchor;

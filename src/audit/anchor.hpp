@@ -1,5 +1,5 @@
-// An anchor: a signed list of where every run's audit trail ended (docs/formats/audit.md). Kept out of reach of the
-// store, it shows what a chain by itself can't: a tail that was cut, a chain that was built anew, a run that is gone.
+// An anchor: a signed list of the last audit entry of every run (docs/formats/audit.md). Kept apart from the store, it
+// reveals what a hash chain alone can't: a truncated trail, a rebuilt chain, a deleted run.
 #pragma once
 
 #include <optional>
@@ -20,10 +20,11 @@ struct Anchor {
   [[nodiscard]] const AuditHead* find(std::string_view run) const;
 };
 
-/// The file's text. Sets `anchor.public_key`.
+/// Returns the text of the file. Sets `anchor.public_key`.
 [[nodiscard]] Result<std::string> sign_anchor(Anchor& anchor, const SigningKey& key);
 
-/// signature_wrong where the text is no anchor, is not what was signed, or was signed by another key than `trusted`.
+/// Fails with signature_wrong if the text is not an anchor, if the signature does not match, or if it was signed with
+/// another key than `trusted`.
 [[nodiscard]] Result<Anchor> read_anchor(std::string_view text, std::string_view trusted);
 
 }  // namespace pawl

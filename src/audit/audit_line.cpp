@@ -17,12 +17,12 @@ constexpr std::array<std::int8_t, 256> make_digits() {
   return digits;
 }
 
-/// Members in the order in which the encoder writes them.
+/// Reads members in the order in which the encoder writes them.
 class Members {
  public:
   explicit Members(std::string_view body) : rest_(body) {}
 
-  /// The value of `key` where it comes next: a string's inside or a number's digits. Nothing where another one comes.
+  /// Returns the value of `key` if it is the next member: the content of a string or the digits of a number.
   std::optional<std::string_view> take(std::string_view key) {
     // `,"key":`
     if (rest_.size() < key.size() + 5 || rest_[1] != '"' || rest_.substr(2, key.size()) != key ||

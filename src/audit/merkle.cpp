@@ -7,10 +7,10 @@
 namespace pawl {
 namespace {
 
-/// The largest power of two below `size`, which is above 1.
+/// Returns the largest power of two below `size`, which must be more than 1.
 std::uint64_t split(std::uint64_t size) { return std::bit_floor(size - 1); }
 
-/// Whether the verifier knows the root of a subtree: only that of the old tree itself.
+/// Whether the verifier knows the root of a subtree, which is true only for the old tree itself.
 enum class Known : std::uint8_t { no, yes };
 
 /// RFC 6962, SUBPROOF(m, D, b).
@@ -51,7 +51,7 @@ std::optional<MerkleFrontier> MerkleFrontier::of(std::uint64_t size, std::vector
 
 void MerkleFrontier::add(const Sha256& leaf) {
   Sha256 peak = leaf;
-  // As many full subtrees become one as the size has trailing ones.
+  // The trailing one bits of the size are the full subtrees that merge into one.
   for (std::uint64_t rest = size_; (rest & 1U) != 0; rest >>= 1U) {
     peak = merkle_node(peaks_.back(), peak);
     peaks_.pop_back();

@@ -1,8 +1,7 @@
-// Merkle trees as in RFC 6962, section 2.1: roots, proofs that an entry is in a tree, proofs that one tree begins
-// another.
+// Merkle trees as in RFC 6962, section 2.1: roots, inclusion proofs and consistency proofs.
 //
-// A leaf's hash is SHA-256(0x00, data), a node's SHA-256(0x01, left, right). The left subtree is the largest full one
-// that is smaller than the whole. The data of a leaf is the 32-byte hash of an audit entry.
+// The hash of a leaf is SHA-256(0x00, data), that of a node SHA-256(0x01, left, right). The left subtree is the largest
+// full one that is smaller than the tree. The data of a leaf is the 32-byte hash of an audit entry.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +15,14 @@ namespace pawl {
 
 [[nodiscard]] Sha256 merkle_leaf(std::string_view data);
 [[nodiscard]] Sha256 merkle_node(const Sha256& left, const Sha256& right);
-/// Of no leaves: SHA-256 of nothing.
+/// Returns the root. Without leaves it is the SHA-256 of empty data.
 [[nodiscard]] Sha256 merkle_root(std::span<const Sha256> leaves);
 
-/// A tree that grows: of its leaves only the roots of its full subtrees are kept, largest first, one for each bit of
-/// its size.
+/// A growing tree. Keeps only the roots of its full subtrees, largest first, one for each set bit of its size.
 class MerkleFrontier {
  public:
   MerkleFrontier() = default;
-  /// Nothing where the number of peaks does not fit the size.
+  /// Returns nothing if the number of peaks does not match the size.
   [[nodiscard]] static std::optional<MerkleFrontier> of(std::uint64_t size, std::vector<Sha256> peaks);
 
   void add(const Sha256& leaf);

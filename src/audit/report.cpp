@@ -97,12 +97,12 @@ std::string verdict_html(const AuditReport& report) {
   if (!report.verdict) return {};
   const RunVerdict& verdict = *report.verdict;
   if (verdict.bad) {
-    return fmt::format("<p class=\"verdict bad\"><strong>Does not verify.</strong> Entry {}: {} ({})</p>\n",
+    return fmt::format("<p class=\"verdict bad\"><strong>Verification failed.</strong> Entry {}: {} ({})</p>\n",
                        verdict.bad->entry, escaped(verdict.bad->what), escaped(verdict.bad->file));
   }
   return fmt::format(
-      "<p class=\"verdict good\"><strong>Verified.</strong> {} entries, {} checkpoints, {} pruned ones and {} events "
-      "are what was recorded.<br>"
+      "<p class=\"verdict good\"><strong>Verified.</strong> {} entries, {} checkpoints, {} pruned checkpoints and {} "
+      "events match the audit trail.<br>"
       "<span class=\"hash\">head {}<br>Merkle root {}</span></p>\n",
       verdict.head.entries, verdict.checkpoints, verdict.pruned, verdict.events, verdict.head.head, verdict.head.root);
 }
@@ -113,7 +113,7 @@ std::string who_of(const AuditEntry& entry) {
   return who;
 }
 
-/// An entry that says no more than that a checkpoint was saved.
+/// Returns whether the entry only says that a checkpoint was saved.
 bool is_plain(const AuditEntry& entry) { return entry.type == event_type::kCheckpointSaved; }
 
 std::string item_html(const AuditEntry& entry) {

@@ -1,4 +1,4 @@
-// A run's audit trail as a document: JSON, CSV, or one HTML page that needs nothing else and can be printed.
+// The audit trail of a run as a document: JSON, CSV, or a self-contained HTML page for printing.
 #pragma once
 
 #include <optional>
@@ -15,16 +15,16 @@ struct AuditReport {
   RunInfo run;
   std::vector<AuditEntry> entries = {};
   Timestamp made = {};
-  std::optional<RunVerdict> verdict = {};  // nothing: it was not verified
+  std::optional<RunVerdict> verdict = {};  // empty: not verified
 };
 
-/// All of an entry, on one line.
+/// Returns the complete entry on one line.
 [[nodiscard]] std::string entry_json(std::string_view run, const AuditEntry& entry);
 
 [[nodiscard]] std::string report_as_json(const AuditReport& report);
-/// RFC 4180, with a header. A cell that a spreadsheet would take for a formula begins with an apostrophe.
+/// Returns CSV (RFC 4180) with a header. A cell that a spreadsheet would read as a formula starts with an apostrophe.
 [[nodiscard]] std::string report_as_csv(const AuditReport& report);
-/// Stretches of checkpoints without anything else are one row.
+/// Returns HTML. Consecutive checkpoints without other entries share one row.
 [[nodiscard]] std::string report_as_html(const AuditReport& report);
 
 }  // namespace pawl

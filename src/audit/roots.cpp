@@ -61,24 +61,24 @@ RootsText parse_roots(std::string_view text, std::uint32_t seed) {
     parsed.fault = std::move(what);
     return parsed;
   };
-  if (!text.starts_with(kBegin)) return fault("it does not begin as it should");
+  if (!text.starts_with(kBegin)) return fault("the beginning of the file is invalid");
   std::string_view rest = text.substr(kBegin.size());
   while (true) {
     const std::size_t number = parsed.roots.size() + 1;
     const std::size_t end = rest.find('\n');
     const bool more = end != std::string_view::npos && end > 0 && rest[end - 1] == ',';
     auto root = decode_root(rest.substr(0, end == std::string_view::npos ? end : end - (more ? 1 : 0)), seed);
-    if (!root) return fault(fmt::format("its root {} is damaged", number));
+    if (!root) return fault(fmt::format("root {} is damaged", number));
     if (!parsed.roots.empty() && root->tree.size() <= parsed.roots.back().tree.size())
-      return fault(fmt::format("its root {} is out of order", number));
+      return fault(fmt::format("root {} is out of order", number));
     parsed.roots.push_back(std::move(*root));
     parsed.end = static_cast<std::uint64_t>(rest.data() - text.data()) +
                  (end == std::string_view::npos ? rest.size() : end - (more ? 1 : 0));
     parsed.ends.push_back(parsed.end);
-    if (end == std::string_view::npos) return fault("it is cut short");
+    if (end == std::string_view::npos) return fault("the file is truncated");
     if (!more) {
       rest.remove_prefix(end);
-      return rest == kRootsEnd ? parsed : fault("it does not end as it should");
+      return rest == kRootsEnd ? parsed : fault("the end of the file is invalid");
     }
     rest.remove_prefix(end + 1);
   }

@@ -1,8 +1,8 @@
-// merkle_roots.json: the roots of a run's audit trail at the moments when its lines were settled
+// merkle_roots.json: the Merkle roots of a run's audit trail at the times when its entries were settled
 // (docs/formats/audit.md).
 //
-// Invariants: sizes go up; each line is sealed with the run's UUID; the file grows at its end, over its last three
-// bytes.
+// Invariants: sizes increase; each line is sealed with the run's UUID; the file grows at its end, overwriting its last
+// three bytes.
 #pragma once
 
 #include <optional>
@@ -24,25 +24,25 @@ struct SettledRoot {
   bool operator==(const SettledRoot&) const = default;
 };
 
-/// One line, without comma and newline.
+/// Returns one line without comma and newline.
 [[nodiscard]] std::string encode_root(const SettledRoot& root, std::uint32_t seed);
-/// Nothing where it is not exactly what encode_root writes.
+/// Returns nothing unless the text is exactly what encode_root writes.
 [[nodiscard]] std::optional<SettledRoot> decode_root(std::string_view line, std::uint32_t seed);
 
 struct RootsText {
-  std::vector<SettledRoot> roots = {};   // up to the first that does not fit
-  std::vector<std::uint64_t> ends = {};  // offset behind each of them
-  std::uint64_t end = 0;                 // the last of these; 0: none
-  std::string fault = {};                // what is wrong behind it; empty: nothing
+  std::vector<SettledRoot> roots = {};   // up to the first invalid one
+  std::vector<std::uint64_t> ends = {};  // the offset after each of them
+  std::uint64_t end = 0;                 // the last offset; 0: none
+  std::string fault = {};                // what is wrong after it; empty: nothing
 };
 [[nodiscard]] RootsText parse_roots(std::string_view text, std::uint32_t seed);
 
-/// What stands behind the last root.
+/// The text after the last root.
 constexpr std::string_view kRootsEnd = "\n]\n";
-/// What to write at `end` of a file, so that it has one more root.
+/// Returns what to write at offset `end` to add a root.
 [[nodiscard]] std::string next_root_text(const SettledRoot& root, std::uint64_t end, std::uint32_t seed);
 
-/// Adds an entry, a line with its newline, to the tree. False: it is not the next entry of the trail.
+/// Adds an entry (a line with its newline) to the tree. Returns false if it is not the next entry of the trail.
 [[nodiscard]] bool add_entry(SettledRoot& root, std::string_view line);
 
 }  // namespace pawl

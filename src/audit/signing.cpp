@@ -37,7 +37,7 @@ Result<std::string> public_digits(const EVP_PKEY* key) {
   std::array<unsigned char, kPublicBytes> bytes{};
   std::size_t size = bytes.size();
   if (key == nullptr || EVP_PKEY_get_raw_public_key(key, bytes.data(), &size) != 1 || size != kPublicBytes)
-    return unusable("the key is no Ed25519 key");
+    return unusable("not an Ed25519 key");
   return to_hex(std::string_view(reinterpret_cast<const char*>(bytes.data()), size));
 }
 
@@ -47,13 +47,13 @@ Bio bio_of(std::string_view text) { return Bio(BIO_new_mem_buf(text.data(), stat
 
 Result<SigningKey> SigningKey::make() {
   EVP_PKEY* made = EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519");
-  if (made == nullptr) return unusable("a signing key could not be made");
+  if (made == nullptr) return unusable("can't create a signing key");
   return SigningKey(std::shared_ptr<void>(made, [](void* key) { EVP_PKEY_free(static_cast<EVP_PKEY*>(key)); }));
 }
 
 Result<SigningKey> SigningKey::parse(std::string_view pem) {
   const Bio bio = bio_of(pem);
-  // No passphrase is ever asked for: an encrypted key is refused.
+  // Never prompts for a passphrase: an encrypted key is refused.
   EVP_PKEY* key =
       bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, [](char*, int, int, void*) { return -1; }, nullptr) : nullptr;
   SigningKey parsed(std::shared_ptr<void>(key, [](void* held) { EVP_PKEY_free(static_cast<EVP_PKEY*>(held)); }));
@@ -64,7 +64,7 @@ Result<SigningKey> SigningKey::parse(std::string_view pem) {
 Result<std::string> SigningKey::pem() const {
   const Bio bio(BIO_new(BIO_s_mem()));
   if (!bio || PEM_write_bio_PrivateKey(bio.get(), handle(key_), nullptr, nullptr, 0, nullptr, nullptr) != 1)
-    return unusable("the signing key could not be written");
+    return unusable("can't write the signing key");
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio.get(), &data);
   return std::string(data, static_cast<std::size_t>(size));
@@ -78,7 +78,7 @@ Result<std::string> SigningKey::sign(std::string_view text) const {
   std::size_t size = signature.size();
   if (!context || EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, handle(key_)) != 1 ||
       EVP_DigestSign(context.get(), signature.data(), &size, raw(text), text.size()) != 1) {
-    return unusable("the text could not be signed");
+    return unusable("can't sign the text");
   }
   return to_hex(std::string_view(reinterpret_cast<const char*>(signature.data()), size));
 }

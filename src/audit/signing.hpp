@@ -1,4 +1,4 @@
-// Ed25519 signatures (RFC 8032), by OpenSSL. Keys are PEM text; a public key is shown as 64 hexadecimal digits.
+// Ed25519 signatures (RFC 8032) with OpenSSL. Keys are PEM text; a public key is printed as 64 hexadecimal digits.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@ namespace pawl {
 class SigningKey {
  public:
   [[nodiscard]] static Result<SigningKey> make();
-  /// PEM (PKCS #8). invalid_key where it is something else.
+  /// Takes PEM (PKCS #8). Fails with invalid_key for anything else.
   [[nodiscard]] static Result<SigningKey> parse(std::string_view pem);
   [[nodiscard]] Result<std::string> pem() const;
   [[nodiscard]] Result<std::string> public_key() const;
-  /// 128 hexadecimal digits.
+  /// Returns 128 hexadecimal digits.
   [[nodiscard]] Result<std::string> sign(std::string_view text) const;
 
  private:
@@ -25,7 +25,7 @@ class SigningKey {
   std::shared_ptr<void> key_;
 };
 
-/// 64 hexadecimal digits, or PEM of a public key. Gives the digits; invalid_key where it is neither.
+/// Takes 64 hexadecimal digits or the PEM of a public key, and returns the digits. Fails with invalid_key.
 [[nodiscard]] Result<std::string> parse_public_key(std::string_view text);
 
 [[nodiscard]] bool signature_fits(std::string_view public_key, std::string_view text, std::string_view signature);

@@ -33,7 +33,7 @@ std::optional<std::uint64_t> sequence_of_event(std::string_view line) {
   return sequence;
 }
 
-/// One pass over one run. Its errors with exit status 4 are findings.
+/// One pass over one run. Errors of the audit trail and of the stored data are findings.
 class RunVerifier {
  public:
   RunVerifier(RunEvidence& evidence, const RunId& run, const AnchorPoint* anchor, const VerifyProgress& progress)
@@ -60,7 +60,7 @@ class RunVerifier {
   }
   [[nodiscard]] static std::string hint_of(const Error& error) {
     if (error.code == Code::anchor_mismatch)
-      return "somebody has replaced or removed what was there when the anchor was made: restore the run from a backup";
+      return "data from before the anchor was replaced or removed: restore the run from a backup";
     return "restore the file from a backup";
   }
 
@@ -83,7 +83,7 @@ class RunVerifier {
     PAWL_TRY_ASSIGN(run_text_, evidence_.run_file());
     auto record = decode_run(run_text_);
     if (record && record->run != verdict_.head.run)
-      record = fail(Code::store_damaged, "it belongs to run '{}'", record->run);
+      record = fail(Code::store_damaged, "the file belongs to run '{}'", record->run);
     if (!record) return fail(at(record.error(), evidence_.path_of("run.json")));
     record_ = std::move(*record);
     seed_ = seal_seed(record_.uuid);
@@ -91,7 +91,7 @@ class RunVerifier {
     PAWL_TRY_ASSIGN(const auto erased, evidence_.erased_file());
     if (erased) {
       auto mark = decode_erased(*erased);
-      if (mark && mark->uuid != record_.uuid) mark = fail(Code::store_damaged, "it belongs to another run");
+      if (mark && mark->uuid != record_.uuid) mark = fail(Code::store_damaged, "the file belongs to another run");
       if (!mark) return fail(at(mark.error(), evidence_.path_of("erased.json")));
       erased_ = std::move(*mark);
     }
@@ -104,18 +104,18 @@ class RunVerifier {
     return {};
   }
 
-  /// A file that its writer did not come to the end of is fine as long as a journal holds the entries behind it.
+  /// An unfinished file is valid as long as a journal contains the entries that follow.
   Result<void> read_roots() {
     PAWL_TRY_ASSIGN(const auto text, evidence_.roots_file());
     if (!text) return {};
     RootsText parsed = parse_roots(*text, seed_);
     const std::uint64_t size = parsed.roots.empty() ? 0 : parsed.roots.back().tree.size();
     const std::uint64_t in_journal = evidence_.first_entry_in_journal();
-    const bool unfinished = in_journal != 0 && in_journal <= size + 1;  // what follows is in journals
+    const bool unfinished = in_journal != 0 && in_journal <= size + 1;  // the rest is in journals
     entry_ = size + 1;
     if (!parsed.fault.empty() && !unfinished) return bad(parsed.fault, kRootsFile);
     if (!parsed.fault.empty())
-      verdict_.notes.push_back("merkle_roots.json was cut short by a crash; it will be written again");
+      verdict_.notes.push_back("merkle_roots.json was truncated by a crash and will be rewritten");
     roots_ = std::move(parsed.roots);
     entry_ = 1;
     return {};
@@ -127,12 +127,11 @@ class RunVerifier {
     sequence_.value = line->sequence;
     const Sha256 hash = sha256(bytes_of(head_), line->body);
     if (line->index != entry_ || !equals_hex(head_, line->previous))
-      return bad_at(fmt::format("entry {} does not follow the one before it", entry_), stored.file);
+      return bad_at(fmt::format("entry {} does not follow the previous entry", entry_), stored.file);
     if (!equals_hex(hash, line->hash))
-      return bad_at(fmt::format("entry {} does not have its hash", entry_), stored.file);
+      return bad_at(fmt::format("the hash of entry {} does not match", entry_), stored.file);
     if (erased_) {
-      bound_ |=
-          line->type == event_type::kRunCreated;  // the data that the entries vouch for is gone, and so is the salt
+      bound_ |= line->type == event_type::kRunCreated;  // the data behind the entries is erased, and so is the salt
     } else if (line->type == event_type::kCheckpointSaved) {
       PAWL_TRY(check_saved(*line));
     } else if (line->type == event_type::kRunCreated) {
@@ -145,16 +144,16 @@ class RunVerifier {
     tree_.add(merkle_leaf(bytes_of(hash)));
     trail_bytes_ += stored.text.size() + 1;
     verdict_.head.entries = entry_;
-    at_ = line->at;  // parsed only where it is needed
+    at_ = line->at;  // parsed only when needed
     PAWL_TRY(check_root());
     return check_anchor();
   }
 
   Result<void> check_created(const AuditLine& line) {
-    if (entry_ != 1) return bad("the run is said to be made a second time", kTrail);
+    if (entry_ != 1) return bad("a second entry says that the run was created", kTrail);
     bound_ = true;
     if (!is_sum(line.payload, sha256(record_.salt, run_text_)))
-      return bad("run.json is not the one that the run was made with", "run.json");
+      return bad("run.json is not the one that the run was created with", "run.json");
     return {};
   }
 
@@ -174,7 +173,7 @@ class RunVerifier {
     return {};
   }
 
-  /// The lines of the events that were saved with checkpoint `sequence`.
+  /// Checks the events that were saved with checkpoint `sequence`.
   Result<void> read_events(std::uint64_t sequence) {
     if (events_of_ == sequence) return {};
     events_of_ = sequence;
@@ -183,7 +182,7 @@ class RunVerifier {
       PAWL_TRY(peek_event());
       if (!event_ || event_sequence_ > sequence) return {};
       if (event_sequence_ < sequence)
-        return bad_at(fmt::format("event {} belongs to no entry of the audit trail", event_->number), event_->file);
+        return bad_at(fmt::format("event {} has no entry in the audit trail", event_->number), event_->file);
       event_hashes_.emplace(event_->number, sha256(record_.salt, event_->text));
       event_file_ = event_->file;
       if (!bound_ && !decode_event(event_->text, seed_))
@@ -196,9 +195,9 @@ class RunVerifier {
     PAWL_TRY(read_events(line.sequence));
     const auto found = event_hashes_.find(line.event);
     if (found == event_hashes_.end())
-      return bad(fmt::format("event {}, which holds the data of entry {}, is missing", line.event, entry_), "events");
+      return bad(fmt::format("event {} with the data of entry {} is missing", line.event, entry_), "events");
     if (!is_sum(line.payload, found->second))
-      return bad_at(fmt::format("event {} is not the one that entry {} vouches for", line.event, entry_), event_file_);
+      return bad_at(fmt::format("event {} does not match entry {}", line.event, entry_), event_file_);
     return {};
   }
 
@@ -216,7 +215,7 @@ class RunVerifier {
     all.reserve(event_hashes_.size() * sizeof(Sha256));
     for (const auto& [number, hash] : event_hashes_) all += bytes_of(hash);
     if (!is_sum(line.events, sha256(record_.salt, all)))
-      return bad_at(fmt::format("the events of checkpoint {} are not those that were saved with it", line.sequence),
+      return bad_at(fmt::format("the events of checkpoint {} are not the ones saved with it", line.sequence),
                     event_file_);
     return {};
   }
@@ -236,7 +235,7 @@ class RunVerifier {
     }
     PAWL_TRY(peek_checkpoint());
     if (checkpoint_ && checkpoint_->number < line.sequence) {
-      return bad_at(fmt::format("checkpoint {} is in no entry of the audit trail", checkpoint_->number),
+      return bad_at(fmt::format("checkpoint {} has no entry in the audit trail", checkpoint_->number),
                     checkpoint_->file);
     }
     if (!checkpoint_ || checkpoint_->number > line.sequence) {
@@ -254,7 +253,7 @@ class RunVerifier {
     const bool same =
         rewritten == nullptr ? record->sum == vouched : record->sum == rewritten->is && rewritten->was == vouched;
     if (!same || !sum_matches(*record, record_.salt)) {
-      return bad_at(fmt::format("checkpoint {} is not the one that was saved", line.sequence), stored.file);
+      return bad_at(fmt::format("checkpoint {} was changed after it was saved", line.sequence), stored.file);
     }
     ++verdict_.checkpoints;
     return check_blob(*record);
@@ -265,11 +264,11 @@ class RunVerifier {
     const std::string name = decode_text_payload(record.payload).value_or("");
     const std::string file = "blobs/" + name;
     if (!hash_of_hex(name))
-      return bad(fmt::format("checkpoint {} names a blob that can't be one", record.sequence.value), "checkpoints");
+      return bad(fmt::format("checkpoint {} has an invalid blob name", record.sequence.value), "checkpoints");
     PAWL_TRY_ASSIGN(const auto hash, evidence_.blob_hash(name, record_.salt));
     if (!hash) return bad(fmt::format("the blob of checkpoint {} is missing", record.sequence.value), file);
     if (!equals_hex(*hash, name))
-      return bad(fmt::format("the blob of checkpoint {} is not the one that was saved", record.sequence.value), file);
+      return bad(fmt::format("the blob of checkpoint {} was changed after it was saved", record.sequence.value), file);
     return {};
   }
 
@@ -282,14 +281,14 @@ class RunVerifier {
     const SettledRoot& root = roots_[next_root_++];
     if (root.tree == tree_ && equals_hex(head_, root.head) && root.bytes == trail_bytes_ && root.at.text() == at_)
       return {};
-    return bad(fmt::format("the Merkle root over {} entries is not that of the audit trail", entry_), kRootsFile);
+    return bad(fmt::format("the Merkle root over {} entries does not match the audit trail", entry_), kRootsFile);
   }
 
   Result<void> check_anchor() const {
     if (anchor_ == nullptr || anchor_->entries != entry_) return {};
     if (equals_hex(head_, anchor_->head) && equals_hex(tree_.root(), anchor_->root)) return {};
     return fail(Error{Code::anchor_mismatch,
-                      fmt::format("entry {} is not the one that the anchor has: the chain was rebuilt", entry_),
+                      fmt::format("entry {} does not match the anchor: the chain was rebuilt", entry_),
                       evidence_.path_of(kTrail),
                       {},
                       0});
@@ -306,35 +305,35 @@ class RunVerifier {
     if (anchor_ != nullptr) PAWL_TRY(check_against_anchor());
     if (head.entries == 0) return bad("the audit trail is missing", kTrail);
     if (next_root_ < roots_.size()) {
-      return bad(fmt::format("the audit trail ends after entry {}, and merkle_roots.json has {}: its tail was cut",
-                             head.entries, verdict_.settled),
-                 kTrail);
+      return bad(
+          fmt::format(
+              "the audit trail ends at entry {}, but merkle_roots.json covers {}: entries were removed from its end",
+              head.entries, verdict_.settled),
+          kTrail);
     }
     if (erased_) return finish_erased();
     PAWL_TRY(check_leftovers());
     const std::uint64_t in_journal = evidence_.first_entry_in_journal();
     const std::uint64_t must_be_settled = in_journal == 0 ? head.entries : in_journal - 1;
     if (bound_ && verdict_.settled < must_be_settled) {
-      return bad(
-          fmt::format("the Merkle roots cover {} entries, and {} are settled", verdict_.settled, must_be_settled),
-          kRootsFile);
+      return bad(fmt::format("the Merkle roots cover only {} of {} settled entries", verdict_.settled, must_be_settled),
+                 kRootsFile);
     }
     if (!bound_)
       verdict_.notes.push_back(
-          "the run was made before run.json was part of the audit trail: only its checksum was looked at");
+          "the run was created before run.json was part of the audit trail: only its checksum was checked");
     if (unbound_events_ > 0)
       verdict_.notes.push_back(
           fmt::format("{} events were saved before events were part of the audit trail", unbound_events_));
     return {};
   }
 
-  /// Of an erased run the chain is left. Its last entry says that it was erased, once that is done.
+  /// An erased run keeps its chain. After the erasure, the last entry records it.
   Result<void> finish_erased() {
     if (erased_->finished && last_type_ != event_type::kErased)
-      return bad("erased.json says that the run was erased, and the audit trail does not", kTrail);
-    verdict_.notes.push_back(
-        fmt::format("the run was erased on {} by {}: {}; its entries are a chain, what they vouch for is gone",
-                    erased_->at.text(), erased_->by, erased_->reason));
+      return bad("erased.json says that the run was erased, but the audit trail does not", kTrail);
+    verdict_.notes.push_back(fmt::format("the run was erased on {} by {}: {}; only the chain of entries was verified",
+                                         erased_->at.text(), erased_->by, erased_->reason));
     return {};
   }
 
@@ -342,25 +341,25 @@ class RunVerifier {
     const auto mismatch = [&](std::string what) {
       return fail(Error{Code::anchor_mismatch, std::move(what), evidence_.path_of(kTrail), {}, 0});
     };
-    if (anchor_->uuid != record_.uuid)
-      return mismatch("another run has taken the place of the one that the anchor has");
+    if (anchor_->uuid != record_.uuid) return mismatch("this is not the run in the anchor: another one has its id now");
     if (verdict_.head.entries < anchor_->entries) {
-      return mismatch(fmt::format("the audit trail ends after entry {}, and the anchor has {}: its tail was cut",
-                                  verdict_.head.entries, anchor_->entries));
+      return mismatch(
+          fmt::format("the audit trail ends at entry {}, but the anchor covers {}: entries were removed from its end",
+                      verdict_.head.entries, anchor_->entries));
     }
     return {};
   }
 
-  /// What is stored and in no entry. A writer that goes on may just have put it there.
+  /// Looks for stored data without an entry. A running writer may have just added some.
   Result<void> check_leftovers() {
     PAWL_TRY_ASSIGN(const bool quiet, evidence_.unchanged());
     if (!quiet) return {};
     PAWL_TRY(peek_checkpoint());
     if (checkpoint_)
-      return bad_at(fmt::format("checkpoint {} is in no entry of the audit trail", checkpoint_->number),
+      return bad_at(fmt::format("checkpoint {} has no entry in the audit trail", checkpoint_->number),
                     checkpoint_->file);
     PAWL_TRY(peek_event());
-    if (event_) return bad_at(fmt::format("event {} is in no entry of the audit trail", event_->number), event_->file);
+    if (event_) return bad_at(fmt::format("event {} has no entry in the audit trail", event_->number), event_->file);
     PAWL_TRY_ASSIGN(const auto more, evidence_.next_entry());
     if (more) return bad_at(fmt::format("entry {} was added", entry_), more->file);
     return {};
@@ -370,8 +369,8 @@ class RunVerifier {
   const AnchorPoint* anchor_;
   const VerifyProgress& progress_;
   RunVerdict verdict_;
-  std::uint64_t entry_ = 0;  // that is looked at
-  Sequence sequence_;        // of it
+  std::uint64_t entry_ = 0;  // the current one
+  Sequence sequence_;        // of the current entry
 
   std::string run_text_;
   RunRecord record_;
@@ -389,7 +388,7 @@ class RunVerifier {
   bool bound_ = false;  // the first entry binds run.json
   std::uint64_t unbound_events_ = 0;
   Sequence last_sequence_;
-  std::optional<StoredText> checkpoint_;  // read, and not yet looked at
+  std::optional<StoredText> checkpoint_;  // read but not yet checked
   std::optional<StoredText> event_;       // the same
   std::uint64_t event_sequence_ = 0;
   std::uint64_t events_of_ = 0;

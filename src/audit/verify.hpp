@@ -1,5 +1,5 @@
-// Verification of a run: the chain of its audit trail, and everything that the chain vouches for, against stored bytes.
-// Needs no key, no lock and no network, writes nothing, and holds one group of checkpoints in memory.
+// Verifies a run: the hash chain of its audit trail, and all stored data that the chain covers.
+// Needs no key, lock or network, writes nothing, and keeps one group of checkpoints in memory.
 #pragma once
 
 #include <functional>
@@ -12,21 +12,21 @@
 
 namespace pawl {
 
-/// Where a run's trail ends: what an anchor remembers of it.
+/// The end of a run's audit trail, as stored in an anchor.
 struct AuditHead {
   std::string run = {};
   Uuid uuid = {};
   std::uint64_t entries = 0;
   std::string head = {};  // hash of the last entry, hexadecimal
-  std::string root = {};  // Merkle root over all of them
+  std::string root = {};  // Merkle root over all entries
   Timestamp at = {};      // of the last entry
   bool operator==(const AuditHead&) const = default;
 };
 
-/// The first thing that is wrong.
+/// The first error.
 struct BadEntry {
   Code code{};
-  std::uint64_t entry = 0;  // the first that is not what it should be; 0: the run as a whole
+  std::uint64_t entry = 0;  // the first wrong entry; 0: the run as a whole
   Sequence sequence = {};   // of a checkpoint; 0: none
   std::string file = {};
   std::string what = {};
@@ -36,22 +36,22 @@ struct BadEntry {
 
 struct RunVerdict {
   AuditHead head = {};
-  std::uint64_t checkpoints = 0;  // whose bytes were compared
-  std::uint64_t pruned = 0;       // of which only the hash is left
-  std::uint64_t events = 0;       // whose bytes were compared
+  std::uint64_t checkpoints = 0;  // compared byte for byte
+  std::uint64_t pruned = 0;       // only their hashes are left
+  std::uint64_t events = 0;       // compared byte for byte
   std::uint64_t settled = 0;      // entries that merkle_roots.json covers
   std::vector<std::string> notes = {};
   std::optional<BadEntry> bad = {};
 };
 
-/// What an anchor says of the run.
+/// What an anchor has about the run.
 using AnchorPoint = AuditHead;
 
-/// Told now and then how many entries were looked at.
+/// Called from time to time with the number of checked entries.
 using VerifyProgress = std::function<void(std::uint64_t entries)>;
 
-/// Stops at the first bad entry. Fails only where the machine can't read, or with run_not_found. Reads again where
-/// somebody writes meanwhile.
+/// Stops at the first bad entry. Fails only with read errors or run_not_found. Reads again if the run is written
+/// meanwhile.
 [[nodiscard]] Result<RunVerdict> verify_run(Evidence& evidence, const RunId& run, const AnchorPoint* anchor,
                                             const VerifyProgress& progress);
 

@@ -30,7 +30,7 @@ Result<AddedEntry> ask_owner(Store& store, const RunId& run, const NewAuditEntry
   return AddedEntry{.asked = true, .owner = owner.value_or(""), .sequence = {}};
 }
 
-/// States of Pawl's own runs count the run's events, so that outputs can refer to them.
+/// The states of workflow and step runs count the run's events, because outputs refer to them by number.
 std::string counted(const std::string& text) {
   if (!text.starts_with(R"({"pawl":")")) return text;
   Json state = Json::parse(text, nullptr, false);
@@ -56,7 +56,7 @@ Result<AddedEntry> write_entry(Store& store, RunWriter& writer, const RunId& run
   return AddedEntry{.asked = false, .owner = {}, .sequence = saved.sequence};
 }
 
-/// What a resume or a reader would take for a fact of the engine's.
+/// Returns whether a resume or a reader would take the type for a fact recorded by the engine.
 bool is_pawls_own(std::string_view type) {
   if (type == event_type::kCheckpointRead) return false;
   if (is_audited_type(type)) return true;
@@ -80,17 +80,18 @@ Result<void> check_entry(const NewAuditEntry& entry) {
   PAWL_TRY(check_label("type of the entry", entry.type));
   PAWL_TRY(check_label("agent", entry.agent));
   if (entry.type.empty())
-    return fail(Error{Code::invalid_label, "the type of the entry is empty", {}, "name it, as in --type reviewed", 0});
+    return fail(
+        Error{Code::invalid_label, "the entry type is empty", {}, "pass a type, for example --type reviewed", 0});
   if (is_pawls_own(entry.type)) {
     return fail(Error{Code::usage,
-                      fmt::format("entries of the type '{}' are written by Pawl itself", entry.type),
+                      fmt::format("entry type '{}' is reserved for Pawl", entry.type),
                       {},
-                      "take another type, such as reviewed",
+                      "choose another type, for example reviewed",
                       0});
   }
   if (const std::size_t size = compact(entry.data).size(); size > kAuditDataBytesMax) {
     return fail(Error{Code::state_too_large,
-                      fmt::format("the entry's data has {} bytes, and may have {}", size, kAuditDataBytesMax),
+                      fmt::format("the data of the entry has {} bytes; the limit is {}", size, kAuditDataBytesMax),
                       {},
                       "keep large values in files, and their names or hashes in the entry",
                       0});
@@ -101,13 +102,13 @@ Result<void> check_entry(const NewAuditEntry& entry) {
 Result<AddedEntry> add_audit_entry(Store& store, const RunId& run, NewAuditEntry entry, const Settings& settings,
                                    Clock& clock) {
   PAWL_TRY(check_entry(entry));
-  PAWL_TRY(store.run(run));  // opening a run that is not there would begin one
+  PAWL_TRY(store.run(run));  // opening a missing run would create it
   PAWL_TRY_ASSIGN(const auto patterns, SecretPatterns::make(settings.secrets, {}));
   MaskCounts counts;
   mask_texts(entry.data, patterns, counts);
   auto writer = store.open_run(run, {});
   if (!writer && writer.error().code == Code::run_busy) {
-    // An execution reads its inbox; whoever else holds a run is soon done with it.
+    // An execution reads its inbox; any other holder releases the run soon.
     if (load_state(store, run)) return ask_owner(store, run, entry);
     writer = open_writer(store, run, clock);
   }

@@ -19,19 +19,20 @@ struct NewAuditEntry {
 };
 
 struct AddedEntry {
-  bool asked = false;      // the run's owner was asked to: it writes the entry
-  std::string owner = {};  // that one, for people
+  bool asked = false;      // the run's owner was asked to write the entry
+  std::string owner = {};  // the owner, for messages
   Sequence sequence = {};  // of the checkpoint that it was committed with
 };
 
-/// Who acted, by the data of an event: `by`, or `agent`; empty where neither is there, or can't be a label.
+/// Returns who acted according to the data of an event (`by` or `agent`); empty if neither is a valid label.
 [[nodiscard]] std::string agent_of(const Json& data);
 
-/// invalid_label or state_too_large; usage for a type that Pawl itself writes.
+/// Fails with invalid_label or state_too_large, and with usage for a type that is reserved for Pawl.
 [[nodiscard]] Result<void> check_entry(const NewAuditEntry& entry);
 
-/// A save of the same state with the entry; where an execution holds the run, a message to it. Durable when it returns.
-/// What looks like a secret is masked as in events. Any other holder is waited for a few seconds: run_busy.
+/// Saves the same state again with the entry, or sends a message if an execution holds the run. Durable when it
+/// returns. Masks what looks like a secret, as in events. Waits a few seconds for any other holder, then fails with
+/// run_busy.
 [[nodiscard]] Result<AddedEntry> add_audit_entry(Store& store, const RunId& run, NewAuditEntry entry,
                                                  const Settings& settings, Clock& clock);
 

@@ -14,8 +14,8 @@ struct Comparison {
   CheckpointInfo before;
   CheckpointInfo after;
   bool same_bytes = false;   // the states are equal byte for byte
-  bool same_values = false;  // they hold the same JSON values (white space and order of keys aside)
-  std::string text;          // in the asked style; readable: empty where the values are the same
+  bool same_values = false;  // equal JSON values, apart from white space and the order of keys
+  std::string text;          // in the requested style; empty in the readable style if the values are equal
 };
 
 /// Restores both states and compares them. The two may belong to different runs.

@@ -12,12 +12,12 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t kRunDepthMax = 64;  // of runs within runs; only damage makes more
+constexpr std::size_t kRunDepthMax = 64;  // of runs within runs; only a damaged store has more
 constexpr std::size_t kNamesShown = 10;
 
 bool is_ended(RunStatus status) { return status == RunStatus::completed || status == RunStatus::cancelled; }
 
-/// A gate, and the step of the asked run through which it was reached; empty for one of its own.
+/// A gate, and the step of the requested run that leads to it; empty for a gate of the run itself.
 struct FoundGate {
   Gate gate;
   std::string through;
@@ -36,7 +36,7 @@ Result<void> collect_gates(Store& store, const RunId& run, const std::string& th
     if (record.child_run.empty() || is_settled(record.status)) continue;
     PAWL_TRY_ASSIGN(const RunId child, RunId::parse(record.child_run));
     const Result<void> collected = collect_gates(store, child, through.empty() ? path : through, depth + 1, out);
-    if (!collected && collected.error().code != Code::run_not_found) return collected;  // not begun yet
+    if (!collected && collected.error().code != Code::run_not_found) return collected;  // not started yet
   }
   return {};
 }
@@ -47,7 +47,7 @@ Result<std::vector<FoundGate>> find_gates(Store& store, const RunId& run) {
   return gates;
 }
 
-/// The run that a person has to resume so that this one goes on.
+/// Returns the run that a person must resume so that this one continues.
 Result<std::string> topmost(Store& store, const RunId& run) {
   RunId top = run;
   for (std::size_t depth = 0; depth < kRunDepthMax; ++depth) {
@@ -68,7 +68,7 @@ Result<Recipient> recipient(Store& store, const RunId& run) {
 Error not_waiting(Store& store, const RunId& run, const std::string& what) {
   const Result<RunState> state = load_state(store, run);
   return Error{Code::not_waiting,
-               fmt::format("{} in run '{}' waits for a decision; it {}", what, run.text(),
+               fmt::format("{} in run '{}' is waiting for a decision; it {}", what, run.text(),
                            state ? doing_text(*state) : "can't be read"),
                {},
                {},
@@ -107,26 +107,28 @@ std::vector<FoundGate> matching(const std::vector<FoundGate>& gates, const std::
 
 Result<Gate> choose_gate(Store& store, const RunId& run, const std::string& step) {
   PAWL_TRY_ASSIGN(const std::vector<FoundGate> gates, find_gates(store, run));
-  if (gates.empty()) return fail(not_waiting(store, run, step.empty() ? "nothing" : fmt::format("no gate '{}'", step)));
+  if (gates.empty())
+    return fail(not_waiting(store, run, step.empty() ? "nothing" : fmt::format("no approval step '{}'", step)));
   const std::vector<FoundGate> fitting = matching(gates, step);
   if (fitting.empty()) {
-    Error error = not_waiting(store, run, fmt::format("no gate '{}'", step));
-    error.message += "; these gates wait:" + gate_list(gates);
+    Error error = not_waiting(store, run, fmt::format("no approval step '{}'", step));
+    error.message += "; waiting approval steps:" + gate_list(gates);
     return fail(error);
   }
   if (fitting.size() > 1) {
-    return fail(Error{Code::usage,
-                      fmt::format("{} gates wait; name one:{}", fitting.size(), gate_list(fitting)),
-                      {},
-                      {},
-                      0,
-                      Advice::approve,
-                      {.run = fitting.front().gate.run, .step = fitting.front().gate.step}});
+    return fail(
+        Error{Code::usage,
+              fmt::format("{} approval steps are waiting; name one of them:{}", fitting.size(), gate_list(fitting)),
+              {},
+              {},
+              0,
+              Advice::approve,
+              {.run = fitting.front().gate.run, .step = fitting.front().gate.step}});
   }
   return fitting.front().gate;
 }
 
-/// A second decision would be refused by the owner; the person is told now.
+/// The owner would refuse a second decision later, so it is refused now.
 Result<void> refuse_second(Store& store, const RunId& run, const Gate& gate) {
   PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
   PAWL_TRY_ASSIGN(const std::vector<Message> messages, store.inbox(run));
@@ -140,7 +142,7 @@ Result<void> refuse_second(Store& store, const RunId& run, const Gate& gate) {
       continue;
     PAWL_TRY_ASSIGN(const std::string resume, topmost(store, run));
     return fail(Error{Code::not_waiting,
-                      fmt::format("'{}' of run '{}' was {} already by {} at {}", gate.step, gate.run,
+                      fmt::format("'{}' of run '{}' was already {} by {} at {}", gate.step, gate.run,
                                   type == "approve" ? "approved" : "rejected", text_in(body, "by"), message.at.text()),
                       {},
                       {},
@@ -151,7 +153,7 @@ Result<void> refuse_second(Store& store, const RunId& run, const Gate& gate) {
   return {};
 }
 
-/// Anything but UTF-8 would be replaced in silence on its way.
+/// Invalid UTF-8 would be replaced silently later.
 Result<void> check_text(std::string_view what, std::string_view text) {
   while (!text.empty()) {
     const std::size_t size = first_code_point(text).size;
@@ -172,7 +174,7 @@ Result<void> refuse_ended(const RunState& state, const RunId& run) {
                     {.run = run.text()}});
 }
 
-/// Children first: a crash in between leaves a run that can be cancelled again.
+/// Cancels children first, so that after a crash the run can be cancelled again.
 Result<void> cancel_here(Store& store, const RunId& run, const std::string& reason, std::uint64_t state_bytes_max,
                          std::size_t depth, Cancelled& out) {
   PAWL_TRY_ASSIGN(StateEdit edit, StateEdit::open(store, run));
@@ -246,8 +248,7 @@ Result<Decided> decide(Store& store, const RunId& run, const GateDecision& decis
 Result<Recipient> send_signal(Store& store, const RunId& run, const std::string& name, const Json& payload) {
   PAWL_TRY(check_label("name of the signal", name));
   if (name.empty())
-    return fail(
-        Error{Code::invalid_label, "the name of the signal is empty", {}, "name it as the step's `wait_for` does", 0});
+    return fail(Error{Code::invalid_label, "the signal name is empty", {}, "use the name in the step's `wait_for`", 0});
   PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
   PAWL_TRY(refuse_ended(state, run));
   PAWL_TRY(checked_post(store, run, compact({{"type", "signal"}, {"signal", name}, {"payload", payload}})));

@@ -86,7 +86,7 @@ TEST_F(Control, ASecondDecisionOnTheSameGateIsRefused) {
   ASSERT_TRUE(decide(*store_, controlled("r"), {.by = "ada"}));
   const Result<Decided> second = decide(*store_, controlled("r"), {.answer = GateAnswer::reject, .by = "bob"});
   ASSERT_EQ(code_of(second), Code::not_waiting);
-  EXPECT_NE(second.error().message.find("approved already by ada"), std::string::npos) << second.error().message;
+  EXPECT_NE(second.error().message.find("already approved by ada"), std::string::npos) << second.error().message;
   EXPECT_EQ(inbox("r").size(), 1U);
 }
 

@@ -37,13 +37,13 @@ Result<void> refuse_unknown_map(const RunState& state, const RunId& run, const s
   const StepRecord* record = state.find(step);
   if (record != nullptr && record->map) return {};
   return fail(Error{Code::step_not_found,
-                    fmt::format("run '{}' has no map '{}' that has begun", run.text(), step),
+                    fmt::format("run '{}' has no started map '{}'", run.text(), step),
                     {},
                     fmt::format("its maps: {}", join_paths(maps_of(state))),
                     0});
 }
 
-/// The map that is meant, among those with dead letters.
+/// Returns the selected map, among those with dead letters.
 Result<std::string> choose_map(const RunState& state, const RunId& run, const std::string& step) {
   if (!step.empty()) {
     PAWL_TRY(refuse_unknown_map(state, run, step));
@@ -63,7 +63,7 @@ Result<std::string> choose_map(const RunState& state, const RunId& run, const st
                       Advice::show_run,
                       {.run = run.text()}});
   return fail(Error{Code::usage,
-                    fmt::format("several maps have dead letters; name one of: {}", joined_list(paths)),
+                    fmt::format("several maps have dead letters; name one: {}", joined_list(paths)),
                     {},
                     {},
                     0,
@@ -85,12 +85,12 @@ Result<std::vector<std::uint64_t>> choose_indices(const MapProgress& map, const 
                         subject});
     return listed(map.failed);
   }
-  // Looked at range by range, because someone may write 0-18446744073709551615.
+  // Checked range by range, because a user may write 0-18446744073709551615.
   for (const auto& [first, last] : choice.indices.ranges()) {
     for (std::uint64_t index = first;; ++index) {
       if (!map.failed.contains(index))
         return fail(Error{Code::not_waiting,
-                          fmt::format("item {} of '{}' is no dead letter", index, step),
+                          fmt::format("item {} of '{}' is not a dead letter", index, step),
                           {},
                           {},
                           0,
@@ -107,7 +107,7 @@ bool within(std::string_view path, std::string_view owner) {
   return path.size() == owner.size() || path[owner.size()] == '.' || path[owner.size()] == '[';
 }
 
-/// Removes records, and what they were counted as.
+/// Removes records and corrects the counters.
 void forget(RunState& state, const std::function<bool(const std::string& path)>& wanted) {
   Records kept;
   for (auto& entry : state.steps) {
@@ -124,7 +124,7 @@ void forget(RunState& state, const std::function<bool(const std::string& path)>&
   state.steps = std::move(kept);
 }
 
-/// The map is as if these items had not been run; what follows from its results is to be made again.
+/// Resets the map as if these items had not run. Everything computed from its results must run again.
 void reopen(RunState& state, const std::string& step, const std::vector<std::uint64_t>& indices) {
   const auto found = std::ranges::find(state.steps, step, &Records::value_type::first);
   StepRecord& record = found->second;
@@ -163,7 +163,7 @@ const Steps* scope_of(const Workflow& workflow, const std::string& path, std::st
   return nullptr;
 }
 
-/// Adds what steps have added at run time, where it comes after one of `later`. True if there was more.
+/// Adds steps that were added at run time after one of `later`. Returns whether there were any.
 bool grow_by_added(const RunState& state, std::set<std::string>& later) {
   const std::size_t before = later.size();
   for (const AddedSteps& added : state.added) {
@@ -186,7 +186,7 @@ std::vector<std::string> later_records(const RunState& state, const Workflow& wo
   std::string prefix;
   const Steps* scope = scope_of(workflow, path, prefix);
   if (scope == nullptr) return {};
-  std::set<std::string> later{path.substr(prefix.size())};  // ids; with the step itself until the end
+  std::set<std::string> later{path.substr(prefix.size())};  // ids; includes the step itself until the end
   for (bool more = true; more;) {
     more = prefix.empty() && grow_by_added(state, later);
     for (const Step& step : *scope) {
@@ -248,10 +248,10 @@ Result<ChangedLetters> retry_letters(Store& store, const RunId& run, const Lette
   if (dependents == Dependents::rerun) {
     PAWL_TRY_ASSIGN(const Workflow workflow, load(state.workflow_file));
     if (workflow.hash != state.workflow_hash)
-      return fail(
-          Error{Code::workflow_changed,
-                "the workflow is not the one that the run was started with, so what depends on the map is not known",
-                state.workflow_file, "put it back, or retry without --rerun-dependents", 0});
+      return fail(Error{
+          Code::workflow_changed,
+          "the workflow differs from the one that the run was started with, so the dependents of the map are unknown",
+          state.workflow_file, "restore the workflow file, or retry without --rerun-dependents", 0});
     changed.dependents = later_records(state, workflow, changed.step);
     const std::set<std::string> gone(changed.dependents.begin(), changed.dependents.end());
     forget(state, [&](const std::string& path) { return gone.contains(path); });
@@ -259,7 +259,7 @@ Result<ChangedLetters> retry_letters(Store& store, const RunId& run, const Lette
   }
   reopen(state, changed.step, changed.indices);
   state.status = RunStatus::interrupted;
-  // What the workflow did about its failure is done again if it fails again.
+  // on_failure runs again if the workflow fails again.
   std::erase_if(state.steps, [](const auto& entry) { return entry.first.starts_with("on_failure."); });
   state.error.clear();
   PAWL_TRY(edit.save(Kind::interrupted, Reason::manual, event_type::kDlqRetried,
@@ -277,7 +277,7 @@ Result<ChangedLetters> drop_letters(Store& store, const RunId& run, const Letter
   MapProgress& map = *found->second.map;
   PAWL_TRY_ASSIGN(changed.indices, choose_indices(map, run, changed.step, choice));
   for (const std::uint64_t index : changed.indices) map.failed.remove(index);
-  // The run stands as it stood: its newest checkpoint still says how.
+  // The status of the run does not change, so the new checkpoint keeps the kind of the last one.
   PAWL_TRY(edit.save(edit.before().kind, Reason::manual, event_type::kDlqDropped,
                      {{"step", changed.step}, {"indices", changed.indices}}, state_bytes_max));
   return changed;

@@ -1,7 +1,6 @@
-// The items of maps that failed for good: looking at them, trying them again, giving them up.
+// Dead letters: items of maps that failed permanently. They can be listed, retried and dropped.
 //
-// Which ones there are stands in the state (MapProgress::failed); what they were, in the newest `item_failed` event
-// of each.
+// The state contains their indices (MapProgress::failed), and the newest `item_failed` event of each the item itself.
 #pragma once
 
 #include <functional>
@@ -23,12 +22,13 @@ struct DeadLetter {
   Timestamp at = {};
 };
 
-/// By step, then by index. `step` empty: of all maps. step_not_found where it is no map of this run.
+/// Returns dead letters by step and index; of all maps if `step` is empty. Fails with step_not_found if it is not a
+/// map.
 [[nodiscard]] Result<std::vector<DeadLetter>> dead_letters(Store& store, const RunId& run, const std::string& step);
 
-/// Which dead letters are meant.
+/// Selects dead letters.
 struct LetterChoice {
-  std::string step = {};  // empty: the only map that has some
+  std::string step = {};  // empty: the only map with dead letters
   IndexRanges indices = {};
   enum class Scope : std::uint8_t { listed, all };
   Scope scope = Scope::listed;
@@ -42,21 +42,20 @@ struct ChangedLetters {
 
 enum class Dependents : std::uint8_t { keep, rerun };
 
-/// What retrying needs to know of the workflow; it is only called where dependents are to run again.
+/// Loads the workflow. Called only if dependents have to run again.
 using WorkflowLoader = std::function<Result<Workflow>(const std::string& file)>;
 
-/// Takes items back into their map, so that the next resume runs only these, and its reduce: also where the run is
-/// completed. step_not_found, usage (several maps), not_waiting (an index that is no dead letter, or none there),
-/// run_ended (cancelled), run_busy.
+/// Returns items to their map, so that the next resume runs only these and the reduce, even in a completed run. Fails
+/// with step_not_found, usage (several maps), not_waiting (not a dead letter), run_ended (cancelled) or run_busy.
 [[nodiscard]] Result<ChangedLetters> retry_letters(Store& store, const RunId& run, const LetterChoice& choice,
                                                    Dependents dependents, const WorkflowLoader& load,
                                                    std::uint64_t state_bytes_max);
 
-/// They are dead letters no more and stay failed.
+/// Removes items from the dead letters. They stay failed.
 [[nodiscard]] Result<ChangedLetters> drop_letters(Store& store, const RunId& run, const LetterChoice& choice,
                                                   std::uint64_t state_bytes_max);
 
-/// The paths of the records of all steps that come after the one at `path`, within its scope, and of what these added.
+/// Returns the paths of all recorded steps that run after the one at `path` in its scope, and of steps added by these.
 [[nodiscard]] std::vector<std::string> later_records(const RunState& state, const Workflow& workflow,
                                                      const std::string& path);
 

@@ -13,10 +13,10 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kStepResultBytesMax = 3ULL << 20;  // as a text within an event it may grow to twice that
-constexpr std::uint64_t kBatchBytesMax = 8ULL << 20;       // of results that wait for one save
+constexpr std::uint64_t kStepResultBytesMax = 3ULL << 20;  // as text in an event it may need twice as much
+constexpr std::uint64_t kBatchBytesMax = 8ULL << 20;       // of results that share one save
 
-/// What a program's function throws becomes its error.
+/// Turns an exception of the program's function into its error.
 Result<std::string> call_guarded(const std::function<Result<std::string>()>& fn) {
   try {
     Result<std::string> result = fn();
@@ -24,9 +24,9 @@ Result<std::string> call_guarded(const std::function<Result<std::string>()>& fn)
     if (const Result<void> checked = check_json(*result, kStepResultBytesMax); !checked) return fail(checked.error());
     return result;
   } catch (const std::exception& thrown) {
-    return fail(Code::step_failed, "it threw: {}", thrown.what());
+    return fail(Code::step_failed, "exception: {}", thrown.what());
   } catch (...) {
-    return fail(Code::step_failed, "it threw something that is no std::exception");
+    return fail(Code::step_failed, "exception of an unknown type");
   }
 }
 
@@ -44,7 +44,7 @@ struct ItemResult {
   std::string text;
 };
 
-/// The items that are left, worked on by threads, and their results on the way to the ledger.
+/// The remaining items, the threads that process them, and results that are not yet in the ledger.
 class ItemPool {
  public:
   ItemPool(std::span<const std::string> items, const DurableSteps::ItemFunction& fn, const IndexRanges& done)
@@ -64,7 +64,7 @@ class ItemPool {
     for (std::size_t i = 0; i < parallel; ++i) threads_.emplace_back([this] { work(); });
   }
 
-  /// What has come since the last call; empty when nothing will come any more.
+  /// Returns the results since the last call; empty when there will be no more.
   std::vector<ItemResult> take() {
     Lock lock(mutex_);
     while (results_.empty() && working_ > 0) changed_.wait(lock);
@@ -124,7 +124,7 @@ class ItemPool {
 Result<void> record_items(StepLedger& ledger, const std::string& name, std::span<const ItemResult> results) {
   return ledger.update([&](LedgerState& state, LedgerChange& change) -> Result<void> {
     StepRecord& record = state.at(name);
-    if (!record.map) return fail(Code::state_reconstruction_failed, "the map '{}' is gone from the ledger", name);
+    if (!record.map) return fail(Code::state_reconstruction_failed, "map '{}' is missing in the ledger", name);
     change.step = name;
     for (const ItemResult& result : results) {
       record.map->done.add(result.index);
@@ -166,13 +166,13 @@ Result<std::string> DurableSteps::step(const std::string& name, const std::funct
   if (done()) return recorded(name, *state.find(name));
   PAWL_TRY_ASSIGN(const std::unique_ptr<StepLock> held, lock(name));
   PAWL_TRY_ASSIGN(state, ledger().load());
-  if (done()) return recorded(name, *state.find(name));  // by the one that had the lock before
+  if (done()) return recorded(name, *state.find(name));  // by the previous holder of the lock
   const std::int64_t began_us = services_.clock.monotonic_us();
   if (const StepRecord* known = state.find(name); known != nullptr && known->map)
     return fail(Error{Code::items_changed,
                       fmt::format("'{}' is a map of this run, not a step", name),
                       {},
-                      "give the step another name",
+                      "choose another name for the step",
                       0});
   Result<std::string> result = call_guarded(fn);
   if (!result) result = fail(at(result.error(), "step " + name));
@@ -205,7 +205,7 @@ Result<void> DurableSteps::record(const std::string& name, const Result<std::str
   });
 }
 
-/// Notes the items of a new map; gives the indices that have a result.
+/// Records the items of a new map. Returns the indices that already have a result.
 Result<IndexRanges> DurableSteps::begin_map(const std::string& name, std::span<const std::string> items) const {
   const std::string hash = items_hash(items);
   PAWL_TRY_ASSIGN(const LedgerState state, ledger().load());
@@ -215,14 +215,14 @@ Result<IndexRanges> DurableSteps::begin_map(const std::string& name, std::span<c
       return fail(Error{Code::items_changed,
                         fmt::format("'{}' is a step of this run, not a map", name),
                         {},
-                        "give the map another name",
+                        "choose another name for the map",
                         0});
     if (known->map->items_hash != hash) {
       return fail(Error{Code::items_changed,
-                        fmt::format("the items of '{}' are not those that it began with ({} now, {} then)", name,
+                        fmt::format("the items of '{}' have changed since it started ({} now, {} then)", name,
                                     items.size(), known->map->total),
                         {},
-                        "put the old items back, or give the map another name",
+                        "restore the old items, or choose another name for the map",
                         0});
     }
     return known->map->done;
@@ -269,7 +269,7 @@ Result<std::vector<std::string>> DurableSteps::map_results(const std::string& na
       const Json output = data.value("output", Json());
       if (!index.is_number_unsigned() || index.get<std::uint64_t>() >= count || !output.is_object() ||
           !output.contains("text") || !output["text"].is_string())
-        return fail(Code::event_replay_failed, "event {} of the map '{}' can't be read", event.number, name);
+        return fail(Code::event_replay_failed, "can't read event {} of map '{}'", event.number, name);
       results[index.get<std::size_t>()] = output["text"].get<std::string>();
       seen[index.get<std::size_t>()] = true;
     }

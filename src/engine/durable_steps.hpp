@@ -1,4 +1,4 @@
-// Steps that are functions of this program, in the same ledger as those of `pawl step`.
+// Steps that are functions of the calling program. They use the same ledger as steps of shell scripts.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ struct DurableServices {
   std::function<Result<std::unique_ptr<StepLock>>(const std::string& path)> lock;
 };
 
-/// See pawl::DurableRun, which is this in public. Thread-safe.
+/// Implements pawl::DurableRun. Thread-safe.
 class DurableSteps {
  public:
   [[nodiscard]] static Result<DurableSteps> open(const DurableServices& services, const RunId& run);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kReasonBytesMax = 1000;
 
-/// One line of UTF-8.
+/// Returns whether the text is one line of valid UTF-8.
 bool is_plain(std::string_view text) {
   while (!text.empty()) {
     const CodePoint first = first_code_point(text);
@@ -26,9 +26,9 @@ Result<Erasure> checked_erase(Store& store, const RunId& run, const EraseRequest
   const bool blank = std::ranges::all_of(reason, [](char c) { return c == ' '; });
   if (blank || reason.size() > kReasonBytesMax || !is_plain(reason)) {
     return fail(Error{Code::usage,
-                      fmt::format("a reason is one line of 1 to {} bytes", kReasonBytesMax),
+                      fmt::format("invalid reason: must be one line of 1 to {} bytes", kReasonBytesMax),
                       {},
-                      "say why, as in --reason 'request 17 of 2026-01-11'; it stays in the audit trail",
+                      "pass a reason, for example --reason 'request 17 of 2026-01-11'; it stays in the audit trail",
                       0});
   }
   return store.erase(run, request);

@@ -1,11 +1,12 @@
-// Erasing a run, with what was asked for checked.
+// Erases a run after checking the request.
 #pragma once
 
 #include "ports/store.hpp"
 
 namespace pawl {
 
-/// usage where the reason is missing, too long (1,000 bytes), not UTF-8 or more than one line: it is kept for good.
+/// Fails with usage if the reason is missing, longer than 1,000 bytes, not UTF-8 or more than one line. It is kept
+/// permanently.
 [[nodiscard]] Result<Erasure> checked_erase(Store& store, const RunId& run, const EraseRequest& request);
 
 }  // namespace pawl

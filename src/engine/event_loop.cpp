@@ -6,7 +6,7 @@
 namespace pawl {
 namespace {
 
-constexpr std::int64_t kWallCheck_us = 1'000'000;  // how soon a jump of the wall clock is seen
+constexpr std::int64_t kWallCheck_us = 1'000'000;  // how soon a change of the wall clock is noticed
 constexpr std::int64_t kWaitMax_us = 1'000'000;
 constexpr std::int64_t kQuick_us = 50;
 constexpr std::int64_t kLook_us = 2'000;
@@ -68,7 +68,7 @@ EventLoop::TimerId EventLoop::at(Timestamp due, Task task) {
   return id;
 }
 
-void EventLoop::cancel(TimerId timer) { timers_.erase(timer); }  // its key is dropped when it is due
+void EventLoop::cancel(TimerId timer) { timers_.erase(timer); }  // its key is removed when it is due
 
 ProcessRunner::Number EventLoop::start_process(const ProcessSpec& spec, Ended ended) {
   const ProcessRunner::Number number = next_process_++;
@@ -85,7 +85,7 @@ void EventLoop::start_work(std::function<Task()> work) {
   new_work_.push_back(std::move(work));
 }
 
-/// All of a round's work at once: waking a thread costs more than many a handler does.
+/// Starts all work of a round at once, because waking a thread often costs more than the handler itself.
 void EventLoop::hand_out() {
   if (new_work_.empty()) return;
   std::size_t wanted = 0;
@@ -101,8 +101,8 @@ void EventLoop::hand_out() {
   while (idle++ < wanted && workers_.size() < workers_max_) workers_.emplace_back([this] { this->work(); });
 }
 
-/// Waking the loop costs more than a quick handler does: while more is to be done, what quick ones gave waits
-/// for it to look by itself, which it does within kLook_us.
+/// Waking the loop costs more than a quick handler. While there is more work, results of quick handlers wait until the
+/// loop checks by itself, which it does within kLook_us.
 void EventLoop::work() {
   Lock lock(mutex_);
   while (true) {

@@ -1,4 +1,4 @@
-// The event loop of an execution: one thread that owns all of its state, and what wakes it up.
+// The event loop of an execution: one thread owns all state; timers, processes and tasks wake it up.
 #pragma once
 
 #include <cstdint>
@@ -21,32 +21,32 @@ class EventLoop {
   using Task = std::function<void()>;
   using TimerId = std::uint64_t;
 
-  /// `processes` may be null where no command is ever started.
+  /// `processes` may be null if no command is ever started.
   EventLoop(Clock& clock, ProcessRunner* processes);
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
   /// Waits for handlers that are still running.
   ~EventLoop();
 
-  /// From any thread: the task is run by the loop's thread.
+  /// Runs the task on the loop's thread. May be called from any thread.
   void post(Task task);
 
-  /// Everything below is for the loop's thread only.
+  /// Everything below must be called on the loop's thread.
   TimerId after(std::int64_t delay_us, Task task);
-  /// At a wall time: late where the machine slept, never early. Jumps of the clock are seen within a second.
+  /// Runs the task at a wall time: late if the machine slept, never early. Notices clock changes within a second.
   TimerId at(Timestamp due, Task task);
   void cancel(TimerId timer);
 
   using Ended = std::function<void(const ProcessEnd&)>;
   ProcessRunner::Number start_process(const ProcessSpec& spec, Ended ended);
   void signal_process(ProcessRunner::Number number, int signal);
-  /// Runs `work` on a thread of the pool, from the end of this round on; what it returns is run by the loop's thread.
+  /// Runs `work` on a thread of the pool after this round, and the task that it returns on the loop's thread.
   void start_work(std::function<Task()> work);
 
-  /// Runs tasks until `done` says so; it is asked after each round. `idle` is called at the end of each round.
+  /// Runs tasks until `done` returns true, which is checked after each round. Calls `idle` at the end of each round.
   void run(const std::function<bool()>& done, const std::function<void()>& idle);
 
-  /// How many threads run handlers at most. Before the first start_work.
+  /// Sets the maximum number of handler threads. Must be called before the first start_work.
   void set_workers(std::size_t count) { workers_max_ = count; }
   [[nodiscard]] std::size_t running() const { return running_; }  // processes and handlers
   [[nodiscard]] Clock& clock() { return clock_; }
@@ -71,14 +71,14 @@ class EventLoop {
   Mutex mutex_;
   Condition wake_;
   std::vector<Task> tasks_ PAWL_GUARDED_BY(mutex_);
-  bool sleeps_ PAWL_GUARDED_BY(mutex_) = false;  // and is to be woken
+  bool sleeps_ PAWL_GUARDED_BY(mutex_) = false;  // the loop must be woken
   Condition more_work_;
   std::deque<std::function<Task()>> work_ PAWL_GUARDED_BY(mutex_);
   bool stopping_ PAWL_GUARDED_BY(mutex_) = false;
   std::size_t idle_workers_ PAWL_GUARDED_BY(mutex_) = 0;
 
   // The loop's thread.
-  std::vector<Task> ended_;                      // commands, while it waited
+  std::vector<Task> ended_;                      // commands that ended while it waited
   std::vector<std::function<Task()>> new_work_;  // of this round
   std::vector<std::thread> workers_;
   std::size_t workers_max_ = 4;

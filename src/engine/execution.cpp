@@ -1,4 +1,4 @@
-// Saving, pausing and ending of an execution.
+// Saves, pauses and ends an execution.
 #include "engine/execution.hpp"
 
 #include <algorithm>
@@ -22,9 +22,10 @@ namespace {
 constexpr std::size_t kPendingEventsMax = 50'000;
 constexpr std::int64_t kCompany_us = 5'000;
 constexpr std::int64_t kMemoryCheck_us = 500'000;
-constexpr std::size_t kMaskedValueBytesMin = 6;  // of a key's value that is masked in logs, too: shorter ones are words
+constexpr std::size_t kMaskedValueBytesMin =
+    6;  // of values that are masked in logs too; shorter ones may be common words
 
-/// Where several things share a checkpoint, the one that says most gives it its kind.
+/// If several changes share a checkpoint, the most important one determines its kind.
 int weight(Kind kind) {
   switch (kind) {
     case Kind::manual: return 0;
@@ -63,7 +64,7 @@ Execution::Execution(const ExecutionServices& services, EventLoop& loop, OpenedR
   secret_keys_ = std::exchange(state_.masked_keys, {});
   secret_keys_.insert(services_.settings.secrets.state_keys.begin(), services_.settings.secrets.state_keys.end());
   SecretSettings known = services_.settings.secrets;
-  known.patterns.clear();  // those may be wrong, which is for start() to say
+  known.patterns.clear();  // start() reports invalid ones
   patterns_ = *SecretPatterns::make(known, {});
   for (auto& [path, record] : state_.steps) loaded_.emplace(path, std::move(record));
   state_.steps.clear();
@@ -80,7 +81,7 @@ Execution::Execution(const ExecutionServices& services, EventLoop& loop, OpenedR
 }
 
 Execution::~Execution() {
-  saver_.reset();  // waits for the save that is on its way
+  saver_.reset();  // waits for the save in progress
   *alive_ = false;
 }
 
@@ -124,7 +125,7 @@ void Execution::persist(Kind kind, Reason reason, const Node* node) {
 
 void Execution::collect(const Scope& scope, std::vector<std::pair<std::string, const Node*>>& out) const {
   for (const auto& node : scope.nodes) {
-    // An item that has only been started leaves no trace: it will be started again, with the same key.
+    // The start of an item is not recorded: after a crash it starts again, with the same key.
     const bool trace = !scope.is_item || node->record.attempts > 0 || node->settled ||
                        !node->record.partial.is_null() || node->record.status == StepStatus::waiting ||
                        node->record.iteration > 0 || node->record.map || !node->record.child_run.empty();
@@ -136,7 +137,7 @@ void Execution::collect(const Scope& scope, std::vector<std::pair<std::string, c
   }
 }
 
-/// As it is saved.
+/// Returns the state as it is saved.
 Json Execution::record_json(const StepRecord& record) const {
   Json value = record.to_json();
   for (const char* name : {"output", "partial"}) {
@@ -156,7 +157,7 @@ std::string Execution::state_text() const {
   for (const auto& [kind, count] : *masked_counts_)
     head["masked"][kind] = count + (state_.masked.contains(kind) ? state_.masked.at(kind) : 0);
   if (state_.status == RunStatus::running) head["position"] = attempts_running_ > 0 ? "before_step" : "completed";
-  // The records stand last, each made once for as long as it does not change.
+  // The records come last. Each is encoded once until it changes.
   head.erase("steps");
   std::string records;
   std::vector<std::pair<std::string, const Node*>> nodes;
@@ -168,12 +169,12 @@ std::string Execution::state_text() const {
     records += comma + compact(Json(path)) + ":" + node->text;
     comma.assign(1, ',');
   }
-  // What no step has taken up yet stays what it was.
+  // Records that no node has taken yet stay as they are.
   for (const auto& [path, record] : loaded_) {
     records += comma + compact(Json(path)) + ":" + compact(record_json(record));
     comma.assign(1, ',');
   }
-  for (const auto& [key, value] : key_values_) head["masked_keys"].push_back(key);  // known when all is masked
+  for (const auto& [key, value] : key_values_) head["masked_keys"].push_back(key);  // complete only after masking
   std::string text = compact(head);
   text.pop_back();
   return masked(text + ",\"steps\":{" + records + "}}", secrets_);
@@ -191,8 +192,8 @@ std::vector<std::pair<std::string, StepRecord>> Execution::records() const {
 void Execution::save_if_needed() {
   if (saving_ != 0 || save_waits_ || over_ || memory_only_ || storage_error_) return;
   if (change_ == durable_ && pending_.empty() && !force_save_) return;
-  // Where nothing waits for it but the results of items, they share a save: a crash then repeats what ended in
-  // the last moment, as it would repeat what was still running.
+  // Results of items share a save if nothing else waits for it. After a crash, items that had just finished run
+  // again, like items that were still running.
   const bool company =
       launches_.empty() && attempts_running_ > 0 && durable_ > 0 && !force_save_ && !finishing_ && hold_ == Hold::none;
   if (!company) return save_now();
@@ -229,7 +230,7 @@ void Execution::save_now() {
   saver_->begin(std::move(draft));
 }
 
-/// Says once that the state has become large, in the very save that makes it so.
+/// Warns once about a large state, in the save that makes it large.
 void Execution::warn_of_size(std::string& state) {
   const std::uint64_t warning = services_.settings.checkpoint.size_warning_bytes;
   if (large_told_ || state.size() <= warning) return;
@@ -268,7 +269,7 @@ void Execution::start() {
     if (after == siblings.end()) continue;
     const auto index = static_cast<std::size_t>(after - siblings.begin());
     Result<Steps> steps = services_.parse_added(added.steps, *workflow_, siblings, index);
-    if (!steps) continue;  // it was checked when it was added
+    if (!steps) continue;  // they were checked when they were added
     added_steps_.push_back(grow(siblings, *steps, index));
   }
   top_ = make_scope(nullptr, nullptr, added_steps_.empty() ? workflow_->steps : added_steps_.back(), "");
@@ -286,7 +287,7 @@ void Execution::start() {
   save_if_needed();
 }
 
-/// The process's, then the env files', then the workflow's own.
+/// The environment of the process, then the env files, then the workflow's own entries.
 Result<void> Execution::make_environment() {
   std::vector<std::string> entries = services_.environment;
   for (const std::string& file : workflow_->env_files) {
@@ -304,13 +305,13 @@ Result<void> Execution::make_environment() {
     const std::string* entry = find_entry(base_environment_, name);
     if (entry == nullptr)
       return fail(Error{Code::invalid_variable,
-                        fmt::format("the secret '{}' is not in the environment", name),
+                        fmt::format("secret '{}' is not set in the environment", name),
                         {},
                         fmt::format("export {}=...", name),
                         0});
     add_secret(entry_value(*entry));
   }
-  // A step may call `pawl` itself, so it gets them; what it prints of them is nobody's business.
+  // A step may run Pawl itself, so it gets the keys of the store; they are masked in its output.
   for (const char* name : {"PAWL_KEY", "PAWL_PASSPHRASE", "PAWL_NEW_KEY", "PAWL_NEW_PASSPHRASE"}) {
     if (const std::string* entry = find_entry(base_environment_, name);
         entry != nullptr && !entry_value(*entry).empty())
@@ -321,7 +322,7 @@ Result<void> Execution::make_environment() {
 
 void Execution::add_secret(std::string_view value) {
   secrets_.emplace_back(value);
-  const std::string quoted = compact(Json(secrets_.back()));  // as it stands in JSON
+  const std::string quoted = compact(Json(secrets_.back()));  // as written in JSON
   if (quoted.size() > 2) secrets_.push_back(quoted.substr(1, quoted.size() - 2));
 }
 
@@ -380,7 +381,7 @@ void Execution::watch_memory() {
   });
 }
 
-/// What running steps have reported so far goes into it.
+/// Includes what running steps have reported so far.
 void Execution::checkpoint_now(Reason reason) {
   for_each_node(*top_, [this](Node& node) {
     if (!node.process) return;
@@ -424,7 +425,7 @@ void Execution::finish_if_idle() {
   if (busy() || save_waits_ || hold_ == Hold::storage) return;
   const bool waits = budget_reached_ || !breakpoint_after_.empty() || !waiting_for().empty();
   if (!waits) return;
-  if (saving_ != 0 || change_ != durable_ || !pending_.empty()) return;  // first what is known is saved
+  if (saving_ != 0 || change_ != durable_ || !pending_.empty()) return;  // save pending changes first
   if (budget_reached_ || !breakpoint_after_.empty()) return finish(RunStatus::waiting, "");
   if (services_.ask && !asked_ && !gates().empty()) return answer_gates();
   if (services_.waiting == Waiting::leave || asked_) finish(RunStatus::waiting, "");

@@ -1,11 +1,11 @@
-// One execution of a run: from its start or a resume until it has ended, waits or was interrupted.
+// One execution of a run: from its start or a resume until it finishes, waits or is interrupted.
 //
-// All of it belongs to the thread of its EventLoop. The rules:
-//   - What happened is told as events and stands in the state; both go into the next save. At most one save is
-//     on its way; what happens meanwhile shares the next one.
-//   - A step that depends on others starts only when their completion is durable, and its own start with it.
-//     Items of a map depend on nothing but the map, so they start at once.
-//   - Observers hear of an event when it is durable.
+// Everything runs on the thread of its EventLoop. The rules:
+//   - Each change updates the state and emits events; both go into the next save. At most one save is in progress;
+//     changes made meanwhile share the next one.
+//   - A step that depends on others starts only when their completion and its own start are durable.
+//     Items of a map depend only on the map, so they start immediately.
+//   - Observers receive an event when it is durable.
 #pragma once
 
 #include <pawl/handlers.hpp>
@@ -45,12 +45,12 @@ struct Gate {
 };
 enum class GateAnswer : std::uint8_t { approve, reject, later };
 
-/// What an execution does when nothing is left but to wait for a person or a signal.
+/// What an execution does when it can only wait for a person or a signal.
 enum class Waiting : std::uint8_t { leave, stay };
 
 enum class Changes : std::uint8_t { refuse, accept };
 
-/// What executions reach of the world. Outlives them.
+/// The services that executions use. Must outlive them.
 struct ExecutionServices {
   Store& store;
   Clock& clock;
@@ -67,10 +67,10 @@ struct ExecutionServices {
       parse_added = {};
   std::function<std::uint64_t()> resident_bytes = {};  // of this process; may be empty
   Waiting waiting = Waiting::leave;
-  Changes child_changes = Changes::refuse;  // whether children go on with a changed workflow
+  Changes child_changes = Changes::refuse;  // whether children continue with a changed workflow
   Settings settings = {};
   Json given = Json::object();        // values of masked keys, for a resume
-  std::uint32_t parallel_max = 1024;  // attempts at once
+  std::uint32_t parallel_max = 1024;  // parallel attempts
 };
 
 /// A run that is open for execution.
@@ -79,11 +79,11 @@ struct OpenedRun {
   std::shared_ptr<const Workflow> workflow;
   RunState state;
   std::unique_ptr<RunWriter> writer;
-  std::string logs;                         // folder of this run's logs, absolute
-  std::string work = {};                    // of inputs and reports of steps; empty: the same
+  std::string logs;                         // absolute path of the log folder of this run
+  std::string work = {};                    // folder for inputs and reports of steps; empty: the same
   OpenOutputFile open_output = {};          // empty: plain files
   KeyValues key_values = {};                // of the keys whose values are not saved
-  std::uint64_t events = 0;                 // how many it has
+  std::uint64_t events = 0;                 // number of events so far
   std::vector<NewEvent> first_events = {};  // for the first save of this execution
   Kind first_kind = Kind::workflow_start;
   Reason first_reason = Reason::workflow_started;
@@ -96,30 +96,30 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
   ~Execution();
 
-  /// Begins; the rest happens in the loop.
+  /// Starts; the rest happens in the loop.
   void start();
-  /// It is over, and all of it is saved (or can't be).
+  /// Returns whether the execution is over and everything is saved, or can't be saved.
   [[nodiscard]] bool ended() const { return over_; }
   void when_ended(std::function<void()> task) { when_ended_ = std::move(task); }
-  /// To be called at the end of each round of the loop.
+  /// Must be called at the end of each round of the loop.
   void round();
 
-  /// Running steps get their grace time, then the run is `interrupted`.
+  /// Gives running steps their grace period, then marks the run as `interrupted`.
   void interrupt(const std::string& why);
   void cancel(const std::string& why);
   void checkpoint_now(Reason reason);
 
   [[nodiscard]] const RunState& state() const { return state_; }
   [[nodiscard]] const RunId& id() const { return id_; }
-  /// Why storage made it end, where it did.
+  /// The storage error that ended the execution, if any.
   [[nodiscard]] const std::optional<Error>& storage_error() const { return storage_error_; }
   [[nodiscard]] const std::optional<Error>& refusal() const { return refusal_; }
-  /// Whether the run failed because a person rejected something.
+  /// Returns whether the run failed because a person rejected something.
   [[nodiscard]] bool rejected() const;
-  /// What it waits for, for people.
+  /// Returns what the run waits for, for messages.
   [[nodiscard]] std::vector<std::string> waiting_for() const;
   [[nodiscard]] std::vector<Gate> gates() const;
-  /// The records of all steps that have begun, outer before inner.
+  /// Returns the records of all started steps, outer before inner.
   [[nodiscard]] std::vector<std::pair<std::string, StepRecord>> records() const;
 
  private:
@@ -160,7 +160,7 @@ class Execution {
   void arm_workflow_timeout();
   void watch_memory();
 
-  // Storage that fails (execution_storage.cpp).
+  // Storage errors (execution_storage.cpp).
   void saved(Result<Saved> result);
   void save_failed(Error error);
   void go_on_with_events(const Error& error);
@@ -292,61 +292,61 @@ class Execution {
   const std::string work_;  // of inputs and reports
   const OpenOutputFile open_output_;
   const Uuid uuid_;
-  std::vector<std::string> secrets_;                // values that nothing may show
-  std::shared_ptr<const SecretPatterns> patterns_;  // those and what is known by its form
-  std::set<std::string> secret_keys_;               // whose values are not saved
-  mutable KeyValues key_values_;                    // what they are
+  std::vector<std::string> secrets_;                // values that must never be shown
+  std::shared_ptr<const SecretPatterns> patterns_;  // these, and values recognised by their form
+  std::set<std::string> secret_keys_;               // keys whose values are not saved
+  mutable KeyValues key_values_;                    // their values
   const std::shared_ptr<MaskCounts> masked_counts_ = std::make_shared<MaskCounts>();  // by this execution
   std::vector<std::string> base_environment_;                                         // process, env files and workflow
-  std::unordered_map<std::string, StepRecord> loaded_;  // from the state, until their node takes them
+  std::unordered_map<std::string, StepRecord> loaded_;  // from the state, until a node takes them
   std::unique_ptr<Scope> top_;
   std::unique_ptr<Scope> after_failure_;  // the workflow's on_failure
   std::vector<std::unique_ptr<Scope>> buried_;
-  std::map<std::string, Folder, std::less<>> folders_;  // of logs, inputs and reports, as this execution met them
-  std::deque<Steps> added_steps_;                       // what steps have added; nodes point into it
+  std::map<std::string, Folder, std::less<>> folders_;  // of logs, inputs and reports, as found by this execution
+  std::deque<Steps> added_steps_;                       // steps added by other steps; nodes point into it
 
-  // What is to be saved.
+  // Unsaved changes.
   std::unique_ptr<Saver> saver_;
   std::uint64_t change_ = 0;   // counts changes
-  std::uint64_t saving_ = 0;   // the last change of the save that is on its way; 0: none is
+  std::uint64_t saving_ = 0;   // the last change of the save in progress; 0: none
   std::uint64_t durable_ = 0;  // the last change that is durable
   std::vector<NewEvent> pending_;
   std::vector<RunEvent> pending_told_;
   std::vector<RunEvent> saving_told_;
   std::uint64_t events_ = 0;  // saved and pending
-  SaveDraft unsaved_;         // the draft on its way, kept until it is durable
+  SaveDraft unsaved_;         // the draft being saved, kept until it is durable
   Kind kind_ = Kind::manual;
   Reason reason_ = Reason::manual;
   std::string label_step_;
   std::string label_stage_;
   bool force_save_ = false;
-  std::deque<std::pair<std::uint64_t, std::function<void()>>> launches_;  // by the change they wait for
+  std::deque<std::pair<std::uint64_t, std::function<void()>>> launches_;  // by the change that they wait for
   std::uint32_t save_failures_ = 0;
-  bool save_waits_ = false;                // for its next try
+  bool save_waits_ = false;                // a failed save waits for its next attempt
   std::vector<std::string> used_files_;    // reports that the next save records
-  std::vector<std::string> saving_files_;  // those of the save that is on its way
-  std::vector<std::string> spare_inputs_;  // of attempts that have ended: the next ones use their files
-  bool large_told_ = false;                // that the state is large: once is enough
-  bool save_delayed_ = false;              // results of items wait for company
-  bool memory_only_ = false;               // the workflow chose to go on without storage
+  std::vector<std::string> saving_files_;  // those of the save in progress
+  std::vector<std::string> spare_inputs_;  // of finished attempts; the next ones reuse the files
+  bool large_told_ = false;                // the warning about a large state is given once
+  bool save_delayed_ = false;              // results of items are batched
+  bool memory_only_ = false;               // the workflow continues without storage
   enum class Rung : std::uint8_t { full, events_only };
   Rung rung_ = Rung::full;
-  bool saving_light_ = false;         // the save on its way has only the events, beside an older state
-  std::string last_state_;            // that is durable, where the workflow chose to go on
+  bool saving_light_ = false;         // the save in progress has new events and an older state
+  std::string last_state_;            // the durable state, if the workflow continues without storage
   std::optional<Error> degraded_by_;  // why events are saved alone
   std::optional<Error> storage_error_;
-  std::optional<Error> refusal_;  // why it must not go on, where that has a code of its own
+  std::optional<Error> refusal_;  // why it must not continue, if that has its own code
 
   std::size_t attempts_running_ = 0;
-  std::size_t timers_ = 0;   // backoffs and sleeps: reasons to stay
-  std::deque<Node*> ready_;  // wait for a free place
+  std::size_t timers_ = 0;   // pending backoffs and sleeps, which keep the process alive
+  std::deque<Node*> ready_;  // waiting for a free slot
   enum class Hold : std::uint8_t { none, interrupt, cancel, storage };
   Hold hold_ = Hold::none;
   std::string hold_why_;
   bool budget_reached_ = false;
-  std::string breakpoint_after_;  // the step behind which the run stops; empty: none
+  std::string breakpoint_after_;  // the step after which the run stops; empty: none
   bool timed_out_ = false;        // the workflow's own timeout
-  bool finishing_ = false;        // its end is decided
+  bool finishing_ = false;        // the final status is decided
   bool over_ = false;
   bool asked_ = false;
   std::int64_t last_save_us_ = 0;

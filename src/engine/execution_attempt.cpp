@@ -1,4 +1,4 @@
-// Attempts at steps: starting commands and handlers, and what becomes of their ends.
+// Attempts of steps: starts commands and handlers, and evaluates their results.
 #include <algorithm>
 #include <csignal>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace pawl {
 namespace {
 
 constexpr std::uint64_t kResultBytesMax = 64ULL << 20;
-constexpr double kFailureConfidence = 0.8;  // what a failed step leaves of the run's confidence
+constexpr double kFailureConfidence = 0.8;  // factor for the run's confidence after a failed step
 
 bool is_valid_utf8(std::string_view text) {
   while (!text.empty()) {
@@ -28,7 +28,7 @@ bool is_valid_utf8(std::string_view text) {
   return true;
 }
 
-/// The end of a log for people: valid UTF-8, whole lines where it was cut.
+/// Returns the end of a log for people: valid UTF-8, starting with a complete line.
 std::string readable_tail(std::string text) {
   if (text.size() >= kTailBytes) {
     const std::size_t line = text.find('\n');
@@ -65,7 +65,7 @@ std::string Execution::idempotency_key(const Node& node) const { return uuid_.te
 
 RetrySettings Execution::retry_of(const Node& node) const { return node.step->retry; }
 
-/// Items have a folder of their own, so that a large map does not crowd the others' logs out.
+/// Items have their own folder, so that a large map does not crowd out other logs.
 std::string Execution::stem_in(const std::string& folder, const Node& node) {
   std::string name = node.path;
   const std::size_t bracket = name.find('[');
@@ -75,10 +75,10 @@ std::string Execution::stem_in(const std::string& folder, const Node& node) {
   return fmt::format("{}/{}.{}", folder, name, node.record.starts);
 }
 
-/// Of logs.
+/// Returns the path of the log files, without extension.
 std::string Execution::file_stem(const Node& node) const { return stem_in(logs_, node); }
 
-/// Of inputs and reports.
+/// Returns the path of the input and report files, without extension.
 std::string Execution::work_stem(const Node& node) const { return stem_in(work_, node); }
 
 void Execution::start_attempt(Node& node) {
@@ -169,7 +169,7 @@ void Execution::process_ended(Node& node, const ProcessEnd& end) {
   --attempts_running_;
   loop_.cancel(node.timeout);
   loop_.cancel(node.grace);
-  // What it has sent into sessions of its own must not go on beside the next attempt.
+  // Processes that it started in other sessions must not run beside the next attempt.
   if (!node.killed.empty() && loop_.processes() != nullptr) {
     static_cast<void>(loop_.processes()->end_all(
         fmt::format("PAWL_ATTEMPT_ID={}#{}", idempotency_key(node), node.record.starts), 2'000));
@@ -181,13 +181,13 @@ void Execution::process_ended(Node& node, const ProcessEnd& end) {
 Result<Json> Execution::captured(const Node& node) const {
   const std::uint64_t size = node.captured->printed_bytes();
   if (size > kCaptureBytesMax)
-    return fail(Code::step_failed, "it printed {} bytes, and at most {} can be captured", size, kCaptureBytesMax);
+    return fail(Code::step_failed, "it printed {} bytes; at most {} can be captured", size, kCaptureBytesMax);
   std::string text = masked(node.captured->captured(), secrets_);
-  if (!is_valid_utf8(text)) return fail(Code::step_failed, "its output is not valid UTF-8, so it can't be captured");
+  if (!is_valid_utf8(text)) return fail(Code::step_failed, "can't capture its output: not valid UTF-8");
   if (node.step->capture.format == CaptureFormat::json) {
     const Result<void> checked = check_json(text, kCaptureBytesMax);
     if (!checked)
-      return fail(Code::step_failed, "its output is not the JSON that `capture` asks for: {}",
+      return fail(Code::step_failed, "`capture` requires JSON, but its output is not: {}",
                   describe_in_line(checked.error()));
     return Json::parse(text, nullptr, false);
   }
@@ -224,8 +224,8 @@ Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
       outcome.retryable = false;
       return outcome;
     case ProcessEnd::How::killed:
-      outcome.error =
-          node.killed.empty() ? fmt::format("ended by signal {} ({})", end.signal, strsignal(end.signal)) : node.killed;
+      outcome.error = node.killed.empty() ? fmt::format("killed by signal {} ({})", end.signal, strsignal(end.signal))
+                                          : node.killed;
       outcome.exit_code = 128 + end.signal;
       return outcome;
     case ProcessEnd::How::exited: break;
@@ -238,8 +238,7 @@ Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
         end.exit_code != 126 && end.exit_code != 127 && std::ranges::find(codes, end.exit_code) == codes.end();
     return outcome;
   }
-  if (!node.killed.empty() &&
-      hold_ == Hold::none) {  // it caught the signal and left in peace: its time was over all the same
+  if (!node.killed.empty() && hold_ == Hold::none) {  // it handled the signal and exited normally, but had timed out
     outcome.error = node.killed;
     return outcome;
   }
@@ -256,14 +255,13 @@ Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
   return outcome;
 }
 
-/// True: a decision was taken out of the report and is on its way to the disk by itself; the rest of the attempt's
-/// end comes when that is durable.
+/// Saves a decision of the report separately. Returns whether there was one; the attempt ends once it is durable.
 bool Execution::save_decision_alone(Node& node, Outcome& outcome) {
   std::vector<Json>& decisions = outcome.report.decisions;
   if (services_.settings.performance.batch_decisions || decisions.empty() || memory_only_ || finishing_) return false;
   tell(event_type::kDecision, &node, decisions.front());
   decisions.erase(decisions.begin());
-  ++node.record.decisions;  // a crash before the attempt's end is recorded must not tell it again
+  ++node.record.decisions;  // so that a crash before the end of the attempt does not repeat it
   touch(node);
   force_save_ = true;
   when_durable([this, alive = alive_, &node, rest = std::make_shared<Outcome>(std::move(outcome))] {
@@ -297,7 +295,7 @@ void Execution::attempt_ended(Node& node, Outcome outcome) {
       attempt_failed(node, outcome);
     }
   }
-  if (!result_file.empty()) used_files_.push_back(result_file);  // removed when what it says is durable
+  if (!result_file.empty()) used_files_.push_back(result_file);  // removed once its content is durable
   start_ready();
 }
 
@@ -328,7 +326,7 @@ void Execution::attempt_succeeded(Node& node, Outcome& outcome) {
          {{"confidence", *node.record.confidence}, {"below", step.confidence->below}});
     return run_aside(node, *step.confidence->then, "then", [this, &node](bool failed) {
       if (!failed) return complete(node);
-      settle_failed(node, "what was to be done about its low confidence failed", false);
+      settle_failed(node, "the steps under confidence.then failed", false);
     });
   }
   merge_step_worktree(node, [this, &node] { complete(node); });
@@ -338,7 +336,7 @@ void Execution::complete(Node& node) { settle(node, StepStatus::completed); }
 
 void Execution::attempt_failed(Node& node, Outcome& outcome) {
   StepRecord& record = node.record;
-  if (!record.retryable) outcome.retryable = false;  // all attempts together took too long
+  if (!record.retryable) outcome.retryable = false;  // total timeout
   record.error = outcome.error;
   if (outcome.report.progress) record.partial = *outcome.report.progress;
   const RetryPolicy policy = policy_of(retry_of(node));
@@ -369,7 +367,7 @@ void Execution::attempt_failed(Node& node, Outcome& outcome) {
   });
 }
 
-/// The last attempt has failed.
+/// Handles the failure of the last attempt.
 void Execution::give_up(Node& node) {
   if (state_.confidence) {
     state_.confidence = *state_.confidence * kFailureConfidence;
@@ -412,7 +410,7 @@ void Execution::note_confidence(Node& node, double value) {
   if (crossed != Crossing::none) persist(Kind::step_complete, Reason::confidence_crossed, &node);
 }
 
-/// What an attempt reported that was cut off together with the program.
+/// Reads the report of an attempt that was interrupted with the whole process.
 void Execution::harvest(Node& node) {
   const std::string path = work_stem(node) + ".result";
   if (node.record.starts == 0 || !services_.files.exists(path)) return;
@@ -426,15 +424,14 @@ void Execution::harvest(Node& node) {
   touch(node);
 }
 
-/// Files of attempts that the record does not know must not be taken for those of the next one: an item's start is
-/// not recorded, and a step that is done anew counts from the beginning. Reports lie there only while they are not
-/// recorded.
+/// Removes files of unrecorded attempts, so that the next attempt does not use them. The start of an item is not
+/// recorded, and a repeated step counts its attempts from 1. A report exists only until it is recorded.
 void Execution::count_forgotten_attempts(Node& node) {
   if (!std::holds_alternative<RunCommand>(node.step->work)) return;
   const auto is_new = [&](const std::string& stem) {
     return make_folder_of(stem).value_or(Folder::was_there) == Folder::is_new;
   };
-  if (is_new(file_stem(node)) && is_new(work_stem(node))) return;  // each step begins once in an execution
+  if (is_new(file_stem(node)) && is_new(work_stem(node))) return;  // each step starts once in an execution
   StepRecord& record = node.record;
   ++record.starts;
   const auto left_something = [&] {
@@ -451,8 +448,8 @@ void Execution::count_forgotten_attempts(Node& node) {
   --record.starts;
 }
 
-/// What stands in the checkpoint now need not lie about. Inputs are kept for the next attempts: making and removing
-/// files costs a short step more than all else, because ext4 does not use an inode again soon.
+/// Removes files that the checkpoint already contains. Inputs are kept for the next attempts: creating and removing
+/// files dominates the cost of a short step, because ext4 does not reuse an inode soon.
 void Execution::drop_files(const Node& node) {
   if (!std::holds_alternative<RunCommand>(node.step->work)) return;
   spare_inputs_.push_back(work_stem(node) + ".input.json");
@@ -493,7 +490,7 @@ Result<Json> Execution::output_of(const Node& node) const {
                 node.path);
   const Json data = Json::parse(events.front().data, nullptr, false);
   if (!data.is_object() || !data.contains("output"))
-    return fail(Code::event_replay_failed, "event {} does not hold the output of '{}'", node.record.output_event,
+    return fail(Code::event_replay_failed, "event {} does not contain the output of '{}'", node.record.output_event,
                 node.path);
   Json output = data["output"];
   unmask_keys(output, key_values_);

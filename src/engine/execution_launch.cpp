@@ -1,4 +1,4 @@
-// Launching attempts: the environment, inputs and outputs of commands, and calls of handlers.
+// Launches attempts: environment, inputs and outputs of commands, and calls of handlers.
 #include "base/error_line.hpp"
 #include "codec/json_check.hpp"
 #include "engine/environment_entries.hpp"
@@ -65,7 +65,8 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
     PAWL_TRY_ASSIGN(Json value, command.command.arguments[i].evaluate(names));
     std::string text = text_of(value);
     if (text.find('\0') != std::string::npos)
-      return fail(Code::invalid_command, "the value of ${{{}}} has a NUL character, which no environment can hold",
+      return fail(Code::invalid_command,
+                  "the value of ${{{}}} contains a NUL character, which an environment variable can't hold",
                   command.command.arguments[i].text());
     set_entry(entries, fmt::format("PAWL_ARG_{}={}", i + 1, text));
     arguments.push_back(std::move(value));
@@ -84,7 +85,7 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
   for (const std::string& entry : entries) {
     if (entry.size() < kVariableBytesMax) continue;
     return fail(Error{Code::value_too_large,
-                      fmt::format("'{}' has {} bytes, and one environment variable can't hold more than {}",
+                      fmt::format("'{}' has {} bytes; an environment variable can hold at most {}",
                                   entry.substr(0, entry.find('=')), entry.size(), kVariableBytesMax - 1),
                       {},
                       "read it from the JSON file $PAWL_INPUT instead",
@@ -102,7 +103,7 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
   if (command.shell == Shell::bash) {
     spec.argv = {"bash", "-eo", "pipefail", "-c", command.command.script};
   } else {
-    spec.argv = {"/bin/sh", "-e", "-c", command.command.script};  // POSIX has it there: no search through PATH
+    spec.argv = {"/bin/sh", "-e", "-c", command.command.script};  // POSIX guarantees the path: no search in PATH
   }
   node.log = make_output(stem + ".log", {.tail_bytes = kTailBytes});
   node.captured = node.step->capture.format == CaptureFormat::none
@@ -118,7 +119,8 @@ std::shared_ptr<StepOutput> Execution::make_output(const std::string& path, Step
   return std::make_shared<StepOutput>(std::move(file), patterns_, masked_counts_, wanted);
 }
 
-/// Later, by the loop: the end of an item starts the next one, and thousands that can't start would stand on one stack.
+/// Reports the failure from the loop. The end of an item starts the next one, so thousands of failing launches would
+/// otherwise overflow the stack.
 void Execution::launch_failed(Node& node, std::string error) {
   loop_.post([this, alive = alive_, &node, error = std::move(error)] {
     if (!*alive) return;
@@ -184,7 +186,7 @@ void Execution::launch_handler(Node& node) {
         } catch (const std::exception& error) {
           outcome.error = fmt::format("the handler threw: {}", error.what());
         } catch (...) {
-          outcome.error = "the handler threw something";
+          outcome.error = "the handler threw an exception of an unknown type";
         }
         return [this, alive, &node, outcome = std::make_shared<Outcome>(std::move(outcome))] {
           if (!*alive) return;

@@ -12,7 +12,7 @@ namespace pawl {
 namespace {
 
 constexpr std::uint64_t kItemBytesMax = 8ULL << 20;
-constexpr std::uint64_t kUnsavedMax = 8'192;  // results that may wait for one save
+constexpr std::uint64_t kUnsavedMax = 8'192;  // maximum number of results in one save
 constexpr std::uint64_t kMapOutputBytesMax = 64ULL << 20;
 
 std::string item_hash(const Json& item) { return to_hex(sha256(compact(item))).substr(0, 16); }
@@ -20,7 +20,7 @@ std::string item_hash(const Json& item) { return to_hex(sha256(compact(item))).s
 }  // namespace
 
 Result<void> Execution::read_items(MapRun& map, const std::string& path) {
-  // The whole file is read once, to know its length and to find out whether it has changed; then it is streamed.
+  // Reads the whole file once to count its lines and to detect changes; then it is streamed.
   PAWL_TRY_ASSIGN(const std::unique_ptr<LineSource> lines, services_.files.lines(path, kItemBytesMax));
   std::string hash;  // of the hash so far and the next line
   std::uint64_t count = 0;
@@ -64,10 +64,10 @@ Result<void> Execution::open_items(Node& node) {
     progress = MapProgress{.total = run.total, .items_hash = run.hash, .done = {}, .failed = {}, .trips = 0};
   } else if (progress->items_hash != run.hash) {
     return fail(Error{Code::items_changed,
-                      fmt::format("the items of '{}' are not those that it began with ({} now, {} then)", node.path,
+                      fmt::format("the items of '{}' have changed since it started ({} now, {} then)", node.path,
                                   run.total, progress->total),
                       {},
-                      "put the old items back, or start a new run",
+                      "restore the old items, or start a new run",
                       0});
   }
   return {};
@@ -77,7 +77,7 @@ void Execution::begin_map(Node& node) {
   node.map = std::make_unique<MapRun>();
   node.map->map = &std::get<Map>(node.step->work);
   const bool fresh = !node.record.map;
-  if (!fresh && node.retries_items) {  // the map had failed: so are the items that made it fail
+  if (!fresh && node.retries_items) {  // the map failed, so its failed items run again
     MapProgress& progress = *node.record.map;
     for (const auto& [first, last] : progress.failed.ranges()) {
       for (std::uint64_t index = first; index <= last; ++index) progress.done.remove(index);
@@ -106,7 +106,7 @@ void Execution::begin_map(Node& node) {
   when_durable([this, &node] { start_items(node); });
 }
 
-/// The completed steps of items that failed before and will be tried again.
+/// Loads the completed steps of failed items that will be retried.
 Result<void> Execution::load_failed_items(Node& node) {
   const MapProgress& progress = *node.record.map;
   return for_each_result(node, [&](const Json& data) -> Result<void> {
@@ -114,7 +114,7 @@ Result<void> Execution::load_failed_items(Node& node) {
     if (!steps.is_object() || progress.done.contains(data.value("index", UINT64_MAX))) return {};
     for (const auto& [path, value] : steps.items()) {
       PAWL_TRY_ASSIGN(StepRecord record, StepRecord::from_json(value));
-      loaded_.try_emplace(path, std::move(record));  // what the state knows is newer
+      loaded_.try_emplace(path, std::move(record));  // the state is newer
     }
     return {};
   });
@@ -132,11 +132,11 @@ Result<std::optional<Json>> Execution::next_item(Node& node, std::uint64_t& inde
   if (!run.lines) return run.items[index];
   while (true) {
     PAWL_TRY_ASSIGN(const std::optional<std::string> line, run.lines->next());
-    if (!line) return fail(Code::items_changed, "the file with the items became shorter while it was read");
+    if (!line) return fail(Code::items_changed, "the items file became shorter while it was read");
     if (line->find_first_not_of(" \t\r") == std::string::npos) continue;
     if (run.line++ == index) {
       Json item = Json::parse(*line, nullptr, false);
-      if (item.is_discarded()) return fail(Code::items_changed, "the file with the items changed while it was read");
+      if (item.is_discarded()) return fail(Code::items_changed, "the items file changed while it was read");
       return item;
     }
   }
@@ -193,7 +193,7 @@ void Execution::item_ended(Node& node, std::uint64_t index) {
   data["item"] = scope.item;
   if (scope.failed) {
     data["error"] = scope.error;
-    // What the item has completed is not done again when it is retried.
+    // A retry of the item keeps its completed steps.
     for (const auto& inner : scope.nodes) {
       if (inner->record.status == StepStatus::completed) data["steps"][inner->path] = inner->record.to_json();
     }
@@ -227,14 +227,14 @@ void Execution::item_failed(Node& node) {
   const std::uint64_t allowed = run.map->max_failures.value_or(collects ? UINT64_MAX : 0);
   if (failed > allowed && !run.stopped) {
     run.stopped = true;
-    run.error = fmt::format("{} of {} items failed, and {} may", failed, run.total, allowed);
+    run.error = fmt::format("{} of {} items failed (max_failures: {})", failed, run.total, allowed);
   }
   ++run.failures_in_a_row;
   if (run.map->circuit_breaker && (run.probing || run.failures_in_a_row >= run.map->circuit_breaker->failures))
     trip(node);
 }
 
-/// Opens the circuit: nothing starts for a while, then one item is tried.
+/// Opens the circuit breaker: nothing starts for a while, then one item is tried.
 void Execution::trip(Node& node) {
   MapRun& run = *node.map;
   if (run.open || run.stopped) return;
@@ -280,7 +280,7 @@ void Execution::map_items_done(Node& node) {
   const MapProgress& progress = *node.record.map;
   tell(event_type::kMapCompleted, &node, {{"total", run.total}, {"failed", progress.failed.count()}});
   persist(Kind::step_complete, Reason::after_step, &node);
-  // The results are read from events, so these must be there before anyone asks for them.
+  // Results are read from events, so the events must be durable first.
   if (!run.map->reduce) {
     return when_durable([this, &node] {
       if (!node.settled) complete(node);
@@ -325,7 +325,7 @@ Result<void> Execution::for_each_result(const Node& node, const std::function<Re
   }
 }
 
-/// In index order, whatever the order of the events: their places are noted, not their contents.
+/// Writes results in index order. Keeps the positions of the events in memory, not their contents.
 Result<void> Execution::write_items_file(Node& node, const std::string& path) {
   struct Span {
     std::uint64_t offset = 0;
@@ -335,7 +335,7 @@ Result<void> Execution::write_items_file(Node& node, const std::string& path) {
   services_.files.remove(unsorted);
   std::vector<Span> spans(node.record.map->total);
   std::uint64_t offset = 0;
-  bool repeated = false;  // an item that was tried again has several results, and the last one counts
+  bool repeated = false;  // a retried item has several results; the last one counts
   std::string block;
   PAWL_TRY(for_each_result(node, [&](Json data) -> Result<void> {
     const auto index = data.value("index", std::uint64_t{0});
@@ -392,7 +392,7 @@ Result<Json> Execution::map_output(const Node& node) const {
       return fail(Error{Code::value_too_large,
                         fmt::format("the results of '{}' have more than {} bytes", node.path, kMapOutputBytesMax),
                         {},
-                        "use `reduce`, which gets them as a file",
+                        "use `reduce`, which receives them as a file",
                         0});
     results[index] = std::move(line);
     return {};

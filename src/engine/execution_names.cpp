@@ -13,13 +13,13 @@ const std::string* name_at(std::span<const PathPart> path, std::size_t i) {
 
 Result<Json> Execution::NodeNames::find(std::span<const PathPart> path) const {
   const std::string* root = name_at(path, 0);
-  if (root == nullptr) return fail(Code::unknown_name, "a path begins with a name");
+  if (root == nullptr) return fail(Code::unknown_name, "a path must start with a name");
   if (*root == "vars") return follow(execution_.state_.vars, path.subspan(1));
   if (*root == "steps") {
     const std::string* id = name_at(path, 1);
     if (id == nullptr) return fail(Code::unknown_name, "write steps.ID.output");
     const std::string* field = name_at(path, 2);
-    // Outputs can be large: only the wanted field is made.
+    // Outputs can be large, so only the requested field is built.
     if (const Node* node = find_node(*id); node != nullptr && field != nullptr && *field == "output") {
       PAWL_TRY_ASSIGN(const Json output, execution_.output_of(*node));
       return follow(output, path.subspan(3));
@@ -31,7 +31,7 @@ Result<Json> Execution::NodeNames::find(std::span<const PathPart> path) const {
     const std::string* name = name_at(path, 1);
     const std::string* entry = name == nullptr ? nullptr : find_entry(execution_.environment(), *name);
     if (entry == nullptr)
-      return fail(Code::unknown_name, "the environment has no variable '{}'", name == nullptr ? "" : *name);
+      return fail(Code::unknown_name, "environment variable '{}' is not set", name == nullptr ? "" : *name);
     return follow(Json(std::string(entry_value(*entry))), path.subspan(2));
   }
   if (std::optional<Result<Json>> alias = find_alias(*root)) {
@@ -65,7 +65,7 @@ const Execution::Node* Execution::NodeNames::find_node(std::string_view id) cons
 
 Result<Json> Execution::NodeNames::find_step(std::string_view id) const {
   const Node* node = find_node(id);
-  if (node == nullptr) return fail(Code::unknown_name, "there is no step '{}' here", id);
+  if (node == nullptr) return fail(Code::unknown_name, "unknown step '{}'", id);
   return step_value(*node);
 }
 
@@ -106,7 +106,7 @@ Result<Json> Execution::NodeNames::special(std::string_view name) const {
                   {"failed", progress.failed.count()}};
     }
   }
-  return fail(Code::unknown_name, "'{}' is not known here", name);
+  return fail(Code::unknown_name, "unknown name '{}'", name);
 }
 
 }  // namespace pawl

@@ -1,4 +1,4 @@
-// The parts of an Execution: nodes (steps within a scope), scopes, and running maps. For its own files only.
+// The parts of an Execution: nodes (steps in a scope), scopes and running maps. Private to its source files.
 #pragma once
 
 #include "engine/execution.hpp"
@@ -6,9 +6,9 @@
 namespace pawl {
 
 inline constexpr std::uint64_t kCaptureBytesMax = 1'000'000;
-inline constexpr std::uint64_t kTailBytes = 2'000;  // of a log, in the event of a failure
+inline constexpr std::uint64_t kTailBytes = 2'000;  // of the log, in the event that reports a failure
 
-/// `steps` with the added ones behind them. What came after `after` comes after all of these, too.
+/// Returns `steps` followed by the added ones. Steps that ran after `after` run after the added ones as well.
 [[nodiscard]] Steps grow(const Steps& steps, const Steps& added, std::size_t after);
 
 /// How an attempt ended.
@@ -19,7 +19,7 @@ struct Execution::Outcome {
   int exit_code = 0;
   std::optional<Json> output;
   StepReport report;
-  bool reported = false;  // through a file, which is there still
+  bool reported = false;  // through a file that still exists
   std::uint64_t memory_peak_bytes = 0;
 };
 
@@ -31,31 +31,31 @@ struct Execution::Node {
   bool rejected = false;  // failed because a person rejected it or something inside it
   std::string path;
   StepRecord record;
-  std::size_t blockers = 0;             // steps before it that are not settled
+  std::size_t blockers = 0;             // unsettled steps before it
   std::vector<std::size_t> dependents;  // siblings that come after it
-  bool active = false;                  // it has begun in this execution and is not settled
+  bool active = false;                  // started in this execution and not settled
   bool settled = false;
-  bool retries_items = false;    // a map that had failed: its failed items are done again
-  bool seen_on_failure = false;  // its always() or failed() was looked at after a failure
+  bool retries_items = false;    // a failed map: its failed items run again
+  bool seen_on_failure = false;  // its always() or failed() was evaluated after a failure
 
   std::optional<ProcessRunner::Number> process;
-  std::shared_ptr<StepOutput> log;       // of its last attempt, until that is judged
+  std::shared_ptr<StepOutput> log;       // of its last attempt, until that is evaluated
   std::shared_ptr<StepOutput> captured;  // the same; null: standard output goes to the log
   bool in_handler = false;
-  bool launching = false;  // waits for its start to be durable, or for a place
+  bool launching = false;  // waits until its start is durable, or for a free slot
   std::int64_t attempt_began_us = 0;
-  std::string killed;  // why it is being ended; empty: it is not
+  std::string killed;  // why it is being stopped; empty: it is not
   EventLoop::TimerId timeout = 0;
   EventLoop::TimerId total_timeout = 0;
   EventLoop::TimerId grace = 0;
-  EventLoop::TimerId pause = 0;  // backoff, sleep or the end of a wait
+  EventLoop::TimerId pause = 0;  // backoff, sleep or timeout of a wait
   bool pausing = false;
 
   std::unique_ptr<Scope> inner;  // an iteration, what runs aside, or a reduce
   std::unique_ptr<MapRun> map;
   std::unique_ptr<Execution> child;
-  std::optional<Json> large_output;  // an output that the state only refers to
-  mutable std::string text;          // its record as JSON; empty: to be made
+  std::optional<Json> large_output;  // an output that is stored in an event
+  mutable std::string text;          // its record as JSON; empty: not encoded yet
 };
 
 struct Execution::Scope {
@@ -76,12 +76,12 @@ struct Execution::Scope {
   std::uint64_t item_index = 0;
   Json item;
   std::string item_hash;
-  std::uint32_t iteration = 0;  // of a loop; 0: it is none
+  std::uint32_t iteration = 0;  // of a loop; 0: not a loop
   std::uint32_t iteration_max = 0;
   std::function<void()> when_ended;
 };
 
-/// A map that runs.
+/// A running map.
 struct Execution::MapRun {
   const Map* map = nullptr;
   Json items;        // an array; or
@@ -89,9 +89,9 @@ struct Execution::MapRun {
   std::unique_ptr<LineSource> lines;
   std::uint64_t total = 0;
   std::string hash;
-  std::unique_ptr<Steps> reduce_steps;  // one step, as a scope wants it
-  std::uint64_t next = 0;               // the index that comes next
-  std::uint64_t line = 0;               // the index of the line that `lines` gives next
+  std::unique_ptr<Steps> reduce_steps;  // one step, as a list for its scope
+  std::uint64_t next = 0;               // the next index
+  std::uint64_t line = 0;               // the index of the next line of `lines`
   std::unordered_map<std::uint64_t, std::unique_ptr<Scope>> running;
   std::uint64_t unsaved = 0;  // results that are not durable
   std::uint32_t failures_in_a_row = 0;
@@ -102,7 +102,7 @@ struct Execution::MapRun {
   std::string error;
 };
 
-/// Where the names of expressions get their values.
+/// Provides the values of names in expressions.
 class Execution::NodeNames final : public Names {
  public:
   NodeNames(const Execution& execution, const Scope& scope, const Node* node)

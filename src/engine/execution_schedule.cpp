@@ -1,4 +1,4 @@
-// Which step comes next: scopes, needs, conditions, loops, children.
+// Decides which step runs next: scopes, needs, conditions, loops and child workflows.
 #include <algorithm>
 #include <csignal>
 
@@ -10,7 +10,7 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t kStepsMax = 10'000;   // in one scope, added ones included
+constexpr std::size_t kStepsMax = 10'000;   // in one scope, including added ones
 constexpr std::size_t kChildDepthMax = 32;  // of child workflows
 
 std::string joined(std::string_view prefix, std::string_view id) {
@@ -56,7 +56,7 @@ std::unique_ptr<Execution::Scope> Execution::make_scope(Scope* outer, Node* owne
   return scope;
 }
 
-/// Takes over what is settled already, and begins with the rest.
+/// Applies steps that are already settled, and starts the rest.
 void Execution::enter(Scope& scope) {
   for (const auto& node : scope.nodes) {
     const StepStatus status = node->record.status;
@@ -73,8 +73,8 @@ void Execution::enter(Scope& scope) {
   check_scope(scope);
 }
 
-/// Lets go of what comes after a settled step. What was settled by an earlier execution lets go in its turn, but only
-/// when everything before it is settled as well: a reopened map holds back all that is not done behind it.
+/// Releases the steps after a settled one. A step that an earlier execution settled releases its successors only when
+/// everything before it is settled too: a reopened map delays all unfinished steps after it.
 void Execution::release(Node& first) {
   Scope& scope = *first.scope;
   std::vector<Node*> released{&first};
@@ -99,7 +99,7 @@ void Execution::consider_all(Scope& scope) {
   }
 }
 
-/// Sets `runs` where always() or failed() says so, whatever came before.
+/// Returns why the step is skipped, if it is. Clears `runs` if its condition can't be evaluated.
 std::optional<std::string> Execution::reason_to_skip(Node& node, bool& runs) {
   const Step& step = *node.step;
   const bool overrides = step.when && step.when->overrides_skipping();
@@ -179,7 +179,7 @@ void Execution::begin(Node& node) {
   const bool waits = before == StepStatus::waiting && !was_at_breakpoint;
   if (!waits) node.record.status = StepStatus::running;
   touch(node);
-  const bool quiet = node.scope->is_item;  // thousands of them: only what they leave behind is kept
+  const bool quiet = node.scope->is_item;  // there may be thousands of items: only their results are recorded
   if (!quiet && !waits) {
     Json data = {{"again", again}};
     if (!node.step->stage.empty()) data["stage"] = node.step->stage;
@@ -193,7 +193,7 @@ void Execution::begin(Node& node) {
   go_on(node);
 }
 
-/// Waits before the step until the run is resumed.
+/// Waits at a breakpoint before the step until the run is resumed.
 void Execution::stop_at(Node& node) {
   node.record.status = StepStatus::waiting;
   node.record.set_reason(StepReason::breakpoint);
@@ -237,7 +237,7 @@ void Execution::settle(Node& node, StepStatus status) {
   if (!record.error.empty()) data["error"] = record.error;
   if (record.reason == StepReason::skipped) data["reason"] = record.detail;
   if (node.large_output) {
-    record.output_event = events_ + 1;  // the one that is told below
+    record.output_event = events_ + 1;  // the one emitted below
     data["output"] = *node.large_output;
   }
   const bool fails = status == StepStatus::failed;
@@ -266,13 +266,13 @@ void Execution::settle(Node& node, StepStatus status) {
       scope.rejected = node.rejected;
     }
     scope.failed = true;
-    if (workflow_->fail_fast) stop_running(scope, "another step failed and fail_fast is set");
+    if (workflow_->fail_fast) stop_running(scope, "another step failed (fail_fast)");
   }
   if (node.step->breakpoint == Breakpoint::after && !scope.is_item && !fails) {
     breakpoint_after_ = node.path;
     tell(event_type::kBreakpoint, &node, {{"where", "after"}});
   }
-  // The end of a stage has a checkpoint of its own, so that it can be found by the stage's name.
+  // The end of a stage gets its own checkpoint, so that it can be found by the name of the stage.
   const bool apart = &scope == top_.get() && note_layers(node);
   const auto go_on = [this, &node, &scope] {
     release(node);
@@ -285,7 +285,7 @@ void Execution::settle(Node& node, StepStatus status) {
   }
 }
 
-/// A stage or layer that is complete gets a checkpoint of its own kind. Whether it was a stage.
+/// Saves a checkpoint for a completed stage or layer. Returns whether it was a stage.
 bool Execution::note_layers(const Node& node) {
   const auto all_settled = [&](const auto& belongs) {
     return std::ranges::all_of(top_->nodes, [&](const auto& other) { return !belongs(*other) || other->settled; });
@@ -307,11 +307,11 @@ bool Execution::note_layers(const Node& node) {
   return false;
 }
 
-/// Whether the scope has come to its end.
+/// Ends the scope if nothing is left to do in it.
 void Execution::check_scope(Scope& scope) {
   if (scope.ended || scope.active > 0) return;
   if (scope.unsettled > 0) {
-    if (!scope.failed) return;  // something holds the rest back
+    if (!scope.failed) return;  // something else delays the rest
     for (const auto& node : scope.nodes) {
       const bool overrides = node->step->when && node->step->when->overrides_skipping();
       if (node->settled || node->seen_on_failure || !overrides || held()) continue;
@@ -330,7 +330,7 @@ void Execution::bury(std::unique_ptr<Scope> scope) {
 }
 
 void Execution::top_ended(Scope& scope) {
-  if (hold_ == Hold::interrupt || hold_ == Hold::cancel) return;  // finish_if_idle says how it ends
+  if (hold_ == Hold::interrupt || hold_ == Hold::cancel) return;  // finish_if_idle sets the final status
   if (scope.failed && workflow_->on_failure && !after_failure_) {
     after_failure_ = make_scope(&scope, nullptr, *workflow_->on_failure, "on_failure");
     after_failure_->is_aside = true;
@@ -385,7 +385,7 @@ void Execution::iteration_ended(Node& node) {
   }
   tell(event_type::kIterationCompleted, &node, {{"iteration", node.record.iteration}, {"satisfied", satisfied}});
   persist(Kind::step_complete, Reason::after_step, &node);
-  ++node.record.spent;  // a resume by hand gives fresh ones
+  ++node.record.spent;  // a manual resume resets them
   if (satisfied || node.record.spent >= loop.max) {
     set_output(node, std::move(*output));
     if (!satisfied && loop.until && loop.on_max == Loop::OnMax::fail) {
@@ -406,7 +406,7 @@ void Execution::run_aside(Node& node, const Steps& steps, std::string_view name,
   bury(std::move(node.inner));
   node.inner = make_scope(node.scope, &node, steps, fmt::format("{}.{}", node.path, name));
   node.inner->is_aside = true;
-  // The node stays active, so the scope around it does not end meanwhile.
+  // The node stays active, so that its scope does not end meanwhile.
   node.inner->when_ended = [this, &node, then = std::move(then)] {
     if (held() && node.inner->unsettled > 0) return;
     const bool failed = node.inner->failed;
@@ -420,11 +420,11 @@ void Execution::begin_child(Node& node) {
   const auto& call = std::get<CallWorkflow>(node.step->work);
   const std::string file = services_.files.absolute(call.file, services_.files.absolute("..", workflow_->file));
   if (static_cast<std::size_t>(std::ranges::count(id_.text(), '.')) > kChildDepthMax)
-    return settle_failed(node, "workflows call each other too deeply", false);
+    return settle_failed(node, "child workflows are nested too deeply", false);
   Result<Json> with = call.with.evaluate(NodeNames(*this, *node.scope, &node));
   if (!with) return settle_failed(node, with.error().message, false);
   if (std::optional<RunState> done = completed_child(services_.store, node.record.child_run)) {
-    // It was completed, and its parent died before it could note that; or someone resumed it by itself.
+    // It completed before its parent could record that, or someone resumed it separately.
     use_child(node, *done);
     return complete(node);
   }
@@ -453,7 +453,7 @@ void Execution::begin_child(Node& node) {
   });
 }
 
-/// What a child has used counts once, however often it is resumed.
+/// Adds what the child used since the last time, so that it counts once.
 void Execution::use_child(Node& node, const RunState& child) {
   state_.usage.add(node.record.usage.until(child.usage));
   node.record.usage = child.usage;
@@ -464,12 +464,11 @@ void Execution::use_child(Node& node, const RunState& child) {
 void Execution::child_ended(Node& node) {
   const RunState& child = node.child->state();
   use_child(node, child);
-  const std::string error = child.error.empty()
-                                ? fmt::format("run {} ended as {}", node.record.child_run, to_text(child.status))
-                                : child.error;
+  const std::string error =
+      child.error.empty() ? fmt::format("run {} is {}", node.record.child_run, to_text(child.status)) : child.error;
   switch (child.status) {
     case RunStatus::completed: node.child.reset(); return complete(node);
-    case RunStatus::waiting:  // it is kept: it knows its gates
+    case RunStatus::waiting:  // kept, because it has the gates
       node.record.status = StepStatus::waiting;
       node.record.set_reason(StepReason::child_run);
       return touch(node);
@@ -503,7 +502,7 @@ Execution::Node* Execution::find_node(std::string_view path) {
   return found;
 }
 
-/// New steps come after the one that adds them; what came after it waits for them as well.
+/// Inserts new steps after the step that adds them. Steps after that one wait for the new steps too.
 void Execution::add_steps(Node& node, const Json& steps) {
   if (node.scope != top_.get() || !services_.parse_added) {
     tell(event_type::kStepsRefused, &node, {{"error", "only a step of the workflow's own list can add steps"}});
@@ -541,7 +540,7 @@ void Execution::add_steps(Node& node, const Json& steps) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (const std::size_t before : all[i].after) {
       top_->nodes[before]->dependents.push_back(i);
-      if (!top_->nodes[before]->settled) ++top_->nodes[i]->blockers;  // settled ones were released before
+      if (!top_->nodes[before]->settled) ++top_->nodes[i]->blockers;  // settled ones have released it already
     }
   }
   tell(event_type::kStepsAdded, &node, {{"steps", steps}});

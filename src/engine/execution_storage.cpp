@@ -1,9 +1,8 @@
-// What an execution does when the storage fails: it waits and tries again, then goes down the ladder that its workflow
-// chose.
+// Handles storage errors: retries with a delay, then degrades as the workflow allows.
 //
 //   full -> events only -> memory only -> emergency dump
 //
-// With events only, what happened is still recorded, beside the last state that could be saved: it takes little room.
+// In the mode `events only`, events are still saved, with the last saved state. That needs little space.
 #include "base/error_line.hpp"
 #include "domain/event_types.hpp"
 #include "domain/retry_policy.hpp"
@@ -42,14 +41,14 @@ void Execution::saved(Result<Saved> result) {
     for (const RunEvent& event : saving_told_) services_.observer->on_event(event);
   }
   saving_told_.clear();
-  // What a report said is not in an older state: its file stays until it is recorded.
+  // The older state does not contain the reports, so their files stay until a full save.
   if (light) used_files_.insert(used_files_.end(), saving_files_.begin(), saving_files_.end());
   for (const std::string& file : saving_files_) {
     if (!light) services_.files.remove(file);
   }
   saving_files_.clear();
   if (top_) {
-    std::vector<Node*> maps;  // starting items changes what is walked over
+    std::vector<Node*> maps;  // starting items changes the nodes that are iterated
     for_each_node(*top_, [&](Node& node) {
       if (node.map && node.active) maps.push_back(&node);
     });
@@ -68,14 +67,13 @@ void Execution::saved(Result<Saved> result) {
 void Execution::save_failed(Error error) {
   ++save_failures_;
   const bool goes_on = workflow_->checkpoint.on_storage_failure == OnStorageFailure::go_on;
-  // Where events are saved alone, a full save is tried once each time: that it fails again is no news.
+  // In the mode `events only`, each full save is tried once; another failure is not reported again.
   if (rung_ == Rung::full || saving_light_) {
     whisper(event_type::kStorageTrouble, nullptr,
             {{"error", describe_in_line(error)}, {"try", save_failures_}, {"mode", goes_on ? "continue" : "pause"}});
   }
   if (hold_ == Hold::none) hold_ = Hold::storage;
-  // A handle that saw a failed sync takes no more: the run is opened again, and what really is on the
-  // disk is looked at.
+  // A writer refuses all saves after a failed sync, so the run is opened again and its stored state is checked.
   const bool dead_handle = error.code == Code::outcome_unknown || error.code == Code::handle_failed;
   const Handle handle = dead_handle ? Handle::fresh : Handle::same;
   const bool hopeless = !dead_handle && !is_retryable(error.code);
@@ -83,13 +81,13 @@ void Execution::save_failed(Error error) {
   if (goes_on && !hopeless && down) {
     if (last_state_.empty() || saving_light_) return go_on_in_memory(std::move(error));
     go_on_with_events(error);
-    if (unsaved_.request.events.empty()) return saved(Saved{});  // nothing has happened that could be recorded
+    if (unsaved_.request.events.empty()) return saved(Saved{});  // there is nothing to record
     return save_again_after(kNextRung_us, handle);
   }
   if (hopeless || down) {
     storage_error_ = std::move(error);
     hold_ = Hold::storage;
-    saving_ = 0;  // nothing is on its way any more, and nothing will be
+    saving_ = 0;  // no save is in progress, and none will follow
     return finish_interrupted();
   }
   const RetryPolicy policy{
@@ -137,7 +135,7 @@ void Execution::save_again_after(std::int64_t delay_us, Handle handle) {
                                          if (*alive) saved(std::move(result));
                                        });
                                      });
-    // This execution is the run's only writer, so a newer checkpoint can only be the one in doubt.
+    // This execution is the only writer, so a newer checkpoint can only be the one whose outcome is unknown.
     if (writer_->info().latest > before) {
       saving_light_ = false;
       return saved(
@@ -149,7 +147,7 @@ void Execution::save_again_after(std::int64_t delay_us, Handle handle) {
 
 void Execution::retry_save() {
   if (!saving_light_) return saver_->begin(unsaved_);
-  // The last state again: it is a difference of nothing, so that the events need little more than their own room.
+  // Saves the last state again: an empty difference, so that the save needs little more space than its events.
   SaveDraft light = unsaved_;
   light.state = last_state_;
   light.request.kind = Kind::manual;
@@ -158,7 +156,7 @@ void Execution::retry_save() {
   saver_->begin(std::move(light));
 }
 
-/// The last rung: what could not be saved is left where the work was done, for a person.
+/// The last resort: writes the unsaved state to a file in the working directory, for a person.
 void Execution::dump_state() {
   if (!storage_error_) storage_error_ = degraded_by_;
   const std::string path = fmt::format("{}/pawl-emergency-{}.json", state_.working_dir, id_.text());

@@ -16,8 +16,8 @@ constexpr std::size_t kConsumedMax = 1'000;
 
 }  // namespace
 
-/// What a decision is bound to: this run, this gate, what it shows and what it stands on, this workflow.
-/// Nothing that moves while the gate waits, so that other branches and checkpoints don't void it.
+/// Returns the hash that a decision is bound to: the run, the gate, its prompt and inputs, and the workflow. It covers
+/// nothing that changes while the gate waits, so other branches don't invalidate a decision.
 Result<std::string> Execution::gate_binding(Node& node, std::string& prompt) {
   PAWL_TRY_ASSIGN(prompt, std::get<Approve>(node.step->work).prompt.render(NodeNames(*this, *node.scope, &node)));
   Json inputs = Json::object();
@@ -27,7 +27,7 @@ Result<std::string> Execution::gate_binding(Node& node, std::string& prompt) {
   }
   Json shown = {{"run", uuid_.text()}, {"gate", node.path},   {"prompt", prompt},
                 {"inputs", inputs},    {"vars", state_.vars}, {"workflow", workflow_->hash}};
-  // Each decision counts once: one that a rollback took back is not valid again.
+  // A decision counts once: after a rollback it must be made again.
   if (state_.rollbacks > 0) shown["rollbacks"] = state_.rollbacks;
   return "sha256:" + to_hex(sha256(compact(shown)));
 }
@@ -60,7 +60,9 @@ void Execution::begin_sleep(Node& node) {
     if (value->is_string()) duration = parse_duration(value->get<std::string>());
     if (value->is_number() && value->get<double>() >= 0 && value->get<double>() < 1e10)
       duration = Milliseconds(static_cast<std::int64_t>(value->get<double>() * 1000));
-    if (!duration) return settle_failed(node, fmt::format("'{}' is no duration", text_of(*value)), false);
+    if (!duration)
+      return settle_failed(node, fmt::format("invalid duration '{}' (for example: 30s, 5m, 2h)", text_of(*value)),
+                           false);
     record.due = Timestamp{now().us + std::chrono::microseconds(*duration).count()};
     tell(event_type::kTimerSet, &node, {{"due", record.due.text()}});
   }
@@ -99,14 +101,15 @@ void Execution::begin_wait(Node& node) {
     persist(Kind::waiting, Reason::before_step, &node);
   }
   if (record.due.us == 0) return;
-  // Does not keep the program running: the time is looked at again by the next resume.
+  // Does not keep the process alive: the next resume checks the time again.
   node.pause = loop_.at(record.due, [this, alive = alive_, &node] {
     if (!*alive || node.settled || held()) return;
-    settle_failed(node, fmt::format("no signal '{}' came in time", std::get<WaitFor>(node.step->work).signal), false);
+    settle_failed(node, fmt::format("timed out waiting for signal '{}'", std::get<WaitFor>(node.step->work).signal),
+                  false);
   });
 }
 
-/// Consumes an early signal, once.
+/// Consumes a signal that arrived early. Returns whether there was one.
 bool Execution::take_signal(Node& node) {
   const std::string& wanted = std::get<WaitFor>(node.step->work).signal;
   for (auto signal = state_.signals.begin(); signal != state_.signals.end(); ++signal) {
@@ -149,12 +152,12 @@ void Execution::consume(const Message& message) {
   state_.consumed.push_back(message.id);
   if (state_.consumed.size() > kConsumedMax) state_.consumed.erase(state_.consumed.begin());
   ++change_;
-  // Taken away only when what it led to is durable.
+  // Removed only when its effect is durable.
   const std::string id = message.id;
   launches_.emplace_back(change_, [this, id] { static_cast<void>(services_.store.take(id_, id)); });
   Json body = Json::parse(message.body, nullptr, false);
   const std::string type = body.is_object() ? text_in(body, "type") : std::string();
-  if (body.is_object() && !message.from.empty()) body["from"] = message.from;  // whatever it says of itself
+  if (body.is_object() && !message.from.empty()) body["from"] = message.from;  // overrides what the message claims
   if (type == "approve" || type == "reject") return decide_gate(body);
   if (type == "signal") return deliver_signal(body);
   if (type == "cancel") {
@@ -163,16 +166,16 @@ void Execution::consume(const Message& message) {
   }
   if (type == "checkpoint") return checkpoint_now(Reason::manual);
   if (type == "audit") return add_entry(body);
-  refuse("a message of an unknown type", body);
+  refuse("message of an unknown type", body);
 }
 
-/// Someone adds to the audit trail.
+/// Adds an audit entry that was sent as a message.
 void Execution::add_entry(const Json& body) {
   const std::string agent = text_in(body, "agent");
   const NewAuditEntry entry{text_in(body, "entry"), agent.empty() ? text_in(body, "from") : agent,
                             body.value("data", Json::object())};
   if (const Result<void> checked = check_entry(entry); !checked || !entry.data.is_object())
-    return refuse("an audit entry that can't be one", body);
+    return refuse("invalid audit entry", body);
   tell(entry.type, nullptr, entry.data);
   pending_.back().audited = Audited::yes;
   pending_.back().agent = entry.agent;
@@ -190,12 +193,12 @@ void Execution::decide_gate(const Json& body) {
   const bool approves = text_in(body, "type") == "approve";
   if (node == nullptr || node->settled || node->record.status != StepStatus::waiting ||
       !std::holds_alternative<Approve>(node->step->work))
-    return refuse(fmt::format("a decision on '{}', which is no gate that waits", path), body);
-  // The binding is made anew: what stands in the state could have been written by anyone.
+    return refuse(fmt::format("'{}' is not waiting for approval", path), body);
+  // The binding is computed again, because anyone could have written the one in the state.
   std::string prompt;
   const Result<std::string> binding = gate_binding(*node, prompt);
   if (!binding || text_in(body, "binding") != *binding)
-    return refuse(fmt::format("a decision on '{}' that was made about something else", path), body);
+    return refuse(fmt::format("the decision on '{}' was about another prompt or other inputs", path), body);
   Json data = {{"by", text_in(body, "by")}, {"binding", *binding}, {"prompt", prompt}};
   if (!text_in(body, "from").empty()) data["from"] = text_in(body, "from");
   if (!text_in(body, "comment").empty()) data["comment"] = text_in(body, "comment");
@@ -236,7 +239,7 @@ void Execution::answer_gates() {
                  {"step", gate.step},
                  {"binding", gate.binding},
                  {"by", "terminal"}});
-    return;  // what came of it is looked at first
+    return;  // handle its result first
   }
 }
 

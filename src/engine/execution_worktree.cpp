@@ -1,8 +1,8 @@
 // `isolate: worktree`: each item, or each attempt at a step, works in a git worktree of its own.
 //
-// A worktree stands on the commit that the working folder had when the step began. It is reset before a
-// retry, its changes are committed when it succeeds and picked into the working folder (items in their order), and
-// what failed is kept, for the dead-letter queue.
+// A worktree starts at the commit of the working directory when the step starts. It is reset before a retry. When it
+// succeeds, its changes are committed and cherry-picked into the working directory, items in index order. The worktree
+// of a failed item is kept for the dead-letter queue.
 #include "domain/event_types.hpp"
 #include "engine/environment_entries.hpp"
 #include "engine/execution_parts.hpp"
@@ -10,8 +10,8 @@
 namespace pawl {
 namespace {
 
-// Git's own commands for worktrees read those of others, and fail where one of these is just being made: one at a
-// time in a repository, whichever run it is for. The lock is not left to what git starts in the background.
+// Git's worktree commands read other worktrees and fail while one is being created, so they run one at a time in a
+// repository, across all runs. Background processes of git don't inherit the lock.
 constexpr const char* kOneAtATime = R"sh(
 exec flock -o "$(git rev-parse --git-common-dir)/pawl-worktrees.lock" sh -e -c "$1"
 )sh";
@@ -35,7 +35,7 @@ git add -A
 git diff --cached --quiet || git -c user.name=pawl -c user.email=pawl@localhost commit -q --no-verify -m "$MESSAGE"
 )sh";
 
-// Picks what the worktree has beyond its base. Where that does not fit, everything is put back as it was.
+// Cherry-picks the commits after the base. On a conflict, everything is restored.
 constexpr const char* kMerge = R"sh(
 base=$(cat "$TREE.base")
 tip=$(git -C "$TREE" rev-parse HEAD)
@@ -62,7 +62,7 @@ std::string Execution::worktree_of(const Node& node) const {
   return {};
 }
 
-/// Runs a small script in the working folder; `then` gets what it said on standard error where it failed.
+/// Runs a small script in the working directory. If it fails, `then` gets its standard error.
 void Execution::run_git(const Node& node, const char* script, const std::string& tree,
                         std::function<void(std::optional<std::string> error)> then) {
   static_cast<void>(services_.files.make_folder(logs_ + "/worktrees"));
@@ -84,24 +84,24 @@ void Execution::run_git(const Node& node, const char* script, const std::string&
     --attempts_running_;
     const bool ok = end.how == ProcessEnd::How::exited && end.exit_code == 0;
     std::string said = end.error;
-    if (!ok && said.empty()) said = output->tail().empty() ? "git could not be run" : std::string(output->tail());
+    if (!ok && said.empty()) said = output->tail().empty() ? "can't run git" : std::string(output->tail());
     services_.files.remove(log);
     while (said.ends_with('\n')) said.pop_back();
     then(ok ? std::nullopt : std::optional(said));
   });
 }
 
-/// Before each attempt: a worktree that is as it was at the beginning.
+/// Creates or resets the worktree before each attempt.
 void Execution::prepare_worktree(Node& node, std::function<void()> then) {
   const std::string tree = worktree_of(node);
-  // Within an item the first step's attempts begin anew; later ones go on with what the first ones made.
+  // In an item, attempts of the first step start from scratch; later steps continue with its changes.
   const bool first = !node.scope->is_item || node.index == 0;
   if (tree.empty() || !first) return then();
   run_git(node, kPrepare, tree, [this, &node, then = std::move(then)](const std::optional<std::string>& error) {
     if (!error) return then();
     --attempts_running_;
     Outcome outcome;
-    outcome.error = fmt::format("its worktree could not be made: {}", *error);
+    outcome.error = fmt::format("can't create its worktree: {}", *error);
     outcome.retryable = false;
     attempt_ended(node, std::move(outcome));
   });
@@ -112,21 +112,22 @@ void Execution::commit_worktree(Node& node, const std::string& tree,
   run_git(node, kCommit, tree, std::move(then));
 }
 
-/// A plain step's changes go into the working folder as soon as it has succeeded.
+/// Moves the changes of a plain step into the working directory as soon as it succeeds.
 void Execution::merge_step_worktree(Node& node, std::function<void()> then) {
   const std::string tree = worktree_of(node);
   if (tree.empty() || node.scope->is_item) return then();
   commit_worktree(node, tree, [this, &node, tree, then = std::move(then)](std::optional<std::string> error) {
-    if (error) return settle_failed(node, fmt::format("its changes could not be committed: {}", *error), false);
+    if (error) return settle_failed(node, fmt::format("can't commit its changes: {}", *error), false);
     run_git(node, kMerge, tree, [this, &node, then](const std::optional<std::string>& conflict) {
       if (conflict)
-        return settle_failed(node, fmt::format("its changes don't fit the working folder: {}", *conflict), false);
+        return settle_failed(node, fmt::format("its changes conflict with the working directory: {}", *conflict),
+                             false);
       then();
     });
   });
 }
 
-/// Items one after the other, in their order; one that does not fit fails, and keeps its worktree.
+/// Merges items in index order. An item with a conflict fails and keeps its worktree.
 void Execution::merge_items(Node& node, std::uint64_t from, std::function<void()> then) {
   MapProgress& progress = *node.record.map;
   std::uint64_t index = from;
@@ -144,7 +145,7 @@ void Execution::merge_items(Node& node, std::uint64_t from, std::function<void()
         tell(event_type::kItemFailed, &node,
              {{"index", index},
               {"status", "failed"},
-              {"error", fmt::format("its changes don't fit the working folder: {}", *conflict)},
+              {"error", fmt::format("its changes conflict with the working directory: {}", *conflict)},
               {"item", Json()}});
         persist(Kind::step_complete, Reason::after_step, &node);
         item_failed(node);

@@ -11,7 +11,7 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t kMarkWithin = 64;  // bytes from a state's beginning
+constexpr std::size_t kMarkWithin = 64;  // bytes at the beginning of a state
 
 bool is_inside(std::string_view path, std::string_view step) {
   return path == step || (path.starts_with(step) && (path[step.size()] == '.' || path[step.size()] == '['));
@@ -33,16 +33,16 @@ Json fork_facts(const ForkRequest& request) {
   return facts;
 }
 
-/// A variable's change, wherever it was said to be: `topic` or `vars.topic`.
+/// Returns the change of a variable, given as `topic` or `vars.topic`.
 Result<StateChange> change_of_variable(const RunState& state, StateChange change) {
   if (change.path.front() == "vars" && change.path.size() > 1) change.path.erase(change.path.begin());
   const std::string& name = change.path.front();
   if (state.vars.contains(name)) {
     if (!state.masked_keys.contains(name)) return change;
     return fail(Error{Code::invalid_change,
-                      fmt::format("the value of '{}' is not saved, so it can't be set in a fork", name),
+                      fmt::format("can't set '{}' in a fork: its value is never saved", name),
                       {},
-                      fmt::format("give it when the fork is resumed: --var {}=VALUE", name),
+                      fmt::format("pass it when you resume the fork: --var {}=VALUE", name),
                       0});
   }
   std::vector<std::string> names;
@@ -64,15 +64,15 @@ bool is_record(const RunState& state, const StateChange& change) {
 
 Error protected_record(const StateChange& change) {
   return Error{Code::record_protected,
-               fmt::format("'{}' is recorded by the engine and can't be set: a fork would step around what was, or was "
-                           "not, done or approved",
+               fmt::format("can't set '{}': it is recorded by the engine, and a fork must not change what was "
+                           "completed or approved",
                            change.text()),
                {},
                "set variables (--set vars.NAME=VALUE), or fork at an earlier checkpoint",
                0};
 }
 
-/// Who tried it is kept with the run, if nobody holds it; else it is told to who does.
+/// Records the attempt in the run, or sends it to the process that holds the run.
 void note_refusal(Store& store, const ForkRequest& request, const Error& why, std::uint64_t state_bytes_max) {
   Json facts = fork_facts(request);
   facts["error"] = why.message;
@@ -97,7 +97,7 @@ Result<void> change_variables(RunState& state, const ForkRequest& request) {
 Result<void> use_workflow(RunState& state, const ForkRequest& request, Forked& forked, std::vector<NewEvent>& events) {
   const std::string before = state.workflow_hash;
   PAWL_TRY_ASSIGN(forked.dropped, change_workflow(state, *request.workflow));
-  // What the new one declares and the old one did not have has its default.
+  // Variables that only the new workflow declares have their defaults.
   Json known = Json::object();
   for (const Variable& variable : request.workflow->vars) {
     if (state.vars.contains(variable.name)) known[variable.name] = state.vars[variable.name];
@@ -109,15 +109,15 @@ Result<void> use_workflow(RunState& state, const ForkRequest& request, Forked& f
   return {};
 }
 
-/// A completed step that the fork does again is not one that it was spared.
+/// A completed step that the fork runs again does not count as reused.
 void uncount(RunState& state, const StepRecord& record) {
   if (record.status != StepStatus::completed) return;
   state.completed_steps -= std::min<std::uint64_t>(state.completed_steps, 1);
   state.spent_ms -= std::min(state.spent_ms, record.duration_ms);
 }
 
-/// A decision counts once, for the run that it was about: in a fork every gate is asked anew, also one that was
-/// decided before, since what stands behind it would be done a second time.
+/// A decision counts once and for one run. In a fork every gate must be decided again, because the steps after it run a
+/// second time.
 void reopen_gates(RunState& state, Forked& forked) {
   std::erase_if(state.steps, [&](const auto& entry) {
     const bool is_gate = !entry.second.binding.empty();
@@ -150,7 +150,7 @@ void begin_anew(RunState& state, const ForkRequest& request) {
 Result<std::string> forked_workflow(const ForkRequest& request, const Json& value, Forked& forked,
                                     std::vector<NewEvent>& events) {
   PAWL_TRY_ASSIGN(RunState state, RunState::from_json(value));
-  std::vector<std::string> gates;  // all that the run has come to
+  std::vector<std::string> gates;  // all gates that the run has reached
   for (const auto& [path, record] : state.steps) {
     if (!record.binding.empty()) gates.push_back(path);
   }
@@ -178,12 +178,12 @@ Result<std::string> forked_steps(const ForkRequest& request, Json value, std::ve
 Result<std::string> forked_state(const ForkRequest& request, const std::string& state, Forked& forked,
                                  std::vector<NewEvent>& events) {
   if (request.workflow && forked.kind != RunKind::workflow) {
-    return fail(Error{
-        Code::not_a_workflow_run,
-        fmt::format("run '{}' was not made by a workflow, so it can't go on with another one", request.parent.text()),
-        {},
-        {},
-        0});
+    return fail(Error{Code::not_a_workflow_run,
+                      fmt::format("run '{}' is not a workflow run, so it can't continue with another workflow",
+                                  request.parent.text()),
+                      {},
+                      {},
+                      0});
   }
   if (forked.kind == RunKind::plain) {
     events.push_back({event_type::kForked, compact(fork_facts(request))});
@@ -229,7 +229,7 @@ Result<Forked> fork_run(Store& store, const ForkRequest& request, std::uint64_t 
   save.events = std::move(events);
   PAWL_TRY_ASSIGN(forked.saved, checked_save(*writer, save, state_bytes_max));
   PAWL_TRY(writer->flush());
-  if (writer->info().fork_of_run != parent.uuid) {  // of an ancestor, whose name is not known here
+  if (writer->info().fork_of_run != parent.uuid) {  // forked from an ancestor, whose name is unknown here
     PAWL_TRY_ASSIGN(const auto origin, store.origin_of(request.id));
     if (origin) forked.origin = *origin;
   }
@@ -261,11 +261,11 @@ Result<Sequence> checkpoint_before(Store& store, const RunId& run, const std::st
     }
     if (events.size() < kEventsPage) break;
   }
-  // A ledger records a step when it has ended: before that is the checkpoint before it.
+  // A ledger records a step when it ends, so the checkpoint before that one is before the step.
   if (found && kind == RunKind::steps && found->value > 1) --found->value;
   if (found) return *found;
   return fail(Error{Code::step_not_found,
-                    fmt::format("no step '{}' of run '{}' has begun", step, run.text()),
+                    fmt::format("step '{}' of run '{}' has not started", step, run.text()),
                     {},
                     {},
                     0,

@@ -1,4 +1,4 @@
-// Forks: a new run that shares another one's past up to a checkpoint, and goes on differently.
+// Forks: new runs that share the history of another run up to a checkpoint.
 #pragma once
 
 #include "engine/open_run.hpp"
@@ -6,7 +6,7 @@
 
 namespace pawl {
 
-/// What kind of program keeps its state in a run.
+/// What the state of a run is.
 enum class RunKind : std::uint8_t {
   plain,     // the user's own JSON
   workflow,  // run/1
@@ -19,28 +19,28 @@ struct ForkRequest {
   Sequence at;
   RunId id;  // of the fork
   std::vector<StateChange> changes = {};
-  std::shared_ptr<const Workflow> workflow = {};  // null: the one that the parent has
-  std::string from = {};  // this step and what is inside it have not begun; empty: as the checkpoint says
+  std::shared_ptr<const Workflow> workflow = {};  // null: the parent's
+  std::string from = {};  // restart this step and everything inside it; empty: continue as the checkpoint says
   std::string by = {};    // who
 };
 
 struct Forked {
-  ForkInfo origin;  // the run that has the checkpoint, which may be an ancestor of the one that was named
+  ForkInfo origin;  // the run that has the checkpoint: the parent or one of its ancestors
   Saved saved;
   RunKind kind = RunKind::plain;
-  std::vector<std::string> reopened = {};  // gates that have to be decided again
+  std::vector<std::string> reopened = {};  // gates that must be decided again
   std::vector<std::string> dropped = {};   // completed steps that the changed workflow will run again, or lacks
 };
 
-/// Durable when it returns. Of a workflow's run:
-///   - only variables can be changed: record_protected for what the engine has recorded, which is noted in the parent;
-///   - every gate must be decided again in the fork; gate_in_the_way where a changed workflow lacks one;
-///   - a child workflow that had not ended begins again, as a run of its own.
-/// run_exists, run_not_found, checkpoint_not_found, checkpoint_pruned, invalid_change.
+/// Durable when it returns. In a workflow run:
+///   - only variables can be changed; other changes fail with record_protected and are recorded in the parent;
+///   - every gate must be decided again in the fork; fails with gate_in_the_way if a changed workflow lacks one;
+///   - an unfinished child workflow starts again, as a new run.
+/// Also fails with run_exists, run_not_found, checkpoint_not_found, checkpoint_pruned or invalid_change.
 [[nodiscard]] Result<Forked> fork_run(Store& store, const ForkRequest& request, std::uint64_t state_bytes_max);
 
-/// The checkpoint from which a fork that begins with `step` goes on: the one that records its beginning, and with it
-/// the end of what came before. step_not_found where it has not begun.
+/// Returns the checkpoint for a fork that starts with `step`: the one that records its start, and thereby the end of
+/// the steps before it. Fails with step_not_found if the step has not started.
 [[nodiscard]] Result<Sequence> checkpoint_before(Store& store, const RunId& run, const std::string& step);
 
 }  // namespace pawl

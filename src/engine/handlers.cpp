@@ -25,10 +25,10 @@ Result<Handler> HandlerRegistry::get(const std::string& name) const {
   std::string names;
   for (const auto& [known, handler] : parts_->handlers) names += (names.empty() ? "" : ", ") + known;
   return fail(Error{Code::handler_not_registered,
-                    fmt::format("no handler '{}' is registered in this program", name),
+                    fmt::format("handler '{}' is not registered in this program", name),
                     {},
-                    names.empty() ? std::string("register it before the run is started or resumed")
-                                  : fmt::format("registered are: {}", names),
+                    names.empty() ? std::string("register it before starting or resuming the run")
+                                  : fmt::format("registered handlers: {}", names),
                     0});
 }
 

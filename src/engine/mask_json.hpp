@@ -1,4 +1,4 @@
-// Secrets in the data of events.
+// Masks secrets in the data of events.
 #pragma once
 
 #include <memory>
@@ -8,11 +8,10 @@
 
 namespace pawl {
 
-/// Masks the texts within `value`, at any depth; names of members stay.
+/// Masks the strings in `value`, at any depth, but not the names of members.
 void mask_texts(Json& value, const std::shared_ptr<const SecretPatterns>& patterns, MaskCounts& counts);
 
-/// The same for an event's data. What the state of a run refers to stays exact, because it is part of the state:
-/// outputs and items, and the workflow that a resume compares with.
+/// The same for the data of an event. Outputs, items and the workflow stay exact, because the state refers to them.
 void mask_event(Json& data, const std::shared_ptr<const SecretPatterns>& patterns, MaskCounts& counts);
 
 }  // namespace pawl

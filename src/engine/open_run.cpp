@@ -12,7 +12,7 @@
 namespace pawl {
 namespace {
 
-/// Of an encrypted run nothing that steps print, get or report stands readable in the store's folder.
+/// For an encrypted run, outputs, inputs and reports of steps are never stored in plain text in the store's folder.
 Result<void> keep_secret(const ExecutionServices& services, OpenedRun& run) {
   PAWL_TRY_ASSIGN(std::shared_ptr<LogCipher> cipher, run.writer->log_cipher());
   if (!cipher) return {};
@@ -23,14 +23,14 @@ Result<void> keep_secret(const ExecutionServices& services, OpenedRun& run) {
 
 constexpr std::size_t kIdMax = 128;
 
-/// Names that are known before anything has run.
+/// Names that are available before anything has run.
 class FirstNames final : public Names {
  public:
   explicit FirstNames(const Json& vars) : vars_(vars) {}
   Result<Json> find(std::span<const PathPart> path) const override {
     const auto* root = path.empty() ? nullptr : std::get_if<std::string>(&path.front());
     if (root != nullptr && *root == "vars") return follow(vars_, path.subspan(1));
-    return fail(Code::unknown_name, "'{}' is not known before the run begins", to_text(path));
+    return fail(Code::unknown_name, "'{}' is not available before the run starts", to_text(path));
   }
 
  private:
@@ -48,7 +48,7 @@ Result<std::string> working_folder(LocalFiles& files, const Workflow& workflow, 
 
 namespace {
 
-/// What is known of the working folder: the git commit it stands on, and the files that the workflow names.
+/// Returns facts about the working directory: its git commit, and the files that the workflow names.
 Json folder_facts(const ExecutionServices& services, const Workflow& workflow, const std::string& folder) {
   Json facts = Json::object();
   if (const auto head = git_head(services.files, folder)) facts["git"] = *head;
@@ -62,7 +62,7 @@ Json folder_facts(const ExecutionServices& services, const Workflow& workflow, c
   return facts;
 }
 
-/// Variables are kept as they are, so a secret must not be one.
+/// Variables are saved as they are, so they must not contain secrets.
 Result<void> refuse_secrets(const ExecutionServices& services, const Workflow& workflow, const Json& vars) {
   for (const std::string& name : workflow.secrets) {
     const std::string* entry = find_entry(services.environment, name);
@@ -71,9 +71,9 @@ Result<void> refuse_secrets(const ExecutionServices& services, const Workflow& w
       if (secret.empty() || text_of(value).find(secret) == std::string::npos) continue;
       return fail(Error{
           Code::invalid_variable,
-          fmt::format("the variable '{}' holds the secret '{}', and variables are kept in the store", variable, name),
+          fmt::format("variable '{}' contains the secret '{}', but variables are saved in the store", variable, name),
           {},
-          fmt::format("leave it out: steps find ${} in their environment", name),
+          fmt::format("remove it: steps can read ${} from their environment", name),
           0});
     }
   }
@@ -99,12 +99,12 @@ Result<Json> resolve_vars(const Workflow& workflow, const Json& given) {
     if (std::ranges::find(workflow.vars, name, &Variable::name) != workflow.vars.end()) continue;
     std::string names;
     for (const Variable& variable : workflow.vars) names += (names.empty() ? "" : ", ") + variable.name;
-    return fail(Error{
-        Code::invalid_variable,
-        fmt::format("the workflow declares no variable '{}'", name),
-        {},
-        names.empty() ? std::string("it declares none: add it under `vars:`") : fmt::format("declared are: {}", names),
-        0});
+    return fail(Error{Code::invalid_variable,
+                      fmt::format("unknown variable '{}': not declared in the workflow", name),
+                      {},
+                      names.empty() ? std::string("the workflow declares none; add it under `vars:`")
+                                    : fmt::format("declared variables: {}", names),
+                      0});
   }
   Json vars = Json::object();
   for (const Variable& variable : workflow.vars) {
@@ -112,7 +112,7 @@ Result<Json> resolve_vars(const Workflow& workflow, const Json& given) {
       vars[variable.name] = given[variable.name];
     } else if (variable.required) {
       return fail(Error{Code::invalid_variable,
-                        fmt::format("the variable '{}' must be given", variable.name),
+                        fmt::format("missing variable '{}'", variable.name),
                         {},
                         fmt::format("add --var {}=VALUE", variable.name),
                         0});
@@ -130,7 +130,7 @@ Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run)
   const Result<RunInfo> known = services.store.run(run.id);
   if (known) {
     return fail(Error{Code::run_exists,
-                      fmt::format("run '{}' exists already", run.id.text()),
+                      fmt::format("run '{}' already exists", run.id.text()),
                       {},
                       {},
                       0,
@@ -141,11 +141,11 @@ Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run)
     return fail(known.error());
   PAWL_TRY_ASSIGN(const std::string folder, working_folder(services.files, workflow, vars));
   if (!services.files.is_folder(folder))
-    return fail(Error{Code::folder_changed, "the working folder does not exist", folder, {}, 0});
+    return fail(Error{Code::folder_changed, "the working directory does not exist", folder, {}, 0});
   PAWL_TRY_ASSIGN(const RunOptions options, options_of(workflow, run.session));
   PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, services.store.open_run(run.id, options));
   if (writer->info().latest)
-    return fail(Error{Code::run_exists, fmt::format("run '{}' exists already", run.id.text()), {}, {}, 0});
+    return fail(Error{Code::run_exists, fmt::format("run '{}' already exists", run.id.text()), {}, {}, 0});
   RunState state;
   state.workflow_name = workflow.name;
   state.workflow_file = workflow.file;
@@ -222,16 +222,15 @@ std::string stopped_steps(const ResumePlan& plan) {
 Result<void> check_folder(const ExecutionServices& services, const ResumeRequest& request, const Workflow& workflow,
                           RunState& state, Resumption& resumption) {
   if (!services.files.is_folder(state.working_dir)) {
-    return fail(Error{Code::folder_changed, "the working folder of the run is gone", state.working_dir,
-                      "bring it back where it was, then resume again", 0});
+    return fail(Error{Code::folder_changed, "the working directory of the run is missing", state.working_dir,
+                      "restore it, then resume again", 0});
   }
   const Json now = folder_facts(services, workflow, state.working_dir);
   const std::vector<std::string> changes = folder_changes(state.folder, now);
   if (changes.empty()) return {};
   if (workflow.checkpoint.folder == FolderCheck::refuse && request.changes == Changes::refuse) {
-    return fail(Error{Code::folder_changed,
-                      fmt::format("the working folder is not as it was: {}", joined_list(changes)), state.working_dir,
-                      "put it back, or resume with --accept-changes", 0});
+    return fail(Error{Code::folder_changed, fmt::format("the working directory has changed: {}", joined_list(changes)),
+                      state.working_dir, "undo the changes, or resume with --accept-changes", 0});
   }
   for (const std::string& change : changes) resumption.notes.push_back(change);
   resumption.run.first_events.push_back({event_type::kFolderChanged, compact({{"changes", changes}})});
@@ -239,22 +238,23 @@ Result<void> check_folder(const ExecutionServices& services, const ResumeRequest
   return {};
 }
 
-/// Whether a gate of the recorded workflow would be passed by, because the new one lacks it.
+/// Refuses a workflow without a gate that the run has reached, because the gate would be bypassed.
 Result<void> check_gates(const RunState& state, const Workflow& workflow) {
   for (const auto& [path, record] : state.steps) {
     if (record.binding.empty()) continue;
     const Step* step = find_step(workflow, path);
     if (step != nullptr && std::holds_alternative<Approve>(step->work)) continue;
-    return fail(Error{Code::gate_in_the_way,
-                      fmt::format("the changed workflow has no gate '{}' any more, and this run has come to it", path),
-                      {},
-                      "put the gate back, or start a new run",
-                      0});
+    return fail(
+        Error{Code::gate_in_the_way,
+              fmt::format("the changed workflow lacks the approval step '{}', which this run has reached", path),
+              {},
+              "restore the approval step, or start a new run",
+              0});
   }
   return {};
 }
 
-/// Keeps what is unchanged; gives the paths of completed steps that will run again or are gone.
+/// Keeps unchanged steps. Returns the paths of completed steps that will run again or are missing.
 std::vector<std::string> apply_changes(RunState& state, const Workflow& workflow) {
   std::vector<std::string> dropped;
   std::vector<std::pair<std::string, StepRecord>> kept;
@@ -266,7 +266,7 @@ std::vector<std::string> apply_changes(RunState& state, const Workflow& workflow
       kept.emplace_back(path, std::move(record));
       continue;
     }
-    // A decision was made about the workflow as it was then: it has to be made again.
+    // A decision was about the old workflow, so it must be made again.
     if (record.status == StepStatus::completed) dropped.push_back(path);
   }
   state.steps = std::move(kept);
@@ -284,7 +284,7 @@ Result<void> check_workflow(const ExecutionServices& services, const ResumeReque
   if (request.changes == Changes::refuse) {
     std::string message = fmt::format("the workflow has changed since the run was started:\n{}", difference);
     if (!dropped.empty())
-      message += fmt::format("\ncompleted steps that would run again or are gone: {}", joined_list(dropped));
+      message += fmt::format("\ncompleted steps that would run again or are missing: {}", joined_list(dropped));
     return fail(Error{
         Code::workflow_changed, message, workflow.file, {}, 0, Advice::accept_changes, {.run = request.id.text()}});
   }
@@ -312,20 +312,20 @@ Result<std::vector<std::string>> change_workflow(RunState& state, const Workflow
 
 namespace {
 
-/// Steps that are done again are named, and only done again when told to.
+/// Names the steps that would run again. Refuses unless --accept-rerun is given.
 Result<void> check_reruns(const ResumeRequest& request, const RecoveryResult& recovery, const RunState& state) {
   if (request.reruns == Reruns::accept) return {};
   const std::string back =
       recovery.fell_back
-          ? fmt::format("{}. Run '{}' can only go on from checkpoint {}", recovery.warnings.front(), request.id.text(),
-                        recovery.checkpoint.info.sequence.value)
-          : fmt::format("the newest state of run '{}' is older than its events, because only these could be saved",
+          ? fmt::format("{}. Run '{}' can only continue from checkpoint {}", recovery.warnings.front(),
+                        request.id.text(), recovery.checkpoint.info.sequence.value)
+          : fmt::format("the newest state of run '{}' is older than its events, because only the events could be saved",
                         request.id.text());
   Error error{Code::fallback_reruns, back, {}, {}, 0};
   error.advice = recovery.fell_back ? Advice::fall_back_and_rerun : Advice::accept_rerun;
   error.subject = {.run = request.id.text(), .value = recovery.events_known ? "" : "skip bad events"};
   if (!recovery.events_known) {
-    error.message += ", and what was completed after it is not known";
+    error.message += "; the steps completed after it are unknown";
     return fail(std::move(error));
   }
   const std::vector<std::string> steps = steps_to_run_again(recovery, state);
@@ -335,7 +335,7 @@ Result<void> check_reruns(const ResumeRequest& request, const RecoveryResult& re
   return fail(std::move(error));
 }
 
-/// The run's lock. Who has it may be recovering the run, and then the message says so.
+/// Takes the run's lock. If its holder is recovering the run, the message says so.
 Result<std::unique_ptr<RunWriter>> take_run(Store& store, const RunId& id, const RunState& state,
                                             const RecoveryResult& recovery) {
   RunOptions options;
@@ -344,7 +344,7 @@ Result<std::unique_ptr<RunWriter>> take_run(Store& store, const RunId& id, const
   if (writer || writer.error().code != Code::run_busy || state.resumes == 0) return writer;
   Error error = std::move(writer).error();
   return fail(Error{Code::recovery_in_progress,
-                    fmt::format("a recovery is in progress already: {}", error.message),
+                    fmt::format("a recovery is already in progress: {}", error.message),
                     error.where,
                     {},
                     0,
@@ -355,7 +355,7 @@ Result<std::unique_ptr<RunWriter>> take_run(Store& store, const RunId& id, const
 void tell_fallback(const ExecutionServices& services, const RunState& state, Resumption& resumption) {
   const RecoveryResult& recovery = resumption.recovery;
   for (const std::string& warning : recovery.warnings) resumption.notes.push_back(warning);
-  // Numbers of events go on behind the last, whatever the state knows of.
+  // Event numbers continue after the last event, even if the state is older.
   resumption.run.events = std::max(resumption.run.events, recovery.last_event);
   const std::vector<std::string> again = steps_to_run_again(recovery, state);
   const std::uint64_t whole = recovery.checkpoint.info.sequence.value;
@@ -375,7 +375,7 @@ void tell_fallback(const ExecutionServices& services, const RunState& state, Res
                      0});
 }
 
-/// A run that waits, or that a signal stopped, did not crash or fail: asking for it again is no recovery.
+/// A run that waits or was stopped by a signal did not fail, so resuming it does not count as a recovery.
 bool counts_as_recovery(const RunState& state) {
   return state.status == RunStatus::running || state.status == RunStatus::failed;
 }
@@ -384,7 +384,7 @@ Result<void> check_automatic(const ResumeRequest& request, const RunState& state
   if (request.by != ResumedBy::automatic || !counts_as_recovery(state)) return {};
   if (state.automatic_resumes < request.automatic_max) return {};
   return fail(Error{Code::retries_exhausted,
-                    fmt::format("run '{}' was resumed automatically {} times in a row, and {} is the limit",
+                    fmt::format("run '{}' was resumed automatically {} times in a row; the limit is {}",
                                 request.id.text(), state.automatic_resumes, request.automatic_max),
                     {},
                     {},
@@ -394,7 +394,7 @@ Result<void> check_automatic(const ResumeRequest& request, const RunState& state
 }
 
 Result<Resumption> try_resume(const ExecutionServices& services, const ResumeRequest& request) {
-  // Looked at before the lock is taken, for the clearer message; and again with it.
+  // Checked before taking the lock, for a clearer message, and again with the lock.
   RecoveryRequest wanted{
       .run = request.id, .mode = request.mode, .fallback = request.fallback, .bad_events = request.bad_events};
   if (services.settings.recovery.fallback_to_previous) wanted.fallback = Fallback::allow;
@@ -449,24 +449,24 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
   PAWL_TRY(check_folder(services, request, *workflow, state, resumption));
   resumption.plan = plan_resume(state, {}, *workflow, request.by);
   if (request.by == ResumedBy::automatic && resumption.plan.verdict == ResumePlan::Verdict::stopped)
-    return fail(
-        Error{Code::retries_exhausted,
-              fmt::format("run '{}' can't go on by itself: {}", request.id.text(), stopped_steps(resumption.plan)),
-              {},
-              {},
-              0,
-              Advice::fix_and_resume,
-              {.run = request.id.text()}});
+    return fail(Error{
+        Code::retries_exhausted,
+        fmt::format("run '{}' can't continue automatically: {}", request.id.text(), stopped_steps(resumption.plan)),
+        {},
+        {},
+        0,
+        Advice::fix_and_resume,
+        {.run = request.id.text()}});
   ++state.resumes;
   if (request.by == ResumedBy::person) state.automatic_resumes = 0;
   if (request.by == ResumedBy::automatic && counts_as_recovery(state)) ++state.automatic_resumes;
   if (!request.budget.is_null()) state.budget = request.budget;
   for (auto& [path, record] : state.steps) {
-    // A fresh budget of attempts for what is not done.
+    // Unfinished steps get a new budget of attempts.
     if (request.by == ResumedBy::person && record.status != StepStatus::completed) record.spent = 0;
   }
   const RunStatus before = state.status;
-  // What was done about a failure is done again if it fails again.
+  // on_failure runs again if the workflow fails again.
   if (before == RunStatus::failed) {
     std::erase_if(state.steps, [](const auto& entry) {
       return entry.first.starts_with("on_failure.") || entry.first.find(".on_failure.") != std::string::npos;
@@ -530,7 +530,7 @@ Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& o
   run.parent_step = of.parent_step;
   Result<OpenedRun> opened = open_new(services, run);
   if (!opened && opened.error().code == Code::run_exists) {
-    // Its parent died before it could note the child.
+    // The parent died before it could record the child.
     PAWL_TRY_ASSIGN(Resumption resumed, open_resume(services, ResumeRequest{.id = id}));
     return std::move(resumed.run);
   }

@@ -1,4 +1,4 @@
-// Opening runs for execution: a new one, one to go on with, the child of another.
+// Opens runs for execution: new runs, runs to resume, and child runs.
 #pragma once
 
 #include "domain/resume_plan.hpp"
@@ -10,22 +10,22 @@ namespace pawl {
 struct NewRun {
   RunId id;
   std::shared_ptr<const Workflow> workflow;
-  Json vars = Json::object();  // given values by name; the rest are defaults
+  Json vars = Json::object();  // values by name; the others have their defaults
   std::string session = {};
   std::string parent_run = {};
   std::string parent_step = {};
 };
 
-/// Values for all declared variables: invalid_variable where one is required and missing, or not declared.
+/// Returns values for all declared variables. Fails with invalid_variable if one is missing or not declared.
 [[nodiscard]] Result<Json> resolve_vars(const Workflow& workflow, const Json& given);
 
-/// The folder that commands of the workflow run in: what it says, relative to where its file is.
+/// Returns the working directory for the commands of the workflow, relative to the folder of its file.
 [[nodiscard]] Result<std::string> working_folder(LocalFiles& files, const Workflow& workflow, const Json& vars);
 
-/// `run_exists` where it does.
+/// Fails with run_exists if the run exists.
 [[nodiscard]] Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run);
 
-/// Whether a fallback may run steps again whose completion is recorded.
+/// Whether a fallback may run completed steps again.
 enum class Reruns : std::uint8_t { refuse, accept };
 
 struct ResumeRequest {
@@ -35,48 +35,48 @@ struct ResumeRequest {
   ResumedBy by = ResumedBy::person;
   Json budget = {};                          // {"usd": n, "tokens": n}, or null
   Json given = Json::object();               // values of keys that are not saved
-  RecoveryMode mode = RecoveryMode::latest;  // full: everything is rebuilt and checked first
-  Fallback fallback = Fallback::refuse;      // the settings may allow it, too
+  RecoveryMode mode = RecoveryMode::latest;  // full: rebuild and check everything first
+  Fallback fallback = Fallback::refuse;      // the settings may allow it as well
   Reruns reruns = Reruns::refuse;
-  BadEvents bad_events = BadEvents::refuse;  // skip: only where steps may run again
+  BadEvents bad_events = BadEvents::refuse;  // skip: only if steps may run again
   std::uint32_t automatic_max = UINT32_MAX;  // automatic resumes in a row
 };
 
-/// What a resume will do, known before it does anything.
+/// What a resume will do.
 struct Resumption {
   OpenedRun run;
   ResumePlan plan;
   std::vector<std::string> notes;  // for people
-  RecoveryResult recovery = {};    // its checkpoint is without the state
+  RecoveryResult recovery = {};    // without the state of its checkpoint
 };
 
-/// A refusal is noted in recovery/failures.jsonl, and so is a fallback. Refuses with the code of the damage,
+/// Records refusals and fallbacks in recovery/failures.jsonl. Fails with the code of the damage,
 /// fallback_reruns, recovery_in_progress, handler_not_registered, run_ended, retries_exhausted (an automatic resume
 /// with nothing left to try), workflow_changed, items_changed (later), folder_changed, gate_in_the_way, run_busy,
 /// not_a_workflow_run.
 [[nodiscard]] Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRequest& request);
 
-/// What a run goes on with after its workflow was changed: completed steps that are as they were are kept, gates have
-/// to be decided again. Gives the paths of completed steps that will run again or are gone; gate_in_the_way where the
-/// new workflow lacks a gate that the run has come to.
+/// Adapts the state to a changed workflow. Unchanged completed steps are kept, and gates must be decided again. Returns
+/// the paths of completed steps that will run again or are missing. Fails with gate_in_the_way if the new workflow
+/// lacks a gate that the run has reached.
 [[nodiscard]] Result<std::vector<std::string>> change_workflow(RunState& state, const Workflow& workflow);
-/// The data of an event that says which workflow a run goes on with.
+/// Returns the data of an event that records the workflow of a run.
 [[nodiscard]] Json workflow_facts(const Workflow& workflow);
 
 struct ChildOf {
   std::string parent_run;
   std::string parent_step;
   std::string child_run;        // empty: it is new
-  std::uint32_t rollbacks = 0;  // of the parent: a child that was begun before one is not gone on with
+  std::uint32_t rollbacks = 0;  // of the parent; a child that started before the last one is not continued
 };
-/// The state of a child that is completed already.
+/// The state of a child that has already completed.
 [[nodiscard]] std::optional<RunState> completed_child(Store& store, const std::string& run);
 [[nodiscard]] Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& of,
                                            const std::string& file, const Json& with);
 
-/// The newest state of a run, of whatever program wrote it: not_a_workflow_run where it has none.
+/// Returns the newest state of a run. Fails with not_a_workflow_run if it is not a workflow run.
 [[nodiscard]] Result<RunState> load_state(Store& store, const RunId& id);
-/// The same, or where that is damaged the newest that is whole; who uses it must say so.
+/// The same, or the newest intact state if that one is damaged. Callers must report that.
 [[nodiscard]] Result<RunState> load_whole_state(Store& store, const RunId& id);
 
 }  // namespace pawl

@@ -1,4 +1,4 @@
-// The files that steps' output ends up in: the one place where its bytes become what stands on the disk.
+// The files that contain the output of steps. The only place that decides how it is stored.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace pawl {
 
-/// One file that grows. Used by one thread at a time. Made with the first bytes.
+/// A growing file. Used by one thread at a time. Created with the first bytes.
 class OutputFile {
  public:
   OutputFile() = default;
@@ -19,16 +19,16 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   virtual ~OutputFile() = default;
 
-  /// Readers of the file see them when this returns. Not made durable.
+  /// Readers of the file see the bytes when this returns. They are not durable.
   virtual Result<void> append(std::string_view bytes) = 0;
-  /// Nothing comes any more.
+  /// Must be called after the last bytes.
   virtual Result<void> close() { return {}; }
 };
 
-/// `path` is absolute, its folder is there. A file that is there already is continued.
+/// `path` is absolute, and its folder exists. Appends to an existing file.
 using OpenOutputFile = std::function<std::unique_ptr<OutputFile>(const std::string& path)>;
 
-/// As they are. `files` outlives what it makes.
+/// Writes plain files. `files` must outlive them.
 [[nodiscard]] OpenOutputFile plain_output_files(LocalFiles& files);
 
 }  // namespace pawl

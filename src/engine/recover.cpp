@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kEventsPerPage = 100'000;
 constexpr std::array<std::string_view, 3> kModes{"latest", "full", "point-in-time"};
 
-/// Stored bytes are not what was written; an older checkpoint may still be whole.
+/// Returns whether the error means damaged data, so that an older checkpoint may still be intact.
 bool may_fall_back(Code code) {
   switch (code) {
     case Code::checkpoint_corrupt:
@@ -30,7 +30,7 @@ bool may_fall_back(Code code) {
 }
 
 Result<Recovered> newest_there_is(Store& store, const RecoveryRequest& request) {
-  // The usual case reads no more than the newest state needs.
+  // The common case reads only the newest state.
   Result<Restored> newest = store.restore(request.run, {});
   if (newest) {
     const Sequence sequence = newest->info.sequence;
@@ -42,7 +42,7 @@ Result<Recovered> newest_there_is(Store& store, const RecoveryRequest& request) 
     return fail(request.fallback == Fallback::allow && older.error().code == Code::no_valid_checkpoint
                     ? std::move(older).error()
                     : std::move(newest).error());
-  // What was found first says best what is wrong.
+  // The first error describes the problem best.
   const bool known = !older->damage.empty() && older->damage.front().message == newest.error().message;
   if (!known) older->damage.insert(older->damage.begin(), std::move(newest).error());
   return older;
@@ -56,7 +56,7 @@ Result<Recovered> look(Store& store, const RecoveryRequest& request) {
       return store.recover(request.run,
                            {.extent = RecoverExtent::newest, .up_to = request.up_to, .not_after = request.not_after});
   }
-  return fail(Code::usage, "there is no such mode of recovery");
+  return fail(Code::usage, "unknown recovery mode");
 }
 
 std::string completed_path(const Event& event) {
@@ -70,7 +70,7 @@ std::string completed_path(const Event& event) {
   return index.is_number_unsigned() ? fmt::format("{}[{}]", path, index.get<std::uint64_t>()) : path;
 }
 
-/// Calls `use` with every event behind number `after`; a bad one stops it.
+/// Calls `use` for every event after number `after`. Stops at a bad one.
 template <class Use>
 Result<void> each_event(Store& store, const RunId& run, std::uint64_t after, const Use& use) {
   while (true) {
@@ -78,7 +78,7 @@ Result<void> each_event(Store& store, const RunId& run, std::uint64_t after, con
     if (!events) {
       const Error& error = events.error();
       return fail(Error{Code::event_replay_failed,
-                        fmt::format("the events of run '{}' can't be read: {}", run.text(), error.message),
+                        fmt::format("can't read the events of run '{}': {}", run.text(), error.message),
                         error.where,
                         "restore the file from a backup",
                         0,
@@ -96,7 +96,7 @@ void note_completed(const Event& event, std::set<std::string>& known, RecoveryRe
   if (!path.empty() && known.insert(path).second) result.completed_after.push_back(std::move(path));
 }
 
-/// The events that this recovery has to know of.
+/// Reads the events that this recovery needs.
 Result<void> replay(Store& store, const RecoveryRequest& request, RecoveryResult& result) {
   const Sequence at = result.checkpoint.info.sequence;
   std::set<std::string> known;
@@ -110,7 +110,7 @@ Result<void> replay(Store& store, const RecoveryRequest& request, RecoveryResult
   });
 }
 
-/// The path of a map's item: the map's own, and the index.
+/// Returns the path of an item: the map's path and the index.
 std::optional<std::pair<std::string, std::uint64_t>> split_item(std::string_view path) {
   if (!path.ends_with(']')) return std::nullopt;
   const std::size_t open = path.rfind('[');
@@ -130,7 +130,7 @@ std::uint64_t digits(std::string_view& text, std::size_t count, bool& good) {
   return value;
 }
 
-/// Takes `+01:00`, `-0530` or nothing off the end: what it says in microseconds, and `text` without it.
+/// Removes an offset such as `+01:00` or `-0530` from the end of `text`, and returns it in microseconds.
 std::int64_t take_zone(std::string_view& text, bool& good) {
   constexpr std::int64_t kMinuteUs = 60'000'000;
   const std::size_t sign = text.find_last_of("+-");
@@ -185,7 +185,7 @@ Result<RecoveryResult> recover_run(Store& store, Clock& clock, const RecoveryReq
   for (const Error& damage : found.damage) result.warnings.push_back(damage.message);
   if (result.fell_back)
     result.warnings.push_back(
-        fmt::format("went back to checkpoint {} of run '{}': what is newer is damaged", whole, run));
+        fmt::format("fell back to checkpoint {} of run '{}': newer checkpoints are damaged", whole, run));
   if (result.fell_back || request.mode != RecoveryMode::latest) {
     const Result<void> replayed = replay(store, request, result);
     if (!replayed && request.bad_events == BadEvents::refuse) return fail(replayed.error());
@@ -215,9 +215,9 @@ Result<void> parse_point(std::string_view text, RecoveryRequest& request) {
   request.not_after = parse_time(text);
   if (request.not_after) return {};
   return fail(Error{Code::usage,
-                    fmt::format("'{}' is neither a checkpoint's number nor a time", text),
+                    fmt::format("'{}' is neither a checkpoint number nor a time", text),
                     {},
-                    "write a number, 2026-01-11, 2026-01-11T14:30Z or 2026-01-11T15:30:00+01:00",
+                    "for example: 7, 2026-01-11, 2026-01-11T14:30Z or 2026-01-11T15:30:00+01:00",
                     0});
 }
 
@@ -249,7 +249,7 @@ Json to_json(const RecoveryResult& result) {
 }
 
 void note_failure(Store& store, const RunId& run, const Error& error) {
-  // The failure itself is told anyway: this line is for who looks later.
+  // The error is reported anyway; this line is for later reference.
   static_cast<void>(
       store.log_failure({.code = error.code, .run = run.text(), .what = error.message, .file = error.where}));
 }

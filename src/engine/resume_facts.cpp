@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kNamedFilesMax = 100;
 constexpr std::size_t kDifferenceLinesMax = 60;
-constexpr std::size_t kLinesMax = 3'000;  // above it, lines are not matched up
+constexpr std::size_t kLinesMax = 3'000;  // longer texts are not compared line by line
 
 const Step* find_in(const Steps& steps, std::string_view path);
 
@@ -118,13 +118,13 @@ std::vector<std::string> folder_changes(const Json& before, const Json& after) {
   const std::string commit = before.value("git", std::string());
   const std::string commit_now = after.value("git", std::string());
   if (commit != commit_now)
-    changes.push_back(fmt::format("the git commit was {}, now {}", commit.empty() ? "none" : commit.substr(0, 12),
+    changes.push_back(fmt::format("the git commit was {} and is now {}", commit.empty() ? "none" : commit.substr(0, 12),
                                   commit_now.empty() ? "none" : commit_now.substr(0, 12)));
   const Json files = before.value("files", Json::object());
   const Json files_now = after.value("files", Json::object());
   for (const auto& [name, hash] : files.items()) {
     if (!files_now.contains(name)) {
-      changes.push_back(fmt::format("{} is gone", name));
+      changes.push_back(fmt::format("{} is missing", name));
     } else if (files_now[name] != hash) {
       changes.push_back(fmt::format("{} has changed", name));
     }

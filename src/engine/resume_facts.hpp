@@ -1,4 +1,4 @@
-// What a resume compares: the workflow as it was and as it is, the working folder then and now.
+// What a resume compares: the old and the new workflow, and the working directory then and now.
 #pragma once
 
 #include <optional>
@@ -11,22 +11,22 @@
 
 namespace pawl {
 
-/// The step that a path means, whatever its iteration or index: `pages[17].write`. Null where there is none.
+/// Returns the step at a path such as `pages[17].write`, ignoring iterations and indices. Null if there is none.
 [[nodiscard]] const Step* find_step(const Workflow& workflow, std::string_view path);
 
-/// The files of the working folder that commands of the workflow name (`./gather.sh`): sorted, at most 100.
+/// Returns files of the working directory that commands of the workflow name (`./gather.sh`), sorted, at most 100.
 [[nodiscard]] std::vector<std::string> named_files(const Workflow& workflow);
 
-/// The commit that the folder's git repository stands on.
+/// Returns the current commit of the folder's git repository.
 [[nodiscard]] std::optional<std::string> git_head(LocalFiles& files, const std::string& folder);
 
-/// Lines for people: what differs between two records of a folder.
+/// Returns the differences between two records of a folder, as lines for people.
 [[nodiscard]] std::vector<std::string> folder_changes(const Json& before, const Json& after);
 
-/// The text of the workflow that the run was started with, from its events; empty where it can't be had.
+/// Returns the text of the workflow that the run was started with, from its events; empty if it is not available.
 [[nodiscard]] std::string recorded_text(Store& store, const RunId& id);
 
-/// The lines that differ, with - and + before them and some lines around.
+/// Returns the lines that differ, marked with - and +, with some context.
 [[nodiscard]] std::string text_difference(std::string_view before, std::string_view after);
 
 [[nodiscard]] std::string joined_list(const std::vector<std::string>& words);

@@ -21,7 +21,7 @@ bool is_completed(const StepRecords& records, std::string_view path) {
       records, [&](const auto& entry) { return entry.first == path && entry.second.status == StepStatus::completed; });
 }
 
-/// `pages[17]` of an item's event, the step's path of another one; empty: the event completes nothing.
+/// Returns the path that the event completes: `pages[17]` for an item, otherwise the step; empty if none.
 std::string completed_by(const Event& event) {
   if (event.type != event_type::kStepCompleted && event.type != event_type::kItemCompleted) return {};
   const Json data = Json::parse(event.data, nullptr, false);
@@ -31,7 +31,7 @@ std::string completed_by(const Event& event) {
   return path;
 }
 
-/// What was completed since then, by the state and by the events: an older checkpoint does not forget it.
+/// Returns what was completed since then, according to the state and the events.
 Result<std::vector<std::string>> completed_since(Store& store, const RollbackRequest& request, const StepRecords& then,
                                                  const StepRecords& now, std::uint64_t events_then) {
   std::vector<std::string> found;
@@ -56,8 +56,8 @@ Result<std::vector<std::string>> completed_since(Store& store, const RollbackReq
 Result<void> refuse_rerun(const RollbackRequest& request, const std::vector<std::string>& rerun) {
   if (rerun.empty() || request.rerun == Rerun::accept) return {};
   return fail(Error{Code::steps_would_rerun,
-                    fmt::format("going back to {}@{} would run steps again that are recorded as completed: {}",
-                                request.run.text(), request.to.value, joined_list(rerun)),
+                    fmt::format("a rollback to {}@{} would run completed steps again: {}", request.run.text(),
+                                request.to.value, joined_list(rerun)),
                     {},
                     {},
                     0,
@@ -71,7 +71,7 @@ Json rollback_facts(const RollbackRequest& request, const RolledBack& done) {
   return facts;
 }
 
-/// The state as it was, except what must not be forgotten: what was spent, which messages were taken.
+/// Returns the old state, but keeps what was spent and which messages were consumed.
 RunState state_again(RunState then, const RunState& now, const RollbackRequest& request) {
   std::erase_if(then.steps, [](const auto& entry) {
     return !entry.second.binding.empty() && entry.second.status == StepStatus::waiting;
@@ -114,7 +114,7 @@ Result<RolledBack> roll_back_workflow(Store& store, const RollbackRequest& reque
   return done;
 }
 
-/// Going back is a way on where what is newer than the target is damaged.
+/// Opens the run even if checkpoints after the target are damaged.
 Result<std::unique_ptr<RunWriter>> open_behind_damage(Store& store, const RunId& run) {
   auto writer = store.open_run(run, {});
   if (writer || !is_refusal(writer.error().code)) return writer;

@@ -1,4 +1,4 @@
-// Taking a run back to an earlier state: a new checkpoint of the same run, so that nothing of what happened is lost.
+// Returns a run to an earlier state. This adds a checkpoint to the same run, so that no history is lost.
 #pragma once
 
 #include "ports/store.hpp"
@@ -16,12 +16,12 @@ struct RollbackRequest {
 
 struct RolledBack {
   Saved saved;
-  std::vector<std::string> rerun = {};  // steps that are recorded as completed, and will run again
+  std::vector<std::string> rerun = {};  // completed steps that will run again
 };
 
-/// Durable when it returns. steps_would_rerun, which lists them, where recorded steps would be run again and that is
-/// not accepted; run_busy, run_ended for a cancelled run. Of a workflow's run decisions of people are not taken over:
-/// its gates have to be decided again, and what was spent stays spent.
+/// Durable when it returns. Fails with steps_would_rerun, which lists them, if completed steps would run again and that
+/// was not accepted; with run_busy; and with run_ended for a cancelled run. In a workflow run, gates must be decided
+/// again, and spent budget stays spent.
 [[nodiscard]] Result<RolledBack> roll_back(Store& store, const RollbackRequest& request, std::uint64_t state_bytes_max);
 
 }  // namespace pawl

@@ -27,7 +27,7 @@ Result<void> check_same_vars(const NewRun& run, const RunState& state, KeyValues
             {.run = run.id.text()}});
 }
 
-/// Whether no automatic resume can continue it.
+/// Returns whether no automatic resume can continue the run.
 bool is_finished(const RunState& state, const Workflow& workflow) {
   if (state.status == RunStatus::completed || state.status == RunStatus::cancelled) return true;
   return state.status == RunStatus::failed && workflow.hash == state.workflow_hash &&
@@ -67,7 +67,7 @@ Result<RunOrResumption> open_or_resume(ExecutionServices& services, const NewRun
     }
     Result<RunOrResumption> continued = continue_run(services, run, *state, automatic_max);
     if (continued || continued.error().code != Code::run_ended || tries == kTriesMax) return continued;
-    // It finished between the two looks.
+    // It finished between the two checks.
   }
 }
 

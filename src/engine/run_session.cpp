@@ -15,9 +15,9 @@ Result<void> refuse_survivors(ProcessRunner& processes, const std::string& mark)
   std::string names;
   for (const LeftProcess& process : left) names += fmt::format("\n  {} {}", process.pid, process.command);
   return fail(Error{Code::processes_left,
-                    fmt::format("steps of an earlier execution are still running and can't be ended:{}", names),
+                    fmt::format("can't stop processes of an earlier execution:{}", names),
                     {},
-                    "end them, then resume again",
+                    "kill them, then resume again",
                     0});
 }
 
@@ -27,13 +27,14 @@ Result<void> it_waits(const Execution& execution) {
   for (const std::string& thing : execution.waiting_for()) things += (things.empty() ? "" : ", ") + thing;
   if (things.empty()) {
     const Usage& usage = execution.state().usage;
-    return fail(Error{Code::budget_reached,
-                      fmt::format("run {} has used up its budget: {} tokens, {:.2f} USD", run, usage.tokens, usage.usd),
-                      {},
-                      {},
-                      0,
-                      Advice::raise_budget,
-                      {.run = run}});
+    return fail(
+        Error{Code::budget_reached,
+              fmt::format("run {} has reached its budget: {:.2f} USD, {} tokens used", run, usage.usd, usage.tokens),
+              {},
+              {},
+              0,
+              Advice::raise_budget,
+              {.run = run}});
   }
   Error error{Code::run_waiting, fmt::format("run {} waits for {}", run, things), {}, {}, 0, Advice::wait_and_resume,
               {.run = run}};
@@ -114,7 +115,7 @@ Result<void> how_it_ended(const Execution& execution) {
           Code::run_cancelled, fmt::format("run {} was cancelled: {}", run, state.error), {}, "start a new run", 0});
     default:
       return fail(Error{Code::run_interrupted,
-                        fmt::format("run {} was interrupted by {}; what was completed stays so", run, state.error),
+                        fmt::format("run {} was interrupted by {}; completed steps are kept", run, state.error),
                         {},
                         {},
                         0,

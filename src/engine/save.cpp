@@ -9,19 +9,19 @@ namespace pawl {
 namespace {
 
 constexpr std::size_t kWorkflowBytesMax = 4096;
-constexpr std::size_t kAppendedBytesMin = 16U << 10;  // a smaller state is checked faster than it is compared
+constexpr std::size_t kAppendedBytesMin = 16U << 10;  // checking a smaller state is faster than comparing it
 
 bool is_control(std::uint32_t code_point) { return code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0); }
 
 Result<void> check_text(std::string_view what, std::string_view text, std::size_t bytes_max) {
   if (text.size() > bytes_max) {
-    return fail(Code::invalid_label, "the {} has {} bytes, and may have {}", what, text.size(), bytes_max);
+    return fail(Code::invalid_label, "the {} has {} bytes; the limit is {}", what, text.size(), bytes_max);
   }
   for (std::string_view rest = text; !rest.empty();) {
     const CodePoint point = first_code_point(rest);
     if (point.size == 0) return fail(Code::invalid_label, "the {} is not valid UTF-8", what);
     if (is_control(point.value))
-      return fail(Code::invalid_label, "the {} has a control character (U+{:04X})", what, point.value);
+      return fail(Code::invalid_label, "the {} contains a control character (U+{:04X})", what, point.value);
     rest.remove_prefix(point.size);
   }
   return {};
@@ -38,7 +38,7 @@ Result<void> check_metadata(std::string_view metadata) {
   PAWL_TRY(check_document("metadata", metadata, kMetadataBytesMax));
   if (json_type(trim_json(metadata)) == JsonType::object) return {};
   return fail(Error{Code::invalid_json, "the metadata is not a JSON object", "metadata",
-                    R"(give an object, such as {"key": "value"})", 0});
+                    R"(pass an object, for example {"key": "value"})", 0});
 }
 
 Result<void> check_events(const SaveRequest& request) {
@@ -52,8 +52,8 @@ Result<void> check_events(const SaveRequest& request) {
   }
   if (bytes > kEventsBytesMax) {
     return fail(Error{Code::state_too_large,
-                      fmt::format("the events of one save have {} bytes, and may have {}", bytes, kEventsBytesMax),
-                      "event data", "save them in several steps", 0});
+                      fmt::format("the events of one save have {} bytes; the limit is {}", bytes, kEventsBytesMax),
+                      "event data", "split them over several saves", 0});
   }
   return {};
 }
@@ -81,7 +81,7 @@ Result<void> check_labels(const SaveRequest& request) {
   return check_events(request);
 }
 
-/// Most states are the last one and a little more at one place. True: that little was looked at, and is fine.
+/// Most states only append to the last one. Returns true if that is so and the appended part is valid.
 bool appends_valid_elements(const RunWriter& writer, const SaveRequest& request, std::uint64_t state_bytes_max) {
   if (request.form != Form::state || request.body.size() < kAppendedBytesMin || request.body.size() > state_bytes_max)
     return false;

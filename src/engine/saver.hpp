@@ -1,5 +1,5 @@
-// Saves of an execution, one at a time, on a thread of their own: steps go on while a save is on its way to
-// the disk, and what happens meanwhile shares the next one.
+// Runs the saves of an execution one at a time on a separate thread. Steps continue during a save, and changes made
+// meanwhile share the next one.
 #pragma once
 
 #include <functional>
@@ -21,15 +21,15 @@ struct SaveDraft {
 
 class Saver {
  public:
-  /// `done` is called from the saver's thread, once for each begin.
+  /// Calls `done` on the saver's thread, once for each begin.
   using Done = std::function<void(Result<Saved> result)>;
   Saver(RunWriter& writer, std::uint64_t state_bytes_max, Done done);
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
-  /// Finishes the save that is on its way.
+  /// Finishes the save in progress.
   ~Saver();
 
-  /// Only after the last one's `done`.
+  /// Must be called only after `done` of the previous save.
   void begin(SaveDraft draft);
 
  private:

@@ -6,7 +6,7 @@ namespace pawl {
 namespace {
 
 constexpr std::uint64_t kLengthBytes = 4;
-constexpr std::size_t kFrameBytesMax = 1U << 20U;  // of what is printed
+constexpr std::size_t kFrameBytesMax = 1U << 20U;  // of output
 
 std::string name_below(const std::string& folder, const std::string& path) {
   return path.starts_with(folder + "/") ? path.substr(folder.size() + 1) : path;
@@ -78,7 +78,7 @@ Result<std::string> LogReader::read(const std::string& path, std::uint64_t& offs
     if (head.size() < kLengthBytes) break;
     const std::uint64_t length = length_in(head);
     if (length > kFrameBytesMax * 2)
-      return fail(Error{Code::decryption_failed, "a log is damaged, or not encrypted", path, {}, 0});
+      return fail(Error{Code::decryption_failed, "the log is damaged or not encrypted", path, {}, 0});
     if (offset + kLengthBytes + length > size) break;
     PAWL_TRY_ASSIGN(const std::string sealed, files_.read_range(path, offset + kLengthBytes, length));
     auto opened = cipher_->open(sealed, name, offset);

@@ -1,4 +1,4 @@
-// Logs of an encrypted run: frames of `length (4 bytes, little-endian), sealed bytes`, each bound to its file and
+// Logs of an encrypted run: frames of a length (4 bytes, little-endian) and sealed bytes, each bound to its file and
 // offset.
 #pragma once
 
@@ -10,18 +10,18 @@
 
 namespace pawl {
 
-/// Files below `folder`, which is the run's. `files` outlives what it makes.
+/// Opens files below `folder`, the folder of the run. `files` must outlive them.
 [[nodiscard]] OpenOutputFile secret_output_files(LocalFiles& files, std::shared_ptr<LogCipher> cipher,
                                                  std::string folder);
 
-/// Reads logs as they are, or decrypts them. Not thread-safe.
+/// Reads plain or encrypted logs. Not thread-safe.
 class LogReader {
  public:
-  /// `cipher` null: the logs are plain.
+  /// `cipher` is null for plain logs.
   LogReader(LocalFiles& files, std::shared_ptr<LogCipher> cipher, std::string folder);
 
-  /// What stands in the file from `offset` on, at most about `bytes_max`; `offset` becomes that of what follows. A
-  /// frame that is still being written is not there yet.
+  /// Returns about `bytes_max` bytes from `offset` on, and advances `offset`. Ignores a frame that is still being
+  /// written.
   Result<std::string> read(const std::string& path, std::uint64_t& offset, std::uint64_t bytes_max);
 
  private:

@@ -14,9 +14,9 @@ constexpr std::size_t kPartsMax = 100;
 
 Error bad_change(std::string_view text) {
   return Error{Code::invalid_change,
-               fmt::format("'{}' is not of the form PATH=VALUE", text),
+               fmt::format("invalid change '{}': must be PATH=VALUE", text),
                {},
-               "write --set a.b[0]=VALUE; the value is JSON where it is some, else text",
+               "for example: --set a.b[0]=VALUE; the value is parsed as JSON if valid, otherwise kept as text",
                0};
 }
 
@@ -27,7 +27,7 @@ std::optional<std::size_t> index_in(std::string_view part) {
   return index;
 }
 
-/// `a.b[0]` as a, b, 0; empty where it is not well formed.
+/// Splits `a.b[0]` into a, b, 0; empty if it is malformed.
 std::vector<std::string> parts_of(std::string_view path) {
   std::vector<std::string> parts;
   while (true) {
@@ -47,7 +47,7 @@ std::vector<std::string> parts_of(std::string_view path) {
   }
 }
 
-/// As a JSON Merge Patch, which leaves all other bytes as they are. Nothing where one would mean something else.
+/// Returns the change as a JSON Merge Patch, which keeps all other bytes. Nothing if a patch can't express it.
 std::optional<Json> as_patch(const StateChange& change) {
   if (change.value.is_object() || change.value.is_null()) return std::nullopt;
   Json patch = change.value;

@@ -14,7 +14,7 @@ Status checkpoint_status(RunStatus status) {
 }
 
 Result<StateEdit> StateEdit::open(Store& store, const RunId& id) {
-  // First without the lock: opening a run that is not there would begin one.
+  // First without the lock, because opening a missing run would create it.
   PAWL_TRY(load_state(store, id));
   PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, store.open_run(id, {}));
   PAWL_TRY_ASSIGN(Restored restored, store.restore(id, {}));

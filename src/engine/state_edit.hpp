@@ -1,4 +1,4 @@
-// A change of a workflow run's state by someone other than an execution: cancelling, dead letters.
+// Changes the state of a workflow run outside an execution: for cancelling and dead letters.
 #pragma once
 
 #include "domain/run_state.hpp"
@@ -6,13 +6,13 @@
 
 namespace pawl {
 
-/// The status of a checkpoint that is made while a run has this one.
+/// Returns the checkpoint status for a run status.
 [[nodiscard]] Status checkpoint_status(RunStatus status);
 
-/// Holds the run while it lives, so that nobody executes it meanwhile.
+/// Holds the run's lock, so that nobody executes it meanwhile.
 class StateEdit {
  public:
-  /// run_not_found, run_busy, not_a_workflow_run. The state is the newest one, read under the lock.
+  /// Reads the newest state under the lock. Fails with run_not_found, run_busy or not_a_workflow_run.
   [[nodiscard]] static Result<StateEdit> open(Store& store, const RunId& id);
 
   RunState state;
@@ -20,7 +20,7 @@ class StateEdit {
   /// Durable when it returns. The event's data must be an object.
   [[nodiscard]] Result<Saved> save(Kind kind, Reason reason, std::string_view event, const Json& data,
                                    std::uint64_t state_bytes_max);
-  /// Of the checkpoint that was the newest when the run was opened.
+  /// Returns the checkpoint that was the newest when the run was opened.
   [[nodiscard]] const CheckpointInfo& before() const { return before_; }
   [[nodiscard]] RunInfo info() const { return writer_->info(); }
 

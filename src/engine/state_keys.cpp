@@ -7,7 +7,7 @@ namespace {
 
 std::string placeholder(const std::string& key) { return fmt::format("[masked:{}]", key); }
 
-/// PAWL_VAR_API_KEY for api-key.
+/// Returns PAWL_VAR_API_KEY for api-key.
 std::string variable_name(const std::string& key) {
   std::string name = "PAWL_VAR_";
   for (const char c : key) {
@@ -71,7 +71,7 @@ Result<KeyValues> given_key_values(const std::set<std::string>& keys, const Json
   }
   if (missing.empty()) return values;
   return fail(Error{Code::invalid_variable,
-                    fmt::format("run '{}' needs the value of {} again, which is not saved", run, missing),
+                    fmt::format("run '{}' needs the value of {} again, because it is never saved", run, missing),
                     {},
                     fmt::format("set {} in the environment, or pass the value", variables),
                     0,

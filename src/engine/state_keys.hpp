@@ -1,5 +1,5 @@
-// Values that are never saved: those of configured keys, in variables and outputs. The saved state has [masked:KEY]
-// in their place, and a resume is given them again. One value per key and run.
+// Values of configured keys in variables and outputs are never saved. The saved state has [masked:KEY] instead, and a
+// resume must be given the values again. A key has one value per run.
 #pragma once
 
 #include <map>
@@ -14,13 +14,13 @@ namespace pawl {
 
 using KeyValues = std::map<std::string, Json>;
 
-/// Replaces the values of members with these names, at any depth, and notes what they were.
+/// Masks the values of members with these names, at any depth, and records the values.
 void mask_keys(Json& value, const std::set<std::string>& keys, KeyValues& values);
-/// The other way round.
+/// Replaces the masks by the values.
 void unmask_keys(Json& value, const KeyValues& values);
 
-/// The values of `keys` from what was given and from PAWL_VAR_KEY in the environment: invalid_variable, naming those
-/// that are missing.
+/// Returns the values of `keys` from `given` and from PAWL_VAR_KEY in the environment. Fails with invalid_variable,
+/// which names missing ones.
 [[nodiscard]] Result<KeyValues> given_key_values(const std::set<std::string>& keys, const Json& given,
                                                  const std::vector<std::string>& environment, const std::string& run);
 

@@ -33,7 +33,7 @@ TEST(StateKeys, ThoseThatAreMissingAreNamed) {
   const auto values = given_key_values({"api-key", "pin", "token"}, {{"token", "t1"}}, {}, "r");
   ASSERT_FALSE(values);
   EXPECT_EQ(values.error().code, Code::invalid_variable);
-  EXPECT_EQ(values.error().message, "run 'r' needs the value of 'api-key', 'pin' again, which is not saved");
+  EXPECT_EQ(values.error().message, "run 'r' needs the value of 'api-key', 'pin' again, because it is never saved");
   EXPECT_EQ(values.error().hint, "set PAWL_VAR_API_KEY, PAWL_VAR_PIN in the environment, or pass the value");
   EXPECT_EQ(values.error().advice, Advice::give_values);
   EXPECT_EQ(values.error().subject.value, "api-key,pin");

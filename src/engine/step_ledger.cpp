@@ -104,7 +104,7 @@ Result<LedgerState> LedgerState::from_json(const Json& value) {
   const auto events = value.find("events");
   const auto records = value.find("steps");
   if (events == value.end() || !events->is_number_unsigned() || records == value.end() || !records->is_object())
-    return fail(Code::state_reconstruction_failed, "the ledger of the steps can't be read");
+    return fail(Code::state_reconstruction_failed, "can't read the ledger of steps");
   LedgerState state{.events = events->get<std::uint64_t>()};
   for (const auto& [name, record] : records->items()) {
     PAWL_TRY_ASSIGN(StepRecord parsed, StepRecord::from_json(record));
@@ -122,9 +122,9 @@ Result<void> check_step_name(std::string_view name) {
       std::ranges::all_of(name, fine))
     return {};
   return fail(Error{Code::invalid_label,
-                    fmt::format("'{}' is no name of a step", name),
+                    fmt::format("invalid step name '{}'", name),
                     {},
-                    "a name is a letter, digit or '_', then up to 127 letters, digits, '.', '_' or '-'",
+                    "use up to 128 letters, digits, '.', '_' or '-', starting with a letter, a digit or '_'",
                     0});
 }
 
@@ -177,7 +177,7 @@ Result<Uuid> StepLedger::open() {
   if (known.error().code != Code::run_not_found && known.error().code != Code::store_not_found)
     return fail(known.error());
   PAWL_TRY_ASSIGN(const std::unique_ptr<RunWriter> writer, open_writer());
-  if (writer->info().latest) return writer->info().uuid;  // another process was faster
+  if (writer->info().latest) return writer->info().uuid;  // another process created it first
   LedgerState state;
   state.events = 1;
   const std::string body = compact(state.to_json());
@@ -213,7 +213,7 @@ Result<Json> StepLedger::recorded_output(const std::string& name, const StepReco
   if (events.empty() || events.front().number != record.output_event) return fail(lost(name, "is missing"));
   const Json data = Json::parse(events.front().data, nullptr, false);
   if (!data.is_object() || data.value("step", Json()) != Json(name) || !data.contains("output"))
-    return fail(lost(name, "is not in its event"));
+    return fail(lost(name, "is missing in its event"));
   return data["output"];
 }
 
@@ -232,7 +232,7 @@ Result<void> StepLedger::replay_file(const std::string& name, const Json& output
                                      const std::function<void(std::string_view bytes)>& use) {
   const Json file = output["file"];
   const Json size = output.value("size", Json());
-  // The name stands in the store, so it is not trusted to stay in the folder.
+  // The name comes from the store, so it may point outside of the folder.
   if (!file.is_string() || file.get_ref<const std::string&>().find('/') != std::string::npos ||
       !size.is_number_unsigned())
     return fail(lost(name, "can't be read"));

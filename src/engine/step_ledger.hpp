@@ -1,8 +1,8 @@
-// The ledger of a run whose steps are called one by one, by a script (`pawl step`) or a program
-// (pawl::DurableRun): which steps are done, and what they printed. The state of such a run is
+// The ledger of a run whose steps are called one by one, by a script or a program (pawl::DurableRun). It records
+// completed steps and their outputs. The state of such a run is
 //   {"pawl":"steps/1","events":N,"steps":{NAME: a StepRecord}}
-// An output is {"text":...} or, where it is not UTF-8, {"base64":...}: in the record up to kOutputInline bytes,
-// else in the event that the record names; or {"file":NAME,"size":N,"sha256":...} of the run's local folder.
+// An output is {"text":...} or, if it is not UTF-8, {"base64":...}. Up to kOutputInline bytes it is in the record,
+// otherwise in an event that the record names, or in a local file: {"file":NAME,"size":N,"sha256":...}.
 #pragma once
 
 #include <functional>
@@ -16,31 +16,31 @@
 
 namespace pawl {
 
-inline constexpr std::uint64_t kOutputInEvent = 1ULL << 20;  // bytes; above it, the output is in a file
+inline constexpr std::uint64_t kOutputInEvent = 1ULL << 20;  // bytes; larger outputs are in files
 
 struct LedgerState {
-  std::uint64_t events = 0;                                    // of the run, so that records can name them
+  std::uint64_t events = 0;                                    // of the run, because records refer to events by number
   std::vector<std::pair<std::string, StepRecord>> steps = {};  // in the order in which they were first recorded
 
   [[nodiscard]] const StepRecord* find(std::string_view name) const;
-  /// Made where it is missing.
+  /// Creates the record if it is missing.
   [[nodiscard]] StepRecord& at(std::string_view name);
   [[nodiscard]] Json to_json() const;
-  /// not_a_steps_run where it is some other JSON, state_reconstruction_failed where a part is wrong.
+  /// Fails with not_a_steps_run for other JSON, and with state_reconstruction_failed if a part is invalid.
   [[nodiscard]] static Result<LedgerState> from_json(const Json& value);
 };
 
-/// `[A-Za-z0-9_][A-Za-z0-9._-]*`, at most 128 characters: invalid_label otherwise.
+/// Checks for `[A-Za-z0-9_][A-Za-z0-9._-]*` with at most 128 characters. Fails with invalid_label.
 [[nodiscard]] Result<void> check_step_name(std::string_view name);
 
-/// run_not_found, not_a_steps_run.
+/// Fails with run_not_found or not_a_steps_run.
 [[nodiscard]] Result<LedgerState> load_ledger(Store& store, const RunId& run);
 
 [[nodiscard]] Json output_json(std::string_view bytes);
-/// The hash by which a changed command is known.
+/// Returns the hash that detects a changed command.
 [[nodiscard]] std::string command_hash(const std::vector<std::string>& argv);
 
-/// What a change to the ledger is saved with.
+/// The labels and events of a change to the ledger.
 struct LedgerChange {
   std::vector<NewEvent> events = {};
   Kind kind = Kind::step_complete;
@@ -48,22 +48,23 @@ struct LedgerChange {
   std::string step = {};
 };
 
-/// Thread-safe. The run's lock is held only while the state is read and saved, so that several processes can
-/// record steps of one run; one that is busy is tried again for 10 seconds.
+/// Thread-safe. Holds the run's lock only while it reads and saves the state, so that several processes can record
+/// steps of one run. Retries a busy run for 10 seconds.
 class StepLedger {
  public:
   StepLedger(Store& store, Clock& clock, RunId run) : store_(store), clock_(clock), run_(std::move(run)) {}
 
-  /// Makes the run where it is missing, so that it has its UUID for good.
+  /// Creates the run if it is missing, and returns its permanent UUID.
   [[nodiscard]] Result<Uuid> open();
   [[nodiscard]] Result<LedgerState> load() { return load_ledger(store_, run_); }
 
   using Edit = std::function<Result<void>(LedgerState& state, LedgerChange& change)>;
-  /// Durable when it returns. `edit` is called with the newest state; its error is returned and nothing is written.
+  /// Calls `edit` with the newest state and saves. Durable when it returns. An error of `edit` is returned, and nothing
+  /// is written.
   Result<void> update(const Edit& edit);
 
-  /// Hands on the recorded output, byte for byte: output_lost where it is missing or damaged, of which nothing is
-  /// handed on.
+  /// Passes the recorded output to `use`, byte for byte. Fails with output_lost, before any byte, if it is missing or
+  /// damaged.
   Result<void> replay(const std::string& name, const StepRecord& record, LocalFiles& files,
                       const std::function<void(std::string_view bytes)>& use);
 
@@ -80,7 +81,7 @@ class StepLedger {
   const RunId run_;
 };
 
-/// Puts an output into a record, or into the event's data where it is large. The event is the last one of `change`.
+/// Stores an output in a record, or in the event's data if it is large. The event is the last one of `change`.
 void place_output(LedgerState& state, LedgerChange& change, StepRecord& record, Json output, Json data,
                   std::string_view type);
 

@@ -1,4 +1,4 @@
-// What a step prints, on its way to its log: without secrets, and with what the engine wants to know of it.
+// Writes the output of a step to its log without secrets, and keeps the parts that the engine needs.
 #pragma once
 
 #include <memory>
@@ -14,20 +14,20 @@ namespace pawl {
 class StepOutput final : public OutputSink {
  public:
   struct Wanted {
-    std::size_t tail_bytes = 0;      // the last ones of what was written to the file
-    std::size_t captured_bytes = 0;  // the first ones as they were printed
+    std::size_t tail_bytes = 0;      // size of the kept end of the log
+    std::size_t captured_bytes = 0;  // size of the kept beginning of the output
   };
 
-  /// What it masks is added to `counts`, by the thread that writes.
+  /// Adds masked secrets to `counts`, on the writing thread.
   StepOutput(std::unique_ptr<OutputFile> file, std::shared_ptr<const SecretPatterns> patterns,
              std::shared_ptr<MaskCounts> counts, Wanted wanted);
   void write(std::string_view bytes) override;
   void settle() override;
   void close() override;
 
-  /// The last bytes that went to the file, about `tail_bytes` of them.
+  /// Returns about the last `tail_bytes` bytes of the log.
   [[nodiscard]] std::string_view tail() const;
-  /// At most `captured_bytes`; of a longer output only the beginning.
+  /// Returns the beginning of the output, at most `captured_bytes` bytes.
   [[nodiscard]] const std::string& captured() const { return captured_; }
   [[nodiscard]] std::uint64_t printed_bytes() const { return printed_bytes_; }
 
@@ -38,7 +38,7 @@ class StepOutput final : public OutputSink {
   const std::unique_ptr<OutputFile> file_;
   SecretMask mask_;
   const std::shared_ptr<MaskCounts> counts_;
-  MaskCounts counted_;  // what `counts_` has of this one
+  MaskCounts counted_;  // what was added to `counts_`
   const Wanted wanted_;
   std::string masked_;
   std::string tail_;

@@ -29,7 +29,7 @@ class Reader {
   void read(std::size_t number, const Json& line) {
     number_ = number;
     for (const auto& [key, value] : line.items()) {
-      if (!use(key, value)) fault(fmt::format("'{}' has a value that can't be used", key));
+      if (!use(key, value)) fault(fmt::format("invalid value of '{}'", key));
     }
   }
   void fault(std::size_t number, std::string_view what) {
@@ -55,7 +55,7 @@ class Reader {
     if (key == "tokens") return add_amount(report_.usage.tokens, value);
     if (key == "api_calls") return add_amount(report_.usage.api_calls, value);
     if (key == "cost_usd" || key == "usd" || key == "cost") return add_cost(value);
-    return true;  // someone else's keys do no harm
+    return true;  // unknown keys are ignored
   }
 
   static bool set_share(std::optional<double>& target, const Json& value) {

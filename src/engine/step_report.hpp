@@ -1,6 +1,6 @@
 // What a step reports through the file named by $PAWL_RESULT: JSON objects, one per line, keys in any mix.
 //
-//   output          any JSON; the last one counts
+//   output          any JSON; the last one wins
 //   confidence      0 to 1
 //   decision(s)     {description, rationale, confidence, alternatives}, or a list of these
 //   blocker(s)      text, or a list of texts
@@ -8,7 +8,7 @@
 //   progress        any JSON: handed to the next attempt in $PAWL_PREVIOUS if this one does not finish
 //   context_usage   0 to 1, how full an agent's context window is
 //   tokens, cost_usd, api_calls    added to what the run has used
-//   add_steps       a list of steps to go on with
+//   add_steps       a list of steps to run next
 //   message         text for people
 #pragma once
 
@@ -33,10 +33,10 @@ struct StepReport {
   Usage usage;
   std::optional<Json> add_steps;
   std::vector<std::string> messages;
-  std::vector<std::string> faults;  // lines that can't be used, with the reason; the rest counts
+  std::vector<std::string> faults;  // invalid lines, with the reason; the others are used
 };
 
-/// `whole`: whether the last line may be unfinished, because its writer was killed while writing it.
+/// `whole` says whether the last line is complete; it is not if its writer was killed.
 enum class LastLine : std::uint8_t { finished, may_be_cut };
 [[nodiscard]] StepReport parse_report(std::string_view text, LastLine last_line);
 

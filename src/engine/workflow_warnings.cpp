@@ -38,7 +38,7 @@ bool is_fixed(const TextTemplate& text) {
   return std::ranges::none_of(text.parts(), [](const TextTemplate::Part& part) { return part.expression.has_value(); });
 }
 
-/// A word of the shell that means nothing but itself.
+/// Returns whether the shell takes the word literally.
 bool is_plain(std::string_view word) { return word.find_first_of("$`\"'\\*?[]{}()<>|;&~#!") == std::string_view::npos; }
 
 bool is_assignment(std::string_view word) {
@@ -110,7 +110,7 @@ std::string first_program(const std::string& script) {
     std::string word = script.substr(begin, end == std::string::npos ? end : end - begin);
     if (word.ends_with(';')) word.pop_back();
     if (!is_assignment(word)) return word.find('/') != std::string::npos && is_plain(word) ? word : "";
-    if (!is_plain(word)) return "";  // its value may go on behind the blank
+    if (!is_plain(word)) return "";  // its value may continue after the blank
     begin = script.find_first_not_of(kSpace, end);
   }
   return "";

@@ -1,4 +1,4 @@
-// What is likely to go wrong when a valid workflow is run here: files and handlers that are missing.
+// Finds likely errors of a valid workflow before it runs: missing files and handlers.
 #pragma once
 
 #include <pawl/handlers.hpp>
@@ -12,18 +12,18 @@ namespace pawl {
 
 struct WorkflowWarning {
   Place place = {};
-  std::string step = {};  // its path; empty where it is the workflow's
+  std::string step = {};  // its path; empty for the workflow itself
   std::string message = {};
 };
 
-/// In the order of the file. Only what is known without running anything: names with expressions in them are left out.
+/// Returns warnings in the order of the file. Skips names that contain expressions, because nothing is executed.
 [[nodiscard]] std::vector<WorkflowWarning> workflow_warnings(const Workflow& workflow, LocalFiles& files,
                                                              const HandlerRegistry& handlers);
 
-/// All steps, those inside of others included.
+/// Returns all steps, including those inside of others.
 [[nodiscard]] std::size_t step_count(const Workflow& workflow);
 
-/// The program that a command starts first, where it is named by a path: `./gather.sh`. Else empty.
+/// Returns the first program of a command if it is a path such as `./gather.sh`, otherwise an empty text.
 [[nodiscard]] std::string first_program(const std::string& script);
 
 }  // namespace pawl

@@ -8,7 +8,7 @@
 namespace pawl {
 namespace {
 
-/// The steps of the workflow that are meant, by their place in it.
+/// Returns the indices of the workflow's steps that `said` is about.
 std::vector<std::size_t> steps_meant(const ImportedStep& said, const Workflow& workflow) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < workflow.steps.size(); ++i) {
@@ -47,8 +47,7 @@ Result<Json> variables_of(const ImportedRun& run, const Workflow& workflow) {
     if (run.vars.is_object() && run.vars.contains(variable.name)) {
       vars[variable.name] = run.vars[variable.name];
     } else if (variable.required) {
-      return fail(Code::invalid_variable, "the workflow's variable '{}' must be given, and the import does not have it",
-                  variable.name);
+      return fail(Code::invalid_variable, "required variable '{}' of the workflow is not in the import", variable.name);
     } else {
       vars[variable.name] = variable.value;
     }
@@ -56,15 +55,15 @@ Result<Json> variables_of(const ImportedRun& run, const Workflow& workflow) {
   return vars;
 }
 
-/// What is said of each step; a completed one stays so, whatever is said later.
+/// Returns the last word on each step. A completed step stays completed, whatever follows.
 Result<std::map<std::size_t, ImportedStep>> match_steps(const ImportedRun& run, const Workflow& workflow,
                                                         Adopted& adopted) {
   std::map<std::size_t, ImportedStep> matched;
   for (const ImportedStep& said : run.steps) {
     const std::vector<std::size_t> meant = steps_meant(said, workflow);
-    // A stage is only a way to speak of steps.
+    // A stage only stands for its steps, so an unknown one is not an error.
     if (meant.empty() && said.status == StepStatus::completed && (said.stage.empty() || !said.id.empty())) {
-      return fail(Code::workflow_mismatch, "{} is completed, and the workflow '{}' has no such step", name_of(said),
+      return fail(Code::workflow_mismatch, "{} is completed, but the workflow '{}' has no such step", name_of(said),
                   workflow.name);
     }
     if (meant.empty()) adopted.notes.push_back(fmt::format("the workflow has no {}", name_of(said)));
@@ -112,7 +111,7 @@ Result<Adopted> adopt_run(const ImportedRun& run, const Workflow& workflow,
         told && !run.completed ? found->second : ImportedStep{.output = told ? found->second.output : Json()};
     if (std::holds_alternative<Approve>(step.work)) {
       adopted.notes.push_back(
-          fmt::format("the gate '{}' has to be decided here, whatever was decided elsewhere", step.id));
+          fmt::format("approval step '{}' must be approved here; approvals are not imported", step.id));
       continue;
     }
     StepRecord record = record_of(said, step);

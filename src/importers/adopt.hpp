@@ -1,4 +1,4 @@
-// A run of another program as one of Pawl's: the state that `pawl resume` goes on with.
+// Turns a run of another program into the state from which a workflow run continues.
 #pragma once
 
 #include "base/result.hpp"
@@ -9,14 +9,14 @@ namespace pawl {
 
 struct Adopted {
   RunState state;
-  std::vector<NewEvent> events = {};  // outputs that are too large for the state
+  std::vector<NewEvent> events = {};  // for outputs that are too large for the state
   std::vector<std::string> notes = {};
 };
 
-/// Completed steps of the run are completed steps of the workflow: found by id, by their place, or by their stage.
-/// `events_before`: how many events the run will have before those given back. Fails with workflow_mismatch where a
-/// completed step is none of the workflow's, and with invalid_variable where a variable must be given and is not. A
-/// gate is never taken as passed.
+/// Marks the run's completed steps as completed in the workflow. Matches them by id, position or stage. An approval
+/// step is never completed by an import. `events_before` is the number of events that the run has before those
+/// returned. Fails with workflow_mismatch if the workflow lacks a completed step, and with invalid_variable if the
+/// import lacks a required variable.
 [[nodiscard]] Result<Adopted> adopt_run(const ImportedRun& run, const Workflow& workflow,
                                         const std::function<Result<std::string>(const Json& vars)>& working_dir,
                                         std::uint64_t events_before);

@@ -1,4 +1,4 @@
-// Seed 4: rows of the table workflow_checkpoints, as an SQL dump or as a JSON export.
+// Format `dag`: rows of the table workflow_checkpoints, as an SQL dump or a JSON export.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -24,7 +24,7 @@ const std::vector<std::string>& table_columns() {
 
 /// A row with its JSON values as text.
 struct Row {
-  std::string item;  // where it stands
+  std::string item;  // its place in the file
   std::map<std::string, std::string> values;
 };
 
@@ -40,7 +40,7 @@ struct DagCheckpoint {
 Result<std::string> need(const Row& row, const char* column) {
   const auto found = row.values.find(column);
   if (found == row.values.end() || found->second.empty())
-    return fail(Code::import_invalid, "its column '{}' is missing or empty", column);
+    return fail(Code::import_invalid, "column '{}' is missing or empty", column);
   return found->second;
 }
 
@@ -50,7 +50,7 @@ Result<Json> json_column(const Row& row, const char* column, std::uint64_t bytes
   if (!checked) return fail(at(checked.error(), fmt::format("column {}", column)));
   Json value = Json::parse(text, nullptr, false);
   if (!value.is_object() && !value.is_array())
-    return fail(Code::import_invalid, "its column '{}' is no JSON object", column);
+    return fail(Code::import_invalid, "column '{}' is not a JSON object", column);
   return value;
 }
 
@@ -62,17 +62,17 @@ Result<DagCheckpoint> checkpoint_of(const Row& row, const std::string& file, std
   PAWL_TRY(check_run_name(found.workflow));
   PAWL_TRY_ASSIGN(checkpoint.time, need(row, "timestamp"));
   const auto at = parse_foreign_time(checkpoint.time);
-  if (!at) return fail(Code::import_invalid, "its timestamp '{}' is no time", checkpoint.time);
+  if (!at) return fail(Code::import_invalid, "invalid timestamp '{}'", checkpoint.time);
   found.at = *at;
   PAWL_TRY_ASSIGN(const std::string layer, need(row, "layer_index"));
   const auto [end, problem] = std::from_chars(layer.data(), layer.data() + layer.size(), found.layer);
   if (problem != std::errc{} || end != layer.data() + layer.size() || found.layer > INT32_MAX) {
-    return fail(Code::number_out_of_range, "its layer_index '{}' is no number of a layer", layer);
+    return fail(Code::number_out_of_range, "invalid layer_index '{}'", layer);
   }
   PAWL_TRY_ASSIGN(found.state, json_column(row, "state", bytes_max));
   PAWL_TRY_ASSIGN(found.dag, json_column(row, "dag_structure", bytes_max));
   PAWL_TRY(json_column(row, "execution_config", bytes_max));
-  if (!found.state.is_object()) return fail(Code::import_invalid, "its column 'state' is no JSON object");
+  if (!found.state.is_object()) return fail(Code::import_invalid, "column 'state' is not a JSON object");
   checkpoint.state =
       fmt::format(R"({{"layer_index":{},"state":{},"dag_structure":{},"execution_config":{}}})", found.layer,
                   trim_json(row.values.at("state")), trim_json(row.values.at("dag_structure")),
@@ -85,7 +85,7 @@ Result<DagCheckpoint> checkpoint_of(const Row& row, const std::string& file, std
   return found;
 }
 
-/// A JSONB column is an object, or, in exports that know no JSON, text with one in it.
+/// A JSONB column is an object, or text that contains one in exports without a JSON type.
 void add_export_row(std::string_view text, const std::string& item, std::vector<Row>& rows) {
   Row row{.item = item, .values = {}};
   JsonMembers members(text);
@@ -105,12 +105,12 @@ void add_export_list(std::string_view list, const std::string& file, std::vector
     if (json_type(*element) == JsonType::object) {
       add_export_row(*element, item, rows);
     } else {
-      sink.problem({Code::import_invalid, file, item, "the row is no object"});
+      sink.problem({Code::import_invalid, file, item, "the row is not a JSON object"});
     }
   }
 }
 
-/// A line each.
+/// Reads one row per line.
 void add_export_lines(std::string_view text, const std::string& file, std::uint64_t bytes_max, std::vector<Row>& rows,
                       const ImportSink& sink) {
   for (std::uint64_t number = 1; !text.empty(); ++number) {
@@ -124,7 +124,7 @@ void add_export_lines(std::string_view text, const std::string& file, std::uint6
     } else if (json_type(line) == JsonType::object) {
       add_export_row(line, item, rows);
     } else {
-      sink.problem({Code::import_invalid, file, item, "the row is no object"});
+      sink.problem({Code::import_invalid, file, item, "the row is not a JSON object"});
     }
   }
 }
@@ -141,7 +141,7 @@ void read_export(std::string_view text, const std::string& file, std::uint64_t b
       return add_export_list(*list, file, rows, sink);
   }
   if (json_type(value) == JsonType::object) return add_export_row(value, "row 1", rows);
-  sink.problem({Code::import_invalid, file, {}, "the file holds no rows"});
+  sink.problem({Code::import_invalid, file, {}, "the file contains no rows"});
 }
 
 void read_dump(std::string_view text, const std::string& file, std::vector<Row>& rows, const ImportSink& sink) {
@@ -235,8 +235,7 @@ bool looks_like_dag(const SourceTree& tree) {
     if (without_gz(file).ends_with(".sql")) return true;
     if (!is_export(file)) return false;
     const auto text = tree.unpacked(tree.begin_of(file, kLookBytes));
-    if (!text && file.ends_with(".gz"))
-      return file.find(kTable) != std::string::npos;  // what was read of it ends in the middle
+    if (!text && file.ends_with(".gz")) return file.find(kTable) != std::string::npos;  // only its beginning was read
     return text && text->find("\"dag_structure\"") != std::string::npos &&
            text->find("\"layer_index\"") != std::string::npos;
   });
@@ -249,7 +248,7 @@ void parse_dag(const SourceTree& tree, const ImportSink& sink) {
   for (const std::string& file : tree.files()) {
     const bool dump = without_gz(file).ends_with(".sql") || (tree.is_single() && !is_export(file));
     if (!dump && !is_export(file)) {
-      sink.note({file, "not a part of this format"});
+      sink.note({file, "ignored: not part of this format"});
       continue;
     }
     auto raw = tree.read(file);
@@ -273,7 +272,7 @@ void parse_dag(const SourceTree& tree, const ImportSink& sink) {
       const auto [earlier, fresh] = ids.emplace(found->checkpoint.id, fmt::format("{} of {}", row.item, file));
       if (!fresh) {
         sink.problem({Code::import_duplicate, file, row.item,
-                      fmt::format("{} has the id {} already", earlier->second, found->checkpoint.id)});
+                      fmt::format("{} already has the id {}", earlier->second, found->checkpoint.id)});
         continue;
       }
       workflows[found->workflow].push_back(std::move(*found));

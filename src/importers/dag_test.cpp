@@ -35,7 +35,7 @@ TEST(SqlRows, OfCopyStatementsEndWithABackslashAndAPeriod) {
 }
 
 TEST(SqlRows, ThatAreCutShortHaveAFault) {
-  EXPECT_EQ(sql_rows("INSERT INTO t VALUES ('a', 'b'), ('c', 'd", "t", kColumns).back().fault, "the row is cut short");
+  EXPECT_EQ(sql_rows("INSERT INTO t VALUES ('a', 'b'), ('c', 'd", "t", kColumns).back().fault, "the row is incomplete");
   EXPECT_FALSE(sql_rows("COPY t (id, state) FROM stdin;\na\tb\n", "t", kColumns).back().fault.empty());
   EXPECT_FALSE(sql_rows("INSERT INTO t VALUES ('a')", "t", kColumns).back().fault.empty());
   EXPECT_FALSE(sql_rows("INSERT INTO t (", "t", kColumns).back().fault.empty());

@@ -11,10 +11,10 @@ namespace pawl {
 namespace {
 
 std::unexpected<Error> wrong(const char* key, std::string_view what) {
-  return fail(Code::import_invalid, "its member '{}' {}", key, what);
+  return fail(Code::import_invalid, "member '{}' {}", key, what);
 }
 
-/// Python's json.dumps(value, sort_keys=True): a space behind ':' and ','.
+/// Writes like Python's json.dumps(value, sort_keys=True): a space after ':' and ','.
 void append_python(std::string& out, const nlohmann::json& value) {
   if (value.is_object()) {
     out += '{';
@@ -58,7 +58,7 @@ Result<Document> make_document(std::string file, std::string text, std::string_v
   PAWL_TRY(check_json(text, bytes_max));
   Document document{.file = std::move(file), .text = std::move(text), .sum = sum_text(raw), .json = {}};
   document.json = Json::parse(document.text, nullptr, false);
-  if (!document.json.is_object()) return fail(Code::import_invalid, "the file holds no JSON object");
+  if (!document.json.is_object()) return fail(Code::import_invalid, "the file is not a JSON object");
   return document;
 }
 
@@ -79,19 +79,19 @@ const Json* find_member(const Json& object, const char* key) {
 
 Result<std::string> need_text(const Json& object, const char* key) {
   const Json* member = find_member(object, key);
-  if (member == nullptr || !member->is_string()) return wrong(key, "is missing or no text");
+  if (member == nullptr || !member->is_string()) return wrong(key, "is missing or not a string");
   return member->get<std::string>();
 }
 
 Result<std::uint64_t> need_number(const Json& object, const char* key) {
   const Json* member = find_member(object, key);
-  if (member == nullptr || !member->is_number_unsigned()) return wrong(key, "is missing or no whole number from 0 on");
+  if (member == nullptr || !member->is_number_unsigned()) return wrong(key, "is missing or not a non-negative integer");
   return member->get<std::uint64_t>();
 }
 
 Result<const Json*> need_object(const Json& object, const char* key) {
   const Json* member = find_member(object, key);
-  if (member == nullptr || !member->is_object()) return wrong(key, "is missing or no object");
+  if (member == nullptr || !member->is_object()) return wrong(key, "is missing or not an object");
   return member;
 }
 
@@ -116,7 +116,7 @@ Result<void> check_run_name(std::string_view id) {
 
 Result<void> check_part_name(std::string_view what, std::string_view id) {
   if (RunId::parse(id)) return {};
-  return fail(Code::invalid_label, "the {} '{}' is no name that could be a folder's", what, id);
+  return fail(Code::invalid_label, "invalid {} name '{}'", what, id);
 }
 
 Result<void> check_version(std::string_view version, std::uint64_t major) {
@@ -124,7 +124,7 @@ Result<void> check_version(std::string_view version, std::uint64_t major) {
   const auto [end, problem] = std::from_chars(version.data(), version.data() + version.size(), number);
   const bool whole = end == version.data() + version.size() || *end == '.';
   if (problem != std::errc{} || !whole || number != major) {
-    return fail(Code::unsupported_version, "its version is '{}', and {} is known", version, major);
+    return fail(Code::unsupported_version, "unsupported version '{}'; this program reads version {}", version, major);
   }
   return {};
 }

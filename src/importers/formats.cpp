@@ -7,12 +7,12 @@ namespace pawl {
 namespace {
 
 constexpr std::array<ImportFormat, 5> kFormats{{
-    {"orchestration", "a tree of seq-NNNNN.json below checkpoints/", looks_like_orchestration, parse_orchestration},
+    {"orchestration", "a tree of seq-NNNNN.json files below checkpoints/", looks_like_orchestration,
+     parse_orchestration},
     {"jerry", "a .jerry folder with checkpoints/, events/ and audit/", looks_like_jerry, parse_jerry},
     {"phases", "files checkpoint_phaseN_TIME.json", looks_like_phases, parse_phases},
     {"dag", "rows of workflow_checkpoints: an SQL dump or a JSON export", looks_like_dag, parse_dag},
-    {"sessions", "sessions/ID/checkpoint.json with history, and the formats before it", looks_like_sessions,
-     parse_sessions},
+    {"sessions", "sessions/ID/checkpoint.json with history, and older layouts", looks_like_sessions, parse_sessions},
 }};
 
 }  // namespace

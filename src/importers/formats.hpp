@@ -1,4 +1,4 @@
-// The formats that can be imported. docs/imports.md says what each of them is.
+// The formats that can be imported. docs/imports.md describes each of them.
 #pragma once
 
 #include <span>
@@ -12,19 +12,19 @@ namespace pawl {
 struct ImportFormat {
   std::string_view name;
   std::string_view what;  // for people
-  /// Whether the tree looks like it. Reads little.
+  /// Returns whether the tree looks like this format. Reads only a little of it.
   bool (*recognises)(const SourceTree& tree);
   void (*parse)(const SourceTree& tree, const ImportSink& sink);
 };
 
-/// In the order in which they are tried.
+/// Returns all formats, in the order in which detection tries them.
 [[nodiscard]] std::span<const ImportFormat> import_formats();
-/// Null where there is none of this name.
+/// Returns null if there is no format of this name.
 [[nodiscard]] const ImportFormat* find_import_format(std::string_view name);
-/// Null where nothing looks familiar.
+/// Returns null if no format matches.
 [[nodiscard]] const ImportFormat* recognise_import(const SourceTree& tree);
 
-// One file each.
+// Each format has a source file of its own.
 [[nodiscard]] bool looks_like_orchestration(const SourceTree& tree);
 void parse_orchestration(const SourceTree& tree, const ImportSink& sink);
 [[nodiscard]] bool looks_like_jerry(const SourceTree& tree);

@@ -1,4 +1,4 @@
-// Seed 2: .jerry/ with checkpoints/{workflow}/checkpoint_NNN.json and manifest.json, events/{workflow}/events_DAY.jsonl
+// Format `jerry`: checkpoints/{workflow}/checkpoint_NNN.json and manifest.json, events/{workflow}/events_DAY.jsonl
 // and audit/{session}/audit_trail.jsonl.
 #include <algorithm>
 #include <charconv>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kLineBytesMax = 8ULL << 20;
 
-/// The number of `checkpoint_NNN.json`; nothing where it is another file. 0: its number is none.
+/// Returns the number in `checkpoint_NNN.json`, 0 if it is invalid, and nothing for other files.
 std::optional<std::uint64_t> number_in_name(std::string_view path) {
   const auto parts = path_parts(without_gz(path));
   if (parts.empty()) return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<std::uint64_t> number_in_name(std::string_view path) {
   return problem == std::errc{} && end == name.data() + name.size() ? number : 0;
 }
 
-/// The folder that a file stands in; empty at the top.
+/// Returns the folder of a file; empty at the top.
 std::string folder_name(std::string_view path) {
   const auto parts = path_parts(path);
   return parts.size() < 2 ? std::string() : std::string(parts[parts.size() - 2]);
@@ -51,24 +51,24 @@ struct JerryCheckpoint {
   ImportedCheckpoint checkpoint;
 };
 
-/// The state's text: as it stands there, or out of base64 and gzip.
+/// Returns the text of the state: as written, or decoded from base64 and gzip.
 Result<std::string> state_text(const SourceTree& tree, const Document& document, const Json& header) {
   const Json* state = find_member(document.json, "state");
-  if (state == nullptr) return fail(Code::import_invalid, "its member 'state' is missing");
+  if (state == nullptr) return fail(Code::import_invalid, "member 'state' is missing");
   if (state->is_object()) return std::string(raw_member(document.text, "state"));
   const auto packed = state->is_string() ? from_base64(state->get<std::string>()) : std::nullopt;
   if (!packed || text_or_empty(header, "compression") != "gzip")
-    return fail(Code::import_invalid, "its member 'state' is no object");
+    return fail(Code::import_invalid, "member 'state' is not an object");
   PAWL_TRY_ASSIGN(std::string text, tree.unpacked(*packed));
   PAWL_TRY(check_json(text, tree.limits().file_bytes_max));
   if (json_type(trim_json(text)) != JsonType::object)
-    return fail(Code::import_invalid, "its member 'state' is no object");
+    return fail(Code::import_invalid, "member 'state' is not an object");
   return text;
 }
 
 Result<void> check_sum(const JerryCheckpoint& found, const Document& document, const std::string& state) {
   std::vector<std::string> covered = hashed_forms(state, found.state);
-  // Or the whole of it, without the checksum that stands in it.
+  // Or it covers the whole document, without the checksum itself.
   Json blanked = document.json;
   Json& id = blanked["header"]["checkpoint_id"];
   id.erase("checksum");
@@ -76,7 +76,7 @@ Result<void> check_sum(const JerryCheckpoint& found, const Document& document, c
   id["checksum"] = "";
   for (std::string& form : hashed_forms({}, blanked)) covered.push_back(std::move(form));
   if (check_claim(found.claimed, covered) == Claim::differs) {
-    return fail(Code::checksum_mismatch, "its checksum {} fits neither its state nor the whole of it", found.claimed);
+    return fail(Code::checksum_mismatch, "checksum {} matches neither the state nor the whole document", found.claimed);
   }
   return {};
 }
@@ -101,13 +101,12 @@ Result<JerryCheckpoint> read_jerry_checkpoint(const SourceTree& tree, const std:
   PAWL_TRY_ASSIGN(const std::string workflow, need_text(*id, "workflow_id"));
   PAWL_TRY(check_run_name(workflow));
   if (const std::string folder = folder_name(file); !folder.empty() && folder != workflow) {
-    return fail(Code::import_invalid, "it stands in the folder of '{}' and says that it belongs to '{}'", folder,
-                workflow);
+    return fail(Code::import_invalid, "found in the folder of '{}', but belongs to '{}'", folder, workflow);
   }
   JerryCheckpoint found;
   PAWL_TRY_ASSIGN(found.sequence, need_number(*id, "sequence"));
   if (found.sequence != number)
-    return fail(Code::import_invalid, "its name and its sequence {} differ", found.sequence);
+    return fail(Code::import_invalid, "the file name and its sequence {} differ", found.sequence);
   found.claimed = text_or_empty(*id, "checksum");
   PAWL_TRY_ASSIGN(std::string state, state_text(tree, document, *header));
   found.state = Json::parse(state, nullptr, false);
@@ -129,7 +128,7 @@ Result<JerryCheckpoint> read_jerry_checkpoint(const SourceTree& tree, const std:
   return found;
 }
 
-/// Sums by file name, in whatever shape the manifest has them: a list of entries, or an object by name.
+/// Returns checksums by file name. The manifest has them as a list of entries, or as an object by name.
 std::map<std::string, std::string> manifest_sums(const Json& json) {
   std::map<std::string, std::string> sums;
   const Json* list = find_member(json, "checkpoints");
@@ -144,7 +143,7 @@ std::map<std::string, std::string> manifest_sums(const Json& json) {
   return sums;
 }
 
-/// Calls `use` for each line that is a JSON object; the others are problems.
+/// Calls `use` for each line that is a JSON object, and reports the others as problems.
 template <class Use>
 void each_line(const SourceTree& tree, const std::string& file, const ImportSink& sink, Use use) {
   auto raw = tree.read(file);
@@ -163,7 +162,7 @@ void each_line(const SourceTree& tree, const std::string& file, const ImportSink
     }
     const Json json = Json::parse(line, nullptr, false);
     if (!json.is_object()) {
-      sink.problem({Code::import_invalid, file, item, "the line is no JSON object"});
+      sink.problem({Code::import_invalid, file, item, "the line is not a JSON object"});
       continue;
     }
     use(line, json, item);
@@ -173,7 +172,7 @@ void each_line(const SourceTree& tree, const std::string& file, const ImportSink
 struct FoundEvent {
   std::string type;
   std::string data;
-  std::uint64_t checkpoint = 0;  // it was made right behind this one's making; 0: another event
+  std::uint64_t checkpoint = 0;  // of the checkpoint that this event reports; 0: another event
 };
 using Events = std::map<std::uint64_t, FoundEvent>;
 
@@ -185,10 +184,10 @@ void read_events(const SourceTree& tree, const std::string& file, const std::str
     if (!number || !type) return sink.problem(problem_of(file, number ? type.error() : number.error(), item));
     if (const std::string of = text_or_empty(json, "wf"); !of.empty() && of != workflow) {
       return sink.problem(
-          {Code::import_invalid, file, item, fmt::format("it belongs to '{}' and stands with '{}'", of, workflow)});
+          {Code::import_invalid, file, item, fmt::format("belongs to '{}', but found with '{}'", of, workflow)});
     }
     if (events.contains(*number))
-      return sink.problem({Code::import_duplicate, file, item, fmt::format("event {} is there twice", *number)});
+      return sink.problem({Code::import_duplicate, file, item, fmt::format("event {} occurs twice", *number)});
     events[*number] = {*type, std::string(trim_json(line)),
                        *type == "CHECKPOINT_CREATED" ? number_or(json, "cp_seq", 0) : 0};
   });
@@ -199,7 +198,7 @@ struct Trail {
   std::string file;
 };
 
-/// The chain as it is: each entry names the hash of the one before it. Where a hash can be made again, it must fit.
+/// Reads the chain: each entry contains the hash of the previous one. A hash that can be recomputed must match.
 Trail read_trail(const SourceTree& tree, const std::string& file, const std::string& session, const ImportSink& sink) {
   Trail trail{.entries = {}, .file = file};
   std::string last = "GENESIS";
@@ -209,16 +208,16 @@ Trail read_trail(const SourceTree& tree, const std::string& file, const std::str
     const std::string hash = text_or_empty(json, "hash");
     const std::string expected = std::exchange(last, hash);
     if (hash.empty() || previous.empty())
-      return sink.problem({Code::import_invalid, file, item, "it has no hash, or none of the entry before it"});
+      return sink.problem({Code::import_invalid, file, item, "its hash or the hash of the previous entry is missing"});
     if (previous != expected)
       return sink.problem({Code::chain_broken, file, item,
-                           "it does not follow the entry before it: one was changed, dropped or moved"});
+                           "it does not follow the previous entry: an entry was changed, removed or moved"});
     if (const std::string of = text_or_empty(json, "session"); of != session) {
-      return sink.problem({Code::import_invalid, file, item,
-                           fmt::format("it belongs to session '{}' and stands with '{}'", of, session)});
+      return sink.problem(
+          {Code::import_invalid, file, item, fmt::format("belongs to session '{}', but found with '{}'", of, session)});
     }
     if (!ids.insert(text_or_empty(json, "id")).second)
-      return sink.problem({Code::import_duplicate, file, item, "its id is there twice"});
+      return sink.problem({Code::import_duplicate, file, item, "its id occurs twice"});
     Json bare = json;
     bare.erase("hash");
     std::vector<std::string> covered = hashed_forms(line.substr(0, line.find(",\"hash\"")), bare);
@@ -227,7 +226,7 @@ Trail read_trail(const SourceTree& tree, const std::string& file, const std::str
     bare.erase("prev_hash");
     for (const std::string& form : hashed_forms({}, bare)) covered.push_back(previous + form);
     if (check_claim(hash, covered) == Claim::differs)
-      return sink.problem({Code::checksum_mismatch, file, item, "its hash does not fit what it says"});
+      return sink.problem({Code::checksum_mismatch, file, item, "its hash does not match its content"});
     trail.entries.push_back({event_type::kImportedAudit, std::string(trim_json(line))});
   });
   return trail;
@@ -250,7 +249,7 @@ void check_manifest(const SourceTree& tree, const std::string& file, const std::
         std::ranges::any_of(files, [&](const std::string& path) { return without_gz(file_name(path)) == name; });
     if (!there)
       sink.problem({Code::checkpoint_not_found, file, name,
-                    fmt::format("the manifest of '{}' names a checkpoint whose file is not there", folder)});
+                    fmt::format("the manifest of '{}' lists a checkpoint whose file is missing", folder)});
   }
 }
 
@@ -269,10 +268,9 @@ std::map<std::uint64_t, JerryCheckpoint> read_checkpoints(const SourceTree& tree
     const auto raw = tree.read(file);
     const std::vector<std::string> covered{raw ? *raw : std::string(), one->checkpoint.state};
     if (check_claim(listed, covered) == Claim::differs && listed != one->claimed) {
-      sink.problem({Code::checksum_mismatch, file, {}, fmt::format("the manifest has the checksum {}", listed)});
+      sink.problem({Code::checksum_mismatch, file, {}, fmt::format("the manifest has another checksum: {}", listed)});
     } else if (found.contains(one->sequence)) {
-      sink.problem(
-          {Code::import_duplicate, file, std::to_string(one->sequence), "this sequence number is there twice"});
+      sink.problem({Code::import_duplicate, file, std::to_string(one->sequence), "the sequence number occurs twice"});
     } else {
       found.emplace(one->sequence, std::move(*one));
     }
@@ -280,7 +278,7 @@ std::map<std::uint64_t, JerryCheckpoint> read_checkpoints(const SourceTree& tree
   return found;
 }
 
-/// Where the one before is there, it must be the one that was meant.
+/// If the previous checkpoint is present, its checksum must be the one that this checkpoint names.
 void drop_broken_links(std::map<std::uint64_t, JerryCheckpoint>& found, const ImportSink& sink) {
   for (auto entry = found.begin(); entry != found.end();) {
     const auto previous = found.find(entry->second.previous);
@@ -290,16 +288,15 @@ void drop_broken_links(std::map<std::uint64_t, JerryCheckpoint>& found, const Im
       ++entry;
       continue;
     }
-    sink.problem(
-        {Code::chain_broken,
-         entry->second.checkpoint.file,
-         {},
-         fmt::format("it was made behind another checkpoint {} than the one that is there", entry->second.previous)});
+    sink.problem({Code::chain_broken,
+                  entry->second.checkpoint.file,
+                  {},
+                  fmt::format("its previous checkpoint {} is not the one found here", entry->second.previous)});
     entry = found.erase(entry);
   }
 }
 
-/// Each event goes with the checkpoint that was made next; those behind the last one get a checkpoint of their own.
+/// Assigns each event to the next checkpoint. Events after the last one get a checkpoint of their own.
 void place_events(const Events& events, std::map<std::uint64_t, JerryCheckpoint>& found, ImportedRun& run) {
   std::vector<NewEvent> waiting;
   auto next = found.begin();
@@ -326,7 +323,7 @@ void place_events(const Events& events, std::map<std::uint64_t, JerryCheckpoint>
   run.checkpoints.push_back(std::move(last));
 }
 
-/// Steps are counted from 1, and the current one is not done yet.
+/// Steps are counted from 1; the current one is not completed.
 void collect_jerry_steps(const Json& state, ImportedRun& run) {
   const std::uint64_t total = number_or(state, "total_steps", 0);
   const std::uint64_t current = number_or(state, "current_step", 0);
@@ -361,13 +358,13 @@ Parsed sort_files(const SourceTree& tree, const ImportSink& sink) {
     } else if (name == "merkle_roots.json") {
       parsed.roots[folder] = file;
     } else {
-      sink.note({file, "not a part of this format"});
+      sink.note({file, "ignored: not part of this format"});
     }
   }
   return parsed;
 }
 
-/// A session's trail goes with the first run of that session.
+/// Adds the audit trail of a session to the first run of that session.
 void add_trail(Trail trail, const SourceTree& tree, const std::string& roots, ImportedRun& run,
                const ImportSink& sink) {
   if (!roots.empty()) {

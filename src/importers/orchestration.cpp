@@ -1,4 +1,5 @@
-// Seed 1: checkpoints/{workflow}/[{stage}/[{agent}/]]seq-NNNNN.json, with index.json, metadata.json and recovery/.
+// Format `orchestration`: checkpoints/{workflow}/[{stage}/[{agent}/]]seq-NNNNN.json, index.json, metadata.json and
+// recovery/.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -12,7 +13,7 @@
 namespace pawl {
 namespace {
 
-/// `seq-00012.json`, perhaps with `.gz`.
+/// Returns whether the path is `seq-00012.json` or `seq-00012.json.gz`.
 bool is_sequence_file(std::string_view path) {
   const auto parts = path_parts(without_gz(path));
   return !parts.empty() && parts.back().starts_with("seq-") && parts.back().ends_with(".json");
@@ -45,7 +46,7 @@ Result<CheckpointName> name_of(const Json& id) {
   return name;
 }
 
-/// The shorter of the two must be the end of the other: the import may begin anywhere above the file.
+/// Compares the path with the id. The import may start anywhere above the file, so one is a suffix of the other.
 bool is_at_its_place(std::string_view file, const CheckpointName& name) {
   const std::string said = name.path() + ".json";
   const auto actual = path_parts(without_gz(file));
@@ -54,7 +55,7 @@ bool is_at_its_place(std::string_view file, const CheckpointName& name) {
   if (!std::equal(actual.end() - static_cast<std::ptrdiff_t>(common), actual.end(),
                   expected.end() - static_cast<std::ptrdiff_t>(common)))
     return false;
-  // Nothing may stand between `checkpoints` and the workflow's folder.
+  // No folder may be between `checkpoints` and the workflow's folder.
   return actual.size() <= expected.size() || actual[actual.size() - common - 1] == "checkpoints" ||
          actual.size() == common || std::ranges::find(actual, "checkpoints") == actual.end();
 }
@@ -88,14 +89,14 @@ Result<OrchestrationCheckpoint> read_orchestration_checkpoint(const SourceTree& 
   OrchestrationCheckpoint found;
   PAWL_TRY_ASSIGN(found.name, name_of(*id));
   if (!is_at_its_place(file, found.name)) {
-    return fail(Code::import_invalid, "its id says that it is {}, which is another place", found.name.path());
+    return fail(Code::import_invalid, "its id belongs to another place: {}", found.name.path());
   }
   PAWL_TRY_ASSIGN(found.kind, need_text(json, "checkpoint_type"));
   PAWL_TRY_ASSIGN(const std::string status, need_text(json, "status"));
   const auto kind = parse_kind(found.kind);
   const auto parsed_status = parse_status(status);
-  if (!kind) return fail(Code::import_invalid, "its checkpoint_type '{}' is not known", found.kind);
-  if (!parsed_status) return fail(Code::import_invalid, "its status '{}' is not known", status);
+  if (!kind) return fail(Code::import_invalid, "unknown checkpoint_type '{}'", found.kind);
+  if (!parsed_status) return fail(Code::import_invalid, "unknown status '{}'", status);
   for (const char* key : {"workflow_state", "stage_state", "agent_state"}) PAWL_TRY(need_object(json, key));
   ImportedCheckpoint& checkpoint = found.checkpoint;
   checkpoint.id = found.name.path();
@@ -114,7 +115,7 @@ Result<OrchestrationCheckpoint> read_orchestration_checkpoint(const SourceTree& 
   if (const Json* parent = find_member(json, "parent_checkpoint_id")) {
     const auto parent_name = name_of(*parent);
     if (!parent_name)
-      return fail(Code::import_invalid, "its parent_checkpoint_id can't be read: {}", parent_name.error().message);
+      return fail(Code::import_invalid, "invalid parent_checkpoint_id: {}", parent_name.error().message);
     checkpoint.more["parent"] = parent_name->path();
   }
   add_error(json, checkpoint);
@@ -142,7 +143,7 @@ void add_variables(const Json& workflow_state, Json& vars) {
   for (const auto& [name, value] : context->items()) vars[name] = value;
 }
 
-/// What the checkpoints say of stages and agents, oldest first.
+/// Adds what a checkpoint says about stages and agents. Called oldest first.
 void collect_orchestration_steps(const OrchestrationCheckpoint& found, ImportedRun& run) {
   const Timestamp ended = parse_foreign_time(found.checkpoint.time).value_or(Timestamp{});
   const auto say = [&](ImportedStep step) {
@@ -174,22 +175,22 @@ void collect_orchestration_steps(const OrchestrationCheckpoint& found, ImportedR
                                                         : std::string();
 }
 
-/// Of index.json: what it names and nobody can find.
+/// Reports checkpoints that index.json lists and that are missing.
 void check_index(const SourceTree& tree, const std::string& file, const std::set<std::string>& known,
                  const ImportSink& sink) {
   const auto document = read_document(tree, file);
   if (!document) return sink.problem(problem_of(file, document.error()));
   const Json* list = find_member(document->json, "checkpoints");
   if (list == nullptr || !list->is_array())
-    return sink.problem({Code::import_invalid, file, {}, "its member 'checkpoints' is missing or no list"});
+    return sink.problem({Code::import_invalid, file, {}, "member 'checkpoints' is missing or not a list"});
   for (const Json& entry : *list) {
     const std::string id = text_or_empty(entry, "checkpoint_id");
     if (!id.empty() && known.contains(id)) continue;
-    sink.problem({Code::checkpoint_not_found, file, id, "the index names a checkpoint whose file is not there"});
+    sink.problem({Code::checkpoint_not_found, file, id, "the index lists a checkpoint whose file is missing"});
   }
 }
 
-/// The workflow's own metadata goes with its first checkpoint.
+/// Adds the workflow's metadata to its first checkpoint.
 void add_metadata(const SourceTree& tree, const std::string& file,
                   std::map<std::uint64_t, OrchestrationCheckpoint>& checkpoints, const ImportSink& sink) {
   const auto document = read_document(tree, file);
@@ -227,14 +228,14 @@ void hand_over(const std::string& workflow, std::map<std::uint64_t, Orchestratio
   sink.run(std::move(run));
 }
 
-/// The folder of a workflow as it is below `checkpoints`; empty where the import begins below that.
+/// Returns the workflow's folder below `checkpoints`; empty if the import starts below that.
 std::string workflow_folder(const std::string& file) {
   const auto parts = path_parts(file);
   const auto mark = std::ranges::find(parts, "checkpoints");
   return mark == parts.end() || mark + 1 == parts.end() ? std::string() : std::string(*(mark + 1));
 }
 
-/// Whether a metadata.json belongs to the workflow: it stands in its folder.
+/// Returns whether a metadata.json is in the folder of the workflow.
 bool is_metadata_of(const std::string& file, const std::string& workflow) {
   const auto parts = path_parts(file);
   return parts.size() < 2 || parts[parts.size() - 2] == workflow;
@@ -256,7 +257,7 @@ Workflows read_folder(const SourceTree& tree, const std::vector<std::string>& fi
     const std::uint64_t sequence = found->name.sequence;
     if (const auto earlier = checkpoints.find(sequence); earlier != checkpoints.end()) {
       sink.problem({Code::import_duplicate, file, std::to_string(sequence),
-                    fmt::format("{} has this sequence number already", earlier->second.checkpoint.file)});
+                    fmt::format("{} already has this sequence number", earlier->second.checkpoint.file)});
       continue;
     }
     checkpoints.emplace(sequence, std::move(*found));
@@ -269,7 +270,7 @@ Workflows read_folder(const SourceTree& tree, const std::vector<std::string>& fi
 bool looks_like_orchestration(const SourceTree& tree) { return std::ranges::any_of(tree.files(), is_sequence_file); }
 
 void parse_orchestration(const SourceTree& tree, const ImportSink& sink) {
-  // By folder first, so that one workflow is in memory at a time.
+  // Grouped by folder, so that only one workflow is in memory.
   std::map<std::string, std::vector<std::string>> folders;
   std::vector<std::string> indexes;
   for (const std::string& file : tree.files()) {
@@ -279,7 +280,7 @@ void parse_orchestration(const SourceTree& tree, const ImportSink& sink) {
     } else if (name == "index.json") {
       indexes.push_back(file);
     } else if (name != "latest.json" && name != "failures.json") {
-      sink.note({file, "not a part of this format"});
+      sink.note({file, "ignored: not part of this format"});
     } else if (const auto document = read_document(tree, file); !document) {
       sink.problem(problem_of(file, document.error()));
     }

@@ -1,4 +1,4 @@
-// Seed 3: checkpoint_phase{N}_{timestamp}.json, one file per checkpoint.
+// Format `phases`: checkpoint_phase{N}_{timestamp}.json, one file per checkpoint.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -18,7 +18,7 @@ bool is_phase_file(const std::string& path) {
   return !parts.empty() && parts.back().starts_with(kPrefix) && parts.back().ends_with(".json");
 }
 
-/// The N of `checkpoint_phaseN_...`.
+/// Returns the N of `checkpoint_phaseN_...`.
 std::optional<std::uint64_t> phase_in_name(const std::string& path) {
   std::string_view name = path_parts(path).back();
   name.remove_prefix(kPrefix.size());
@@ -45,7 +45,7 @@ Result<void> check_sum(const Document& document) {
   bare["checksum"] = "";
   for (std::string& form : hashed_forms({}, bare)) covered.push_back(std::move(form));
   if (check_claim(claimed, covered) != Claim::differs) return {};
-  return fail(Code::checksum_mismatch, "its checksum {} does not fit what it holds", claimed);
+  return fail(Code::checksum_mismatch, "checksum {} does not match the content", claimed);
 }
 
 Result<PhaseCheckpoint> read_phase_checkpoint(const SourceTree& tree, const std::string& file) {
@@ -59,13 +59,13 @@ Result<PhaseCheckpoint> read_phase_checkpoint(const SourceTree& tree, const std:
   PAWL_TRY(check_run_name(found.workflow));
   PAWL_TRY_ASSIGN(found.checkpoint.id, need_text(json, "checkpoint_id"));
   if (!Uuid::parse(found.checkpoint.id))
-    return fail(Code::import_invalid, "its checkpoint_id '{}' is no UUID", found.checkpoint.id);
+    return fail(Code::import_invalid, "checkpoint_id '{}' is not a UUID", found.checkpoint.id);
   PAWL_TRY_ASSIGN(found.phase, need_number(json, "phase"));
   if (phase_in_name(file) != found.phase)
-    return fail(Code::import_invalid, "its name and its phase {} differ", found.phase);
+    return fail(Code::import_invalid, "the file name and its phase {} differ", found.phase);
   PAWL_TRY_ASSIGN(found.checkpoint.time, need_text(json, "timestamp"));
   const auto at = parse_foreign_time(found.checkpoint.time);
-  if (!at) return fail(Code::import_invalid, "its timestamp '{}' is no time", found.checkpoint.time);
+  if (!at) return fail(Code::import_invalid, "invalid timestamp '{}'", found.checkpoint.time);
   found.at = *at;
   PAWL_TRY_ASSIGN(const std::string status, need_text(json, "status"));
   PAWL_TRY(need_object(json, "agents"));
@@ -102,7 +102,7 @@ void collect_phases_steps(const PhaseCheckpoint& last, ImportedRun& run) {
     }
     run.steps.push_back(std::move(step));
   }
-  // The phases before the current one are done.
+  // The phases before the current one are completed.
   for (std::uint64_t phase = 1; phase < std::min<std::uint64_t>(last.phase, 10'000); ++phase) {
     run.steps.push_back({.stage = fmt::format("phase{}", phase), .output = {}});
   }
@@ -110,7 +110,7 @@ void collect_phases_steps(const PhaseCheckpoint& last, ImportedRun& run) {
   if (last.checkpoint.status == Status::failed) run.error = "failed";
 }
 
-/// Decisions stand in every later checkpoint again: each becomes one event.
+/// Every later checkpoint repeats the decisions, so each becomes one event.
 void add_decisions(PhaseCheckpoint& found, std::set<std::string>& known) {
   const Json* decisions = find_member(found.json, "decisions");
   if (decisions == nullptr || !decisions->is_array()) return;
@@ -129,7 +129,7 @@ void parse_phases(const SourceTree& tree, const ImportSink& sink) {
   std::map<std::string, std::string> ids;
   for (const std::string& file : tree.files()) {
     if (!is_phase_file(file)) {
-      sink.note({file, "not a part of this format"});
+      sink.note({file, "ignored: not part of this format"});
       continue;
     }
     auto found = read_phase_checkpoint(tree, file);
@@ -140,7 +140,7 @@ void parse_phases(const SourceTree& tree, const ImportSink& sink) {
     const auto [earlier, fresh] = ids.emplace(found->checkpoint.id, file);
     if (!fresh) {
       sink.problem(
-          {Code::import_duplicate, file, found->checkpoint.id, fmt::format("{} has this id already", earlier->second)});
+          {Code::import_duplicate, file, found->checkpoint.id, fmt::format("{} already has this id", earlier->second)});
       continue;
     }
     workflows[found->workflow].push_back(std::move(*found));

@@ -1,4 +1,4 @@
-// Seed 5: sessions/{id}/checkpoint.json with history/, and what came before it: session state files,
+// Format `sessions`: sessions/{id}/checkpoint.json with history/, and older layouts: session state files,
 // {id}/checkpoints/*.checkpoint.json and mapreduce/jobs/{id}/.
 #include <algorithm>
 #include <map>
@@ -11,7 +11,7 @@
 namespace pawl {
 namespace {
 
-/// What a file is, by its path.
+/// What a file contains, according to its path.
 struct SourcePlace {
   enum class Kind : std::uint8_t { none, current, history, session_state, old_checkpoint, job };
   Kind kind = Kind::none;
@@ -41,7 +41,7 @@ SourcePlace place_of(std::string_view path) {
 
 struct SessionCheckpoint {
   Timestamp at;
-  int rank = 0;  // of those with the same time: history before the current one
+  int rank = 0;  // orders checkpoints of the same time: history before the current one
   ImportedCheckpoint checkpoint;
   std::vector<ImportedStep> steps;
   Json vars = Json::object();
@@ -50,7 +50,7 @@ struct SessionCheckpoint {
   std::string error;
 };
 
-/// serde's `"Name"` and `{"Name": {...}}`, in snake case.
+/// Parses serde's `"Name"` and `{"Name": {...}}` into snake case.
 struct Variant {
   std::string name;
   Json fields = Json::object();
@@ -72,8 +72,7 @@ std::optional<Variant> variant_of(const Json& value) {
   return Variant{snake_case(value.begin().key()), value.begin().value()};
 }
 
-/// The hash that was meant: of the document with an empty hash in it, in any of the forms that it may have been written
-/// in.
+/// The hash covers the document with an empty hash, in any of the forms in which it may have been written.
 Result<void> check_hash(const Document& document) {
   const std::string claimed = text_or_empty(document.json, "integrity_hash");
   std::string blanked = document.text;
@@ -86,7 +85,7 @@ Result<void> check_hash(const Document& document) {
   empty.erase("integrity_hash");
   for (std::string& form : hashed_forms({}, empty)) covered.push_back(std::move(form));
   if (check_claim(claimed, covered) != Claim::differs) return {};
-  return fail(Code::checksum_mismatch, "its integrity_hash {} does not fit what it holds", claimed);
+  return fail(Code::checksum_mismatch, "integrity_hash {} does not match the content", claimed);
 }
 
 void add_completed(const Json& json, SessionCheckpoint& found) {
@@ -149,7 +148,7 @@ Result<void> take_time(const Json& json, std::initializer_list<const char*> keys
     found.checkpoint.time = text_or_empty(json, key);
     if (found.checkpoint.time.empty()) continue;
     const auto at = parse_foreign_time(found.checkpoint.time);
-    if (!at) return fail(Code::import_invalid, "its {} '{}' is no time", key, found.checkpoint.time);
+    if (!at) return fail(Code::import_invalid, "invalid {} '{}'", key, found.checkpoint.time);
     found.at = *at;
     return {};
   }
@@ -160,11 +159,11 @@ Result<void> check_session(const Json& json, const char* key, const SourcePlace&
   PAWL_TRY_ASSIGN(const std::string id, need_text(json, key));
   PAWL_TRY(check_run_name(id));
   if (!place.id.empty() && id != place.id)
-    return fail(Code::import_invalid, "it stands in the folder of '{}' and says that it belongs to '{}'", place.id, id);
+    return fail(Code::import_invalid, "found in the folder of '{}', but belongs to '{}'", place.id, id);
   return {};
 }
 
-/// The unified format.
+/// Reads the current layout.
 Result<void> read_unified(const Document& document, const SourcePlace& place, SessionCheckpoint& found) {
   const Json& json = document.json;
   PAWL_TRY_ASSIGN(const std::uint64_t version, need_number(json, "version"));
@@ -172,12 +171,11 @@ Result<void> read_unified(const Document& document, const SourcePlace& place, Se
   PAWL_TRY(check_session(json, "session_id", place));
   PAWL_TRY(check_hash(document));
   PAWL_TRY(take_time(json, {"created_at"}, found));
-  if (found.checkpoint.time.empty()) return fail(Code::import_invalid, "its member 'created_at' is missing");
+  if (found.checkpoint.time.empty()) return fail(Code::import_invalid, "member 'created_at' is missing");
   const Json* member = find_member(json, "state");
   const auto state = member == nullptr ? std::nullopt : variant_of(*member);
   const std::set<std::string> known{"before_step", "completed", "failed", "interrupted"};
-  if (!state || !known.contains(state->name))
-    return fail(Code::import_invalid, "its member 'state' is missing or not known");
+  if (!state || !known.contains(state->name)) return fail(Code::import_invalid, "member 'state' is missing or unknown");
   if (state->fields.is_object() && state->fields.contains("step_index"))
     PAWL_TRY(need_number(state->fields, "step_index"));
   PAWL_TRY_ASSIGN(found.workflow, need_text(json, "workflow_path"));
@@ -195,7 +193,7 @@ Result<void> read_unified(const Document& document, const SourcePlace& place, Se
   return {};
 }
 
-/// Before it: WorkflowState { current_step, completed_steps, ... } in the session's file, or
+/// Reads the older layouts: WorkflowState { current_step, completed_steps, ... } in the session's file, or
 /// WorkflowCheckpoint { execution_state, completed_steps, ... } in a folder of checkpoints.
 Result<void> read_old(const Document& document, const SourcePlace& place, SessionCheckpoint& found) {
   const Json& json = document.json;
@@ -207,10 +205,10 @@ Result<void> read_old(const Document& document, const SourcePlace& place, Sessio
   const Json* current = find_member(state, "current_step");
   if (current == nullptr) current = find_member(state, "current_step_index");
   if (current == nullptr && !json.contains("completed_steps") && !state.contains("completed_steps")) {
-    return fail(Code::import_invalid, "it has neither 'current_step' nor 'completed_steps'");
+    return fail(Code::import_invalid, "both 'current_step' and 'completed_steps' are missing");
   }
   if (current != nullptr && !current->is_number_unsigned())
-    return fail(Code::import_invalid, "its 'current_step' is no whole number from 0 on");
+    return fail(Code::import_invalid, "'current_step' is not a non-negative integer");
   PAWL_TRY(take_time(json, {"updated_at", "timestamp", "created_at", "started_at"}, found));
   add_completed(json, found);
   if (&state != &json) add_completed(state, found);
@@ -235,7 +233,7 @@ Result<void> read_old(const Document& document, const SourcePlace& place, Sessio
   return {};
 }
 
-/// A MapReduce job: kept as it is; what it says of items stands in its state.
+/// Reads a MapReduce job. Its items are kept in the state.
 Result<void> read_job(const Document& document, const SourcePlace& place, SessionCheckpoint& found) {
   const Json& json = document.json;
   PAWL_TRY(check_run_name(place.id));
@@ -264,7 +262,7 @@ Result<SessionCheckpoint> read_session_checkpoint(const SourceTree& tree, const 
   } else if (document.json.contains("version") && document.json.contains("state")) {
     PAWL_TRY(read_unified(document, place, found));
   } else {
-    // An old one is known by what it has, wherever it stands.
+    // Older layouts are recognised by their members, not by their place.
     PAWL_TRY(read_old(document, place, found));
   }
   found.checkpoint.state = std::move(document.text);
@@ -278,17 +276,17 @@ void hand_over(const std::string& id, std::vector<SessionCheckpoint>& checkpoint
   ImportedRun run;
   run.id = id;
   run.session = id;
-  std::map<std::string, std::pair<std::string, std::string>> ids;  // id -> file and sum
+  std::map<std::string, std::pair<std::string, std::string>> ids;  // id -> file and checksum
   for (SessionCheckpoint& found : checkpoints) {
     const auto [earlier, fresh] =
         ids.emplace(found.checkpoint.id, std::pair(found.checkpoint.file, found.checkpoint.checksum));
     if (!fresh) {
-      // The current one is copied to the history before it is replaced, so it may be there twice.
+      // The current checkpoint is copied to the history before it is replaced, so it can occur twice.
       if (earlier->second.second == found.checkpoint.checksum) {
-        sink.note({found.checkpoint.file, fmt::format("it is the same as {}", earlier->second.first)});
+        sink.note({found.checkpoint.file, fmt::format("same as {}", earlier->second.first)});
       } else {
         sink.problem({Code::import_duplicate, found.checkpoint.file, found.checkpoint.id,
-                      fmt::format("{} has this id already", earlier->second.first)});
+                      fmt::format("{} already has this id", earlier->second.first)});
       }
       continue;
     }
@@ -314,7 +312,7 @@ void parse_sessions(const SourceTree& tree, const ImportSink& sink) {
   for (const std::string& file : tree.files()) {
     const SourcePlace place = place_of(file);
     if (place.kind == SourcePlace::Kind::none) {
-      sink.note({file, "not a part of this format"});
+      sink.note({file, "ignored: not part of this format"});
     } else {
       sessions[place.id].emplace_back(file, place);
     }

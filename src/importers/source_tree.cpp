@@ -44,9 +44,9 @@ Result<void> SourceTree::add_folder(const std::string& folder, int depth) {
     }
     if (paths_.size() > limits_.files_max) {
       return fail(Error{Code::import_unrecognised,
-                        fmt::format("there are more than {} files", limits_.files_max),
+                        fmt::format("more than {} files", limits_.files_max),
                         {},
-                        "import one of the folders in it at a time",
+                        "import one of its folders at a time",
                         0});
     }
   }
@@ -58,9 +58,9 @@ void SourceTree::add_file(const std::string& path) {
   if (file) {
     paths_.push_back(path);
   } else if (file.error().os_error == ELOOP) {
-    refused_.push_back({path, Error{Code::import_link, "it is a link, and links are not followed", path, {}, ELOOP}});
+    refused_.push_back({path, Error{Code::import_link, "a link; links are not followed", path, {}, ELOOP}});
   } else if (file.error().os_error == EINVAL || file.error().os_error == ENXIO) {
-    refused_.push_back({path, Error{Code::import_link, "it is no regular file", path, {}, EINVAL}});
+    refused_.push_back({path, Error{Code::import_link, "not a regular file", path, {}, EINVAL}});
   } else {
     refused_.push_back({path, file.error()});
   }
@@ -70,7 +70,7 @@ Result<std::string> SourceTree::read(const std::string& path) const {
   PAWL_TRY_ASSIGN(const auto file, files_->open(path, OpenMode::read));
   PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
   if (size > limits_.file_bytes_max) {
-    return fail(Code::state_too_large, "the file has {} bytes, and may have {}", size, limits_.file_bytes_max);
+    return fail(Code::state_too_large, "the file has {} bytes; the limit is {}", size, limits_.file_bytes_max);
   }
   return file->read_at(0, size);
 }

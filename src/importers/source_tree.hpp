@@ -1,4 +1,4 @@
-// The files that are to be imported: looked at, never written to, and never left through a link.
+// The files to import. They are only read, and links are not followed.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 namespace pawl {
 
 struct SourceLimits {
-  std::uint64_t file_bytes_max = 100ULL << 20;  // of one file, unpacked
+  std::uint64_t file_bytes_max = 100ULL << 20;  // of one file, decompressed
   std::size_t files_max = 1'000'000;
   int depth_max = 32;
 };
@@ -25,21 +25,21 @@ struct SourceProblem {
 /// Not thread-safe.
 class SourceTree {
  public:
-  /// `only`: this one file of the folder; empty: everything below it. Fails with import_unrecognised where there are
-  /// too many.
+  /// `only` names one file of the folder; empty: everything below it. Fails with import_unrecognised if there are too
+  /// many files.
   [[nodiscard]] static Result<SourceTree> open(FileSystem& files, const std::string& only, const SourceLimits& limits);
 
-  /// Relative paths of the regular files, sorted.
+  /// Returns the relative paths of the regular files, sorted.
   [[nodiscard]] const std::vector<std::string>& files() const { return paths_; }
-  /// Links, sockets and what can't be opened: they are never read.
+  /// Returns links, sockets and what can't be opened. They are never read.
   [[nodiscard]] const std::vector<SourceProblem>& refused() const { return refused_; }
-  /// One file that was named by itself.
+  /// Returns whether a single file was named.
   [[nodiscard]] bool is_single() const { return single_; }
-  /// The bytes as they are. Fails with state_too_large and what the file system fails with.
+  /// Returns the bytes as stored. Fails with state_too_large or an error of the file system.
   [[nodiscard]] Result<std::string> read(const std::string& path) const;
-  /// The first bytes, for telling formats apart; empty where it can't be read.
+  /// Returns the first bytes, to detect the format; empty if the file can't be read.
   [[nodiscard]] std::string begin_of(const std::string& path, std::uint64_t bytes) const;
-  /// The same without gzip around it, where there is some.
+  /// Returns the content, decompressed if it is gzip.
   [[nodiscard]] Result<std::string> unpacked(std::string bytes) const;
   [[nodiscard]] const SourceLimits& limits() const { return limits_; }
 
@@ -55,9 +55,9 @@ class SourceTree {
   bool single_ = false;
 };
 
-/// The parts of a path between the slashes.
+/// Returns the parts of a path between the slashes.
 [[nodiscard]] std::vector<std::string_view> path_parts(std::string_view path);
-/// Without `.gz` at its end.
+/// Returns the path without a trailing `.gz`.
 [[nodiscard]] std::string_view without_gz(std::string_view path);
 
 }  // namespace pawl

@@ -51,7 +51,7 @@ class Lexer {
     return token;
   }
 
-  /// Behind the next line break; the line without it.
+  /// Moves past the next line break and returns the line without it.
   std::optional<std::string_view> raw_line() {
     if (at_ >= text_.size()) return std::nullopt;
     const std::size_t end = std::min(text_.find('\n', at_), text_.size());
@@ -100,7 +100,7 @@ class Lexer {
     token.kind = Token::Kind::broken;
     return token;
   }
-  /// E'...': backslashes.
+  /// E'...', with backslash escapes.
   Token escaped(Token token) {
     at_ += 2;
     while (at_ < text_.size()) {
@@ -174,13 +174,13 @@ class Dump {
 
   /// `public.x`, `"public"."x"`, `x`.
   bool is_table() {
-    std::string name;  // with its schema; a dot is a part of a word
+    std::string name;  // with its schema; a dot is part of a word
     while (token_.kind == Token::Kind::word || token_.kind == Token::Kind::name) {
       if (!name.empty() && !name.ends_with('.') && !token_.text.starts_with('.')) break;
       name += token_.text;
       advance();
     }
-    return lower(name.substr(name.rfind('.') + 1)) == table_;  // without a dot: all of it
+    return lower(name.substr(name.rfind('.') + 1)) == table_;  // without a dot: the whole name
   }
 
   std::optional<std::vector<std::string>> column_list() {
@@ -211,14 +211,14 @@ class Dump {
     }
   }
 
-  /// False: the rest of the statement can't be read either.
+  /// Returns false if the rest of the statement can't be read either.
   bool insert_row(const std::vector<std::string>& columns) {
     SqlRow row{.line = token_.line, .values = {}, .fault = {}};
     std::size_t index = 0;
     advance();
     while (!token_.is_symbol(')')) {
       if (token_.kind == Token::Kind::end || token_.kind == Token::Kind::broken) {
-        broken(row.line, "the row is cut short");
+        broken(row.line, "the row is incomplete");
         return false;
       }
       std::optional<std::string> value;
@@ -233,16 +233,16 @@ class Dump {
       if (token_.is_symbol(',')) advance();
     }
     advance();
-    if (index != columns.size()) row.fault = fmt::format("it has {} values for {} columns", index, columns.size());
+    if (index != columns.size()) row.fault = fmt::format("{} values for {} columns", index, columns.size());
     rows_.push_back(std::move(row));
     return true;
   }
 
   void copy() {
     advance();
-    const bool wanted = is_table();  // another one's data is no SQL either
+    const bool wanted = is_table();  // the data of other tables is not SQL either
     const auto columns = column_list();
-    bool has_data = false;  // else it names a file
+    bool has_data = false;  // otherwise it names a file
     for (; token_.kind != Token::Kind::end && !token_.is_symbol(';'); advance())
       has_data = has_data || token_.is("stdin");
     if (!has_data) return;
@@ -251,7 +251,7 @@ class Dump {
       const std::uint64_t line = lexer_.line();
       const auto text = lexer_.raw_line();
       if (!text) {
-        if (wanted) broken(line, "the data end without \\.: the dump is cut short");
+        if (wanted) broken(line, "the data does not end with \\.: the dump is incomplete");
         break;
       }
       if (*text == "\\.") break;
@@ -271,7 +271,7 @@ class Dump {
       if (end == std::string_view::npos) break;
       text.remove_prefix(end + 1);
     }
-    if (index != columns.size()) row.fault = fmt::format("it has {} values for {} columns", index, columns.size());
+    if (index != columns.size()) row.fault = fmt::format("{} values for {} columns", index, columns.size());
     rows_.push_back(std::move(row));
   }
 

@@ -1,4 +1,4 @@
-// The rows that an SQL dump of PostgreSQL puts into one table: INSERT and COPY statements. Nothing is executed.
+// Reads the rows of one table from an SQL dump of PostgreSQL: INSERT and COPY statements. Nothing is executed.
 #pragma once
 
 #include <map>
@@ -12,13 +12,13 @@
 namespace pawl {
 
 struct SqlRow {
-  std::uint64_t line = 0;                                    // where it begins
-  std::map<std::string, std::optional<std::string>> values;  // by column, lower case; nothing: NULL
-  std::string fault;                                         // why it can't be used; else empty
+  std::uint64_t line = 0;                                    // where it starts
+  std::map<std::string, std::optional<std::string>> values;  // by column, in lower case; nothing means NULL
+  std::string fault;                                         // why it can't be used; empty if it can
 };
 
-/// Rows of `table` (with or without a schema before it), in their order. `columns`: the table's, for statements that
-/// name none. Other statements are skipped. Never fails: what can't be read is a row with a fault.
+/// Returns the rows of `table` (with or without a schema), in order. `columns` are used for statements that name none.
+/// Skips other statements. Never fails: a row that can't be read has a fault.
 [[nodiscard]] std::vector<SqlRow> sql_rows(std::string_view dump, std::string_view table,
                                            const std::vector<std::string>& columns);
 

@@ -26,7 +26,7 @@ bool is_label(std::string_view text) {
   return true;
 }
 
-/// Storage trouble ends an import; anything else is one thing that is refused.
+/// A storage error ends the import; any other error refuses one item.
 bool is_trouble(const Error& error) { return is_machine_failure(error.code); }
 
 Json text_of(const Workflow& workflow) {
@@ -67,7 +67,7 @@ void ImportWriter::take(ImportedRun run, Alone alone) {
   if (!id) return report_.refused.push_back(problem_of(file, id.error(), run.id));
   if (const auto [earlier, fresh] = ids_.emplace(name, run.id); !fresh) {
     return report_.refused.push_back(
-        {Code::import_duplicate, file, run.id, "a run of this id was taken from another place of this import"});
+        {Code::import_duplicate, file, run.id, "a run with this id was already imported from another place"});
   }
   const auto written = write(*id, run);
   if (written) return;
@@ -94,15 +94,14 @@ std::string ImportWriter::metadata_of(const ImportedCheckpoint& checkpoint) cons
 Result<void> ImportWriter::check(const ImportedCheckpoint& checkpoint, std::string_view state) const {
   for (const std::string* label : {&checkpoint.stage, &checkpoint.step}) {
     if (!is_label(*label))
-      return fail(Code::invalid_label, "a stage or step has a name that is too long, or control characters in it");
+      return fail(Code::invalid_label, "the name of a stage or step is too long or contains control characters");
   }
   PAWL_TRY(check_json(state, options_.state_bytes_max));
   if (metadata_of(checkpoint).size() > kMetadataBytesMax)
-    return fail(Code::value_too_large, "what belongs into its metadata has more than {} bytes", kMetadataBytesMax);
+    return fail(Code::value_too_large, "its metadata has more than {} bytes", kMetadataBytesMax);
   std::uint64_t bytes = 0;
   for (const NewEvent& event : checkpoint.events) {
-    if (event.type.empty() || !is_label(event.type))
-      return fail(Code::invalid_label, "an event has a type that is no label");
+    if (event.type.empty() || !is_label(event.type)) return fail(Code::invalid_label, "an event has an invalid type");
     PAWL_TRY(check_json(event.data, kEventBytesMax));
     bytes += event.data.size();
   }
@@ -111,7 +110,7 @@ Result<void> ImportWriter::check(const ImportedCheckpoint& checkpoint, std::stri
   return {};
 }
 
-/// What the store has of the run. A run that is not an import's is run_exists.
+/// Returns what the store has of the run. Fails with run_exists if the run was not imported.
 Result<ImportWriter::Known> ImportWriter::look(const RunId& id) const {
   Known known;
   if (store_ == nullptr) return known;
@@ -135,9 +134,9 @@ Result<ImportWriter::Known> ImportWriter::look(const RunId& id) const {
   }
   if (!known.imported.empty()) return known;
   return fail(Error{Code::run_exists,
-                    fmt::format("run '{}' exists already, and was not imported", id.text()),
+                    fmt::format("run '{}' exists and was not imported", id.text()),
                     {},
-                    "give another id with --run-id",
+                    "choose another id with --run-id",
                     0});
 }
 
@@ -146,7 +145,7 @@ Result<void> ImportWriter::write(const RunId& id, ImportedRun& run) {
   TakenRun taken{.run = id.text(), .original = run.id};
   taken.latest = known.latest.sequence;
   const auto written = write_checkpoints(id, run, known, taken);
-  // What was written before something failed is there.
+  // Checkpoints written before a failure stay.
   if (taken.written + taken.repeated > 0) report_.runs.push_back(std::move(taken));
   return written;
 }
@@ -154,7 +153,7 @@ Result<void> ImportWriter::write(const RunId& id, ImportedRun& run) {
 Result<void> ImportWriter::write_checkpoints(const RunId& id, ImportedRun& run, Known& known, TakenRun& taken) {
   const bool writes = options_.mode == ImportMode::write;
   std::unique_ptr<RunWriter> writer;
-  // A run exists from its first save on, so nothing is opened before there is something to save.
+  // Opening a run creates it, so it is opened only when there is something to save.
   const auto open = [&]() -> Result<void> {
     if (!writes || writer) return {};
     RunOptions options{.durability = {},
@@ -188,12 +187,12 @@ Result<void> ImportWriter::write_checkpoints(const RunId& id, ImportedRun& run, 
       if (same) ++taken.repeated;
       if (!same)
         report_.refused.push_back({Code::caller_id_reused, checkpoint.file, checkpoint.id,
-                                   "it was imported before, and is not the same any more"});
+                                   "it was imported before, and its content has changed since"});
       continue;
     }
     if (known.exists && !known.latest.caller_id.starts_with(kCallerPrefix)) {
       report_.refused.push_back({Code::run_diverged, checkpoint.file, checkpoint.id,
-                                 fmt::format("run '{}' has gone on since it was imported", id.text())});
+                                 fmt::format("run '{}' has continued since it was imported", id.text())});
       continue;
     }
     if (std::exchange(first, false) && options_.workflow != nullptr) {
@@ -233,7 +232,7 @@ Result<void> ImportWriter::write_checkpoints(const RunId& id, ImportedRun& run, 
     return {};
   }
   if (known.exists && !known.latest.caller_id.starts_with(kCallerPrefix))
-    return fail(Code::run_diverged, "run '{}' has gone on since it was imported", id.text());
+    return fail(Code::run_diverged, "run '{}' has continued since it was imported", id.text());
   PAWL_TRY(open());
   return adopt(writer.get(), run, known, taken);
 }

@@ -1,8 +1,7 @@
-// Puts imported runs into a store: the one stage that writes, the same for all formats.
+// Writes imported runs to a store, in the same way for all formats.
 //
-// Every checkpoint is saved with a caller's id made of its own, so that an import that is repeated, or was cut short,
-// is answered and not doubled. The times of a store never go back, so the original ones stand in the metadata:
-// `imported`.
+// The caller's id of every checkpoint is derived from its original id, so an import can be repeated without duplicates.
+// Times in a store never go backwards, so the original ones are kept in the metadata (`imported`).
 #pragma once
 
 #include <map>
@@ -18,9 +17,9 @@ enum class ImportMode : std::uint8_t { write, dry_run };
 
 struct ImportOptions {
   std::string_view format = {};
-  std::string run_id = {};  // of a single run; of several, put before their own with a '-'
+  std::string run_id = {};  // of a single run; for several runs, a prefix: ID-
   ImportMode mode = ImportMode::write;
-  const Workflow* workflow = nullptr;  // then each run ends with a state that can be resumed
+  const Workflow* workflow = nullptr;  // if set, each run ends with a state that can be resumed
   std::function<Result<std::string>(const Json& vars)> working_dir = {};  // of the workflow
   std::uint64_t state_bytes_max = 100ULL << 20;
 };
@@ -28,10 +27,10 @@ struct ImportOptions {
 struct TakenRun {
   std::string run = {};
   std::string original = {};
-  std::uint64_t written = 0;   // checkpoints; in a dry run those that would be
-  std::uint64_t repeated = 0;  // that were there already
+  std::uint64_t written = 0;   // checkpoints; in a dry run, those that would be written
+  std::uint64_t repeated = 0;  // checkpoints that were already present
   std::uint64_t events = 0;
-  Sequence latest = {};  // 0 in a dry run of a new one
+  Sequence latest = {};  // 0 in a dry run of a new run
   bool resumable = false;
 };
 
@@ -41,16 +40,15 @@ struct ImportReport {
   std::vector<ImportNote> notes = {};
 };
 
-/// Takes runs one by one. One run is held back, because only the next one, or `finish`, tells whether it is the only
-/// one.
+/// Takes runs one by one. Holds one run back until the next one, or `finish`, shows whether it is the only one.
 class ImportWriter {
  public:
-  /// `store` null: there is none yet (a dry run). All must outlive it.
+  /// `store` is null in a dry run without a store. All arguments must outlive this object.
   ImportWriter(Store* store, const ImportOptions& options, ImportReport& report);
 
-  /// To be handed to an importer.
+  /// Returns the sink for an importer.
   [[nodiscard]] ImportSink sink();
-  /// Writes what is left. Fails only where the store does: then nothing more is written.
+  /// Writes the run that was held back. Fails only with errors of the store; nothing more is written then.
   Result<void> finish();
 
  private:

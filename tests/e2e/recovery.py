@@ -372,9 +372,9 @@ def bad_events_stop_a_fallback(case):
     events = glob.glob(store_path(case, "runs", "r", "events", "*.jsonl"))[0]
     flip(events, 30)
     refused = case.pawl("resume", "r", "--fallback", status=4)
-    holds(refused.stderr, "PAWL-0306", "can't be read")
+    holds(refused.stderr, "PAWL-0306", "can't read the events")
     refused = case.pawl("resume", "r", "--fallback", "--skip-bad-events", status=4)
-    holds(refused.stderr, "PAWL-0611", "is not known")
+    holds(refused.stderr, "PAWL-0611", "are unknown")
 
 
 # Refusals: each has its own message.
@@ -383,7 +383,7 @@ def a_missing_handler_is_named(case):
     failed_run(case)
     case.write("workflow.yaml", FOUR.replace("run: 'echo four >> log'", "handler: summarise"))
     refused = case.pawl("resume", "r", "--accept-changes", status=4)
-    holds(refused.stderr, "PAWL-0604", "no handler 'summarise' is registered")
+    holds(refused.stderr, "PAWL-0604", "handler 'summarise' is not registered")
     equal(case.log(), ["one", "two", "three"])
     equal(failures(case)[-1]["code"], "PAWL-0604")
 
@@ -406,7 +406,7 @@ def a_recovery_in_progress_is_told(case):
     first = case.start("resume", "r")
     wait_for(lambda: case.log().count("three") == 2, "the first recovery")
     refused = case.pawl("resume", "r", status=4)
-    holds(refused.stderr, "PAWL-0602", "a recovery is in progress already", str(first.pid))
+    holds(refused.stderr, "PAWL-0602", "a recovery is already in progress", str(first.pid))
     case.write("go", "")
     equal(first.wait(timeout=60), 0)
     holds(case.pawl("resume", "r", status=4).stderr, "PAWL-0610", "is completed")

@@ -34,7 +34,7 @@ def an_errors_hint_stands_on_the_errors_line(case):
         steps:
           - { id: clean, run: 'echo not JSON', capture: { format: json } }
         """, status=1)
-    holds(done.stderr + done.stdout, "clean: attempt 1 failed: its output is not the JSON that `capture` asks for: PAWL-", "; ")
+    holds(done.stderr + done.stdout, "clean: attempt 1 failed: `capture` requires JSON, but its output is not: PAWL-", "; ")
     error = case.state()["steps"]["clean"]["error"]
     assert "\n" not in error and "; " in error, error
     assert "\\x0a" not in done.stderr + done.stdout + case.pawl("show", "r", status=0).stdout
