@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -46,6 +47,15 @@ SUPPRESSION = re.compile(r"\bNOLINT(?:NEXTLINE|BEGIN)?(?!\w)(\([^)]*\))?(.*)")
 TEST_MACRO = re.compile(r"^[ \t]*(?:(?:TYPED_)?TEST(?:_F|_P)?|RC_GTEST_\w+)[ \t]*\(", re.MULTILINE)
 MARKDOWN_LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)|^[ \t]*\[[^\]]+\]:[ \t]*(\S+)", re.MULTILINE)
 CODE_LINE = re.compile(r'^PAWL_CODE\(\s*(\d+)\s*,\s*\w+\s*,\s*\w+\s*,\s*"([^"]*)"\s*\)', re.MULTILINE)
+
+DECLARATION = re.compile(r"^(?:  )?(?:\[\[nodiscard\]\] )?(?:(?:static|constexpr|inline|virtual|explicit) )*"
+                         r"[A-Za-z_][\w:<>,&* ]*?[ &*>]([a-z][a-z0-9_]*)\(", re.MULTILINE)
+# Functions that only tests call, with the reason.
+TEST_ONLY_ALLOWED = {
+    "publish_lazily": "tests publish at chosen moments; a run publishes when it ends",
+    "reaper_pid": "tests kill the reaper",
+    "snapshots": "tests count what a bounded history keeps",
+}
 
 EVENT_TYPES = "src/domain/event_types.hpp"
 EVENT_TYPE_LINE = re.compile(r'^inline constexpr const char\* k\w+ = "(\w+)";$', re.MULTILINE)
@@ -233,6 +243,24 @@ def error_pages(files: list[File]) -> list[str]:
     return found
 
 
+def called_by_tests_only(files: list[File]) -> list[str]:
+    """Reports functions of headers in src/ whose name occurs nowhere but in their declaration and definition.
+
+    Counts words, so a function that shares its name with something else is not found.
+    """
+    product = [f for f in files if f.is_cpp and f.under("src", "include", "bench", "fuzz") and not f.path.endswith("_test.cpp")]
+    words = Counter(word for f in product for word in re.findall(r"\b[a-z_][a-z0-9_]*\b", f.code))
+    found = []
+    for file in product:
+        if not file.is_header or not file.under("src") or file.path.endswith("_fixture.hpp"):
+            continue
+        for match in DECLARATION.finditer(file.code):
+            defined_here = "{" in file.code[match.end():].split(";", 1)[0]
+            if words[match.group(1)] <= (1 if defined_here else 2) and match.group(1) not in TEST_ONLY_ALLOWED:
+                found.append(file.at(match.start(1), f"only tests call '{match.group(1)}': use it or delete it", file.code))
+    return found
+
+
 def event_types(files: list[File]) -> list[str]:
     """Reports event types that are written out as text instead of taken from event_types.hpp."""
     defined = next((EVENT_TYPE_LINE.findall(f.text) for f in files if f.path == EVENT_TYPES), [])
@@ -293,6 +321,7 @@ def check_tree(root: Path, commands: Path | None) -> list[str]:
     found += markdown_links(files, lambda path: (root / path).exists())
     found += error_pages(files)
     found += event_types(files)
+    found += called_by_tests_only(files)
     if commands is not None:
         found += tests_not_built(files, read_compiled(root, commands))
     return found

@@ -123,6 +123,16 @@ class TreeRules(unittest.TestCase):
                 self.assertEqual(1, len(found), found)
                 self.assertIn(expected, found[0])
 
+    def test_functions_that_only_tests_call(self):
+        header = File("src/a.hpp", "[[nodiscard]] Result<int> used(int x);\n[[nodiscard]] bool idle(int x);\nclass C {\n"
+                                   "  [[nodiscard]] int size() const { return size_; }\n};\n")
+        source = File("src/a.cpp", "Result<int> used(int x) { return x; }\nbool idle(int x) { return x; } // idle\nint g() { return *used(1); }\n")
+        test = File("src/a_test.cpp", "TEST(A, b) { idle(1); C().size(); used(1); }\n")
+        found = tidy.called_by_tests_only([header, source, test])
+        self.assertEqual(["src/a.hpp:2: only tests call 'idle': use it or delete it",
+                          "src/a.hpp:4: only tests call 'size': use it or delete it"], found)
+        self.assertEqual([], tidy.called_by_tests_only([header, source, test, File("bench/b.cpp", "int n = idle(C().size());")]))
+
     def test_event_types_are_written_in_one_place(self):
         header = File(tidy.EVENT_TYPES, 'inline constexpr const char* kStepFailed = "step_failed";\n'
                                         'inline constexpr const char* kNote = "note";\n'

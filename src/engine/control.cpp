@@ -222,13 +222,6 @@ std::string doing_text(const RunState& state) {
   return state.status == RunStatus::waiting ? "waits" : "is between two steps";
 }
 
-Result<std::vector<Gate>> waiting_gates(Store& store, const RunId& run) {
-  PAWL_TRY_ASSIGN(const std::vector<FoundGate> found, find_gates(store, run));
-  std::vector<Gate> gates;
-  for (const FoundGate& entry : found) gates.push_back(entry.gate);
-  return gates;
-}
-
 Result<Decided> decide(Store& store, const RunId& run, const GateDecision& decision) {
   PAWL_TRY(check_label("name of the person", decision.by));
   PAWL_TRY(check_text("comment", decision.comment));

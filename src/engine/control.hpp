@@ -10,9 +10,6 @@
 
 namespace pawl {
 
-/// Returns the waiting gates of this run according to its newest state, then those of its unfinished child runs.
-[[nodiscard]] Result<std::vector<Gate>> waiting_gates(Store& store, const RunId& run);
-
 struct GateDecision {
   GateAnswer answer = GateAnswer::approve;  // or reject
   std::string step = {};                    // the path of a gate or, for a gate in a child run, of the calling step

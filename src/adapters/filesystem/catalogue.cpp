@@ -311,11 +311,4 @@ Result<void> Catalogue::rebuild(
   return {};
 }
 
-Result<std::uint64_t> Catalogue::count_runs() const {
-  PAWL_TRY_ASSIGN(const Database database, open_for_reading(path_));
-  Statement count(database.get(), "SELECT count(*) FROM runs");
-  if (count.step() != SQLITE_ROW) return fail(sqlite_error(database.get(), path_));
-  return static_cast<std::uint64_t>(count.number(0));
-}
-
 }  // namespace pawl

@@ -53,7 +53,6 @@ class Catalogue {
       const std::function<Result<void>(const std::function<Result<void>(const CatalogueUpdate&)>& add)>& produce);
   /// What is wrong with it, looking at everything. Empty: nothing.
   [[nodiscard]] std::string find_fault() const;
-  [[nodiscard]] Result<std::uint64_t> count_runs() const;
 
  private:
   const std::string path_;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <pwd.h>
-#include <signal.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,7 +10,6 @@
 #include <charconv>
 #include <fstream>
 #include <iterator>
-#include <utility>
 #include <vector>
 
 #include "base/assert.hpp"
@@ -124,16 +122,6 @@ Owner current_owner() {
   owner.program = read_text("/proc/self/comm");
   owner.user = read_user();
   return owner;
-}
-
-bool owner_alive(const Owner& owner) {
-  if (owner.host != read_host()) return true;
-  if (owner.boot_id != read_boot_id()) return false;
-  if (owner.pid == 0 || !std::in_range<pid_t>(owner.pid)) return false;
-  const auto stat = stat_of(fmt::format("{}", owner.pid));
-  if (stat) return stat->started == owner.started && stat->state != 'Z' && stat->state != 'X';
-  // /proc may hide the processes of others (hidepid); the kernel still answers whether one exists.
-  return ::kill(static_cast<pid_t>(owner.pid), 0) == 0 || errno == EPERM;
 }
 
 }  // namespace pawl

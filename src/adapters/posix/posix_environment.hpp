@@ -39,11 +39,6 @@ class SystemRandom final : public Random {
 /// This process. What can't be learnt stays empty or 0.
 [[nodiscard]] Owner current_owner();
 
-/// Whether that process may still run. False is certain: the machine was started anew since, or the
-/// process ended (a zombie counts as ended), or its number belongs to another one now. An owner on
-/// another host, or in a container with its own host name, can't be looked at and counts as alive.
-[[nodiscard]] bool owner_alive(const Owner& owner);
-
 /// What /proc/PID/stat says about a process. None where the text is not of that form.
 struct ProcessStat {
   char state = '?';

@@ -62,49 +62,6 @@ TEST(CurrentOwner, NamesThisProcess) {
   EXPECT_GT(owner.started, 0U);
   EXPECT_FALSE(owner.host.empty());
   EXPECT_FALSE(owner.program.empty());
-  EXPECT_TRUE(owner_alive(owner));
-}
-
-TEST(OwnerAlive, AnotherBootOrAnotherStartMeansDead) {
-  Owner owner = current_owner();
-  owner.started += 1;
-  EXPECT_FALSE(owner_alive(owner));
-  owner = current_owner();
-  owner.boot_id = "00000000-0000-0000-0000-000000000000";
-  EXPECT_FALSE(owner_alive(owner));
-  owner = current_owner();
-  owner.pid = 0;
-  EXPECT_FALSE(owner_alive(owner));
-}
-
-TEST(OwnerAlive, AnotherHostCannotBeLookedAt) {
-  Owner owner = current_owner();
-  owner.host += "-elsewhere";
-  owner.pid = 0;
-  EXPECT_TRUE(owner_alive(owner));
-}
-
-TEST(OwnerAlive, AKilledChildIsDeadEvenBeforeItIsWaitedFor) {
-  int channel[2];
-  ASSERT_EQ(::pipe(channel), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const std::uint64_t started = current_owner().started;
-    static_cast<void>(!::write(channel[1], &started, sizeof(started)));
-    for (;;) ::pause();
-  }
-  Owner owner = current_owner();
-  owner.pid = static_cast<std::uint64_t>(child);
-  ASSERT_EQ(::read(channel[0], &owner.started, sizeof(owner.started)), static_cast<ssize_t>(sizeof(owner.started)));
-  EXPECT_TRUE(owner_alive(owner));
-  ::kill(child, SIGKILL);
-  siginfo_t info{};
-  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
-  EXPECT_FALSE(owner_alive(owner));
-  ::waitpid(child, nullptr, 0);
-  EXPECT_FALSE(owner_alive(owner));
-  ::close(channel[0]);
-  ::close(channel[1]);
 }
 
 TEST(ProcessStat, FieldsAreCountedFromTheLastParenthesis) {
