@@ -163,9 +163,11 @@ TEST_F(CommandLine, ExplainTakesEveryWayToWriteACode) {
     EXPECT_EQ(named.json().at("code"), code_text(Code::disk_full));
     EXPECT_EQ(named.json().at("names"), nlohmann::json::array({"DiskFullError"}));
   }
-  const CliResult misspelt = pawl({"explain", "DiskFulError"});
-  EXPECT_EQ(misspelt.status, 2);
-  EXPECT_NE(misspelt.err.find("DiskFullError"), std::string::npos) << misspelt.err;
+  for (const char* name : {"DiskFulError", "diskfulerror"}) {
+    const CliResult misspelt = pawl({"explain", name});
+    EXPECT_EQ(misspelt.status, 2);
+    EXPECT_NE(misspelt.err.find("did you mean 'DiskFullError'?"), std::string::npos) << misspelt.err;
+  }
   EXPECT_EQ(pawl({"explain", "what"}).status, 2);
 }
 

@@ -22,11 +22,16 @@ struct ExplainArguments {
   std::string code;
 };
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
 /// `PAWL-0301`, `pawl-301`, `0301`, `301` or a name such as `DiskFullError`.
 std::optional<Code> parse_code(std::string_view text) {
   if (const std::optional<Code> named = code_of_error_name(text)) return named;
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(text);
   std::string_view digits = lower;
   if (digits.starts_with("pawl-")) digits.remove_prefix(5);
   unsigned number = 0;
@@ -57,15 +62,27 @@ JsonObject code_object(Code code) {
   return object;
 }
 
+/// Ignores case, like the names themselves.
+std::string suggested_name(const std::string& typed) {
+  std::vector<std::string> known;
+  for (const TaxonomyRow& row : kTaxonomy) known.push_back(lower_case(row.name));
+  const std::string likely = suggest(lower_case(typed), known);
+  if (likely.empty()) return "to list all codes, run: pawl explain";
+  return fmt::format("did you mean '{}'?",
+                     kTaxonomy[static_cast<std::size_t>(std::ranges::find(known, likely) - known.begin())].name);
+}
+
 void list_codes(const Invocation& invocation) {
   std::vector<std::string> rows;
-  Table table({"CODE", "EXIT", "MEANING", "NAME"});
+  Table table({"CODE", "EXIT", "MEANING"});
   for (const Code code : kCodes) {
     rows.push_back(code_object(code).done());
-    table.add({code_text(code), std::to_string(exit_status(code)), code_title(code),
-               fmt::format("{}", fmt::join(error_names(code), ", "))});
+    table.add({code_text(code), std::to_string(exit_status(code)), code_title(code)});
   }
-  invocation.print(invocation.json() ? json_array(rows) + "\n" : table.text(invocation.style()));
+  if (invocation.json()) return invocation.print(json_array(rows) + "\n");
+  Table names({"NAME IN OTHER SYSTEMS", "CODE"});
+  for (const TaxonomyRow& row : kTaxonomy) names.add({std::string(row.name), code_text(row.code)});
+  invocation.print(table.text(invocation.style()) + "\n" + names.text(invocation.style()));
 }
 
 Result<void> explain(const Invocation& invocation, const ExplainArguments& arguments) {
@@ -75,14 +92,8 @@ Result<void> explain(const Invocation& invocation, const ExplainArguments& argum
   }
   const std::optional<Code> code = parse_code(arguments.code);
   if (!code) {
-    std::vector<std::string> known;
-    for (const TaxonomyRow& row : kTaxonomy) known.emplace_back(row.name);
-    for (const Code one : kCodes) known.emplace_back(code_text(one));
-    return fail(Error{Code::usage,
-                      fmt::format("unknown error code '{}'", arguments.code),
-                      {},
-                      did_you_mean(arguments.code, known, "to list all codes, run: pawl explain"),
-                      0});
+    return fail(Error{
+        Code::usage, fmt::format("unknown error code '{}'", arguments.code), {}, suggested_name(arguments.code), 0});
   }
   std::string page = page_of(*code);
   if (!page.ends_with('\n')) page += "\n";
