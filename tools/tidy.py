@@ -33,6 +33,7 @@ AMBIENT_ALLOWED = ("src/adapters/posix/", "src/app/")
 # Split so that this file does not contain the patterns that it searches for.
 OPEN_ENDS = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|X" r"XX)\b")
 SKIPPED_TESTS = re.compile(r"GTEST_" r"SKIP|DISABLED" r"_\w|\bunittest\.sk" r"ip|pytest\.mark\.sk" r"ip|\bDISABLED (?:TRUE|ON)\b")
+OUTSIDE_REFERENCES = re.compile(r"\b[Ss]eed [1-9]\b|\b[Ss]eeds'|\bdesign sec" r"tion\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.~-])/(?:root|home|work)/")
 REGISTRIES = [
     (("registry", "npm" "js", "org")), (("registry", "yarn" "pkg", "com")), (("py" "pi", "org")),
@@ -105,6 +106,10 @@ def open_ends(file: File) -> list[str]:
 
 def skipped_tests(file: File) -> list[str]:
     return file.matches(SKIPPED_TESTS, "'{}': enable the test or remove it")
+
+
+def outside_references(file: File) -> list[str]:
+    return file.matches(OUTSIDE_REFERENCES, "'{}': refers to a document that is not in the repository")
 
 
 def machine_paths(file: File) -> list[str]:
@@ -191,7 +196,7 @@ def tests_in_test_files(file: File) -> list[str]:
 
 
 FILE_RULES: list[Callable[[File], list[str]]] = [
-    open_ends, skipped_tests, machine_paths, registry_hosts, ambient, throws, asserts, using_std, file_size,
+    open_ends, skipped_tests, outside_references, machine_paths, registry_hosts, ambient, throws, asserts, using_std, file_size,
     function_size, suppressions, pragma_once, bool_parameters, whitespace, tests_in_test_files,
 ]
 

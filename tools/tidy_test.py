@@ -23,6 +23,9 @@ SAMPLES = {
         [("src/a_test.cpp", "GTEST_" "SKIP();\n"), ("tests/a_test.cpp", "TEST(A, DISABLED" "_b) {}\n"),
          ("tests/a.py", "@unittest.sk" "ip('no')\n")],
         [("src/a_test.cpp", "TEST(A, Skips) {}\n")]),
+    tidy.outside_references: (
+        [("src/a.hpp", "// Steps (se" "ed 3).\n"), ("docs/a.md", "see design sec" "tion 5"), ("a.py", "# the see" "ds' names")],
+        [("src/a.cpp", "Random random(seed); // CRC with seed 0")]),
     tidy.machine_paths: (
         [("docs/a.md", f"see {SLASH}home/me/x"), ("a.py", f"'{SLASH}work/x'"), ("b", f"={SLASH}root/x")],
         [("docs/a.md", "see src/work/x, /usr/lib and ~/work/x")]),

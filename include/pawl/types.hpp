@@ -1,4 +1,4 @@
-// The words of Pawl as plain values (design section 2). Standard library only.
+// The basic types of Pawl as plain values. Uses only the standard library.
 #pragma once
 
 #include <array>
@@ -103,7 +103,7 @@ enum class Durability : std::uint8_t { sync, async, exit };
 [[nodiscard]] std::string_view to_text(Status status);
 [[nodiscard]] std::string_view to_text(Reason reason);
 [[nodiscard]] std::string_view to_text(Durability durability);
-/// These also take the seeds' names for the same thing (`agent_start`, `sync_barrier`, `phase_completed`).
+/// These also accept the words of import formats (`agent_start`, `sync_barrier`, `phase_completed`).
 [[nodiscard]] std::optional<Kind> parse_kind(std::string_view text);
 [[nodiscard]] std::optional<Status> parse_status(std::string_view text);
 [[nodiscard]] std::optional<Reason> parse_reason(std::string_view text);

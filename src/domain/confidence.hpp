@@ -1,4 +1,4 @@
-// How sure agents are over time, and when that crosses a threshold (seed 3).
+// The confidence of agents over time, and when it crosses a threshold.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-// What a workflow's checkpoint holds: how far the run is. The state of each of its checkpoints is this, as JSON.
+// The progress of a workflow run. As JSON, this is the state of each of its checkpoints.
 //
-// Only what is confirmed stands in it: steps that began, not steps to come. Outputs above kOutputInline and
-// the results of a map's items stand in events, to which the state refers, so that it stays small.
+// It contains only steps that have started. Outputs above kOutputInline and the results of map items are stored in
+// events that the state refers to, so that it stays small.
 #pragma once
 
 #include <map>
@@ -149,12 +149,11 @@ struct RunState {
 
   [[nodiscard]] const StepRecord* find(std::string_view path) const;
   [[nodiscard]] Json to_json() const;
-  /// Fails with not_a_workflow_run where it is some other JSON, with state_reconstruction_failed where a part is wrong.
+  /// Fails with not_a_workflow_run for other JSON, and with state_reconstruction_failed if a part is invalid.
   [[nodiscard]] static Result<RunState> from_json(const Json& value);
 };
 
-/// How the run's position is called in checkpoints (design section 6): before_step, completed, failed,
-/// interrupted or waiting.
+/// Returns the position of the run as checkpoints name it: before_step, completed, failed, interrupted or waiting.
 [[nodiscard]] std::string_view position_text(const RunState& state);
 
 }  // namespace pawl

@@ -270,19 +270,19 @@ constexpr Word<Kind> kKinds[] = {
     {Kind::interrupted, "interrupted"},
     {Kind::waiting, "waiting"},
     {Kind::workflow_complete, "workflow_complete"},
-    // Seed 1
+    // Words of the import format `orchestration`.
     {Kind::step_start, "agent_start"},
     {Kind::step_complete, "agent_complete"},
     {Kind::barrier, "sync_barrier"},
     {Kind::error, "error_state"},
-    // Seed 3
+    // Words of the import format `phases`.
     {Kind::stage_start, "phase_start"},
     {Kind::stage_complete, "phase_complete"},
     {Kind::stage_complete, "phase_completed"},
     {Kind::step_complete, "specialist_finished"},
     {Kind::error, "error_encountered"},
     {Kind::manual, "user_requested"},
-    // Seed 5
+    // Words of the import format `sessions`.
     {Kind::step_start, "before_step"},
     {Kind::step_complete, "after_step"},
     {Kind::error, "step_failed"},
@@ -323,7 +323,7 @@ constexpr Word<Reason> kReasons[] = {
     {Reason::barrier, "barrier"},
     {Reason::workflow_started, "workflow_started"},
     {Reason::workflow_completed, "workflow_completed"},
-    // Seed 1
+    // Words of the import format `orchestration`.
     {Reason::before_step, "agent_start"},
     {Reason::after_step, "agent_complete"},
     {Reason::barrier, "sync_barrier"},
@@ -331,7 +331,7 @@ constexpr Word<Reason> kReasons[] = {
     {Reason::stage_completed, "stage_complete"},
     {Reason::workflow_started, "workflow_start"},
     {Reason::workflow_completed, "workflow_complete"},
-    // Seed 3
+    // Words of the import format `phases`.
     {Reason::stage_completed, "phase_complete"},
     {Reason::stage_completed, "phase_completed"},
     {Reason::after_step, "specialist_finished"},
@@ -341,7 +341,7 @@ constexpr Word<Reason> kReasons[] = {
     {Reason::manual, "user_requested"},
     {Reason::breakpoint, "debug_breakpoint"},
     {Reason::before_risky_step, "before_risky_operation"},
-    // Seed 5
+    // Words of the import format `sessions`.
     {Reason::before_step, "BeforeStep"},
     {Reason::after_step, "AfterStep"},
     {Reason::step_failed, "StepFailed"},

@@ -1,4 +1,4 @@
-// The embedded default store: a folder with a journal in front of readable files (design section 5).
+// The embedded default store: a folder with a journal in front of readable files.
 //
 // Which call makes what durable:
 //   a save       the fdatasync of its journal batch (SyncPoint::journal_batch), and nothing else

@@ -1,4 +1,4 @@
-// Where things are in a store's folder (design section 5).
+// Where things are in a store's folder.
 #pragma once
 
 #include <fmt/format.h>
