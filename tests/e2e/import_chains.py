@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests imports of checkpoints that build on each other: merged states, variables, levels and dependents."""
+"""Tests checkpoints that build on each other: merged states of imports, variables, levels and dependents."""
 import argparse
 import json
 import os
@@ -61,6 +61,18 @@ class Chains(imports.Case):
         self.assertEqual([note["file"].rsplit("/", 1)[-1] for note in report["notes"]], ["seq-00002.json"])
         self.assertIn("chain/seq-00001 is missing", report["notes"][0]["text"])
         self.assertEqual(self.restored("chain")["workflow"], {"b": 2, "c": 3})
+
+    def test_steps_that_depend_on_a_checkpoint_are_shown(self):
+        workflow = self.write("w.yaml", "steps:\n- {id: a, needs: [], run: 'sleep 0.2'}\n- {id: b, needs: [a], run: 'true'}\n"
+                                        "- {id: c, needs: [b], run: 'true'}\n- {id: other, needs: [], run: 'true'}\n")
+        self.pawl("run", workflow, "--run-id", "r")
+        shown = [self.json("show", f"r@{info['sequence']}") for info in self.json("show", "r", "--checkpoints")]
+        expected = {"a": ["b", "c"], "b": ["c"], "c": [], "other": []}  # steps may share a checkpoint, which names one
+        of_steps = [info for info in shown if info["step"]]
+        self.assertEqual([info["dependents"]["steps"] for info in of_steps], [expected[info["step"]] for info in of_steps])
+        first = next(info for info in shown if info["step"] == "a")
+        self.assertEqual(first["level"], "agent")
+        self.assertIn("steps b, c", self.pawl("show", f"r@{first['sequence']}").stdout.decode())
 
 
 if __name__ == "__main__":
