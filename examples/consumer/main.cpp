@@ -8,7 +8,7 @@ namespace {
 
 int fail(const pawl::Error& error) {
   std::cerr << pawl::describe(error) << "\n";
-  return pawl::exit_status(error.code);
+  return 1;
 }
 
 /// The number in {"calls": N}.

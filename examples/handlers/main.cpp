@@ -27,7 +27,7 @@ outputs: { sum: "${steps.add.output}" }
 
 int fail(const pawl::Error& error) {
   std::cerr << pawl::describe(error) << "\n";
-  return pawl::exit_status(error.code);
+  return 1;
 }
 
 pawl::Result<pawl::HandlerResult> square(const pawl::HandlerCall& call) {

@@ -181,16 +181,16 @@ TEST_F(CommandLine, ExplainWithoutACodeListsAll) {
 }
 
 TEST(Text, PrintableShowsWhatCouldSteerATerminal) {
-  EXPECT_EQ(cli::printable("a\x1b[31mä\xff"), "a\\x1b[31mä\\xff");
-  EXPECT_EQ(cli::printable("\xc2\x9b"), "\\xc2\\x9b");
+  EXPECT_EQ(printable("a\x1b[31mä\xff"), "a\\x1b[31mä\\xff");
+  EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");
 }
 
 TEST(Text, AgesAndSizesAreShort) {
   EXPECT_EQ(cli::age(Timestamp{0}, Timestamp{59'000'000}), "59 s ago");
   EXPECT_EQ(cli::age(Timestamp{0}, Timestamp{7'200'000'000}), "2 h ago");
   EXPECT_EQ(cli::age(Timestamp{9}, Timestamp{0}), "now");
-  EXPECT_EQ(cli::size_text(1023), "1023 B");
-  EXPECT_EQ(cli::size_text(1536), "1.5 KiB");
+  EXPECT_EQ(size_text(1023), "1023 B");
+  EXPECT_EQ(size_text(1536), "1.5 KiB");
 }
 
 TEST_F(CliTest, AnEmptyNameOfAStoreIsAUsageError) {

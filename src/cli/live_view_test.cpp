@@ -192,7 +192,7 @@ TEST_F(LiveViewTest, NothingIsWiderOrHigherThanTheTerminal) {
     static_cast<void>(after(1'000'000));
     const std::size_t moving = terminal_.lines().size() - 1;  // without the header
     EXPECT_LE(moving, std::max<std::size_t>(size.rows - 2, 1)) << size.rows;
-    for (const std::string& line : terminal_.lines()) EXPECT_LT(cli::display_columns(line), size.columns) << line;
+    for (const std::string& line : terminal_.lines()) EXPECT_LT(display_columns(line), size.columns) << line;
   }
 }
 
@@ -266,12 +266,12 @@ TEST_F(LiveViewTest, ColoursOnlyWhereTheyAreWanted) {
 }
 
 TEST(TerminalText, WidthsCountColumnsAndCutsKeepThem) {
-  EXPECT_EQ(cli::display_columns("abc"), 3U);
-  EXPECT_EQ(cli::display_columns("名前"), 4U);
-  EXPECT_EQ(cli::display_columns("e\u0301"), 1U);
-  EXPECT_EQ(cli::cut_to_columns("名前名前", 5), "名前…");
-  EXPECT_EQ(cli::cut_to_columns("abcdef", 6), "abcdef");
-  EXPECT_EQ(cli::cut_to_columns("abcdef", 5), "abcd…");
+  EXPECT_EQ(display_columns("abc"), 3U);
+  EXPECT_EQ(display_columns("名前"), 4U);
+  EXPECT_EQ(display_columns("e\u0301"), 1U);
+  EXPECT_EQ(cut_to_columns("名前名前", 5), "名前…");
+  EXPECT_EQ(cut_to_columns("abcdef", 6), "abcdef");
+  EXPECT_EQ(cut_to_columns("abcdef", 5), "abcd…");
   EXPECT_EQ(cli::TerminalLine().add("abc").add("def").text(cli::Style(false), 3), "ab…");
 }
 

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t kResultBytesMax = 64ULL << 20;
 constexpr double kFailureConfidence = 0.8;  // factor for the run's confidence after a failed step
 
-/// The end of a log for people: valid UTF-8, whole lines where it was cut.
+/// Returns the end of a log for people: valid UTF-8, starting with a complete line.
 std::string readable_tail(std::string text) {
   if (text.size() >= kTailBytes) {
     const std::size_t line = text.find('\n');

@@ -26,7 +26,7 @@ bool is_label(std::string_view text) {
   return true;
 }
 
-/// Storage trouble ends an import; anything else is one thing that is refused.
+/// A storage error ends the import; any other error refuses one item.
 bool is_trouble(const Error& error) { return is_machine_failure(error.code); }
 
 Json text_of(const Workflow& workflow) {

@@ -84,8 +84,14 @@ Result<const MemoryCheckpoint*> find_checkpoint(const MemoryRun& run, const Whic
                         {.run = run.info.id.text()}});
     }
   }
-  return fail(Code::checkpoint_not_found, "run '{}' has no such checkpoint; its latest is {}", run.info.id.text(),
-              run.info.latest.value);
+  const std::string& id = run.info.id.text();
+  return fail(Error{Code::checkpoint_not_found,
+                    fmt::format("run '{}' has no such checkpoint; its latest is {}", id, run.info.latest.value),
+                    {},
+                    {},
+                    0,
+                    Advice::list_checkpoints,
+                    {.run = id}});
 }
 
 class MemoryWriter final : public RunWriter {
