@@ -82,37 +82,6 @@ std::string dependents_text(const CheckpointDependents& dependents) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-constexpr std::size_t kDependentsListed = 1000;
-
-std::string dependents_json(const CheckpointDependents& dependents) {
-  Json checkpoints = Json::array();
-  for (const Sequence sequence : dependents.checkpoints) {
-    if (checkpoints.size() == kDependentsListed) break;
-    checkpoints.push_back(sequence.value);
-  }
-  Json runs = Json::array();
-  for (const ForkInfo& fork : dependents.forks) runs.push_back({{"run", fork.run.text()}, {"sequence", fork.at.value}});
-  return compact({{"count", dependents.checkpoints.size()},
-                  {"checkpoints", checkpoints},
-                  {"steps", dependents.steps},
-                  {"runs", runs}});
-}
-
-/// `3 checkpoints (8-10); steps b, c; forks nightly-2`; empty if nothing depends on it.
-std::string dependents_text(const CheckpointDependents& dependents) {
-  std::vector<std::string> parts;
-  if (const std::size_t count = dependents.checkpoints.size(); count > 0) {
-    IndexRanges ranges;
-    for (const Sequence sequence : dependents.checkpoints) ranges.add(sequence.value);
-    parts.push_back(fmt::format("{} checkpoint{} ({})", count, count == 1 ? "" : "s", ranges.text()));
-  }
-  if (!dependents.steps.empty()) parts.push_back(fmt::format("steps {}", fmt::join(dependents.steps, ", ")));
-  std::vector<std::string> forks;
-  for (const ForkInfo& fork : dependents.forks) forks.push_back(fork.run.text());
-  if (!forks.empty()) parts.push_back(fmt::format("forks {}", fmt::join(forks, ", ")));
-  return fmt::format("{}", fmt::join(parts, "; "));
-}
-
 Result<void> show_checkpoint(const Invocation& invocation, Store& store, const Address& address) {
   PAWL_TRY_ASSIGN(const CheckpointInfo info, store.checkpoint(address.run, address.which));
   PAWL_TRY_ASSIGN(const CheckpointDependents dependents, find_dependents(store, address.run, info));
