@@ -29,7 +29,7 @@ Table runs_table(const std::string& id, const std::string& error) {
 
 void expect_fits(const std::string& text, std::size_t width) {
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(cli::display_columns(line), width) << line;
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(display_columns(line), width) << line;
 }
 
 TEST(Tables, ShowEverythingWhereItFits) {
