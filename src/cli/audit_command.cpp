@@ -177,7 +177,7 @@ Result<void> deliver(const Invocation& invocation, const std::string& output, st
   return {};
 }
 
-/// Of an erased run the list still knows something.
+/// Erased runs are still listed.
 Result<RunInfo> info_of(Store& store, const RunId& run) {
   auto info = store.run(run);
   if (info || info.error().code != Code::run_erased) return info;

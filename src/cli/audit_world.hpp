@@ -1,4 +1,4 @@
-// What `pawl verify` and `pawl audit` reach of the world beside the store itself.
+// What `pawl verify` and `pawl audit` need besides the store.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,11 @@
 namespace pawl::cli {
 
 struct AuditWorld {
-  /// Reads only. store_not_found; usage for a store that has no files.
+  /// Read-only. Fails with store_not_found, or usage if the store has no files.
   std::function<Result<std::unique_ptr<Evidence>>(std::string_view uri)> open_evidence;
-  /// The user's own, made at the first use.
+  /// The user's own key, created at the first use.
   std::function<Result<SigningKey>()> signing_key;
-  /// Its public part; nothing where there is none yet.
+  /// The public key; empty if there is none yet.
   std::function<Result<std::optional<std::string>>()> own_public_key;
 };
 

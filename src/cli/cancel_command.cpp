@@ -17,7 +17,7 @@ struct CancelArguments {
   bool no_wait = false;
 };
 
-/// False where the run still has an owner at the deadline.
+/// Returns false if the run still has an owner at the deadline.
 Result<bool> wait_for_owner(const Invocation& invocation, Store& store, const RunId& run, std::int64_t deadline_us) {
   Clock& clock = invocation.context().clock;
   while (true) {
@@ -33,7 +33,7 @@ struct Ending {
   bool over = true;
 };
 
-/// The owner may end for another reason, or die, before it sees the message: then it is done here.
+/// If the owner exits before it sees the message, the run is cancelled here.
 Result<Ending> cancel_and_wait(const Invocation& invocation, Store& store, const RunId& run,
                                const CancelArguments& arguments) {
   const std::int64_t deadline_us = invocation.context().clock.monotonic_us() + kWait_us;
@@ -48,7 +48,7 @@ Result<Ending> cancel_and_wait(const Invocation& invocation, Store& store, const
   }
 }
 
-/// What a dead execution left behind goes with the run.
+/// Kills processes that a dead execution left behind.
 void end_processes(const Invocation& invocation, Store& store, const RunId& run) {
   const WorkflowWorld* world = invocation.context().workflows;
   const Result<RunState> state = load_state(store, run);

@@ -141,7 +141,7 @@ TEST_F(CareCommands, StatsAreSortedBySize) {
   EXPECT_EQ(shown.at("total").at("run_bytes"), large + small);
   const testing::CliResult one = pawl({"stats", "--top", "1"});
   EXPECT_EQ(one.out.find("small"), std::string::npos);
-  EXPECT_NE(one.err.find("--top shows more"), std::string::npos);
+  EXPECT_NE(one.err.find("use --top to see more"), std::string::npos);
 }
 
 TEST_F(CareCommands, StatsOfARunCompareKeysWithEarlierCheckpoints) {

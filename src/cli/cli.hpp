@@ -29,7 +29,7 @@ enum class StoreAccess : std::uint8_t {
   serve,  // the same, for a program that stays: what it saves is published in the background
 };
 
-/// Everything that a command reaches of the world.
+/// Everything outside the process that a command uses.
 struct CliContext {
   std::istream& in;
   Output& out;
@@ -39,7 +39,7 @@ struct CliContext {
       open_store;
   /// Reads a file of at most `bytes_max` bytes: input_unreadable, or state_too_large.
   std::function<Result<std::string>(const std::string& path, std::uint64_t bytes_max)> read_file;
-  /// Puts a file in its place, whole or not at all.
+  /// Replaces a file atomically.
   std::function<Result<void>(const std::string& path, std::string_view bytes)> write_file;
   std::function<std::optional<std::string>(const std::string& name)> environment;
   std::string version;
@@ -50,12 +50,12 @@ struct CliContext {
   int status = 0;  // of a command that succeeded: `pawl step` passes on that of what it ran
   StoreAdmin admin = {};
   AuditWorld audit = {};
-  /// A folder to look at: what is to be imported. input_unreadable where there is none.
+  /// Opens a folder for an import. Fails with input_unreadable if it does not exist.
   std::function<Result<std::unique_ptr<FileSystem>>(const std::string& folder)> open_folder = {};
   RunExport run_export = {};
   Machine* machine = nullptr;          // never null for `pawl doctor`
   WorkflowWorld* workflows = nullptr;  // never null for commands that run workflows
-  /// The account that this process acts as.
+  /// The account that this process runs as.
   std::function<std::string()> system_user = {};
 };
 

@@ -1,4 +1,4 @@
-// What a command consists of, and what it works with. One file per command.
+// What every command is made of. There is one file per command.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace pawl::cli {
 
-/// The options that every command takes, before or behind its name.
+/// The options of all commands, given before or after the command's name.
 struct Globals {
   std::optional<std::string> store;  // none: PAWL_STORE, else ./.pawl
   bool json = false;
@@ -26,35 +26,35 @@ class Invocation {
   [[nodiscard]] CliContext& context() const { return context_; }
   [[nodiscard]] bool json() const { return globals_.json; }
   [[nodiscard]] const std::vector<std::string>& command() const { return globals_.command; }
-  /// The store that is meant; where the settings can't be read, the one that is meant without them.
+  /// The URI of the store. Ignores settings that can't be read.
   [[nodiscard]] std::string store_uri() const;
-  /// What is in force, read at the first call: invalid_config where a file or a variable is wrong.
+  /// The effective settings, read at the first call. Fails with invalid_config if a file or variable is wrong.
   [[nodiscard]] Result<const Config*> config() const;
   /// The settings in effect; the defaults if they can't be read.
   [[nodiscard]] Settings settings() const;
-  /// The largest state that may be saved; as built in where the settings can't be read.
+  /// The maximum size of a state; the default if the settings can't be read.
   [[nodiscard]] std::uint64_t state_bytes_max() const;
-  /// Fails with checkpoints_off where the settings turn checkpoints off.
+  /// Fails with checkpoints_off if the settings turn checkpoints off.
   [[nodiscard]] Result<void> need_checkpoints() const;
   [[nodiscard]] ConfigWorld config_world() const;
   [[nodiscard]] Result<std::unique_ptr<Store>> open_store(StoreAccess access) const;
-  /// Where there is no store at `uri` yet.
+  /// Creates an encrypted store if there is no store at `uri`.
   Result<void> make_encrypted(const std::string& uri, const Settings& settings) const;
-  /// For what goes to standard output. Colours only on a terminal, without NO_COLOR, and not in JSON.
+  /// The style of standard output: coloured on a terminal, unless NO_COLOR is set or --json is given.
   [[nodiscard]] Style style() const;
-  /// The width of the terminal, or COLUMNS where it is set; 80 where neither is known.
+  /// COLUMNS if set, otherwise the width of the terminal, otherwise 80.
   [[nodiscard]] std::size_t columns() const;
-  /// What a table must fit into; nothing off a terminal, where every value is printed in full.
+  /// The width of tables; none if standard output is not a terminal, because values are then printed in full.
   [[nodiscard]] std::optional<std::size_t> table_width() const;
-  /// For tables: "3 min ago" on a terminal, elsewhere the local time; with --utc the exact time in UTC.
+  /// For tables: "3 min ago" on a terminal, otherwise the local time; the exact time in UTC with --utc.
   [[nodiscard]] std::string time_text(Timestamp time) const;
-  /// For single lines: the local time, on a terminal with its age; with --utc the exact time in UTC.
+  /// For single lines: the local time, with its age on a terminal; the exact time in UTC with --utc.
   [[nodiscard]] std::string long_time_text(Timestamp time) const;
   [[nodiscard]] bool utc() const { return globals_.utc; }
 
-  /// To standard output.
+  /// Writes to standard output.
   void print(std::string_view text) const { context_.out.write(text); }
-  /// To standard error, as a line of its own. Not with --json: the document says the same.
+  /// Writes a line to standard error. Does nothing with --json, because the document contains the same.
   void note(std::string_view text) const;
 
  private:
@@ -63,7 +63,7 @@ class Invocation {
   mutable std::optional<Result<Config>> config_;
 };
 
-/// Its error becomes the message and the exit status.
+/// An error becomes the message and the exit status.
 using Action = std::function<Result<void>(const Invocation&)>;
 
 struct Command {
@@ -71,7 +71,7 @@ struct Command {
   Action run;
 };
 
-// Each adds its command to `root`.
+// Each function adds its command to `root`.
 [[nodiscard]] Command add_run(Options& root);
 [[nodiscard]] Command add_resume(Options& root);
 [[nodiscard]] Command add_step(Options& root);

@@ -1,4 +1,4 @@
-// The commands and options as plain data. Help, completion and the manual are made from it.
+// Commands and options as plain data, from which help, completion and the manual are made.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace pawl::cli {
 
-/// What may stand where a value is expected. It follows from the value's name, so that a new option says it by the
-/// name it has in its help: FILE, FOLDER or URI, RUN, COMMAND.
+/// What a value can be. It is derived from the value's name in the help (FILE, FOLDER, URI, RUN, COMMAND), so that a
+/// new option needs nothing else for completion.
 enum class Wants : std::uint8_t { nothing, text, word, file, folder, run, command };
 
-/// An option, or an argument by position, which has no names.
+/// An option, or a positional argument, which has no names.
 struct OptionInfo {
   std::vector<std::string> names;  // "--state", "-o"; the long ones first
   std::string value;               // the name of its value; empty for a flag

@@ -1,4 +1,4 @@
-// What can follow on a command line that is being typed. The shells' scripts ask for it and show it.
+// Completions for a partial command line, used by the shell scripts.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct Completion {
     std::string word;
     std::string help;
   };
-  /// What the shell knows better.
+  /// Completions that the shell itself provides.
   enum class Also : std::uint8_t { nothing, files, folders, programs };
 
   std::vector<Candidate> candidates;
@@ -25,11 +25,11 @@ struct Completion {
   std::optional<std::string> store;  // as --store says
 };
 
-/// `words`: those behind `pawl`; the last one is being typed, and may be empty. Words that make no sense are passed
-/// over.
+/// `words` are those after `pawl`; the last one is being typed and may be empty. Unknown words are
+/// ignored.
 [[nodiscard]] Completion complete(const CommandInfo& root, const std::vector<std::string>& words);
 
-/// The script for a shell: "bash", "zsh" or "fish"; empty for another.
+/// The completion script of "bash", "zsh" or "fish"; empty for other shells.
 [[nodiscard]] std::string_view completion_script(std::string_view shell);
 
 }  // namespace pawl::cli

@@ -17,7 +17,7 @@ std::string_view offer_name(Completion::Also also) {
   return "nothing";
 }
 
-/// Without a store, or with one that can't be read, there are none: nobody wants an error at a tab.
+/// Offers nothing if the store can't be read: completion never shows errors.
 void add_runs(const Invocation& invocation, Completion& completion) {
   const std::string uri = completion.store.value_or(invocation.store_uri());
   if (uri.empty()) return;

@@ -72,7 +72,7 @@ TEST_F(Completing, WithoutAStoreThereAreNoRunsAndNoError) { EXPECT_EQ(answer({"s
 
 TEST_F(Completing, WordsThatMakeNoSenseDoNoHarm) {
   EXPECT_EQ(answer({}).at(1), "run");
-  EXPECT_EQ(answer({"", ""}), (Lines{"nothing", "--help", "--store", "--json", "--version"}));
+  EXPECT_EQ(answer({"", ""}), (Lines{"nothing", "--help", "--store", "--json", "--utc", "--version"}));
   EXPECT_EQ(answer({"--", "--", "-", ""}).at(0), "files");
   EXPECT_EQ(answer({"save", "--nonsense=3", "-x", "--=", "="}), (Lines{"nothing"}));
 }

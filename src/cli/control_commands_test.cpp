@@ -72,7 +72,7 @@ TEST_F(ControlCommands, ARunningProcessIsSaidToGoOn) {
   const auto held = store->open_run(*RunId::parse("r"), {});
   const CliResult result = pawl({"approve", "r"});
   EXPECT_EQ(result.status, 0) << result.err;
-  EXPECT_NE(result.err.find("goes on"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("the run continues"), std::string::npos) << result.err;
   EXPECT_EQ(result.err.find("pawl resume"), std::string::npos) << result.err;
 }
 

@@ -1,4 +1,4 @@
-// `pawl dlq`: items of maps that failed for good.
+// `pawl dlq`: failed items of maps (dead-letter queue).
 #include <algorithm>
 
 #include "cli/command.hpp"
@@ -17,7 +17,7 @@ struct DlqArguments {
   bool no_run = false;
 };
 
-/// `[STEP] INDEX...`: an id of a step never begins with a digit.
+/// `[STEP] INDEX...`; a step id never begins with a digit.
 Result<LetterChoice> parse_choice(const DlqArguments& arguments) {
   LetterChoice choice;
   if (arguments.all) choice.scope = LetterChoice::Scope::all;
@@ -139,7 +139,7 @@ void show_change(const Invocation& invocation, const RunId& run, const ChangedLe
   for (const std::string& path : changed.dependents) invocation.note(fmt::format("{} will run again", path));
 }
 
-/// The resume would refuse it, and by then the items are taken back.
+/// Checked first, because a refused resume would leave the items queued.
 Result<void> refuse_changed(const CliContext& context, Store& store, const RunId& run) {
   PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
   PAWL_TRY_ASSIGN(const Workflow workflow, load_workflow(context, state.workflow_file));

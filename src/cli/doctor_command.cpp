@@ -36,7 +36,7 @@ struct HealthFinding {
   Code code = {};  // of what is broken
 };
 
-/// One visit: what is looked at, and what was found.
+/// One run of all checks, and their results.
 class Visit {
  public:
   explicit Visit(const Invocation& invocation)
@@ -140,7 +140,7 @@ class Visit {
     return ", format " + compact(record["pawl"]);
   }
 
-  /// Whether what is encrypted can be read: a lost key is found out now, not when it is needed.
+  /// Checks that encrypted data can be read, so that a lost key is noticed early.
   void key() {
     const Json record = store_record();
     if (!record.is_object()) return;
@@ -154,7 +154,7 @@ class Visit {
     fine("key", "opens this store");
   }
 
-  /// The store's folder, or the nearest one above it that is there.
+  /// The store's folder, or the nearest existing parent.
   [[nodiscard]] std::string existing_folder() const {
     std::string folder = folder_;
     while (folder.size() > 1 && !context_.workflows->files.is_folder(folder)) {

@@ -58,7 +58,7 @@ std::string text_of(const Erasure& erasure) {
   return text;
 }
 
-/// On a terminal only: scripts give a reason, which is deliberate enough.
+/// Asks for confirmation on a terminal only.
 Result<void> ask(const Invocation& invocation, const RunInfo& run) {
   CliContext& context = invocation.context();
   if (!context.in_is_terminal) return {};

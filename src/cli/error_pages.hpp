@@ -1,4 +1,4 @@
-// The pages of docs/errors/ as they were when this program was built, for `pawl explain CODE`.
+// The pages of docs/errors/, embedded for `pawl explain CODE`.
 #pragma once
 
 #include <span>

@@ -17,7 +17,7 @@ struct ExportArguments {
   bool logs = false;
 };
 
-/// A file that gets its name when it is whole and durable. Without it, nothing is left behind.
+/// A file that appears under its name only once it is complete and durable.
 class OutputFile {
  public:
   static Result<OutputFile> open(const CliContext& context, const std::string& path) {
@@ -104,7 +104,7 @@ Result<void> export_portable(const Invocation& invocation, const ExportArguments
   return {};
 }
 
-/// `{"run":..., "sequence":..., ..., "state": ...}`: the state as it was given.
+/// `{"run":..., "sequence":..., ..., "state": ...}`, with the state as saved.
 std::string checkpoint_file(const RunId& run, const Restored& restored) {
   std::string text = checkpoint_object(run.text(), restored.info).done();
   text.pop_back();

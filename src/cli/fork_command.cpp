@@ -113,9 +113,8 @@ Command add_fork(Options& root) {
       "  pawl fork notes-k3f9 --from review --set topic=winds\n"
       "  pawl fork nightly@name:good --set limits.max=3 --run-id nightly-try\n"
       "\n"
-      "Nothing of the past is copied, and the run itself is not changed. Approvals are not taken along: every gate is "
-      "asked\n"
-      "again. Steps of the fork have idempotency keys of their own.");
+      "The original run is not changed, and its history is shared, not copied. Gates\n"
+      "must be approved again. Steps of the fork have their own idempotency keys.");
   return {&app, [arguments](const Invocation& invocation) { return fork(invocation, *arguments); }};
 }
 

@@ -1,4 +1,4 @@
-// `pawl help` and `pawl version`, for those who type them instead of --help and --version; and the manual's source.
+// `pawl help`, `pawl version`, and the hidden `pawl __man`.
 #include "cli/command.hpp"
 #include "cli/help_text.hpp"
 #include "cli/man_page.hpp"

@@ -12,8 +12,8 @@ namespace pawl::cli {
 /// examples stay as they are.
 [[nodiscard]] std::string help_text(const Options& command, std::size_t columns);
 
-/// `text` broken between words. Every line but the first begins with `indent` spaces; a word that is longer than a
-/// line keeps its own.
+/// Wraps `text` between words. Every line but the first is indented by `indent` spaces. A word that is longer than a
+/// line is not broken.
 [[nodiscard]] std::string wrap_words(std::string_view text, std::size_t indent, std::size_t columns);
 
 }  // namespace pawl::cli

@@ -20,7 +20,7 @@ struct ImportArguments {
   bool dry_run = false;
 };
 
-/// The folder to open, and the one file of it that is meant; empty: all.
+/// The folder to open, and the file in it to import (empty: all).
 struct Source {
   std::unique_ptr<FileSystem> files;
   std::string only;
@@ -49,7 +49,7 @@ std::vector<std::string> format_names() {
   return names;
 }
 
-/// Whether an export that was only looked at, or taken as it is, was counted.
+/// Whether an exported run was counted.
 enum class Counted : std::uint8_t { all, checkpoints, nothing };
 
 std::string run_json(const TakenRun& run, Counted counted) {
@@ -149,7 +149,7 @@ Result<void> end_with(const Invocation& invocation, std::string_view format, con
                     0});
 }
 
-/// What an import would take where there is no store yet: if it is nothing, none is to be made.
+/// Checks what would be imported before creating a store, so that none is created for nothing.
 ImportReport looked_at(const SourceTree& tree, const ImportFormat& format, ImportOptions options) {
   options.mode = ImportMode::dry_run;
   ImportReport report;
@@ -166,7 +166,7 @@ bool store_is_missing(const Invocation& invocation) {
   return !store && store.error().code == Code::store_not_found;
 }
 
-/// A store that is not there has nothing that could be in the way of a dry run.
+/// Without a store, a dry run can't find any conflicts.
 Result<std::unique_ptr<Store>> open_for_import(const Invocation& invocation, const ImportArguments& arguments) {
   if (!arguments.dry_run) return invocation.open_store(StoreAccess::write);
   auto store = invocation.open_store(StoreAccess::read);

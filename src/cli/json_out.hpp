@@ -1,4 +1,4 @@
-// JSON that commands print: objects in a fixed order of members, on one line.
+// The JSON that commands print: one line per object, members in a fixed order.
 #pragma once
 
 #include <pawl/check.hpp>
@@ -14,11 +14,11 @@ namespace pawl::cli {
 
 class JsonObject {
  public:
-  /// A string; invalid UTF-8 is replaced.
+  /// Adds a string; replaces invalid UTF-8.
   JsonObject& text(std::string_view key, std::string_view value);
   JsonObject& number(std::string_view key, std::uint64_t value);
   JsonObject& boolean(std::string_view key, bool value);
-  /// A value that is JSON already, kept verbatim; empty becomes null.
+  /// Adds JSON text verbatim; empty text becomes null.
   JsonObject& raw(std::string_view key, std::string_view json);
   [[nodiscard]] std::string done() const { return "{" + members_ + "}"; }
 
@@ -27,12 +27,12 @@ class JsonObject {
   std::string members_;
 };
 
-/// `[a,b]`, a line each.
+/// An array with one element per line.
 [[nodiscard]] std::string json_array(const std::vector<std::string>& elements);
 
-/// All of a run except its checkpoints, without "latest".
+/// The fields of a run, without "latest".
 [[nodiscard]] JsonObject run_object(const RunInfo& run);
-/// With another word for its status.
+/// The same, with another status.
 [[nodiscard]] JsonObject run_object(const RunInfo& run, std::string_view status);
 /// Adds "workflow_name", "progress" (null without a workflow), "usage" and "error" (null where there is none).
 void add_summary(JsonObject& object, const RunSummary& summary);

@@ -23,7 +23,7 @@ struct ListArguments {
   std::vector<std::string> meta;
 };
 
-/// A run, and what is told about it.
+/// A row of the list.
 struct ListedRun {
   RunInfo info;
   RunSummary summary;
@@ -65,7 +65,7 @@ std::string rows_text(const Invocation& invocation, Store& store, const std::vec
   return table.text(invocation.style(), invocation.table_width());
 }
 
-/// A member of the newest checkpoint's metadata, `a.b` inside of another one.
+/// Compares members of the newest checkpoint's metadata; `a.b` is a nested one.
 bool has_meta(Store& store, const RunId& run, const std::vector<std::string>& wanted) {
   const Result<CheckpointInfo> newest = store.checkpoint(run, {});
   if (!newest) return false;
@@ -105,7 +105,7 @@ bool fits(const Invocation& invocation, Store& store, const RunInfo& run, const 
 constexpr std::string_view kStatusWords[] = {"running",   "waiting", "completed",  "failed",  "interrupted",
                                              "cancelled", "active",  "recovering", "damaged", "erased"};
 
-/// Adds the words of a list with commas. Returns what is wrong with it, or nothing.
+/// Adds the comma-separated words. Returns an error message, or nothing.
 std::string take_statuses(std::string_view text, std::vector<std::string>& statuses) {
   while (!text.empty()) {
     const std::string word(text.substr(0, text.find(',')));
@@ -126,7 +126,7 @@ Result<void> check_meta(const ListArguments& arguments) {
   return {};
 }
 
-/// In rows that are shown.
+/// Reports damaged runs in the list.
 void note_damage(const Invocation& invocation, const std::vector<ListedRun>& runs) {
   for (const ListedRun& run : runs) {
     if (run.info.status != Status::damaged) continue;
@@ -137,7 +137,7 @@ void note_damage(const Invocation& invocation, const std::vector<ListedRun>& run
   }
 }
 
-/// What is damaged is not among the resumable ones, and not left out in silence either.
+/// Reports damaged runs, which are not resumable.
 Result<void> note_damaged(const Invocation& invocation, Store& store) {
   PAWL_TRY_ASSIGN(const auto damaged, damaged_runs(store));
   for (const auto& [run, error] : damaged)

@@ -1,5 +1,5 @@
-// What a running workflow looks like at a moment, made from its events: lines that stay, and lines that change.
-// Knows nothing of the terminal but its size.
+// The live display of a running workflow, made from its events: permanent lines, and lines that change.
+// Depends only on the size of the terminal.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace pawl::cli {
 
 enum class Marks : std::uint8_t { unicode, ascii };
 
-/// Both clocks of one moment.
+/// The same moment on both clocks.
 struct Moment {
   Timestamp wall = {};
   std::int64_t monotonic_us = 0;
@@ -34,15 +34,15 @@ class LivePicture {
  public:
   explicit LivePicture(Marks marks) : marks_(marks) {}
 
-  /// `known`: what earlier executions have left, so that waiting steps are shown.
+  /// `known` is the state left by earlier executions, so that waiting steps are shown.
   void begin(const RunId& run, const Workflow& workflow, const RunState& known, Moment now);
   void take(const RunEvent& event, Moment now);
-  /// The run is over, for now: what happened, as a last line that stays.
+  /// Adds a permanent last line with the outcome of this execution.
   void end(Moment now);
 
-  /// Lines that stay and were not handed out yet.
+  /// Returns the new permanent lines.
   [[nodiscard]] std::vector<TerminalLine> take_settled() { return std::exchange(settled_, {}); }
-  /// Lines that change: at most `size.rows` - 2.
+  /// Returns the lines that change, at most `size.rows` - 2.
   [[nodiscard]] std::vector<TerminalLine> moving(TerminalSize size, Moment now) const;
 
  private:
@@ -72,7 +72,7 @@ class LivePicture {
     Timestamp due = {};
     std::optional<MapRow> map;
   };
-  /// An item of a running map that a path leads into.
+  /// The item of a running map that contains a path.
   struct ItemPlace {
     MapRow* map = nullptr;
     std::uint64_t index = 0;

@@ -1,6 +1,6 @@
-// The live picture of a run on a terminal: running steps at the bottom, what is done above it, for good.
+// The live display of a run on a terminal: running steps at the bottom, finished ones above.
 //
-// Nothing but cursor-up, erase and line ends is sent, so that what has scrolled away stays readable.
+// Sends only cursor-up, erase and line ends, so that scrolled-out lines stay readable.
 #pragma once
 
 #include "cli/live_picture.hpp"
@@ -16,7 +16,7 @@ struct LiveTerminal {
   Marks marks = Marks::unicode;
 };
 
-/// Draws at most about ten times a second, when events and ticks come.
+/// Draws at most about ten times a second, on events and ticks.
 [[nodiscard]] std::unique_ptr<RunView> make_live_view(LiveTerminal terminal);
 
 }  // namespace pawl::cli

@@ -1,4 +1,4 @@
-// Logs of several steps on one output, whole lines at a time where they are whole.
+// Merges the logs of several steps into one output, line by line.
 #pragma once
 
 #include <pawl/types.hpp>
@@ -10,7 +10,7 @@
 
 namespace pawl::cli {
 
-/// One file of a run's folder: what one attempt has printed.
+/// A log file of a run: the output of one attempt.
 struct LogFile {
   std::string path;
   std::string step;
@@ -26,14 +26,14 @@ enum class LogForm : std::uint8_t {
 };
 enum class PrefixLines : std::uint8_t { never, always, where_several };
 
-/// Takes the files' bytes in pieces, in any order of files.
+/// Accepts the bytes of the files in pieces, in any order of files.
 class LogPrinter {
  public:
   LogPrinter(Output& out, LogForm form) : out_(out), form_(form) {}
-  /// `where_several` counts as never.
+  /// `where_several` is treated as never.
   void set_prefixes(PrefixLines prefixes) { prefixes_ = prefixes; }
   void print(const LogFile& file, std::string_view piece);
-  /// Ends lines that their files have not ended.
+  /// Completes unfinished last lines.
   void end_line();
 
  private:

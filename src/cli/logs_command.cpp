@@ -47,7 +47,7 @@ bool belongs(std::string_view path, std::string_view step) {
          (path.starts_with(step) && (path[step.size()] == '.' || path[step.size()] == '['));
 }
 
-/// Those that were asked for, by the time of their last change.
+/// The requested log files, sorted by modification time.
 std::vector<LogFile> find_logs(LocalFiles& files, const std::string& folder, const LogsArguments& arguments) {
   std::vector<LogFile> found;
   const auto take = [&](const std::string& prefix, const std::string& place, const std::string& name) {
@@ -72,7 +72,7 @@ std::vector<LogFile> find_logs(LocalFiles& files, const std::string& folder, con
   return found;
 }
 
-/// Whether the run has such a step, begun or not.
+/// Whether the run has this step, started or not.
 bool is_step(const RunState& state, const std::optional<Workflow>& workflow, const std::string& step) {
   if (workflow && find_step(*workflow, step) != nullptr) return true;
   return std::ranges::any_of(state.steps, [&](const auto& entry) { return belongs(entry.first, step); });
@@ -94,7 +94,7 @@ Error unknown_step(const RunId& run, const RunState& state, const std::optional<
                0};
 }
 
-/// Where there is nothing to print: why, in a friendly way.
+/// Explains why there is nothing to print.
 std::string no_logs(const RunId& run, const RunState& state, const LogsArguments& arguments) {
   const StepRecord* record = state.find(arguments.step);
   if (record != nullptr && !record->child_run.empty())
@@ -121,7 +121,7 @@ class Logs {
                                            : invocation.context().out_is_terminal ? LogForm::terminal
                                                                                   : LogForm::bytes) {}
 
-  /// Prints what is there; whether there was anything.
+  /// Prints new output. Returns whether there was any.
   Result<bool> print(PrefixLines prefixes) {
     std::vector<LogFile> found = find_logs(files_, folder_, arguments_);
     if (prefixes == PrefixLines::where_several) {

@@ -1,4 +1,4 @@
-// The manual, pawl(1), made from the commands themselves.
+// The manual page pawl(1), generated from the commands.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ struct ManualTitle {
   std::string date;  // YYYY-MM-DD, or empty
 };
 
-/// The source of the page, for man(1): the macros of `groff -man`.
+/// The source of the page, in `groff -man` macros.
 [[nodiscard]] std::string man_page(const CommandInfo& root, const ManualTitle& title);
 
-/// Text for roff: nothing in it is taken for a request or an escape.
+/// Escapes text for roff, so that nothing in it is a request or an escape.
 [[nodiscard]] std::string roff_text(std::string_view text);
 
 }  // namespace pawl::cli

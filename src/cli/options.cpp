@@ -56,6 +56,10 @@ std::string bad_number(const std::string& text, Bounds bounds) {
                             : fmt::format("not a whole number of at least {}: '{}'", bounds.lowest, text);
 }
 
+std::string without_dashes(std::string_view name) {
+  return std::string(name.substr(std::min(name.find_first_not_of('-'), name.size())));
+}
+
 Error usage_fault(std::string message, std::string hint) {
   return Error{Code::usage, std::move(message), {}, std::move(hint), 0};
 }
@@ -392,14 +396,16 @@ class OptionsParser {
   }
 
   /// What is left for the library to refuse while it splits: an option without its value, or a flag with one. Its
-  /// text begins with the option's name; the rest is of no use to people.
+  /// text begins with the option's name, with or without dashes; the rest is of no use to people.
   [[nodiscard]] Error refused_value(std::string_view text) const {
-    const std::string name(text.substr(0, text.find_first_of(": =")));
+    const std::string name = without_dashes(text.substr(0, text.find_first_of(": =")));
     for (const Options* command : chosen_->path()) {
       for (const Bound& bound : bounds_of_.at(command)) {
-        if (bound.option->display_name() != name) continue;
-        return usage_fault(bound.option->info_.value.empty() ? fmt::format("{} takes no value", name)
-                                                             : fmt::format("missing value for {}", name),
+        const std::vector<std::string>& names = bound.option->info_.names;
+        if (std::ranges::find(names, name, without_dashes) == names.end()) continue;
+        const std::string shown = bound.option->display_name();
+        return usage_fault(bound.option->info_.value.empty() ? fmt::format("{} takes no value", shown)
+                                                             : fmt::format("missing value for {}", shown),
                            help_hint());
       }
     }

@@ -37,15 +37,15 @@ class Option {
   /// The name of its value in help texts: FILE. Completion derives from it what to offer.
   Option& value(std::string name);
   Option& required();
-  /// Neither may be given with the other.
+  /// The two options can't be used together.
   Option& excludes(Option& other);
-  /// It may be given several times.
+  /// The option can be given several times.
   Option& repeats();
-  /// The words that it accepts; any other is refused with a suggestion.
+  /// The accepted words; any other is refused with a suggestion.
   Option& words(std::vector<std::string> words);
-  /// The words that completion offers; others are accepted, too.
+  /// The words that completion offers; other values are also accepted.
   Option& suggests(std::vector<std::string> words);
-  /// The heading that it is listed under; without one it is hidden.
+  /// The heading in the help; an empty heading hides the option.
   Option& group(std::string heading);
 
   [[nodiscard]] const OptionInfo& info() const { return info_; }
@@ -91,7 +91,7 @@ class Options {
 
   /// Adds a command below this one. The reference stays valid.
   Options& command(std::string name, std::string help);
-  /// The heading that the command is listed under; without one it is hidden.
+  /// The heading in the help; an empty heading hides the command.
   Options& group(std::string heading);
   /// Examples and notes below the help, printed as they are.
   Options& footer(std::string text);
@@ -107,9 +107,9 @@ class Options {
   [[nodiscard]] const std::vector<std::unique_ptr<Options>>& commands() const { return commands_; }
   /// `pawl audit add`
   [[nodiscard]] std::string call() const;
-  /// What stands below its help: its own footer, or that of the command it belongs to.
+  /// The text below the help: its own footer, or that of its parent command.
   [[nodiscard]] const std::string& shown_footer() const;
-  /// Everything that is not hidden, as plain data. The options for all commands stand at each of them.
+  /// Everything that is not hidden, as plain data. Includes the options for all commands.
   [[nodiscard]] CommandInfo tree() const;
 
  private:
@@ -129,15 +129,15 @@ class Options {
   std::vector<std::unique_ptr<Options>> commands_;
 };
 
-/// What the arguments ask for, of `command`: to be run, or to be explained.
+/// What the arguments request: to run `command`, or to show its help or the version.
 struct ParsedCall {
   enum class Asks : std::uint8_t { run, help, version };
   Asks asks = Asks::run;
   const Options* command = nullptr;
 };
 
-/// Fills what the options are bound to. Fails with a usage error that names the option or argument; its hint
-/// suggests a call.
+/// Fills the variables that the options are bound to. Fails with a usage error that names the option or argument, and
+/// a hint.
 [[nodiscard]] Result<ParsedCall> parse_arguments(Options& root, std::vector<std::string> args);
 
 inline constexpr Bounds kLimitBounds{.lowest = 1, .highest = 1'000'000};

@@ -1,4 +1,4 @@
-// Where a command prints. Whether the bytes really went out is known only from `flush`.
+// Buffered output of a command. Write errors are reported by `flush`.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,16 @@ namespace pawl::cli {
 /// Buffered. Not thread-safe.
 class Output {
  public:
-  /// Takes all of the bytes and returns 0, or an errno.
+  /// Writes all bytes and returns 0, or an errno.
   using Writer = std::function<int(std::string_view)>;
 
-  /// `name` is for messages: "standard output".
+  /// `name` is used in messages: "standard output".
   Output(std::string name, Writer writer) : name_(std::move(name)), writer_(std::move(writer)) {}
 
-  /// Never fails at once; a failure is kept, and what follows it is dropped.
+  /// Never fails itself: the first error is kept, and everything after it is dropped.
   void write(std::string_view bytes);
-  /// Sends what is buffered. Fails if anything since the beginning could not be written (disk_full,
-  /// write_failed), and goes on failing.
+  /// Writes the buffer. Fails if any write since the beginning has failed (disk_full,
+  /// write_failed), and keeps failing.
   Result<void> flush();
 
  private:

@@ -79,10 +79,10 @@ TEST_F(ReadingCommands, WhatIsMissingIsNamedWithAHint) {
 TEST_F(ReadingCommands, ListIsATableOnStandardOutputNewestFirst) {
   save("older", "{}");
   save("newer", "{}", {"--kind", "barrier"});
-  EXPECT_EQ(pawl({"list"}).out,
-            "RUN    LATEST  KIND     STATUS  UPDATED\n"
-            "newer  1       barrier  active  2026-01-11T14:30:01.000000Z\n"
-            "older  1       manual   active  2026-01-11T14:30:00.000000Z\n");
+  EXPECT_EQ(pawl({"list", "--utc"}).out,
+            "RUN    STATUS  PROGRESS  COST  UPDATED                      LATEST  KIND     FORK OF  ERROR\n"
+            "newer  active  -         -     2026-01-11T14:30:01.000000Z  @1      barrier  -        -\n"
+            "older  active  -         -     2026-01-11T14:30:00.000000Z  @1      manual   -        -\n");
 }
 
 TEST_F(ReadingCommands, ListShowsAgesAndColoursOnlyOnATerminal) {
@@ -129,8 +129,8 @@ TEST_F(ReadingCommands, ShowRunGivesTheOverviewAndTheNewestCheckpoints) {
   for (int i = 1; i <= 12; ++i) save("r", std::to_string(i));
   const CliResult result = pawl({"show", "r"});
   EXPECT_NE(result.out.find("Latest:      r@12, manual, active\n"), std::string::npos) << result.out;
-  EXPECT_NE(result.out.find("\n12   manual"), std::string::npos) << result.out;
-  EXPECT_EQ(result.out.find("\n2    manual"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("\n12   active"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("\n2    active"), std::string::npos) << result.out;
   const nlohmann::json shown = pawl({"show", "r", "--json"}).json();
   EXPECT_EQ(shown.at("run"), "r");
   EXPECT_EQ(shown.at("latest").at("sequence"), 12);

@@ -1,4 +1,4 @@
-// Who acts on a message to a run, for people and programs.
+// Which process acts on a message to a run.
 #pragma once
 
 #include "cli/json_out.hpp"

@@ -18,12 +18,12 @@ struct ReplayArguments {
   bool step = false;
 };
 
-/// The run's events, one checkpoint's after the other.
+/// The events of a run, grouped by checkpoint.
 class EventCursor {
  public:
   EventCursor(Store& store, const RunId& run) : store_(store), run_(run) {}
 
-  /// Those up to this checkpoint that were not given yet; what pruning left of earlier ones is among them.
+  /// Returns the next events up to this checkpoint, including those of pruned checkpoints.
   Result<std::vector<Event>> up_to(Sequence sequence) {
     std::vector<Event> found;
     while (true) {
@@ -59,7 +59,7 @@ std::string events_json(const std::vector<Event>& events) {
   return fmt::format("[{}]", fmt::join(rows, ","));
 }
 
-/// Of a state of a workflow's run: counters and times change with every checkpoint, and tell nothing.
+/// Counters and times of a workflow's state, which change with every checkpoint.
 bool is_noise(std::string_view line) {
   const std::size_t colon = line.find(": ");
   const std::string_view path = line.substr(2, colon == std::string_view::npos ? colon : colon - 2);
@@ -114,7 +114,7 @@ std::string heading(const CheckpointInfo& info, const Style& style) {
   return style(Colour::bold, text) + "\n";
 }
 
-/// False: the person has seen enough.
+/// Returns false if the user quits.
 bool next_wanted(const Invocation& invocation) {
   CliContext& context = invocation.context();
   context.out.write("[Enter] next, q quit: ");

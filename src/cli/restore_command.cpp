@@ -50,7 +50,7 @@ Result<void> print_state(const Invocation& invocation, const RestoreArguments& a
   return {};
 }
 
-/// Standard output is the state alone; what was done to get it goes to standard error, or into the document.
+/// Prints only the state to standard output; the report goes to standard error or into the JSON document.
 Result<void> recover(const Invocation& invocation, const RestoreArguments& arguments, const Address& address) {
   PAWL_TRY_ASSIGN(const RecoveryRequest request, wanted_recovery(invocation, arguments, address));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));

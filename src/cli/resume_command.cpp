@@ -84,7 +84,7 @@ Result<void> resume_one(const Invocation& invocation, const ResumeArguments& arg
   return resume_workflow(invocation, request, {.waiting = arguments.wait ? Waiting::stay : Waiting::leave});
 }
 
-/// How an execution that began came to its end; nothing where the run was refused.
+/// How an execution ended; empty if it was refused.
 std::optional<std::string_view> end_of(const Result<void>& ended) {
   if (ended) return "completed";
   switch (ended.error().code) {
@@ -105,8 +105,8 @@ void note_lines(const Invocation& invocation, std::string_view text) {
   }
 }
 
-/// One after the other, the one that was saved first first. The first trouble gives the exit status; only a wish to
-/// stop keeps the others from being resumed.
+/// Resumes one run after the other, oldest first. The first error gives the exit status; only an interrupt
+/// keeps the remaining runs from being resumed.
 Result<void> resume_session(const Invocation& invocation, const ResumeArguments& arguments) {
   std::vector<RunId> ids;
   {
@@ -183,12 +183,13 @@ Command add_resume(Options& root) {
            "Count as an automatic resume, limited by recovery.max_recovery_attempts");
   app.footer(
       "Examples:\n"
-      "  pawl resume                   the only run that can be resumed, or a list of them\n"
+      "  pawl resume                   the only run that can be resumed, or a list\n"
       "  pawl resume notes-k3f9\n"
-      "  pawl resume --session night   what was left of a session\n"
-      "  pawl resume notes-k3f9 --accept-rerun   where the newest checkpoint is damaged, and an older one knows less\n"
+      "  pawl resume --session night   all unfinished runs of a session\n"
+      "  pawl resume notes-k3f9 --fallback --accept-rerun   despite a damaged checkpoint\n"
       "\n"
-      "Completed steps are not run again; one that was running is, with the same $PAWL_IDEMPOTENCY_KEY.");
+      "Completed steps are not run again. A step that was interrupted runs again with\n"
+      "the same $PAWL_IDEMPOTENCY_KEY.");
   return {&app, [arguments](const Invocation& invocation) { return resume(invocation, *arguments); }};
 }
 

@@ -96,12 +96,13 @@ Command add_run(Options& root) {
   app.flag("--dry-run", arguments->dry_run, "Check the workflow and show the plan; run nothing");
   app.footer(
       "Examples:\n"
-      "  pawl run                            workflow.yaml in this folder\n"
+      "  pawl run                                        workflow.yaml in this folder\n"
       "  pawl run notes.yaml --var topic=tides\n"
-      "  pawl run notes.yaml --run-id notes-1   then, after a crash: pawl resume notes-1\n"
-      "  pawl run notes.yaml --run-id notes-1 --resume   start or resume: for cron and Kubernetes\n"
+      "  pawl run notes.yaml --run-id notes-1            choose the run id\n"
+      "  pawl run notes.yaml --run-id notes-1 --resume   start or resume, for cron jobs\n"
       "\n"
-      "Exit status: 0 completed; 1 failed; 3 waiting; 130 interrupted. After 1, 3 and 130: pawl resume ID.");
+      "Exit status: 0 completed; 1 failed; 3 waiting; 130 interrupted. After 1, 3 and\n"
+      "130, continue with: pawl resume ID");
   return {&app, [arguments](const Invocation& invocation) { return run(invocation, *arguments); }};
 }
 

@@ -1,4 +1,4 @@
-// How a running workflow looks: a live picture on a terminal, plain lines in a pipe, events as JSON.
+// How a running workflow is shown: a live display on a terminal, plain lines in a pipe, or events as JSON.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace pawl::cli {
 
-/// Whether the run is shown as a live picture, which has a header and a last line of its own: on a terminal that
+/// Whether the run is shown as a live display, with its own header and last line: on a terminal that
 /// can move its cursor, and not with --json.
 [[nodiscard]] bool shows_live(const Invocation& invocation);
 

@@ -93,7 +93,7 @@ Result<Saved> save_durably(Store& store, const RunId& run, const RunOptions& opt
   return saved;
 }
 
-/// Empty where the state is not large.
+/// A warning about a large state; empty if it is not large.
 std::string size_warning(const Invocation& invocation, Store& store, const RunId& run, const SaveRequest& request,
                          const Saved& saved) {
   const Result<const Config*> config = invocation.config();

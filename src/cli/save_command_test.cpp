@@ -50,7 +50,7 @@ TEST_F(SaveCommand, UnchangedAndRepeatedAreAnsweredWithANote) {
   const CliResult repeated = pawl({"save", "r", "--id", "a"}, "1");
   EXPECT_EQ(repeated.status, 0);
   EXPECT_EQ(repeated.out, "r@1\n");
-  EXPECT_NE(repeated.err.find("was saved before"), std::string::npos);
+  EXPECT_NE(repeated.err.find("was already saved"), std::string::npos);
   EXPECT_EQ(pawl({"save", "r", "--id", "a", "--json"}, "1").json().at("outcome"), "repeated");
 }
 

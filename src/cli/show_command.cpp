@@ -21,7 +21,7 @@ struct ShowArguments {
   std::optional<std::uint64_t> limit;
 };
 
-/// "Name:   value" lines; empty values are left out.
+/// "Name:   value" lines; skips empty values.
 class Lines {
  public:
   void add(std::string_view name, std::string_view value) {
@@ -117,7 +117,7 @@ Result<void> show_checkpoint(const Invocation& invocation, Store& store, const A
   return {};
 }
 
-/// The newest `limit`, the oldest of them first. Numbers may be missing where checkpoints were thinned out.
+/// The newest `limit` checkpoints, oldest first. Pruned checkpoints leave gaps.
 Result<std::vector<CheckpointInfo>> newest_checkpoints(Store& store, const RunId& run, std::size_t limit) {
   PAWL_TRY_ASSIGN(const RunInfo info, store.run(run));
   for (std::uint64_t span = limit;; span *= 2) {

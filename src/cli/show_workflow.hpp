@@ -1,4 +1,4 @@
-// `show` for runs that workflows made: a timeline for people, one document for programs.
+// `show` for runs of workflows: a timeline for people, one JSON document for programs.
 #pragma once
 
 #include "cli/command.hpp"
@@ -10,7 +10,7 @@ struct ShowWorkflow {
   bool events = false;  // the newest events as well
 };
 
-/// Fails with not_a_workflow_run where the run was made otherwise; then nothing was printed.
+/// Fails with not_a_workflow_run, having printed nothing, if the run has no workflow.
 [[nodiscard]] Result<void> show_workflow_run(const Invocation& invocation, Store& store, const RunId& run,
                                              const ShowWorkflow& options);
 

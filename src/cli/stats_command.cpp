@@ -36,7 +36,7 @@ std::int64_t difference(std::uint64_t now, std::uint64_t before) {
   return static_cast<std::int64_t>(now) - static_cast<std::int64_t>(before);
 }
 
-/// What the state of a run grew by, for each checkpoint since the first that is there.
+/// Growth of a run's state per checkpoint since its first remaining checkpoint.
 struct Growth {
   std::uint64_t state_bytes = 0;
   std::uint64_t first_bytes = 0;
@@ -136,14 +136,14 @@ Result<void> show_store(const Invocation& invocation, Store& store, std::size_t 
   return {};
 }
 
-/// A state of the history, with the sizes of the parts that are looked at.
+/// A state in the history, with the sizes of its parts.
 struct Sample {
   Sequence sequence;
   std::uint64_t state_bytes = 0;
   std::vector<std::uint64_t> part_bytes;
 };
 
-/// About ten checkpoints spread over the history, the first and the latest among them.
+/// About ten checkpoints spread over the history, including the first and the latest.
 Result<std::vector<Sequence>> spread(Store& store, const RunInfo& run) {
   std::vector<Sequence> sequences;
   const std::uint64_t latest = run.latest.value;
@@ -234,7 +234,7 @@ Json run_sizes_json(const RunSizes& sizes) {
           {"keys", keys}};
 }
 
-/// A few of the samples for people, the first one among them; the latest has a column of its own.
+/// A few samples to show, including the first; the latest has its own column.
 std::vector<std::size_t> shown_samples(std::size_t count) {
   std::vector<std::size_t> shown;
   const std::size_t earlier = count - 1;

@@ -90,7 +90,7 @@ class StepCall {
     return {};
   }
 
-  /// The large output of an earlier attempt, once a newer record stands instead.
+  /// Deletes the large output of an earlier attempt once it is replaced.
   void drop_file(const StepRecord& before) {
     if (!before.output.is_object() || !before.output.contains("file") || !recorded_) return;
     world_.files.remove(fmt::format("{}/step-{}.{}.out", folder_, arguments_.name, before.attempts));
@@ -147,7 +147,7 @@ class StepCall {
     return {};
   }
 
-  /// What was too large for the checkpoint moves into the store.
+  /// Moves output that is too large for the checkpoint into the store.
   Result<void> encrypt_output(const std::string& plain, const std::string& path) {
     constexpr std::uint64_t kBlock = 256U << 10U;
     world_.files.remove(path);
@@ -214,10 +214,13 @@ constexpr const char* kStepExamples =
     "  export PAWL_RUN=nightly\n"
     "  pawl step fetch -- curl -fsS https://example.org/data.json > data.json\n"
     "  pawl step load -- psql -f load.sql\n"
-    "Call the script again after a crash: what is done prints what it printed and is not run again.\n"
-    "In a loop, make the names unique: pawl step \"page-$n\" -- ./page.sh \"$n\"\n"
     "\n"
-    "The command finds PAWL_RUN, PAWL_STEP, PAWL_ATTEMPT and PAWL_IDEMPOTENCY_KEY in its environment.";
+    "After a crash, run the script again: completed steps print their recorded output\n"
+    "and are not run again. In a loop, use unique names:\n"
+    "  pawl step \"page-$n\" -- ./page.sh \"$n\"\n"
+    "\n"
+    "Set for the command: PAWL_RUN, PAWL_STEP, PAWL_ATTEMPT and\n"
+    "PAWL_IDEMPOTENCY_KEY.";
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Making a store and changing its key: what the commands `init` and `rekey` ask of the world.
+// Creating a store and changing its key, for `init` and `rekey`.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace pawl::cli {
 
-/// Where a new key comes from. Neither: PAWL_KEY, PAWL_KEY_FILE or PAWL_PASSPHRASE where one is set, else a new file
+/// Where a new key comes from. By default PAWL_KEY, PAWL_KEY_FILE or PAWL_PASSPHRASE, otherwise a new file
 /// among the user's settings.
 struct NewKey {
   std::optional<std::string> file = {};  // made if missing

@@ -10,7 +10,7 @@
 
 namespace pawl::cli {
 
-/// Where a value that is too long is shortened.
+/// How a value that is too long is shortened.
 enum class Cut : std::uint8_t {
   never,   // "completed"
   middle,  // ids: "nightly-2026…-k3f9"
@@ -20,9 +20,9 @@ enum class Cut : std::uint8_t {
 struct Column {
   std::string name;  // upper case
   Cut cut = Cut::never;
-  /// 0: always shown. Of the others the one with the highest rank is dropped first where not all fit.
+  /// 0: always shown. If the columns do not fit, the one with the highest rank is dropped first.
   int rank = 0;
-  /// How many columns are worth showing; fewer, and a column with a rank is dropped instead.
+  /// The narrowest useful width. With less, a column with a rank is dropped instead.
   std::size_t least = 12;
 };
 
@@ -41,8 +41,8 @@ class Table {
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
 
-  /// In at most `width` columns. Without a width nothing is shortened or dropped, and an empty value is "-", so that
-  /// every line has the same number of fields.
+  /// Fits the table into `width` columns. Without a width nothing is shortened or dropped, and an empty value is "-",
+  /// so that every line has the same number of fields.
   [[nodiscard]] std::string text(const Style& style, std::optional<std::size_t> width) const;
 
  private:
@@ -53,7 +53,7 @@ class Table {
   std::vector<std::vector<Cell>> rows_;
 };
 
-/// Printable text in at most so many columns, with an ellipsis in the middle where something was left out.
+/// Shortens printable text to `columns` columns, with an ellipsis in the middle.
 [[nodiscard]] std::string cut_in_middle(std::string_view text, std::size_t columns);
 
 }  // namespace pawl::cli

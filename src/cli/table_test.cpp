@@ -48,7 +48,7 @@ TEST(Tables, CutIdsInTheMiddle) {
   const std::string text = runs_table("a-very-long-run-id-of-a-nightly-job-2026", "").text(kPlain, 40);
   EXPECT_EQ(text,
             "RUN                               STATUS\n"
-            "a-very-long-run-…ghtly-job-2026   failed\n");
+            "a-very-long-run-…ightly-job-2026  failed\n");
   EXPECT_EQ(cli::cut_in_middle("abcdefghij", 7), "abc…hij");
   EXPECT_EQ(cli::cut_in_middle("漢字漢字漢字", 7), "漢…漢字");
 }

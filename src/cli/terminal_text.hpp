@@ -1,4 +1,4 @@
-// Text that has to fit a terminal: how wide it is, and lines of coloured parts that are cut to a width.
+// Text that fits a terminal: the width of text, and coloured lines that are cut to a width.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace pawl::cli {
 /// "340 ms", "1.2 s", "3 min 12 s", "1 h 2 min", "2 d 3 h": short enough for a clock that runs.
 [[nodiscard]] std::string elapsed_text(std::int64_t milliseconds);
 
-/// A line for a terminal, put together from printable parts.
+/// A line made of printable, coloured parts.
 class TerminalLine {
  public:
   TerminalLine& add(Colour colour, std::string_view text) {
@@ -21,12 +21,12 @@ class TerminalLine {
     return *this;
   }
   TerminalLine& add(std::string_view text) { return add(Colour::none, text); }
-  /// Spaces up to this column, at least one where the line has come so far already.
+  /// Adds spaces up to this column, at least one.
   TerminalLine& pad_to(std::size_t column);
   [[nodiscard]] std::size_t columns() const;
-  /// All of it.
+  /// The whole line.
   [[nodiscard]] std::string text(const Style& style) const;
-  /// What fits.
+  /// The line, cut to `columns_max` columns.
   [[nodiscard]] std::string text(const Style& style, std::size_t columns_max) const;
 
  private:

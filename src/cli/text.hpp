@@ -11,15 +11,15 @@ namespace pawl::cli {
 
 /// "12 s ago", "3 min ago", "5 h ago", "2 d ago"; a time in the future is "now".
 [[nodiscard]] std::string age(Timestamp then, Timestamp now);
-/// The exact time where this computer is: "2026-01-11 14:30:05+01:00".
+/// The local time: "2026-01-11 14:30:05+01:00".
 [[nodiscard]] std::string local_time(Timestamp time);
 
 enum class Colour : std::uint8_t { none, bold, red, green, yellow, dim };
 
-/// Of a run or checkpoint: green done, red failed or damaged, yellow waiting or interrupted.
+/// The colour of a run's or checkpoint's status: green done, red failed or damaged, yellow waiting or interrupted.
 [[nodiscard]] Colour status_colour(std::string_view status);
 
-/// Adds colours, or does not.
+/// Adds colours if they are turned on.
 class Style {
  public:
   explicit Style(bool colours) : colours_(colours) {}

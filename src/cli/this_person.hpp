@@ -1,11 +1,11 @@
-// Who types the command, for what is recorded about it.
+// The user that commands record.
 #pragma once
 
 #include "cli/cli.hpp"
 
 namespace pawl::cli {
 
-/// $USER, $LOGNAME, else the account that the operating system knows; "unknown" where there is none.
+/// $USER or $LOGNAME, otherwise the account name, otherwise "unknown".
 [[nodiscard]] std::string this_person(const CliContext& context);
 
 }  // namespace pawl::cli

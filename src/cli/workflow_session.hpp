@@ -1,4 +1,4 @@
-// Runs a workflow for a command: shows what happens and how it ended.
+// Runs a workflow for a command, and shows its progress and outcome.
 #pragma once
 
 #include "cli/command.hpp"
@@ -6,13 +6,13 @@
 
 namespace pawl::cli {
 
-/// Reads and checks a workflow; `file` is relative to the folder that pawl was called in.
+/// Reads and checks a workflow; `file` is relative to the working directory.
 [[nodiscard]] Result<Workflow> load_workflow(const CliContext& context, const std::string& file);
-/// `file` relative to the folder that pawl was called in.
+/// The path of `file`, relative to the working directory.
 [[nodiscard]] std::string absolute_path(const CliContext& context, const std::string& file);
 
-/// Both return when the run has ended, waits or was interrupted: an error (run_failed, run_waiting,
-/// run_interrupted, ...) unless it is completed.
+/// Both return when the run has finished, waits or was interrupted. Unless it completed, they fail with run_failed,
+/// run_waiting, run_interrupted and so on.
 [[nodiscard]] Result<void> start_workflow(const Invocation& invocation, const NewRun& run,
                                           const SessionOptions& options);
 [[nodiscard]] Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& request,

@@ -177,7 +177,7 @@ TEST_F(WorkflowViews, LogsSayWhatIsMissing) {
   const CliResult nothing = pawl({"logs", "r1", "publish"});
   EXPECT_EQ(nothing.status, 0);
   EXPECT_EQ(nothing.out, "");
-  EXPECT_NE(nothing.err.find("has not run"), std::string::npos) << nothing.err;
+  EXPECT_NE(nothing.err.find("runs no command"), std::string::npos) << nothing.err;
   EXPECT_NE(pawl({"logs", "other"}).err.find("PAWL-0101"), std::string::npos);
   pawl({"save", "plain"}, "{}");
   EXPECT_NE(pawl({"logs", "plain"}).err.find("PAWL-0106"), std::string::npos);

@@ -1,4 +1,4 @@
-// A briefing for whoever goes on with a run: made of what is recorded, and of nothing else.
+// A briefing for whoever continues a run, made only from recorded facts.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace pawl {
 
-/// What of a part is left out first where it does not fit.
+/// Which entries of a part are omitted first if it does not fit.
 enum class PartOrder : std::uint8_t { most_important_first, newest_last };
 
-/// One part of a briefing: what it lists. What does not fit is left out and counted.
+/// One part of a briefing. Entries that do not fit are omitted and counted.
 struct BriefingPart {
   std::string key;    // in JSON
   std::string title;  // in Markdown
@@ -32,10 +32,10 @@ struct Briefing {
   std::vector<BriefingPart> parts;
 };
 
-/// Fails where the run can't be read. `store_uri`, for people.
+/// Fails if the run can't be read. `store_uri` is only shown.
 [[nodiscard]] Result<Briefing> brief_run(Store& store, const RunId& run, const std::string& store_uri, Timestamp now);
 
-/// The runs of a session, the one saved last first; `run`, if it is one of them, is not told again.
+/// The other runs of a session, newest first; `run` is left out.
 [[nodiscard]] Result<Briefing> brief_session(Store& store, const std::string& session, Timestamp now);
 
 /// How an action is written for the reader of a briefing: as a command, a request, ...
@@ -45,9 +45,9 @@ using CommandText = std::function<std::string(const NextAction& action)>;
 [[nodiscard]] std::string markdown_of(Briefing briefing, std::size_t bytes_max, const CommandText& command);
 [[nodiscard]] std::string json_of(Briefing briefing, std::size_t bytes_max, const CommandText& command);
 
-/// Text that stays text wherever it stands in a Markdown line.
+/// Escapes text for use anywhere in a Markdown line.
 [[nodiscard]] std::string markdown_text(std::string_view text);
-/// On one line as code, whatever backticks are in it.
+/// Formats text as inline code, even if it contains backticks.
 [[nodiscard]] std::string markdown_code(std::string_view text);
 
 }  // namespace pawl

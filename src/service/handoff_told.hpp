@@ -1,4 +1,4 @@
-// What a run's events tell whoever goes on with it.
+// Facts from a run's events for whoever continues it.
 #pragma once
 
 #include <map>
@@ -22,15 +22,15 @@ struct Told {
   std::map<std::string, std::string> last_words;  // what failed attempts printed last, by their step
 };
 
-/// Newest first, except notes. `state` may be empty: a run without a workflow.
+/// Newest first, except notes. `state` is empty for a run without a workflow.
 [[nodiscard]] Result<Told> what_was_told(Store& store, const RunId& run, const RunState& state);
 
-/// The last lines of `text` that are not empty, oldest first.
+/// The last non-empty lines of `text`, oldest first.
 [[nodiscard]] std::vector<std::string> last_lines(std::string_view text);
 
-/// On one line, control characters made visible, in at most so many columns.
+/// One printable line of at most `columns` columns.
 [[nodiscard]] std::string brief_text(std::string_view text, std::size_t columns);
-/// A text as it is, anything else as JSON.
+/// A string unchanged, any other value as JSON.
 [[nodiscard]] std::string value_text(const Json& value);
 
 void newest_first(BriefingPart& part);

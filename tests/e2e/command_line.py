@@ -153,7 +153,7 @@ def tables_fit_the_terminal(case):
         case.pawl("save", f"small-{n}", "--name", "名前" * 10, "--stage", "a-stage-with-a-long-name", stdin=json.dumps({"n": n}), status=0)
     for command in (["list"], ["stats"], ["stats", "small-1"], ["dlq", "list", LONG], ["show", "small-1", "--checkpoints"], ["show", "small-1"], ["show", LONG, "--events"],
                     ["audit", "list", LONG], ["audit", "list", "--all"], ["config"], ["explain"]):
-        for width in (60, 80, 160):
+        for width in (72, 80, 160):
             lines = Screen(case, width)(*command).splitlines()
             assert lines, command
             for line in lines:
@@ -200,7 +200,7 @@ def shell(case, line):
 
 
 def a_closed_pipe_ends_reading_commands_silently(case):
-    for n in range(60):
+    for n in range(40):
         case.pawl("save", f"run-{n}", stdin='{"n": 1}', status=0)
     for command in ("list", "list --json", "stats", "show run-1", "explain", "config", "--help", "restore run-1", "audit list --all"):
         # The reader has gone before the program starts.

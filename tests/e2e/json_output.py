@@ -51,6 +51,8 @@ def commands_of(case, *path):
     """All commands below `path`, as its help lists them."""
     names, inside = [], False
     for line in case.pawl(*path, "--help", status=0).stdout.splitlines():
+        if line.startswith("Options"):
+            break
         if line and not line.startswith(" "):
             inside = line.endswith(":") and not line.startswith(("Options", "Arguments", "Examples", "Usage", "Formats"))
         elif inside and line.startswith("  ") and line[2] != " ":
