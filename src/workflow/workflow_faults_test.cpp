@@ -66,7 +66,7 @@ TEST(WorkflowFaults, AliasesCantMakeAFileLargeOrDeep) {
     bomb += fmt::format("x-{0}: &{0} [*{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}]\n", c,
                         static_cast<char>(c - 1));
   }
-  EXPECT_NE(first(bomb + "steps: [{ run: x }]\n").find("too large when its aliases are resolved"), std::string::npos);
+  EXPECT_NE(first(bomb + "steps: [{ run: x }]\n").find("too large when its aliases are expanded"), std::string::npos);
   EXPECT_NE(
       first("vars: { a: " + std::string(70, '[') + std::string(70, ']') + " }\n").find("nested more than 64 levels"),
       std::string::npos);
@@ -120,7 +120,7 @@ TEST(WorkflowFaults, NeedsAreSiblings) {
             "'needs' takes ids from the same list of steps");
   EXPECT_EQ(
       first("steps:\n  - { id: a, run: x }\n  - { id: b, loop: { max: 1 }, steps: [{ id: c, run: x, needs: a }] }\n"),
-      "3:64 step 'c' can't need 'a': it is outside this list of steps | 'needs' takes ids of the same list of "
+      "3:64 step 'c' can't need 'a': it is outside this list of steps | 'needs' takes ids from the same list of "
       "steps");
 }
 
@@ -186,7 +186,7 @@ TEST(WorkflowFaults, StepsHaveKnownFields) {
   const std::string gather = "steps:\n  - { id: a, run: x }\n";
   EXPECT_EQ(first(gather + "  - run: echo ${steps.a.ouput}\n"),
             "3:17 step 'a' has no field 'ouput' | did you mean 'output'?");
-  EXPECT_EQ(first(gather + "  - run: echo ${steps.q.output}\n").substr(0, 29), "3:17 unknown step 'q' | d");
+  EXPECT_EQ(first(gather + "  - run: echo ${steps.q.output}\n").substr(0, 25), "3:17 unknown step 'q' | d");
   EXPECT_NE(first(gather + "  - run: echo ${steps.a}\n").find("'steps.a' requires a field"), std::string::npos);
   EXPECT_NE(first("steps: [{ run: 'echo ${run.ids}' }]").find("did you mean 'id'?"), std::string::npos);
 }
@@ -197,10 +197,10 @@ TEST(WorkflowFaults, NamesOfMapsAndLoopsStayInside) {
   EXPECT_NE(first("steps: [{ run: 'echo ${loop.iteration}' }]").find("'loop' exists only inside a loop"),
             std::string::npos);
   EXPECT_NE(first("steps: [{ map: { items: [1] }, steps: [{ run: 'echo ${map.total}' }] }]")
-                .find("only inside of the 'reduce'"),
+                .find("exists only inside"),
             std::string::npos);
   EXPECT_NE(first("steps: [{ map: { items: [1] }, steps: [{ run: x }], reduce: { run: 'echo ${item}' } }]")
-                .find("'item' is known only"),
+                .find("'item' exists only"),
             std::string::npos);
 }
 
@@ -269,7 +269,7 @@ TEST(WorkflowFaults, StagesOfManyStepsNeedABarrier) {
   std::string stage;
   for (int i = 0; i < 1'100; ++i) stage += "      - run: x\n";
   const std::string text = "stages:\n  - id: a\n    type: parallel\n    steps:\n" + stage;
-  EXPECT_NE(first(text + "  - id: b\n    type: parallel\n    steps:\n" + stage).find("too many steps of two stages"),
+  EXPECT_NE(first(text + "  - id: b\n    type: parallel\n    steps:\n" + stage).find("too many dependencies between two stages"),
             std::string::npos);
   EXPECT_TRUE(
       parse_workflow({text + "  - { id: m, type: barrier }\n  - id: b\n    type: parallel\n    steps:\n" + stage, ""})
