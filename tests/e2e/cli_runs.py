@@ -234,7 +234,7 @@ def what_detach_cannot_start_is_reported_in_the_foreground(case):
     case.run("steps:\n- {id: a, run: 'true'}\n")
     holds(case.pawl("run", "--run-id", "r", "--detach", status=4).stderr, "PAWL-0207")
     holds(case.pawl("run", "missing.yaml", "--detach", status=2).stderr, "missing.yaml")
-    case.write("workflow.yaml", "vars: {x: {required: true}}\nsteps:\n- {id: a, run: 'true'}\n")
+    case.write("workflow.yaml", "vars: {x: null}\nsteps:\n- {id: a, run: 'true'}\n")
     equal(case.pawl("run", "--run-id", "q", "--detach").returncode, 2)
 
 
@@ -272,10 +272,10 @@ def dlq_list_shows_the_last_line_of_stderr(case):
 
 # A run that another process has open.
 
-def hold(case):
-    case.write("workflow.yaml", "steps:\n- {id: a, run: 'touch runs; while [ ! -e go ]; do sleep 0.02; done'}\n")
-    process = case.start("run", "--run-id", "r")
-    wait_for(lambda: exists(case, "runs"), "the step")
+def hold(job):
+    job.write("workflow.yaml", "steps:\n- {id: a, run: 'touch runs; while [ ! -e go ]; do sleep 0.02; done'}\n")
+    process = job.start("run", "--run-id", "r")
+    wait_for(lambda: exists(job, "runs"), "the step")
     return process
 
 

@@ -20,8 +20,8 @@ def start_step(case, name, command, *args):
     return case.start("step", "--run", "job", name, *args, "--", "sh", "-c", command)
 
 
-def steps(case):
-    return {one["id"]: one for one in json.loads(case.pawl("show", "job", "--json", status=0).stdout)["steps"]}
+def steps(job):
+    return {one["id"]: one for one in json.loads(job.pawl("show", "job", "--json", status=0).stdout)["steps"]}
 
 
 def pid_in(case, name):
@@ -129,8 +129,8 @@ def progress_reaches_the_next_attempt_of_a_step(case):
 FAMILY = "sleep 600 & echo $! > inner; (setsid sleep 600 & echo $! > away); env -i sleep 600 & echo $! > bare; echo $PPID > parent; wait"
 
 
-def family(case):
-    return [pid_in(case, name) for name in ("inner", "away", "bare")]
+def family(job):
+    return [pid_in(job, name) for name in ("inner", "away", "bare")]
 
 
 def killed_by(case, signal_number, whom):
