@@ -64,6 +64,7 @@ Result<std::unique_ptr<FilesystemStore>> open_folder(const std::string& folder, 
   settings.packing = {configured.checkpoint.format, configured.checkpoint.compression,
                       configured.checkpoint.compression_from_bytes, configured.performance.compression_level};
   settings.retention = configured.checkpoint.retention;
+  settings.lock_wait_us = std::chrono::microseconds(configured.lock_wait).count();
   settings.find_key = [file = configured.encryption.key_file](const Uuid& id, const StoreKeyInfo& info) {
     return find_outer_key(id, info, file);
   };

@@ -36,6 +36,9 @@ constexpr const char* kExamples =
 
 constexpr const char* kGlobalGroup = "Options for all commands";
 
+/// Those that open a run for writing.
+constexpr std::string_view kLockingCommands[] = {"run", "resume", "step", "save", "fork", "rollback", "prune", "erase"};
+
 /// The commands, and what their options fill. The options refer to it, so it stays where it is.
 struct Parser {
   Parser();
@@ -67,6 +70,13 @@ Parser::Parser() {
               add_verify(root),     add_import(root),   add_export(root),   add_fsck(root),    add_stats(root),
               add_config(root),     add_doctor(root),   add_explain(root),  add_help(root),    add_version(root),
               add_completion(root), add_complete(root), add_man(root)};
+  for (const Command& command : commands) {
+    if (std::ranges::find(kLockingCommands, command.options->name()) == std::end(kLockingCommands)) continue;
+    command.options
+        ->parsed("--wait-lock", "Wait for a run that another process has open, at most this long (default: 0s)",
+                 take_duration(globals.wait_lock))
+        .value("DURATION");
+  }
 }
 
 /// Line breaks stay: lists and differences are easier to read.

@@ -55,7 +55,15 @@ Result<std::unique_ptr<Store>> Invocation::open_store(StoreAccess access) const 
   PAWL_TRY_ASSIGN(const Config* const found, config());
   if (access != StoreAccess::read && found->settings.checkpoint.encryption)
     PAWL_TRY(make_encrypted(uri, found->settings));
-  return context_.open_store(uri, access, found->settings);
+  PAWL_TRY_ASSIGN(const Settings settings, call_settings());
+  return context_.open_store(uri, access, settings);
+}
+
+Result<Settings> Invocation::call_settings() const {
+  PAWL_TRY_ASSIGN(const Config* const found, config());
+  Settings settings = found->settings;
+  if (globals_.wait_lock) settings.lock_wait = *globals_.wait_lock;
+  return settings;
 }
 
 /// A store that the settings want encrypted is not made in silence: whoever does not know of its key will lose it.
@@ -106,6 +114,14 @@ void Invocation::note(std::string_view text) const {
   if (globals_.json) return;
   context_.err.write(fmt::format("pawl: {}\n", printable(text)));
   static_cast<void>(context_.err.flush());  // what is said before a long step is read before it
+}
+
+Option::Take take_duration(std::optional<Milliseconds>& target) {
+  return [&target](const std::string& text) {
+    target = parse_duration(text);
+    return target && target->count() > 0 ? std::string()
+                                         : fmt::format("invalid duration '{}' (for example: 30s, 5m, 2h)", text);
+  };
 }
 
 }  // namespace pawl::cli

@@ -7,6 +7,7 @@
 #include "cli/options.hpp"
 #include "cli/table.hpp"
 #include "config/config.hpp"
+#include "text/duration.hpp"
 
 namespace pawl::cli {
 
@@ -15,7 +16,8 @@ struct Globals {
   std::optional<std::string> store;  // none: PAWL_STORE, else ./.pawl
   bool json = false;
   bool utc = false;
-  std::vector<std::string> command;  // what stands behind `--` of `pawl step` and `pawl __complete`, untouched
+  std::optional<Milliseconds> wait_lock;  // for a run that another process has open
+  std::vector<std::string> command;       // what stands behind `--` of `pawl step` and `pawl __complete`, untouched
 };
 
 /// One call of one command.
@@ -32,7 +34,9 @@ class Invocation {
   [[nodiscard]] Result<const Config*> config() const;
   /// The settings in effect; the defaults if they can't be read.
   [[nodiscard]] Settings settings() const;
-  /// The maximum size of a state; the default if the settings can't be read.
+  /// The settings in force, with what the options of this call say.
+  [[nodiscard]] Result<Settings> call_settings() const;
+  /// The largest state that may be saved; as built in where the settings can't be read.
   [[nodiscard]] std::uint64_t state_bytes_max() const;
   /// Fails with checkpoints_off if the settings turn checkpoints off.
   [[nodiscard]] Result<void> need_checkpoints() const;
@@ -118,5 +122,8 @@ inline constexpr const char* kCareGroup = "Maintenance and help";
 
 inline constexpr std::size_t kColumnsDefault = 80;
 inline constexpr std::size_t kRunsMax = 1'000'000;
+
+/// Takes a positive duration: 30s, 5m, 2h.
+[[nodiscard]] Option::Take take_duration(std::optional<Milliseconds>& target);
 
 }  // namespace pawl::cli

@@ -44,8 +44,8 @@ Result<LetterChoice> parse_choice(const DlqArguments& arguments) {
 }
 
 Json letter_json(const DeadLetter& letter) {
-  return {{"step", letter.step},   {"index", letter.index},       {"item", letter.item},
-          {"error", letter.error}, {"attempts", letter.attempts}, {"at", letter.at.text()}};
+  return {{"step", letter.step},        {"index", letter.index},       {"item", letter.item},   {"error", letter.error},
+          {"stderr", letter.last_line}, {"attempts", letter.attempts}, {"at", letter.at.text()}};
 }
 
 Result<void> list_letters(const Invocation& invocation, const DlqArguments& arguments) {
@@ -74,10 +74,12 @@ Result<void> list_letters(const Invocation& invocation, const DlqArguments& argu
                {.name = "TRIES", .rank = 4},
                {.name = "FAILED", .rank = 3},
                {.name = "ITEM", .cut = Cut::end, .rank = 2, .least = 10},
-               {.name = "ERROR", .cut = Cut::end, .rank = 0, .least = 24}});
+               {.name = "ERROR", .cut = Cut::end, .rank = 0, .least = 24},
+               {.name = "STDERR", .cut = Cut::end, .rank = 5, .least = 10}});
   for (const DeadLetter& letter : letters) {
     table.add({printable(letter.step), std::to_string(letter.index), std::to_string(letter.attempts),
-               invocation.time_text(letter.at), printable(compact(letter.item)), printable(letter.error)});
+               invocation.time_text(letter.at), printable(compact(letter.item)), printable(letter.error),
+               printable(letter.last_line)});
   }
   invocation.print(table.text(invocation.style(), invocation.table_width()));
   return {};
@@ -114,10 +116,11 @@ Result<void> show_letter(const Invocation& invocation, const DlqArguments& argum
     invocation.print(compact(letter_json(letter)) + "\n");
     return {};
   }
-  invocation.print(
-      fmt::format("Step:      {}\nIndex:     {}\nAttempts:  {}\nFailed:    {}\nItem:      {}\nError:     {}\n",
-                  printable(letter.step), letter.index, letter.attempts, letter.at.text(),
-                  printable(letter.item.dump(2, ' ', false, Json::error_handler_t::replace)), printable(letter.error)));
+  invocation.print(fmt::format(
+      "Step:      {}\nIndex:     {}\nAttempts:  {}\nFailed:    {}\nItem:      {}\nError:     {}\nStderr:    {}\n",
+      printable(letter.step), letter.index, letter.attempts, letter.at.text(),
+      printable(letter.item.dump(2, ' ', false, Json::error_handler_t::replace)), printable(letter.error),
+      printable(letter.last_line)));
   return {};
 }
 

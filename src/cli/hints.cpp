@@ -104,7 +104,10 @@ Wording Hints::resuming(Advice advice) const {
     case Advice::accept_rerun: return {"to run these steps again, run", resume(" --accept-rerun" + skipped())};
     case Advice::fall_back_and_rerun:
       return {"restore the damaged file from a backup, or run", resume(" --fallback --accept-rerun" + skipped())};
-    case Advice::name_workflow: return {"if the workflow's file has moved, run", resume(" --workflow FILE")};
+    case Advice::name_workflow:
+      return {"if the project was moved, run", resume(" --working-dir DIR"),
+              fmt::format("; if only its workflow file was: {}", resume(" --workflow FILE"))};
+    case Advice::name_working_dir: return {"if the project was moved, run", resume(" --working-dir DIR")};
     case Advice::raise_budget:
       return {"to continue with a larger budget, run", resume(" --budget-usd N"), " (or --budget-tokens N)"};
     case Advice::give_values: return {"to pass it again, run", resume(given_values())};
@@ -119,7 +122,8 @@ Wording Hints::resuming(Advice advice) const {
 Wording Hints::acting(Advice advice) const {
   switch (advice) {
     case Advice::repair_store: return {"to repair it, run", pawl("fsck --repair")};
-    case Advice::wait_for_run: return {"wait until it finishes; to see its status, run", pawl("show " + run_)};
+    case Advice::wait_for_run:
+      return {"wait until it finishes, for example with --wait-lock 30s; to see its status, run", pawl("show " + run_)};
     case Advice::decide:
       return {"to decide, run", pawl("approve " + run_ + step_),
               fmt::format(" (or {}), then: {}", pawl("reject " + run_ + step_),

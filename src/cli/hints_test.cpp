@@ -89,7 +89,8 @@ TEST(Hints, WordsAreQuotedForTheShell) {
 
 TEST(Hints, AnythingOfABusyRunSpeaksOfWaitingNotOfDamage) {
   const Error busy{Code::run_busy, "?", {}, {}, 0, Advice::wait_for_run, {.run = "nightly"}};
-  EXPECT_EQ(hint_text(busy), "wait until it finishes; to see its status, run: pawl show nightly");
+  EXPECT_EQ(hint_text(busy),
+            "wait until it finishes, for example with --wait-lock 30s; to see its status, run: pawl show nightly");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "engine/resume_facts.hpp"
 #include "engine/secret_log.hpp"
 #include "service/run_report.hpp"
+#include "service/step_call.hpp"
 #include "text/suggest.hpp"
 
 namespace pawl::cli {
@@ -47,11 +48,16 @@ bool belongs(std::string_view path, std::string_view step) {
          (path.starts_with(step) && (path[step.size()] == '.' || path[step.size()] == '['));
 }
 
-/// The requested log files, sorted by modification time.
-std::vector<LogFile> find_logs(LocalFiles& files, const std::string& folder, const LogsArguments& arguments) {
+/// The logs of `pawl step` have both streams of a command, and its output is also kept beside them.
+enum class LogStreams : std::uint8_t { all, log_only };
+
+/// Those that were asked for, by the time of their last change.
+std::vector<LogFile> find_logs(LocalFiles& files, const std::string& folder, const LogsArguments& arguments,
+                               LogStreams streams) {
   std::vector<LogFile> found;
   const auto take = [&](const std::string& prefix, const std::string& place, const std::string& name) {
     std::optional<LogFile> file = parse_log_name(name);
+    if (file && streams == LogStreams::log_only && file->stream != "log") return;
     if (!file || (arguments.attempt && file->attempt != *arguments.attempt)) return;
     file->step = prefix + file->step;
     if (!belongs(file->step, arguments.step)) return;
@@ -108,13 +114,14 @@ std::string no_logs(const RunId& run, const RunState& state, const LogsArguments
 
 class Logs {
  public:
-  Logs(const Invocation& invocation, Store& store, RunId run, const LogsArguments& arguments, std::string folder,
-       std::shared_ptr<LogCipher> cipher)
+  /// `goes_on`: whether more may be printed.
+  Logs(const Invocation& invocation, std::function<Result<bool>()> goes_on, const LogsArguments& arguments,
+       std::string folder, std::shared_ptr<LogCipher> cipher, LogStreams streams)
       : invocation_(invocation),
-        store_(store),
-        run_(std::move(run)),
+        goes_on_(std::move(goes_on)),
         arguments_(arguments),
         folder_(std::move(folder)),
+        streams_(streams),
         files_(invocation.context().workflows->files),
         reader_(files_, std::move(cipher), folder_),
         printer_(invocation.context().out, invocation.json()                      ? LogForm::json
@@ -123,7 +130,7 @@ class Logs {
 
   /// Prints new output. Returns whether there was any.
   Result<bool> print(PrefixLines prefixes) {
-    std::vector<LogFile> found = find_logs(files_, folder_, arguments_);
+    std::vector<LogFile> found = find_logs(files_, folder_, arguments_, streams_);
     if (prefixes == PrefixLines::where_several) {
       const bool several =
           std::ranges::any_of(found, [&](const LogFile& file) { return file.step != found.front().step; });
@@ -142,9 +149,9 @@ class Logs {
   Result<void> follow(PrefixLines prefixes) {
     while (true) {
       // Asked before looking, so that the last words of one who leaves are seen.
-      PAWL_TRY_ASSIGN(const std::optional<std::string> owner, store_.owner(run_));
+      PAWL_TRY_ASSIGN(const bool goes_on, goes_on_());
       PAWL_TRY_ASSIGN(const bool any, print(prefixes));
-      if (!owner && !any) break;
+      if (!goes_on && !any) break;
       invocation_.context().clock.sleep_us(kBetweenLooks_us);
     }
     printer_.end_line();
@@ -167,26 +174,56 @@ class Logs {
   }
 
   const Invocation& invocation_;
-  Store& store_;
-  const RunId run_;
+  const std::function<Result<bool>()> goes_on_;
   const LogsArguments& arguments_;
   const std::string folder_;
+  const LogStreams streams_;
   LocalFiles& files_;
   LogReader reader_;
   LogPrinter printer_;
   std::map<std::string, std::uint64_t> offsets_;  // what was printed already
 };
 
+/// Of a run of `pawl step`.
+Result<void> step_logs(const Invocation& invocation, Store& store, const RunId& run, const LogsArguments& arguments) {
+  Foreground& foreground = *invocation.context().workflows->foreground;
+  PAWL_TRY_ASSIGN(const StepsStatus steps, steps_status(store, foreground, run));
+  if (!arguments.step.empty() && steps.ledger.find(arguments.step) == nullptr) {
+    RunState state;
+    state.steps = steps.ledger.steps;
+    return fail(unknown_step(run, state, std::nullopt, arguments.step));
+  }
+  PAWL_TRY_ASSIGN(std::string folder, store.local_folder(run));
+  PAWL_TRY_ASSIGN(std::shared_ptr<LogCipher> cipher, store.log_cipher(run));
+  const auto goes_on = [&]() -> Result<bool> {
+    PAWL_TRY_ASSIGN(const StepsStatus now, steps_status(store, foreground, run));
+    return now.status == RunStatus::running;
+  };
+  Logs printed(invocation, goes_on, arguments, std::move(folder), std::move(cipher), LogStreams::log_only);
+  if (arguments.follow) return printed.follow(arguments.step.empty() ? PrefixLines::always : PrefixLines::never);
+  PAWL_TRY_ASSIGN(const bool any, printed.print(PrefixLines::where_several));
+  printed.end();
+  if (!any)
+    invocation.note(arguments.step.empty() ? fmt::format("run {} has printed nothing", run.text())
+                                           : fmt::format("{} has printed nothing", arguments.step));
+  return {};
+}
+
 Result<void> logs(const Invocation& invocation, const LogsArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  if (is_steps_run(*store, run)) return step_logs(invocation, *store, run, arguments);
   PAWL_TRY_ASSIGN(const StandingRun standing, standing_run(*store, run));
   const std::optional<Workflow> workflow = recorded_workflow(*store, run, standing.state);
   if (!arguments.step.empty() && !is_step(standing.state, workflow, arguments.step))
     return fail(unknown_step(run, standing.state, workflow, arguments.step));
   PAWL_TRY_ASSIGN(std::string folder, store->local_folder(run));
   PAWL_TRY_ASSIGN(std::shared_ptr<LogCipher> cipher, store->log_cipher(run));
-  Logs printed(invocation, *store, run, arguments, std::move(folder), std::move(cipher));
+  const auto goes_on = [&]() -> Result<bool> {
+    PAWL_TRY_ASSIGN(const std::optional<std::string> owner, store->owner(run));
+    return owner.has_value();
+  };
+  Logs printed(invocation, goes_on, arguments, std::move(folder), std::move(cipher), LogStreams::all);
   if (arguments.follow) {
     const Step* step = workflow && !arguments.step.empty() ? find_step(*workflow, arguments.step) : nullptr;
     const bool one = step != nullptr && std::holds_alternative<RunCommand>(step->work);

@@ -1,10 +1,19 @@
 // Plain lines, and events as JSON: for pipes, logs and programs.
 #include "cli/live_view.hpp"
+#include "cli/output_lines.hpp"
 #include "cli/run_view.hpp"
 #include "domain/event_types.hpp"
 
 namespace pawl::cli {
 namespace {
+
+constexpr std::int64_t kProgressInterval_us = 10'000'000;
+
+/// How often the progress of maps is told: $PAWL_PROGRESS_INTERVAL, default 10s.
+std::int64_t progress_interval(const CliContext& context) {
+  const std::optional<Milliseconds> given = parse_duration(context.environment("PAWL_PROGRESS_INTERVAL").value_or(""));
+  return given ? std::chrono::microseconds(*given).count() : kProgressInterval_us;
+}
 
 std::string indented(std::string_view text) {
   std::string out;
@@ -18,19 +27,43 @@ std::string indented(std::string_view text) {
 
 class PlainView final : public RunView {
  public:
-  explicit PlainView(const Invocation& invocation) : out_(invocation.context().out), err_(invocation.context().err) {}
+  PlainView(const Invocation& invocation, const ViewOptions& options)
+      : out_(invocation.context().out),
+        err_(invocation.context().err),
+        options_(options),
+        progress_(invocation.context().clock, progress_interval(invocation.context())) {}
 
   void begin(const RunId& run, const Workflow&, const RunState&) override { main_run_ = run.text(); }
 
   void on_event(const RunEvent& event) override {
+    if (options_.step_output && !event.step.empty()) lines_.end(source(event.run, event.step), out_);
+    progress_.take(event);
     const std::string text = line(event);
     if (text.empty()) return;
-    const bool child = event.run != main_run_;
-    out_.write(child ? fmt::format("[{}] {}", event.run, text) : text);
+    out_.write(event.run != main_run_ ? fmt::format("[{}] {}", event.run, text) : text);
     static_cast<void>(out_.flush());
   }
 
+  [[nodiscard]] bool wants_output() const override { return options_.step_output; }
+  void on_output(const std::string& run, const std::string& step, std::string_view text) override {
+    lines_.add(source(run, step), text, out_);
+    static_cast<void>(out_.flush());
+  }
+
+  void on_tick() override {
+    const std::string text = progress_.lines(main_run_);
+    if (text.empty()) return;
+    out_.write(text);
+    static_cast<void>(out_.flush());
+  }
+
+  void end() override { lines_.end_all(out_); }
+
  private:
+  [[nodiscard]] std::string source(const std::string& run, const std::string& step) const {
+    return run == main_run_ ? printable(step) : fmt::format("[{}] {}", run, printable(step));
+  }
+
   std::string line(const RunEvent& event) {
     const Json& data = event.data;
     const auto text = [&](const char* key) {
@@ -47,8 +80,9 @@ class PlainView final : public RunView {
     if (event.type == event_type::kStepFailed) return fmt::format("{}: failed: {}\n", step, text("error"));
     if (event.type == event_type::kStepSkipped) return fmt::format("{}: skipped: {}\n", step, text("reason"));
     if (event.type == event_type::kAttemptFailed) {
-      const std::string log =
-          data.contains("log") && data["log"].is_string() ? indented(data["log"].get<std::string>()) : "";
+      const std::string log = !options_.step_output && data.contains("log") && data["log"].is_string()
+                                  ? indented(data["log"].get<std::string>())
+                                  : "";
       if (!data.contains("again_in_ms"))
         return fmt::format("{}: attempt {} failed: {}\n{}", step, number("attempt"), text("error"), log);
       return fmt::format("{}: attempt {} failed: {}; again in {}\n{}", step, number("attempt"), text("error"),
@@ -97,6 +131,9 @@ class PlainView final : public RunView {
 
   Output& out_;
   Output& err_;
+  const ViewOptions options_;
+  MapProgressLines progress_;
+  OutputLines lines_;
   std::string main_run_;
 };
 
@@ -120,16 +157,16 @@ class JsonView final : public RunView {
 
 }  // namespace
 
-std::unique_ptr<RunView> make_plain_view(const Invocation& invocation) {
-  return std::make_unique<PlainView>(invocation);
+std::unique_ptr<RunView> make_plain_view(const Invocation& invocation, const ViewOptions& options) {
+  return std::make_unique<PlainView>(invocation, options);
 }
 std::unique_ptr<RunView> make_json_view(const Invocation& invocation) { return std::make_unique<JsonView>(invocation); }
 
-bool shows_live(const Invocation& invocation) {
+bool shows_live(const Invocation& invocation, const ViewOptions& options) {
   const CliContext& context = invocation.context();
   const WorkflowWorld* world = context.workflows;
-  return context.out_is_terminal && !invocation.json() && context.environment("TERM").value_or("dumb") != "dumb" &&
-         world != nullptr && world->columns && world->rows;
+  return context.out_is_terminal && !invocation.json() && !options.step_output &&
+         context.environment("TERM").value_or("dumb") != "dumb" && world != nullptr && world->columns && world->rows;
 }
 
 namespace {
@@ -145,9 +182,9 @@ Marks marks_of(const CliContext& context) {
 
 }  // namespace
 
-std::unique_ptr<RunView> make_view(const Invocation& invocation) {
+std::unique_ptr<RunView> make_view(const Invocation& invocation, const ViewOptions& options) {
   if (invocation.json()) return make_json_view(invocation);
-  if (shows_live(invocation)) {
+  if (shows_live(invocation, options)) {
     CliContext& context = invocation.context();
     const auto size = [world = context.workflows] {
       return TerminalSize{.columns = world->columns(), .rows = world->rows()};
@@ -158,7 +195,7 @@ std::unique_ptr<RunView> make_view(const Invocation& invocation) {
                            .style = invocation.style(),
                            .marks = marks_of(context)});
   }
-  return make_plain_view(invocation);
+  return make_plain_view(invocation, options);
 }
 
 }  // namespace pawl::cli

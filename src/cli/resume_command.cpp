@@ -21,6 +21,9 @@ struct ResumeArguments {
   bool accept_rerun = false;
   bool skip_bad_events = false;
   bool automatic = false;
+  bool verbose = false;
+  bool fail_on_dlq = false;
+  std::string working_dir;
 };
 
 Result<RunId> only_resumable(const Invocation& invocation) {
@@ -46,6 +49,15 @@ Result<RunId> only_resumable(const Invocation& invocation) {
 Result<ResumeRequest> request_for(const Invocation& invocation, const ResumeArguments& arguments, const RunId& id) {
   ResumeRequest request{.id = id};
   if (!arguments.workflow.empty()) request.workflow_file = absolute_path(invocation.context(), arguments.workflow);
+  if (!arguments.working_dir.empty()) {
+    request.working_dir = absolute_path(invocation.context(), arguments.working_dir);
+    if (!invocation.context().workflows->files.is_folder(request.working_dir))
+      return fail(Error{Code::usage,
+                        fmt::format("no such directory: '{}'", arguments.working_dir),
+                        {},
+                        "pass the directory that the project is in now",
+                        0});
+  }
   request.changes = arguments.accept_changes ? Changes::accept : Changes::refuse;
   if (arguments.budget_usd || arguments.budget_tokens) {
     request.budget = Json::object();
@@ -81,7 +93,11 @@ Result<ResumeRequest> request_for(const Invocation& invocation, const ResumeArgu
 
 Result<void> resume_one(const Invocation& invocation, const ResumeArguments& arguments, const RunId& id) {
   PAWL_TRY_ASSIGN(const ResumeRequest request, request_for(invocation, arguments, id));
-  return resume_workflow(invocation, request, {.waiting = arguments.wait ? Waiting::stay : Waiting::leave});
+  const SessionOptions options{.waiting = arguments.wait ? Waiting::stay : Waiting::leave};
+  ShowOptions show;
+  show.view.step_output = arguments.verbose;
+  show.fail_on_dlq = arguments.fail_on_dlq;
+  return resume_workflow(invocation, request, options, show);
 }
 
 /// How an execution ended; empty if it was refused.
@@ -162,6 +178,9 @@ Command add_resume(Options& root) {
   app.group(kWorkflowGroup).when_output_closes(ClosedOutput::ignored);
   app.text("RUN", arguments->run, "Run id (default: the only run that can be resumed)");
   app.text("--workflow", arguments->workflow, "New location of the workflow file").value("FILE");
+  app.text("--working-dir", arguments->working_dir, "New directory of a project that was moved").value("DIR");
+  app.flag("-v,--verbose", arguments->verbose, "Show the output of steps as it comes");
+  app.flag("--fail-on-dlq", arguments->fail_on_dlq, "Exit with 1 if the run completes but items of a map failed");
   app.flag("--accept-changes", arguments->accept_changes,
            "Continue with the changed workflow; unchanged completed steps are kept");
   app.flag("--wait", arguments->wait, "Wait for approvals and signals (default: exit with 3)");

@@ -16,6 +16,9 @@ struct RunArguments {
   bool wait = false;
   bool dry_run = false;
   bool resume = false;
+  bool verbose = false;
+  bool detach = false;
+  bool fail_on_dlq = false;
 };
 
 Error resume_needs_an_id() {
@@ -63,6 +66,27 @@ Result<void> show_plan(const Invocation& invocation, const Workflow& workflow, c
   return {};
 }
 
+/// Null in the process that stays in the foreground: then the run is durable, or could not be started.
+Result<std::unique_ptr<BackgroundProcess>> go_to_background(const Invocation& invocation, const RunId& id) {
+  CliContext& context = invocation.context();
+  PAWL_TRY(invocation.need_checkpoints());
+  PAWL_TRY(context.out.flush());
+  PAWL_TRY_ASSIGN(Detached detached, context.workflows->detach());
+  if (detached.background) {
+    context.in_is_terminal = context.out_is_terminal = context.err_is_terminal = false;
+    return std::move(detached.background);
+  }
+  context.status = detached.status;
+  if (detached.log_path.empty()) return nullptr;
+  if (invocation.json()) {
+    invocation.print(compact({{"run", id.text()}, {"log", detached.log_path}}) + "\n");
+  } else {
+    invocation.print(id.text() + "\n");
+    invocation.note(fmt::format("running in the background; output: {}", detached.log_path));
+  }
+  return nullptr;
+}
+
 Result<void> run(const Invocation& invocation, const RunArguments& arguments) {
   CliContext& context = invocation.context();
   if (arguments.resume && arguments.id.empty()) return fail(resume_needs_an_id());
@@ -71,12 +95,21 @@ Result<void> run(const Invocation& invocation, const RunArguments& arguments) {
   if (arguments.dry_run) return show_plan(invocation, workflow, vars);
   const std::string name = arguments.id.empty() ? fresh_run_id(workflow.name, context.workflows->random) : arguments.id;
   PAWL_TRY_ASSIGN(const RunId id, RunId::parse(name));
+  std::unique_ptr<BackgroundProcess> background;
+  if (arguments.detach) {
+    PAWL_TRY_ASSIGN(background, go_to_background(invocation, id));
+    if (background == nullptr) return {};
+  }
   PAWL_TRY(recover_crashed_runs(invocation));
   NewRun wanted{.id = id, .workflow = std::make_shared<const Workflow>(std::move(workflow)), .vars = std::move(vars)};
   wanted.session = arguments.session;
   const SessionOptions options{.waiting = arguments.wait ? Waiting::stay : Waiting::leave};
-  return arguments.resume ? start_or_resume_workflow(invocation, wanted, options)
-                          : start_workflow(invocation, wanted, options);
+  ShowOptions show;
+  show.view.step_output = arguments.verbose;
+  show.fail_on_dlq = arguments.fail_on_dlq;
+  show.background = background.get();
+  return arguments.resume ? start_or_resume_workflow(invocation, wanted, options, show)
+                          : start_workflow(invocation, wanted, options, show);
 }
 
 }  // namespace
@@ -92,6 +125,9 @@ Command add_run(Options& root) {
   app.text("--session", arguments->session, "Session: a label that groups runs (default: none)").value("NAME");
   app.flag("--resume", arguments->resume,
            "Resume the run if it exists, or exit with its status if it has finished (requires --run-id)");
+  app.flag("-v,--verbose", arguments->verbose, "Show the output of steps as it comes");
+  app.flag("--detach", arguments->detach, "Print the run id once the run is saved, and continue in the background");
+  app.flag("--fail-on-dlq", arguments->fail_on_dlq, "Exit with 1 if the run completes but items of a map failed");
   app.flag("--wait", arguments->wait, "Wait for approvals and signals (default: exit with 3)");
   app.flag("--dry-run", arguments->dry_run, "Check the workflow and show the plan; run nothing");
   app.footer(

@@ -5,15 +5,25 @@
 
 #include "cli/command.hpp"
 #include "service/run_view.hpp"
+#include "service/workflow_world.hpp"
 
 namespace pawl::cli {
 
-/// Whether the run is shown as a live display, with its own header and last line: on a terminal that
-/// can move its cursor, and not with --json.
-[[nodiscard]] bool shows_live(const Invocation& invocation);
+/// What is shown besides events.
+struct ViewOptions {
+  bool step_output = false;  // what steps print, as it comes; then there is no live picture
+};
 
-[[nodiscard]] std::unique_ptr<RunView> make_view(const Invocation& invocation);
-[[nodiscard]] std::unique_ptr<RunView> make_plain_view(const Invocation& invocation);
+/// Whether the run is shown as a live picture, which has a header and a last line of its own: on a terminal that
+/// can move its cursor, and not with --json or with the steps' output.
+[[nodiscard]] bool shows_live(const Invocation& invocation, const ViewOptions& options);
+
+[[nodiscard]] std::unique_ptr<RunView> make_view(const Invocation& invocation, const ViewOptions& options);
+[[nodiscard]] std::unique_ptr<RunView> make_plain_view(const Invocation& invocation, const ViewOptions& options);
 [[nodiscard]] std::unique_ptr<RunView> make_json_view(const Invocation& invocation);
+/// Shows everything in `shown`, and lets go of the foreground with the first event, which says that the run is durable.
+/// What is printed then goes to the file `log_path`, which is read at that moment.
+[[nodiscard]] std::unique_ptr<RunView> make_detached_view(std::unique_ptr<RunView> shown, BackgroundProcess& background,
+                                                          const std::string& log_path);
 
 }  // namespace pawl::cli

@@ -2,9 +2,11 @@
 #include "cli/json_out.hpp"
 #include "cli/lineage_text.hpp"
 #include "cli/recovery_options.hpp"
+#include "cli/show_steps.hpp"
 #include "cli/show_workflow.hpp"
 #include "domain/execution_context.hpp"
 #include "service/checkpoint_dependents.hpp"
+#include "service/step_call.hpp"
 #include "text/index_ranges.hpp"
 
 namespace pawl::cli {
@@ -208,6 +210,10 @@ Result<void> show(const Invocation& invocation, const ShowArguments& arguments) 
                       {},
                       fmt::format("pawl show {}", address.run.text()),
                       0});
+  if (invocation.context().workflows != nullptr && is_steps_run(*store, address.run)) {
+    Result<void> shown = show_steps_run(invocation, *store, info);
+    if (shown || shown.error().code != Code::not_a_steps_run) return shown;
+  }
   return show_run(invocation, *store, address.run);
 }
 

@@ -1,5 +1,6 @@
 #include "cli/workflow_session.hpp"
 
+#include "cli/exit_status.hpp"
 #include "cli/recovery_options.hpp"
 #include "cli/run_view.hpp"
 #include "cli/terminal_text.hpp"
@@ -71,44 +72,70 @@ void tell_recovery(const Invocation& invocation, const RunId& run, const Recover
   invocation.print(compact(line) + "\n");
 }
 
-Result<void> tell_finished(const Invocation& invocation, const RunId& id, const FinishedRun& run) {
+/// ": 4 succeeded, 1 failed (5 items)"; nothing if none failed. A run with failed items may have to exit with 1.
+std::string items_text(const Invocation& invocation, const RunId& run, const ItemCounts& items,
+                       const ShowOptions& show) {
+  if (items.failed == 0) return {};
+  if (show.fail_on_dlq) invocation.context().status = exit_status(Code::run_failed);
+  invocation.note(fmt::format("to see the failed items, run: pawl dlq list {}", run.text()));
+  return fmt::format(": {} succeeded, {} failed ({} items)", items.succeeded, items.failed,
+                     items.succeeded + items.failed);
+}
+
+Result<void> tell_finished(const Invocation& invocation, const RunId& id, const FinishedRun& run,
+                           const ShowOptions& show) {
   PAWL_TRY(how_it_finished(id, run.state));
+  const std::string items = items_text(invocation, id, run.items, show);
   if (!invocation.json()) {
-    invocation.print(
-        fmt::format("run {} already completed {}\n", id.text(), age(run.at, invocation.context().clock.now())));
+    invocation.print(fmt::format("run {} already completed {}{}\n", id.text(),
+                                 age(run.at, invocation.context().clock.now()), items));
   } else {
     invocation.print(compact({{"event", event_type::kRunCompleted}, {"run", id.text()}, {"at", run.at.text()}}) + "\n");
   }
   return {};
 }
 
-/// Prints what there is to say about a session beside what its view shows.
+/// Shows a session, and prints what there is to say beside what its view shows.
 class SessionTeller {
  public:
-  SessionTeller(const Invocation& invocation, const RunId& run)
+  SessionTeller(const Invocation& invocation, const RunId& run, const ShowOptions& show)
       : invocation_(invocation),
         run_(run),
-        plain_(!invocation.json() && !shows_live(invocation)) {}  // the live picture says these itself
+        show_(show),
+        plain_(!invocation.json() && !shows_live(invocation, show.view)),  // the live picture says these itself
+        view_(make_view(invocation, show.view)) {
+    if (show.background != nullptr) view_ = make_detached_view(std::move(view_), *show.background, log_path_);
+  }
+  SessionTeller(const SessionTeller&) = delete;
+  SessionTeller& operator=(const SessionTeller&) = delete;
+
+  [[nodiscard]] RunView& view() { return *view_; }
 
   [[nodiscard]] SessionListener listener() {
-    return {.started = [this](const OpenedRun&) { tell_start(); },
-            .resumed = [this](const Resumption& resumption) { tell_resumption(resumption); }};
+    return {.started = [this](const OpenedRun& run) { tell_start(run); },
+            .resumed = [this](const Resumption& resumption) { tell_resumption(resumption); },
+            .items = [this](const ItemCounts& items) { items_ = items; }};
   }
 
   /// Passes `ended` on.
   Result<void> tell_end(Result<void> ended) const {
+    const std::string items = ended ? items_text(invocation_, run_, items_, show_) : std::string();
     if (ended && plain_) {
       const std::int64_t took_us = invocation_.context().clock.monotonic_us() - began_us_;
-      invocation_.print(spared_.empty()
-                            ? fmt::format("run {} completed in {}\n", run_.text(), elapsed_text(took_us / 1000))
-                            : fmt::format("run {} completed\n", run_.text()));
+      invocation_.print(
+          spared_.empty() ? fmt::format("run {} completed in {}{}\n", run_.text(), elapsed_text(took_us / 1000), items)
+                          : fmt::format("run {} completed{}\n", run_.text(), items));
     }
     if (!spared_.empty() && !invocation_.json()) invocation_.print(spared_ + "\n");
     return ended;
   }
 
  private:
-  void tell_start() {
+  /// An encrypted run has no readable log in its folder.
+  void choose_log(const OpenedRun& run) { log_path_ = run.open_output ? "/dev/null" : run.logs + "/detached.log"; }
+
+  void tell_start(const OpenedRun& run) {
+    choose_log(run);
     if (plain_) {
       invocation_.print(run_.text() + "\n");
       static_cast<void>(invocation_.context().out.flush());
@@ -117,6 +144,7 @@ class SessionTeller {
   }
 
   void tell_resumption(const Resumption& resumption) {
+    choose_log(resumption.run);
     for (const std::string& note : resumption.notes) invocation_.note(note);
     if (resumption.recovery.mode != RecoveryMode::latest || resumption.recovery.fell_back)
       tell_recovery(invocation_, run_, resumption.recovery);
@@ -125,15 +153,19 @@ class SessionTeller {
 
   const Invocation& invocation_;
   const RunId run_;
+  const ShowOptions& show_;
   const bool plain_;
+  std::string log_path_;  // of what is printed in the background
+  std::unique_ptr<RunView> view_;
+  ItemCounts items_;
   std::int64_t began_us_ = 0;
   std::string spared_;  // of a resumption
 };
 
-Result<void> start_kept(const Invocation& invocation, const NewRun& run, const SessionOptions& options) {
-  const std::unique_ptr<RunView> view = make_view(invocation);
-  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, *view));
-  SessionTeller teller(invocation, run.id);
+Result<void> start_kept(const Invocation& invocation, const NewRun& run, const SessionOptions& options,
+                        const ShowOptions& show) {
+  SessionTeller teller(invocation, run.id, show);
+  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view()));
   return teller.tell_end(pawl::start_workflow(host, run, options, teller.listener()));
 }
 
@@ -147,11 +179,12 @@ Result<Workflow> load_workflow(const CliContext& context, const std::string& fil
   return pawl::load_workflow(context.workflows->files, context.read_file, file);
 }
 
-Result<void> start_workflow(const Invocation& invocation, const NewRun& run, const SessionOptions& options) {
+Result<void> start_workflow(const Invocation& invocation, const NewRun& run, const SessionOptions& options,
+                            const ShowOptions& show) {
   PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
-  if (config->settings.checkpoint.enabled) return start_kept(invocation, run, options);
+  if (config->settings.checkpoint.enabled) return start_kept(invocation, run, options, show);
   say_checkpoints_are_off(invocation, *config);
-  Result<void> ended = start_kept(invocation, run, options);
+  Result<void> ended = start_kept(invocation, run, options, show);
   say_checkpoints_are_off(invocation, *config);
   if (ended) return ended;
   Error error = with_other_advice(std::move(ended).error(), Advice::none);
@@ -159,22 +192,21 @@ Result<void> start_workflow(const Invocation& invocation, const NewRun& run, con
   return fail(error);
 }
 
-Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& request,
-                             const SessionOptions& options) {
+Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& request, const SessionOptions& options,
+                             const ShowOptions& show) {
   PAWL_TRY(invocation.need_checkpoints());
-  const std::unique_ptr<RunView> view = make_view(invocation);
-  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, *view));
-  SessionTeller teller(invocation, request.id);
+  SessionTeller teller(invocation, request.id, show);
+  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view()));
   return teller.tell_end(pawl::resume_workflow(host, request, options, teller.listener()));
 }
 
-Result<void> start_or_resume_workflow(const Invocation& invocation, const NewRun& run, const SessionOptions& options) {
+Result<void> start_or_resume_workflow(const Invocation& invocation, const NewRun& run, const SessionOptions& options,
+                                      const ShowOptions& show) {
   PAWL_TRY(invocation.need_checkpoints());
-  const std::unique_ptr<RunView> view = make_view(invocation);
-  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, *view));
-  SessionTeller teller(invocation, run.id);
+  SessionTeller teller(invocation, run.id, show);
+  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view()));
   const auto finished = pawl::start_or_resume_workflow(host, run, options, teller.listener());
-  if (finished && *finished) return tell_finished(invocation, run.id, **finished);
+  if (finished && *finished) return tell_finished(invocation, run.id, **finished, show);
   if (!finished) return teller.tell_end(fail(finished.error()));
   return teller.tell_end({});
 }

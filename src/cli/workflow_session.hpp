@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/command.hpp"
+#include "cli/run_view.hpp"
 #include "service/workflow_session.hpp"
 
 namespace pawl::cli {
@@ -11,14 +12,21 @@ namespace pawl::cli {
 /// The path of `file`, relative to the working directory.
 [[nodiscard]] std::string absolute_path(const CliContext& context, const std::string& file);
 
-/// Both return when the run has finished, waits or was interrupted. Unless it completed, they fail with run_failed,
-/// run_waiting, run_interrupted and so on.
+/// How a command shows a run.
+struct ShowOptions {
+  ViewOptions view = {};
+  bool fail_on_dlq = false;                 // a completed run with failed items exits with 1
+  BackgroundProcess* background = nullptr;  // lets go of the foreground once the run is durable; may be null
+};
+
+/// Both return when the run has ended, waits or was interrupted: an error (run_failed, run_waiting,
+/// run_interrupted, ...) unless it is completed.
 [[nodiscard]] Result<void> start_workflow(const Invocation& invocation, const NewRun& run,
-                                          const SessionOptions& options);
+                                          const SessionOptions& options, const ShowOptions& show = {});
 [[nodiscard]] Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& request,
-                                           const SessionOptions& options);
+                                           const SessionOptions& options, const ShowOptions& show = {});
 /// Starts the run, or resumes it as an automatic resume, or returns how it finished.
 [[nodiscard]] Result<void> start_or_resume_workflow(const Invocation& invocation, const NewRun& run,
-                                                    const SessionOptions& options);
+                                                    const SessionOptions& options, const ShowOptions& show = {});
 
 }  // namespace pawl::cli

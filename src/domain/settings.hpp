@@ -68,6 +68,7 @@ struct Settings {
   SecretSettings secrets = {};
   EncryptionSettings encryption = {};
   AuditSettings audit = {};
+  std::chrono::milliseconds lock_wait{0};  // for a run that another process has open; given by each call, in no file
 };
 
 }  // namespace pawl

@@ -1,6 +1,7 @@
 #include "engine/dead_letters.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -204,10 +205,35 @@ std::vector<std::string> later_records(const RunState& state, const Workflow& wo
   return out;
 }
 
+namespace {
+
+using Letters = std::map<std::pair<std::string, std::uint64_t>, DeadLetter>;
+
+std::string last_line_of(std::string_view text) {
+  while (text.ends_with('\n') || text.ends_with('\r') || text.ends_with(' ')) text.remove_suffix(1);
+  return std::string(text.substr(text.rfind('\n') + 1));  // npos + 1 is 0
+}
+
+/// An attempt of item 17 of `pages` is one of `pages[17]` or of a step inside: `pages[17].write`.
+void note_last_line(const Event& event, Letters& letters) {
+  const Json data = Json::parse(event.data, nullptr, false);
+  if (!data.is_object()) return;
+  const std::string path = text_in(data, "step");
+  for (std::size_t open = path.find('['); open != std::string::npos; open = path.find('[', open + 1)) {
+    std::uint64_t index = 0;
+    const auto [end, error] = std::from_chars(path.data() + open + 1, path.data() + path.size(), index);
+    if (error != std::errc{}) continue;
+    const auto found = letters.find({path.substr(0, open), index});
+    if (found != letters.end()) found->second.last_line = last_line_of(text_in(data, "log"));
+  }
+}
+
+}  // namespace
+
 Result<std::vector<DeadLetter>> dead_letters(Store& store, const RunId& run, const std::string& step) {
   PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
   if (!step.empty()) PAWL_TRY(refuse_unknown_map(state, run, step));
-  std::map<std::pair<std::string, std::uint64_t>, DeadLetter> letters;
+  Letters letters;
   for (const auto& [path, record] : state.steps) {
     if (!record.map || record.map->failed.empty() || (!step.empty() && path != step)) continue;
     for (const std::uint64_t index : listed(record.map->failed))
@@ -218,6 +244,7 @@ Result<std::vector<DeadLetter>> dead_letters(Store& store, const RunId& run, con
     if (events.empty()) break;
     after = events.back().number;
     for (const Event& event : events) {
+      if (event.type == event_type::kAttemptFailed) note_last_line(event, letters);
       if (event.type != event_type::kItemFailed) continue;
       const Json data = Json::parse(event.data, nullptr, false);
       if (!data.is_object() || !data.contains("index") || !data["index"].is_number_unsigned()) continue;
@@ -234,6 +261,24 @@ Result<std::vector<DeadLetter>> dead_letters(Store& store, const RunId& run, con
   std::vector<DeadLetter> out;
   for (auto& [key, letter] : letters) out.push_back(std::move(letter));
   return out;
+}
+
+ItemCounts count_items(Store& store, const Records& records) {
+  ItemCounts counts;
+  for (const auto& [path, record] : records) {
+    if (record.map) {
+      counts.failed += record.map->failed.count();
+      counts.succeeded += record.map->done.count() - std::min(record.map->done.count(), record.map->failed.count());
+    }
+    if (record.child_run.empty()) continue;
+    const Result<RunId> child = RunId::parse(record.child_run);
+    const Result<RunState> state = child ? load_state(store, *child) : fail(child.error());
+    if (!state) continue;
+    const ItemCounts inner = count_items(store, state->steps);
+    counts.succeeded += inner.succeeded;
+    counts.failed += inner.failed;
+  }
+  return counts;
 }
 
 Result<ChangedLetters> retry_letters(Store& store, const RunId& run, const LetterChoice& choice, Dependents dependents,

@@ -18,6 +18,7 @@ struct DeadLetter {
   std::uint64_t index = 0;
   Json item = {};
   std::string error = {};
+  std::string last_line = {};  // of what its last attempt printed to standard error; empty: nothing
   std::uint64_t attempts = 0;
   Timestamp at = {};
 };
@@ -25,6 +26,14 @@ struct DeadLetter {
 /// Returns dead letters by step and index; of all maps if `step` is empty. Fails with step_not_found if it is not a
 /// map.
 [[nodiscard]] Result<std::vector<DeadLetter>> dead_letters(Store& store, const RunId& run, const std::string& step);
+
+/// Items of maps with a result, of a run and its child runs.
+struct ItemCounts {
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
+};
+/// Leaves out child runs whose state can't be read.
+[[nodiscard]] ItemCounts count_items(Store& store, const std::vector<std::pair<std::string, StepRecord>>& records);
 
 /// Selects dead letters.
 struct LetterChoice {

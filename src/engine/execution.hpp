@@ -50,6 +50,12 @@ enum class Waiting : std::uint8_t { leave, stay };
 
 enum class Changes : std::uint8_t { refuse, accept };
 
+/// A project that is in another folder than when its run was started.
+struct MovedFolder {
+  std::string from;
+  std::string to;
+};
+
 /// The services that executions use. Must outlive them.
 struct ExecutionServices {
   Store& store;
@@ -69,8 +75,9 @@ struct ExecutionServices {
   Waiting waiting = Waiting::leave;
   Changes child_changes = Changes::refuse;  // whether children continue with a changed workflow
   Settings settings = {};
-  Json given = Json::object();        // values of masked keys, for a resume
-  std::uint32_t parallel_max = 1024;  // parallel attempts
+  Json given = Json::object();            // values of masked keys, for a resume
+  std::optional<MovedFolder> moved = {};  // child runs move with their parent
+  std::uint32_t parallel_max = 1024;      // parallel attempts
 };
 
 /// A run that is open for execution.

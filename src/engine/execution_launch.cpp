@@ -105,10 +105,16 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
   } else {
     spec.argv = {"/bin/sh", "-e", "-c", command.command.script};  // POSIX guarantees the path: no search in PATH
   }
-  node.log = make_output(stem + ".log", {.tail_bytes = kTailBytes});
+  std::function<void(std::string_view)> shown;
+  if (services_.observer != nullptr && services_.observer->wants_output()) {
+    shown = [observer = services_.observer, run = id_.text(), path = node.path](std::string_view text) {
+      observer->on_output(run, path, text);
+    };
+  }
+  node.log = make_output(stem + ".log", {.tail_bytes = kTailBytes, .shown = shown});
   node.captured = node.step->capture.format == CaptureFormat::none
                       ? nullptr
-                      : make_output(stem + ".out", {.captured_bytes = kCaptureBytesMax});
+                      : make_output(stem + ".out", {.captured_bytes = kCaptureBytesMax, .shown = shown});
   spec.errors = node.log;
   spec.output = node.captured != nullptr ? node.captured : node.log;
   return spec;
@@ -116,7 +122,7 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
 
 std::shared_ptr<StepOutput> Execution::make_output(const std::string& path, StepOutput::Wanted wanted) const {
   auto file = open_output_ ? open_output_(path) : plain_output_files(services_.files)(path);
-  return std::make_shared<StepOutput>(std::move(file), patterns_, masked_counts_, wanted);
+  return std::make_shared<StepOutput>(std::move(file), patterns_, masked_counts_, std::move(wanted));
 }
 
 /// Reports the failure from the loop. The end of an item starts the next one, so thousands of failing launches would

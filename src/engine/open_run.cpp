@@ -1,6 +1,7 @@
 #include "engine/open_run.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/hash.hpp"
 #include "domain/event_types.hpp"
@@ -211,6 +212,10 @@ Result<void> refuse_ended(const RunState& state, const RunId& id) {
   return {};
 }
 
+bool is_path_within(const std::string& path, const std::string& folder) {
+  return path == folder || path.starts_with(folder.ends_with('/') ? folder : folder + "/");
+}
+
 std::string stopped_steps(const ResumePlan& plan) {
   std::vector<std::string> names;
   for (const StepPlan& step : plan.steps) {
@@ -222,8 +227,13 @@ std::string stopped_steps(const ResumePlan& plan) {
 Result<void> check_folder(const ExecutionServices& services, const ResumeRequest& request, const Workflow& workflow,
                           RunState& state, Resumption& resumption) {
   if (!services.files.is_folder(state.working_dir)) {
-    return fail(Error{Code::folder_changed, "the working directory of the run is missing", state.working_dir,
-                      "restore it, then resume again", 0});
+    return fail(Error{Code::folder_changed,
+                      "the working directory of the run is missing",
+                      state.working_dir,
+                      "restore it",
+                      0,
+                      Advice::name_working_dir,
+                      {.run = request.id.text()}});
   }
   const Json now = folder_facts(services, workflow, state.working_dir);
   const std::vector<std::string> changes = folder_changes(state.folder, now);
@@ -393,6 +403,58 @@ Result<void> check_automatic(const ResumeRequest& request, const RunState& state
                     {.run = request.id.text()}});
 }
 
+/// Where the run works from now on, if that is another folder.
+std::optional<MovedFolder> moved_folder(const ExecutionServices& services, const ResumeRequest& request,
+                                        const RunState& state) {
+  MovedFolder moved{.from = state.working_dir, .to = request.working_dir};
+  // A child that worked inside its parent's folder has moved with it.
+  if (moved.to.empty() && services.moved && is_path_within(state.working_dir, services.moved->from))
+    moved.to = services.moved->to + state.working_dir.substr(services.moved->from.size());
+  if (moved.to.empty() || moved.to == moved.from) return std::nullopt;
+  return moved;
+}
+
+/// The workflow's file is expected where it was, seen from the working folder; else where it is recorded to be.
+std::string moved_workflow_file(LocalFiles& files, const MovedFolder& moved, const std::string& recorded) {
+  const std::string relative = std::filesystem::path(recorded).lexically_relative(moved.from).string();
+  const std::string there = relative.empty() ? recorded : files.absolute(relative, moved.to);
+  return files.exists(there) || !files.exists(recorded) ? there : recorded;
+}
+
+void move_run(const MovedFolder& moved, const Workflow& workflow, RunState& state, Resumption& resumption) {
+  state.working_dir = moved.to;
+  state.workflow_file = workflow.file;
+  resumption.moved = moved;
+  resumption.run.first_events.push_back(
+      {event_type::kWorkingDirMoved, compact({{"from", moved.from}, {"to", moved.to}, {"workflow", workflow.file}})});
+  resumption.notes.push_back(fmt::format("working directory: {} (before: {})", moved.to, moved.from));
+}
+
+/// Puts the run back to work: its budgets, what is done again, and the event that says so.
+void count_resume(const ResumeRequest& request, RunState& state, Resumption& resumption) {
+  ++state.resumes;
+  if (request.by == ResumedBy::person) state.automatic_resumes = 0;
+  if (request.by == ResumedBy::automatic && counts_as_recovery(state)) ++state.automatic_resumes;
+  if (!request.budget.is_null()) state.budget = request.budget;
+  for (auto& [path, record] : state.steps) {
+    // Unfinished steps get a new budget of attempts.
+    if (request.by == ResumedBy::person && record.status != StepStatus::completed) record.spent = 0;
+  }
+  const RunStatus before = state.status;
+  // on_failure runs again if the workflow fails again.
+  if (before == RunStatus::failed) {
+    std::erase_if(state.steps, [](const auto& entry) {
+      return entry.first.starts_with("on_failure.") || entry.first.find(".on_failure.") != std::string::npos;
+    });
+  }
+  state.status = RunStatus::running;
+  state.error.clear();
+  resumption.run.first_events.push_back(
+      {event_type::kRunResumed,
+       compact(
+           {{"was", to_text(before)}, {"resume", state.resumes}, {"automatic", request.by == ResumedBy::automatic}})});
+}
+
 Result<Resumption> try_resume(const ExecutionServices& services, const ResumeRequest& request) {
   // Checked before taking the lock, for a clearer message, and again with the lock.
   RecoveryRequest wanted{
@@ -425,7 +487,9 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
     unmask_keys(record.output, key_values);
     unmask_keys(record.partial, key_values);
   }
-  const std::string file = request.workflow_file.empty() ? state.workflow_file : request.workflow_file;
+  const std::optional<MovedFolder> moved = moved_folder(services, request, state);
+  std::string file = request.workflow_file.empty() ? state.workflow_file : request.workflow_file;
+  if (moved && request.workflow_file.empty()) file = moved_workflow_file(services.files, *moved, file);
   Result<Workflow> loaded = services.load_workflow(file);
   if (!loaded) return fail(with_advice(loaded.error(), Advice::name_workflow, {.run = request.id.text()}));
   const auto workflow = std::make_shared<const Workflow>(std::move(*loaded));
@@ -446,6 +510,7 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
   for (const std::string& handler : handlers_of(*workflow)) PAWL_TRY(services.handlers.get(handler));
   tell_fallback(services, state, resumption);
   PAWL_TRY(check_workflow(services, request, *workflow, state, resumption));
+  if (moved) move_run(*moved, *workflow, state, resumption);
   PAWL_TRY(check_folder(services, request, *workflow, state, resumption));
   resumption.plan = plan_resume(state, {}, *workflow, request.by);
   if (request.by == ResumedBy::automatic && resumption.plan.verdict == ResumePlan::Verdict::stopped)
@@ -457,27 +522,7 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
         0,
         Advice::fix_and_resume,
         {.run = request.id.text()}});
-  ++state.resumes;
-  if (request.by == ResumedBy::person) state.automatic_resumes = 0;
-  if (request.by == ResumedBy::automatic && counts_as_recovery(state)) ++state.automatic_resumes;
-  if (!request.budget.is_null()) state.budget = request.budget;
-  for (auto& [path, record] : state.steps) {
-    // Unfinished steps get a new budget of attempts.
-    if (request.by == ResumedBy::person && record.status != StepStatus::completed) record.spent = 0;
-  }
-  const RunStatus before = state.status;
-  // on_failure runs again if the workflow fails again.
-  if (before == RunStatus::failed) {
-    std::erase_if(state.steps, [](const auto& entry) {
-      return entry.first.starts_with("on_failure.") || entry.first.find(".on_failure.") != std::string::npos;
-    });
-  }
-  state.status = RunStatus::running;
-  state.error.clear();
-  resumption.run.first_events.push_back(
-      {event_type::kRunResumed,
-       compact(
-           {{"was", to_text(before)}, {"resume", state.resumes}, {"automatic", request.by == ResumedBy::automatic}})});
+  count_resume(request, state, resumption);
   resumption.run.state = std::move(state);
   return resumption;
 }

@@ -31,6 +31,7 @@ enum class Reruns : std::uint8_t { refuse, accept };
 struct ResumeRequest {
   RunId id;
   std::string workflow_file = {};  // empty: the recorded one
+  std::string working_dir = {};    // of a project that was moved: an absolute path; empty: the recorded one
   Changes changes = Changes::refuse;
   ResumedBy by = ResumedBy::person;
   Json budget = {};                          // {"usd": n, "tokens": n}, or null
@@ -48,6 +49,7 @@ struct Resumption {
   ResumePlan plan;
   std::vector<std::string> notes;  // for people
   RecoveryResult recovery = {};    // without the state of its checkpoint
+  std::optional<MovedFolder> moved = {};
 };
 
 /// Records refusals and fallbacks in recovery/failures.jsonl. Fails with the code of the damage,

@@ -117,7 +117,7 @@ Result<RolledBack> roll_back_workflow(Store& store, const RollbackRequest& reque
 /// Opens the run even if checkpoints after the target are damaged.
 Result<std::unique_ptr<RunWriter>> open_behind_damage(Store& store, const RunId& run) {
   auto writer = store.open_run(run, {});
-  if (writer || !is_refusal(writer.error().code)) return writer;
+  if (writer || category(writer.error().code) == Category::busy || !is_refusal(writer.error().code)) return writer;
   const auto found = store.recover(run, {});
   if (!found) return writer;
   RunOptions options;

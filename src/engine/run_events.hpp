@@ -3,6 +3,7 @@
 
 #include <pawl/types.hpp>
 #include <string>
+#include <string_view>
 
 #include "base/json.hpp"
 
@@ -24,6 +25,14 @@ class RunObserver {
  public:
   virtual ~RunObserver() = default;
   virtual void on_event(const RunEvent& event) = 0;
+  /// Whether on_output is wanted.
+  [[nodiscard]] virtual bool wants_output() const { return false; }
+  /// Called with the output of a step as it comes: secrets are masked, and pieces end anywhere.
+  virtual void on_output(const std::string& run, const std::string& step, std::string_view text) {
+    static_cast<void>(run);
+    static_cast<void>(step);
+    static_cast<void>(text);
+  }
   /// Called regularly while the run is active, for clocks and progress bars.
   virtual void on_tick() {}
 };

@@ -40,7 +40,7 @@ Result<RunOrResumption> continue_run(ExecutionServices& services, const NewRun& 
   PAWL_TRY(check_same_vars(run, state, masked));
   if (is_finished(state, *run.workflow)) {
     PAWL_TRY_ASSIGN(const RunInfo info, services.store.run(run.id));
-    return FinishedRun{.state = state, .at = info.updated};
+    return FinishedRun{.state = state, .at = info.updated, .items = count_items(services.store, state.steps)};
   }
   for (const auto& [key, value] : masked) services.given[key] = value;
   ResumeRequest request{.id = run.id};

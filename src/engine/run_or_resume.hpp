@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include "engine/dead_letters.hpp"
 #include "engine/open_run.hpp"
 
 namespace pawl {
@@ -11,6 +12,7 @@ namespace pawl {
 struct FinishedRun {
   RunState state;
   Timestamp at;  // when it finished
+  ItemCounts items = {};
 };
 
 using RunOrResumption = std::variant<OpenedRun, Resumption, FinishedRun>;

@@ -6,7 +6,7 @@ namespace pawl {
 
 StepOutput::StepOutput(std::unique_ptr<OutputFile> file, std::shared_ptr<const SecretPatterns> patterns,
                        std::shared_ptr<MaskCounts> counts, Wanted wanted)
-    : file_(std::move(file)), mask_(std::move(patterns)), counts_(std::move(counts)), wanted_(wanted) {}
+    : file_(std::move(file)), mask_(std::move(patterns)), counts_(std::move(counts)), wanted_(std::move(wanted)) {}
 
 void StepOutput::write(std::string_view bytes) {
   printed_bytes_ += bytes.size();
@@ -39,6 +39,7 @@ void StepOutput::pass_on_masked() {
 void StepOutput::pass_on(std::string_view text) {
   if (text.empty()) return;
   static_cast<void>(file_->append(text));  // a full disk: logs are not needed to resume
+  if (wanted_.shown) wanted_.shown(text);
   if (wanted_.tail_bytes == 0) return;
   tail_ += text.substr(text.size() - std::min(text.size(), wanted_.tail_bytes));
   if (tail_.size() > 4 * wanted_.tail_bytes) tail_.erase(0, tail_.size() - wanted_.tail_bytes);

@@ -1,6 +1,7 @@
 // Writes the output of a step to its log without secrets, and keeps the parts that the engine needs.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,8 +15,9 @@ namespace pawl {
 class StepOutput final : public OutputSink {
  public:
   struct Wanted {
-    std::size_t tail_bytes = 0;      // size of the kept end of the log
-    std::size_t captured_bytes = 0;  // size of the kept beginning of the output
+    std::size_t tail_bytes = 0;                        // size of the kept end of the log
+    std::size_t captured_bytes = 0;                    // size of the kept beginning of the output
+    std::function<void(std::string_view)> shown = {};  // called with what is written to the log; may be empty
   };
 
   /// Adds masked secrets to `counts`, on the writing thread.

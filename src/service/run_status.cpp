@@ -1,6 +1,9 @@
 #include "service/run_status.hpp"
 
+#include <algorithm>
+
 #include "engine/open_run.hpp"
+#include "service/step_call.hpp"
 
 namespace pawl {
 namespace {
@@ -23,6 +26,17 @@ Result<StandingRun> look(Store& store, const RunId& id) {
   return run;
 }
 
+/// Of a run of `pawl step`. Whether the process of a step that has begun is alive is not looked at.
+std::string_view steps_word(const LedgerState& ledger) {
+  const auto any = [&](StepStatus status) {
+    return std::ranges::any_of(ledger.steps, [&](const auto& step) { return step.second.status == status; });
+  };
+  if (any(StepStatus::running)) return to_text(Status::active);
+  if (any(StepStatus::failed)) return to_text(RunStatus::failed);
+  if (any(StepStatus::interrupted)) return to_text(RunStatus::interrupted);
+  return ledger.steps.empty() ? to_text(Status::active) : to_text(RunStatus::completed);
+}
+
 bool may_be_resumed(RunStatus status) { return status != RunStatus::completed && status != RunStatus::cancelled; }
 
 }  // namespace
@@ -36,6 +50,10 @@ Result<StandingRun> standing_run(Store& store, const RunId& id) {
 
 std::string status_word(Store& store, const RunInfo& run) {
   const std::string recorded(to_text(run.status));
+  if (run.workflow.empty() && is_steps_run(store, run.id)) {
+    const Result<LedgerState> ledger = load_ledger(store, run.id);
+    return ledger ? std::string(steps_word(*ledger)) : recorded;
+  }
   if (run.workflow.empty() || run.status == Status::completed) return recorded;
   const Result<RunState> state = load_state(store, run.id);
   if (!state) return recorded;

@@ -50,6 +50,7 @@ class WorkflowSession {
 
   Result<void> execute_resumed(Resumption resumption) {
     if (told_.resumed) told_.resumed(resumption);
+    services_->moved = resumption.moved;
     return execute(std::move(resumption.run));
   }
 
@@ -69,7 +70,10 @@ class WorkflowSession {
       listen({});
       host_.view.end();
     };
-    return execute_run(*services_, std::move(run), hooks, how_it_ended);
+    return execute_run(*services_, std::move(run), hooks, [this](const Execution& execution) {
+      if (told_.items) told_.items(count_items(*store_, execution.records()));
+      return how_it_ended(execution);
+    });
   }
 
   void listen(std::function<void(int)> listener) {

@@ -41,6 +41,7 @@ struct SessionOptions {
 struct SessionListener {
   std::function<void(const OpenedRun&)> started = {};
   std::function<void(const Resumption&)> resumed = {};
+  std::function<void(const ItemCounts&)> items = {};  // called at the end, with those of the whole run
 };
 
 /// These functions return when the run has ended, waits or was interrupted: an error (run_failed, run_waiting,

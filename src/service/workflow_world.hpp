@@ -24,6 +24,21 @@ class SignalWatch {
 /// Starts the reaper of a run and ends what an earlier execution left behind: processes_left if it can't.
 using StartProcesses = std::function<Result<std::unique_ptr<ProcessRunner>>(const std::string& lock_path)>;
 
+/// This process, where it is the one that continues in the background.
+class BackgroundProcess {
+ public:
+  virtual ~BackgroundProcess() = default;
+  /// Tells the foreground that it may exit. From then on everything that is printed is added to the file `log_path`.
+  virtual Result<void> let_go(const std::string& log_path) = 0;
+};
+
+/// One of the two processes after a fork.
+struct Detached {
+  std::unique_ptr<BackgroundProcess> background = {};  // null in the foreground
+  std::string log_path = {};                           // in the foreground: it was let go; empty: the other has ended
+  int status = 0;                                      // the exit status of the other, where it has ended
+};
+
 struct WorkflowWorld {
   Random& random;
   LocalFiles& files;
@@ -32,6 +47,7 @@ struct WorkflowWorld {
   StartProcesses start_processes = {};
   /// Calls from another thread, with the signal's number: SIGINT, SIGTERM, SIGHUP, SIGUSR1.
   std::function<std::unique_ptr<SignalWatch>(std::function<void(int)> on_signal)> watch_signals = {};
+  std::function<Result<Detached>()> detach = {};
   std::function<void()> leave = {};           // ends the program at once, as interrupted
   std::function<std::size_t()> columns = {};  // of the terminal
   std::function<std::size_t()> rows = {};

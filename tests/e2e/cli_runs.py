@@ -180,4 +180,178 @@ def a_second_run_without_resume_exits_with_4_and_names_resume(case):
     holds(case.pawl("run", "--run-id", "r", status=4).stderr, "PAWL-0207", "pawl resume r", "--resume")
 
 
+# Output, progress and the background.
+
+def verbose_shows_what_steps_print_as_it_comes(case):
+    case.write("workflow.yaml", "secrets: [TOKEN]\nsteps:\n- {id: a, run: 'echo one; echo my $TOKEN >&2; while [ ! -e go ]; do sleep 0.02; done; printf two'}\n- {id: b, run: echo three, capture: {format: text}}\n")
+    case.env["TOKEN"] = "hush-hush-7"
+    process = case.start("run", "--run-id", "r", "-v")
+    lines = [process.stdout.readline() for _ in range(4)]
+    equal(lines[:2] + sorted(lines[2:]), ["r\n", "a: started\n", "a | my ***\n", "a | one\n"])
+    case.write("go", "")
+    rest, _ = process.communicate(timeout=20)
+    holds(rest, "a | two\n", "b | three\n")
+    assert "hush-hush-7" not in rest
+    assert "a | " not in case.pawl("run", "--run-id", "r2", status=0).stdout
+
+
+def maps_report_progress_off_a_terminal(case):
+    case.env["PAWL_PROGRESS_INTERVAL"] = "200ms"
+    done = case.run("steps:\n- {id: m, map: {items: [1, 2, 3, 4], parallel: 1, on_item_failure: dlq}, steps: [{id: s, run: 'sleep 0.5; [ ${item} != 2 ]'}]}\n")
+    holds(done.stdout, "m: 1 of 4 items done\n", "m: 2 of 4 items done, 1 failed\n")
+
+
+def detach_returns_when_the_run_is_durable(case):
+    case.write("workflow.yaml", "steps:\n- {id: a, run: 'echo printed; while [ ! -e go ]; do sleep 0.02; done; echo a >> log'}\n- {id: b, run: 'echo b >> log'}\n")
+    done = case.pawl("run", "--run-id", "r", "--detach", status=0, timeout=10)
+    equal(done.stdout, "r\n")
+    log = os.path.join(case.env["PAWL_STORE"], "runs", "r", "logs", "detached.log")
+    holds(done.stderr, log)
+    equal(case.state()["status"], "running")
+    wait_for(lambda: "printed" in case.pawl("logs", "r").stdout, "the step's output")
+    holds(case.pawl("show", "r", status=0).stdout, "running")
+    holds(case.pawl("resume", "r", status=4).stderr, "PAWL-0201")
+    case.write("go", "")
+    wait_for(lambda: case.state()["status"] == "completed", "the end of the run")
+    wait_for(lambda: "run r completed" in open(log).read(), "the last line")
+    equal(case.log(), ["a", "b"])
+
+
+def a_detached_run_survives_the_hangup_and_can_be_cancelled(case):
+    case.write("workflow.yaml", "grace: 100ms\nsteps:\n- {id: a, run: 'touch runs; sleep 60'}\n")
+    shell = subprocess.Popen(["sh", "-c", f"{case.program} run --run-id r --detach; exec sleep 60"], cwd=case.folder, env=case.env, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL, start_new_session=True)
+    equal(shell.stdout.readline(), b"r\n")
+    wait_for(lambda: exists(case, "runs"), "the step")
+    os.killpg(shell.pid, signal.SIGHUP)
+    shell.wait()
+    equal(case.state()["status"], "running")
+    case.pawl("cancel", "r", status=0)
+    wait_for(lambda: case.state()["status"] == "cancelled", "the end of the run")
+
+
+def what_detach_cannot_start_is_reported_in_the_foreground(case):
+    case.run("steps:\n- {id: a, run: 'true'}\n")
+    holds(case.pawl("run", "--run-id", "r", "--detach", status=4).stderr, "PAWL-0207")
+    holds(case.pawl("run", "missing.yaml", "--detach", status=2).stderr, "missing.yaml")
+    case.write("workflow.yaml", "vars: {x: null}\nsteps:\n- {id: a, run: 'true'}\n")
+    equal(case.pawl("run", "--run-id", "q", "--detach").returncode, 2)
+
+
+# Failed items.
+
+DLQ = "steps:\n- {id: m, map: {items: [1, 2, 3, 4, 5], on_item_failure: dlq}, steps: [{id: s, run: 'echo fine >&2; [ ${item} != 2 ] || { echo first >&2; echo disk on fire >&2; exit 3; }'}]}\n"
+
+
+def failed_items_are_counted_in_the_last_line(case):
+    done = case.run(DLQ)
+    holds(done.stdout.strip().split("\n")[-1], "run r completed in", "4 succeeded, 1 failed (5 items)")
+    holds(done.stderr, "pawl dlq list r")
+    assert "succeeded" not in case.pawl("run", "--run-id", "q", status=0).stdout.replace("4 succeeded, 1 failed", "")
+
+
+def fail_on_dlq_exits_with_1(case):
+    case.run(DLQ, "--fail-on-dlq", status=1)
+    equal(case.state()["status"], "completed")
+    case.pawl("run", "--run-id", "r", "--resume", status=0)
+    case.pawl("run", "--run-id", "r", "--resume", "--fail-on-dlq", status=1)
+    case.write("workflow.yaml", DLQ + "- {id: g, approve: 'Go?'}\n")
+    case.pawl("run", "--run-id", "q", status=3)
+    case.pawl("approve", "q", status=0)
+    case.pawl("resume", "q", "--fail-on-dlq", status=1)
+    case.write("workflow.yaml", "steps:\n- {id: m, map: {items: [1]}, steps: [{id: s, run: 'true'}]}\n")
+    case.pawl("run", "--run-id", "p", "--fail-on-dlq", status=0)
+
+
+def dlq_list_shows_the_last_line_of_stderr(case):
+    case.run(DLQ)
+    holds(case.pawl("dlq", "list", "r", status=0).stdout, "disk on fire")
+    equal([letter["stderr"] for letter in json.loads(case.pawl("dlq", "list", "r", "--json", status=0).stdout)], ["disk on fire"])
+    holds(case.pawl("dlq", "show", "r", "1", status=0).stdout, "disk on fire")
+
+
+# A run that another process has open.
+
+def hold(job):
+    job.write("workflow.yaml", "steps:\n- {id: a, run: 'touch runs; while [ ! -e go ]; do sleep 0.02; done'}\n")
+    process = job.start("run", "--run-id", "r")
+    wait_for(lambda: exists(job, "runs"), "the step")
+    return process
+
+
+LOCKING = (["resume", "r"], ["save", "r"], ["rollback", "r@1", "--accept-rerun"], ["erase", "r", "--yes", "--reason", "test"])
+
+
+def a_busy_run_is_reported_as_busy(case):
+    process = hold(case)
+    for args in LOCKING:
+        done = case.pawl(*args, stdin="{}", status=4)
+        holds(done.stderr, "PAWL-0201", "busy", "--wait-lock")
+        assert "damage" not in done.stderr and "fsck" not in done.stderr, done.stderr
+        began = time.monotonic()
+        holds(case.pawl(*args, "--wait-lock", "300ms", stdin="{}", status=4).stderr, "PAWL-0201")
+        assert time.monotonic() - began > 0.28
+    case.write("go", "")
+    equal(process.wait(20), 0)
+
+
+def wait_lock_waits_until_the_run_is_free(case):
+    process = hold(case)
+    waiting = [case.start("run", "--run-id", "r", "--resume", "--wait-lock", "20s"), case.start("rollback", "r@1", "--accept-rerun", "--wait-lock", "20s")]
+    time.sleep(0.3)
+    equal([one.poll() for one in waiting], [None, None])
+    case.write("go", "")
+    equal(process.wait(20), 0)
+    equal(waiting[1].wait(20), 0)
+    equal(waiting[0].wait(20), 0)
+    case.pawl("erase", "r", "--yes", "--reason", "test", "--wait-lock", "1s", status=0)
+
+
+def wait_lock_takes_a_positive_duration(case):
+    holds(case.pawl("save", "r", "--wait-lock", "soon", stdin="{}", status=2).stderr, "soon", "30s")
+    for command in ("run", "resume", "step", "save", "fork", "rollback", "prune", "erase"):
+        holds(case.pawl(command, "--help", status=0).stdout, "--wait-lock")
+
+
+# A project that was moved.
+
+def moved_case(case, text):
+    os.mkdir(os.path.join(case.folder, "old"))
+    case.write("old/flow.yaml", text)
+    case.pawl("run", "old/flow.yaml", "--run-id", "r", status=1)
+    os.rename(os.path.join(case.folder, "old"), os.path.join(case.folder, "new"))
+
+
+def resume_in_another_working_directory(case):
+    moved_case(case, "steps:\n- {id: a, run: pwd >> log}\n- {id: b, run: '[ -e go ] && pwd >> log'}\n")
+    case.write("new/go", "")
+    case.pawl("resume", "r", status=2)
+    holds(case.pawl("resume", "r", "--working-dir", "nowhere", status=2).stderr, "nowhere")
+    case.pawl("resume", "r", "--working-dir", "new", status=0)
+    equal([os.path.basename(line) for line in case.log("new/log")], ["old", "new"])
+    equal(case.state()["working_dir"], os.path.join(case.folder, "new"))
+    equal(case.state()["workflow"]["file"] if isinstance(case.state()["workflow"], dict) else case.state()["workflow_file"], os.path.join(case.folder, "new", "flow.yaml"))
+    moved = case.events("working_dir_moved")[0]["data"]
+    equal((os.path.basename(moved["from"]), os.path.basename(moved["to"])), ("old", "new"))
+    assert any(entry["type"] == "working_dir_moved" for entry in json.loads(case.pawl("audit", "list", "r", "--json", status=0).stdout))
+
+
+def a_moved_project_is_still_checked_for_changes(case):
+    moved_case(case, "checkpoint: { folder: refuse }\nsteps:\n- {id: b, run: './tool.sh; [ -e go ]'}\n")
+    case.write("new/tool.sh", "#!/bin/sh\n")
+    case.write("new/flow.yaml", "steps:\n- {id: b, run: 'true'}\n")
+    holds(case.pawl("resume", "r", "--working-dir", "new", status=4).stderr, "PAWL-0208")
+
+
+def children_move_with_their_parent(case):
+    os.mkdir(os.path.join(case.folder, "old"))
+    case.write("old/child.yaml", "steps:\n- {id: s, run: '[ -e go ] && pwd >> log'}\n")
+    case.write("old/flow.yaml", "steps:\n- {id: c, workflow: child.yaml}\n")
+    case.pawl("run", "old/flow.yaml", "--run-id", "r", status=1)
+    os.rename(os.path.join(case.folder, "old"), os.path.join(case.folder, "new"))
+    case.write("new/go", "")
+    case.pawl("resume", "r", "--working-dir", "new", status=0)
+    equal([os.path.basename(line) for line in case.log("new/log")], ["new"])
+
+
 run_tests(globals())

@@ -94,18 +94,7 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_for_erasure(const RunId& run
   PAWL_TRY(files_.make_folder(layout::kRuns));
   PAWL_TRY(files_.make_folder(layout::run(run.text())));
   PAWL_TRY_ASSIGN(auto lock, files_.open(layout::run_lock(run.text()), OpenMode::create));
-  PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
-  if (!locked) {
-    PAWL_TRY_ASSIGN(const std::string owner, lock->read_at(0, kWatermarkOffset));
-    return fail(Error{Code::run_busy,
-                      fmt::format("run '{}' is busy: held by {}", run.text(), describe_owner(owner)),
-                      layout::run_lock(run.text()),
-                      {},
-                      0,
-                      Advice::wait_for_run,
-                      {.run = run.text()}});
-  }
-  PAWL_TRY(lock->write_at(0, encode_owner(environment_.owner)));
+  PAWL_TRY(take_writer_lock(run, *lock));
   for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
     PAWL_TRY_ASSIGN(const bool alone, lock->try_lock(layout::kPrunerByte));
     if (alone) return lock;

@@ -40,18 +40,7 @@ Result<void> refuse_findings(const CheckReport& report, std::string_view where) 
 /// While the caller holds the lock, nobody writes to the run, publishes it or prunes it.
 Result<std::unique_ptr<File>> FilesystemStore::lock_for_export(const RunId& run) {
   PAWL_TRY_ASSIGN(auto lock, files_.open(layout::run_lock(run.text()), OpenMode::create));
-  PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
-  if (!locked) {
-    PAWL_TRY_ASSIGN(const std::string owner, lock->read_at(0, kWatermarkOffset));
-    return fail(Error{Code::run_busy,
-                      fmt::format("run '{}' is busy: held by {}", run.text(), describe_owner(owner)),
-                      layout::run_lock(run.text()),
-                      "a run that is being written to can't be exported",
-                      0,
-                      Advice::wait_for_run,
-                      {.run = run.text()}});
-  }
-  PAWL_TRY(lock->write_at(0, encode_owner(environment_.owner)));
+  PAWL_TRY(take_writer_lock(run, *lock));
   PAWL_TRY_ASSIGN(const bool alone, wait_for_lock(*lock, layout::kPrunerByte, *environment_.clock));
   if (!alone) return fail(Error{Code::store_busy, "another process is still pruning the run", {}, "try again", 0});
   return lock;

@@ -261,19 +261,27 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_run(const RunId& run) {
   PAWL_TRY(files_.make_folder(layout::kRuns));
   PAWL_TRY(files_.make_folder(layout::run(run.text())));
   PAWL_TRY_ASSIGN(auto run_lock, files_.open(layout::run_lock(run.text()), OpenMode::create));
-  PAWL_TRY_ASSIGN(const bool locked, run_lock->try_lock(layout::kWriterByte));
-  if (!locked) {
-    PAWL_TRY_ASSIGN(const std::string owner, run_lock->read_at(0, kWatermarkOffset));
-    return fail(Error{Code::run_busy,
-                      fmt::format("run '{}' is busy: held by {}", run.text(), describe_owner(owner)),
-                      layout::run_lock(run.text()),
-                      {},
-                      0,
-                      Advice::wait_for_run,
-                      {.run = run.text()}});
-  }
-  PAWL_TRY(run_lock->write_at(0, encode_owner(environment_.owner)));
+  PAWL_TRY(take_writer_lock(run, *run_lock));
   return run_lock;
+}
+
+Result<void> FilesystemStore::take_writer_lock(const RunId& run, File& run_lock) {
+  constexpr std::int64_t kStepMaxUs = 50'000;
+  std::int64_t step_us = 1'000;
+  for (std::int64_t waited_us = 0;; waited_us += step_us, step_us = std::min(2 * step_us, kStepMaxUs)) {
+    PAWL_TRY_ASSIGN(const bool locked, run_lock.try_lock(layout::kWriterByte));
+    if (locked) return run_lock.write_at(0, encode_owner(environment_.owner));
+    if (waited_us >= options_.lock_wait_us) break;
+    environment_.clock->sleep_us(std::min(step_us, options_.lock_wait_us - waited_us));
+  }
+  PAWL_TRY_ASSIGN(const std::string owner, run_lock.read_at(0, kWatermarkOffset));
+  return fail(Error{Code::run_busy,
+                    fmt::format("run '{}' is busy: held by {}", run.text(), describe_owner(owner)),
+                    layout::run_lock(run.text()),
+                    {},
+                    0,
+                    Advice::wait_for_run,
+                    {.run = run.text()}});
 }
 
 Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, const RunOptions& options) {

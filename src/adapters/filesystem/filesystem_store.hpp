@@ -115,6 +115,9 @@ class FilesystemStore final : public Store {
   Result<std::shared_ptr<JournalSnapshot>> snapshot_for_writer(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<std::optional<RunHead>> load_head(const RunId& run, Sequence fall_back_to) PAWL_REQUIRES(open_mutex_);
   Result<std::unique_ptr<File>> lock_run(const RunId& run) PAWL_REQUIRES(open_mutex_);
+  /// Takes the run's lock for writing and names this process in it. Waits for another process as long as the options
+  /// say: run_busy, naming that process.
+  [[nodiscard]] Result<void> take_writer_lock(const RunId& run, File& run_lock);
   Result<std::unique_ptr<File>> hold_new_run(const RunId& run);
   Result<std::unique_ptr<File>> hold_pruning(const std::string& run);
   Result<void> append(std::string_view body, std::uint32_t record_count);

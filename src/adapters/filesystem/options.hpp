@@ -44,6 +44,7 @@ struct FilesystemOptions {
   RetentionSettings retention = {};   // runs are pruned in the background when they grow, and when the disk is full
   RetryPolicy disk_full_policy = {};  // of a save that finds the disk full, where there is something to prune
   std::int64_t prune_at_close_us = 200'000;   // without a background: so long at most
+  std::int64_t lock_wait_us = 0;              // how long opening a run waits for another process to let go of it
   std::int64_t backlog_wait_us = 30'000'000;  // a save waits this long for the publisher before it fails
 };
 

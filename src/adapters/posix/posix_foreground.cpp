@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
@@ -12,6 +11,8 @@
 #include <optional>
 #include <system_error>
 
+#include "adapters/posix/command_keeper.hpp"
+#include "adapters/posix/end_children.hpp"
 #include "adapters/posix/end_processes.hpp"
 #include "adapters/posix/posix_error.hpp"
 #include "adapters/posix/posix_fd.hpp"
@@ -22,8 +23,6 @@ namespace {
 
 constexpr std::size_t kReadBytes = 64U << 10;
 constexpr std::uint64_t kLeftWait_ms = 5'000;
-constexpr int kNotFound = 127;
-constexpr int kNotStarted = 126;
 
 /// What a command prints: in memory, and in a file when it is too much for that.
 class Kept {
@@ -68,69 +67,6 @@ class Kept {
   Sha256Stream hash_;
 };
 
-/// The signals that end things come as data while this lives, and are not lost before a command is there.
-class CaughtSignals {
- public:
-  CaughtSignals() {
-    sigset_t wanted;
-    ::sigemptyset(&wanted);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) ::sigaddset(&wanted, signal);
-    std::signal(SIGCHLD, SIG_DFL);  // ignored, it would take the exit status away
-    ::pthread_sigmask(SIG_BLOCK, &wanted, &before_);
-    fd_ = PosixFd(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  CaughtSignals(const CaughtSignals&) = delete;
-  CaughtSignals& operator=(const CaughtSignals&) = delete;
-  ~CaughtSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-  [[nodiscard]] int fd() const { return fd_.get(); }
-  [[nodiscard]] const sigset_t& before() const { return before_; }
-  [[nodiscard]] std::optional<signalfd_siginfo> next() const {
-    signalfd_siginfo info{};
-    if (::read(fd_.get(), &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) return std::nullopt;
-    return info;
-  }
-
- private:
-  sigset_t before_{};
-  PosixFd fd_;
-};
-
-/// An array of C strings as exec wants it.
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-  std::vector<char*> out;
-  out.reserve(words.size() + 1);
-  for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
-/// In the child: becomes the command, or tells why not.
-[[noreturn]] void become(const ForegroundSpec& spec, const sigset_t& mask, int output, int report, pid_t parent) {
-  static_cast<void>(::prctl(PR_SET_PDEATHSIG, SIGKILL));
-  if (::getppid() != parent) ::_exit(kNotStarted);  // it has died already
-  std::signal(SIGPIPE, SIG_DFL);
-  int error = 0;
-  if (::dup2(output, STDOUT_FILENO) < 0) error = errno;
-  if (error == 0) {
-    ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
-    ::execvpe(spec.argv.front().c_str(), pointers(spec.argv).data(), pointers(spec.environment).data());
-    error = errno;
-  }
-  static_cast<void>(!::write(report, &error, sizeof(error)));
-  ::_exit(error == ENOENT ? kNotFound : kNotStarted);
-}
-
-/// The errno of a failed exec; 0 where the command is running.
-int read_report(int fd) {
-  int error = 0;
-  while (true) {
-    const ssize_t got = ::read(fd, &error, sizeof(error));
-    if (got < 0 && errno == EINTR) continue;
-    return got == static_cast<ssize_t>(sizeof(error)) ? error : 0;
-  }
-}
-
 struct Pipe {
   PosixFd from;
   PosixFd to;
@@ -143,32 +79,48 @@ Result<Pipe> make_pipe() {
   return Pipe{PosixFd(ends[0]), PosixFd(ends[1])};
 }
 
-/// A command that is running, with what it prints.
+/// What one stream of the command prints.
+struct Stream {
+  PosixFd from;
+  int to = -1;  // of this program
+};
+
+/// A command that is running under its keeper, with what it prints.
 class ForegroundChild {
  public:
-  ForegroundChild(pid_t pid, PosixFd output, const CaughtSignals& signals, Kept& kept)
-      : pid_(pid), output_(std::move(output)), signals_(signals), kept_(kept) {
-    static_cast<void>(::fcntl(output_.get(), F_SETFL, O_NONBLOCK));
+  ForegroundChild(pid_t keeper, Pipe output, Pipe errors, PosixFd report, const CaughtSignals& signals,
+                  const ForegroundSpec& spec, Kept& kept)
+      : keeper_(keeper),
+        streams_{Stream{std::move(output.from), STDOUT_FILENO}, Stream{std::move(errors.from), STDERR_FILENO}},
+        report_(std::move(report)),
+        signals_(signals),
+        spec_(spec),
+        kept_(kept) {
+    for (const Stream& stream : streams_) static_cast<void>(::fcntl(stream.from.get(), F_SETFL, O_NONBLOCK));
   }
   ForegroundChild(const ForegroundChild&) = delete;
   ForegroundChild& operator=(const ForegroundChild&) = delete;
   ~ForegroundChild() {
     if (ended_) return;
-    ::kill(pid_, SIGKILL);
-    wait();
+    ::kill(keeper_, SIGTERM);  // it ends the command and what that has started
+    while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {
+    }
   }
 
-  Result<void> to_end(ForegroundEnd& end) {
+  Result<void> to_end(ForegroundEnd& end, const std::vector<pid_t>& children_before) {
     while (!ended_) {
-      std::array<pollfd, 2> fds{{{signals_.fd(), POLLIN, 0}, {output_.get(), POLLIN, 0}}};
-      if (::poll(fds.data(), output_.valid() ? 2 : 1, -1) < 0 && errno != EINTR)
+      std::array<pollfd, 3> fds{{{signals_.fd(), POLLIN, 0},
+                                 {streams_[0].from.get(), POLLIN, 0},
+                                 {streams_[1].from.get(), POLLIN, 0}}};  // a negative one is left out
+      if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
         return fail(Error{Code::process_failed, "the command can't be waited for", {}, {}, errno});
-      PAWL_TRY(pass_output(end));
+      PAWL_TRY(pass_all(end));
       while (const std::optional<signalfd_siginfo> info = signals_.next()) take(*info, end);
-      look();
+      if (::waitpid(keeper_, nullptr, WNOHANG) == keeper_) ended_ = true;
     }
-    PAWL_TRY(pass_output(end));  // what was printed at the very end
-    end.status = WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
+    PAWL_TRY(pass_all(end));  // what was printed at the very end
+    if (spec_.log) spec_.log->settle();
+    read_report(end, children_before);
     return {};
   }
 
@@ -178,45 +130,62 @@ class ForegroundChild {
     if (signal == SIGCHLD) return;
     end.interrupted = signal;
     // The kernel's own come from the terminal, which has told the whole process group.
-    if (info.ssi_code != SI_KERNEL) ::kill(pid_, signal);
+    if (info.ssi_code != SI_KERNEL) ::kill(keeper_, signal);
   }
 
-  void look() {
-    if (::waitpid(pid_, &status_, WNOHANG) == pid_) ended_ = true;
-  }
-  void wait() {
-    while (::waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
+  void read_report(ForegroundEnd& end, const std::vector<pid_t>& children_before) const {
+    KeeperReport report;
+    ssize_t got = 0;
+    do {
+      got = ::read(report_.get(), &report, sizeof(report));
+    } while (got < 0 && errno == EINTR);
+    if (got != static_cast<ssize_t>(sizeof(report))) {  // the keeper was killed, and the command with it
+      static_cast<void>(end_children(children_before, kLeftWait_ms));
+      end.interrupted = SIGKILL;
+      end.status = 128 + SIGKILL;
+      return;
     }
-    ended_ = true;
+    if (report.exec_error != 0)
+      end.error =
+          fmt::format("can't start {}: {}", spec_.argv.front(), std::generic_category().message(report.exec_error));
+    if (end.interrupted == 0) end.interrupted = report.interrupted;
+    end.timed_out = report.timed_out;
+    end.status = WIFEXITED(report.wait_status) ? WEXITSTATUS(report.wait_status) : 128 + WTERMSIG(report.wait_status);
+  }
+
+  Result<void> pass_all(ForegroundEnd& end) {
+    for (Stream& stream : streams_) PAWL_TRY(pass(stream, end));
+    return {};
   }
 
   /// Everything that is there now.
-  Result<void> pass_output(ForegroundEnd& end) {
+  Result<void> pass(Stream& stream, ForegroundEnd& end) {
     std::array<char, kReadBytes> block;
-    while (output_.valid()) {
-      const ssize_t got = ::read(output_.get(), block.data(), block.size());
+    while (stream.from.valid()) {
+      const ssize_t got = ::read(stream.from.get(), block.data(), block.size());
       if (got < 0 && errno == EINTR) continue;
       if (got < 0 && errno == EAGAIN) return {};
       if (got <= 0) {
-        output_ = PosixFd();
+        stream.from = PosixFd();
         return {};
       }
       const std::string_view bytes(block.data(), static_cast<std::size_t>(got));
-      PAWL_TRY(kept_.add(bytes));
-      if (!write_all(STDOUT_FILENO, bytes, "standard output")) {
-        // As without us: its next write fails.
-        end.output_closed = true;
-        output_ = PosixFd();
-      }
+      if (spec_.log) spec_.log->write(bytes);
+      const bool is_output = stream.to == STDOUT_FILENO;
+      if (is_output) PAWL_TRY(kept_.add(bytes));
+      if (write_all(stream.to, bytes, "a standard stream") || !is_output) continue;
+      end.output_closed = true;  // as without us: the command's next write fails
+      stream.from = PosixFd();
     }
     return {};
   }
 
-  const pid_t pid_;
-  PosixFd output_;
+  const pid_t keeper_;
+  std::array<Stream, 2> streams_;
+  const PosixFd report_;
   const CaughtSignals& signals_;
+  const ForegroundSpec& spec_;
   Kept& kept_;
-  int status_ = 0;
   bool ended_ = false;
 };
 
@@ -243,21 +212,26 @@ std::string content(int fd) {
 }  // namespace
 
 Result<ForegroundEnd> PosixForeground::run(const ForegroundSpec& spec) {
+  adopt_orphans();
+  const std::vector<pid_t> children_before = own_children();
   const CaughtSignals signals;
   PAWL_TRY_ASSIGN(Pipe output, make_pipe());
+  PAWL_TRY_ASSIGN(Pipe errors, make_pipe());
   PAWL_TRY_ASSIGN(Pipe report, make_pipe());
-  const pid_t parent = ::getpid();
-  const pid_t pid = ::fork();
-  if (pid < 0) return fail(Error{Code::process_failed, "a process can't be made", {}, {}, errno});
-  if (pid == 0) become(spec, signals.before(), output.to.get(), report.to.get(), parent);
-  output.to = PosixFd();
-  report.to = PosixFd();
+  const KeeperSetup setup{.spec = spec,
+                          .mask = signals.before(),
+                          .output = output.to.get(),
+                          .errors = errors.to.get(),
+                          .report = report.to.get(),
+                          .program = ::getpid()};
+  const pid_t keeper = ::fork();
+  if (keeper < 0) return fail(Error{Code::process_failed, "a process can't be made", {}, {}, errno});
+  if (keeper == 0) keep_command(setup);
+  for (Pipe* pipe : {&output, &errors, &report}) pipe->to = PosixFd();
   ForegroundEnd end;
   Kept kept(spec);
-  ForegroundChild running(pid, std::move(output.from), signals, kept);
-  if (const int error = read_report(report.from.get()); error != 0)
-    end.error = fmt::format("{} can't be started: {}", spec.argv.front(), std::generic_category().message(error));
-  PAWL_TRY(running.to_end(end));
+  ForegroundChild running(keeper, std::move(output), std::move(errors), std::move(report.from), signals, spec, kept);
+  PAWL_TRY(running.to_end(end, children_before));
   PAWL_TRY(kept.finish(end));
   return end;
 }
@@ -275,7 +249,8 @@ Result<std::unique_ptr<StepLock>> PosixForeground::lock(const std::string& path)
     return fail(Error{Code::step_busy,
                       fmt::format("the step is running already, in process {}", holder.empty() ? "?" : holder),
                       {},
-                      "wait until it has ended; steps that run at the same time need different names",
+                      "wait until it has ended, for example with --wait-lock 5m; steps that run at the same time need "
+                      "different names",
                       0});
   }
   const bool was_left = !content(fd.get()).empty();
@@ -283,6 +258,16 @@ Result<std::unique_ptr<StepLock>> PosixForeground::lock(const std::string& path)
   if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), pid.data(), pid.size(), 0) < 0)
     return fail(posix_error(PosixCall::write, errno, path));
   return std::make_unique<FileLock>(std::move(fd), was_left);
+}
+
+bool PosixForeground::is_locked(const std::string& path) {
+  const PosixFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return false;
+  struct flock range{};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_len = 1;
+  return ::fcntl(fd.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
 Result<void> PosixForeground::end_left(const std::string& entry) {

@@ -63,6 +63,48 @@ TEST_F(ForegroundCommands, ADaemonThatKeepsTheOutputOpenIsNotWaitedFor) {
   ::kill(static_cast<pid_t>(std::stol(end.output)), SIGKILL);
 }
 
+class KeptText final : public OutputSink {
+ public:
+  void write(std::string_view bytes) override { text += bytes; }
+  void settle() override {}
+  void close() override {}
+  std::string text;
+};
+
+TEST_F(ForegroundCommands, TheLogGetsBothStreams) {
+  const auto log = std::make_shared<KeptText>();
+  const ForegroundSpec spec{.argv = {"sh", "-c", "echo one; sleep 0.1; echo two >&2"},
+                            .environment = {"PATH=/usr/bin:/bin"},
+                            .output_path = folder_ + "/out",
+                            .output_bytes_max = 100,
+                            .log = log};
+  const Result<ForegroundEnd> end = foreground_.run(spec);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->output, "one\n");
+  EXPECT_EQ(log->text, "one\ntwo\n");
+}
+
+TEST_F(ForegroundCommands, ATimeoutEndsTheCommandAndWhatItStarted) {
+  const ForegroundSpec spec{.argv = {"sh", "-c", "trap '' TERM; setsid sleep 600 & echo $!; sleep 600; sleep 600"},
+                            .environment = {"PATH=/usr/bin:/bin"},
+                            .output_path = folder_ + "/out",
+                            .output_bytes_max = 100,
+                            .timeout_us = 200'000,
+                            .grace_us = 100'000};
+  const Result<ForegroundEnd> end = foreground_.run(spec);
+  ASSERT_TRUE(end);
+  EXPECT_TRUE(end->timed_out);
+  EXPECT_EQ(end->status, 128 + SIGKILL);
+  EXPECT_EQ(::kill(static_cast<pid_t>(std::stol(end->output)), 0), -1);
+}
+
+TEST_F(ForegroundCommands, ALockThatIsHeldIsSeen) {
+  const std::string path = folder_ + "/lock";
+  EXPECT_FALSE(foreground_.is_locked(path));
+  const auto held = foreground_.lock(path);
+  EXPECT_TRUE(foreground_.is_locked(path));
+}
+
 TEST_F(ForegroundCommands, ALockNamesItsHolderAndIsFreeAfterIt) {
   const std::string path = folder_ + "/lock";
   {

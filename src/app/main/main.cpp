@@ -15,6 +15,7 @@
 #include "adapters/posix/posix_process_runner.hpp"
 #include "app/audit_world.hpp"
 #include "app/compose.hpp"
+#include "app/detach.hpp"
 #include "app/local_files.hpp"
 #include "app/main/build_info.hpp"
 #include "app/run_export.hpp"
@@ -87,6 +88,7 @@ int main(int argc, char** argv) {
     return std::move(*started);
   };
   workflows.watch_signals = pawl::watch_signals;
+  workflows.detach = pawl::detach;
   workflows.leave = [] { std::_Exit(130); };
   workflows.columns = terminal_columns;
   workflows.rows = terminal_rows;

@@ -1,0 +1,108 @@
+#include "cli/show_steps.hpp"
+
+#include <algorithm>
+
+#include "cli/json_out.hpp"
+#include "cli/lineage_text.hpp"
+#include "cli/terminal_text.hpp"
+#include "service/step_call.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::size_t kNameColumnsMax = 40;
+
+struct StepMark {
+  Colour colour = Colour::none;
+  std::string_view mark;
+};
+
+StepMark mark_of(StepStatus status) {
+  switch (status) {
+    case StepStatus::completed: return {Colour::green, "✓"};
+    case StepStatus::failed: return {Colour::red, "✗"};
+    case StepStatus::running: return {Colour::yellow, "▸"};
+    default: return {Colour::yellow, "–"};
+  }
+}
+
+std::string usage_words(const Usage& usage) {
+  std::string text;
+  if (usage.usd > 0) text += fmt::format("{:.2f} USD", usage.usd);
+  if (usage.tokens > 0) text += fmt::format("{}{} tokens", text.empty() ? "" : ", ", usage.tokens);
+  return text;
+}
+
+std::string step_words(const StepRecord& record, Timestamp now) {
+  std::string text;
+  if (record.status == StepStatus::running) {
+    text = fmt::format("running for {}", elapsed_text((now.us - record.started.us) / 1000));
+  } else if (record.status == StepStatus::completed || record.status == StepStatus::failed) {
+    text = elapsed_text(static_cast<std::int64_t>(record.duration_ms));
+  } else {
+    text = std::string(to_text(record.status));
+  }
+  if (!record.error.empty()) text += "  " + printable(record.error);
+  if (record.attempts > 1) text += fmt::format("  ({} attempts)", record.attempts);
+  if (const std::string usage = usage_words(record.usage); !usage.empty()) text += "  " + usage;
+  return text;
+}
+
+Result<Json> steps_document(Store& store, const RunInfo& info, const StepsStatus& steps) {
+  PAWL_TRY_ASSIGN(const CheckpointInfo latest, store.checkpoint(info.id, {}));
+  JsonObject document = run_object(info, to_text(steps.status));
+  document.raw("latest", checkpoint_object(info.id.text(), latest).done());
+  add_lineage(document, lineage_of(store, info));
+  Json out = Json::parse(document.done(), nullptr, false);
+  out["usage"] = {{"tokens", steps.usage.tokens}, {"usd", steps.usage.usd}, {"api_calls", steps.usage.api_calls}};
+  Json& list = out["steps"] = Json::array();
+  for (const auto& [name, record] : steps.ledger.steps) {
+    Json step = {{"id", name}, {"status", to_text(record.status)}, {"attempts", record.attempts}};
+    step["started"] = record.started.us == 0 ? Json() : Json(record.started.text());
+    step["ended"] = record.ended.us == 0 ? Json() : Json(record.ended.text());
+    step["ms"] = record.duration_ms;
+    if (record.exit_code != 0) step["exit_code"] = record.exit_code;
+    if (!record.error.empty()) step["error"] = record.error;
+    if (record.confidence) step["confidence"] = *record.confidence;
+    if (record.output.is_object() && record.output.contains("result")) step["output"] = record.output["result"];
+    if (record.usage != Usage{})
+      step["usage"] = {
+          {"tokens", record.usage.tokens}, {"usd", record.usage.usd}, {"api_calls", record.usage.api_calls}};
+    list.push_back(std::move(step));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<void> show_steps_run(const Invocation& invocation, Store& store, const RunInfo& info) {
+  const CliContext& context = invocation.context();
+  PAWL_TRY_ASSIGN(const StepsStatus steps, steps_status(store, *context.workflows->foreground, info.id));
+  if (invocation.json()) {
+    PAWL_TRY_ASSIGN(const Json document, steps_document(store, info, steps));
+    invocation.print(compact(document) + "\n");
+    return {};
+  }
+  const Timestamp now = context.clock.now();
+  const auto done = std::ranges::count_if(steps.ledger.steps,
+                                          [](const auto& step) { return step.second.status == StepStatus::completed; });
+  std::string text = fmt::format("{}  {}  {} of {} steps completed, updated {}", info.id.text(), to_text(steps.status),
+                                 done, steps.ledger.steps.size(), age(info.updated, now));
+  if (const std::string usage = usage_words(steps.usage); !usage.empty()) text += ", " + usage;
+  text += "\n\n";
+  std::size_t width = 0;
+  for (const auto& [name, record] : steps.ledger.steps) width = std::max(width, std::min(name.size(), kNameColumnsMax));
+  const Style style = invocation.style();
+  std::string failed;
+  for (const auto& [name, record] : steps.ledger.steps) {
+    const StepMark mark = mark_of(record.status);
+    text += fmt::format("{} {:<{}}  {}\n", style(mark.colour, mark.mark), name, width, step_words(record, now));
+    if (record.status == StepStatus::failed) failed = name;
+  }
+  invocation.print(text);
+  if (!failed.empty())
+    invocation.note(fmt::format("to see what it printed, run: pawl logs {} {}", info.id.text(), failed));
+  return {};
+}
+
+}  // namespace pawl::cli
