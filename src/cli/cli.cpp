@@ -64,7 +64,7 @@ Parser::Parser() {
               add_logs(root),       add_handoff(root),  add_save(root),     add_restore(root), add_diff(root),
               add_replay(root),     add_fork(root),     add_rollback(root), add_check(root),   add_schema(root),
               add_init(root),       add_rekey(root),    add_audit(root),    add_prune(root),   add_erase(root),
-              add_verify(root),     add_import(root),   add_export(root),   add_fsck(root),    add_stats(root),
+              add_rm(root), add_verify(root),     add_import(root),   add_export(root),   add_fsck(root),    add_stats(root),
               add_config(root),     add_doctor(root),   add_explain(root),  add_help(root),    add_version(root),
               add_completion(root), add_complete(root), add_man(root)};
 }
