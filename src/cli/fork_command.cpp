@@ -104,9 +104,10 @@ Command add_fork(Options& root) {
   app.text("RUN[@SEQ]", arguments->address, "Checkpoint to start from (default: the newest)").required();
   app.text("--from", arguments->from, "Start from the checkpoint before this step instead of @SEQ").value("STEP");
   app.text("--run-id", arguments->id, "Id of the fork (default: generated); printed first").value("ID");
-  app.list("--set", arguments->changes,
-           "Set a variable or a part of the state; PATH is a.b[0], or the JSON pointer /a/b/0 that diff prints. VALUE is "
-           "parsed as JSON if valid, otherwise kept as text")
+  app.list(
+         "--set", arguments->changes,
+         "Set a variable or a part of the state; PATH is a.b[0], or the JSON pointer /a/b/0 that diff prints. VALUE is "
+         "parsed as JSON if valid, otherwise kept as text")
       .value("PATH=VALUE");
   app.flag("--create", arguments->create, "With --set, add paths that do not exist");
   app.text("--workflow", arguments->workflow, "Use another workflow file; unchanged completed steps are kept")

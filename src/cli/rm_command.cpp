@@ -215,10 +215,12 @@ Command add_rm(Options& root) {
   app.flag("--yes", arguments->yes, "Don't ask on a terminal");
   app.footer(
       "The data of a removed run is overwritten and deleted. Its tombstone keeps the id, UUID, last checkpoint number\n"
-      "and end of the audit trail, and who removed it, when and why. The id is never used again. `pawl list --removed`\n"
+      "and end of the audit trail, and who removed it, when and why. The id is never used again. `pawl list "
+      "--removed`\n"
       "shows the tombstones.\n"
       "\n"
-      "A run is kept while a process holds it, and while another run refers to it: a fork, the workflow that started it,\n"
+      "A run is kept while a process holds it, and while another run refers to it: a fork, the workflow that started "
+      "it,\n"
       "or one that it started. Name all of them to remove them together. Runs that can still be resumed need --force.\n"
       "Exit status 4: a named run is kept, and nothing was removed.\n"
       "\n"

@@ -253,8 +253,8 @@ class Store {
   /// still contain data of the run. Fails with run_has_forks if the run has forks that are not erased, unless it should
   /// erase them as well.
   virtual Result<Erasure> erase(const RunId& run, const EraseRequest& request) = 0;
-  /// Returns removed runs, newest first, at most `limit`. One is `pending` if some of its data is left. Linear in the number of
-  /// runs, with those that were removed.
+  /// Returns removed runs, newest first, at most `limit`. One is `pending` if some of its data is left. Linear in the
+  /// number of runs, with those that were removed.
   virtual Result<std::vector<Erasure>> removed(std::size_t limit) = 0;
   /// Returns the newest intact checkpoint, whatever is damaged (see S50). Fails with no_valid_checkpoint if there is
   /// damage and nothing intact, or with the error that makes the whole run unreadable. Linear in what it reads.
