@@ -1,4 +1,4 @@
-// S40, S41, S42: erasing.
+// S40 to S42: erasing. S43, S44: removing.
 #include <algorithm>
 
 #include "testing/store_contract_checks.hpp"
@@ -9,7 +9,13 @@ namespace {
 constexpr std::size_t kAllOfErased = 1000;
 
 EraseRequest because(std::string reason) {
-  return {.reason = std::move(reason), .by = "someone@somewhere", .cascade = Cascade::no};
+  return {.reason = std::move(reason), .by = "someone@somewhere", .cascade = Cascade::no, .remains = Remains::trail};
+}
+
+EraseRequest removal(std::string reason) {
+  EraseRequest request = because(std::move(reason));
+  request.remains = Remains::tombstone;
+  return request;
 }
 
 /// Checkpoints with labels, events, callers' ids and a large state.
@@ -185,6 +191,130 @@ void s42_others_stay(StoreUnderTest& subject) {
   expect(need(run->save(again)).outcome == Saved::Outcome::repeated, "another run's callers' ids are forgotten");
 }
 
+// --- S43
+
+void expect_removed(Store& store, std::string_view run, std::string_view reason) {
+  const RunId id = run_id(run);
+  const std::string said = need_error(store.restore(id, {}), Code::run_removed);
+  expect(said.find("removed on 20") != std::string::npos && said.find("by someone@somewhere") != std::string::npos &&
+             said.find(reason) != std::string::npos,
+         "the error does not say when, by whom and why the run was removed");
+  need_error(store.run(id), Code::run_removed);
+  need_error(store.checkpoints(id, {}, kAllOfErased), Code::run_removed);
+  need_error(store.events(id, 0, kAllOfErased), Code::run_removed);
+  need_error(store.audit(id, 0, kAllOfErased), Code::run_removed);
+  need_error(store.post(id, "{}"), Code::run_removed);
+  need_error(store.footprint(id), Code::run_removed);
+  need_error(store.local_folder(id), Code::run_removed);
+  need_error(store.recover(id, {}), Code::run_removed);
+  need_error(store.prune(id, {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove), Code::run_removed);
+  need_error(store.open_run(id, {}), Code::run_removed);
+  expect(!listed_erased(store, run), "a removed run is listed");
+  expect(need(store.check({}, Repair::no)).findings.empty(), "the check finds something after a removal");
+  expect(!need(store.check({id, {}}, Repair::no)).damaged(), "the check of a removed run finds damage");
+}
+
+void s43_a_tombstone_stays(StoreUnderTest& subject) {
+  {
+    const auto store = subject.open();
+    const auto run = writer(*store, "r");
+    fill_to_erase(*run, 23);
+    need(store->post(run_id("r"), "{\"signal\":\"go\"}"));
+    fill_to_erase(*writer(*store, "other"), 2);
+  }
+  const auto store = subject.open();
+  const Uuid uuid = need(store->run(run_id("r"))).uuid;
+  const auto trail = need(store->audit(run_id("r"), 0, kAllOfErased));
+  expect(need(store->removed(kAllOfErased)).empty(), "a run that is there is listed as removed");
+  const Erasure done = need(store->erase(run_id("r"), removal("old")));
+  expect(done.outcome == Erasure::Outcome::done && done.remains == Remains::tombstone && done.checkpoints == 23,
+         "the report says something else");
+  const auto other = subject.open();
+  for (Store* handle : {store.get(), other.get()}) {
+    expect_removed(*handle, "r", "old");
+    const auto removed = need(handle->removed(kAllOfErased));
+    expect(removed.size() == 1, "the removed run is not listed among the removed ones");
+    const Erasure& stone = removed.front();
+    expect(stone.run.text() == "r" && stone.uuid == uuid && stone.latest == Sequence{23} && stone.reason == "old" &&
+               stone.by == "someone@somewhere" && stone.at == done.at && stone.outcome == Erasure::Outcome::already,
+           "the tombstone is of another run");
+    expect(stone.entries == trail.size() && stone.head == trail.back().hash,
+           "the tombstone does not say where the audit trail ended");
+    expect(listed_erased(*handle, "other").has_value(), "another run is not listed");
+    expect(need(handle->runs(1)).size() == 1, "a removed run takes a place in the list");
+  }
+}
+
+void s43_ids_are_not_reused(StoreUnderTest& subject) {
+  const auto store = subject.open();
+  fill_to_erase(*writer(*store, "r"), 3);
+  fill_to_erase(*writer(*store, "other"), 3);
+  need(store->erase(run_id("r"), removal("old")));
+  for (int turn = 0; turn < 3; ++turn) {
+    const auto again = subject.open();
+    need_error(again->fork(run_id("other"), Sequence{2}, run_id("r"), {}), Code::run_removed);
+    need_error(again->fork(run_id("r"), Sequence{2}, run_id("new"), {}), Code::run_removed);
+    fill_to_erase(*writer(*again, fmt::format("later-{}", turn)), 30);
+    expect(!need(again->check({}, Repair::yes)).damaged(), "the check finds damage");
+    expect_removed(*again, "r", "old");
+  }
+}
+
+void s43_again_is_answered(StoreUnderTest& subject) {
+  const auto store = subject.open();
+  fill_to_erase(*writer(*store, "r"), 4);
+  fill_to_erase(*writer(*store, "s"), 4);
+  const Erasure first = need(store->erase(run_id("r"), removal("the first")));
+  subject.clock().advance(5'000'000);
+  for (const EraseRequest& request : {removal("the second"), because("the third")}) {
+    const Erasure again = need(subject.open()->erase(run_id("r"), request));
+    expect(again.outcome == Erasure::Outcome::already && again.at == first.at && again.reason == "the first",
+           "a run was removed twice");
+  }
+  need(store->erase(run_id("s"), removal("later")));
+  const auto removed = need(subject.open()->removed(kAllOfErased));
+  expect(removed.size() == 2 && removed.front().run.text() == "s", "the removed runs are not listed newest first");
+  expect(need(store->removed(1)).size() == 1, "the limit of removed runs is ignored");
+}
+
+void s43_an_erased_run_can_be_removed(StoreUnderTest& subject) {
+  const auto store = subject.open();
+  fill_to_erase(*writer(*store, "r"), 4);
+  need(store->erase(run_id("r"), because("request 17")));
+  const auto trail = need(store->audit(run_id("r"), 0, kAllOfErased));
+  const Erasure done = need(subject.open()->erase(run_id("r"), removal("old")));
+  expect(done.outcome == Erasure::Outcome::done && done.checkpoints == 4, "an erased run is not removed");
+  expect_removed(*store, "r", "old");
+  const auto removed = need(subject.open()->removed(kAllOfErased));
+  expect(removed.size() == 1 && removed.front().entries == trail.size() && removed.front().head == trail.back().hash &&
+             removed.front().latest == Sequence{4},
+         "the tombstone of an erased run says something else");
+}
+
+// --- S44
+
+void s44_what_is_in_use_is_refused(StoreUnderTest& subject) {
+  const auto store = subject.open();
+  const auto run = writer(*store, "r");
+  fill_to_erase(*run, 6);
+  fill_to_erase(*writer(*store, "parent"), 6);
+  {
+    const auto fork = need(store->fork(run_id("parent"), Sequence{3}, run_id("fork"), {}));
+    need(fork->save(state("{\"fork\":true}")));
+  }
+  const std::string before = picture(*store, "r") + picture(*store, "parent") + picture(*store, "fork");
+  need_error(subject.open()->erase(run_id("r"), removal("too early")), Code::run_busy);
+  const std::string said = need_error(store->erase(run_id("parent"), removal("too early")), Code::run_has_forks);
+  expect(said.find("fork") != std::string::npos, "the fork is not named");
+  need_error(store->erase(run_id("missing"), removal("nothing")), Code::run_not_found);
+  expect(picture(*store, "r") + picture(*store, "parent") + picture(*store, "fork") == before,
+         "a refused removal changed something");
+  need(store->erase(run_id("fork"), removal("first")));
+  need(store->erase(run_id("parent"), removal("then")));
+  expect_removed(*subject.open(), "parent", "then");
+  expect(need(run->save(state("\"goes on\""))).sequence == Sequence{7}, "another run can't be saved to");
+}
+
 }  // namespace
 
 std::vector<ContractTest> erasing_tests() {
@@ -196,6 +326,11 @@ std::vector<ContractTest> erasing_tests() {
       {"S41_AHeldRunIsRefusedAndStaysAsItIs", s41_a_held_run_is_refused},
       {"S41_AMissingRunIsNotFound", s41_a_missing_run_is_not_found},
       {"S42_OtherRunsStayAsTheyAre", s42_others_stay},
+      {"S43_OnlyATombstoneOfARemovedRunStays", s43_a_tombstone_stays},
+      {"S43_TheIdOfARemovedRunIsNotReused", s43_ids_are_not_reused},
+      {"S43_RemovingAgainIsAnsweredWithTheFirstRemoval", s43_again_is_answered},
+      {"S43_AnErasedRunCanBeRemoved", s43_an_erased_run_can_be_removed},
+      {"S44_RunsInUseAreRefusedAndOthersStay", s44_what_is_in_use_is_refused},
   };
 }
 

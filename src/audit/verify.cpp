@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kAttemptsMax = 20;
 constexpr std::uint64_t kProgressEvery = 1U << 14U;
+constexpr std::size_t kHashDigits = 2 * sizeof(Sha256);
 constexpr std::string_view kSumPrefix = "sha256:";
 constexpr std::string_view kTrail = "audit/audit_trail.jsonl";
 constexpr std::string_view kRootsFile = "audit/merkle_roots.json";
@@ -66,6 +67,8 @@ class RunVerifier {
 
   Result<void> look() {
     entry_ = 1;
+    PAWL_TRY(read_mark());
+    if (erased_ && erased_->removed) return check_removed();
     PAWL_TRY(read_run());
     PAWL_TRY(read_roots());
     while (verdict_.head.entries < evidence_.last_entry()) {
@@ -79,6 +82,56 @@ class RunVerifier {
     return finish();
   }
 
+  Result<void> read_mark() {
+    PAWL_TRY_ASSIGN(const auto text, evidence_.erased_file());
+    if (!text) return {};
+    auto mark = decode_erased(*text);
+    if (mark && mark->run != verdict_.head.run) mark = fail(Code::store_damaged, "it belongs to run '{}'", mark->run);
+    if (!mark) return fail(at(mark.error(), evidence_.path_of("erased.json")));
+    erased_ = std::move(*mark);
+    return {};
+  }
+
+  /// Of a removed run the end of the trail is known, and the entry that follows it. An anchor at either of them can be
+  /// compared; the entries before them are gone.
+  Result<void> check_removed() {
+    const auto wrong = [&](Code code, std::string what) {
+      return fail(Error{code, std::move(what), evidence_.path_of("erased.json"), {}, 0});
+    };
+    std::vector<Sha256> peaks;
+    for (std::size_t begin = 0; begin < erased_->peaks.size(); begin += kHashDigits) {
+      const auto peak = hash_of_hex(std::string_view(erased_->peaks).substr(begin, kHashDigits));
+      if (peak) peaks.push_back(*peak);
+    }
+    auto tree = MerkleFrontier::of(erased_->entries, std::move(peaks));
+    const std::string hash = removed_entry_hash(*erased_);
+    const auto leaf = hash_of_hex(hash);
+    if (!tree || !leaf) return wrong(Code::audit_damaged, "the tombstone of the removed run is not valid");
+    const Sha256 root_before = tree->root();
+    tree->add(merkle_leaf(bytes_of(*leaf)));
+    verdict_.head = {verdict_.head.run, erased_->uuid, erased_->entries + 1, hash, to_hex(tree->root()), erased_->at};
+    verdict_.removed = RunVerdict::Removal{erased_->at, erased_->by, erased_->reason};
+    if (anchor_ == nullptr) return {};
+    entry_ = anchor_->entries;
+    if (anchor_->uuid != erased_->uuid)
+      return wrong(Code::anchor_mismatch, "the removed run is not the one that the anchor has");
+    if (anchor_->entries > verdict_.head.entries) {
+      return wrong(Code::anchor_mismatch,
+                   fmt::format("the audit trail had {} entries when the run was removed, but the anchor has {}",
+                               erased_->entries, anchor_->entries));
+    }
+    const bool last = anchor_->entries == erased_->entries;
+    const bool removal = anchor_->entries == verdict_.head.entries;
+    const bool same = last ? anchor_->head == erased_->head && anchor_->root == to_hex(root_before)
+                           : !removal || (anchor_->head == hash && anchor_->root == verdict_.head.root);
+    if (!same) return wrong(Code::anchor_mismatch, "the audit trail did not end as the anchor says");
+    if (!last && !removal)
+      verdict_.notes.push_back(fmt::format(
+          "the run had {} more audit entries than the anchor: those the anchor covers are gone with the run",
+          erased_->entries - anchor_->entries));
+    return {};
+  }
+
   Result<void> read_run() {
     PAWL_TRY_ASSIGN(run_text_, evidence_.run_file());
     auto record = decode_run(run_text_);
@@ -88,13 +141,9 @@ class RunVerifier {
     record_ = std::move(*record);
     seed_ = seal_seed(record_.uuid);
     verdict_.head.uuid = record_.uuid;
-    PAWL_TRY_ASSIGN(const auto erased, evidence_.erased_file());
-    if (erased) {
-      auto mark = decode_erased(*erased);
-      if (mark && mark->uuid != record_.uuid) mark = fail(Code::store_damaged, "the file belongs to another run");
-      if (!mark) return fail(at(mark.error(), evidence_.path_of("erased.json")));
-      erased_ = std::move(*mark);
-    }
+    if (erased_ && erased_->uuid != record_.uuid)
+      return fail(
+          Error{Code::store_damaged, "the file belongs to another run", evidence_.path_of("erased.json"), {}, 0});
     last_sequence_ = record_.fork_of_run ? record_.fork_of_sequence : Sequence();
     PAWL_TRY_ASSIGN(const auto pruned, evidence_.pruned_file());
     if (!pruned) return {};

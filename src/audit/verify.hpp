@@ -42,6 +42,13 @@ struct RunVerdict {
   std::uint64_t settled = 0;      // entries that merkle_roots.json covers
   std::vector<std::string> notes = {};
   std::optional<BadEntry> bad = {};
+  /// Of a removed run: only its tombstone was looked at.
+  struct Removal {
+    Timestamp at = {};
+    std::string by = {};
+    std::string reason = {};
+  };
+  std::optional<Removal> removed = {};
 };
 
 /// What an anchor has about the run.

@@ -37,7 +37,7 @@ constexpr const char* kExamples =
 constexpr const char* kGlobalGroup = "Options for all commands";
 
 /// Those that open a run for writing.
-constexpr std::string_view kLockingCommands[] = {"run", "resume", "step", "save", "fork", "rollback", "prune", "erase"};
+constexpr std::string_view kLockingCommands[] = {"run", "resume", "step", "save", "fork", "rollback", "prune", "erase", "rm"};
 
 /// The commands, and what their options fill. The options refer to it, so it stays where it is.
 struct Parser {
@@ -62,14 +62,14 @@ Parser::Parser() {
       .group(kGlobalGroup);
   root.for_all(root.flag("--version", help_or_version, "Show the version")).group(kGlobalGroup);
   root.footer(kExamples);
-  commands = {add_run(root),        add_resume(root),   add_step(root),     add_approve(root), add_reject(root),
-              add_signal(root),     add_cancel(root),   add_dlq(root),      add_list(root),    add_show(root),
-              add_logs(root),       add_handoff(root),  add_save(root),     add_restore(root), add_diff(root),
-              add_replay(root),     add_fork(root),     add_rollback(root), add_check(root),   add_schema(root),
-              add_init(root),       add_rekey(root),    add_audit(root),    add_prune(root),   add_erase(root),
-              add_verify(root),     add_import(root),   add_export(root),   add_fsck(root),    add_stats(root),
-              add_config(root),     add_doctor(root),   add_explain(root),  add_help(root),    add_version(root),
-              add_completion(root), add_complete(root), add_man(root)};
+  commands = {add_run(root),     add_resume(root),     add_step(root),     add_approve(root), add_reject(root),
+              add_signal(root),  add_cancel(root),     add_dlq(root),      add_list(root),    add_show(root),
+              add_logs(root),    add_handoff(root),    add_save(root),     add_restore(root), add_diff(root),
+              add_replay(root),  add_fork(root),       add_rollback(root), add_check(root),   add_schema(root),
+              add_init(root),    add_rekey(root),      add_audit(root),    add_prune(root),   add_erase(root),
+              add_rm(root),      add_verify(root),     add_import(root),   add_export(root),  add_fsck(root),
+              add_stats(root),   add_config(root),     add_doctor(root),   add_explain(root), add_help(root),
+              add_version(root), add_completion(root), add_complete(root), add_man(root)};
   for (const Command& command : commands) {
     if (std::ranges::find(kLockingCommands, command.options->name()) == std::end(kLockingCommands)) continue;
     command.options

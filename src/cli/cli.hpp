@@ -13,6 +13,7 @@
 #include "cli/build_info.hpp"
 #include "cli/output.hpp"
 #include "cli/store_admin.hpp"
+#include "cli/store_place.hpp"
 #include "domain/settings.hpp"
 #include "ports/environment.hpp"
 #include "ports/file_system.hpp"
@@ -57,6 +58,10 @@ struct CliContext {
   WorkflowWorld* workflows = nullptr;  // never null for commands that run workflows
   /// The account that this process runs as.
   std::function<std::string()> system_user = {};
+  /// For the search for a store; without it, it is ./.pawl.
+  LookAtFolder look_at_folder = {};
+  /// Makes the folders above a path that are missing, durably.
+  std::function<Result<void>(const std::string& path)> make_parents = {};
 };
 
 /// Runs `pawl` with `args` (without the program's name). Everything printed was flushed and checked

@@ -9,13 +9,22 @@ bool is_set(const std::optional<std::string>& variable) { return variable && !va
 
 }  // namespace
 
-std::string Invocation::store_uri() const {
-  if (globals_.store) return *globals_.store;
+StorePlace Invocation::new_store_place() const {
+  if (globals_.store) return {*globals_.store, StoreOrigin::option};
   const std::optional<std::string> variable = context_.environment("PAWL_STORE");
-  if (is_set(variable)) return *variable;
+  if (is_set(variable)) return {*variable, StoreOrigin::variable};
   const ConfigWorld world = config_world();
   const Result<Config> config = load_user_config(world);
-  return configured_store(config ? config->settings : Settings{}, world);
+  const Settings settings = config ? config->settings : Settings{};
+  const bool configured = !settings.checkpoint.storage_path.empty();
+  return {configured_store(settings, world), configured ? StoreOrigin::setting : StoreOrigin::none};
+}
+
+StorePlace Invocation::store_place() const {
+  StorePlace place = new_store_place();
+  if (place.origin != StoreOrigin::none || !context_.look_at_folder || context_.workflows == nullptr) return place;
+  const std::string folder = context_.workflows->files.absolute(".", "");
+  return find_store(folder, context_.look_at_folder);
 }
 
 ConfigWorld Invocation::config_world() const {
@@ -49,9 +58,13 @@ Settings Invocation::settings() const {
 std::uint64_t Invocation::state_bytes_max() const { return settings().checkpoint.size_max_bytes; }
 
 Result<std::unique_ptr<Store>> Invocation::open_store(StoreAccess access) const {
-  const std::string uri = store_uri();
+  const StorePlace place = store_place();
+  const std::string& uri = place.uri;
   if (uri.empty())
     return fail(Error{Code::usage, "the name of the store is empty", {}, "pass a folder: --store ./.pawl", 0});
+  // A path that is written down is meant, whether or not its folders are there; one that is typed may be misspelt.
+  if (place.origin == StoreOrigin::setting && access != StoreAccess::read && context_.make_parents)
+    PAWL_TRY(context_.make_parents(uri));
   PAWL_TRY_ASSIGN(const Config* const found, config());
   if (access != StoreAccess::read && found->settings.checkpoint.encryption)
     PAWL_TRY(make_encrypted(uri, found->settings));

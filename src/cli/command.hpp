@@ -28,9 +28,12 @@ class Invocation {
   [[nodiscard]] CliContext& context() const { return context_; }
   [[nodiscard]] bool json() const { return globals_.json; }
   [[nodiscard]] const std::vector<std::string>& command() const { return globals_.command; }
-  /// The URI of the store. Ignores settings that can't be read.
-  [[nodiscard]] std::string store_uri() const;
-  /// The effective settings, read at the first call. Fails with invalid_config if a file or variable is wrong.
+  /// The store that is meant; where the settings can't be read, the one that is meant without them.
+  [[nodiscard]] std::string store_uri() const { return store_place().uri; }
+  [[nodiscard]] StorePlace store_place() const;
+  /// The same for a store that is to be made: one in a parent folder does not count.
+  [[nodiscard]] StorePlace new_store_place() const;
+  /// What is in force, read at the first call: invalid_config where a file or a variable is wrong.
   [[nodiscard]] Result<const Config*> config() const;
   /// The settings in effect; the defaults if they can't be read.
   [[nodiscard]] Settings settings() const;
@@ -106,6 +109,7 @@ struct Command {
 [[nodiscard]] Command add_doctor(Options& root);
 [[nodiscard]] Command add_prune(Options& root);
 [[nodiscard]] Command add_erase(Options& root);
+[[nodiscard]] Command add_rm(Options& root);
 [[nodiscard]] Command add_import(Options& root);
 [[nodiscard]] Command add_export(Options& root);
 [[nodiscard]] Command add_explain(Options& root);

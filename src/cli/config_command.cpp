@@ -47,6 +47,8 @@ std::string value_text(const Json& value) { return value.is_string() ? value.get
 void note_files(const Invocation& invocation) {
   const std::string user = user_config_path(invocation.config_world());
   const std::string store = store_config_path(invocation.store_uri());
+  const StorePlace place = invocation.store_place();
+  invocation.note(fmt::format("store: {} ({})", printable(place.uri), store_origin_text(place.origin)));
   invocation.note(fmt::format("configuration files: {}{}{}; environment variables: PAWL_SECTION_KEY", printable(user),
                               user.empty() || store.empty() ? "" : ", then ", printable(store)));
 }

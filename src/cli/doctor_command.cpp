@@ -112,7 +112,8 @@ class Visit {
     // Wrong settings are another finding: then it is looked at with the built-in ones.
     Result<std::unique_ptr<Store>> opened = context_.open_store(invocation_.store_uri(), StoreAccess::read, settings_);
     if (!opened && opened.error().code == Code::store_not_found) {
-      return warn("store", fmt::format("no store at {}", invocation_.store_uri()),
+      const StorePlace place = invocation_.store_place();
+      return warn("store", fmt::format("no store at {} ({})", place.uri, store_origin_text(place.origin)),
                   "run: pawl init; the first `pawl run` or `pawl save` also creates one");
     }
     if (!opened) return broken("store", opened.error());
@@ -124,8 +125,10 @@ class Visit {
     const auto damaged = std::ranges::count(runs_, Status::damaged, &RunInfo::status);
     if (damaged > 0)
       warn("runs", fmt::format("the newest checkpoint of {} of them can't be read", damaged), "run: pawl fsck");
-    fine("store", fmt::format("{}{}, {}{} run{}", invocation_.store_uri(), format_text(), runs_.size(),
-                              runs_.size() == kRunsCounted ? " or more" : "", runs_.size() == 1 ? "" : "s"));
+    const StorePlace place = invocation_.store_place();
+    fine("store",
+         fmt::format("{} ({}){}, {}{} run{}", place.uri, store_origin_text(place.origin), format_text(), runs_.size(),
+                     runs_.size() == kRunsCounted ? " or more" : "", runs_.size() == 1 ? "" : "s"));
   }
 
   [[nodiscard]] Json store_record() const {

@@ -15,6 +15,7 @@ struct ForkArguments {
   std::string id;
   std::vector<std::string> changes;
   std::string workflow;
+  bool create = false;
   bool resume = false;
 };
 
@@ -32,6 +33,7 @@ Result<ForkRequest> request_of(const Invocation& invocation, Store& store, const
       arguments.id.empty() ? fresh_run_id(address.run.text(), context.workflows->random) : arguments.id;
   PAWL_TRY_ASSIGN(const RunId id, RunId::parse(name));
   ForkRequest request{.parent = address.run, .at = {}, .id = id};
+  if (arguments.create) request.missing = MissingPath::create;
   for (const std::string& text : arguments.changes) {
     PAWL_TRY_ASSIGN(StateChange change, parse_change(text));
     request.changes.push_back(std::move(change));
@@ -102,8 +104,12 @@ Command add_fork(Options& root) {
   app.text("RUN[@SEQ]", arguments->address, "Checkpoint to start from (default: the newest)").required();
   app.text("--from", arguments->from, "Start from the checkpoint before this step instead of @SEQ").value("STEP");
   app.text("--run-id", arguments->id, "Id of the fork (default: generated); printed first").value("ID");
-  app.list("--set", arguments->changes, "Change a variable, or a part of the state: JSON where it is some, else text")
+  app.list(
+         "--set", arguments->changes,
+         "Set a variable or a part of the state; PATH is a.b[0], or the JSON pointer /a/b/0 that diff prints. VALUE is "
+         "parsed as JSON if valid, otherwise kept as text")
       .value("PATH=VALUE");
+  app.flag("--create", arguments->create, "With --set, add paths that do not exist");
   app.text("--workflow", arguments->workflow, "Use another workflow file; unchanged completed steps are kept")
       .value("FILE");
   app.flag("--resume", arguments->resume, "Resume the fork at once");
@@ -112,6 +118,7 @@ Command add_fork(Options& root) {
       "  pawl fork notes-k3f9@7                           then: pawl resume NEW\n"
       "  pawl fork notes-k3f9 --from review --set topic=winds\n"
       "  pawl fork nightly@name:good --set limits.max=3 --run-id nightly-try\n"
+      "  pawl fork nightly --set /todo/2=done --set /todo/-=later --create\n"
       "\n"
       "The original run is not changed, and its history is shared, not copied. Gates\n"
       "must be approved again. Steps of the fork have their own idempotency keys.");

@@ -24,7 +24,10 @@ Result<void> init(const Invocation& invocation, InitArguments arguments) {
   arguments.store.config = config_of(arguments);
   if (!arguments.store.encrypted && (arguments.store.key.file || arguments.store.key.passphrase))
     arguments.store.encrypted = true;
-  PAWL_TRY_ASSIGN(const MadeStore made, invocation.context().admin.make(invocation.store_uri(), arguments.store));
+  const StorePlace place = invocation.new_store_place();
+  if (place.origin == StoreOrigin::setting && invocation.context().make_parents)
+    PAWL_TRY(invocation.context().make_parents(place.uri));
+  PAWL_TRY_ASSIGN(const MadeStore made, invocation.context().admin.make(place.uri, arguments.store));
   if (invocation.json()) {
     Json document = {{"store", made.folder}, {"id", made.id.text()}, {"encrypted", made.key.has_value()}};
     if (made.key) document["key"] = key_json(*made.key);

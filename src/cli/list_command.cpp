@@ -4,6 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/lineage_text.hpp"
+#include "cli/removed_list.hpp"
 #include "service/run_status.hpp"
 #include "service/run_summary.hpp"
 
@@ -15,6 +16,7 @@ constexpr std::uint64_t kRunsDefault = 50;
 struct ListArguments {
   std::optional<std::uint64_t> limit;
   bool resumable = false;
+  bool removed = false;
   std::vector<std::string> statuses;  // any of these; all where it is empty
   bool failed = false;
   bool running = false;
@@ -150,6 +152,7 @@ Result<void> list(const Invocation& invocation, const ListArguments& arguments) 
   const std::size_t limit = arguments.limit.value_or(kRunsDefault);
   PAWL_TRY(check_meta(arguments));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  if (arguments.removed) return list_removed(invocation, *store, limit);
   const bool filtered = !arguments.statuses.empty() || !arguments.workflow.empty() || !arguments.session.empty() ||
                         !arguments.meta.empty();
   PAWL_TRY_ASSIGN(std::vector<RunInfo> all,
@@ -201,6 +204,7 @@ Command add_list(Options& root) {
       .repeats();
   app.flag("--running", arguments->running, "Only runs that a process is executing; same as --status running");
   app.flag("--failed", arguments->failed, "Only failed runs; same as --status failed");
+  app.flag("--removed", arguments->removed, "List removed runs instead, newest first");
   app.text("--workflow", arguments->workflow, "Only runs of this workflow: its file, or its name if it has no file")
       .value("FILE");
   app.text("--session", arguments->session, "Only runs of this session").value("NAME");

@@ -66,6 +66,10 @@ std::string verdict_text(const RunVerdict& verdict, const Style& style) {
   if (verdict.bad) {
     text = fmt::format("{}: {}: entry {}: {} ({})\n", run, style(Colour::red, "BAD"), verdict.bad->entry,
                        printable(verdict.bad->what), printable(verdict.bad->file));
+  } else if (verdict.removed) {
+    const std::string& why = verdict.removed->reason;
+    text = fmt::format("{}: removed on {} by {}{}{}\n", run, verdict.removed->at.text(), printable(verdict.removed->by),
+                       why.empty() ? "" : ": ", printable(why));
   } else {
     text = fmt::format("{}: {}: {} entries, {} checkpoints", run, style(Colour::green, "fine"), verdict.head.entries,
                        verdict.checkpoints);
@@ -90,6 +94,12 @@ std::string verdict_json(const RunVerdict& verdict) {
       .number("pruned", verdict.pruned)
       .number("events", verdict.events)
       .number("settled", verdict.settled)
+      .raw("removed", verdict.removed ? JsonObject()
+                                            .text("at", verdict.removed->at.text())
+                                            .text("by", verdict.removed->by)
+                                            .text("reason", verdict.removed->reason)
+                                            .done()
+                                      : std::string())
       .raw("notes", json_array(notes))
       .raw("bad", verdict.bad ? bad_json(verdict) : std::string());
   return document.done();

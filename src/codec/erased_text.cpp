@@ -8,21 +8,38 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kMarkFormat = 1;
+constexpr std::uint64_t kMarkFormat = 2;
+constexpr std::uint64_t kErasedFormat = 1;
+constexpr std::uint64_t kRemovedFormat = 2;  // older programs would miss the audit trail
+constexpr std::size_t kHashDigits = 2 * sizeof(Sha256);
 constexpr std::string_view kFinished = "done";
 constexpr std::string_view kUnfinished = "pending";
+
+bool read_trail_end(const ObjectMembers& members, ErasedRecord& record) {
+  record.removed = true;
+  record.entries = members.number("entries");
+  record.head = members.text("head");
+  record.peaks = members.text("peaks");
+  return record.head.size() == kHashDigits && removed_entry_hash(record) == members.text("hash");
+}
 
 }  // namespace
 
 std::string encode_erased(const ErasedRecord& record) {
-  std::string out = fmt::format("{{\"pawl\":{}", kMarkFormat);
+  std::string out = fmt::format("{{\"pawl\":{}", record.removed ? kRemovedFormat : kErasedFormat);
   append_json_member(out, "run", record.run);
   append_json_member(out, "uuid", record.uuid.text());
   append_json_member(out, "created", record.created.text());
-  append_json_member(out, "erased", record.at.text());
+  append_json_member(out, record.removed ? "removed" : "erased", record.at.text());
   append_json_member(out, "by", record.by);
   append_json_member(out, "reason", record.reason);
   out += fmt::format(",\"checkpoints\":{},\"latest\":{}", record.checkpoints, record.latest.value);
+  if (record.removed) {
+    out += fmt::format(",\"entries\":{}", record.entries);
+    append_json_member(out, "head", record.head);
+    append_json_member(out, "peaks", record.peaks);
+    append_json_member(out, "hash", removed_entry_hash(record));
+  }
   append_json_member(out, "state", record.finished ? kFinished : kUnfinished);
   seal(out);
   out += '\n';
@@ -45,7 +62,8 @@ Result<ErasedRecord> decode_erased(std::string_view text) {
   record.run = members->text("run");
   const auto uuid = Uuid::parse(members->text("uuid"));
   const auto created = Timestamp::parse(members->text("created"));
-  const auto erased = Timestamp::parse(members->text("erased"));
+  const bool removed = members->number("pawl") == kRemovedFormat;
+  const auto erased = Timestamp::parse(members->text(removed ? "removed" : "erased"));
   if (record.run.empty() || !uuid || !created || !erased) return damaged();
   record.uuid = *uuid;
   record.created = *created;
@@ -55,19 +73,26 @@ Result<ErasedRecord> decode_erased(std::string_view text) {
   record.checkpoints = members->number("checkpoints");
   record.latest.value = members->number("latest");
   record.finished = members->text("state") == kFinished;
+  if (removed && !read_trail_end(*members, record)) return damaged();
   return record;
 }
 
 std::string encode_erased_entry(const ErasedRecord& record, std::uint64_t index, std::string_view previous) {
   std::string out = fmt::format("{{\"i\":{}", index);
   append_json_member(out, "at", record.at.text());
-  append_json_member(out, "type", event_type::kErased);
+  append_json_member(out, "type", record.removed ? event_type::kRemoved : event_type::kErased);
   append_json_member(out, "by", record.by);
   append_json_member(out, "reason", record.reason);
   out += fmt::format(",\"checkpoints\":{}", record.checkpoints);
   append_json_member(out, "prev", previous);
   const std::string hash = to_hex(sha256(from_hex(previous), out));
   return out + fmt::format(",\"hash\":\"{}\"}}\n", hash);
+}
+
+std::string removed_entry_hash(const ErasedRecord& record) {
+  constexpr std::string_view kEnd = "\"}\n";
+  const std::string entry = encode_erased_entry(record, record.entries + 1, record.head);
+  return entry.substr(entry.size() - kEnd.size() - kHashDigits, kHashDigits);
 }
 
 Result<Erasure> erasure_of(const ErasedRecord& record, Erasure::Outcome outcome) {
@@ -79,7 +104,12 @@ Result<Erasure> erasure_of(const ErasedRecord& record, Erasure::Outcome outcome)
                  .reason = record.reason,
                  .checkpoints = record.checkpoints,
                  .waiting_for = {},
-                 .forks = {}};
+                 .forks = {},
+                 .remains = record.removed ? Remains::tombstone : Remains::trail,
+                 .uuid = record.uuid,
+                 .latest = record.latest,
+                 .entries = record.entries,
+                 .head = record.head};
 }
 
 }  // namespace pawl

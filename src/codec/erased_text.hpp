@@ -21,15 +21,24 @@ struct ErasedRecord {
   std::uint64_t checkpoints = 0;  // number of checkpoints before the erasure
   Sequence latest = {};
   bool finished = false;  // all data has been destroyed
+  // Of a removed run, whose audit trail is gone as well.
+  bool removed = false;
+  std::uint64_t entries = 0;  // of its audit trail
+  std::string head = {};      // hash of the last of them, hexadecimal
+  std::string peaks = {};     // of the Merkle tree over them, largest first, 64 digits each
 };
 
 [[nodiscard]] std::string encode_erased(const ErasedRecord& record);
 /// Fails with store_damaged if the checksum is wrong, and with unsupported_version if the format is newer.
 [[nodiscard]] Result<ErasedRecord> decode_erased(std::string_view text);
 
-/// Returns the entry `erased`, which follows the entry `index - 1` with the hash `previous`, including a newline.
+/// Returns the entry `erased` or `removed`, which follows the entry `index - 1` with the hash `previous`, including a
+/// newline.
 [[nodiscard]] std::string encode_erased_entry(const ErasedRecord& record, std::uint64_t index,
                                               std::string_view previous);
+
+/// Hash of the entry `removed`, which is not stored: it follows from the mark.
+[[nodiscard]] std::string removed_entry_hash(const ErasedRecord& record);
 
 [[nodiscard]] Result<Erasure> erasure_of(const ErasedRecord& record, Erasure::Outcome outcome);
 

@@ -3,6 +3,14 @@
 namespace pawl {
 
 Error erased_error(std::string_view run, const Erasure& erasure) {
+  if (erasure.remains == Remains::tombstone) {
+    return Error{Code::run_removed,
+                 fmt::format("run '{}' was removed on {} by {}{}{}", run, erasure.at.text(), erasure.by,
+                             erasure.reason.empty() ? "" : ": ", erasure.reason),
+                 {},
+                 "the ids of removed runs are not reused: choose another id",
+                 0};
+  }
   return Error{Code::run_erased,
                fmt::format("run '{}' was erased on {} because {}", run, erasure.at.text(), erasure.reason),
                {},
@@ -20,6 +28,8 @@ Error forks_error(const RunId& run, const std::vector<RunId>& forks) {
                "erase the forks first, or all of them at once with --cascade",
                0};
 }
+
+bool is_gone(Code code) { return code == Code::run_erased || code == Code::run_removed; }
 
 RunInfo erased_info(const RunInfo& run, Timestamp at) {
   return RunInfo{.id = run.id,

@@ -9,7 +9,9 @@
 
 namespace pawl {
 
-/// Returns run_erased: "run 'x' was erased on ... because ...".
+/// Returns whether the error says that a run was erased or removed.
+[[nodiscard]] bool is_gone(Code code);
+/// Returns run_erased ("run 'x' was erased on ... because ...") or run_removed ("run 'x' was removed on ... by ...").
 [[nodiscard]] Error erased_error(std::string_view run, const Erasure& erasure);
 /// Returns run_has_forks with the names of the forks.
 [[nodiscard]] Error forks_error(const RunId& run, const std::vector<RunId>& forks);

@@ -37,6 +37,7 @@ inline constexpr const char* kStorageDegraded = "storage_degraded";
 inline constexpr const char* kStorageRecovered = "storage_recovered";
 inline constexpr const char* kInboxTrouble = "inbox_trouble";
 inline constexpr const char* kErased = "erased";
+inline constexpr const char* kRemoved = "removed";
 
 // Steps and their attempts.
 inline constexpr const char* kStepStarted = "step_started";

@@ -186,6 +186,7 @@ struct Workflow {
   Steps steps;                // of all stages, flattened
   std::shared_ptr<const Steps> on_failure;
   std::vector<std::pair<std::string, ValueTemplate>> outputs;  // the result of a child workflow
+  std::vector<Remark> remarks;                                 // in the order in which they were found
 };
 
 }  // namespace pawl

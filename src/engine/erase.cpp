@@ -24,7 +24,8 @@ bool is_plain(std::string_view text) {
 Result<Erasure> checked_erase(Store& store, const RunId& run, const EraseRequest& request) {
   const std::string& reason = request.reason;
   const bool blank = std::ranges::all_of(reason, [](char c) { return c == ' '; });
-  if (blank || reason.size() > kReasonBytesMax || !is_plain(reason)) {
+  const bool may_be_blank = request.remains == Remains::tombstone;
+  if ((blank && !may_be_blank) || reason.size() > kReasonBytesMax || !is_plain(reason)) {
     return fail(Error{Code::usage,
                       fmt::format("invalid reason: must be one line of 1 to {} bytes", kReasonBytesMax),
                       {},

@@ -89,7 +89,7 @@ Result<void> change_variables(RunState& state, const ForkRequest& request) {
   for (const StateChange& change : request.changes) {
     if (is_record(state, change)) return fail(protected_record(change));
     PAWL_TRY_ASSIGN(const StateChange variable, change_of_variable(state, change));
-    PAWL_TRY(apply_change(state.vars, variable));
+    PAWL_TRY(apply_change(state.vars, variable, request.missing));
   }
   return {};
 }
@@ -187,7 +187,7 @@ Result<std::string> forked_state(const ForkRequest& request, const std::string& 
   }
   if (forked.kind == RunKind::plain) {
     events.push_back({event_type::kForked, compact(fork_facts(request))});
-    return request.changes.empty() ? state : changed_state(state, request.changes);
+    return request.changes.empty() ? state : changed_state(state, request.changes, request.missing);
   }
   Json value = Json::parse(state, nullptr, false);
   if (forked.kind == RunKind::steps) return forked_steps(request, std::move(value), events);

@@ -19,6 +19,7 @@ struct ForkRequest {
   Sequence at;
   RunId id;  // of the fork
   std::vector<StateChange> changes = {};
+  MissingPath missing = MissingPath::refuse;
   std::shared_ptr<const Workflow> workflow = {};  // null: the parent's
   std::string from = {};  // restart this step and everything inside it; empty: continue as the checkpoint says
   std::string by = {};    // who

@@ -1,6 +1,8 @@
-// A change of one value in a state, as people write it: `plan.steps[2].done=true`.
+// A change to one place of a state, as people write it: `plan.steps[2].done=true`, or with the JSON pointer (RFC 6901)
+// that a diff prints: `/plan/steps/2/done=true`.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,18 +15,25 @@ namespace pawl {
 struct StateChange {
   std::vector<std::string> path;  // names of members, or indices of arrays
   Json value;
-  [[nodiscard]] std::string text() const;  // the path: `plan.steps.2.done`
+  /// The path with dots (`plan.steps.2.done`); as a JSON pointer where a name has a dot, a bracket or a slash.
+  [[nodiscard]] std::string text() const;
 };
 
-/// Parses `PATH=VALUE`. The parts of the path are separated by dots or in brackets. The value is parsed as JSON if
-/// valid, otherwise kept as text. Fails with invalid_change.
+/// `PATH=VALUE`. A path that begins with a slash is a JSON pointer; the parts of any other path stand between dots, or
+/// in brackets. The value is parsed as JSON if valid, otherwise kept as text. Fails with invalid_change.
 [[nodiscard]] Result<StateChange> parse_change(std::string_view text);
 
-/// Objects on the way are made where they are missing; an index must be one of the array, or the next.
-/// Fails with invalid_change.
-Result<void> apply_change(Json& value, const StateChange& change);
+/// What to do with a path that does not exist.
+enum class MissingPath : std::uint8_t {
+  refuse,  // invalid_change, with the nearest path that exists
+  create,  // objects on the way are made; an index must be one of the array, the next one, or `-` for the next one
+};
 
-/// The same for the text of a state. Unchanged parts keep their bytes if possible.
-[[nodiscard]] Result<std::string> changed_state(std::string_view state, const std::vector<StateChange>& changes);
+/// Fails with invalid_change.
+Result<void> apply_change(Json& value, const StateChange& change, MissingPath missing);
+
+/// The same on a state's text: what is not changed keeps its bytes where that is possible.
+[[nodiscard]] Result<std::string> changed_state(std::string_view state, const std::vector<StateChange>& changes,
+                                                MissingPath missing);
 
 }  // namespace pawl

@@ -5,14 +5,15 @@
 namespace pawl {
 namespace {
 
-std::string changed(std::string_view state, const std::vector<std::string>& texts) {
+std::string changed(std::string_view state, const std::vector<std::string>& texts,
+                    MissingPath missing = MissingPath::create) {
   std::vector<StateChange> changes;
   for (const std::string& text : texts) {
     auto change = parse_change(text);
     if (!change) return describe(change.error());
     changes.push_back(std::move(*change));
   }
-  const auto result = changed_state(state, changes);
+  const auto result = changed_state(state, changes, missing);
   return result ? *result : describe(result.error());
 }
 
@@ -44,6 +45,59 @@ TEST(StateChange, ArraysTakeAnIndexOrTheNextOne) {
   EXPECT_EQ(changed(R"({"a":[1,2]})", {"a[0]=9", "a.2=3"}), R"({"a":[9,2,3]})");
   EXPECT_NE(changed(R"({"a":[1,2]})", {"a[3]=9"}).find("PAWL-0030"), std::string::npos);
   EXPECT_NE(changed(R"({"a":[1,2]})", {"a.x=9"}).find("PAWL-0030"), std::string::npos);
+}
+
+TEST(StateChange, JsonPointersAreTakenAsDiffPrintsThem) {
+  using Path = std::vector<std::string>;
+  EXPECT_EQ(parse_change("/done=true")->path, Path{"done"});
+  EXPECT_EQ(parse_change("/todo/2=x")->path, (Path{"todo", "2"}));
+  EXPECT_EQ(parse_change("/a~1b/c~0d=1")->path, (Path{"a/b", "c~d"}));
+  EXPECT_EQ(parse_change("/a~01=1")->path, Path{"a~1"});
+  EXPECT_EQ(parse_change("/=1")->path, Path{""});
+  EXPECT_EQ(parse_change("/a.b/c[0]=1")->path, (Path{"a.b", "c[0]"}));
+  EXPECT_EQ(parse_change("a/b=1")->path, Path{"a/b"}) << "a slash inside a dotted path is part of the name";
+  for (const char* bad : {"/a~=1", "/a~2=1", "/a~"}) EXPECT_EQ(parse_change(bad).error().code, Code::invalid_change);
+}
+
+TEST(StateChange, APathIsToldSoThatItCanBeGivenAgain) {
+  for (const char* path : {"a.b.2", "/a.b/2", "/a~1b/c~0d", "/a/", "/x[0]"}) {
+    EXPECT_EQ(parse_change(std::string(path) + "=1")->text(), path);
+  }
+  EXPECT_EQ(parse_change("/a/b=1")->text(), "a.b");
+}
+
+TEST(StateChange, AMissingPathIsRefusedWithTheNearestOne) {
+  const auto refused = [](std::string_view state, const std::string& text) {
+    return changed(state, {text}, MissingPath::refuse);
+  };
+  constexpr std::string_view kState = R"({"done":false,"todo":["a","b"],"a.b":{"c":1},"x/y":1,"n":null})";
+  EXPECT_EQ(refused(kState, "/done=true"), R"({"done":true,"todo":["a","b"],"a.b":{"c":1},"x/y":1,"n":null})");
+  EXPECT_EQ(refused(R"({"a":[1,2]})", "/a/1=9"), R"({"a":[1,9]})");
+  EXPECT_EQ(refused(R"({"a.b":{"c":1}})", "/a.b/c=2"), R"({"a.b":{"c":2}})");
+  EXPECT_EQ(refused(R"({"x/y":1})", "/x~1y=2"), R"({"x/y":2})");
+  EXPECT_EQ(refused(R"({"x/y":1})", "x/y=2"), R"({"x/y":2})");
+  const std::pair<const char*, const char*> missing[] = {
+      {"dome=1", "did you mean /done?"},
+      {"a.b.c=1", "did you mean /a.b?"},
+      {"/todo/2=x", "/todo exists and is an array of 2"},
+      {"/todo/-=x", "/todo exists and is an array of 2"},
+      {"todo[9]=x", "/todo exists and is an array of 2"},
+      {"/done/deep=1", "/done exists and is not an object or array"},
+      {"/n/deep=1", "/n exists and is not an object or array"},
+      {"zzzzzz=1", "the state exists and is an object of 5"},
+  };
+  for (const auto& [text, nearest] : missing) {
+    const std::string said = refused(kState, text);
+    EXPECT_NE(said.find("PAWL-0030"), std::string::npos) << text << ": " << said;
+    EXPECT_NE(said.find(nearest), std::string::npos) << text << ": " << said;
+    EXPECT_NE(said.find("--create"), std::string::npos) << text << ": " << said;
+  }
+}
+
+TEST(StateChange, WithCreateWhatIsMissingIsAdded) {
+  EXPECT_EQ(changed(R"({"todo":["a"]})", {"/todo/-=b", "/todo/2=c", "/new/deep=1"}),
+            R"({"new":{"deep":1},"todo":["a","b","c"]})");
+  EXPECT_EQ(changed(R"({"a":1})", {"/01=x"}), R"({"a":1,"01":"x"})");
 }
 
 TEST(StateChange, NothingIsPutIntoAPlainValue) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
+#include <tuple>
 
 namespace pawl {
 namespace {
@@ -50,7 +51,7 @@ bool is_assignment(std::string_view word) {
 class Collector {
  public:
   Collector(const Workflow& workflow, LocalFiles& files, const HandlerRegistry& handlers)
-      : files_(files), handlers_(handlers) {
+      : workflow_(workflow), files_(files), handlers_(handlers) {
     const std::string beside = workflow.file.empty() ? files.absolute(".", "") : files.absolute("..", workflow.file);
     beside_ = beside;
     folder_ = beside;
@@ -60,7 +61,10 @@ class Collector {
   }
 
   void look_at(const Step& step, const std::string& path) {
-    if (const auto* command = std::get_if<RunCommand>(&step.work)) look_at_command(step, path, command->command.script);
+    if (const auto* command = std::get_if<RunCommand>(&step.work)) {
+      look_at_command(step, path, command->command.script);
+      look_for_shell_names(step, path, command->command.script);
+    }
     if (const auto* call = std::get_if<CallHandler>(&step.work); call != nullptr && !handlers_.has(call->name))
       add(step.place, path, fmt::format("handler '{}' is not registered in this program", call->name));
     if (const auto* map = std::get_if<Map>(&step.work); map != nullptr && map->items_from && is_fixed(*map->items_from))
@@ -76,6 +80,10 @@ class Collector {
       add(place, path, fmt::format("{} '{}' does not exist", what, file));
   }
 
+  void add(Place place, const std::string& path, std::string message) {
+    warnings_.push_back({place, path, std::move(message)});
+  }
+
   [[nodiscard]] std::vector<WorkflowWarning> take() { return std::move(warnings_); }
 
  private:
@@ -88,10 +96,27 @@ class Collector {
     if (!files_.is_executable(file)) add(step.place, path, fmt::format("'{}' is not executable", program));
   }
 
-  void add(Place place, const std::string& path, std::string message) {
-    warnings_.push_back({place, path, std::move(message)});
+  /// `${topic}` in a command is the shell's, also where a variable of the workflow has that name.
+  void look_for_shell_names(const Step& step, const std::string& path, const std::string& script) {
+    if (!step.env_files.empty() || !workflow_.env_files.empty()) return;
+    const auto has_name = [](const EnvTemplates& env, const std::string& name) {
+      return std::ranges::any_of(env, [&](const auto& entry) { return entry.first == name; });
+    };
+    for (const Variable& variable : workflow_.vars) {
+      const std::string& name = variable.name;
+      if (script.find("${" + name + "}") == std::string::npos || has_name(step.env, name) ||
+          has_name(workflow_.env, name))
+        continue;
+      const bool set_there = script.find(name + "=") != std::string::npos ||
+                             script.find("for " + name) != std::string::npos ||
+                             script.find("read ") != std::string::npos;
+      if (!set_there)
+        add(step.place, path,
+            fmt::format("${{{0}}} is a variable of the shell here (the workflow's is ${{vars.{0}}})", name));
+    }
   }
 
+  const Workflow& workflow_;
   LocalFiles& files_;
   const HandlerRegistry& handlers_;
   std::string beside_;  // the workflow's own folder
@@ -121,7 +146,11 @@ std::vector<WorkflowWarning> workflow_warnings(const Workflow& workflow, LocalFi
   Collector collector(workflow, files, handlers);
   for (const std::string& file : workflow.env_files) collector.want_file({}, "", file, "env_file");
   visit_all(workflow, [&](const Step& step, const std::string& path) { collector.look_at(step, path); });
-  return collector.take();
+  for (const Remark& remark : workflow.remarks) collector.add(remark.place, "", remark.message);
+  std::vector<WorkflowWarning> warnings = collector.take();
+  std::ranges::sort(warnings, {},
+                    [](const WorkflowWarning& one) { return std::tie(one.place.line, one.place.column, one.message); });
+  return warnings;
 }
 
 std::size_t step_count(const Workflow& workflow) {

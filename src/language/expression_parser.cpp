@@ -4,6 +4,7 @@
 
 #include "language/expression_lexer.hpp"
 #include "language/expression_tree.hpp"
+#include "language/foreign_syntax.hpp"
 #include "text/suggest.hpp"
 #include "text/utf8.hpp"
 
@@ -360,9 +361,12 @@ class Parser {
   Error unknown_function(const Token& name) const {
     std::vector<std::string> known;
     for (const FunctionRule& rule : kFunctions) known.emplace_back(rule.name);
-    const std::string nearest = suggest(name.text, known);
+    const std::string_view habit = function_known_as(name.text);
+    const std::string nearest = habit.empty() ? suggest(name.text, known) : std::string(habit);
+    if (name.text == "success")
+      return lexer_.fault(name.offset, "unknown function 'success'", "a step runs only if those before it succeeded");
     return lexer_.fault(name.offset, fmt::format("unknown function '{}'", name.text),
-                        nearest.empty() ? fmt::format("there are {}", fmt::join(known, ", "))
+                        nearest.empty() ? fmt::format("the functions are {}", fmt::join(known, ", "))
                                         : fmt::format("did you mean {}()?", nearest));
   }
 

@@ -4,6 +4,7 @@
 
 #include "language/expression_lexer.hpp"
 #include "language/expression_tree.hpp"
+#include "language/foreign_syntax.hpp"
 #include "text/suggest.hpp"
 #include "text/utf8.hpp"
 
@@ -83,6 +84,19 @@ Error unknown(std::string_view name, const NameSet& names) {
                                : fmt::format("did you mean '{}'? Write a literal ${{ as $${{", nearest));
 }
 
+Error unknown_call(std::string_view inside, std::string_view name) {
+  std::vector<std::string> known;
+  for (const auto& rule : expression_tree::functions()) known.emplace_back(rule.name);
+  std::string form = call_in_pawl(inside);
+  if (form.empty()) {
+    const std::string nearest = suggest(name, known);
+    return fault(Code::invalid_expression, fmt::format("unknown function '{}'", name),
+                 nearest.empty() ? fmt::format("the functions are {}", fmt::join(known, ", "))
+                                 : fmt::format("did you mean {}()?", nearest));
+  }
+  return fault(Code::invalid_expression, fmt::format("unknown function '{}'", name), fmt::format("write {}", form));
+}
+
 /// Returns whether the braces contain an expression. Fails if they contain neither an expression nor something else
 /// that is valid.
 Result<bool> is_ours(std::string_view inside, const NameSet& names, TextTemplate::Unknown unknown_names) {
@@ -94,6 +108,12 @@ Result<bool> is_ours(std::string_view inside, const NameSet& names, TextTemplate
     return true;
   }
   if (is_call(begin)) return true;
+  if (inside.starts_with('{')) {
+    if (auto braces = find_double_braces(fmt::format("${{{}", inside))) return fail(std::move(braces->error));
+  }
+  // No shell has such a form, so it can only be a call.
+  if (!begin.name.empty() && begin.rest.starts_with('(') && unknown_names == TextTemplate::Unknown::keep)
+    return fail(unknown_call(inside, begin.name));
   if (unknown_names == TextTemplate::Unknown::refuse) {
     // Without a name in front it can only be an expression: `${!vars.a}`.
     if (begin.name.empty() || begin.rest.starts_with('(') || is_word(begin.name)) return true;

@@ -1,4 +1,4 @@
-// The store as a port. The clauses (S1..S23, S30..S34, S40..S42, S50..S51) are its contract.
+// The store as a port. The clauses (S1..S23, S30..S34, S40..S44, S50..S51) are its contract.
 // `testing/store_contract.hpp` tests each clause by its number on every adapter.
 //
 // Saving
@@ -71,6 +71,13 @@
 //      again is answered with the first erasure (`already`).
 //  S41 A run that is held is refused with run_busy, and nothing changes. A missing one is run_not_found.
 //  S42 Other runs do not change.
+// Removing
+//  S43 With Remains::tombstone, `erase` removes a run: as S40, but the error is run_removed, which says when and by
+//      whom; the audit trail is gone and `runs` does not list it. `removed` does, newest first, with UUID, last
+//      sequence, number of audit entries and hash of the last one. Its id is never given to another run.
+//      Removing it again is answered with the first removal (`already`). An erased run can be removed.
+//  S44 A run that is held is refused with run_busy, one that others were forked from with run_has_forks; nothing
+//      changes. Other runs do not change.
 // Recovery
 //  S50 `recover` returns the newest intact checkpoint within its scope, as `restore` would, and reports damage.
 //      With RecoverExtent::all it rebuilds every checkpoint. A scope without a checkpoint is checkpoint_not_found.
@@ -246,6 +253,9 @@ class Store {
   /// still contain data of the run. Fails with run_has_forks if the run has forks that are not erased, unless it should
   /// erase them as well.
   virtual Result<Erasure> erase(const RunId& run, const EraseRequest& request) = 0;
+  /// Returns removed runs, newest first, at most `limit`. One is `pending` if some of its data is left. Linear in the
+  /// number of runs, with those that were removed.
+  virtual Result<std::vector<Erasure>> removed(std::size_t limit) = 0;
   /// Returns the newest intact checkpoint, whatever is damaged (see S50). Fails with no_valid_checkpoint if there is
   /// damage and nothing intact, or with the error that makes the whole run unreadable. Linear in what it reads.
   virtual Result<Recovered> recover(const RunId& run, const RecoverScope& scope) = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 namespace pawl {
 
@@ -9,6 +10,12 @@ namespace pawl {
 struct Place {
   std::size_t line = 0;
   std::size_t column = 0;
+};
+
+/// Something in a file that may be meant as it is written: a warning for people.
+struct Remark {
+  Place place = {};
+  std::string message = {};
 };
 
 }  // namespace pawl

@@ -80,7 +80,14 @@ class NameCheck {
     for (auto frame = view_.frames.rbegin(); frame != view_.frames.rend(); ++frame) {
       const auto found = frame->scope->index.find(*id);
       if (found == frame->scope->index.end()) continue;
-      if (done_before(*frame, found->second, *id)) step_field(*id);
+      if (!done_before(*frame, found->second, *id)) return;
+      step_field(*id);
+      const std::string* field = word(2);
+      if (field != nullptr && *field == "output" && frame->scope->silent.contains(*id)) {
+        faults_.remark(place_, fmt::format("steps.{0}.output is null: step '{0}' has no 'capture' (add capture: {{ "
+                                           "format: text }} to it)",
+                                           *id));
+      }
       return;
     }
     unknown_step(*id);

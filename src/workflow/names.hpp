@@ -18,6 +18,7 @@ struct Scope {
   std::vector<std::string> ids;
   std::map<std::string, std::size_t, std::less<>> index;
   std::map<std::string, std::size_t, std::less<>> aliases;
+  std::set<std::string, std::less<>> silent;              // ids of commands without an output
   std::map<std::string, std::string, std::less<>> inner;  // ids of nested steps, and the step that contains them
   std::optional<Precedence> precedence;                   // not set if the order has an error
 };

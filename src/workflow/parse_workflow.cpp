@@ -47,7 +47,7 @@ std::vector<Variable> read_vars(const Fields& fields, Faults& faults) {
 class WorkflowParser {
  public:
   WorkflowParser(const WorkflowSource& source, const YamlNode& root, Faults& faults)
-      : fields_(root, language::kWorkflow, "a workflow", faults),
+      : fields_(root, language::kWorkflow, "the workflow", faults),
         lines_(source.text),
         vars_(read_vars(fields_, faults)),
         reader_(faults, lines_, names_of(vars_)),
@@ -172,7 +172,7 @@ class WorkflowParser {
       const std::vector<StepEntry> entries = stages(*staged);
       if (entries.empty()) return {};
       parsed = parser.parse(entries, workflow_.stages, View::of_workflow());
-    } else {
+    } else if (!fields_.meant("steps") && !fields_.meant("stages")) {
       faults_.add(fields_.place(), "a workflow requires 'steps'", "add them: steps: [{ run: ./script.sh }]");
     }
     if (parsed.steps == nullptr) return parsed;
@@ -270,6 +270,7 @@ std::expected<Workflow, std::vector<WorkflowFault>> parse(const WorkflowSource& 
   if (root == nullptr) return std::unexpected(faults.take());
   Workflow workflow = WorkflowParser(source, *root, faults).run();
   if (!faults.empty()) return std::unexpected(faults.take());
+  workflow.remarks = faults.take_remarks();
   return workflow;
 }
 

@@ -4,52 +4,19 @@
 #include <array>
 #include <charconv>
 
+#include "language/foreign_syntax.hpp"
 #include "text/size_words.hpp"
 #include "text/suggest.hpp"
 #include "text/utf8.hpp"
+#include "workflow/habits.hpp"
 
 namespace pawl {
 namespace {
 
-/// What people write who come from other tools.
-constexpr auto kHabits = std::to_array<std::pair<std::string_view, std::string_view>>({
-    {"if", "when"},
-    {"condition", "when"},
-    {"depends_on", "needs"},
-    {"dependsOn", "needs"},
-    {"after", "needs"},
-    {"command", "run"},
-    {"cmd", "run"},
-    {"script", "run"},
-    {"environment", "env"},
-    {"cwd", "working_dir"},
-    {"dir", "working_dir"},
-    {"working-directory", "working_dir"},
-    {"variables", "vars"},
-    {"inputs", "vars"},
-    {"tasks", "steps"},
-    {"jobs", "stages"},
-    {"retries", "retry"},
-    {"foreach", "map"},
-    {"for_each", "map"},
-    {"timeout-minutes", "timeout"},
-    {"while", "loop"},
-    {"repeat", "loop"},
-    {"output", "capture"},
-    {"on_error", "on_failure"},
-    {"max_iterations", "max"},
-    {"max_parallel", "parallel"},
-    {"concurrency", "parallel"},
-    {"max_attempts", "attempts"},
-});
-
-std::string key_hint(std::string_view key, const LanguageObject& object) {
+std::string key_hint(std::string_view key, const KeyHabit& habit, const LanguageObject& object) {
   const std::vector<std::string> known = key_names(object);
-  for (const auto& [habit, ours] : kHabits) {
-    if (key == habit && std::find(known.begin(), known.end(), ours) != known.end()) {
-      return fmt::format("write '{}' instead of '{}'", ours, habit);
-    }
-  }
+  const bool fits = habit.ours.empty() || std::ranges::find(known, habit.ours) != known.end();
+  if (!habit.hint.empty() && fits) return habit.hint;
   return did_you_mean(key, known, "known keys: " + one_of(known));
 }
 
@@ -122,10 +89,15 @@ Fields::Fields(const YamlNode& node, const LanguageObject& object, std::string_v
     // As in Compose: a place for anchors.
     const bool extension = &object == &language::kWorkflow && member.key.starts_with("x-");
     if (known || extension) continue;
-    faults.add(member.key_place, fmt::format("{} has no key '{}'", what, member.key.substr(0, 100)),
-               key_hint(member.key, object));
+    const std::string_view value = member.value->is_scalar() ? std::string_view(member.value->text) : "";
+    const KeyHabit habit = key_habit(member.key, value);
+    if (!habit.ours.empty()) meant_.emplace_back(habit.ours);
+    faults.add(member.key_place, fmt::format("unknown key '{}' in {}", member.key.substr(0, 100), what),
+               key_hint(member.key, habit, object));
   }
 }
+
+bool Fields::meant(std::string_view key) const { return std::ranges::find(meant_, key) != meant_.end(); }
 
 Place Fields::place_of(std::string_view key) const {
   for (const YamlMember& member : node_.members) {
@@ -141,7 +113,10 @@ void Reader::refuse(const YamlNode& node, std::string_view key, std::string_view
 
 std::optional<std::string> Reader::text(const YamlNode& node, std::string_view key) const {
   if (!node.is_scalar()) {
-    refuse(node, key, "a text", node.is_map() ? "quote text that contains ': ' or begins with '{'" : "");
+    refuse(node, key, "a text",
+           node.is_map()  ? "put text that contains ': ' or begins with '{' in quotes"
+           : key == "run" ? "write one text; several lines with run: |"
+                          : "");
     return {};
   }
   if (is_blank(node.text)) {
@@ -250,6 +225,10 @@ std::optional<TextTemplate> Reader::text_template(const YamlNode& node, std::str
 
 std::optional<Expression> Reader::expression(const YamlNode& node, std::string_view key, const View& view) const {
   if (!text(node, key)) return {};
+  if (const auto braces = find_double_braces(node.text)) {
+    faults_.add(braces->error.code, lines_.within(node, braces->offset), braces->error.message, braces->error.hint);
+    return {};
+  }
   std::string source = without_braces(node.text);
   std::size_t shift = 0;
   const std::size_t first = node.text.find_first_not_of(" \t\r\n");

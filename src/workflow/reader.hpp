@@ -23,10 +23,13 @@ class Fields {
   [[nodiscard]] Place place_of(std::string_view key) const;
   [[nodiscard]] bool is_map() const { return map_; }
   [[nodiscard]] Place place() const { return node_.place; }
+  /// Whether an unknown key is another tool's word for this one.
+  [[nodiscard]] bool meant(std::string_view key) const;
 
  private:
   const YamlNode& node_;
   bool map_;
+  std::vector<std::string> meant_;
 };
 
 class Reader {

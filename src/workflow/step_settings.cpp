@@ -62,6 +62,13 @@ void StepsParser::consequences(Step& step, const Fields& fields, const View& vie
 
 RetrySettings StepsParser::retry(const YamlNode& node) const {
   RetrySettings retry;
+  if (node.is_scalar()) {
+    const Json value = to_json(node, reader_.faults());
+    const bool number = value.is_number_unsigned() && value.get<std::uint64_t>() > 0;
+    reader_.faults().add(node.place, fmt::format("'retry' must be a map, not '{}'", node.text.substr(0, 60)),
+                         fmt::format("write retry: {{ attempts: {} }}", number ? node.text : "3"));
+    return retry;
+  }
   const Fields fields(node, language::kRetry, "'retry'", reader_.faults());
   if (const YamlNode* value = fields.find("attempts")) {
     if (const auto attempts = reader_.whole(*value, "attempts", 1, kAttemptsMax)) {

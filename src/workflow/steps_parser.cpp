@@ -39,7 +39,9 @@ ParsedSteps StepsParser::parse(const YamlNode& node, std::string_view key, const
     reader_.faults().add(
         node.place,
         fmt::format("'{}' must be a list of steps, not {}", key, node.is_list() ? "an empty one" : kind_text(node)),
-        "write '- run: ./script.sh' below it");
+        node.is_map() && !node.members.empty()
+            ? fmt::format("begin each step with '-': - id: {}", node.members.front().key.substr(0, 60))
+            : "write '- run: ./script.sh' below it");
     return {};
   }
   return parse(entries_of(node), {Stage{}}, outer);
@@ -142,6 +144,11 @@ void StepsParser::outline_step(Outline& outline, const StepEntry& entry) {
       }
     }
     declare_alias(outline, *entry.node, index);
+    // A command may report an output by itself.
+    const YamlNode* const command = entry.node->find("run");
+    if (command != nullptr && entry.node->find("capture") == nullptr &&
+        command->text.find("PAWL_RESULT") == std::string::npos)
+      scope.silent.insert(order.id);
     collect_inner(*entry.node, order.id, scope.inner);
   }
   outline.entries.push_back(entry);
@@ -226,6 +233,8 @@ std::optional<std::string_view> StepsParser::kind(const Fields& fields) const {
   }
   if (!found) {
     const std::vector<std::string> keys(kind_keys().begin(), kind_keys().end());
+    // The fault of the key that was meant to be one says more.
+    if (std::ranges::any_of(keys, [&](const std::string& key) { return fields.meant(key); })) return {};
     reader_.faults().add(fields.place(), "the step has no action", "add one of " + one_of(keys));
     return {};
   }

@@ -40,7 +40,7 @@ TEST(WorkflowFaults, BrokenYamlHasItsPlace) {
   ASSERT_EQ(faults.size(), 1U);
   EXPECT_EQ(faults[0].error.code, Code::invalid_workflow);
   EXPECT_GE(faults[0].place.line, 2U);
-  EXPECT_TRUE(faults[0].error.message.starts_with("the YAML can't be read: ")) << faults[0].error.message;
+  EXPECT_EQ(faults[0].error.message, "'[' is not closed with ']'");
 }
 
 TEST(WorkflowFaults, AKeyThatIsThereTwiceIsNamedWithBothLines) {
@@ -56,7 +56,7 @@ TEST(WorkflowFaults, EmptyFilesSecondDocumentsAndWrongBytesAreRefused) {
   EXPECT_EQ(first("steps:\n  - run: \xFF\n"),
             "2:10 the file is not valid UTF-8 | convert it: iconv -f latin1 -t utf-8 FILE");
   EXPECT_TRUE(first(std::string("steps: \x04")).starts_with("1:8 the character U+0004 is not allowed"));
-  EXPECT_TRUE(first("- a\n").starts_with("1:1 a workflow must be a map, not a list"));
+  EXPECT_TRUE(first("- a\n").starts_with("1:1 the workflow must be a map, not a list"));
   EXPECT_TRUE(first(std::string((4U << 20U) + 1, ' ')).starts_with("0:0 the file has 4194305 bytes, more than 4 MiB"));
 }
 
@@ -81,17 +81,17 @@ TEST(WorkflowFaults, OnlyMapsAreMerged) {
 
 TEST(WorkflowFaults, AnUnknownKeyGetsTheNearestOne) {
   EXPECT_EQ(first("steps:\n  - run: x\n    timout: 5s\n"),
-            "3:5 step 'step-1' has no key 'timout' | did you mean 'timeout'?");
-  EXPECT_EQ(first("step: []\n").substr(0, 63), "1:1 a workflow has no key 'step' | did you mean 'steps'?");
+            "3:5 unknown key 'timout' in step 'step-1' | did you mean 'timeout'?");
+  EXPECT_EQ(first("step: []\n"), "1:1 unknown key 'step' in the workflow | did you mean 'steps'?");
   EXPECT_EQ(first("steps: [{ run: x, retry: { attempt: 3 } }]"),
-            "1:28 'retry' has no key 'attempt' | did you mean 'attempts'?");
+            "1:28 unknown key 'attempt' in 'retry' | did you mean 'attempts'?");
 }
 
 TEST(WorkflowFaults, IfSuggestsWhen) {
   EXPECT_EQ(first("steps:\n  - run: x\n    if: vars.a\n"),
-            "3:5 step 'step-1' has no key 'if' | write 'when' instead of 'if'");
+            "3:5 unknown key 'if' in step 'step-1' | write 'when' instead of 'if'");
   EXPECT_EQ(first("steps:\n  - run: x\n    depends_on: [a]\n"),
-            "3:5 step 'step-1' has no key 'depends_on' | write 'needs' instead of 'depends_on'");
+            "3:5 unknown key 'depends_on' in step 'step-1' | write 'needs' instead of 'depends_on'");
 }
 
 TEST(WorkflowFaults, AStepDoesExactlyOneThing) {
@@ -315,7 +315,7 @@ TEST(WorkflowFaults, EveryKeyOfTheLanguageIsReadByTheParser) {
       });
       EXPECT_TRUE(found) << object->name << "." << key.name << ": " << text;
       for (const WorkflowFault& fault : faults)
-        EXPECT_EQ(fault.error.message.find("has no key"), std::string::npos) << text;
+        EXPECT_EQ(fault.error.message.find("unknown key"), std::string::npos) << text;
     }
   }
 }

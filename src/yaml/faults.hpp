@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -27,6 +28,10 @@ class Faults {
     add(Code::invalid_workflow, place, std::move(message), std::move(hint));
   }
 
+  /// Something that may be meant as it is written. The faults of a file hide its remarks.
+  void remark(Place place, std::string message) { remarks_.push_back({place, std::move(message)}); }
+  [[nodiscard]] std::vector<Remark> take_remarks() { return std::exchange(remarks_, {}); }
+
   [[nodiscard]] bool empty() const { return faults_.empty(); }
   [[nodiscard]] std::size_t size() const { return faults_.size(); }
   /// Returns the errors in the order of their places.
@@ -35,6 +40,7 @@ class Faults {
  private:
   std::string file_;
   std::vector<WorkflowFault> faults_;
+  std::vector<Remark> remarks_;
 };
 
 }  // namespace pawl

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "text/utf8.hpp"
+#include "yaml/yaml_messages.hpp"
 
 namespace pawl {
 namespace {
@@ -49,6 +50,7 @@ class TreeBuilder final : public YAML::EventHandler {
     node->bytes = value.size();
     check_tag(tag, node->place);
     node->style = tag == "!" || tag == "tag:yaml.org,2002:str" ? YamlNode::Style::quoted : YamlNode::Style::plain;
+    last_scalar_ = node->place;
     add(node, anchor);
   }
 
@@ -76,6 +78,7 @@ class TreeBuilder final : public YAML::EventHandler {
   [[nodiscard]] bool stopped() const { return stopped_; }
   [[nodiscard]] std::size_t documents() const { return documents_; }
   [[nodiscard]] YamlPtr root() const { return root_; }
+  [[nodiscard]] Place last_scalar() const { return last_scalar_; }
 
  private:
   struct Frame {
@@ -207,6 +210,7 @@ class TreeBuilder final : public YAML::EventHandler {
   std::unordered_map<YAML::anchor_t, YamlPtr> anchors_;
   YamlPtr root_;
   std::size_t documents_ = 0;
+  Place last_scalar_;
   bool stopped_ = false;
 };
 
@@ -248,6 +252,27 @@ std::optional<Place> indenting_tab(std::string_view text, std::size_t last) {
   return found;
 }
 
+/// Whether quoted text begins at the place and does not end. The parser takes the end of the file for its end.
+bool is_open_quote(std::string_view text, Place place) {
+  std::size_t at = 0;
+  for (std::size_t line = 1; line < place.line; ++line) {
+    at = text.find('\n', at);
+    if (at++ == std::string_view::npos) return false;
+  }
+  at += place.column - 1;
+  if (place.line == 0 || at >= text.size() || (text[at] != '"' && text[at] != '\'')) return false;
+  const char quote = text[at];
+  for (++at; at < text.size(); ++at) {
+    if (quote == '"' && text[at] == '\\') {
+      ++at;
+    } else if (text[at] == quote) {
+      if (quote == '"' || at + 1 >= text.size() || text[at + 1] != quote) return false;
+      ++at;  // '' is a quote within
+    }
+  }
+  return true;
+}
+
 void add_syntax_fault(std::string_view text, const YAML::Exception& exception, Faults& faults) {
   const Place place = place_of(exception.mark);
   constexpr std::size_t kLinesLookedBack = 3;  // the parser reports a place a little after the tab
@@ -256,8 +281,8 @@ void add_syntax_fault(std::string_view text, const YAML::Exception& exception, F
     faults.add(*tab, "tab in the indentation", "YAML requires spaces: replace the tab");
     return;
   }
-  faults.add(place, fmt::format("the YAML can't be read: {}", exception.msg),
-             "look at this line and the one above: indentation, quotes, or a ':' inside of text");
+  const YamlProblem problem = explain_yaml_error(exception.msg);
+  faults.add(place, std::string(problem.message), std::string(problem.hint));
 }
 
 }  // namespace
@@ -293,7 +318,12 @@ YamlPtr read_yaml_or_nothing(std::string_view text, Faults& faults) {
     if (!builder.stopped()) add_syntax_fault(text, exception, faults);
     return nullptr;
   } catch (const std::exception& exception) {
-    faults.add({}, fmt::format("the YAML can't be read: {}", exception.what()));
+    faults.add({}, "the file can't be read", exception.what());
+    return nullptr;
+  }
+  if (!builder.stopped() && is_open_quote(text, builder.last_scalar())) {
+    const YamlProblem problem = explain_yaml_error("illegal EOF in scalar");
+    faults.add(builder.last_scalar(), std::string(problem.message), std::string(problem.hint));
     return nullptr;
   }
   if (builder.stopped() && builder.documents() < 2) return nullptr;

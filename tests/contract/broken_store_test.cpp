@@ -73,6 +73,9 @@ enum class Mutation : std::uint8_t {
   s40_erased_runs_are_not_listed,
   s41_a_held_run_is_said_to_be_erased,
   s42_other_runs_go_as_well,
+  s43_removed_runs_are_listed,
+  s43_a_removed_run_is_only_erased,
+  s44_forks_are_removed_as_well,
   s50_recovery_does_not_keep_a_bound,
   s51_a_fallback_without_damage_is_accepted,
 };
@@ -143,6 +146,9 @@ constexpr NamedMutation kMutations[] = {
     {Mutation::s40_the_reason_is_forgotten, "S40", "s40_the_reason_is_forgotten"},
     {Mutation::s40_erased_runs_are_not_listed, "S40", "s40_erased_runs_are_not_listed"},
     {Mutation::s41_a_held_run_is_said_to_be_erased, "S41", "s41_a_held_run_is_said_to_be_erased"},
+    {Mutation::s43_removed_runs_are_listed, "S43", "s43_removed_runs_are_listed"},
+    {Mutation::s43_a_removed_run_is_only_erased, "S43", "s43_a_removed_run_is_only_erased"},
+    {Mutation::s44_forks_are_removed_as_well, "S44", "s44_forks_are_removed_as_well"},
     {Mutation::s42_other_runs_go_as_well, "S42", "s42_other_runs_go_as_well"},
     {Mutation::s50_recovery_does_not_keep_a_bound, "S50", "s50_recovery_does_not_keep_a_bound"},
     {Mutation::s51_a_fallback_without_damage_is_accepted, "S51", "s51_a_fallback_without_damage_is_accepted"},
@@ -231,6 +237,22 @@ class BrokenWriter final : public RunWriter {
   std::string last_caller_id_;  // guarded by shared_->mutex
 };
 
+RunInfo removed_row(const Erasure& one) {
+  return RunInfo{.id = one.run,
+                 .uuid = one.uuid,
+                 .created = {},
+                 .updated = one.at,
+                 .latest = one.latest,
+                 .status = Status::erased,
+                 .kind = Kind::manual,
+                 .durability = Durability::sync,
+                 .workflow = {},
+                 .workflow_hash = {},
+                 .session = {},
+                 .fork_of_run = {},
+                 .fork_of_sequence = {}};
+}
+
 class BrokenStore final : public Store {
  public:
   BrokenStore(std::unique_ptr<Store> sound, std::shared_ptr<BrokenShared> shared)
@@ -314,6 +336,10 @@ class BrokenStore final : public Store {
     if (shared_->is(Mutation::s15_runs_are_listed_oldest_first)) std::ranges::reverse(all);
     if (shared_->is(Mutation::s40_erased_runs_are_not_listed)) {
       std::erase_if(all, [](const RunInfo& info) { return info.status == Status::erased; });
+    }
+    if (shared_->is(Mutation::s43_removed_runs_are_listed)) {
+      PAWL_TRY_ASSIGN(const std::vector<Erasure> gone, sound_->removed(limit));
+      for (const Erasure& one : gone) all.push_back(removed_row(one));
     }
     return all;
   }
@@ -426,11 +452,15 @@ class BrokenStore final : public Store {
       PAWL_TRY_ASSIGN(const std::vector<RunInfo> all, sound_->runs(SIZE_MAX));
       for (const RunInfo& info : all) static_cast<void>(sound_->erase(info.id, broken));
     }
+    if (shared_->is(Mutation::s43_a_removed_run_is_only_erased)) broken.remains = Remains::trail;
+    if (shared_->is(Mutation::s44_forks_are_removed_as_well)) broken.cascade = Cascade::yes;
     Result<Erasure> erased = sound_->erase(run, broken);
     if (!erased && erased.error().code == Code::run_busy && shared_->is(Mutation::s41_a_held_run_is_said_to_be_erased))
       return nothing;
     return erased;
   }
+
+  Result<std::vector<Erasure>> removed(std::size_t limit) override { return sound_->removed(limit); }
 
   Result<Recovered> recover(const RunId& run, const RecoverScope& scope) override {
     RecoverScope broken = scope;

@@ -1,8 +1,9 @@
-// Erasing under kill -9, power loss and failing calls, at every op: a run is whole or erased, what was begun is
-// finished by whoever comes next, and then nothing is left, neither in the page cache nor on the disk.
+// Erasing and removing under kill -9, power loss and failing calls, at every op: a run is whole or erased, what was
+// begun is finished by whoever comes next, and then nothing is left, neither in the page cache nor on the disk.
 #include <gtest/gtest.h>
 
 #include <iostream>
+#include <tuple>
 
 #include "testing/checking_file_system.hpp"
 #include "testing/filesystem_under_test.hpp"
@@ -14,10 +15,10 @@ namespace {
 constexpr std::uint64_t kSchedules = 400;
 
 /// Plain stores have odd seeds, encrypted ones even ones.
-class EraseCrash : public ::testing::TestWithParam<std::uint64_t> {};
+class EraseCrash : public ::testing::TestWithParam<std::tuple<std::uint64_t, Remains>> {};
 
 TEST_P(EraseCrash, AtEveryOpTheRunIsWholeOrErasedAndIsFinishedLater) {
-  EraseWorld world(GetParam(), {});
+  EraseWorld world(std::get<0>(GetParam()), {}, std::get<1>(GetParam()));
   world.fill();
   ASSERT_FALSE(world.violation()) << *world.violation();
   ASSERT_NE(world.find_remains(), "") << "nothing is there that could be erased";
@@ -44,7 +45,7 @@ TEST_P(EraseCrash, AtEveryOpTheRunIsWholeOrErasedAndIsFinishedLater) {
 }
 
 TEST_P(EraseCrash, AfterAnyFailingCallItIsFinishedByTheNextErase) {
-  EraseWorld world(GetParam(), {});
+  EraseWorld world(std::get<0>(GetParam()), {}, std::get<1>(GetParam()));
   world.fill();
   const auto before = world.disk_copy();
   for (const Fault::What what : {Fault::eio, Fault::enospc, Fault::sync_fails}) {
@@ -63,18 +64,22 @@ TEST_P(EraseCrash, AfterAnyFailingCallItIsFinishedByTheNextErase) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Store, EraseCrash, ::testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Store, EraseCrash,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 4),
+                                            ::testing::Values(Remains::trail, Remains::tombstone)));
 
 TEST(EraseSchedules, NothingIsLeftAndNothingElseIsLost) {
   for (std::uint64_t seed = 1; seed <= kSchedules; ++seed) {
-    EraseWorld world(seed, {});
+    EraseWorld world(seed, {}, seed % 3 == 0 ? Remains::tombstone : Remains::trail);
     const auto violation = world.run();
     ASSERT_FALSE(violation) << "seed " << seed << ": " << *violation;
   }
 }
 
 /// What is overwritten is synced before its name goes: else the kernel may drop the zeros with the file.
-TEST(EraseOrder, ZerosAreDurableBeforeANameGoes) {
+class EraseOrder : public ::testing::TestWithParam<Remains> {};
+
+TEST_P(EraseOrder, ZerosAreDurableBeforeANameGoes) {
   SimDisk disk(5);
   SimFileSystem sim(disk);
   CheckingFileSystem files(sim);
@@ -96,7 +101,9 @@ TEST(EraseOrder, ZerosAreDurableBeforeANameGoes) {
   }
   ASSERT_TRUE((*store)->settle_all().has_value());
   files.clear();
-  ASSERT_TRUE((*store)->erase(*RunId::parse("r"), {.reason = "x", .by = {}, .cascade = Cascade::no}).has_value());
+  ASSERT_TRUE((*store)
+                  ->erase(*RunId::parse("r"), {.reason = "x", .by = {}, .cascade = Cascade::no, .remains = GetParam()})
+                  .has_value());
   std::set<std::string> wiped;
   std::size_t removed = 0;
   bool marked = false;
@@ -116,6 +123,8 @@ TEST(EraseOrder, ZerosAreDurableBeforeANameGoes) {
   }
   EXPECT_GT(removed, 5U);
 }
+
+INSTANTIATE_TEST_SUITE_P(Store, EraseOrder, ::testing::Values(Remains::trail, Remains::tombstone));
 
 }  // namespace
 }  // namespace pawl::testing

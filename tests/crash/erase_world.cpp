@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "domain/erasure.hpp"
 #include "testing/filesystem_under_test.hpp"
 
 namespace pawl::testing {
@@ -15,8 +16,6 @@ constexpr std::size_t kPieceBytes = 8;
 constexpr std::size_t kWindowBytes = 16;
 
 RunId id_of(std::string_view name) { return *RunId::parse(name); }
-
-EraseRequest because() { return {.reason = "request 17", .by = "tester@sim", .cascade = Cascade::no}; }
 
 /// Whether 16 bytes in a row of the marker stand in the text: such a window holds one of its eight-byte pieces whole.
 bool has_window(std::string_view text, std::string_view marker) {
@@ -36,8 +35,12 @@ bool has_window(std::string_view text, std::string_view marker) {
 
 }  // namespace
 
-EraseWorld::EraseWorld(std::uint64_t seed, const Mutation& mutation)
-    : random_(seed), mutation_(mutation), options_(small_options()), disk_(std::make_unique<SimDisk>(seed * 31 + 7)) {
+EraseWorld::EraseWorld(std::uint64_t seed, const Mutation& mutation, Remains remains)
+    : random_(seed),
+      mutation_(mutation),
+      remains_(remains),
+      options_(small_options()),
+      disk_(std::make_unique<SimDisk>(seed * 31 + 7)) {
   options_.segment_bytes = 8U << 10;
   options_.inline_bytes_max = 1U << 10;
   options_.differences_floor_bytes = 1U << 10;
@@ -52,6 +55,10 @@ EraseWorld::EraseWorld(std::uint64_t seed, const Mutation& mutation)
 }
 
 EraseWorld::~EraseWorld() = default;
+
+EraseRequest EraseWorld::because() const {
+  return {.reason = "request 17", .by = "tester@sim", .cascade = Cascade::no, .remains = remains_};
+}
 
 void EraseWorld::broken(std::string what) {
   if (!violation_) violation_ = std::move(what);
@@ -157,6 +164,7 @@ void EraseWorld::fill() {
   Process reader = start();
   if (!reader.store) return;
   for (const auto& [run, states] : saved_) pictures_[run] = picture(*reader.store, run);
+  if (auto trail = reader.store->audit(id_of(kTarget), 0, SIZE_MAX)) trail_ = std::move(*trail);
 }
 
 std::string EraseWorld::picture(Store& store, const std::string& run) {
@@ -215,7 +223,7 @@ void EraseWorld::finish(FinishBy by) {
   Process process = start();
   if (!process.store) return;
   const auto there = process.store->run(id_of(kTarget));
-  const bool begun = !there && there.error().code == Code::run_erased;
+  const bool begun = !there && is_gone(there.error().code);
   if (by == FinishBy::fsck) {
     const auto report = process.store->check({}, Repair::yes);
     if (!report) broken(fmt::format("the store can't be repaired: {}", describe(report.error())));
@@ -239,7 +247,7 @@ void EraseWorld::verify(std::string_view when) {
   for (const auto& [run, before] : pictures_) {
     const std::string now = picture(*reader.store, run);
     const auto there = reader.store->run(id_of(run));
-    const bool erased = run == kTarget && !there && there.error().code == Code::run_erased;
+    const bool erased = run == kTarget && !there && is_gone(there.error().code);
     if (!erased && now != before)
       return broken(fmt::format("{}: run {} has changed:\n{}--- before\n{}", when, run, now, before));
   }
@@ -256,13 +264,28 @@ void EraseWorld::check_store(Store& store, std::string_view when) {
   }
 }
 
+void EraseWorld::check_tombstone(Store& store, std::string_view when) {
+  const auto removed = store.removed(SIZE_MAX);
+  const auto runs = store.runs(SIZE_MAX);
+  if (!removed || !runs) return broken(fmt::format("{}: the runs can't be listed", when));
+  if (std::ranges::any_of(*runs, [](const RunInfo& run) { return run.id.text() == kTarget; }))
+    return broken(fmt::format("{}: the removed run is listed", when));
+  if (removed->size() != 1 || removed->front().run.text() != kTarget)
+    return broken(fmt::format("{}: the tombstone is missing", when));
+  const Erasure& stone = removed->front();
+  if (stone.entries != trail_.size() || stone.head != trail_.back().hash || stone.reason != "request 17")
+    broken(fmt::format("{}: the tombstone says something else", when));
+}
+
 void EraseWorld::verify_finished(std::string_view when) {
   verify(when);
   if (violation_) return;
   Process reader = start();
   if (!reader.store) return;
   const auto again = reader.store->run(id_of(kTarget));
-  if (again || again.error().code != Code::run_erased) return broken(fmt::format("{}: the run is not erased", when));
+  const Code expected = remains_ == Remains::trail ? Code::run_erased : Code::run_removed;
+  if (again || again.error().code != expected) return broken(fmt::format("{}: the run is not erased", when));
+  if (remains_ == Remains::tombstone) check_tombstone(*reader.store, when);
   check_store(*reader.store, when);
   if (const std::string found = find_remains(); !found.empty()) broken(fmt::format("{}: {}", when, found));
 }

@@ -1,6 +1,6 @@
-// A simulated machine on which a run is erased: schedules with kill -9 and power loss at any op, and what must hold
-// afterwards. A run is whole or erased; once it is erased and finished, nothing of it is in any file, in the page cache
-// or on the disk; other runs lose nothing.
+// A simulated machine on which a run is erased or removed: schedules with kill -9 and power loss at any op, and what
+// must hold afterwards. A run is whole or erased; once it is erased and finished, nothing of it is in any file, in the
+// page cache or on the disk; other runs lose nothing.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ enum class Cut : std::uint8_t { none, kill, power };
 
 class EraseWorld {
  public:
-  EraseWorld(std::uint64_t seed, const Mutation& mutation);
+  EraseWorld(std::uint64_t seed, const Mutation& mutation, Remains remains = Remains::trail);
   ~EraseWorld();
   EraseWorld(const EraseWorld&) = delete;
   EraseWorld& operator=(const EraseWorld&) = delete;
@@ -66,16 +66,20 @@ class EraseWorld {
   std::string picture(Store& store, const std::string& run);
   void find_below(SimFileSystem& files, const std::string& folder, std::string& found);
   void check_store(Store& store, std::string_view when);
+  void check_tombstone(Store& store, std::string_view when);
+  [[nodiscard]] EraseRequest because() const;
   void broken(std::string what);
 
   SeededRandom random_;
   ManualClock clock_;
   const Mutation mutation_;
+  const Remains remains_;
   FilesystemOptions options_;
   std::unique_ptr<SimDisk> disk_;
   std::vector<std::string> markers_;
   std::map<std::string, std::vector<std::string>> saved_;  // states by run
   std::map<std::string, std::string> pictures_;            // of every run, before the erasure
+  std::vector<AuditEntry> trail_;                          // of the target, before the erasure
   std::optional<std::string> violation_;
   std::uint64_t pids_ = 100;
 };

@@ -117,7 +117,7 @@ class TimeTravel(unittest.TestCase):
     def test_set_changes_the_state_by_path(self):
         self.save("p", {"plan": {"steps": [{"done": False}, {"done": False}]}, "limit": 1.50, "text": "a"})
         self.pawl("fork", "p@1", "--run-id", "f", "--set", "plan.steps[1].done=true", "--set", "text=b c=d", "--set", "new.part=[1, 2]",
-                  "--set", "gone=null")
+                  "--set", "gone=null", "--create")
         self.assertEqual(self.state("f"), {"plan": {"steps": [{"done": False}, {"done": True}]}, "limit": 1.5, "text": "b c=d",
                                            "new": {"part": [1, 2]}, "gone": None})
         for bad in ("nonsense", "=1", "a..b=1", "plan.steps[9].x=1", "limit.x=1", "a[x]=1"):
@@ -172,7 +172,7 @@ class TimeTravel(unittest.TestCase):
         self.pawl("fork", "f@12", "--run-id", "same")
         for n in range(1, 11):
             self.save("f", {"f": n, "text": "x" * 50})
-        self.pawl("fork", "f@15", "--run-id", "g", "--set", "g=1")
+        self.pawl("fork", "f@15", "--run-id", "g", "--set", "g=1", "--create")
         dry = json.loads(self.pawl("prune", "p", "--keep", "1", "--dry-run", "--json").stdout)
         self.assertNotIn(12, dry["runs"][0]["removed"])
         self.pawl("prune", "p", "--keep", "1")

@@ -235,7 +235,7 @@ Result<void> Catalogue::record(const CatalogueUpdate& update) {
   return execute(database.get(), "COMMIT", path_);
 }
 
-Result<void> Catalogue::forget(const RunInfo& run) {
+Result<void> Catalogue::forget(std::string_view run, const std::optional<RunInfo>& row) {
   PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READWRITE));
   // The rollback journal has the old pages: it is kept, so that it can be overwritten, and not only unlinked.
   PAWL_TRY(execute(database.get(), "PRAGMA synchronous=FULL; PRAGMA secure_delete=ON", path_));
@@ -245,10 +245,10 @@ Result<void> Catalogue::forget(const RunInfo& run) {
   PAWL_TRY(execute(database.get(), "BEGIN IMMEDIATE", path_));
   for (const char* text : {"DELETE FROM saves WHERE run=?", "DELETE FROM runs WHERE run=?"}) {
     Statement remove(database.get(), text);
-    remove.bind(run.id.text());
+    remove.bind(std::string(run));
     if (remove.step() != SQLITE_DONE) return fail(sqlite_error(database.get(), path_));
   }
-  PAWL_TRY(insert(database.get(), {{run}, {}}, path_));
+  if (row) PAWL_TRY(insert(database.get(), {{*row}, {}}, path_));
   PAWL_TRY(execute(database.get(), "COMMIT", path_));
   // Pages that were split keep old rows behind their new ones: all of them are written anew.
   return execute(database.get(), "VACUUM", path_);

@@ -45,9 +45,10 @@ class Catalogue {
   /// Newest first. Fails with store_damaged where a row does not fit its check.
   [[nodiscard]] Result<std::vector<RunInfo>> newest(std::size_t limit) const;
   [[nodiscard]] Result<std::optional<CatalogueSave>> find_save(std::string_view run, std::string_view caller_id) const;
-  /// Puts `run` in place of what it has of that run, and leaves no remains of it in the file: neither in free pages nor
-  /// behind rows. What it was is left in the file's rollback journal, whose bytes are the caller's to destroy.
-  Result<void> forget(const RunInfo& run);
+  /// Puts `row`, if any, in place of what it has of that run, and leaves no remains of it in the file: neither in free
+  /// pages nor behind rows. What it was is left in the file's rollback journal, whose bytes are the caller's to
+  /// destroy.
+  Result<void> forget(std::string_view run, const std::optional<RunInfo>& row);
   /// Makes a new one from what `produce` hands over piece by piece, and puts it in place.
   Result<void> rebuild(
       const std::function<Result<void>(const std::function<Result<void>(const CatalogueUpdate&)>& add)>& produce);

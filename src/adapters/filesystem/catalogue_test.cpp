@@ -169,7 +169,7 @@ TEST_F(CatalogueTest, WhatIsForgottenLeavesNoRemainsInTheFile) {
   erased.status = Status::erased;
   erased.workflow.clear();
   erased.session.clear();
-  ASSERT_TRUE(catalogue().forget(erased));
+  ASSERT_TRUE(catalogue().forget(erased.id.text(), erased));
   std::ifstream file(path_, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   EXPECT_EQ(bytes.find("secret-caller"), std::string::npos);

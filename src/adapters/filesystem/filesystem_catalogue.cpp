@@ -1,9 +1,11 @@
 // FilesystemStore: queries over all runs, and the catalogue that makes them fast.
 #include <algorithm>
 
+#include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
+#include "domain/erasure.hpp"
 
 namespace pawl {
 namespace {
@@ -63,7 +65,7 @@ Result<void> FilesystemStore::update_catalogue(const RunBatches& batches) {
   for (const auto& [run, batch] : batches) {
     RunReader reader(files_, keys_, run, nothing);
     const auto described = reader.run_record();
-    if (!described && described.error().code == Code::run_erased) continue;  // its row says that alone
+    if (!described && is_gone(described.error().code)) continue;  // its row, if any, says that alone
     if (!described) return std::unexpected(described.error());
     const RunRecord& record = *described;
     for (const JournalRecord& checkpoint : batch.checkpoints) {
@@ -168,21 +170,39 @@ Result<std::vector<RunInfo>> FilesystemStore::settled_runs(std::size_t limit) {
   return runs;
 }
 
+/// Those that are noted in `erasing/`, whether or not their mark is there.
+Result<std::set<std::string>> FilesystemStore::runs_being_erased() {
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kErasing));
+  std::set<std::string> runs;
+  for (const FolderEntry& entry : entries) runs.insert(entry.name);
+  return runs;
+}
+
 /// The journals know better about what they still hold.
 Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<JournalSnapshot>& snapshot,
                                                         std::size_t limit, Damaged damaged) {
   if (snapshot->damage()) return std::unexpected(*snapshot->damage());
   const std::size_t unsettled = snapshot->runs().size();
-  PAWL_TRY_ASSIGN(const auto settled, settled_runs(limit > SIZE_MAX - unsettled ? SIZE_MAX : limit + unsettled));
+  // The catalogue and the journals may still know runs whose erasure is not finished.
+  PAWL_TRY_ASSIGN(const std::set<std::string> going, runs_being_erased());
+  const std::size_t more = unsettled + going.size();
+  PAWL_TRY_ASSIGN(const auto settled, settled_runs(limit > SIZE_MAX - more ? SIZE_MAX : limit + more));
   std::vector<RunInfo> merged;
   for (const RunInfo& run : settled) {
     const RunRecords* records = snapshot->find(run.id.text());
-    if (records == nullptr || records->checkpoints.empty()) merged.push_back(run);
+    const bool in_journal = records != nullptr && !records->checkpoints.empty();
+    if (!in_journal && !going.contains(run.id.text())) merged.push_back(run);
   }
-  for (const std::string& run : newest_in_journals(*snapshot, limit)) {
+  std::set<std::string> others = going;
+  for (std::string& run : newest_in_journals(*snapshot, limit > SIZE_MAX - more ? SIZE_MAX : limit + going.size()))
+    others.insert(std::move(run));
+  for (const std::string& run : others) {
     RunReader reader(files_, keys_, run, snapshot);
-    PAWL_TRY_ASSIGN(RunInfo info, damaged == Damaged::stops ? reader.overview() : reader.listing());
-    merged.push_back(std::move(info));
+    auto info = damaged == Damaged::stops ? reader.overview() : reader.listing();
+    if (!info && (is_gone(info.error().code) || (going.contains(run) && info.error().code == Code::run_not_found)))
+      continue;
+    if (!info) return std::unexpected(info.error());
+    merged.push_back(std::move(*info));
   }
   std::ranges::sort(merged, [](const RunInfo& a, const RunInfo& b) {
     return std::tuple(b.updated, a.id) < std::tuple(a.updated, b.id);

@@ -1,10 +1,12 @@
 // FilesystemStore: erasing runs.
 #include <algorithm>
+#include <tuple>
 
 #include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/run_eraser.hpp"
+#include "adapters/filesystem/trail_end.hpp"
 #include "domain/erasure.hpp"
 #include "domain/save_rules.hpp"
 
@@ -144,12 +146,26 @@ Result<ErasedRecord> FilesystemStore::plan_erasure(const RunId& run, const Erase
     record.checkpoints =
         info->latest.value - described.fork_of_sequence.value - (pruned ? (*pruned)->dropped.count() : 0);
   }
+  if (request.remains == Remains::tombstone) PAWL_TRY(note_trail_end(files_, record));
+  return record;
+}
+
+/// The mark of an erased run as that of a removed one.
+Result<ErasedRecord> FilesystemStore::plan_removal(ErasedRecord record, const EraseRequest& request) {
+  record.at = next_timestamp(record.at, environment_.clock->now());
+  record.by = request.by.empty() ? described_user(environment_.owner.user, environment_.owner.host) : request.by;
+  record.reason = request.reason;
+  record.finished = false;
+  PAWL_TRY(note_trail_end(files_, record));
   return record;
 }
 
 Result<Erasure> FilesystemStore::erase(const RunId& run, const EraseRequest& request) {
+  const auto is_done = [&](const std::optional<ErasedRecord>& mark) {
+    return mark && mark->finished && (mark->removed || request.remains == Remains::trail);
+  };
   PAWL_TRY_ASSIGN(const auto before, load_erased(files_, run.text()));
-  if (before && before->finished) return answer_erased(*before);
+  if (is_done(before)) return answer_erased(*before);
   std::vector<RunId> forks;
   if (!before) {
     PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
@@ -161,13 +177,22 @@ Result<Erasure> FilesystemStore::erase(const RunId& run, const EraseRequest& req
   PAWL_TRY_ASSIGN(const auto lock, lock_for_erasure(run));
   // Someone else may have been at it.
   PAWL_TRY_ASSIGN(auto record, load_erased(files_, run.text()));
-  if (record && record->finished) return answer_erased(*record);
+  if (is_done(record)) return answer_erased(*record);
+  RunEraser eraser(files_, environment_, options_, run.text(), *lock);
+  if (record && !record->removed && request.remains == Remains::tombstone) {
+    if (!record->finished) {
+      PAWL_TRY_ASSIGN(Erasure erasure, finish_erasure(work, *record, *lock));
+      if (erasure.outcome == Erasure::Outcome::pending) return erasure;
+    }
+    PAWL_TRY_ASSIGN(record, plan_removal(*record, request));
+    PAWL_TRY(eraser.mark(*record));
+  }
   if (!record) {
     PAWL_TRY_ASSIGN(record, plan_erasure(run, request));
     // Who makes a fork holds the pruner's lock as well: from here on there will be none.
     PAWL_TRY_ASSIGN(const std::vector<RunId> late, forks_of(record->uuid));
     if (!late.empty()) return fail(forks_error(run, late));
-    PAWL_TRY(RunEraser(files_, environment_, options_, run.text(), *lock).mark(*record));
+    PAWL_TRY(eraser.mark(*record));
   }
   PAWL_TRY_ASSIGN(Erasure erasure, finish_erasure(work, *record, *lock));
   for (const RunId& fork : forks) erasure.forks.push_back(fork.text());
@@ -193,6 +218,22 @@ Result<Erasure> FilesystemStore::finish_erasure(const EraseWork& work, ErasedRec
   PAWL_TRY_ASSIGN(Erasure erasure, erasure_of(record, done ? Erasure::Outcome::done : Erasure::Outcome::pending));
   erasure.waiting_for = std::move(waiting_for);
   return erasure;
+}
+
+Result<std::vector<Erasure>> FilesystemStore::removed(std::size_t limit) {
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
+  std::vector<Erasure> found;
+  for (const FolderEntry& entry : entries) {
+    PAWL_TRY_ASSIGN(const auto record, load_erased(files_, entry.name));
+    if (!record || !record->removed) continue;
+    PAWL_TRY_ASSIGN(Erasure one,
+                    erasure_of(*record, record->finished ? Erasure::Outcome::already : Erasure::Outcome::pending));
+    found.push_back(std::move(one));
+  }
+  std::ranges::sort(found,
+                    [](const Erasure& a, const Erasure& b) { return std::tie(b.at, a.run) < std::tie(a.at, b.run); });
+  if (found.size() > limit) found.erase(found.begin() + static_cast<std::ptrdiff_t>(limit), found.end());
+  return found;
 }
 
 Result<void> FilesystemStore::finish_if_free(const EraseWork& work, const std::string& run) {
@@ -303,8 +344,11 @@ Result<void> FilesystemStore::clean_catalogue(const ErasedRecord& record) {
   PAWL_TRY_ASSIGN(const auto lock, lock_catalogue());
   const std::string catalogue(layout::kCatalogue);
   if (catalogue_.usable()) {
-    PAWL_TRY_ASSIGN(const RunInfo info, info_of_erased(record));
-    auto forgotten = catalogue_.forget(info);
+    std::optional<RunInfo> row;
+    if (!record.removed) {
+      PAWL_TRY_ASSIGN(row, info_of_erased(record));
+    }
+    auto forgotten = catalogue_.forget(record.run, row);
     if (!forgotten && forgotten.error().code != Code::store_damaged) return forgotten;
     if (!forgotten) PAWL_TRY(rebuild_catalogue_locked());
   } else {

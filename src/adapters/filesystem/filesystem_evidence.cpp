@@ -245,8 +245,9 @@ Result<std::vector<std::string>> FilesystemEvidence::runs() {
     if (names.contains(entry.name)) continue;
     // A folder with nothing but a lock is a run whose first save never happened.
     PAWL_TRY_ASSIGN(const bool has_run, files_.exists(layout::run_file(entry.name)));
+    PAWL_TRY_ASSIGN(const bool has_mark, files_.exists(layout::erased(entry.name)));
     PAWL_TRY_ASSIGN(const auto checkpoints, files_.list(layout::checkpoints(entry.name)));
-    if (has_run || !checkpoints.empty()) names.insert(entry.name);
+    if (has_run || has_mark || !checkpoints.empty()) names.insert(entry.name);
   }
   return std::vector<std::string>(names.begin(), names.end());
 }
@@ -255,7 +256,8 @@ Result<std::unique_ptr<RunEvidence>> FilesystemEvidence::run(const RunId& run, J
   PAWL_TRY(read_journals(journals));
   PAWL_TRY_ASSIGN(const bool has_run, files_.exists(layout::run_file(run.text())));
   PAWL_TRY_ASSIGN(const auto checkpoints, files_.list(layout::checkpoints(run.text())));
-  if (!has_run && checkpoints.empty() && snapshot_->find(run.text()) == nullptr) {
+  PAWL_TRY_ASSIGN(const bool has_mark, files_.exists(layout::erased(run.text())));
+  if (!has_run && !has_mark && checkpoints.empty() && snapshot_->find(run.text()) == nullptr) {
     return fail(Error{Code::run_not_found,
                       fmt::format("there is no run '{}' in this store", run.text()),
                       {},

@@ -3,6 +3,7 @@
 #include "adapters/filesystem/fork_notes.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/run_writer.hpp"
+#include "domain/erasure.hpp"
 
 namespace pawl {
 namespace {
@@ -83,7 +84,7 @@ Result<std::vector<ForkInfo>> FilesystemStore::forks_of(const RunId& run) {
   for (const ForkNote& note : notes) {
     PAWL_TRY_ASSIGN(const RunId id, RunId::parse(note.fork));
     const auto fork = record_of(id);
-    if (!fork && fork.error().code == Code::run_erased) continue;
+    if (!fork && is_gone(fork.error().code)) continue;
     if (!fork && fork.error().code != Code::run_not_found) return std::unexpected(fork.error());
     if (fork && fork->uuid != note.uuid) continue;
     if (!fork) {

@@ -4,6 +4,7 @@
 #include "adapters/filesystem/inbox.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/run_log_cipher.hpp"
+#include "domain/erasure.hpp"
 
 namespace pawl {
 
@@ -26,7 +27,7 @@ Result<std::string> FilesystemStore::post(const RunId& run, std::string_view bod
                   inbox.post(environment_, codec, body, named ? Inbox::Names::durable : Inbox::Names::unsynced));
   if (const auto erased = refuse_erased(files_, run.text()); !erased) {
     // Meanwhile, and perhaps before this message came. Where it can't be told, the message stays.
-    if (erased.error().code == Code::run_erased) PAWL_TRY(wipe_file(files_, layout::message(run.text(), id)));
+    if (is_gone(erased.error().code)) PAWL_TRY(wipe_file(files_, layout::message(run.text(), id)));
     return std::unexpected(erased.error());
   }
   const Lock lock(inbox_mutex_);

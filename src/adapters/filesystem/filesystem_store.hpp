@@ -65,6 +65,7 @@ class FilesystemStore final : public Store {
   Result<std::uint64_t> shared_bytes() override;
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;
   Result<Erasure> erase(const RunId& run, const EraseRequest& request) override;
+  Result<std::vector<Erasure>> removed(std::size_t limit) override;
   Result<Recovered> recover(const RunId& run, const RecoverScope& scope) override;
   Result<void> log_failure(const RecoveryFailure& failure) override;
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override;
@@ -153,6 +154,7 @@ class FilesystemStore final : public Store {
   Result<std::vector<RunId>> erase_forks(const RunId& run, const Uuid& uuid, const EraseRequest& request);
   Result<std::unique_ptr<File>> lock_for_erasure(const RunId& run);
   Result<ErasedRecord> plan_erasure(const RunId& run, const EraseRequest& request);
+  Result<ErasedRecord> plan_removal(ErasedRecord record, const EraseRequest& request);
   Result<Erasure> answer_erased(const ErasedRecord& record);
   Result<Erasure> finish_erasure(const EraseWork& work, ErasedRecord record, File& lock);
   Result<void> finish_if_free(const EraseWork& work, const std::string& run);
@@ -201,6 +203,7 @@ class FilesystemStore final : public Store {
                                          Damaged damaged);
   Result<std::vector<RunInfo>> settled_runs(std::size_t limit);
   Result<std::vector<RunInfo>> runs_from_files();
+  Result<std::set<std::string>> runs_being_erased();
   /// run_not_found where there is no such run.
   Result<RunRecord> record_of(const RunId& run);
 

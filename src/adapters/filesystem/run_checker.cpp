@@ -73,17 +73,22 @@ Result<bool> RunChecker::check_erased() {
   if (!*record) return false;
   erased_ = std::move(*record);
   seed_ = seal_seed(erased_->uuid);
-  ++report_.runs;
+  if (!erased_->removed) ++report_.runs;
   ++report_.files;
   if (!erased_->finished) {
-    report_.findings.push_back({Finding::Severity::note,
-                                Code::erasure_pending,
-                                path,
-                                run_,
-                                {},
-                                "the erasure of this run is not finished",
-                                {},
-                                Advice::finish_erasure});
+    report_.findings.push_back(
+        {Finding::Severity::note,
+         Code::erasure_pending,
+         path,
+         run_,
+         {},
+         fmt::format("the {} of this run is not finished", erased_->removed ? "removal" : "erasure"),
+         {},
+         Advice::finish_erasure});
+    return true;
+  }
+  if (erased_->removed) {
+    PAWL_TRY(check_remains());
     return true;
   }
   const auto text = files_.read_file(layout::run_file(run_), 1ULL << 20);
@@ -108,22 +113,23 @@ Result<void> RunChecker::check_remains() {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::run(run_)));
   for (const FolderEntry& entry : entries) {
     const std::string path = join_path(layout::run(run_), entry.name);
-    if (entry.name == "audit" || entry.name == "lock" || entry.name == "run.json" || entry.name == "erased.json")
-      continue;
+    if (entry.name == "lock" || entry.name == "erased.json") continue;
+    if (!erased_->removed && (entry.name == "audit" || entry.name == "run.json")) continue;
     PAWL_TRY_ASSIGN(const auto inside, entry.is_folder ? files_.list(path) : Result<std::vector<FolderEntry>>());
     if (entry.is_folder && inside.empty()) continue;
     if (entry.name == "erased.json.tmp") {
       add(Finding::Severity::note, Code::store_damaged, path, {}, "left over from an interrupted write");
       continue;
     }
-    report_.findings.push_back({Finding::Severity::mendable,
-                                Code::store_damaged,
-                                path,
-                                run_,
-                                {},
-                                "something of an erased run is there",
-                                {},
-                                Advice::repair_store});
+    report_.findings.push_back(
+        {Finding::Severity::mendable,
+         Code::store_damaged,
+         path,
+         run_,
+         {},
+         fmt::format("data of {} run is still there", erased_->removed ? "a removed" : "an erased"),
+         {},
+         Advice::repair_store});
   }
   return {};
 }

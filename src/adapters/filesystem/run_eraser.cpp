@@ -1,7 +1,5 @@
 #include "adapters/filesystem/run_eraser.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cctype>
 #include <limits>
 
@@ -86,10 +84,10 @@ Result<void> RunEraser::destroy(const ErasedRecord& record) {
   PAWL_TRY(files_.sync_folder(layout::run(run_), SyncPoint::erased_mark_name));
   PAWL_TRY(wipe_file(files_, layout::run_key(run_)));
   PAWL_TRY(files_.sync_folder(layout::run(run_), SyncPoint::erased_names));
-  PAWL_TRY(close_audit(record));
-  PAWL_TRY_ASSIGN(const Found found, find_data());
-  PAWL_TRY(wipe(found));
-  return reduce_run_file(record);
+  if (!record.removed) PAWL_TRY(close_audit(record));
+  PAWL_TRY_ASSIGN(const Found found, find_data(record));
+  PAWL_TRY(wipe(found, record));
+  return record.removed ? Result<void>() : reduce_run_file(record);
 }
 
 /// The entry `erased` behind the last one.
@@ -128,18 +126,22 @@ Result<void> RunEraser::find_below(const std::string& folder, Found& found) {
 }
 
 /// Whatever is in the run's folder and need not stay.
-Result<RunEraser::Found> RunEraser::find_data() {
-  constexpr std::array<std::string_view, 3> kStays = {"lock", "run.json", "erased.json"};
+Result<RunEraser::Found> RunEraser::find_data(const ErasedRecord& record) {
+  const auto stays = [&](std::string_view name) {
+    return name == "lock" || name == "erased.json" || (!record.removed && (name == "run.json" || name == "audit"));
+  };
   Found found;
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::run(run_)));
   for (const FolderEntry& entry : entries) {
     const std::string path = join_path(layout::run(run_), entry.name);
-    if (entry.is_folder && entry.name != "audit") {
+    if (stays(entry.name)) continue;
+    if (entry.is_folder) {
       PAWL_TRY(find_below(path, found));
-    } else if (!entry.is_folder && std::ranges::find(kStays, entry.name) == kStays.end()) {
+    } else {
       found.files.push_back(path);
     }
   }
+  if (record.removed) return found;
   PAWL_TRY_ASSIGN(const auto audit, files_.list(layout::audit_folder(run_)));
   for (const FolderEntry& entry : audit) {
     if (entry.name.ends_with(".tmp")) found.files.push_back(join_path(layout::audit_folder(run_), entry.name));
@@ -149,7 +151,7 @@ Result<RunEraser::Found> RunEraser::find_data() {
 
 /// Zeros are durable before a name goes: else the kernel may never write them. Files of a worktree may be other names
 /// of files elsewhere, so they only lose the name that is here.
-Result<void> RunEraser::wipe(const Found& found) {
+Result<void> RunEraser::wipe(const Found& found, const ErasedRecord& record) {
   const bool many = found.files.size() > options_.sync_all_from_files;
   for (const std::string& path : found.files) {
     if (path.find(kWorktrees) != std::string::npos) continue;
@@ -161,7 +163,7 @@ Result<void> RunEraser::wipe(const Found& found) {
   if (many) PAWL_TRY(files_.sync_all(SyncPoint::erased_bytes));
   for (const std::string& path : found.files) PAWL_TRY(files_.remove(path));
   for (const std::string& folder : found.folders) PAWL_TRY(files_.remove(folder));
-  PAWL_TRY(files_.sync_folder(layout::audit_folder(run_), SyncPoint::erased_names));
+  if (!record.removed) PAWL_TRY(files_.sync_folder(layout::audit_folder(run_), SyncPoint::erased_names));
   return files_.sync_folder(layout::run(run_), SyncPoint::erased_names);
 }
 

@@ -507,7 +507,7 @@ Result<std::vector<Event>> RunReader::own_events(std::uint64_t after_number, std
 Result<std::vector<AuditEntry>> RunReader::audit(std::uint64_t after, std::size_t limit) {
   if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
   PAWL_TRY_ASSIGN(const auto erased, load_erased(files_, run_));  // then the trail is what is left
-  if (!erased) PAWL_TRY(run_record());
+  if (!erased || erased->removed) PAWL_TRY(run_record());
   NumberedLines lines(files_, "entry", {layout::audit(run_)}, records_ == nullptr ? nullptr : &records_->audit);
   std::vector<AuditEntry> found;
   std::map<std::uint64_t, std::size_t> by_event;
@@ -531,7 +531,7 @@ Result<std::vector<AuditEntry>> RunReader::audit(std::uint64_t after, std::size_
 
 Result<RunInfo> RunReader::overview() {
   PAWL_TRY_ASSIGN(const auto erased, load_erased(files_, run_));
-  if (erased) return info_of_erased(*erased);
+  if (erased && !erased->removed) return info_of_erased(*erased);
   PAWL_TRY_ASSIGN(const RunRecord record, run_record());
   PAWL_TRY_ASSIGN(const Sequence sequence, latest());
   PAWL_TRY_ASSIGN(const Sequence base, base_of(sequence));

@@ -1,11 +1,9 @@
 #include "adapters/memory/memory_store.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <map>
-#include <mutex>
 #include <tuple>
 
+#include "adapters/memory/memory_disk.hpp"
 #include "base/hash.hpp"
 #include "domain/audited_events.hpp"
 #include "domain/erasure.hpp"
@@ -13,42 +11,12 @@
 #include "domain/save_rules.hpp"
 
 namespace pawl {
-struct MemoryCheckpoint {
-  CheckpointInfo info;
-  std::string state;
-  std::uint64_t body_fingerprint = 0;
-  bool pruned = false;  // then only what answers its caller's id is left
-};
-
-struct MemoryRun {
-  RunInfo info;
-  std::vector<MemoryCheckpoint> checkpoints = {};  // sequence n at n - 1; a fork has copies of what it shares
-  std::vector<Event> events = {};                  // number n at n - 1; the same
-  std::vector<Message> messages = {};              // oldest first
-  std::vector<AuditEntry> audit = {};              // index n at n - 1
-  std::optional<RunId> parent = {};                // of a fork
-  [[nodiscard]] Sequence shared() const { return info.fork_of_sequence; }
-  std::optional<Erasure> erased = {};  // then nothing but this and what identifies the run is left
-};
-
-struct MemoryDisk {
-  MemoryDisk() = default;
-  MemoryDisk(const MemoryDisk&) = delete;
-  MemoryDisk& operator=(const MemoryDisk&) = delete;
-  ~MemoryDisk() {
-    std::error_code ignored;  // what is left is in a folder that the system cleans
-    if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
-  }
-
-  std::mutex mutex;
-  std::filesystem::path folder;     // guarded by mutex; for files of executions; empty: none was asked for
-  std::map<RunId, MemoryRun> runs;  // guarded by mutex; a run is here from its first save on
-  std::map<RunId, Owner> writers;   // guarded by mutex
-};
 
 std::shared_ptr<MemoryDisk> make_memory_disk() { return std::make_shared<MemoryDisk>(); }
 
 namespace {
+
+bool is_removed(const MemoryRun& run) { return run.erased && run.erased->remains == Remains::tombstone; }
 
 Result<MemoryRun*> find_run(MemoryDisk& disk, const RunId& run) {
   const auto found = disk.runs.find(run);
@@ -236,6 +204,18 @@ void prune_shared(MemoryDisk& disk, MemoryRun& run, Sequence sequence) {
   }
 }
 
+/// Only the tombstone of an erased run stays.
+void remove_erased(MemoryRun& run, const EraseRequest& request, const Environment& environment) {
+  Erasure& mark = *run.erased;
+  mark.at = next_timestamp(mark.at, environment.clock->now());
+  mark.by = request.by.empty() ? described_user(environment.owner.user, environment.owner.host) : request.by;
+  mark.reason = request.reason;
+  mark.remains = Remains::tombstone;
+  mark.entries = run.audit.size();
+  mark.head = run.audit.empty() ? std::string(64, '0') : run.audit.back().hash;
+  run.audit.clear();
+}
+
 /// Those of `all` from `begin` on, at most `limit`.
 template <class T>
 std::vector<T> page(const std::vector<T>& all, std::uint64_t begin, std::size_t limit) {
@@ -272,6 +252,8 @@ Result<std::unique_ptr<RunWriter>> MemoryStore::fork(const RunId& parent, Sequen
   const std::scoped_lock lock(disk_->mutex);
   PAWL_TRY_ASSIGN(MemoryRun * from, find_run(*disk_, parent));
   PAWL_TRY(find_checkpoint(*from, Which{.by = Which::By::sequence, .sequence = at, .label = {}, .uuid = {}}));
+  if (const auto there = disk_->runs.find(run); there != disk_->runs.end() && there->second.erased)
+    return fail(erased_error(run.text(), *there->second.erased));
   if (disk_->runs.contains(run)) return fail(Code::run_exists, "run '{}' exists already", run.text());
   if (const auto writer = disk_->writers.find(run); writer != disk_->writers.end()) return busy(run, writer->second);
   // A fork of what a fork shares with its parent is a fork of the parent.
@@ -333,7 +315,9 @@ Result<RunInfo> MemoryStore::run(const RunId& run) {
 Result<std::vector<RunInfo>> MemoryStore::runs(std::size_t limit) {
   const std::scoped_lock lock(disk_->mutex);
   std::vector<RunInfo> all;
-  for (const auto& [id, run] : disk_->runs) all.push_back(run.info);
+  for (const auto& [id, run] : disk_->runs) {
+    if (!is_removed(run)) all.push_back(run.info);
+  }
   std::ranges::sort(
       all, [](const RunInfo& a, const RunInfo& b) { return std::tie(b.updated, a.id) < std::tie(a.updated, b.id); });
   return page(all, 0, limit);
@@ -382,7 +366,12 @@ Result<Erasure> MemoryStore::erase(const RunId& run, const EraseRequest& request
   {
     const std::scoped_lock lock(disk_->mutex);
     const auto found = disk_->runs.find(run);
-    if (found != disk_->runs.end() && found->second.erased) {
+    const bool erased = found != disk_->runs.end() && found->second.erased;
+    if (erased && request.remains == Remains::tombstone && !is_removed(found->second)) {
+      remove_erased(found->second, request, environment_);
+      return *found->second.erased;
+    }
+    if (erased) {
       Erasure erasure = *found->second.erased;
       erasure.outcome = Erasure::Outcome::already;
       return erasure;
@@ -412,12 +401,33 @@ Result<Erasure> MemoryStore::erase(const RunId& run, const EraseRequest& request
       .reason = request.reason,
       .checkpoints = count_there(*there),
       .waiting_for = {},
-      .forks = std::move(gone)};
+      .forks = std::move(gone),
+      .remains = Remains::trail,
+      .uuid = there->info.uuid,
+      .latest = there->info.latest,
+      .entries = 0,
+      .head = {}};
   const RunInfo info = erased_info(there->info, now);
   *there = MemoryRun{.info = info, .audit = std::move(there->audit), .erased = erasure};
+  if (request.remains == Remains::tombstone) {
+    remove_erased(*there, request, environment_);
+    erasure = *there->erased;
+  }
   std::error_code ignored;  // what is left is in a folder that the system cleans
   if (!disk_->folder.empty()) std::filesystem::remove_all(disk_->folder / run.text(), ignored);
   return erasure;
+}
+
+Result<std::vector<Erasure>> MemoryStore::removed(std::size_t limit) {
+  const std::scoped_lock lock(disk_->mutex);
+  std::vector<Erasure> found;
+  for (const auto& [id, run] : disk_->runs) {
+    if (!is_removed(run)) continue;
+    found.push_back(*run.erased);
+    found.back().outcome = Erasure::Outcome::already;
+  }
+  std::ranges::sort(found, std::ranges::greater{}, &Erasure::at);
+  return page(found, 0, limit);
 }
 
 Result<std::vector<Event>> MemoryStore::events(const RunId& run, std::uint64_t after_number, std::size_t limit) {
@@ -429,7 +439,8 @@ Result<std::vector<Event>> MemoryStore::events(const RunId& run, std::uint64_t a
 Result<std::vector<AuditEntry>> MemoryStore::audit(const RunId& run, std::uint64_t after, std::size_t limit) {
   const std::scoped_lock lock(disk_->mutex);
   const auto erased = disk_->runs.find(run);
-  if (erased != disk_->runs.end() && erased->second.erased) return page(erased->second.audit, after, limit);
+  if (erased != disk_->runs.end() && erased->second.erased && !is_removed(erased->second))
+    return page(erased->second.audit, after, limit);
   PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, run));
   return page(found->audit, after, limit);
 }
@@ -535,12 +546,14 @@ Result<CheckReport> MemoryStore::check(const CheckScope& scope, Repair /*repair*
   const std::scoped_lock lock(disk_->mutex);
   CheckReport report;
   if (!scope.run) {
-    report.runs = disk_->runs.size();
-    for (const auto& [id, run] : disk_->runs) report.checkpoints += count_there(run);
+    for (const auto& [id, run] : disk_->runs) {
+      if (!is_removed(run)) ++report.runs;
+      report.checkpoints += count_there(run);
+    }
     return report;
   }
   if (const auto erased = disk_->runs.find(*scope.run); erased != disk_->runs.end() && erased->second.erased) {
-    report.runs = 1;
+    report.runs = is_removed(erased->second) ? 0 : 1;
     return report;
   }
   PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, *scope.run));

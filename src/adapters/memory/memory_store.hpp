@@ -43,6 +43,7 @@ class MemoryStore : public Store {
   Result<std::uint64_t> shared_bytes() override;
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;
   Result<Erasure> erase(const RunId& run, const EraseRequest& request) override;
+  Result<std::vector<Erasure>> removed(std::size_t limit) override;
 
   Result<Recovered> recover(const RunId& run, const RecoverScope& scope) override;
   /// Does nothing: the log would not outlive the process.

@@ -16,6 +16,7 @@
 #include "app/audit_world.hpp"
 #include "app/compose.hpp"
 #include "app/detach.hpp"
+#include "app/folders.hpp"
 #include "app/local_files.hpp"
 #include "app/main/build_info.hpp"
 #include "app/run_export.hpp"
@@ -117,6 +118,8 @@ int main(int argc, char** argv) {
       .machine = &machine,
       .workflows = &workflows,
       .system_user = [] { return pawl::current_owner().user; },
+      .look_at_folder = pawl::look_at_folder,
+      .make_parents = pawl::make_parents,
   };
   return pawl::cli::run_cli(std::vector<std::string>(argv + 1, argv + argc), context);
 }

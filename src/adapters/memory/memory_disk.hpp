@@ -1,0 +1,46 @@
+// What a memory store holds.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "ports/environment.hpp"
+#include "ports/store.hpp"
+
+namespace pawl {
+
+struct MemoryCheckpoint {
+  CheckpointInfo info;
+  std::string state;
+  std::uint64_t body_fingerprint = 0;
+  bool pruned = false;  // then only what answers its caller's id is left
+};
+
+struct MemoryRun {
+  RunInfo info;
+  std::vector<MemoryCheckpoint> checkpoints = {};  // sequence n at n - 1; a fork has copies of what it shares
+  std::vector<Event> events = {};                  // number n at n - 1; the same
+  std::vector<Message> messages = {};              // oldest first
+  std::vector<AuditEntry> audit = {};              // index n at n - 1
+  std::optional<RunId> parent = {};                // of a fork
+  [[nodiscard]] Sequence shared() const { return info.fork_of_sequence; }
+  std::optional<Erasure> erased = {};  // then nothing but this and what identifies the run is left
+};
+
+struct MemoryDisk {
+  MemoryDisk() = default;
+  MemoryDisk(const MemoryDisk&) = delete;
+  MemoryDisk& operator=(const MemoryDisk&) = delete;
+  ~MemoryDisk() {
+    std::error_code ignored;  // what is left is in a folder that the system cleans
+    if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
+  }
+
+  std::mutex mutex;
+  std::filesystem::path folder;     // guarded by mutex; for files of executions; empty: none was asked for
+  std::map<RunId, MemoryRun> runs;  // guarded by mutex; a run is here from its first save on
+  std::map<RunId, Owner> writers;   // guarded by mutex
+};
+
+}  // namespace pawl

@@ -1,0 +1,41 @@
+#include "app/folders.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "adapters/posix/posix_file_system.hpp"
+
+namespace pawl {
+
+std::optional<cli::FolderFacts> look_at_folder(const std::string& folder) {
+  struct stat info{};
+  if (::stat(folder.c_str(), &info) != 0) return std::nullopt;
+  const std::uint64_t device = info.st_dev;
+  const bool is_mine = info.st_uid == ::geteuid();
+  // By what it is, not by its name: on the way to it there may be a link.
+  struct stat home{};
+  const char* const home_path = std::getenv("HOME");
+  const bool is_home =
+      home_path != nullptr && ::stat(home_path, &home) == 0 && home.st_dev == info.st_dev && home.st_ino == info.st_ino;
+  const std::string store = folder + "/.pawl";
+  const bool has_store = ::stat(store.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  return cli::FolderFacts{.device = device, .is_mine = is_mine, .is_home = is_home, .has_store = has_store};
+}
+
+Result<void> make_parents(const std::string& path) {
+  std::vector<std::string> missing;
+  std::filesystem::path folder = std::filesystem::path(path).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();  // "a/b/" is "a/b"
+  std::error_code unreadable;
+  for (folder = folder.parent_path(); !folder.empty() && !std::filesystem::exists(folder, unreadable);
+       folder = folder.parent_path())
+    missing.push_back(folder.string());
+  for (auto one = missing.rbegin(); one != missing.rend(); ++one) PAWL_TRY(make_root(*one));
+  return {};
+}
+
+}  // namespace pawl

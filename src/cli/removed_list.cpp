@@ -1,0 +1,41 @@
+#include "cli/removed_list.hpp"
+
+#include "cli/json_out.hpp"
+
+namespace pawl::cli {
+
+Result<void> list_removed(const Invocation& invocation, Store& store, std::size_t limit) {
+  PAWL_TRY_ASSIGN(const std::vector<Erasure> removed, store.removed(limit));
+  if (invocation.json()) {
+    std::vector<std::string> rows;
+    for (const Erasure& one : removed) {
+      rows.push_back(JsonObject()
+                         .text("run", one.run.text())
+                         .text("uuid", one.uuid.text())
+                         .number("latest", one.latest.value)
+                         .number("checkpoints", one.checkpoints)
+                         .number("audit_entries", one.entries)
+                         .text("audit_head", one.head)
+                         .text("removed_at", one.at.text())
+                         .text("by", one.by)
+                         .text("reason", one.reason)
+                         .boolean("pending", one.outcome == Erasure::Outcome::pending)
+                         .done());
+    }
+    invocation.print(json_array(rows) + "\n");
+    return {};
+  }
+  if (removed.empty()) {
+    invocation.note("no run was removed from this store");
+    return {};
+  }
+  Table table({"RUN", "SEQ", "REMOVED", "BY", "REASON"});
+  for (const Erasure& one : removed) {
+    table.add({printable(one.run.text()), std::to_string(one.latest.value),
+               age(one.at, invocation.context().clock.now()), printable(one.by), printable(one.reason)});
+  }
+  invocation.print(table.text(invocation.style()));
+  return {};
+}
+
+}  // namespace pawl::cli

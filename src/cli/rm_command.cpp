@@ -1,0 +1,234 @@
+#include <algorithm>
+#include <istream>
+
+#include "cli/command.hpp"
+#include "cli/json_out.hpp"
+#include "service/erase_run.hpp"
+#include "service/remove_runs.hpp"
+
+namespace pawl::cli {
+namespace {
+
+constexpr std::size_t kRunsShownMax = 20;
+
+struct RmArguments {
+  std::vector<std::string> runs;
+  std::optional<Milliseconds> older_than;
+  std::string older_than_text;
+  std::vector<std::string> statuses;
+  std::string reason;
+  bool force = false;
+  bool dry_run = false;
+  bool yes = false;
+};
+
+struct RemovedRuns {
+  std::vector<Erasure> removed;
+  std::vector<KeptRun> kept;
+};
+
+/// `30d`, `12h`; a bare number is days, as for `pawl prune`.
+std::optional<Milliseconds> parse_age(const std::string& text) {
+  const bool bare = !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  return parse_duration(bare ? text + "d" : text);
+}
+
+Result<RemoveRequest> remove_request(const RmArguments& arguments) {
+  RemoveRequest request{.runs = {}, .older_than = arguments.older_than, .statuses = arguments.statuses};
+  if (arguments.force) request.unfinished = RemoveRequest::Unfinished::remove;
+  const bool selects = arguments.older_than || !arguments.statuses.empty();
+  if (arguments.runs.empty() && !selects) {
+    return fail(Error{Code::usage,
+                      "missing argument: RUN",
+                      {},
+                      "name the runs, or select them: pawl rm --older-than 30d --status completed",
+                      0});
+  }
+  if (!arguments.runs.empty() && selects) {
+    return fail(
+        Error{Code::usage, "RUN can't be combined with --older-than or --status", {}, "pass one or the other", 0});
+  }
+  if (arguments.runs.empty() && arguments.force)
+    return fail(Error{Code::usage, "--force requires RUN", {}, "name the runs: pawl rm RUN --force", 0});
+  for (const std::string& name : arguments.runs) {
+    PAWL_TRY_ASSIGN(RunId id, RunId::parse(name));
+    if (std::ranges::find(request.runs, id) == request.runs.end()) request.runs.push_back(std::move(id));
+  }
+  return request;
+}
+
+std::string reason_of(const RmArguments& arguments) {
+  if (!arguments.reason.empty() || !arguments.runs.empty()) return arguments.reason;
+  std::string reason;
+  if (arguments.older_than) reason = "older than " + arguments.older_than_text;
+  if (!arguments.statuses.empty())
+    reason += fmt::format("{}status {}", reason.empty() ? "" : ", ", fmt::join(arguments.statuses, " or "));
+  return reason;
+}
+
+Error with_rm_hint(Error error) {
+  if (error.code == Code::run_busy) error.hint = "wait until it ends, or run: pawl cancel RUN";
+  if (error.code == Code::run_unfinished) error.hint = "to remove it all the same, name it and pass --force";
+  return error;
+}
+
+std::string kept_text(const KeptRun& kept) {
+  const Error error = with_rm_hint(kept.why);
+  return fmt::format("kept {}: {}{}", kept.run.text(), error.message,
+                     error.hint.empty() ? "" : fmt::format(" ({})", error.hint));
+}
+
+/// On a terminal only: scripts name what they remove.
+Result<void> ask_to_remove(const Invocation& invocation, const RemovalPlan& plan) {
+  CliContext& context = invocation.context();
+  if (!context.in_is_terminal || plan.runs.empty()) return {};
+  std::string question;
+  for (std::size_t i = 0; i < std::min(plan.runs.size(), kRunsShownMax); ++i)
+    question += fmt::format("  {}\n", printable(plan.runs[i].id.text()));
+  if (plan.runs.size() > kRunsShownMax) question += fmt::format("  and {} more\n", plan.runs.size() - kRunsShownMax);
+  question += plan.runs.size() == 1 ? "Remove this run for good? [y/N] "
+                                    : fmt::format("Remove these {} runs for good? [y/N] ", plan.runs.size());
+  context.err.write(question);
+  static_cast<void>(context.err.flush());
+  std::string answer;
+  std::getline(context.in, answer);
+  if (answer == "y" || answer == "Y" || answer == "yes") return {};
+  return fail(Error{Code::usage, "nothing was removed", {}, "answer y, or pass --yes", 0});
+}
+
+std::string runs_text(std::size_t count) { return fmt::format("{} {}", count, count == 1 ? "run" : "runs"); }
+
+std::string text_of_removal(const RemovedRuns& done, bool dry_run) {
+  std::string text;
+  for (const Erasure& one : done.removed) {
+    text += fmt::format("{} {} ({} {})\n", dry_run ? "would remove" : "removed", printable(one.run.text()),
+                        one.checkpoints, one.checkpoints == 1 ? "checkpoint" : "checkpoints");
+  }
+  text += fmt::format("{} {}", runs_text(done.removed.size()), dry_run ? "would be removed" : "removed");
+  if (!done.kept.empty()) text += fmt::format(", {} kept", done.kept.size());
+  return text + "\n";
+}
+
+std::string removal_document(const RemovedRuns& done, bool dry_run) {
+  std::vector<std::string> removed;
+  std::vector<std::string> kept;
+  for (const Erasure& one : done.removed) {
+    removed.push_back(JsonObject()
+                          .text("run", one.run.text())
+                          .text("uuid", one.uuid.text())
+                          .number("latest", one.latest.value)
+                          .number("checkpoints", one.checkpoints)
+                          .boolean("pending", one.outcome == Erasure::Outcome::pending)
+                          .done());
+  }
+  for (const KeptRun& one : done.kept) {
+    kept.push_back(JsonObject()
+                       .text("run", one.run.text())
+                       .text("code", code_text(one.why.code))
+                       .text("message", one.why.message)
+                       .done());
+  }
+  return JsonObject()
+             .boolean("dry_run", dry_run)
+             .raw("removed", json_array(removed))
+             .raw("kept", json_array(kept))
+             .done() +
+         "\n";
+}
+
+Erasure announced(const RunInfo& info) {
+  return Erasure{.run = info.id,
+                 .outcome = Erasure::Outcome::done,
+                 .at = {},
+                 .by = {},
+                 .reason = {},
+                 .checkpoints = info.latest.value - info.fork_of_sequence.value,
+                 .waiting_for = {},
+                 .forks = {},
+                 .remains = Remains::tombstone,
+                 .uuid = info.uuid,
+                 .latest = info.latest,
+                 .entries = 0,
+                 .head = {}};
+}
+
+Result<void> rm(const Invocation& invocation, const RmArguments& arguments) {
+  PAWL_TRY_ASSIGN(const RemoveRequest request, remove_request(arguments));
+  PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  PAWL_TRY_ASSIGN(RemovalPlan plan, plan_removal(*store, request, invocation.context().clock));
+  // Of runs that were named, either all are removed or none is.
+  if (!request.runs.empty() && !plan.kept.empty()) {
+    for (std::size_t i = 1; i < plan.kept.size(); ++i) invocation.note(kept_text(plan.kept[i]));
+    return fail(with_rm_hint(plan.kept.front().why));
+  }
+  RemovedRuns done{.removed = {}, .kept = std::move(plan.kept)};
+  if (!arguments.dry_run && !arguments.yes) PAWL_TRY(ask_to_remove(invocation, plan));
+  std::optional<Error> trouble;
+  for (const RunInfo& info : plan.runs) {
+    if (arguments.dry_run) {
+      done.removed.push_back(announced(info));
+      continue;
+    }
+    const EraseRequest erase{
+        .reason = reason_of(arguments), .by = {}, .cascade = Cascade::no, .remains = Remains::tombstone};
+    const WorkflowWorld* const world = invocation.context().workflows;
+    auto erased = erase_run(*store, info.id, erase, world == nullptr ? StartProcesses() : world->start_processes);
+    if (erased) {
+      if (erased->outcome == Erasure::Outcome::pending)
+        invocation.note(fmt::format("{}: some data is still in {}; it goes when that process is idle or ends",
+                                    info.id.text(), fmt::join(erased->waiting_for, ", ")));
+      done.removed.push_back(std::move(*erased));
+      continue;
+    }
+    done.kept.push_back({info.id, erased.error()});
+    if (!trouble) trouble = with_rm_hint(erased.error());
+  }
+  for (const KeptRun& kept : done.kept) invocation.note(kept_text(kept));
+  invocation.print(invocation.json() ? removal_document(done, arguments.dry_run)
+                                     : text_of_removal(done, arguments.dry_run));
+  if (trouble) return fail(*trouble);
+  return {};
+}
+
+}  // namespace
+
+Command add_rm(Options& root) {
+  const auto arguments = std::make_shared<RmArguments>();
+  Options& app = root.command("rm", "Remove whole runs; only a tombstone stays");
+  app.group(kCareGroup);
+  app.list("RUN", arguments->runs, "Runs to remove");
+  app.parsed("--older-than", "Select runs whose last save is older than this: 30d, 12h; a bare number is days",
+             [arguments](const std::string& text) {
+               arguments->older_than = parse_age(text);
+               arguments->older_than_text = text;
+               return arguments->older_than ? std::string()
+                                            : fmt::format("invalid duration '{}' (for example: 30d, 12h)", text);
+             })
+      .value("AGE");
+  app.list("--status", arguments->statuses,
+           "Select runs with this status, as `pawl list` shows it; can be repeated (default: all finished runs)")
+      .value("WORD")
+      .suggests({"completed", "failed", "cancelled", "erased"});
+  app.text("--reason", arguments->reason, "Why; kept in the tombstone").value("TEXT");
+  app.flag("--dry-run", arguments->dry_run, "Only show what would be removed");
+  app.flag("--force", arguments->force, "Also remove named runs that are not finished");
+  app.flag("--yes", arguments->yes, "Don't ask on a terminal");
+  app.footer(
+      "The data of a removed run is overwritten and deleted. Its tombstone keeps the id, UUID, last checkpoint number\n"
+      "and end of the audit trail, and who removed it, when and why. The id is never used again. `pawl list "
+      "--removed`\n"
+      "shows the tombstones.\n"
+      "\n"
+      "A run is kept while a process holds it, and while another run refers to it: a fork, the workflow that started "
+      "it,\n"
+      "or one that it started. Name all of them to remove them together. Runs that can still be resumed need --force.\n"
+      "Exit status 4: a named run is kept, and nothing was removed.\n"
+      "\n"
+      "Examples:\n"
+      "  pawl rm nightly-3 nightly-4\n"
+      "  pawl rm --older-than 30d --status completed --dry-run\n"
+      "  pawl rm --older-than 90d --reason retention --yes");
+  return {&app, [arguments](const Invocation& invocation) { return rm(invocation, *arguments); }};
+}
+
+}  // namespace pawl::cli

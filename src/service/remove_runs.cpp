@@ -1,0 +1,173 @@
+#include "service/remove_runs.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "service/run_status.hpp"
+
+namespace pawl {
+namespace {
+
+/// What a run that is to go is tied to.
+struct Candidate {
+  RunInfo info;
+  std::vector<std::string> forks = {};
+  std::vector<std::string> relatives = {};  // the run that started it, and those that it started
+};
+
+bool is_finished(RunStatus status) {
+  return status == RunStatus::completed || status == RunStatus::failed || status == RunStatus::cancelled;
+}
+
+Error unfinished_error(const RunId& run, RunStatus status) {
+  return Error{
+      Code::run_unfinished, fmt::format("run '{}' is {} and can be resumed", run.text(), to_text(status)), {}, {}, 0};
+}
+
+Error busy_error(const RunId& run, const std::string& owner) {
+  return Error{Code::run_busy, fmt::format("run '{}' is held by {}", run.text(), owner), {}, {}, 0};
+}
+
+class Planner {
+ public:
+  Planner(Store& store, const RemoveRequest& request) : store_(store), request_(request) {}
+
+  Result<void> consider(const RunInfo& info) {
+    Candidate candidate{.info = info};
+    const Result<void> free = look_at(candidate);
+    if (free) {
+      candidates_.emplace(info.id.text(), std::move(candidate));
+      return {};
+    }
+    if (is_of_machine(free.error().code)) return free;
+    plan_.kept.push_back({info.id, free.error()});
+    return {};
+  }
+
+  /// What is tied to a run that stays, stays. That may tie others.
+  RemovalPlan take() {
+    while (keep_tied()) {
+    }
+    std::set<std::string> done;
+    for (const auto& [name, candidate] : candidates_) add_with_forks(name, done);
+    return std::move(plan_);
+  }
+
+ private:
+  /// The machine can't read: then nothing is known of any run.
+  static bool is_of_machine(Code code) {
+    return category(code) == Category::storage || category(code) == Category::system;
+  }
+
+  [[nodiscard]] bool exists(const std::string& run) const {
+    const auto id = RunId::parse(run);
+    const auto found = id ? store_.run(*id) : std::unexpected(id.error());
+    return found.has_value();
+  }
+
+  Result<void> look_at(Candidate& candidate) {
+    const RunInfo& info = candidate.info;
+    PAWL_TRY_ASSIGN(const auto owner, store_.owner(info.id));
+    if (owner) return fail(busy_error(info.id, *owner));
+    if (info.status == Status::erased) return {};
+    const auto forks = store_.forks_of(info.id);
+    if (!forks) return std::unexpected(forks.error());
+    for (const ForkInfo& fork : *forks) candidate.forks.push_back(fork.run.text());
+    if (info.workflow.empty()) return {};
+    const auto standing = standing_run(store_, info.id);
+    if (!standing && standing.error().code == Code::not_a_workflow_run) return {};
+    if (!standing) return std::unexpected(standing.error());
+    if (standing->owner) return fail(busy_error(info.id, *standing->owner));
+    if (!is_finished(standing->status) && request_.unfinished == RemoveRequest::Unfinished::keep)
+      return fail(unfinished_error(info.id, standing->status));
+    const RunState& state = standing->state;
+    if (!state.parent_run.empty()) candidate.relatives.push_back(state.parent_run);
+    for (const auto& [path, record] : state.steps) {
+      if (!record.child_run.empty()) candidate.relatives.push_back(record.child_run);
+    }
+    return {};
+  }
+
+  bool keep_tied() {
+    for (auto one = candidates_.begin(); one != candidates_.end(); ++one) {
+      const Candidate& candidate = one->second;
+      std::optional<Error> why;
+      const std::string& run = one->first;
+      for (const std::string& fork : candidate.forks) {
+        if (!candidates_.contains(fork))
+          why = Error{Code::run_has_forks,
+                      fmt::format("run '{}' was forked from run '{}' and needs its data", fork, run),
+                      {},
+                      "remove both together, or the fork first",
+                      0};
+      }
+      for (const std::string& relative : candidate.relatives) {
+        if (!why && !candidates_.contains(relative) && exists(relative))
+          why = Error{Code::run_referenced,
+                      fmt::format("run '{}' refers to run '{}'", relative, run),
+                      {},
+                      fmt::format("remove both together: {} {}", relative, run),
+                      0};
+      }
+      if (!why) continue;
+      plan_.kept.push_back({candidate.info.id, std::move(*why)});
+      candidates_.erase(one);
+      return true;
+    }
+    return false;
+  }
+
+  // Forks of forks are at most as deep as the store holds runs; each is visited once.
+  void add_with_forks(const std::string& name, std::set<std::string>& done) {
+    const auto found = candidates_.find(name);
+    if (found == candidates_.end() || !done.insert(name).second) return;
+    for (const std::string& fork : found->second.forks) add_with_forks(fork, done);
+    plan_.runs.push_back(found->second.info);
+  }
+
+  Store& store_;
+  const RemoveRequest& request_;
+  std::map<std::string, Candidate> candidates_;
+  RemovalPlan plan_;
+};
+
+/// An erased run has no more than its row in the list.
+Result<RunInfo> named_run(Store& store, const RunId& id, const std::vector<RunInfo>& all) {
+  auto info = store.run(id);
+  if (info || info.error().code != Code::run_erased) return info;
+  const auto row = std::ranges::find(all, id, &RunInfo::id);
+  if (row == all.end()) return info;
+  return *row;
+}
+
+bool is_selected(Store& store, const RunInfo& info, const RemoveRequest& request, Timestamp now) {
+  if (request.older_than && info.updated.us > now.us - request.older_than->count() * 1000) return false;
+  if (info.status == Status::damaged) return false;  // it is named, or it stays
+  const std::string word = status_word(store, info);
+  if (!request.statuses.empty()) return std::ranges::find(request.statuses, word) != request.statuses.end();
+  if (info.workflow.empty()) return true;
+  const auto status = parse_run_status(word);
+  return !status || is_finished(*status);
+}
+
+}  // namespace
+
+Result<RemovalPlan> plan_removal(Store& store, const RemoveRequest& request, Clock& clock) {
+  Planner planner(store, request);
+  PAWL_TRY_ASSIGN(const std::vector<RunInfo> all, store.runs(SIZE_MAX));
+  if (request.runs.empty()) {
+    const Timestamp now = clock.now();
+    for (const RunInfo& info : all) {
+      if (is_selected(store, info, request, now)) PAWL_TRY(planner.consider(info));
+    }
+    return planner.take();
+  }
+  for (const RunId& id : request.runs) {
+    PAWL_TRY_ASSIGN(const RunInfo info, named_run(store, id, all));
+    PAWL_TRY(planner.consider(info));
+  }
+  return planner.take();
+}
+
+}  // namespace pawl
