@@ -37,7 +37,8 @@ constexpr const char* kExamples =
 constexpr const char* kGlobalGroup = "Options for all commands";
 
 /// Those that open a run for writing.
-constexpr std::string_view kLockingCommands[] = {"run", "resume", "step", "save", "fork", "rollback", "prune", "erase", "rm"};
+constexpr std::string_view kLockingCommands[] = {"run",      "resume", "step",  "save", "fork",
+                                                 "rollback", "prune",  "erase", "rm"};
 
 /// The commands, and what their options fill. The options refer to it, so it stays where it is.
 struct Parser {

@@ -29,12 +29,16 @@ Result<void> list_removed(const Invocation& invocation, Store& store, std::size_
     invocation.note("no run was removed from this store");
     return {};
   }
-  Table table({"RUN", "SEQ", "REMOVED", "BY", "REASON"});
+  Table table({{.name = "RUN", .cut = Cut::middle, .least = 12},
+               {.name = "SEQ", .rank = 2},
+               {.name = "REMOVED"},
+               {.name = "BY", .rank = 1},
+               {.name = "REASON", .cut = Cut::end, .rank = 3, .least = 10}});
   for (const Erasure& one : removed) {
-    table.add({printable(one.run.text()), std::to_string(one.latest.value),
-               age(one.at, invocation.context().clock.now()), printable(one.by), printable(one.reason)});
+    table.add({printable(one.run.text()), std::to_string(one.latest.value), invocation.time_text(one.at),
+               printable(one.by), printable(one.reason)});
   }
-  invocation.print(table.text(invocation.style()));
+  invocation.print(table.text(invocation.style(), invocation.table_width()));
   return {};
 }
 

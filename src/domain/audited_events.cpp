@@ -15,7 +15,8 @@ constexpr std::array<std::string_view, 18> kAudited = {
     // What was refused.
     event_type::kMessageRefused, event_type::kStepsRefused, event_type::kForkRefused,
     // What somebody accepted, or a recovery had to do.
-    event_type::kWorkflowChanged, event_type::kFolderChanged, event_type::kWorkingDirMoved, event_type::kRunResumed, event_type::kRecoveryFallback,
+    event_type::kWorkflowChanged, event_type::kFolderChanged, event_type::kWorkingDirMoved, event_type::kRunResumed,
+    event_type::kRecoveryFallback,
     // Changes of a run's history.
     event_type::kRolledBack, event_type::kCheckpointRead};
 

@@ -35,7 +35,8 @@ TEST(RunId, SaysWhatIsWrongAndWhere) {
             "the run id 'a\\x00b' has control character \\x00 at position 2");
   EXPECT_EQ(run_id_error("caf\xC3\xA9").message, "the run id 'caf\\xc3\\xa9' has character U+00E9 at position 4");
   EXPECT_EQ(run_id_error("caf\xC3").message, "the run id 'caf\\xc3' has byte \\xc3 at position 4");
-  EXPECT_NE(run_id_error(std::string(129, 'x')).message.find("has 129 characters; the maximum is 128"), std::string::npos);
+  EXPECT_NE(run_id_error(std::string(129, 'x')).message.find("has 129 characters; the maximum is 128"),
+            std::string::npos);
   EXPECT_EQ(run_id_error("a/b").code, Code::invalid_run_id);
   EXPECT_FALSE(run_id_error("a/b").hint.empty());
 }

@@ -196,8 +196,7 @@ TEST(WorkflowFaults, NamesOfMapsAndLoopsStayInside) {
   EXPECT_NE(first("steps: [{ run: 'echo ${index}' }]").find("'index' exists only inside a map"), std::string::npos);
   EXPECT_NE(first("steps: [{ run: 'echo ${loop.iteration}' }]").find("'loop' exists only inside a loop"),
             std::string::npos);
-  EXPECT_NE(first("steps: [{ map: { items: [1] }, steps: [{ run: 'echo ${map.total}' }] }]")
-                .find("exists only inside"),
+  EXPECT_NE(first("steps: [{ map: { items: [1] }, steps: [{ run: 'echo ${map.total}' }] }]").find("exists only inside"),
             std::string::npos);
   EXPECT_NE(first("steps: [{ map: { items: [1] }, steps: [{ run: x }], reduce: { run: 'echo ${item}' } }]")
                 .find("'item' exists only"),
@@ -269,7 +268,8 @@ TEST(WorkflowFaults, StagesOfManyStepsNeedABarrier) {
   std::string stage;
   for (int i = 0; i < 1'100; ++i) stage += "      - run: x\n";
   const std::string text = "stages:\n  - id: a\n    type: parallel\n    steps:\n" + stage;
-  EXPECT_NE(first(text + "  - id: b\n    type: parallel\n    steps:\n" + stage).find("too many dependencies between two stages"),
+  EXPECT_NE(first(text + "  - id: b\n    type: parallel\n    steps:\n" + stage)
+                .find("too many dependencies between two stages"),
             std::string::npos);
   EXPECT_TRUE(
       parse_workflow({text + "  - { id: m, type: barrier }\n  - id: b\n    type: parallel\n    steps:\n" + stage, ""})
