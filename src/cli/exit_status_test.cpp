@@ -45,6 +45,7 @@ const std::map<Code, int> kStatuses = {
     {Code::not_a_steps_run, 2},
     {Code::checkpoint_pruned, 2},
     {Code::run_erased, 2},
+    {Code::run_removed, 2},
     {Code::run_busy, 4},
     {Code::parent_conflict, 4},
     {Code::caller_id_reused, 4},

@@ -49,7 +49,7 @@ TEST_F(ReadingCommands, ShowNamesTheLevelOfACheckpointAndWhatDependsOnIt) {
   save("r", "1");
   save("r", "2", {"--stage", "review"});
   save("r", "3", {"--stage", "review", "--step", "critic"});
-  ASSERT_EQ(pawl({"fork", "r@2", "--as", "other"}).status, 0);
+  ASSERT_EQ(pawl({"fork", "r@2", "--run-id", "other"}).status, 0);
   const nlohmann::json first = pawl({"show", "r@1", "--json"}).json();
   EXPECT_EQ(first.at("level"), "workflow");
   EXPECT_EQ(first.at("dependents").at("count"), 2);

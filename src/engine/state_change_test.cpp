@@ -96,7 +96,7 @@ TEST(StateChange, AMissingPathIsRefusedWithTheNearestOne) {
 
 TEST(StateChange, WithCreateWhatIsMissingIsAdded) {
   EXPECT_EQ(changed(R"({"todo":["a"]})", {"/todo/-=b", "/todo/2=c", "/new/deep=1"}),
-            R"({"new":{"deep":1},"todo":["a","b","c"]})");
+            R"({"todo":["a","b","c"],"new":{"deep":1}})");
   EXPECT_EQ(changed(R"({"a":1})", {"/01=x"}), R"({"a":1,"01":"x"})");
 }
 
