@@ -24,7 +24,8 @@ TEST_F(HintLines, ABusyRunIsReportedAsBusyWithItsHolder) {
   EXPECT_EQ(refused.status, 4);
   EXPECT_NE(refused.err.find("PAWL-0201: run 'nightly' is busy: held by process 4711"), std::string::npos)
       << refused.err;
-  EXPECT_EQ(hint_line(refused), "wait until it finishes, for example with --wait-lock 30s; to see its status, run: pawl show nightly");
+  EXPECT_EQ(hint_line(refused),
+            "wait until it finishes, for example with --wait-lock 30s; to see its status, run: pawl show nightly");
 }
 
 TEST_F(HintLines, CommandsOfAHintActOnTheStoreThatWasNamed) {

@@ -28,7 +28,7 @@ struct Column {
 
 struct Cell {
   Cell(std::string value) : text(std::move(value)) {}  // NOLINT(google-explicit-constructor): rows are lists of texts
-  Cell(const char* value) : text(value) {}             // NOLINT(google-explicit-constructor): the same
+  Cell(const char* value) : text(value) {}             // NOLINT(google-explicit-constructor): rows are lists of texts
   Cell(Colour colour_of_text, std::string value) : text(std::move(value)), colour(colour_of_text) {}
 
   std::string text;  // printable
