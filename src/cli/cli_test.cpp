@@ -200,7 +200,7 @@ TEST_F(CliTest, AnEmptyNameOfAStoreIsAUsageError) {
        {std::vector<std::string>{"list", "--store", ""}, {"--store", "", "list"}}) {
     const CliResult result = pawl(call);
     EXPECT_EQ(result.status, 2) << result.err;
-    EXPECT_NE(result.err.find("name is empty"), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("the name of the store is empty"), std::string::npos) << result.err;
   }
   EXPECT_EQ(opened_uri_, "");
   environment_["PAWL_STORE"] = "";
