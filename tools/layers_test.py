@@ -50,7 +50,8 @@ class Layers(unittest.TestCase):
                    {"src/base/up.cpp": '\n#include "ports/store.hpp"\n'})
 
     def test_a_library_that_is_confined_to_one_file(self):
-        cmake = {"CMakeLists.txt": CMAKE + "pawl_folder(cli DEPENDS CLI11::CLI11)\n"}
+        cmake = {"CMakeLists.txt": CMAKE + "pawl_folder(cli DEPENDS CLI11::CLI11)\n",
+                 "src/cli/command.hpp": "Command add_run(Root& root);\n"}
         self.assertEqual([], check(cmake | {"src/cli/options.cpp": "#include <CLI/CLI.hpp>\n"}))
         self.finds("src/cli/other.hpp:1: only cli/options.cpp may include <CLI/CLI.hpp>",
                    cmake | {"src/cli/other.hpp": "#include <CLI/CLI.hpp>\n"})
