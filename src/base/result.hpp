@@ -22,13 +22,13 @@ template <class... Args>
   return error;
 }
 
-/// The same error with a hint, unless it says already what to do.
+/// Returns the error with a hint, unless it already says what to do.
 [[nodiscard]] inline Error with_hint(Error error, std::string hint) {
   if (error.hint.empty() && error.advice == Advice::none) error.hint = std::move(hint);
   return error;
 }
 
-/// The same error with this advice instead of what it said about what to do.
+/// Returns the error with this advice in place of its hint and advice.
 [[nodiscard]] inline Error with_other_advice(Error error, Advice advice, Subject subject = {}) {
   error.hint.clear();
   error.advice = advice;
@@ -36,7 +36,8 @@ template <class... Args>
   return error;
 }
 
-/// The same error with this advice, unless it says already what to do. The same advice gets a more exact subject.
+/// Returns the error with this advice, unless it already says what to do. If it has the same advice, only the subject
+/// is replaced.
 [[nodiscard]] inline Error with_advice(Error error, Advice advice, Subject subject = {}) {
   const bool silent = error.hint.empty() && error.advice == Advice::none;
   if (!silent && error.advice != advice) return error;

@@ -46,6 +46,7 @@ const std::map<Code, int> kStatuses = {
     {Code::checkpoint_pruned, 2},
     {Code::run_erased, 2},
     {Code::run_removed, 2},
+    {Code::run_referred, 4},
     {Code::run_busy, 4},
     {Code::parent_conflict, 4},
     {Code::caller_id_reused, 4},
