@@ -54,7 +54,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 [[noreturn]] void give_up(const char* what) {
   const std::string text = fmt::format("e2e: {}: {}\n", what, std::strerror(errno));
-  static_cast<void>(::write(STDERR_FILENO, text.data(), text.size()));
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
   ::_exit(127);
 }
 
