@@ -1,6 +1,7 @@
 #include "cli/removed_list.hpp"
 
 #include "cli/json_out.hpp"
+#include "cli/table.hpp"
 
 namespace pawl::cli {
 
