@@ -48,11 +48,13 @@ Result<SessionHost> host_of(const Invocation& invocation, RunView& view) {
 }
 
 std::string spent_text(const Resumption& resumption) {
-  std::string text = fmt::format("{} step{}", resumption.plan.kept_steps, resumption.plan.kept_steps == 1 ? "" : "s");
-  if (resumption.plan.kept_ms > 0) text += ", " + duration_text(Milliseconds(resumption.plan.kept_ms));
-  if (resumption.plan.kept_usage.usd > 0) text += fmt::format(", {:.2f} USD", resumption.plan.kept_usage.usd);
-  if (resumption.plan.kept_usage.tokens > 0) text += fmt::format(", {} tokens", resumption.plan.kept_usage.tokens);
-  return text + " not spent again";
+  const ResumePlan& plan = resumption.plan;
+  std::vector<std::string> saved;
+  if (plan.kept_ms > 0) saved.push_back(elapsed_text(plan.kept_ms));
+  if (plan.kept_usage.usd > 0) saved.push_back(fmt::format("{:.2f} USD", plan.kept_usage.usd));
+  if (plan.kept_usage.tokens > 0) saved.push_back(fmt::format("{} tokens", plan.kept_usage.tokens));
+  const std::string text = fmt::format("reused {} completed step{}", plan.kept_steps, plan.kept_steps == 1 ? "" : "s");
+  return saved.empty() ? text : fmt::format("{} (saved {})", text, fmt::join(saved, ", "));
 }
 
 /// To standard error with and without --json: nothing of the run is kept.

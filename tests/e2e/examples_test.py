@@ -130,7 +130,7 @@ class Research(ExampleTest):
         self.assertIn("gather", completed)
         self.assertIn("outline", completed)
         told = self.pawl("resume", "r")
-        self.assertIn("not spent again", told)
+        self.assertIn("reused ", told)
         self.check_report()
         for path in sorted(completed):
             step = path + ".page" if "[" in path else path

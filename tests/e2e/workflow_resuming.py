@@ -135,10 +135,10 @@ def a_changed_workflow_is_refused_and_accepted_on_request(case):
     equal(case.log(), ["a", "b"])
 
 
-def a_resume_says_what_was_not_spent_again(case):
+def a_resume_says_what_was_reused(case):
     case.run("steps:\n- {id: a, run: 'echo \"{\\\"cost_usd\\\": 2.5}\" >> $PAWL_RESULT'}\n- {id: b, run: '[ -e go ]'}\n", status=1)
     case.write("go", "")
-    holds(case.pawl("resume", "r", status=0).stdout, "1 step", "2.50 USD", "not spent again")
+    holds(case.pawl("resume", "r", status=0).stdout, "reused 1 completed step", "2.50 USD")
 
 
 def a_step_that_is_done_anew_has_only_its_own_output(case):
