@@ -1,4 +1,4 @@
-// What `pawl verify` and `pawl audit` reach of the real world.
+// The access of `pawl verify` and `pawl audit` to the real world.
 #pragma once
 
 #include "cli/audit_world.hpp"

@@ -77,11 +77,11 @@ Detached stay_in_foreground(pid_t background, const PosixFd& channel) {
 Result<Detached> detach() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    return fail(Error{Code::process_failed, "no pipe to a background process could be made", {}, {}, errno});
+    return fail(Error{Code::process_failed, "can't create a pipe to the background process", {}, {}, errno});
   const PosixFd reading(ends[0]);
   PosixFd writing(ends[1]);
   const pid_t pid = ::fork();
-  if (pid < 0) return fail(Error{Code::process_failed, "no background process could be made", {}, {}, errno});
+  if (pid < 0) return fail(Error{Code::process_failed, "can't create a background process", {}, {}, errno});
   if (pid == 0) {
     Detached detached;
     detached.background = go_to_background(std::move(writing));

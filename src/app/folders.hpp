@@ -1,4 +1,4 @@
-// Folders of this machine: what the search for a store looks at, and those that a store needs above it.
+// Folders of this machine: those that the search for a store examines, and the parents of a store.
 #pragma once
 
 #include "base/result.hpp"
@@ -6,10 +6,10 @@
 
 namespace pawl {
 
-/// Nothing where it can't be looked at.
+/// Returns nothing if the folder can't be examined.
 [[nodiscard]] std::optional<cli::FolderFacts> look_at_folder(const std::string& folder);
 
-/// Makes the missing folders above `path`. Each name is durable when it returns.
+/// Creates the missing parent folders of `path`. Their names are durable on return.
 [[nodiscard]] Result<void> make_parents(const std::string& path);
 
 }  // namespace pawl

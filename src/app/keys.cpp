@@ -65,7 +65,7 @@ Result<std::string> ask_terminal(const std::string& prompt, const char* name) {
 Result<SecretKey> read_key_file(const std::string& path) {
   PAWL_TRY_ASSIGN(const std::optional<KeyFileText> file, read_private_file(path, kStoreKey));
   if (!file)
-    return fail(Error{Code::key_missing, "the key file is missing", path, "name the right one with PAWL_KEY_FILE", 0});
+    return fail(Error{Code::key_missing, "the key file is missing", path, "set PAWL_KEY_FILE to the right file", 0});
   if (file->owner != ::geteuid() && file->owner != 0)
     return fail(Error{Code::invalid_key, "the key file belongs to another user", path, "use a file that you own", 0});
   auto key = parse_key(file->text);
@@ -76,7 +76,7 @@ Result<SecretKey> read_key_file(const std::string& path) {
 Result<void> make_key_file(const std::string& path, const SecretKey& key) {
   PAWL_TRY_ASSIGN(const Created created, create_private_file(path, key_text(key), 0600, kNewStoreKey));
   if (created == Created::yes) return {};
-  return fail(Error{Code::invalid_key, "the key file exists already", path, "name another file with --key-file", 0});
+  return fail(Error{Code::invalid_key, "the key file already exists", path, "name another file with --key-file", 0});
 }
 
 Result<std::string> default_key_file(const Uuid& store) {

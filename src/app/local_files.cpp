@@ -40,26 +40,25 @@ std::string folder_of(const std::string& path) {
 
 Result<void> write_directly(const std::string& path, std::string_view bytes) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.get() < 0) return fail(os_failure(Code::write_failed, "the output can't be opened", path, errno));
+  if (file.get() < 0) return fail(os_failure(Code::write_failed, "can't open the output", path, errno));
   if (const int error = write_fully(file.get(), bytes); error != 0)
-    return fail(os_failure(Code::write_failed, "the output can't be written", path, error));
+    return fail(os_failure(Code::write_failed, "can't write the output", path, error));
   return {};
 }
 
 Result<void> write_and_sync(const std::string& path, std::string_view bytes) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kNewFileMode));
-  if (file.get() < 0) return fail(os_failure(Code::write_failed, "the output file can't be made", path, errno));
+  if (file.get() < 0) return fail(os_failure(Code::write_failed, "can't create the output file", path, errno));
   if (const int error = write_fully(file.get(), bytes); error != 0)
-    return fail(os_failure(Code::write_failed, "the output file can't be written", path, error));
-  if (::fsync(file.get()) != 0)
-    return fail(os_failure(Code::write_failed, "the output file can't be made durable", path, errno));
+    return fail(os_failure(Code::write_failed, "can't write the output file", path, error));
+  if (::fsync(file.get()) != 0) return fail(os_failure(Code::write_failed, "can't sync the output file", path, errno));
   return {};
 }
 
 Result<void> sync_folder_of(const std::string& path) {
   const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0 || ::fsync(folder.get()) != 0) {
-    return fail(os_failure(Code::write_failed, "the output file's name can't be made durable", path, errno));
+    return fail(os_failure(Code::write_failed, "can't sync the folder of the output file", path, errno));
   }
   return {};
 }
@@ -79,7 +78,7 @@ int write_fully(int fd, std::string_view bytes) {
 Result<std::string> read_local_file(const std::string& path, std::uint64_t bytes_max) {
   constexpr std::size_t kBlock = 256 * 1024;
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return fail(os_failure(Code::input_unreadable, "the input file can't be opened", path, errno));
+  if (file.get() < 0) return fail(os_failure(Code::input_unreadable, "can't open the input file", path, errno));
   std::string bytes;
   while (bytes.size() <= bytes_max) {
     const std::size_t size = bytes.size();
@@ -89,7 +88,7 @@ Result<std::string> read_local_file(const std::string& path, std::uint64_t bytes
     bytes.resize(size + static_cast<std::size_t>(got > 0 ? got : 0));
     if (got == 0) return bytes;
     if (got < 0 && os_error != EINTR)
-      return fail(os_failure(Code::input_unreadable, "the input file can't be read", path, os_error));
+      return fail(os_failure(Code::input_unreadable, "can't read the input file", path, os_error));
   }
   return fail(Error{Code::state_too_large, fmt::format("the file has more than {} bytes", bytes_max), path, {}, 0});
 }
@@ -107,7 +106,7 @@ Result<void> write_local_file(const std::string& path, std::string_view bytes) {
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     const int os_error = errno;
     ::unlink(temporary.c_str());
-    return fail(os_failure(Code::rename_failed, "the output file can't be put in its place", path, os_error));
+    return fail(os_failure(Code::rename_failed, "can't rename the output file to its final name", path, os_error));
   }
   return sync_folder_of(path);
 }

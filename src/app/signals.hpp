@@ -1,4 +1,4 @@
-// Signals of this process, handed to a function by a thread of their own.
+// Passes signals of this process to a function, on a separate thread.
 #pragma once
 
 #include <functional>
@@ -8,11 +8,11 @@
 
 namespace pawl {
 
-/// SIGINT, SIGTERM, SIGHUP and SIGUSR1 are blocked in the calling thread and all that it starts, and go to
-/// `on_signal` instead, until the watch is destroyed. One at a time in a process.
+/// Blocks SIGINT, SIGTERM, SIGHUP and SIGUSR1 in the calling thread and all threads that it starts, and passes them to
+/// `on_signal` until the watch is destroyed. Only one watch per process.
 [[nodiscard]] std::unique_ptr<SignalWatch> watch_signals(std::function<void(int)> on_signal);
 
-/// How much memory of this process is resident; 0 where that can't be known.
+/// Returns the resident memory of this process in bytes, or 0 if unknown.
 [[nodiscard]] std::uint64_t resident_bytes();
 
 }  // namespace pawl

@@ -90,8 +90,8 @@ Result<MadeStore> make_store(std::string_view uri, const NewStore& asked) {
   SystemRandom random;
   MadeStore made{.folder = folder, .id = make_uuid(random), .key = {}};
   if (opened->store_record()) {
-    return fail(Error{Code::store_exists, "there is a store here already", folder,
-                      "use it, or name another folder with --store", 0});
+    return fail(Error{Code::store_exists, "a store already exists here", folder,
+                      "use it, or choose another folder with --store", 0});
   }
   std::optional<NewStoreKey> key;
   if (wanted.encrypted) {
@@ -112,7 +112,7 @@ Result<MadeStore> make_store(std::string_view uri, const NewStore& asked) {
 Result<ChosenKey> beside(const std::string& path, Random& random) {
   const std::string fresh = path + ".new";
   if (::unlink(fresh.c_str()) != 0 && errno != ENOENT)
-    return fail(Error{Code::invalid_key, "an earlier new key is in the way", fresh, "remove it", 0});
+    return fail(Error{Code::invalid_key, "a new key from an earlier attempt already exists", fresh, "remove it", 0});
   const SecretKey made = make_key(random);
   PAWL_TRY(make_key_file(fresh, made));
   return ChosenKey{{made, {}}, {key_id(made), path, true}, path};
@@ -129,9 +129,9 @@ Result<ChosenKey> choose_next_key(const NewKey& wanted, const StoreRecord& store
   if (store.key->scrypt) return of_passphrase("PAWL_NEW_PASSPHRASE", random);
   if (!variable("PAWL_KEY").empty()) {
     return fail(Error{Code::usage,
-                      "the key comes from PAWL_KEY, which can't be changed from here",
+                      "the key comes from PAWL_KEY, which pawl can't change",
                       {},
-                      "give the new one as PAWL_NEW_KEY or --key-file",
+                      "pass the new key as PAWL_NEW_KEY or --key-file",
                       0});
   }
   std::string path = variable("PAWL_KEY_FILE");
@@ -142,7 +142,7 @@ Result<ChosenKey> choose_next_key(const NewKey& wanted, const StoreRecord& store
   // An interrupted rotation may have left the store's present key beside its place.
   if (auto fresh = read_key_file(path + ".new"); fresh && key_id(*fresh) == store.key->id) {
     if (std::rename((path + ".new").c_str(), path.c_str()) != 0)
-      return fail(Error{Code::invalid_key, "the key file can't be replaced", path, {}, errno});
+      return fail(Error{Code::invalid_key, "can't replace the key file", path, {}, errno});
   }
   return beside(path, random);
 }

@@ -1,4 +1,4 @@
-// Making stores and changing their keys, on the real world.
+// Creates stores and changes their keys, on the real file system.
 #pragma once
 
 #include "cli/store_admin.hpp"

@@ -99,9 +99,9 @@ struct WorkflowEngine::Parts {
     if (!text.empty()) return parse_or_fail({text, ""});
     if (file.empty()) {
       return fail(Error{Code::usage,
-                        "the run was started from a text, which is not given",
+                        "the run was started from a workflow text, which is missing",
                         {},
-                        "hand in the same text as ResumeOptions::workflow_text",
+                        "pass the same text as ResumeOptions::workflow_text",
                         0});
     }
     const std::string path = files.absolute(file, "");
@@ -140,7 +140,7 @@ struct WorkflowEngine::Parts {
     NewRun fresh{.id = id,
                  .workflow = std::make_shared<const Workflow>(std::move(workflow)),
                  .vars = Json::parse(vars, nullptr, false)};
-    if (!fresh.vars.is_object()) return fail(Code::invalid_variable, "the variables are no JSON object");
+    if (!fresh.vars.is_object()) return fail(Code::invalid_variable, "the variables are not a JSON object");
     PAWL_TRY(check_handlers(*fresh.workflow, handlers));
     Forwarder observer(options.observer);
     ExecutionServices using_these = services(handlers, observer, "");
@@ -156,7 +156,7 @@ WorkflowEngine::WorkflowEngine(Pawl& pawl, const HandlerRegistry& handlers, Work
 WorkflowEngine::~WorkflowEngine() = default;
 
 Result<WorkflowSummary> WorkflowEngine::run_file(std::string_view run, const std::string& file, std::string_view vars) {
-  if (file.empty()) return fail(Code::usage, "the workflow's file is not named");
+  if (file.empty()) return fail(Code::usage, "missing workflow file");
   PAWL_TRY_ASSIGN(Workflow workflow, parts_->load(file, ""));
   return parts_->start(run, std::move(workflow), vars);
 }

@@ -157,7 +157,7 @@ TEST_F(ForkFiles, HoldNothingOfThePast) {
 
 TEST_F(ForkFiles, AMissingNoteIsFoundAndWrittenAgain) {
   std::filesystem::remove(note());
-  EXPECT_TRUE(check_names(Finding::Severity::mendable, "does not know of this fork"));
+  EXPECT_TRUE(check_names(Finding::Severity::mendable, "has no note of this fork"));
   ASSERT_TRUE(place_.open()->check({}, Repair::yes));
   EXPECT_TRUE(std::filesystem::exists(note()));
   EXPECT_TRUE(faults(*place_.open()).empty()) << faults_text(faults(*place_.open()));
@@ -183,7 +183,7 @@ TEST_F(ForkFiles, AMissingOrOtherParentIsDamageThatNamesIt) {
   ASSERT_FALSE(restored);
   EXPECT_EQ(restored.error().code, Code::chain_broken);
   EXPECT_NE(restored.error().message.find("'p'"), std::string::npos);
-  EXPECT_TRUE(check_names(Finding::Severity::damage, "what this run is a fork of"));
+  EXPECT_TRUE(check_names(Finding::Severity::damage, "the checkpoint that this run was forked from"));
   fill_fork(*place_.open(), "p", 8);
   EXPECT_EQ(place_.open()->restore(fork_run("f"), {}).error().code, Code::chain_broken)
       << "another run of that name is not the one";
@@ -277,7 +277,7 @@ TEST_P(CutFork, LeavesTheForkWholeOrAbsentAndTheParentAsItWas) {
                         finding.what.find("fork") == std::string::npos;
       EXPECT_TRUE(torn || finding.severity == Finding::Severity::note)
           << "cut at " << cut << ": " << finding.file << ": " << finding.what;
-      notes += finding.what.find("never made") != std::string::npos ? 1U : 0U;
+      notes += finding.what.find("never created") != std::string::npos ? 1U : 0U;
     }
     // It is made again under the same name, and whatever a prune does, both are whole.
     if (!fork_info) fork(*store, "p", 7, "f", "[\"forked\"]");

@@ -36,14 +36,14 @@ def chain_fault(path):
     with open(path, "rb") as file:
         lines = file.read().split(b"\n")
     if lines.pop() != b"":
-        return "the last line is not complete"
+        return "the last line is incomplete"
     for index, line in enumerate(lines, 1):
         entry = json.loads(line)
         body = line[: line.rindex(b',"hash"')]
         if entry["i"] != index or entry["prev"] != previous:
-            return f"entry {index} does not follow the one before it"
+            return f"entry {index} does not follow the previous entry"
         if hashlib.sha256(bytes.fromhex(previous) + body).hexdigest() != entry["hash"]:
-            return f"entry {index} does not have its hash"
+            return f"entry {index} does not match its hash"
         previous = entry["hash"]
     return None
 
@@ -384,7 +384,7 @@ steps:
             text = file.read()
         with open(path, "wb") as file:
             file.write(text.replace(b'"seq":20,', b'"seq":21,'))
-        self.assertEqual(chain_fault(path), "entry 21 does not have its hash")
+        self.assertEqual(chain_fault(path), "entry 21 does not match its hash")
 
 
 if __name__ == "__main__":

@@ -232,7 +232,7 @@ def a_missing_parent_is_named(case):
     settle(case)
     os.remove(store_path(case, "runs", "r", "checkpoints", "checkpoint_00001.json"))
     refused = case.pawl("restore", "r", status=4)
-    holds(refused.stderr, "PAWL-0304: checkpoint 1 of run 'r' is missing, and others build on it", "pawl fsck")
+    holds(refused.stderr, "PAWL-0304: checkpoint 1 of run 'r' is missing, and later ones depend on it", "pawl fsck")
     refused = case.pawl("restore", "r", "--fallback", status=4)
     holds(refused.stderr, "PAWL-0305", "no checkpoint of run 'r' can be used: checkpoints 1 to 3 of run 'r' are missing")
 
@@ -243,7 +243,7 @@ def a_resume_with_a_missing_parent_names_it(case):
     refused = case.pawl("resume", "r", status=4)
     holds(refused.stderr, "PAWL-0305: no checkpoint of run 'r' can be used: checkpoints 1 to", "are missing", "pawl fsck")
     refused = case.pawl("resume", "r", status=4, env=NO_FALLBACK)
-    holds(refused.stderr, "PAWL-0304: checkpoint 1 of run 'r' is missing, and others build on it", "pawl fsck")
+    holds(refused.stderr, "PAWL-0304: checkpoint 1 of run 'r' is missing, and later ones depend on it", "pawl fsck")
     equal(case.log(), ["one", "two", "three"])
     equal(failures(case)[-1]["code"], "PAWL-0304")
 
@@ -285,7 +285,7 @@ def a_run_goes_on_behind_damage_without_using_a_number_twice(case):
     equal(after[:len(before) - 1], before[:-1])
     equal(after[len(before) - 1], lost + 1)
     refused = case.pawl("restore", f"r@{lost}", status=4)
-    holds(refused.stderr, "PAWL-0612", "set it aside")
+    holds(refused.stderr, "PAWL-0612", "damaged and set aside by a fallback")
     # The fallback is recorded in the events, the list, the audit trail and the failure log.
     fallback, = case.events("recovery_fallback")
     equal((fallback["data"]["from"], fallback["data"]["to"]), (lost, lost - 1))
@@ -300,7 +300,7 @@ def a_run_goes_on_behind_damage_without_using_a_number_twice(case):
     equal(bound["payload"], "sha256:" + hashlib.sha256(text).hexdigest())
     assert any("fallback from checkpoint" in line["what"] for line in failures(case)), failures(case)
     checked = case.pawl("fsck", status=0)
-    holds(checked.stdout, "set them aside")
+    holds(checked.stdout, "damaged and set aside by a fallback")
     # A change to the list is detected.
     flip(store_path(case, "runs", "r", "checkpoints", "aside.json"), 30)
     case.pawl("fsck", status=4)

@@ -1,8 +1,8 @@
 // A run's list of damaged checkpoints that a fallback has set aside: checkpoints/aside.json.
 //
-// The list is replaced as a whole: synced before it gets its name, and its name synced before the save that goes on
-// behind the damage. So whoever sees that save knows why numbers before it are missing, and the audit trail has the
-// list's hash. The damaged files stay where they are.
+// The list is replaced as a whole. The file is synced before it gets its name, and the name is synced before the first
+// save after the damage. Anyone who sees that save therefore knows why earlier numbers are missing, and the audit trail
+// contains the hash of the list. The damaged files are not moved.
 #pragma once
 
 #include <string>
@@ -16,24 +16,24 @@ namespace pawl {
 
 struct AsideEntry {
   Timestamp at = {};
-  Sequence from = {};     // the first that was set aside
-  Sequence to = {};       // the highest number that was ever seen then
-  Sequence back_to = {};  // the checkpoint that the run went on from
+  Sequence from = {};     // first checkpoint that was set aside
+  Sequence to = {};       // highest number known at that time
+  Sequence back_to = {};  // checkpoint that the run continued from
   std::string why = {};
 };
 
 [[nodiscard]] std::string encode_aside(const std::vector<AsideEntry>& entries, std::uint32_t seed);
-/// Fails with store_damaged, or unsupported_version.
+/// Fails with store_damaged or unsupported_version.
 [[nodiscard]] Result<std::vector<AsideEntry>> decode_aside(std::string_view text, std::uint32_t seed);
 
-/// Empty where nothing was ever set aside. Takes no lock.
+/// Returns an empty list if nothing was ever set aside. Takes no lock.
 [[nodiscard]] Result<std::vector<AsideEntry>> load_aside(FileSystem& files, std::string_view run, std::uint32_t seed);
 
-/// Adds an entry and makes the list durable. Gives the list's "sha256:..." for the audit trail. The caller is the run's
-/// writer.
+/// Adds an entry and makes the list durable. Returns the hash ("sha256:...") of the list for the audit trail. The
+/// caller must be the writer of the run.
 Result<std::string> add_aside(FileSystem& files, std::string_view run, const AsideEntry& entry, std::uint32_t seed);
 
-/// The hash that the audit trail has of a list.
+/// Returns the hash of a list as recorded in the audit trail.
 [[nodiscard]] std::string aside_sum(std::string_view text);
 
 }  // namespace pawl

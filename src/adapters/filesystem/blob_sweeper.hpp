@@ -1,4 +1,4 @@
-// Removes the blobs of a run that no record refers to any more.
+// Removes the blobs of a run that no record refers to.
 #pragma once
 
 #include <functional>
@@ -8,26 +8,26 @@
 
 namespace pawl {
 
-/// A writer takes the name of a blob that is there as the blob itself. So it holds a lock (layout::kBlobByte) from
-/// before it looks until its record is durable, and blobs are removed only under that lock, after the records were
-/// read again.
+/// A writer reuses a blob whose name exists. It therefore holds a lock (layout::kBlobByte) from before it checks the
+/// name until its record is durable. Blobs are removed only under that lock, after the records were read again.
 class BlobSweeper {
  public:
   using TakeSnapshot = std::function<Result<std::shared_ptr<JournalSnapshot>>()>;
-  /// `pruned` is the list in force, or the one that will be; it must outlive this. `fork_at` as in ChainSource.
+  /// `pruned` is the current list, or the next one, and must outlive this object. `fork_at` as in ChainSource.
   BlobSweeper(FileSystem& files, std::string_view run, std::uint32_t seed, const PrunedList& pruned, Sequence fork_at)
       : files_(files), run_(run), seed_(seed), pruned_(pruned), fork_at_(fork_at) {}
 
-  /// The bytes that were freed. Leaves everything where a writer is about to refer to a blob.
+  /// Returns the number of bytes freed. Removes nothing while a writer is about to refer to a blob.
   Result<std::int64_t> sweep(const JournalSnapshot& snapshot, File& lock, const TakeSnapshot& fresh);
-  /// The bytes that a sweep would free, were the list in force. `planned`: blobs of checkpoints that it keeps and that
-  /// have no file yet.
+  /// Returns the number of bytes that a sweep would free if the list were in effect. `planned` contains blobs of kept
+  /// checkpoints that have no file yet.
   Result<std::int64_t> estimate(const JournalSnapshot& snapshot, const std::set<std::string>& planned);
 
  private:
-  enum class Missing : std::uint8_t { stops, is_planned };  // the file of a checkpoint that is kept
+  enum class Missing : std::uint8_t { stops, is_planned };  // meaning of a missing file of a kept checkpoint
   Result<std::set<std::string>> candidates();
-  /// Takes those away that a record from `from` on refers to. False: a record can't be read, nothing may go.
+  /// Removes from `names` the blobs that a record at or after `from` refers to. Returns false if a record can't be
+  /// read; then no blob may be removed.
   Result<bool> spare_needed(const JournalSnapshot& snapshot, Sequence from, Missing missing,
                             std::set<std::string>& names);
   Result<std::int64_t> sweep_locked(const TakeSnapshot& fresh, std::set<std::string> names);
@@ -38,7 +38,7 @@ class BlobSweeper {
   const std::uint32_t seed_;
   const PrunedList& pruned_;
   const Sequence fork_at_;
-  Sequence newest_base_;  // of what was looked at
+  Sequence newest_base_;  // of the checkpoints examined
 };
 
 }  // namespace pawl

@@ -39,7 +39,7 @@ Error sqlite_error(sqlite3* database, const std::string& path) {
                                                                        : Code::store_damaged;
   return Error{
       mapped,
-      fmt::format("the catalogue can't be used: {}", database != nullptr ? sqlite3_errmsg(database) : "no memory"),
+      fmt::format("can't use the catalogue: {}", database != nullptr ? sqlite3_errmsg(database) : "out of memory"),
       path, "delete catalogue.db; it is rebuilt from the runs' files", 0};
 }
 
@@ -124,7 +124,7 @@ std::int64_t check_of(const CatalogueSave& save) {
 /// Two ways to a row that does not fit: the check differs, or a value is none that could have been written.
 Result<RunInfo> run_of(const Statement& row, const std::string& path) {
   const auto damaged = [&] {
-    return fail(Error{Code::store_damaged, "a row of the catalogue does not have its checksum", path,
+    return fail(Error{Code::store_damaged, "a row of the catalogue has a wrong checksum", path,
                       "delete catalogue.db; it is rebuilt from the runs' files", 0});
   };
   if (!row.has_types("ttiiiiiittttii")) return damaged();
@@ -159,7 +159,7 @@ Result<CatalogueSave> save_of(const Statement& row, const std::string& path) {
                      static_cast<Kind>(row.number(5)),
                      row.text(6)};
   if (typed && check_of(save) == row.number(7)) return save;
-  return fail(Error{Code::store_damaged, "a row of the catalogue does not have its checksum", path,
+  return fail(Error{Code::store_damaged, "a row of the catalogue has a wrong checksum", path,
                     "delete catalogue.db; it is rebuilt from the runs' files", 0});
 }
 
@@ -213,7 +213,7 @@ std::string Catalogue::find_fault() const {
   const auto database = open_for_reading(path_);
   if (!database) return database.error().message;
   Statement check(database->get(), "PRAGMA integrity_check(1)");
-  if (check.step() != SQLITE_ROW) return "SQLite can't check it";
+  if (check.step() != SQLITE_ROW) return "SQLite can't check the file";
   if (check.text(0) != "ok") return check.text(0);
   Statement rows(database->get(), "SELECT * FROM runs");
   int code = SQLITE_DONE;
@@ -306,7 +306,7 @@ Result<void> Catalogue::rebuild(
   // A journal of the old file must never be applied to the new one.
   std::filesystem::remove(path_ + "-journal", ignored);
   if (std::rename(temporary.c_str(), path_.c_str()) != 0) {
-    return fail(Code::rename_failed, "the rebuilt catalogue could not be put in place at {}", path_);
+    return fail(Code::rename_failed, "can't move the rebuilt catalogue to {}", path_);
   }
   return {};
 }

@@ -1,5 +1,6 @@
-// catalogue.db: an index for queries over all runs. Everything in it stands in the files as well: delete it,
-// and it is rebuilt. Every row carries a check of its own; a row or file that does not fit means "rebuild".
+// catalogue.db: an index for queries over all runs. It contains nothing that is not also in the files: if it is
+// deleted, it is rebuilt. Every row has its own checksum. An invalid row or file means that the catalogue must be
+// rebuilt.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,7 @@
 
 namespace pawl {
 
-/// A save that carried a caller's id.
+/// A save with a caller's id.
 struct CatalogueSave {
   std::string run;
   std::string caller_id;
@@ -28,31 +29,31 @@ struct CatalogueUpdate {
   std::vector<CatalogueSave> saves;
 };
 
-/// Opens the file anew for each call, so that it may be deleted or replaced at any time. Several processes
-/// may read; changes are made by one at a time (the store holds a lock for that).
+/// Opens the file again for each call, so that it may be deleted or replaced at any time. Several processes may read.
+/// Only one process at a time may write; the store holds a lock for that.
 class Catalogue {
  public:
   explicit Catalogue(std::string path);
 
-  /// False: missing, unreadable, of another format, or not finished. Small ones are checked as a whole.
+  /// Returns false if the file is missing, unreadable, incomplete or has another format. Small files are checked
+  /// completely.
   [[nodiscard]] bool usable() const;
-  /// Adds, or replaces what is older, in one transaction; durable when it returns.
+  /// Adds rows or replaces older ones in one transaction, which is durable on return.
   Result<void> record(const CatalogueUpdate& update);
-  /// From here on it is to be rebuilt, until `resume`; durable when it returns. For a change of files that it must not
-  /// miss, whatever happens.
+  /// Marks the catalogue as outdated until `resume`. Durable on return. Used before a change of files that the
+  /// catalogue must not miss.
   Result<void> suspend();
   Result<void> resume();
-  /// Newest first. Fails with store_damaged where a row does not fit its check.
+  /// Returns runs, newest first. Fails with store_damaged if a row does not match its checksum.
   [[nodiscard]] Result<std::vector<RunInfo>> newest(std::size_t limit) const;
   [[nodiscard]] Result<std::optional<CatalogueSave>> find_save(std::string_view run, std::string_view caller_id) const;
-  /// Puts `row`, if any, in place of what it has of that run, and leaves no remains of it in the file: neither in free
-  /// pages nor behind rows. What it was is left in the file's rollback journal, whose bytes are the caller's to
-  /// destroy.
+  /// Replaces everything about that run with `row`, if any. Leaves no traces in the file, neither in free pages nor
+  /// after rows. The old content remains in the rollback journal, whose bytes the caller must destroy.
   Result<void> forget(std::string_view run, const std::optional<RunInfo>& row);
-  /// Makes a new one from what `produce` hands over piece by piece, and puts it in place.
+  /// Builds a new catalogue from the pieces that `produce` passes, and moves it into place.
   Result<void> rebuild(
       const std::function<Result<void>(const std::function<Result<void>(const CatalogueUpdate&)>& add)>& produce);
-  /// What is wrong with it, looking at everything. Empty: nothing.
+  /// Checks everything. Returns a description of the error, or an empty string.
   [[nodiscard]] std::string find_fault() const;
 
  private:

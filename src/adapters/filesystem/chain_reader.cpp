@@ -25,7 +25,7 @@ Error in_run(Error error, std::string_view run, Sequence sequence, const std::st
 Result<RecordView> decode_as(std::string_view text, std::uint32_t seed, Sequence expected) {
   PAWL_TRY_ASSIGN(const RecordView record, decode_checkpoint(without_newline(text), seed));
   if (record.sequence != expected) {
-    return fail(Code::chain_broken, "another checkpoint, {}, stands in its place", record.sequence.value);
+    return fail(Code::chain_broken, "found checkpoint {} in its place", record.sequence.value);
   }
   return record;
 }
@@ -46,7 +46,7 @@ FileLines decode_lines(std::string_view text, std::uint32_t seed, Sequence base)
   Sequence expected = base.next();
   for_each_line(text, [&](std::string_view line, bool complete) {
     auto record = decode_as(line, seed, expected);
-    if (record && !complete) record = fail(Code::checkpoint_corrupt, "its line is not complete");
+    if (record && !complete) record = fail(Code::checkpoint_corrupt, "its line is incomplete");
     if (!record) {
       lines.bad = record.error();
       lines.rest = text.substr(static_cast<std::size_t>(line.data() - text.data()));

@@ -1,8 +1,8 @@
-// A whole checkpoint and the differences behind it, put together from journals and files.
+// A chain: a full checkpoint and the differences after it, assembled from journals and files.
 //
-// Any line in a file that has its checksum is a copy of a record that was durable, so it is as good as the
-// journal's. A line without it is either a copy that a crash cut short, and then a journal still holds the
-// record, or it is damage.
+// A line in a file with a valid checksum is a copy of a durable record, so it is as good as the record in the journal.
+// A line without one is either a copy that a crash truncated, in which case a journal still contains the record, or it
+// is damaged.
 #pragma once
 
 #include <memory>
@@ -15,11 +15,11 @@
 
 namespace pawl {
 
-/// A copy in a file that does not fit, of a record that a journal holds.
+/// A copy in a file that differs from the record in the journal.
 struct BadCopy {
   Sequence sequence;
-  bool cut_short = false;       // its beginning is right: whoever wrote it did not come to the end
-  std::string_view found = {};  // from its beginning to the end of its file
+  bool cut_short = false;       // it is a prefix of the record: its writer was interrupted
+  std::string_view found = {};  // from the start of the copy to the end of its file
 };
 
 struct ChainLink {
@@ -27,16 +27,16 @@ struct ChainLink {
   bool from_journal = false;
 };
 
-/// Movable; its views stay valid as long as the snapshot lives.
+/// Movable. Its views stay valid as long as the snapshot exists.
 struct Chain {
   Sequence base;
   std::vector<ChainLink> links;  // base, base + 1, ... without a gap
-  std::optional<Error> damage;   // why it ends before it should
-  Sequence damaged;              // which one that is
-  bool borrowed = false;         // the base is the last checkpoint that a fork shares: its link has no record
+  std::optional<Error> damage;   // why the chain ends early
+  Sequence damaged;              // the damaged checkpoint
+  bool borrowed = false;         // the base is the last checkpoint that a fork shares; its link has no record
   std::vector<BadCopy> bad_copies;
-  std::optional<Error> bad_line;            // the file of differences ends in something that is no line of it
-  std::unique_ptr<std::string> whole_text;  // what views of the files point into
+  std::optional<Error> bad_line;            // the file of differences ends with an invalid line
+  std::unique_ptr<std::string> whole_text;  // the text that views of the files refer to
   std::unique_ptr<std::string> lines_text;
 
   [[nodiscard]] const RecordView* find(Sequence sequence) const {
@@ -45,22 +45,24 @@ struct Chain {
   }
 };
 
-/// Where a run's chains are read from. What `pruned` has closed does not count in journals and older files.
+/// Where the chains of a run are read from. Checkpoints in groups that `pruned` closed are ignored in journals and
+/// older files.
 struct ChainSource {
   FileSystem& files;
   std::string_view run;
-  const RunRecords* records = nullptr;  // null: nothing in the journals
+  const RunRecords* records = nullptr;  // null if the journals contain nothing of the run
   const PrunedList& pruned;
-  Sequence fork_at = {};  // of a fork: what its first checkpoints are differences to
+  Sequence fork_at = {};  // of a fork: the checkpoint that its first differences are based on
 };
 
-/// Where a run's whole checkpoints are: in files, and in journals. Ascending. Of a fork the first is the borrowed one.
+/// Returns the full checkpoints of a run in files and journals, ascending. The first one of a fork is the borrowed one.
 [[nodiscard]] Result<std::vector<Sequence>> list_bases(const ChainSource& source);
 
-/// The chain of `base` up to `up_to`, or as far as it goes. Fails only where the operating system can't read.
+/// Returns the chain of `base` up to `up_to`, or as much of it as exists. Fails only if the operating system can't
+/// read.
 [[nodiscard]] Result<Chain> read_chain(const ChainSource& source, std::uint32_t seed, Sequence base, Sequence up_to);
 
-/// The file in which a whole checkpoint stands.
+/// Returns the path of the file of a full checkpoint.
 [[nodiscard]] std::string whole_path(const ChainSource& source, Sequence base);
 
 }  // namespace pawl

@@ -12,9 +12,9 @@ constexpr std::int64_t kGatherUs = 40;
 
 std::unexpected<Error> earlier_failure() {
   return fail(Error{Code::handle_failed,
-                    "an earlier save through this handle failed, and this one builds on it",
+                    "this save depends on an earlier one through this handle, which failed",
                     {},
-                    "open the run again; saves with an id can be repeated safely",
+                    "reopen the run; saves with an id can be repeated safely",
                     0});
 }
 

@@ -1,8 +1,8 @@
-// Group commit: the saves of many threads share batches, and so syncs.
+// Group commit: saves of many threads share batches, and therefore syncs.
 //
-// A single saver writes its batch itself: no hand-over, no context switch. Savers who come while a batch is
-// being written queue up; a batching thread (Background::thread) takes all of them at once, so that 64
-// threads cost about two syncs for 64 saves. Without the thread the next saver in line writes for all.
+// A single saver writes its own batch, without a context switch. Savers that arrive while a batch is being written are
+// queued. A batching thread (Background::thread) takes all of them at once, so that 64 threads need about two syncs for
+// 64 saves. Without that thread, the next saver in the queue writes for all of them.
 #pragma once
 
 #include <semaphore.h>
@@ -19,8 +19,9 @@
 
 namespace pawl {
 
-/// Lets one thread sleep until another one rings, once. Not std::atomic::wait, which calls sched_yield before it
-/// sleeps: with 64 savers that was more than two involuntary context switches per save (docs/benchmarks.md).
+/// Lets one thread sleep until another thread wakes it, once. Does not use std::atomic::wait, which calls sched_yield
+/// before it sleeps: with 64 savers that caused more than two involuntary context switches per save
+/// (docs/benchmarks.md).
 class Wakeup {
  public:
   Wakeup() { ::sem_init(&semaphore_, 0, 0); }
@@ -31,49 +32,49 @@ class Wakeup {
     while (::sem_wait(&semaphore_) != 0) {
     }  // a signal came first
   }
-  /// The sleeper may be gone, and this object with it, before the call returns: POSIX allows that.
+  /// The sleeper, and this object with it, may be destroyed before the call returns. POSIX allows that.
   void ring() { ::sem_post(&semaphore_); }
 
  private:
   sem_t semaphore_;
 };
 
-/// The records of one save, on their way.
+/// The records of one save that is being committed.
 struct Commit {
   std::string body;
   std::uint32_t record_count = 0;
-  std::uint64_t epoch = 0;  // Committer::epoch() when the state that this save builds on was read
+  std::uint64_t epoch = 0;  // Committer::epoch() when the state that this save is based on was read
 
   // The committer's, under its mutex.
   Result<void> result;
-  bool awaited = true;  // false: nobody waits, it is deleted when it is finished
+  bool awaited = true;  // false: nobody waits, and it is deleted when it is done
   bool finished = false;
-  Wakeup* parked = nullptr;  // where its saver sleeps; whoever finishes it rings there
+  Wakeup* parked = nullptr;  // where its saver sleeps until the commit is done
 };
 
 class Committer {
  public:
   using Append = std::function<Result<void>(std::string_view body, std::uint32_t record_count)>;
 
-  /// `append` makes a batch durable; it is called by one thread at a time.
+  /// `append` makes a batch durable. Only one thread at a time calls it.
   Committer(Append append, const FilesystemOptions& options, Clock& clock);
   Committer(const Committer&) = delete;
   Committer& operator=(const Committer&) = delete;
-  /// What is still queued is not committed: flush() first.
+  /// Does not commit what is still queued: call flush() first.
   ~Committer();
 
-  /// Changes when a commit fails: what builds on a failed save must not be committed after it.
+  /// Changes when a commit fails: a save that depends on a failed one must not be committed.
   [[nodiscard]] std::uint64_t epoch();
-  /// Puts the commit into the queue; `wait` must follow, and the commit must live until it returns.
+  /// Queues the commit. The caller must then call `wait`, and the commit must exist until that returns.
   void submit(Commit& commit);
-  /// Returns when the commit is durable, or could not be made so.
+  /// Returns when the commit is durable or has failed.
   Result<void> wait(Commit& commit);
-  /// Takes the commit and returns; it will be durable within `window_us` (0: at the next flush or commit),
-  /// or when the queue has grown to a batch. Fails where an earlier one failed.
+  /// Queues the commit and returns. It becomes durable within `window_us` (0: at the next flush or commit), or when the
+  /// queue has reached the size of a batch. Fails if an earlier commit failed.
   Result<void> enqueue(std::unique_ptr<Commit> commit, std::int64_t window_us);
-  /// Returns when everything taken before is durable.
+  /// Returns when everything queued before is durable.
   Result<void> flush();
-  /// Runs `work` while nothing is appended. False: something is being appended just now, and it was not run.
+  /// Runs `work` while nothing is being appended. Returns false, without running it, if something is being appended.
   Result<bool> try_alone(const std::function<Result<void>()>& work);
 
  private:
@@ -96,12 +97,12 @@ class Committer {
   Condition idle_;  // without the thread, savers wait here for their turn to write
   Queue queue_ PAWL_GUARDED_BY(mutex_);
   std::uint64_t queued_bytes_ PAWL_GUARDED_BY(mutex_) = 0;
-  std::size_t awaited_ PAWL_GUARDED_BY(mutex_) = 0;       // how many of the queue someone waits for
-  std::int64_t deadline_us_ PAWL_GUARDED_BY(mutex_) = 0;  // of the oldest entry nobody waits for; 0: none
-  std::size_t crowd_ PAWL_GUARDED_BY(mutex_) = 0;         // how many waiters were served last
+  std::size_t awaited_ PAWL_GUARDED_BY(mutex_) = 0;       // number of queued commits that someone waits for
+  std::int64_t deadline_us_ PAWL_GUARDED_BY(mutex_) = 0;  // of the oldest commit that nobody waits for; 0: none
+  std::size_t crowd_ PAWL_GUARDED_BY(mutex_) = 0;         // number of waiters in the last batch
   std::uint64_t epoch_ PAWL_GUARDED_BY(mutex_) = 0;
   bool writing_ PAWL_GUARDED_BY(mutex_) = false;
-  bool resting_ PAWL_GUARDED_BY(mutex_) = false;  // the batching thread sleeps until it is called
+  bool resting_ PAWL_GUARDED_BY(mutex_) = false;  // the batching thread sleeps until it is notified
   bool stopping_ PAWL_GUARDED_BY(mutex_) = false;
   Result<void> unawaited_failure_ PAWL_GUARDED_BY(mutex_);
   std::thread thread_;

@@ -20,7 +20,8 @@ Result<std::optional<ErasedRecord>> load_erased(FileSystem& files, std::string_v
   if (!text && text.error().code == Code::input_unreadable) return std::optional<ErasedRecord>();
   if (!text) return std::unexpected(text.error());
   auto record = decode_erased(*text);
-  if (record && record->run != run) record = fail(Code::store_damaged, "the mark belongs to run '{}'", record->run);
+  if (record && record->run != run)
+    record = fail(Code::store_damaged, "the erasure mark belongs to run '{}'", record->run);
   if (!record) return fail(at(record.error(), path));
   return std::optional(std::move(*record));
 }

@@ -1,4 +1,4 @@
-// The mark of an erased run as a file, and bytes that are destroyed.
+// The file that marks a run as erased, and functions that destroy data.
 #pragma once
 
 #include <optional>
@@ -9,19 +9,19 @@
 
 namespace pawl {
 
-/// Nothing where the run was not erased. Takes no lock.
+/// Returns nothing if the run was not erased. Takes no lock.
 [[nodiscard]] Result<std::optional<ErasedRecord>> load_erased(FileSystem& files, std::string_view run);
-/// Fails with run_erased where the run was.
+/// Fails with run_erased if the run was erased.
 [[nodiscard]] Result<void> refuse_erased(FileSystem& files, std::string_view run);
 [[nodiscard]] Result<RunInfo> info_of_erased(const ErasedRecord& record);
 
-/// Zeros from `offset` to the end of the file. Not synced.
+/// Overwrites the file with zeros from `offset` to its end. Does not sync.
 Result<void> overwrite(File& file, std::uint64_t offset);
-/// Null where there is nothing to be overwritten: no such file, a link (which is not followed), a pipe, a file that may
-/// not be written.
+/// Returns null if there is nothing to overwrite: the file does not exist, is a link (which is not followed) or a pipe,
+/// or is not writable.
 [[nodiscard]] Result<std::unique_ptr<File>> open_to_wipe(FileSystem& files, const std::string& path);
-/// Zeros over the whole file, synced; then it is removed. Where there is nothing to be overwritten it is removed only.
-/// That its name is gone is the caller's to sync.
+/// Overwrites the whole file with zeros, syncs it, and removes it. If there is nothing to overwrite, only removes it.
+/// The caller must sync the removal.
 Result<void> wipe_file(FileSystem& files, const std::string& path);
 
 }  // namespace pawl

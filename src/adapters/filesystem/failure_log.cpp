@@ -31,7 +31,7 @@ Result<void> log_failure(FileSystem& files, const Environment& environment, cons
     PAWL_TRY_ASSIGN(const bool locked, file->try_lock(0));
     if (locked) break;
     if (waited_us >= kLockWaitUs)
-      return fail(Code::store_busy, "another process is writing the log of failures and does not finish");
+      return fail(Code::store_busy, "timed out waiting for another process that is writing the failure log");
     environment.clock->sleep_us(kLockStepUs);
   }
   PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());

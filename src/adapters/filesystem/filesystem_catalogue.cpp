@@ -49,7 +49,7 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_catalogue() {
     PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
     if (locked) return lock;
     if (waited_us >= kRebuildWaitUs)
-      return fail(Code::store_busy, "another process is rebuilding the catalogue and does not finish");
+      return fail(Code::store_busy, "timed out waiting for another process that is rebuilding the catalogue");
     environment_.clock->sleep_us(kLockStepUs);
   }
 }

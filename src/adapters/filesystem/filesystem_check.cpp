@@ -45,14 +45,13 @@ Result<void> check_journal(FileSystem& files, const JournalView& journal, CheckR
     ++report.files;
     const std::string path = layout::segment(journal.number, segment->slot);
     if (segment->scan.bad_batch && !journal.damage) {
-      report.findings.push_back(
-          {Severity::note,
-           Code::journal_corrupt,
-           path,
-           {},
-           {},
-           "a batch is incomplete: it was being written when its writer stopped, and never acknowledged",
-           journal.torn ? "the next writer sets it aside" : ""});
+      report.findings.push_back({Severity::note,
+                                 Code::journal_corrupt,
+                                 path,
+                                 {},
+                                 {},
+                                 "incomplete batch: its writer stopped while writing it, and it was never acknowledged",
+                                 journal.torn ? "the next writer sets it aside" : ""});
     } else if (segment->scan.bad_batch && journal.damage->where != path) {
       report.findings.push_back({Severity::damage,
                                  Code::journal_corrupt,
@@ -72,7 +71,7 @@ Result<void> check_journal(FileSystem& files, const JournalView& journal, CheckR
                                  path,
                                  {},
                                  {},
-                                 "one of the two copies of its header is damaged, perhaps the one that was in force",
+                                 "one of the two copies of its header is damaged, possibly the current one",
                                  "restore the file from a backup"});
     }
     if (!segment->scan.bad_batch && hidden_batch(bytes, segment->scan, segment->header.generation) && !journal.damage) {
@@ -82,7 +81,7 @@ Result<void> check_journal(FileSystem& files, const JournalView& journal, CheckR
            path,
            {},
            {},
-           fmt::format("the batch at byte {} is damaged, and valid ones follow it", segment->scan.end),
+           fmt::format("the batch at byte {} is damaged but valid batches follow it", segment->scan.end),
            "restore the file from a backup"});
     }
   }
@@ -103,7 +102,7 @@ Result<void> check_failure_log(FileSystem& files, CheckReport& report) {
                                  {},
                                  {},
                                  fmt::format("line {} is damaged", number),
-                                 "it is a log for people: nothing depends on it"});
+                                 "this log is only informational; nothing depends on it"});
     }
     return true;
   });
@@ -134,8 +133,8 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
                                    std::string(layout::kArriving),
                                    {},
                                    {},
-                                   "a run is arriving, or its import was cut short",
-                                   "the next import removes what is left"});
+                                   "an import is in progress or was interrupted",
+                                   "the next import removes the leftover files"});
       }
       for (const auto& [run, records] : snapshot->runs()) runs.insert(run);
     }
@@ -147,14 +146,14 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
                                  std::string(layout::kJournals),
                                  {},
                                  {},
-                                 "the journals are missing: what they alone held is lost",
+                                 "the journals are missing; data that only they contained is lost",
                                  "restore the folder from a backup"});
     }
     if (!scope.run) find_missing_runs(runs, report);
     PAWL_TRY_ASSIGN(const bool catalogue_exists, files_.exists(layout::kCatalogue));
     if (!scope.run && has_catalogue() && catalogue_exists) {
       ++report.files;
-      std::string fault = catalogue_.usable() ? catalogue_.find_fault() : "it is not readable, or not complete";
+      std::string fault = catalogue_.usable() ? catalogue_.find_fault() : "unreadable or incomplete";
       if (!fault.empty()) {
         report.findings.push_back({Severity::mendable,
                                    Code::store_damaged,
@@ -162,7 +161,7 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
                                    {},
                                    {},
                                    fault,
-                                   "or delete it: it is rebuilt from the runs' files",
+                                   "or delete the file; it is rebuilt from the runs' files",
                                    Advice::repair_store});
       }
     }
@@ -185,7 +184,7 @@ void FilesystemStore::find_missing_runs(const std::set<std::string>& runs, Check
   for (const RunInfo& run : *known) {
     if (runs.contains(run.id.text())) continue;
     report.findings.push_back({Severity::damage, Code::run_not_found, layout::run(run.id.text()), run.id.text(),
-                               run.latest, "the catalogue has this run, and its folder is missing",
+                               run.latest, "the catalogue lists this run but its folder is missing",
                                "restore the folder from a backup; if it was removed on purpose, delete catalogue.db"});
   }
 }

@@ -102,7 +102,7 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_for_erasure(const RunId& run
     if (alone) return lock;
     if (waited_us >= kLockWaitUs) {
       return fail(Error{Code::store_busy,
-                        fmt::format("another process is pruning run '{}' and does not finish", run.text()),
+                        fmt::format("timed out waiting for another process that is pruning run '{}'", run.text()),
                         {},
                         "try again",
                         0});
@@ -281,7 +281,7 @@ Result<void> FilesystemStore::clean_journals(const EraseWork& work, const Erased
   for (const std::uint64_t number : numbers) {
     if (work.own != nullptr && work.own->number() == number) {
       PAWL_TRY_ASSIGN(const bool cleaned, clean_own_journal(*work.own, record));
-      if (!cleaned) waiting_for.push_back(fmt::format("journal {}, to which this process is saving", number));
+      if (!cleaned) waiting_for.push_back(fmt::format("journal {}, which this process is writing to", number));
       continue;
     }
     PAWL_TRY_ASSIGN(std::string holder, clean_free_journal(work, record, number));

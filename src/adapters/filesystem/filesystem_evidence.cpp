@@ -59,8 +59,7 @@ class RunFiles final : public RunEvidence {
       return fail(Error{Code::store_damaged, "run.json is missing", layout::run_file(run_), {}, 0});
     const bool longer = text && in_journal && text->size() > records_->run->text.size();
     if (text && in_journal && (longer || !is_left_by_crash(*text, records_->run->text))) {
-      return fail(
-          Error{Code::store_damaged, "run.json differs from what the journal holds", layout::run_file(run_), {}, 0});
+      return fail(Error{Code::store_damaged, "run.json differs from the journal", layout::run_file(run_), {}, 0});
     }
     return in_journal ? std::string(records_->run->text) : std::move(*text);
   }
@@ -155,17 +154,17 @@ Result<void> RunFiles::check_copy(const ChainLink& link, const std::string& path
   for (const BadCopy& copy : chain_.bad_copies) {
     if (copy.sequence != sequence) continue;
     if (!is_left_by_crash(copy.found, records_->checkpoints.at(sequence.value).record.text))
-      return bad_file(fmt::format("checkpoint {} differs from what the journal holds", sequence.value), path);
+      return bad_file(fmt::format("checkpoint {} differs from the journal", sequence.value), path);
   }
   if (link.from_journal) {
     std::string_view copy = records_->checkpoints.at(sequence.value).record.text;
     if (copy.ends_with('\n')) copy.remove_suffix(1);
     if (copy != link.record.text)
-      return bad_file(fmt::format("checkpoint {} differs from what the journal holds", sequence.value), path);
+      return bad_file(fmt::format("checkpoint {} differs from the journal", sequence.value), path);
     return {};
   }
   if (sequence == chain_.base && !chain_.borrowed && *chain_.whole_text != std::string(link.record.text) + "\n") {
-    return bad_file(fmt::format("the file of checkpoint {} does not end as it should", sequence.value), path);
+    return bad_file(fmt::format("unexpected data in the file of checkpoint {}", sequence.value), path);
   }
   return {};
 }
@@ -174,10 +173,10 @@ Result<void> RunFiles::check_copy(const ChainLink& link, const std::string& path
 Result<void> RunFiles::check_end() const {
   if (chain_.damage) return fail(at(*chain_.damage, lines_path_));
   if (chain_.bad_line && chain_.bad_copies.empty())
-    return bad_file("the file goes on behind its last checkpoint", lines_path_);
+    return bad_file("unexpected data after the last checkpoint", lines_path_);
   const auto lines = chain_.lines_text ? std::ranges::count(*chain_.lines_text, '\n') : 0;
   if (lines > 0 && static_cast<std::size_t>(lines) >= chain_.links.size())
-    return bad_file("the file goes on behind its last checkpoint", lines_path_);
+    return bad_file("unexpected data after the last checkpoint", lines_path_);
   return {};
 }
 

@@ -1,4 +1,4 @@
-// The evidence in a folder (ports/evidence.hpp). Takes no lock, writes nothing and needs no key.
+// The evidence in a folder (ports/evidence.hpp). Takes no lock, writes nothing and requires no key.
 #pragma once
 
 #include <memory>

@@ -12,7 +12,8 @@ constexpr std::int64_t kPrunerWaitUs = 5'000'000;
 constexpr std::int64_t kPrunerStepUs = 1'000;
 
 Error exists_already(const RunId& run) {
-  return Error{Code::run_exists, fmt::format("run '{}' exists already", run.text()), {}, "give the fork another id", 0};
+  return Error{
+      Code::run_exists, fmt::format("run '{}' already exists", run.text()), {}, "choose another id for the fork", 0};
 }
 
 }  // namespace
@@ -26,7 +27,7 @@ Result<std::unique_ptr<File>> FilesystemStore::hold_pruning(const std::string& r
     if (locked) return lock;
     if (waited_us >= kPrunerWaitUs) {
       return fail(Error{Code::store_busy,
-                        fmt::format("another process is pruning run '{}' and does not finish", run),
+                        fmt::format("timed out waiting for another process that is pruning run '{}'", run),
                         {},
                         "try again",
                         0});

@@ -75,7 +75,7 @@ Result<std::shared_ptr<LogCipher>> FilesystemStore::log_cipher(const RunId& run)
 Result<std::string> FilesystemStore::local_folder(const RunId& run) {
   PAWL_TRY(refuse_erased(files_, run.text()));
   const std::string folder = layout::logs(run.text());
-  if (options_.root.empty()) return fail(Error{Code::write_failed, "there is no local folder here", folder, {}, 0});
+  if (options_.root.empty()) return fail(Error{Code::write_failed, "this store has no local folder", folder, {}, 0});
   PAWL_TRY(files_.make_folder(layout::kRuns));
   PAWL_TRY(files_.make_folder(layout::run(run.text())));
   PAWL_TRY(files_.make_folder(folder));

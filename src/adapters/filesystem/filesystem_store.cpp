@@ -49,7 +49,7 @@ Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(FileSystem& files
     // store.json and its name are durable before the first journal segment is made.
     PAWL_TRY_ASSIGN(const bool journals, has_segments(files));
     if (!journals) return store;
-    return fail(Error{Code::store_damaged, "store.json is missing in a store that has journals",
+    return fail(Error{Code::store_damaged, "store.json is missing but the store has journals",
                       std::string(layout::kStoreFile), "restore the file from a backup", 0});
   }
   if (!text) return std::unexpected(text.error());
@@ -101,7 +101,8 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_store_file() {
   for (std::int64_t waited_us = 0;; waited_us += kTakeoverStepUs) {
     PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
     if (locked) return lock;
-    if (waited_us >= kTakeoverWaitUs) return fail(busy("another process is changing store.json and does not finish"));
+    if (waited_us >= kTakeoverWaitUs)
+      return fail(busy("timed out waiting for another process that is changing store.json"));
     environment_.clock->sleep_us(kTakeoverStepUs);
   }
 }
@@ -152,8 +153,8 @@ Result<void> FilesystemStore::create(const Uuid& id, const std::optional<NewStor
   const Lock lock(open_mutex_);
   PAWL_TRY_ASSIGN(const bool exists, files_.exists(layout::kStoreFile));
   if (exists) {
-    return fail(Error{Code::store_exists, "there is a store here already", std::string(layout::kStoreFile),
-                      "use it, or name another folder with --store", 0});
+    return fail(Error{Code::store_exists, "a store already exists here", std::string(layout::kStoreFile),
+                      "use it, or choose another folder with --store", 0});
   }
   new_id_ = id;
   new_key_ = key;
@@ -229,7 +230,8 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(co
       PAWL_TRY_ASSIGN(const auto taken, JournalWriter::take_over(place(), view.number));
     }
     if (!unconfirmed) return snapshot;
-    if (waited_us >= kTakeoverWaitUs) return fail(busy("another process is taking over a journal and does not finish"));
+    if (waited_us >= kTakeoverWaitUs)
+      return fail(busy("timed out waiting for another process that is taking over a journal"));
     environment_.clock->sleep_us(kTakeoverStepUs);
   }
 }
@@ -331,7 +333,7 @@ Result<void> FilesystemStore::wait_for_room() {
     wake_publisher_.notify_one();
     if (publish_error_) return std::unexpected(*publish_error_);
     const std::int64_t left_us = deadline_us - environment_.clock->monotonic_us();
-    if (left_us <= 0) return fail(busy("the journal is full, and publishing does not get on"));
+    if (left_us <= 0) return fail(busy("the journal is full and publishing makes no progress"));
     room_.wait_us(lock, std::min<std::int64_t>(left_us, 100'000));
   }
   return {};

@@ -2,9 +2,9 @@
 //
 // Which call makes what durable:
 //   a save       the fdatasync of its journal batch (SyncPoint::journal_batch), and nothing else
-//   a large one  its blob is synced, named and its name synced before that batch is written
-//   a message    its file is synced, then its name; the journal has no part in it
-//   the files    synced before their journal segment is recycled; until then the journal is the truth
+//   a large save its blob is synced and renamed, and its name synced, before that batch is written
+//   a message    its file is synced, then its name; the journal is not involved
+//   the files    synced before their journal segment is recycled; until then the journal is authoritative
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ class FilesystemStore final : public Store {
                                                                      const Environment& environment,
                                                                      const FilesystemOptions& options,
                                                                      std::string catalogue_path);
-  /// Commits and publishes what is left.
+  /// Commits and publishes everything that is pending.
   ~FilesystemStore() override;
 
   Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override;
@@ -81,18 +81,18 @@ class FilesystemStore final : public Store {
   /// export_damaged, or the error that a check of the run finds.
   Result<ImportedExport> import_run(File& file, const FindExportKey& outer);
 
-  /// Publishes and syncs everything this store's journal holds, and recycles it.
+  /// Publishes and syncs everything in the journal of this store, and recycles the journal.
   Result<void> settle_all();
-  /// Makes the store now, encrypted where there is a key. store_exists where there is one.
+  /// Creates the store, encrypted if a key is given. Fails with store_exists if a store exists.
   Result<void> create(const Uuid& id, const std::optional<NewStoreKey>& key);
-  /// Finds the key of an encrypted store now.
+  /// Finds the key of an encrypted store.
   Result<void> unlock() { return keys_.unlock(); }
-  /// Another outer key. Nothing but store.json is written; afterwards only the new key opens the store.
+  /// Changes the outer key. Writes only store.json. Afterwards only the new key opens the store.
   Result<void> rekey(const NewStoreKey& key);
   [[nodiscard]] Result<StoreRecord> store_record();
-  /// Appends what was saved to the readable files, without syncing.
+  /// Appends saved records to the readable files, without syncing.
   Result<void> publish_lazily();
-  /// The catalogue, made anew from the files. Linear in the size of the store.
+  /// Rebuilds the catalogue from the files. Linear in the size of the store.
   Result<void> rebuild_catalogue();
 
  private:
@@ -100,7 +100,7 @@ class FilesystemStore final : public Store {
   FilesystemStore(FileSystem& files, const Environment& environment, const FilesystemOptions& options,
                   std::string catalogue_path);
 
-  /// What an erasure works with, so that it needs no lock of this object while it waits for others.
+  /// What an erasure uses, so that it does not hold a lock of this object while it waits for others.
   struct EraseWork {
     JournalWriter::Place place;
     JournalWriter* own = nullptr;  // this store's journal, if it has one
@@ -116,8 +116,8 @@ class FilesystemStore final : public Store {
   Result<std::shared_ptr<JournalSnapshot>> snapshot_for_writer(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<std::optional<RunHead>> load_head(const RunId& run, Sequence fall_back_to) PAWL_REQUIRES(open_mutex_);
   Result<std::unique_ptr<File>> lock_run(const RunId& run) PAWL_REQUIRES(open_mutex_);
-  /// Takes the run's lock for writing and names this process in it. Waits for another process as long as the options
-  /// say: run_busy, naming that process.
+  /// Takes the run's lock for writing and records this process in it. Waits for another process as long as the options
+  /// allow, then fails with run_busy and names that process.
   [[nodiscard]] Result<void> take_writer_lock(const RunId& run, File& run_lock);
   Result<std::unique_ptr<File>> hold_new_run(const RunId& run);
   Result<std::unique_ptr<File>> hold_pruning(const std::string& run);
@@ -134,18 +134,18 @@ class FilesystemStore final : public Store {
   Result<void> publish_dirty(Publish mode) PAWL_REQUIRES(publish_mutex_);
   void mark_dirty(const std::string& run);
   // Pruning.
-  /// A new group of its checkpoints has begun, so the one before it can be closed.
+  /// Called when a new group of checkpoints has started, so that the previous one can be closed.
   void mark_grown(const std::string& run);
   void run_pruning();
   void prune_grown(const std::function<bool()>& stop);
   Result<PruneReport> prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
                                   const std::function<bool()>& stop);
   Result<std::shared_ptr<JournalSnapshot>> snapshot_of_everything();
-  /// Calls `write` again, after pruning, while it finds the disk full.
+  /// Repeats `write` after pruning as long as the disk is full.
   Result<void> with_room(const std::function<Result<void>()>& write);
   void make_room();
-  /// Keeps a run's lock until the store is closed: its last save's outcome is unknown, and nobody may go on
-  /// with the run before the journal was taken over.
+  /// Keeps a run's lock until the store is closed. The outcome of its last save is unknown, and nobody may continue the
+  /// run before the journal was taken over.
   void keep_lock(std::unique_ptr<File> lock);
 
   // Erasing.
@@ -158,7 +158,7 @@ class FilesystemStore final : public Store {
   Result<Erasure> answer_erased(const ErasedRecord& record);
   Result<Erasure> finish_erasure(const EraseWork& work, ErasedRecord record, File& lock);
   Result<void> finish_if_free(const EraseWork& work, const std::string& run);
-  /// Those that were begun and are noted in `erasing/`.
+  /// Finishes the erasures that are noted in `erasing/`.
   Result<void> finish_erasures(const EraseWork& work);
   Result<void> clean_journals(const EraseWork& work, const ErasedRecord& record, std::vector<std::string>& waiting_for);
   Result<void> mend_erasures(const CheckReport& report) PAWL_REQUIRES(open_mutex_);
@@ -186,14 +186,14 @@ class FilesystemStore final : public Store {
   Result<void> mend_forks();
 
   // Reading.
-  /// Reads beside writers: again, where what looks damaged may only be on its way.
+  /// Reads concurrently with writers. Reads again if apparent damage may be a write in progress.
   template <class Read>
   auto read_consistently(const std::string& run, Read read) -> decltype(read(std::shared_ptr<JournalSnapshot>()));
-  /// What pruning changes beside readers: the list, and the names of files, of the run and those that it is a fork of.
-  /// Of all runs where `run` is empty.
+  /// What pruning changes concurrently with readers: the list and the file names of the run and of the runs that it was
+  /// forked from. Covers all runs if `run` is empty.
   Result<std::string> prune_stamp(const std::string& run, const std::shared_ptr<JournalSnapshot>& snapshot);
   bool confirm_tails_of_the_dead(const JournalSnapshot& snapshot);
-  /// The last one again, where nothing has changed.
+  /// Returns the previous snapshot if nothing has changed.
   Result<std::shared_ptr<JournalSnapshot>> snapshot_for_reader();
   Result<std::optional<CatalogueSave>> find_save(const std::string& run, const std::string& caller_id);
   Result<std::optional<CatalogueSave>> find_save_in(const std::shared_ptr<JournalSnapshot>& snapshot,
@@ -204,7 +204,7 @@ class FilesystemStore final : public Store {
   Result<std::vector<RunInfo>> settled_runs(std::size_t limit);
   Result<std::vector<RunInfo>> runs_from_files();
   Result<std::set<std::string>> runs_being_erased();
-  /// run_not_found where there is no such run.
+  /// Fails with run_not_found if the run does not exist.
   Result<RunRecord> record_of(const RunId& run);
 
   // Catalogue.
@@ -224,7 +224,7 @@ class FilesystemStore final : public Store {
   Mutex open_mutex_;  // taken before publish_mutex_
   bool made_ PAWL_GUARDED_BY(open_mutex_) = false;
   Uuid store_id_ PAWL_GUARDED_BY(open_mutex_);
-  std::optional<Uuid> new_id_ PAWL_GUARDED_BY(open_mutex_);          // of a store that is to be made
+  std::optional<Uuid> new_id_ PAWL_GUARDED_BY(open_mutex_);          // of a store that will be created
   std::optional<NewStoreKey> new_key_ PAWL_GUARDED_BY(open_mutex_);  // the same
   // Set once under open_mutex_ before any run is open; used by run writers and the publisher afterwards.
   std::unique_ptr<JournalWriter> journal_;
@@ -240,7 +240,7 @@ class FilesystemStore final : public Store {
   Publisher publisher_ PAWL_GUARDED_BY(publish_mutex_);
   std::set<std::string> clear_ PAWL_GUARDED_BY(publish_mutex_);     // runs with nothing earlier in other journals
   std::set<std::string> unrooted_ PAWL_GUARDED_BY(publish_mutex_);  // published without roots
-  bool behind_ PAWL_GUARDED_BY(publish_mutex_) = false;             // something that was dirty may not be in its files
+  bool behind_ PAWL_GUARDED_BY(publish_mutex_) = false;             // something dirty may be missing in its files
 
   std::atomic<bool> wipe_again_ =
       false;  // this store's journal was to be overwritten, and it is not known whether it is
@@ -253,7 +253,7 @@ class FilesystemStore final : public Store {
   bool stopping_ PAWL_GUARDED_BY(dirty_mutex_) = false;
   bool wanted_ PAWL_GUARDED_BY(dirty_mutex_) = false;
   std::set<std::string> grown_ PAWL_GUARDED_BY(dirty_mutex_);  // runs to be pruned
-  bool pruning_waits_ PAWL_GUARDED_BY(dirty_mutex_) = false;   // for something to grow
+  bool pruning_waits_ PAWL_GUARDED_BY(dirty_mutex_) = false;   // until a run grows
   Condition wake_publisher_;
   Condition wake_pruning_;
   Condition room_;

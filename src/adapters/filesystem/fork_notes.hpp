@@ -1,7 +1,7 @@
-// What tells a run of its forks: runs/P/forks/{uuid of the fork}.json, a small file each (docs/formats/forks.md).
+// Notes of a run about its forks: runs/P/forks/{uuid of the fork}.json, one small file each (docs/formats/forks.md).
 //
-// A note and its name are durable before the fork's first record. So whoever prunes or erases the run knows every fork
-// that needs it; a note without a fork is what a crash in between leaves, and harmless.
+// A note and its name are durable before the first record of the fork. Anyone who prunes or erases the run therefore
+// knows every fork that needs it. A crash in between leaves a note without a fork, which is harmless.
 #pragma once
 
 #include <pawl/types.hpp>
@@ -14,23 +14,23 @@ namespace pawl {
 
 struct ForkNote {
   std::string fork;  // the fork's readable id
-  Uuid uuid;         // the fork's
-  Sequence at;       // the checkpoint that it goes on from
+  Uuid uuid;         // of the fork
+  Sequence at;       // the checkpoint that it was forked from
 };
 
-/// `seed` is that of the run which was forked.
+/// `seed` belongs to the run that was forked.
 [[nodiscard]] std::string encode_fork_note(const ForkNote& note, std::uint32_t seed);
 [[nodiscard]] Result<ForkNote> decode_fork_note(std::string_view text, std::uint32_t seed);
 
-/// The notes of `run`, by sequence. One that is damaged fails with store_damaged, and names it: what it pins is not
-/// known.
+/// Returns the notes of `run`, by sequence. Fails with store_damaged, and names the note, if one is damaged: the
+/// checkpoint that it protects is unknown.
 [[nodiscard]] Result<std::vector<ForkNote>> load_fork_notes(FileSystem& files, std::string_view run,
                                                             std::uint32_t seed);
 
 /// Whether the name of the run's own folder is known to be durable.
 enum class RunFolder : std::uint8_t { unsynced, durable };
 
-/// Durable, with its name and those of the folders on the way, when it returns.
+/// Writes a note. The note, its name and the names of its parent folders are durable on return.
 Result<void> write_fork_note(FileSystem& files, std::string_view run, const ForkNote& note, std::uint32_t seed,
                              RunFolder folder);
 

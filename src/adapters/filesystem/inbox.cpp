@@ -147,7 +147,7 @@ Result<std::string> Inbox::post(const Environment& environment, RunCodec& codec,
   if (auto synced = sync_names(names); !synced) {
     Error error = synced.error();
     error.code = Code::outcome_unknown;
-    return fail(with_hint(std::move(error), "look whether the message has arrived, and post it again if not"));
+    return fail(with_hint(std::move(error), "check whether the message was posted; if not, post it again"));
   }
   return message.id;
 }

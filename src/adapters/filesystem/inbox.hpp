@@ -1,6 +1,6 @@
 // A run's messages: one sealed file each (docs/formats/checkpoint.md, "Inbox").
 //
-// A message is not in the journal: whoever posts it is not the run's writer and needs no lock.
+// Messages are not in the journal: the process that posts one is not the run's writer and needs no lock.
 #pragma once
 
 #include "codec/run_codec.hpp"
@@ -12,35 +12,36 @@ namespace pawl {
 
 /// `{at as 20 digits of microseconds}-{16 hexadecimal digits}`: sorts by time.
 [[nodiscard]] std::string message_id(Timestamp at, std::uint64_t random);
-/// Whether a text has that form. What has not is no message's id, and must not become a path.
+/// Returns whether a text has that form. Any other text is not a message id and must not become a path.
 [[nodiscard]] bool is_message_id(std::string_view id);
 
-/// A message as it stands in its file: with `how`, the body is base64 as a JSON string.
+/// A message as stored in its file: with `how`, the body is base64 in a JSON string.
 struct StoredMessage {
   Message message;
   std::string how = {};
 };
-/// The file's text, ending with a newline. Line breaks in the body become spaces.
+/// Returns the text of the file, which ends with a newline. Line breaks in the body become spaces.
 [[nodiscard]] std::string encode_message(const StoredMessage& stored, std::uint32_t seed);
-/// store_damaged where the text is not that of message `id` of the run that `seed` belongs to.
+/// Fails with store_damaged if the text is not that of message `id` of the run that `seed` belongs to.
 [[nodiscard]] Result<StoredMessage> decode_message(std::string_view text, std::string_view id, std::uint32_t seed);
 
-/// The messages of one run that exists. Several processes may post and list at the same time.
+/// The messages of one existing run. Several processes may post and list concurrently.
 class Inbox {
  public:
-  /// `seed`: of the run's seals.
+  /// `seed` belongs to the seals of the run.
   Inbox(FileSystem& files, std::string run, std::uint32_t seed);
 
-  /// What the names of the folders on the way are known to be.
+  /// Whether the names of the parent folders are known to be durable.
   enum class Names : std::uint8_t { unsynced, durable };
-  /// Durable when it returns; sorts behind every message that was there before. outcome_unknown where its
-  /// name could not be synced: then it may be listed.
+  /// Posts a message, which is durable on return and sorts after every existing message. Fails with outcome_unknown if
+  /// its name could not be synced; the message may then be listed.
   Result<std::string> post(const Environment& environment, RunCodec& codec, std::string_view body, Names names);
-  /// Oldest first. Files on their way are no messages; a damaged one is an error with its path.
+  /// Returns the messages, oldest first. Ignores files that are being written. A damaged message is an error with its
+  /// path.
   Result<std::vector<Message>> list(RunCodec& codec);
-  /// The ids of all messages, oldest first.
+  /// Returns the ids of all messages, oldest first.
   Result<std::vector<std::string>> ids();
-  /// Nothing where it has been taken away meanwhile.
+  /// Returns nothing if the message was removed in the meantime.
   Result<std::optional<StoredMessage>> read(const std::string& id);
 
  private:

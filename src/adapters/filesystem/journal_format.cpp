@@ -175,7 +175,7 @@ Result<std::vector<JournalRecord>> decode_records(const Batch& batch) {
     records.push_back(record);
   }
   if (!reader.ok() || records.size() != batch.record_count) {
-    return fail(Code::journal_corrupt, "batch {} of a journal does not hold the records it says", batch.number);
+    return fail(Code::journal_corrupt, "the records of batch {} of a journal don't match its header", batch.number);
   }
   return records;
 }

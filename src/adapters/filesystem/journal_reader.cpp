@@ -74,14 +74,13 @@ void judge_order(JournalView& view) {
       view.torn = false;
     }
     if (segment->scan.valid_after_bad && !view.damage) {
-      view.damage = damage_at(Error{Code::journal_corrupt,
-                                    fmt::format("the batch at byte {} is damaged, and valid ones "
-                                                "follow it",
-                                                segment->scan.end),
-                                    {},
-                                    {},
-                                    0},
-                              where);
+      view.damage =
+          damage_at(Error{Code::journal_corrupt,
+                          fmt::format("the batch at byte {} is damaged but valid batches follow it", segment->scan.end),
+                          {},
+                          {},
+                          0},
+                    where);
     }
     if (segment->scan.bad_batch) view.torn = true;
   }
@@ -94,13 +93,13 @@ void judge_watermark(JournalView& view) {
   std::uint64_t settled = 0;
   for (const auto& segment : view.segments) settled = std::max(settled, segment->header.settled_through);
   if (view.watermark->batch_number > std::max(view.last_batch, settled) && !view.damage) {
-    view.damage =
-        damage_at(Error{Code::journal_corrupt,
-                        fmt::format("batch {} was acknowledged and is damaged", std::max(view.last_batch, settled) + 1),
-                        {},
-                        {},
-                        0},
-                  layout::journal(view.number));
+    view.damage = damage_at(
+        Error{Code::journal_corrupt,
+              fmt::format("batch {} is damaged although it was acknowledged", std::max(view.last_batch, settled) + 1),
+              {},
+              {},
+              0},
+        layout::journal(view.number));
     view.torn = false;
   }
   view.visible_batch = std::min(view.last_batch, view.watermark->batch_number);
@@ -234,7 +233,7 @@ Result<void> JournalSnapshot::index(const JournalView& journal, Records wanted) 
           case RecordType::audit: run.audit[record.number] = record; break;
           default:
             return fail(Code::unsupported_version,
-                        "a journal contains a record of type {}, which this version of pawl does not know",
+                        "a journal contains a record of type {}, which this version of pawl does not support",
                         static_cast<unsigned>(record.type));
         }
       }

@@ -148,17 +148,16 @@ Result<void> JournalWriter::set_aside_torn(const JournalView& view) {
     const std::string name = fmt::format("recovery/torn-{}-{:016x}-{}-{}.bin", number_, seen->header.generation,
                                          seen->scan.end, to_hex(crc32c(torn)));
     PAWL_TRY(set_aside(*place_.files, name, torn));
-    PAWL_TRY(
-        log_failure(*place_.files, place_.environment,
-                    Finding{Finding::Severity::note,
-                            Code::journal_corrupt,
-                            layout::segment(number_, seen->slot),
-                            {},
-                            {},
-                            fmt::format("a batch that was being written when its writer stopped is incomplete; it was "
-                                        "never acknowledged, and its {} bytes were set aside in {}",
-                                        torn.size(), name),
-                            {}}));
+    PAWL_TRY(log_failure(*place_.files, place_.environment,
+                         Finding{Finding::Severity::note,
+                                 Code::journal_corrupt,
+                                 layout::segment(number_, seen->slot),
+                                 {},
+                                 {},
+                                 fmt::format("incomplete batch: its writer stopped while writing it, and it was never "
+                                             "acknowledged; its {} bytes were moved to {}",
+                                             torn.size(), name),
+                                 {}}));
     // Its header goes, so that it is reported once. Losing this write means reporting it again.
     const Lock guard(mutex_);
     for (Segment& segment : segments_) {
@@ -200,13 +199,12 @@ Result<JournalWriter::Segment> JournalWriter::create_segment(std::uint64_t slot,
 
 Result<void> JournalWriter::append(std::string_view body, std::uint32_t record_count) {
   if (failed_) {
-    return fail(Error{Code::handle_failed,
-                      "an earlier sync of this journal failed, so nothing more is written through it",
-                      layout::journal(number_), "open the store again; saves with an id can be repeated safely", 0});
+    return fail(Error{Code::handle_failed, "an earlier sync of this journal failed, so it accepts no more writes",
+                      layout::journal(number_), "reopen the store; saves with an id can be repeated safely", 0});
   }
   const std::uint64_t size = batch_size(body.size());
   if (size > kBatchBytesMax) {
-    return fail(Code::state_too_large, "a batch of {} bytes is more than a journal takes ({})", size, kBatchBytesMax);
+    return fail(Code::state_too_large, "a batch of {} bytes exceeds the maximum of {} bytes", size, kBatchBytesMax);
   }
   // A batch that is larger than a segment stands alone in one, which grows to hold it.
   if (end_ + size > place_.options.segment_bytes && end_ > kSegmentHeaderBytes) PAWL_TRY(rotate());
@@ -224,9 +222,8 @@ Result<void> JournalWriter::append(std::string_view body, std::uint32_t record_c
     failed_ = true;
     Error error = synced.error();
     error.code = Code::outcome_unknown;
-    return fail(with_hint(std::move(error),
-                          "open the store again and repeat the save with the same id: it is answered, "
-                          "not doubled"));
+    return fail(
+        with_hint(std::move(error), "reopen the store and repeat the save with the same id; it is not saved twice"));
   }
   end_ += size;
   const Lock guard(mutex_);
@@ -238,7 +235,7 @@ Result<void> JournalWriter::append(std::string_view body, std::uint32_t record_c
     failed_ = true;
     Error error = marked.error();
     error.code = Code::outcome_unknown;
-    return fail(with_hint(std::move(error), "open the store again and repeat the save with the same id"));
+    return fail(with_hint(std::move(error), "reopen the store and repeat the save with the same id"));
   }
   return {};
 }
@@ -257,7 +254,7 @@ Result<void> JournalWriter::ensure_next() {
   const auto next = next_to_create();
   if (!next) return {};
   if (next->first > place_.options.segments_max) {
-    return fail(Error{Code::store_busy, "the journal is full, and nothing of it could be published yet",
+    return fail(Error{Code::store_busy, "the journal is full and none of it has been published yet",
                       layout::journal(number_), "free disk space, then save again", 0, Advice::check_store});
   }
   PAWL_TRY_ASSIGN(Segment segment, create_segment(next->first, next->second, 0));

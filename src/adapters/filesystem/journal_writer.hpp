@@ -10,13 +10,13 @@
 
 namespace pawl {
 
-/// A segment whose records may be published: nothing is written to it any more.
+/// A segment whose records may be published: nothing more is written to it.
 struct FullSegment {
   std::uint64_t slot = 0;
   SegmentHeader header;
 };
 
-/// One thread appends; others may ask for full segments, recycle and prepare.
+/// Only one thread may append. Other threads may list full segments, recycle and prepare.
 class JournalWriter {
  public:
   struct Place {
@@ -26,39 +26,40 @@ class JournalWriter {
     FilesystemOptions options;
   };
 
-  /// Takes over journal `number`; null where someone else holds it. What its last writer left behind the
-  /// watermark is written again and synced before this returns; a torn tail is set aside and reported in
-  /// recovery/failures.jsonl. Fails with journal_corrupt where it is damaged.
+  /// Takes over journal `number`. Returns null if another writer holds it. Rewrites and syncs the batches that its last
+  /// writer left after the watermark before it returns. A torn tail is set aside and reported in
+  /// recovery/failures.jsonl. Fails with journal_corrupt if the journal is damaged.
   [[nodiscard]] static Result<std::unique_ptr<JournalWriter>> take_over(const Place& place, std::uint64_t number);
-  /// Makes a journal with the lowest number that is not in use.
+  /// Creates a journal with the lowest unused number.
   [[nodiscard]] static Result<std::unique_ptr<JournalWriter>> create(const Place& place);
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
 
-  /// Writes one batch and syncs it. Durable when it returns. On write failure nothing was appended and it
-  /// may be tried again. On sync failure the error is outcome_unknown, and from then on handle_failed.
-  /// Fails with store_busy where there is no room: all segments wait to be published.
+  /// Writes one batch and syncs it; the batch is durable on return. If the write fails, nothing was appended and the
+  /// call may be repeated. If the sync fails, the error is outcome_unknown, and all later calls fail with
+  /// handle_failed. Fails with store_busy if there is no room because all segments wait to be published.
   Result<void> append(std::string_view body, std::uint32_t record_count);
 
   /// Oldest first.
   [[nodiscard]] std::vector<FullSegment> full_segments() const;
-  /// The batches of one segment as they are in the file.
+  /// Returns the batches of one segment as they are in the file.
   Result<std::unique_ptr<SegmentView>> read(const FullSegment& segment) const;
   [[nodiscard]] FullSegment active() const;
-  /// Gives a published segment a new life behind all others. Its records must be durable in files.
+  /// Reuses a published segment as the last one. Its records must be durable in files.
   Result<void> recycle(const FullSegment& segment);
-  /// Makes a segment for when the active one is full, unless one is ready. store_busy: there is no room.
+  /// Creates the next segment, for when the active one is full, unless one is ready. Fails with store_busy if there is
+  /// no room.
   Result<void> ensure_next();
-  /// Whether the active segment is so full that the next one should be made.
+  /// Returns whether the active segment is so full that the next one should be created.
   [[nodiscard]] bool wants_next() const;
-  /// Whether there is anything for the publisher to do: a full segment, or the next one to be made.
+  /// Returns whether the publisher has work: a full segment, or a next segment to create.
   [[nodiscard]] bool wants_care() const;
-  /// Puts zeros over what stands behind the last batch of the active segment and in those that hold none, and syncs
-  /// them. Nothing may be appended meanwhile.
+  /// Overwrites with zeros everything after the last batch of the active segment and all segments without batches, and
+  /// syncs them. Nothing may be appended meanwhile.
   Result<void> wipe_unused();
-  /// All that this writer has appended is in the runs' files, as far as the kernel is concerned.
+  /// Records that everything appended by this writer was written to the files of the runs, though not synced.
   Result<void> mark_published();
-  /// Starts a new segment, so that the active one becomes a full one. Nothing where it is empty.
+  /// Starts a new segment, so that the active one counts as full. Does nothing if the active one is empty.
   Result<void> retire_active();
 
  private:
@@ -85,18 +86,18 @@ class JournalWriter {
   const std::uint64_t number_;
   std::unique_ptr<File> owner_;  // holds the kernel lock
 
-  // The appending thread's alone.
+  // Used only by the appending thread.
   std::uint64_t end_ = 0;
   bool failed_ = false;
 
-  Mutex grow_mutex_;  // taken before mutex_: one segment is made or recycled at a time
+  Mutex grow_mutex_;  // taken before mutex_; only one segment is created or recycled at a time
   mutable Mutex mutex_;
   std::vector<Segment> segments_ PAWL_GUARDED_BY(mutex_);  // by position
   std::size_t active_ PAWL_GUARDED_BY(mutex_) = 0;
   std::uint64_t next_batch_ PAWL_GUARDED_BY(mutex_) = 1;
-  std::uint64_t first_batch_ PAWL_GUARDED_BY(mutex_) = 1;            // of this writer's own
-  std::optional<PublishedRange> published_ PAWL_GUARDED_BY(mutex_);  // by those before it, on this boot
-  std::uint64_t active_end_ PAWL_GUARDED_BY(mutex_) = 0;             // what others may know of `end_`
+  std::uint64_t first_batch_ PAWL_GUARDED_BY(mutex_) = 1;            // first batch of this writer
+  std::optional<PublishedRange> published_ PAWL_GUARDED_BY(mutex_);  // by earlier writers on this boot
+  std::uint64_t active_end_ PAWL_GUARDED_BY(mutex_) = 0;             // `end_` for other threads
 };
 
 /// For messages: "pid 4711 (pawl) on host.example since ...".

@@ -67,9 +67,9 @@ Result<SecretKey> KeyRing::store_key() {
 Result<SecretKey> KeyRing::find_store_key() {
   if (!options_.find_key || !store_ || !store_->key) {
     return fail(Error{Code::key_missing,
-                      "the store is encrypted, and no key was given",
+                      "the store is encrypted but no key was given",
                       {},
-                      "give it as PAWL_KEY_FILE, PAWL_KEY or PAWL_PASSPHRASE",
+                      "set PAWL_KEY_FILE, PAWL_KEY or PAWL_PASSPHRASE",
                       0});
   }
   PAWL_TRY_ASSIGN(const SecretKey outer, options_.find_key(store_->id, *store_->key));
@@ -92,7 +92,7 @@ Result<SecretKey> KeyRing::run_key(const std::string& run, const Uuid& uuid) {
   const auto text = files_.read_file(path, 1ULL << 16U);
   if (!text && text.error().code == Code::input_unreadable) {
     return fail(Error{Code::key_missing,
-                      fmt::format("the key of run '{}' is gone: what it encrypted can't be read any more", run), path,
+                      fmt::format("the key of run '{}' is missing, so its encrypted data can't be read", run), path,
                       "if it was not erased on purpose, restore the file from a backup", 0});
   }
   if (!text) return std::unexpected(text.error());
@@ -104,8 +104,8 @@ Result<SecretKey> KeyRing::run_key(const std::string& run, const Uuid& uuid) {
 Result<RunCodec> KeyRing::codec(const std::string& run, const RunRecord& record) {
   if (encrypted() && !record.encrypted) {
     return fail(Error{Code::not_encrypted,
-                      fmt::format("run '{}' is not encrypted, and the store is: it was not made by this store", run),
-                      layout::run_file(run), "restore it from a backup, or move it to a store of its own", 0});
+                      fmt::format("run '{}' is not encrypted but the store is; this store did not create the run", run),
+                      layout::run_file(run), "restore it from a backup, or move it to another store", 0});
   }
   if (!record.encrypted) return RunCodec(record.uuid, options_.packing, {});
   return RunCodec(record.uuid, options_.packing, [this, run, uuid = record.uuid] { return run_key(run, uuid); });

@@ -1,4 +1,4 @@
-// The keys of a store that is open: none, or the store's key once it was needed, and those of its runs.
+// The keys of an open store: the store's key, once it was needed, and the keys of its runs.
 #pragma once
 
 #include <memory>
@@ -17,21 +17,22 @@ class KeyRing {
  public:
   KeyRing(FileSystem& files, const FilesystemOptions& options);
 
-  /// What store.json says. Before that, the store is not encrypted.
+  /// Sets what store.json contains. Before that, the store counts as not encrypted.
   void use(const StoreRecord& store);
   [[nodiscard]] bool encrypted() const;
 
-  /// Finds the store's key, where it has one.
+  /// Finds the key of the store if it is encrypted.
   Result<void> unlock();
-  /// How a run's records are read and written. A plain run in an encrypted store fails with not_encrypted.
+  /// Returns how the records of a run are read and written. Fails with not_encrypted for an unencrypted run in an
+  /// encrypted store.
   Result<RunCodec> codec(const std::string& run, const RunRecord& record);
-  /// Makes the data key of a new run; it is durable, with its name, when this returns.
+  /// Creates the data key of a new run. The key and its name are durable on return.
   Result<void> make_run_key(const std::string& run, const Uuid& uuid, Random& random);
-  /// The run's own key, to be wrapped for another place.
+  /// Returns the key of the run, so that it can be wrapped for another place.
   Result<SecretKey> key_of(const std::string& run, const Uuid& uuid) { return run_key(run, uuid); }
-  /// key.json of a run that arrives.
+  /// Returns key.json for a run that is being imported.
   Result<std::string> arriving_key(const SecretKey& key, const Uuid& uuid, Random& random);
-  /// store.json's text with the store's key wrapped for another outer key.
+  /// Returns the text of store.json with the store's key wrapped by another outer key.
   Result<std::string> rewrapped(std::string_view store_text, const SecretKey& outer,
                                 const std::optional<Scrypt>& scrypt, Random& random);
 
@@ -47,13 +48,13 @@ class KeyRing {
   std::optional<StoreRecord> store_ PAWL_GUARDED_BY(mutex_);
   std::optional<SecretKey> store_key_ PAWL_GUARDED_BY(mutex_);
   std::optional<std::pair<std::string, Error>> refused_
-      PAWL_GUARDED_BY(mutex_);  // the id that was asked for, and why it was not found
+      PAWL_GUARDED_BY(mutex_);  // the id of the requested key, and why it was not found
 };
 
-/// A new key of the kind, from a source of randomness.
+/// Creates a random key.
 [[nodiscard]] SecretKey make_key(Random& random);
 [[nodiscard]] std::string make_nonce(Random& random);
-/// What store.json of a new encrypted store says.
+/// Returns the encryption part of store.json for a new encrypted store.
 [[nodiscard]] StoreKeyInfo make_store_key(const Uuid& store, const SecretKey& outer,
                                           const std::optional<Scrypt>& scrypt, Random& random);
 

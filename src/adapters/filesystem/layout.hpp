@@ -1,4 +1,4 @@
-// Where things are in a store's folder.
+// Paths in the folder of a store.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 
 namespace pawl {
 
-/// How long a lock of the store is waited for, and how long between two tries.
+/// How long to wait for a lock of the store, and the interval between attempts.
 inline constexpr std::int64_t kLockWaitUs = 5'000'000;
 inline constexpr std::int64_t kLockStepUs = 1'000;
 
@@ -25,7 +25,7 @@ constexpr std::string_view kJournals = "journal";
 constexpr std::string_view kRuns = "runs";
 constexpr std::string_view kRecovery = "recovery";
 constexpr std::string_view kErasing = "erasing";
-constexpr std::string_view kArriving = "runs/.import";  // no run's name begins with a dot
+constexpr std::string_view kArriving = "runs/.import";  // names of runs never start with a dot
 constexpr std::string_view kArrivingLock = "import.lock";
 constexpr std::string_view kFailures = "recovery/failures.jsonl";
 constexpr std::string_view kCatalogue = "catalogue.db";
@@ -34,7 +34,7 @@ constexpr std::string_view kCatalogueLock = "catalogue.lock";
 // Bytes of a lock file.
 constexpr std::uint64_t kWriterByte = 0;
 constexpr std::uint64_t kPublisherByte = 1;
-constexpr std::uint64_t kBlobByte = 2;    // a blob is about to be referred to, or blobs are removed
+constexpr std::uint64_t kBlobByte = 2;    // a record that refers to a blob is being written, or blobs are being removed
 constexpr std::uint64_t kPrunerByte = 3;  // the run is being pruned
 
 inline std::string journal(std::uint64_t number) { return fmt::format("journal/{}", number); }
@@ -47,7 +47,7 @@ inline std::string run(std::string_view id) { return fmt::format("runs/{}", id);
 inline std::string run_file(std::string_view id) { return fmt::format("runs/{}/run.json", id); }
 inline std::string run_key(std::string_view id) { return fmt::format("runs/{}/key.json", id); }
 inline std::string erased(std::string_view id) { return fmt::format("runs/{}/erased.json", id); }
-/// That the run's erasure is to be finished: an empty file.
+/// Marks an erasure as unfinished: an empty file.
 inline std::string erasing(std::string_view id) { return fmt::format("erasing/{}", id); }
 inline std::string run_lock(std::string_view id) { return fmt::format("runs/{}/lock", id); }
 inline std::string checkpoints(std::string_view id) { return fmt::format("runs/{}/checkpoints", id); }
@@ -57,12 +57,12 @@ inline std::string full(std::string_view id, Sequence base) {
 inline std::string differences(std::string_view id, Sequence base) {
   return fmt::format("runs/{}/checkpoints/checkpoint_{:05}.jsonl", id, base.value);
 }
-/// A checkpoint that pruning kept out of a group that is gone.
+/// A checkpoint that pruning kept from a removed group.
 inline std::string kept(std::string_view id, Sequence sequence) {
   return fmt::format("runs/{}/checkpoints/kept_{:05}.json", id, sequence.value);
 }
 inline std::string pruned(std::string_view id) { return fmt::format("runs/{}/checkpoints/pruned.json", id); }
-/// What a fallback has set aside.
+/// The list of checkpoints that a fallback has set aside.
 inline std::string aside(std::string_view id) { return fmt::format("runs/{}/checkpoints/aside.json", id); }
 inline std::string pruned_callers(std::string_view id) {
   return fmt::format("runs/{}/checkpoints/pruned_callers.jsonl", id);
@@ -83,7 +83,7 @@ inline std::string inbox(std::string_view id) { return fmt::format("runs/{}/inbo
 inline std::string message(std::string_view id, std::string_view message_id) {
   return fmt::format("runs/{}/inbox/{}.json", id, message_id);
 }
-/// What tells a run of its forks, a file each.
+/// The notes of a run about its forks, one file each.
 inline std::string forks(std::string_view id) { return fmt::format("runs/{}/forks", id); }
 inline std::string fork(std::string_view id, std::string_view fork_uuid) {
   return fmt::format("runs/{}/forks/{}.json", id, fork_uuid);
@@ -94,7 +94,7 @@ inline std::string logs(std::string_view id) { return fmt::format("runs/{}/logs"
 
 namespace pawl {
 
-/// The sequence in a file's name between `prefix` and `suffix`; nothing where it is another kind of file.
+/// Returns the sequence in a file name between `prefix` and `suffix`, or nothing for another kind of file.
 [[nodiscard]] inline std::optional<Sequence> sequence_in_file_name(std::string_view name, std::string_view prefix,
                                                                    std::string_view suffix) {
   if (name.size() < prefix.size() + suffix.size() || !name.starts_with(prefix) || !name.ends_with(suffix))
@@ -106,7 +106,7 @@ namespace pawl {
   return sequence;
 }
 
-/// Of a whole checkpoint's file.
+/// Returns the sequence in the name of a full checkpoint's file.
 [[nodiscard]] inline std::optional<Sequence> base_in_file_name(std::string_view name) {
   return sequence_in_file_name(name, "checkpoint_", ".json");
 }

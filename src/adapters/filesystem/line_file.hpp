@@ -1,4 +1,4 @@
-// Files of numbered lines (`{"seq":7,...}\n`): finding a line from the end, without reading the file.
+// Files of numbered lines (`{"seq":7,...}\n`): finds a line from the end without reading the whole file.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace pawl {
 
-/// Above every number that a line can have.
+/// Higher than any number that a line can have.
 inline constexpr std::uint64_t kHighest = std::numeric_limits<std::uint64_t>::max();
-/// What is read at once of a long file.
+/// Number of bytes of a long file that are read at once.
 inline constexpr std::uint64_t kPieceBytes = 1ULL << 20;
 
 [[nodiscard]] inline std::string_view without_newline(std::string_view text) {
@@ -21,27 +21,27 @@ inline constexpr std::uint64_t kPieceBytes = 1ULL << 20;
   return text;
 }
 
-/// The whole file; nothing where it does not exist.
+/// Returns the whole file, or nothing if it does not exist.
 [[nodiscard]] Result<std::optional<std::string>> read_if_there(FileSystem& files, const std::string& path);
 
 struct FoundLine {
   std::string text;          // without its newline
   std::uint64_t number = 0;  // the first member's value
-  std::uint64_t end = 0;     // offset behind its newline
+  std::uint64_t end = 0;     // offset after its newline
 };
 
-/// The number a line begins with; nothing where it has another shape.
+/// Returns the number at the start of a line, or nothing if the line has another form.
 [[nodiscard]] std::optional<std::uint64_t> line_number(std::string_view line);
 
-/// Whether a crash may have left `found` of `whole`, which a journal holds: its beginning, with zeros where a sector
-/// did not reach the disk. What follows in the file may be part of `found`.
+/// Returns whether `found` may be what a crash left of `whole`, which a journal contains: a prefix, with zeros where a
+/// sector did not reach the disk. `found` may include later data of the file.
 [[nodiscard]] bool is_left_by_crash(std::string_view found, std::string_view whole);
 
-/// The last complete line whose number is below `limit`, reading backwards from the end.
-/// Time and memory grow with what stands behind it.
+/// Returns the last complete line whose number is below `limit`. Reads backwards from the end, so time and memory grow
+/// with the data after the line.
 [[nodiscard]] Result<std::optional<FoundLine>> last_line_below(File& file, std::uint64_t limit);
 
-/// Calls `visit(line)` for every line, complete or not, of text already read; stops where it says false.
+/// Calls `visit(line)` for every line of `text`, complete or not. Stops if it returns false.
 template <class Visit>
 void for_each_line(std::string_view text, Visit visit) {
   while (!text.empty()) {

@@ -30,8 +30,7 @@ Result<std::string> migrate_store(std::string_view text) {
     PAWL_TRY_ASSIGN(store, decode_store(migrated));
   }
   if (store.format == kFormat) return migrated;
-  return fail(Code::migration_failed, "there is no way from format {} of the store to format {}", store.format,
-              kFormat);
+  return fail(Code::migration_failed, "can't migrate the store from format {} to format {}", store.format, kFormat);
 }
 
 }  // namespace pawl

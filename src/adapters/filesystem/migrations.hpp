@@ -1,5 +1,5 @@
-// From older formats to this one, step by step. A store is brought up to date by the first process that writes to it;
-// readers read every format from 1 on as it is.
+// Migrates older formats to the current one, step by step. The first process that writes to a store migrates it.
+// Readers can read every format from 1 on.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace pawl {
 
-/// The text of store.json in this program's format. Fails with migration_failed where there is no way.
+/// Returns the text of store.json in the current format. Fails with migration_failed if there is no migration.
 [[nodiscard]] Result<std::string> migrate_store(std::string_view text);
 
 }  // namespace pawl

@@ -108,14 +108,13 @@ Result<std::optional<NumberedLines::Line>> NumberedLines::next() {
     if (at_start_ && line->complete && found && *found > number) return from_journal();
     PAWL_TRY_ASSIGN(const std::string_view copy, look(record->text.size()));
     if (!is_left_by_crash(copy, record->text))
-      return fail(bad(fmt::format("{} {} differs from what the journal holds", what_, number)));
+      return fail(bad(fmt::format("{} {} differs from the journal", what_, number)));
     consume(copy.size());
     return from_journal();
   }
-  if (!line->complete) return fail(bad(fmt::format("{} {} is cut short", what_, number)));
+  if (!line->complete) return fail(bad(fmt::format("{} {} is truncated", what_, number)));
   if (!found) return fail(bad(fmt::format("{} {} is damaged", what_, number)));
-  if (*found != number)
-    return fail(bad(fmt::format("{} {} is missing: {} stands in its place", what_, number, *found)));
+  if (*found != number) return fail(bad(fmt::format("{} {} is missing; found {} in its place", what_, number, *found)));
   return from_file();
 }
 

@@ -1,5 +1,5 @@
-// A run's events or audit entries, line by line: from files, and from journals where these hold them. Reads in pieces,
-// so that a trail of any length fits into memory.
+// Reads the events or audit entries of a run line by line, from files and from journals. Reads in pieces, so that a
+// trail of any length fits into memory.
 #pragma once
 
 #include <map>
@@ -19,18 +19,18 @@ class NumberedLines {
   using Records = std::map<std::uint64_t, JournalRecord>;
   struct Line {
     std::uint64_t number = 0;
-    std::string_view text;  // without its newline; holds until the next call
+    std::string_view text;  // without its newline; valid until the next call
     std::string_view file;
   };
 
-  /// `what` for messages: "entry". `journal` may be null. Missing files are empty ones.
+  /// `what` is the noun for messages, for example "entry". `journal` may be null. Missing files count as empty.
   NumberedLines(FileSystem& files, std::string what, std::vector<std::string> paths, const Records* journal)
       : files_(files), what_(std::move(what)), paths_(std::move(paths)), journal_(journal) {}
 
-  /// The next one, 1 first; nothing behind the last. checksum_mismatch where a line is cut short, is not the next one
-  /// or differs from what a journal holds; then the reading is over.
+  /// Returns the next line, starting with number 1, or nothing after the last. Fails with checksum_mismatch if a line
+  /// is truncated, out of order or differs from the journal. Reading ends after an error.
   Result<std::optional<Line>> next();
-  /// The first one has the number behind this one. Before the first call of `next`.
+  /// Skips all lines up to this number. Must be called before the first `next`.
   void begin_behind(std::uint64_t number) { last_ = number; }
 
  private:
@@ -52,11 +52,11 @@ class NumberedLines {
   const Records* journal_;
   std::size_t next_path_ = 0;
   std::unique_ptr<File> file_;
-  std::uint64_t offset_ = 0;  // in the file, of what follows the buffer
+  std::uint64_t offset_ = 0;  // in the file, of the data after the buffer
   std::uint64_t size_ = 0;    // of the file, when it was opened
-  bool at_start_ = true;      // nothing of the file was consumed yet
+  bool at_start_ = true;      // nothing of the file has been consumed yet
   std::string buffer_;
-  std::size_t begin_ = 0;  // of what is not consumed of it
+  std::size_t begin_ = 0;  // start of the unconsumed part
   std::uint64_t last_ = 0;
 };
 

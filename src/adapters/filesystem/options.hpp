@@ -1,4 +1,4 @@
-// The place, sizes and bounds of the filesystem store. The defaults are what docs/formats say; tests shrink them.
+// Location, sizes and limits of the filesystem store. The defaults are those in docs/formats; tests reduce them.
 #pragma once
 
 #include <cstdint>
@@ -18,33 +18,33 @@ enum class Background : std::uint8_t {
   thread,  // a thread publishes, another one collects the saves of many threads into batches
 };
 
-/// The outer key of a store that is made, or gets another one.
+/// The outer key for a new store, or a replacement for the existing key.
 struct NewStoreKey {
   SecretKey outer = {};
-  std::optional<Scrypt> scrypt = {};  // where it comes from a passphrase
+  std::optional<Scrypt> scrypt = {};  // if the key is derived from a passphrase
 };
 
 struct FilesystemOptions {
-  std::string root = {};  // absolute path of the store's folder; empty: it is on no disk that others can see
+  std::string root = {};  // absolute path of the store's folder; empty if it is not on a shared disk
   Background background = Background::none;
   std::uint64_t segment_bytes = 4ULL << 20;
   std::uint64_t segments_max = 4;                        // so a journal has at most 16 MB
-  std::uint64_t inline_bytes_max = 1ULL << 20;           // a larger payload becomes a file of its own
+  std::uint64_t inline_bytes_max = 1ULL << 20;           // a larger payload gets its own file
   std::uint64_t batch_bytes_max = 2ULL << 20;            // saves are collected up to this size
-  std::uint64_t differences_floor_bytes = 256ULL << 10;  // differences may grow to this before a whole one comes
-  std::uint64_t differences_max = 1000;                  // or to this number
-  std::uint64_t sync_all_from_files = 32;                // from so many files on, one syncfs replaces their syncs
-  Durability durability = Durability::sync;              // of new runs for which nothing else was said
-  std::uint64_t state_bytes_max = 100ULL << 20;          // of what a patch makes of a state
+  std::uint64_t differences_floor_bytes = 256ULL << 10;  // maximum total size of differences before a full checkpoint
+  std::uint64_t differences_max = 1000;                  // maximum number of differences before a full checkpoint
+  std::uint64_t sync_all_from_files = 32;        // minimum number of files for one syncfs instead of single syncs
+  Durability durability = Durability::sync;      // default for new runs
+  std::uint64_t state_bytes_max = 100ULL << 20;  // maximum size of a state after a patch
   std::int64_t async_window_us = 100'000;
   PackRules packing = {};
-  /// Finds the outer key of an encrypted store: a file, the environment, a passphrase. Called when it is needed.
+  /// Finds the outer key of an encrypted store: a file, the environment or a passphrase. Called when it is needed.
   std::function<Result<SecretKey>(const Uuid& store, const StoreKeyInfo& info)> find_key = {};
-  std::optional<NewStoreKey> new_key = {};  // of a store that is made by its first save; nothing: it is not encrypted
+  std::optional<NewStoreKey> new_key = {};  // of a store that its first save creates; nothing: not encrypted
   RetentionSettings retention = {};   // runs are pruned in the background when they grow, and when the disk is full
-  RetryPolicy disk_full_policy = {};  // of a save that finds the disk full, where there is something to prune
-  std::int64_t prune_at_close_us = 200'000;   // without a background: so long at most
-  std::int64_t lock_wait_us = 0;              // how long opening a run waits for another process to let go of it
+  RetryPolicy disk_full_policy = {};  // of a save that finds the disk full, if something can be pruned
+  std::int64_t prune_at_close_us = 200'000;   // maximum time without background threads
+  std::int64_t lock_wait_us = 0;              // how long opening a run waits for another process to release it
   std::int64_t backlog_wait_us = 30'000'000;  // a save waits this long for the publisher before it fails
 };
 

@@ -1,4 +1,4 @@
-// The state or the differences that a checkpoint's record holds, wherever they stand.
+// Reads the state or the differences of a checkpoint's record, wherever they are stored.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct PayloadPlace {
   std::string_view salt;
 };
 
-/// Out of the record itself or out of its blob, which is checked by its hash.
+/// Reads from the record itself, or from its blob, which is checked against its hash.
 [[nodiscard]] Result<std::string> read_payload(const PayloadPlace& place, RunCodec& codec, const RecordView& record);
 
 }  // namespace pawl

@@ -1,7 +1,7 @@
-// A run's list of what was pruned, and the callers' ids of what it lists, as files.
+// The list of a run's pruned checkpoints, and the callers' ids of these checkpoints, as files.
 //
-// The list is replaced as a whole, synced before it gets its name and its name before anything that it gives up is
-// removed: so it is never half there, and what it does not list and is missing is damage.
+// The list is replaced as a whole. It is synced before it gets its name, and its name is synced before any listed
+// checkpoint is removed. The list is therefore never partial, and a missing checkpoint that is not listed is damage.
 #pragma once
 
 #include <string_view>
@@ -12,22 +12,23 @@
 
 namespace pawl {
 
-/// Empty where nothing was ever pruned; what a fallback has set aside is part of it. Takes no lock.
+/// Returns an empty list if nothing was ever pruned. The list includes checkpoints that a fallback has set aside. Takes
+/// no lock.
 [[nodiscard]] Result<PrunedList> load_pruned(FileSystem& files, std::string_view run, std::uint32_t seed);
 
-/// Puts the list in its place and makes it durable. The caller holds the run's pruner and publisher locks.
+/// Replaces the list and makes it durable. The caller must hold the run's pruner and publisher locks.
 Result<void> replace_pruned(FileSystem& files, std::string_view run, const PrunedList& list, std::uint32_t seed);
 
-/// As many as `list` says. A line that is missing or damaged fails with store_damaged.
+/// Returns as many ids as `list` counts. Fails with store_damaged if a line is missing or damaged.
 [[nodiscard]] Result<std::vector<PrunedCaller>> load_pruned_callers(FileSystem& files, std::string_view run,
                                                                     const PrunedList& list, std::uint32_t seed);
 
-/// Writes `callers` behind those that `list` counts, numbers and counts them, and syncs the file. They are in force
-/// with the list.
+/// Appends `callers` to those that `list` counts, numbers and counts them, and syncs the file. They take effect
+/// together with the list.
 Result<void> append_pruned_callers(FileSystem& files, std::string_view run, PrunedList& list,
                                    const std::vector<PrunedCaller>& callers, std::uint32_t seed);
 
-/// Whether a file of this name among a run's checkpoints is one that `list` has given up, or does not know of.
+/// Returns whether a file with this name among the checkpoints of a run was released by `list` or is unknown to it.
 [[nodiscard]] bool is_void(std::string_view name, const PrunedList& list);
 
 }  // namespace pawl

@@ -48,7 +48,7 @@ Result<void> collect(const SegmentView& segment, RunBatches& batches) {
         case RecordType::audit: run.audit.push_back(record); break;
         default:
           return fail(Code::unsupported_version,
-                      "a journal contains a record of type {}, which this version of pawl does not know",
+                      "a journal contains a record of type {}, which this version of pawl does not support",
                       static_cast<unsigned>(record.type));
       }
     }
@@ -69,7 +69,7 @@ Result<bool> Publisher::publish(std::string_view run, const RunBatch& batch, Pub
     if (locked) break;
     if (mode != Publish::settled) return false;
     if (waited_us >= kLockWaitUs) {
-      return fail(Code::store_busy, "another process is publishing run '{}' and does not finish", run);
+      return fail(Code::store_busy, "timed out waiting for another process that is publishing run '{}'", run);
     }
     environment_.clock->sleep_us(kLockStepUs);
   }
@@ -213,13 +213,12 @@ Result<std::optional<Publisher::Known>> Publisher::append_point(File& file, cons
   if (!line && starts_here) return std::optional(Known{first - 1, 0});
   if (line && line->number + 1 >= first) return std::optional(Known{line->number, line->end});
   if (mode != Publish::settled) return std::optional<Known>();
-  return fail(
-      Error{Code::chain_broken,
-            fmt::format("line {} is to be appended, and the last line before it is {}", first, line ? line->number : 0),
-            lines.path,
-            {},
-            0,
-            Advice::check_store});
+  return fail(Error{Code::chain_broken,
+                    fmt::format("can't append line {}: the last line is {}", first, line ? line->number : 0),
+                    lines.path,
+                    {},
+                    0,
+                    Advice::check_store});
 }
 
 /// Stretches without a gap, one after the other.

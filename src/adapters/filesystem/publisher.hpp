@@ -1,13 +1,13 @@
-// From the journal to the readable files.
+// Copies records from the journal to the readable files.
 //
-// Two ways. Lazily: what was saved is appended to the files without any sync, so that people see it; the
-// journal still holds it, and readers trust the journal. Settled: the files are brought to exactly what the
-// journal says, synced, and only then may the journal forget. What an earlier process left unsynced is
-// written anew when it is settled, because a page that failed to reach the disk can look clean.
+// There are two modes. Lazy: saved records are appended to the files without a sync, so that people see them. The
+// journal still contains them, and readers trust the journal. Settled: the files are made to match the journal exactly
+// and synced, and only then may the journal discard the records. Unsynced data of an earlier process is rewritten when
+// it is settled, because a page that failed to reach the disk can look clean.
 //
-// A run's lines stand in the order of their numbers; every line is a copy of the journal's bytes, so that
-// writing it twice writes the same bytes to the same place. Several processes may publish the same run, one
-// after the other (a kernel lock per run): each writes its own records and those that come before them.
+// The lines of a run are ordered by number. Every line is a copy of the bytes in the journal, so that writing it twice
+// writes the same bytes to the same place. Several processes may publish the same run, one after the other (a kernel
+// lock per run). Each writes its own records and those before them.
 #pragma once
 
 #include <map>
@@ -24,8 +24,8 @@
 
 namespace pawl {
 
-/// What journals hold of one run, in order, perhaps with gaps (what is missing was published before).
-/// Views into the segments.
+/// The records of one run in the journals, in order. Gaps are possible: missing records were published before. Contains
+/// views into the segments.
 struct RunBatch {
   std::optional<std::string_view> run;
   std::vector<JournalRecord> checkpoints;
@@ -34,32 +34,32 @@ struct RunBatch {
 };
 using RunBatches = std::map<std::string, RunBatch, std::less<>>;
 
-/// Adds a segment's records.
+/// Adds the records of a segment.
 Result<void> collect(const SegmentView& segment, RunBatches& batches);
 
 enum class Publish : std::uint8_t {
   lazy,
-  closing,  // lazily, with the roots of the audit trail
+  closing,  // lazy, with the roots of the audit trail
   settled,
 };
 
-/// Not thread-safe: one publishing thread.
+/// Not thread-safe: only one thread publishes.
 class Publisher {
  public:
   Publisher(FileSystem& files, const Environment& environment, const FilesystemOptions& options);
 
-  /// Writes a run's records. Lazily: false where they can't be appended now (someone else is at it, or
-  /// earlier ones are missing). Settled: durable after `sync`.
+  /// Writes the records of a run. Lazy: returns false if they can't be appended now, because another process is
+  /// publishing or earlier records are missing. Settled: durable after `sync`.
   Result<bool> publish(std::string_view run, const RunBatch& batch, Publish mode);
-  /// Makes everything published as `settled` since the last call durable. After a failure nothing written
-  /// before is trusted any more.
+  /// Makes everything durable that was published as `settled` since the last call. After a failure, nothing written
+  /// before is trusted.
   Result<void> sync();
 
  private:
   struct Lines {
     std::string_view run;
     std::string path;
-    std::uint64_t first_possible = 1;  // the number that a file's first line has
+    std::uint64_t first_possible = 1;  // number of the first line of a file
     bool by_sequence = false;          // lines are numbered by the checkpoint's sequence, not by the record's number
   };
   struct Known {
@@ -88,9 +88,9 @@ class Publisher {
   FileSystem& files_;
   const Environment environment_;
   const FilesystemOptions options_;
-  std::map<std::string, Known> known_;                    // files whose lines this process wrote itself
+  std::map<std::string, Known> known_;                    // files whose lines this process wrote
   std::map<std::string, KnownRoot> known_roots_;          // the same for files of roots
-  std::set<std::string> written_;                         // whole files this process wrote itself
+  std::set<std::string> written_;                         // complete files that this process wrote
   std::map<std::string, std::shared_ptr<File>> touched_;  // to be synced
   std::set<std::string> folders_;                         // to be synced
 };

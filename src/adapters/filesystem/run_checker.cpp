@@ -16,7 +16,7 @@ namespace pawl {
 namespace {
 
 constexpr const char* kCutShort =
-    "the copy in the file was cut short by a crash; the journal holds it whole, and it will be written again";
+    "a crash truncated the copy in the file; the journal has all of it, and it will be rewritten";
 
 }  // namespace
 
@@ -97,7 +97,7 @@ Result<bool> RunChecker::check_erased() {
   const auto described = text ? decode_run(*text) : std::unexpected(text.error());
   if (!described || described->uuid != erased_->uuid || !described->salt.empty()) {
     add(Finding::Severity::mendable, Code::store_damaged, layout::run_file(run_), {},
-        "the file is not what an erasure leaves");
+        "unexpected contents for the file of an erased run");
   }
   records_ = nullptr;
   PAWL_TRY(check_audit());
@@ -127,7 +127,7 @@ Result<void> RunChecker::check_remains() {
          path,
          run_,
          {},
-         fmt::format("data of {} run is still there", erased_->removed ? "a removed" : "an erased"),
+         fmt::format("data of {} run still exists", erased_->removed ? "a removed" : "an erased"),
          {},
          Advice::repair_store});
   }
@@ -142,7 +142,7 @@ Result<bool> RunChecker::check_run_file() {
   if (text) ++report_.files;
   if (in_journal) {
     if (text && *text != records_->run->text) {
-      add(Finding::Severity::mendable, Code::store_damaged, path, {}, "the file differs from what the journal holds");
+      add(Finding::Severity::mendable, Code::store_damaged, path, {}, "the file differs from the journal");
     }
     PAWL_TRY_ASSIGN(run_record_, decode_run(records_->run->text));
   } else if (!text) {
@@ -191,7 +191,7 @@ Result<void> RunChecker::check_key() {
   if (tried.error().code == Code::key_missing || tried.error().code == Code::key_wrong ||
       tried.error().code == Code::invalid_key) {
     add(Finding::Severity::note, tried.error().code, path, {},
-        "checked without its key: checksums and hashes are right, nothing was decrypted");
+        "checked without its key: checksums and hashes match, nothing was decrypted");
     return {};
   }
   add(Finding::Severity::damage, tried.error().code, path, {}, tried.error().message);
@@ -210,7 +210,7 @@ Result<bool> RunChecker::check_pruned() {
   if (!pruned_.dropped.empty()) ++report_.files;
   for (const auto& [first, last] : pruned_.aside.ranges()) {
     add(Finding::Severity::note, Code::checkpoint_set_aside, layout::aside(run_), Sequence{first},
-        fmt::format("checkpoints {} to {} were damaged, and a fallback has set them aside", first, last));
+        fmt::format("checkpoints {} to {} were damaged and set aside by a fallback", first, last));
   }
   if (pruned_.callers > 0) ++report_.files;
   const auto callers = load_pruned_callers(files_, run_, pruned_, seed_);
@@ -232,8 +232,7 @@ Result<void> RunChecker::check_checkpoints(Sequence only) {
     check_chain(chain);
   }
   if (only && only > run_record_.fork_of_sequence && !sums_.contains(only.value)) {
-    add(Finding::Severity::damage, Code::checkpoint_not_found, layout::checkpoints(run_), only,
-        "there is no such checkpoint");
+    add(Finding::Severity::damage, Code::checkpoint_not_found, layout::checkpoints(run_), only, "no such checkpoint");
   }
   if (only || sums_.empty()) return {};
   // Every number of its own up to the highest that anything knows of.
@@ -268,7 +267,7 @@ void RunChecker::check_chain(const Chain& chain) {
     add(Finding::Severity::damage, chain.damage->code, chain.damaged == chain.base ? whole : lines, chain.damaged,
         chain.damage->message);
   } else if (chain.bad_line && chain.bad_copies.empty()) {
-    add(Finding::Severity::damage, chain.bad_line->code, lines, {}, "the file goes on behind its last checkpoint");
+    add(Finding::Severity::damage, chain.bad_line->code, lines, {}, "unexpected data after the last checkpoint");
   }
 }
 
@@ -278,7 +277,7 @@ void RunChecker::check_copy(const ChainLink& link) {
   const auto found = records_->checkpoints.find(link.record.sequence.value);
   if (without_newline(found->second.record.text) == link.record.text) return;
   add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), link.record.sequence,
-      "the file and the journal hold different checkpoints of this number");
+      "the file and the journal contain different checkpoints with this number");
 }
 
 /// Checks the sum, and that the differences lead to a state of the recorded size.
@@ -286,7 +285,7 @@ void RunChecker::apply(const RecordView& record, const std::string& path) {
   sums_[record.sequence.value] = std::string(record.sum);
   if (!sum_matches(record, run_record_.salt)) {
     add(Finding::Severity::damage, Code::checksum_mismatch, path, record.sequence,
-        "the record does not have its SHA-256");
+        "the record does not match its SHA-256");
   }
   const auto info = decode_info(record);
   if (!info) {
@@ -295,7 +294,7 @@ void RunChecker::apply(const RecordView& record, const std::string& path) {
   }
   if (run_record_.encrypted && !is_encrypted(record.how)) {
     add(Finding::Severity::damage, Code::not_encrypted, path, record.sequence,
-        "a plain record stands in an encrypted run");
+        "unencrypted record in an encrypted run");
     state_known_ = false;
     return;
   }
@@ -315,7 +314,7 @@ void RunChecker::apply(const RecordView& record, const std::string& path) {
   if (!state_known_ || state_.size() != info->state_bytes) {
     state_known_ = false;
     add(Finding::Severity::damage, Code::state_reconstruction_failed, path, record.sequence,
-        "the recorded differences don't lead to the recorded size");
+        "the recorded differences don't produce the recorded size");
   }
 }
 
@@ -330,7 +329,7 @@ std::optional<std::string> RunChecker::payload_of(const RecordView& record, cons
     blobs_.insert(name);
     if (!blob || to_hex(sha256(run_record_.salt, *blob)) != name) {
       add(Finding::Severity::damage, blob ? Code::checksum_mismatch : Code::chain_broken, file, record.sequence,
-          blob ? "the blob does not have its SHA-256" : "the blob is missing");
+          blob ? "the blob does not match its SHA-256" : "the blob is missing");
       return std::nullopt;
     }
     if (!has_key_) return std::nullopt;
@@ -359,9 +358,9 @@ Result<void> RunChecker::check_audit() {
   const auto take = [&](std::string_view line) {
     const auto entry = decode_audit(line);
     if (!entry) {
-      bad = fmt::format("entry {} does not have its hash", index + 1);
+      bad = fmt::format("entry {} does not match its hash", index + 1);
     } else if (entry->index != index + 1 || entry->previous != previous) {
-      bad = fmt::format("entry {} does not follow the one before it", index + 1);
+      bad = fmt::format("entry {} does not follow the previous entry", index + 1);
     }
     if (bad) return false;
     ++index;
@@ -377,7 +376,7 @@ Result<void> RunChecker::check_audit() {
   std::string_view incomplete;
   for_each_line(text ? std::string_view(*text) : std::string_view(), [&](std::string_view line, bool complete) {
     if (complete) return take(line);
-    bad = fmt::format("entry {} is not complete", index + 1);
+    bad = fmt::format("entry {} is incomplete", index + 1);
     incomplete = line;
     return false;
   });
@@ -396,12 +395,12 @@ Result<void> RunChecker::check_audit() {
   if (bad) return {};
   if (run_record_.fork_of_run && !forked) {
     add(Finding::Severity::damage, Code::chain_broken, path, {},
-        "the audit trail does not say that the run is a fork of what run.json names");
+        "the audit trail does not record the fork that run.json describes");
   }
   for (const auto& [sequence, sum] : sums_) {
     if (!audited.contains(sequence) && !pruned_.is_dropped({sequence})) {
       add(Finding::Severity::damage, Code::chain_broken, path, Sequence{sequence},
-          "the audit trail does not have this checkpoint");
+          "the audit trail does not contain this checkpoint");
     }
   }
   PAWL_TRY(check_aside(aside));
@@ -418,8 +417,7 @@ Result<void> RunChecker::check_roots(std::uint64_t entries) {
   const std::uint64_t size = parsed.roots.empty() ? 0 : parsed.roots.back().tree.size();
   const bool unfinished = records_ != nullptr && !records_->audit.empty() && records_->audit.begin()->first <= size + 1;
   if (!parsed.fault.empty() && unfinished) {
-    add(Finding::Severity::note, Code::checksum_mismatch, path, {},
-        "the file was cut short by a crash; it will be written again");
+    add(Finding::Severity::note, Code::checksum_mismatch, path, {}, "a crash truncated the file; it will be rewritten");
   } else if (!parsed.fault.empty() || size > entries) {
     add(Finding::Severity::damage, Code::audit_damaged, path, {},
         parsed.fault.empty() ? "it has more entries than the audit trail" : parsed.fault);
@@ -434,7 +432,7 @@ Result<void> RunChecker::check_aside(const std::string& audited) {
   if (!text && audited.empty()) return {};
   if (!text) {
     add(Finding::Severity::damage, Code::store_damaged, path, {},
-        "the audit trail has a list of checkpoints that were set aside, and it is missing");
+        "the audit trail refers to a list of checkpoints that were set aside, but the list is missing");
     return {};
   }
   ++report_.files;
@@ -442,7 +440,7 @@ Result<void> RunChecker::check_aside(const std::string& audited) {
   const bool recorded = !sums_.empty() && sums_.rbegin()->first > pruned_.last_aside().value;
   if (recorded && aside_sum(*text) != audited) {
     add(Finding::Severity::damage, Code::checksum_mismatch, path, {},
-        "the list of checkpoints that were set aside is not the one that the audit trail recorded");
+        "the list of checkpoints that were set aside differs from the one that the audit trail recorded");
   }
   return {};
 }
@@ -453,14 +451,14 @@ void RunChecker::check_audited(const AuditEntry& entry) {
   if (sum == sums_.end() && pruned_.is_dropped(entry.sequence)) return;
   if (sum == sums_.end()) {
     add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), entry.sequence,
-        "the audit trail has this checkpoint, and it is missing");
+        "the audit trail contains this checkpoint but it is missing");
   } else if (rewritten != nullptr && !sum->second.empty() && sum->second != rewritten->is) {
     add(Finding::Severity::damage, Code::checksum_mismatch, layout::kept(run_, entry.sequence), entry.sequence,
-        "the checkpoint is not the one that pruning kept");
+        "the checkpoint differs from the one that pruning kept");
   } else if (!sum->second.empty() &&
              entry.payload != "sha256:" + (rewritten != nullptr ? rewritten->was : sum->second)) {
     add(Finding::Severity::damage, Code::checksum_mismatch, layout::checkpoints(run_), entry.sequence,
-        "the checkpoint is not the one that the audit trail recorded");
+        "the checkpoint differs from the one that the audit trail recorded");
   }
 }
 
@@ -540,7 +538,7 @@ Result<void> RunChecker::check_stray(const std::string& folder, const std::strin
   }
   if (const auto set_aside = sequence_in_file_name(name, "checkpoint_", name.ends_with(".jsonl") ? ".jsonl" : ".json");
       set_aside && pruned_.is_aside(*set_aside)) {
-    add(Finding::Severity::note, Code::checkpoint_set_aside, path, *set_aside, "damaged, and set aside by a fallback");
+    add(Finding::Severity::note, Code::checkpoint_set_aside, path, *set_aside, "damaged; set aside by a fallback");
     return {};
   }
   if (!name.ends_with(".jsonl")) return {};
@@ -552,7 +550,7 @@ Result<void> RunChecker::check_stray(const std::string& folder, const std::strin
   const bool in_journal = base && records_ != nullptr && records_->checkpoints.contains(base->value);
   if (base && !exists) {
     add(in_journal ? Finding::Severity::mendable : Finding::Severity::damage, Code::chain_broken,
-        join_path(folder, whole), *base, "the whole checkpoint is missing");
+        join_path(folder, whole), *base, "the full checkpoint is missing");
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// fsck for one run: every file of it is read, every checksum computed, every state rebuilt.
+// fsck for one run: reads every file, checks every checksum and rebuilds every state.
 #pragma once
 
 #include <memory>
@@ -11,16 +11,16 @@
 
 namespace pawl {
 
-/// Linear in the size of the run. Fails only where the operating system can't read.
+/// Linear in the size of the run. Fails only if the operating system can't read.
 class RunChecker {
  public:
   RunChecker(FileSystem& files, KeyRing& keys, std::string run, std::shared_ptr<const JournalSnapshot> snapshot,
              CheckReport& report);
-  /// `only`: this checkpoint (and what it builds on); 0: all of them.
+  /// Checks the checkpoint `only` and those that it depends on, or all of them if it is 0.
   Result<void> check(Sequence only);
 
  private:
-  /// True: the run was erased, and nothing else is to be said of it.
+  /// Returns true if the run was erased and nothing else needs to be checked.
   Result<bool> check_erased();
   Result<void> check_remains();
   Result<bool> check_run_file();
@@ -36,7 +36,7 @@ class RunChecker {
   Result<void> check_audit();
   Result<void> check_roots(std::uint64_t entries);
   void check_audited(const AuditEntry& entry);
-  /// The list of what was set aside is the one that the audit trail has the hash of.
+  /// Checks the list of checkpoints that were set aside against its hash in the audit trail.
   Result<void> check_aside(const std::string& audited);
   Result<void> check_events();
   Result<void> check_inbox();
@@ -56,10 +56,10 @@ class RunChecker {
   std::optional<RunCodec> codec_;
   bool has_key_ = true;
   PrunedList pruned_;
-  std::map<std::uint64_t, std::string> sums_;  // of every checkpoint that was read
-  std::set<std::string> blobs_;                // referred to
-  std::optional<std::string> shared_state_;    // of a fork: what its first checkpoints are differences to
-  std::string state_;                          // of the checkpoint read last
+  std::map<std::uint64_t, std::string> sums_;  // checksums of all checkpoints read
+  std::set<std::string> blobs_;                // that records refer to
+  std::optional<std::string> shared_state_;    // of a fork: the state that its first differences are based on
+  std::string state_;                          // state of the last checkpoint read
   bool state_known_ = false;
   std::optional<ErasedRecord> erased_;
   std::string last_audited_;  // the type of the audit trail's last entry

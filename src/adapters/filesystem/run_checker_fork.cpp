@@ -18,8 +18,8 @@ Result<void> RunChecker::check_origin() {
     const bool without_key = !info && (info.error().code == Code::key_missing || info.error().code == Code::key_wrong);
     if (!without_key) {
       add(Finding::Severity::damage, info ? Code::checksum_mismatch : info.error().code, layout::run(parent), at,
-          info ? fmt::format("checkpoint {} of run '{}' is not the one that this run is a fork of", at.value, parent)
-               : fmt::format("what this run is a fork of can't be read: {}", info.error().message));
+          info ? fmt::format("checkpoint {} of run '{}' is not the one that this run was forked from", at.value, parent)
+               : fmt::format("can't read the checkpoint that this run was forked from: {}", info.error().message));
     }
     return {};
   }
@@ -30,7 +30,7 @@ Result<void> RunChecker::check_origin() {
       shared_state_ = std::move(restored->state);
     } else {
       add(Finding::Severity::damage, restored.error().code, layout::run(parent), at,
-          fmt::format("what this run is a fork of can't be restored: {}", restored.error().message));
+          fmt::format("can't restore the checkpoint that this run was forked from: {}", restored.error().message));
     }
   }
   const std::string path = layout::fork(parent, run_record_.uuid.text());
@@ -42,7 +42,7 @@ Result<void> RunChecker::check_origin() {
          path,
          run_,
          at,
-         fmt::format("run '{}' does not know of this fork: pruning it could take away what the fork needs", parent),
+         fmt::format("run '{}' has no note of this fork; pruning it could remove data that the fork needs", parent),
          {},
          Advice::repair_store});
   }
@@ -62,7 +62,7 @@ Result<void> RunChecker::check_fork_notes() {
     if (!text && is_machine_failure(text.error().code)) return std::unexpected(text.error());
     auto note = text ? decode_fork_note(*text, seed_) : std::unexpected(text.error());
     if (note && note->uuid.text() + ".json" != entry.name)
-      note = fail(Code::store_damaged, "it is the note of another fork");
+      note = fail(Code::store_damaged, "the note belongs to another fork");
     if (!note) {
       // The fork has what it says, and writes it again.
       report_.findings.push_back({Finding::Severity::mendable,
@@ -80,8 +80,8 @@ Result<void> RunChecker::check_fork_notes() {
     if (there || (!fork && fork.error().code != Code::run_not_found)) continue;
     report_.findings.push_back(
         {Finding::Severity::note, Code::run_not_found, path, run_, note->at,
-         fmt::format("the fork '{}' that this announces was never made, or is being made", note->fork),
-         fmt::format("checkpoint {} is not pruned until it is removed", note->at.value), Advice::repair_store});
+         fmt::format("fork '{}' of this note was never created, or is being created", note->fork),
+         fmt::format("checkpoint {} is not pruned until the note is removed", note->at.value), Advice::repair_store});
   }
   return {};
 }

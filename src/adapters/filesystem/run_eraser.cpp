@@ -39,7 +39,7 @@ Result<void> RunEraser::lock_publishing() {
     if (locked) return {};
     if (waited_us >= kLockWaitUs) {
       return fail(Error{Code::store_busy,
-                        fmt::format("another process is publishing run '{}' and does not finish", run_),
+                        fmt::format("timed out waiting for another process that is publishing run '{}'", run_),
                         {},
                         "try again",
                         0});

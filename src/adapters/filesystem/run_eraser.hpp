@@ -1,11 +1,11 @@
-// What an erasure does to a run's own files, and to those for people that may mention it.
+// Erases the files of a run, and its traces in logs for people.
 //
-// Order, so that a kill or a loss of power at any point leaves a run that is whole or one that is erased:
-//   1. The mark (erased.json) is synced, then its name. From then on nothing of the run counts.
-//   2. The key is destroyed; the audit trail gets its last entry; every other file is overwritten, synced and removed;
-//      run.json is replaced by what identifies the run. Of a removed run nothing but the mark and the lock stays.
-//   3. When journals and catalogue are clean as well, the mark says so.
-// Each part may be done again, and always syncs: whoever did it before may have been killed in between.
+// The order guarantees that a kill or power loss at any point leaves the run either complete or erased:
+//   1. The mark (erased.json) is synced, then its name. From then on the run counts as erased.
+//   2. The key is destroyed. The audit trail gets its last entry. Every other file is overwritten, synced and removed.
+//      run.json is replaced by the identity of the run. Only the mark and the lock of a removed run remain.
+//   3. When journals and catalogue contain nothing of the run, the mark records that.
+// Each part can be repeated and always syncs, because an earlier attempt may have been killed in between.
 #pragma once
 
 #include <string>
@@ -20,22 +20,22 @@ namespace pawl {
 
 class RunEraser {
  public:
-  /// `lock` is the run's lock file, whose writer's and pruner's bytes the caller holds.
+  /// `lock` is the lock file of the run. The caller must hold its writer and pruner bytes.
   RunEraser(FileSystem& files, Environment environment, const FilesystemOptions& options, std::string run, File& lock);
 
-  /// The moment of the erasure: durable when it returns.
+  /// Writes the mark. The run is erased, durably, on return.
   Result<void> mark(const ErasedRecord& record);
-  /// Everything of the run but its mark and, unless it is removed, its audit trail and what identifies it.
+  /// Destroys everything of the run except its mark and, unless the run is removed, its audit trail and identity.
   Result<void> destroy(const ErasedRecord& record);
-  /// Torn batches that were set aside, and lines of the failure log that mention the run.
+  /// Destroys torn batches that were set aside, and lines of the failure log that mention the run.
   Result<void> clean_recovery(const ErasedRecord& record);
-  /// Nothing is left.
+  /// Records in the mark that the erasure is complete.
   Result<void> mark_finished(ErasedRecord record);
 
  private:
   struct Found {
     std::vector<std::string> files;
-    std::vector<std::string> folders;  // what is inside stands before
+    std::vector<std::string> folders;  // contents before their folder
   };
   Result<void> write_mark(const ErasedRecord& record);
   Result<void> lock_publishing();
@@ -44,7 +44,7 @@ class RunEraser {
   Result<void> find_below(const std::string& folder, Found& found);
   Result<void> wipe(const Found& found, const ErasedRecord& record);
   Result<void> reduce_run_file(const ErasedRecord& record);
-  /// Another text in the file's place; the old one's bytes are destroyed.
+  /// Replaces the file with another text and destroys the old bytes.
   Result<void> replace(const std::string& path, std::string_view text);
   Result<void> clean_failures(const ErasedRecord& record);
 

@@ -1,4 +1,4 @@
-// The logs of an encrypted run, with the run's own key.
+// Encrypts the logs of an encrypted run with the key of the run.
 #pragma once
 
 #include "base/mutex.hpp"

@@ -48,7 +48,7 @@ Result<void> RunPruner::lock_byte(File& lock, std::uint64_t byte, const char* wh
     if (locked) return {};
     if (waited_us >= kLockWaitUs) {
       return fail(Error{Code::store_busy,
-                        fmt::format("another process is {} run '{}' and does not finish", what, run_),
+                        fmt::format("timed out waiting for another process that is {} run '{}'", what, run_),
                         {},
                         "try again",
                         0});

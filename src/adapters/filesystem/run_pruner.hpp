@@ -1,13 +1,13 @@
-// Takes checkpoints of one run away, beside whoever saves, publishes and reads.
+// Prunes checkpoints of one run, concurrently with saving, publishing and reading.
 //
-// A run's checkpoints stand in groups: a whole one and the differences behind it. What is dropped is hidden at once.
-// A group gives its space back when it is closed: what is kept of it gets files of its own, then the list of what was
-// pruned (pruned_file.hpp) is replaced, which is the one moment at which everything changes, and then the group's
-// files go. The newest group is never closed: a writer goes on with it. A group whose kept checkpoints would take more
-// space alone than together stays until more of it may go.
+// Checkpoints are stored in groups: a full checkpoint and the differences after it. Dropped checkpoints are hidden at
+// once. A group releases its space when it is closed: the checkpoints to keep get their own files, then the list of
+// pruned checkpoints (pruned_file.hpp) is replaced, and then the files of the group are removed. Replacing the list is
+// the atomic step. The newest group is never closed, because a writer continues it. A group whose kept checkpoints
+// would need more space separately stays until more of them can be dropped.
 //
-// Killed anywhere, either the old list or the new one is in force, and what it needs is there; what neither needs is
-// removed by the next prune.
+// After a crash at any point, either the old or the new list is in effect, and everything it needs exists. The next
+// prune removes what neither needs.
 #pragma once
 
 #include <functional>
@@ -29,12 +29,12 @@ class RunPruner {
     KeyRing* keys = nullptr;
     Environment environment;
     FilesystemOptions options;
-    TakeSnapshot fresh;          // all that is durable now, tails of the dead included
-    std::function<bool()> stop;  // asked before each group: true leaves the rest to the next prune
+    TakeSnapshot fresh;          // everything durable now, including tails of dead writers
+    std::function<bool()> stop;  // called before each group; true leaves the rest to the next prune
   };
   RunPruner(Place place, std::string run, std::shared_ptr<JournalSnapshot> snapshot);
 
-  /// Holds the run's pruner lock all the time, and its publisher lock for a moment per batch of groups.
+  /// Holds the run's pruner lock throughout, and its publisher lock briefly for each batch of groups.
   Result<PruneReport> prune(const RetentionSettings& settings, PruneMode mode);
 
  private:
@@ -42,14 +42,14 @@ class RunPruner {
     Sequence sequence;
     PrunedList::Sums sums;
     std::string text;
-    std::string blob;        // that it refers to; empty: none
-    std::string blob_bytes;  // where that has to be written
+    std::string blob;        // name of its blob; empty: none
+    std::string blob_bytes;  // contents of the blob if it must be written
   };
   struct Group {
     Sequence first;
     Sequence last;
     std::vector<Kept> kept;
-    std::int64_t new_bytes = 0;  // of files that have to be written
+    std::int64_t new_bytes = 0;  // of files that must be written
   };
   Result<void> lock_byte(File& lock, std::uint64_t byte, const char* what);
   Result<void> drop(const RetentionSettings& settings);
@@ -73,12 +73,12 @@ class RunPruner {
   RunReader reader_;
   std::unique_ptr<File> lock_;
   std::uint32_t seed_ = 0;
-  Sequence fork_at_;                   // of a fork: up to here nothing is its own
-  PrunedList list_;                    // in force
-  PrunedList next_;                    // what it will be
-  std::vector<PrunedCaller> callers_;  // of what is dropped now
-  std::set<std::string> kept_blobs_;   // of what is kept of groups that are closed
-  bool new_names_ = false;             // files that the next list refers to
+  Sequence fork_at_;                   // of a fork: the last shared checkpoint
+  PrunedList list_;                    // current list
+  PrunedList next_;                    // next list
+  std::vector<PrunedCaller> callers_;  // of the checkpoints dropped now
+  std::set<std::string> kept_blobs_;   // of kept checkpoints of closed groups
+  bool new_names_ = false;             // whether the next list refers to new files
   PruneReport report_;
 };
 

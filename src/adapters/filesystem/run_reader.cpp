@@ -66,14 +66,13 @@ RunReader::RunReader(FileSystem& files, KeyRing& keys, std::string run, std::sha
 /// A number above the last one was never used. One below it was: it was pruned, or what is missing is damage.
 Error RunReader::not_found(Sequence sequence) {
   if (const auto list = pruned(); list && (*list)->is_aside(sequence)) {
-    return Error{
-        Code::checkpoint_set_aside,
-        fmt::format("checkpoint {} of run '{}' was damaged, and a fallback has set it aside", sequence.value, run_),
-        layout::aside(run_),
-        {},
-        0,
-        Advice::list_checkpoints,
-        {.run = run_}};
+    return Error{Code::checkpoint_set_aside,
+                 fmt::format("checkpoint {} of run '{}' was damaged and set aside by a fallback", sequence.value, run_),
+                 layout::aside(run_),
+                 {},
+                 0,
+                 Advice::list_checkpoints,
+                 {.run = run_}};
   }
   if (const auto list = pruned(); list && (*list)->is_dropped(sequence)) {
     return Error{Code::checkpoint_pruned,
@@ -116,7 +115,7 @@ Result<RunRecord> RunReader::run_record() {
     PAWL_TRY_ASSIGN(const auto checkpoints, files_.list(layout::checkpoints(run_)));
     if (!checkpoints.empty() || records_ != nullptr) {
       return fail(Error{Code::store_damaged,
-                        fmt::format("run.json of run '{}' is missing, and the run has checkpoints", run_),
+                        fmt::format("run.json of run '{}' is missing but the run has checkpoints", run_),
                         path,
                         "restore the file from a backup",
                         0,
@@ -200,7 +199,7 @@ Result<Sequence> RunReader::latest() {
     PAWL_TRY_ASSIGN(const Sequence named, highest_in_names());
     if (named) {
       return fail(Error{Code::chain_broken,
-                        fmt::format("checkpoint {} of run '{}' is missing, and others build on it",
+                        fmt::format("checkpoint {} of run '{}' is missing, and later ones depend on it",
                                     list->next_there({1}).value, run_),
                         layout::checkpoints(run_),
                         "restore the file from a backup",
@@ -233,13 +232,14 @@ Result<Sequence> RunReader::latest() {
   }
   PAWL_TRY_ASSIGN(const Sequence shared, fork_at());
   if (newest == shared) {
-    return fail(Error{Code::chain_broken,
-                      fmt::format("checkpoint {} of run '{}', its first as a fork, is missing", newest.value + 1, run_),
-                      layout::checkpoints(run_),
-                      {},
-                      0,
-                      Advice::check_store,
-                      {.run = run_}});
+    return fail(
+        Error{Code::chain_broken,
+              fmt::format("checkpoint {} of run '{}', the first after the fork, is missing", newest.value + 1, run_),
+              layout::checkpoints(run_),
+              {},
+              0,
+              Advice::check_store,
+              {.run = run_}});
   }
   return newest;
 }
@@ -337,7 +337,7 @@ Result<std::string> RunReader::rebuild(const Chain& links, Sequence sequence) {
   Sequence first = sequence;
   while (!links.find(first)->whole() && first > links.base) first.value -= 1;
   if (!links.find(first)->whole())
-    return fail(Code::chain_broken, "checkpoint {} has no whole one before it", sequence.value);
+    return fail(Code::chain_broken, "checkpoint {} has no full checkpoint before it", sequence.value);
   std::string state;
   if (links.borrowed && first == links.base) {
     PAWL_TRY_ASSIGN(RunReader* const parent, origin());
@@ -359,7 +359,7 @@ Result<std::string> RunReader::rebuild(const Chain& links, Sequence sequence) {
   }
   if (state.size() != info.state_bytes) {
     return fail(Error{Code::state_reconstruction_failed,
-                      fmt::format("checkpoint {} of run '{}' should have {} bytes and has {}", sequence.value, run_,
+                      fmt::format("checkpoint {} of run '{}' should have {} bytes but has {}", sequence.value, run_,
                                   info.state_bytes, state.size()),
                       {},
                       {},

@@ -1,6 +1,7 @@
-// One run, read from a journal snapshot and the published files.
+// Reads one run from a journal snapshot and the published files.
 //
-// Beside whoever writes: what the journals don't hold any more was in the files before they forgot it.
+// Safe concurrently with writers: a record that the journals no longer contain was in the files before they discarded
+// it.
 #pragma once
 
 #include <memory>
@@ -14,66 +15,68 @@
 
 namespace pawl {
 
-/// What is shown of a run whose last checkpoint is `last`.
+/// Returns the overview of a run whose last checkpoint is `last`.
 [[nodiscard]] Result<RunInfo> run_info(std::string_view run, const RunRecord& record, const CheckpointInfo& last);
 
-/// What a writer needs to go on with a run.
+/// What a writer needs to continue a run.
 struct RunHead {
   RunRecord run;
   CheckpointInfo latest;
   std::string state;
-  Sequence base;                        // the whole one that the latest follows
-  std::uint64_t differences_bytes = 0;  // stored behind it
+  Sequence base;                        // the full checkpoint that the latest follows
+  std::uint64_t differences_bytes = 0;  // total size after the base
   std::uint64_t differences = 0;
   std::uint64_t audit_index = 0;
   std::string audit_hash;
   std::uint64_t event_number = 0;
   Timestamp audited_at;
   std::optional<AsideEntry> to_set_aside;  // by the next save, before anything else
-  std::string aside_sum;                   // of a list that the audit trail has not got yet
+  std::string aside_sum;                   // hash of a list that the audit trail does not contain yet
   [[nodiscard]] bool behind_damage() const { return to_set_aside || !aside_sum.empty(); }
 };
 
-/// Reads through `files` beside whoever writes. The snapshot must be taken before. Not thread-safe.
+/// Reads through `files` concurrently with writers. The snapshot must be taken before. Not thread-safe.
 class RunReader {
  public:
   RunReader(FileSystem& files, KeyRing& keys, std::string run, std::shared_ptr<const JournalSnapshot> snapshot);
 
-  /// run_not_found where neither journal nor files know it.
+  /// Fails with run_not_found if neither journals nor files contain the run.
   Result<RunRecord> run_record();
   Result<Restored> restore(const Which& which);
   Result<CheckpointInfo> info(const Which& which);
   Result<std::vector<CheckpointInfo>> list(Sequence after, std::size_t limit);
   Result<std::vector<Event>> events(std::uint64_t after_number, std::size_t limit);
   Result<std::vector<AuditEntry>> audit(std::uint64_t after, std::size_t limit);
-  /// Of an erased run, what is left to be shown.
+  /// Returns the overview of the run. For an erased run, it contains what remains.
   Result<RunInfo> overview();
-  /// The same; a run whose newest checkpoint can't be read is listed as damaged, with what its run.json says.
+  /// Like `overview`, but lists a run whose newest checkpoint can't be read as damaged, with the contents of its
+  /// run.json.
   Result<RunInfo> listing();
-  /// Saves that carried a caller's id, with their fingerprints. Reads all of the run's files.
+  /// Saves with a caller's id, and their fingerprints. Reads all files of the run.
   using IdentifiedSaves = std::vector<std::pair<CheckpointInfo, std::string>>;
   Result<IdentifiedSaves> saves_with_caller_id();
-  /// The same for what is still in the journals.
+  /// The same for saves that are still in the journals.
   Result<IdentifiedSaves> journal_saves_with_caller_id();
-  /// Nothing where the run has no checkpoint yet.
+  /// Returns nothing if the run has no checkpoint yet.
   Result<std::optional<RunHead>> head();
-  /// The newest that can be trusted: S30.
+  /// Returns the newest checkpoint that can be trusted.
   Result<Recovered> recover(const RecoverScope& scope);
-  /// For a writer that goes on from `back_to`, because all that is newer is damaged: S31. Needs a journal without
-  /// damage.
+  /// Returns the head for a writer that continues from `back_to` because everything newer is damaged. Requires
+  /// undamaged journals.
   Result<RunHead> head_behind_damage(Sequence back_to, Timestamp now);
 
   // Forks.
-  /// The last sequence that a fork shares; 0: the run is none.
+  /// Returns the last sequence that a fork shares, or 0 if the run is not a fork.
   Result<Sequence> fork_at();
-  /// The run that this is a fork of, lives as long as this; null: it is none. chain_broken where it is not there.
+  /// Returns the run that this run was forked from, or null if it is not a fork. Valid as long as this object. Fails
+  /// with chain_broken if that run is missing.
   Result<RunReader*> origin();
-  /// Who of this run and those that it goes on from has the checkpoint itself.
+  /// Returns this run or the ancestor that owns the checkpoint.
   Result<RunReader*> home_of(Sequence sequence);
-  /// The run and those that it goes on from, nearest first.
+  /// Returns the run and its ancestors, nearest first.
   Result<std::vector<std::string>> lineage();
-  /// What a fork of this run at `sequence`, which is its own, begins with. `run` is this run's, with where it was
-  /// forked.
+  /// Returns the initial head of a fork of this run at `sequence`, which this run must own. `run` is the record of this
+  /// run, with the fork point.
   Result<RunHead> fork_head(Sequence sequence);
   [[nodiscard]] const std::string& name() const { return run_; }
 
@@ -81,9 +84,9 @@ class RunReader {
   Result<const PrunedList*> pruned();
   Result<RunCodec*> codec();
   Result<std::vector<Sequence>> bases();
-  /// As far as it goes; damage is part of it.
+  /// Returns the chain as far as it can be read; damage is part of the result.
   Result<Chain> chain(Sequence base, Sequence up_to);
-  /// The state of one of the chain's checkpoints, dropped or not.
+  /// Returns the state of a checkpoint of the chain, dropped or not.
   Result<std::string> rebuild(const Chain& links, Sequence sequence);
   Result<std::uint32_t> seed();
 
@@ -93,20 +96,20 @@ class RunReader {
   Result<Sequence> last_difference(Sequence base);
   Result<Sequence> last_audited();
   Result<Sequence> resolve(const Which& which);
-  /// The newest up to `up_to` that fits; 0: none.
+  /// Returns the newest match up to `up_to`, or 0 if there is none.
   Result<Sequence> search(const Which& which, Sequence up_to);
   Result<void> list_own(Sequence after, Sequence last, std::size_t limit, std::vector<CheckpointInfo>& found);
   Result<std::vector<CheckpointInfo>> list_up_to(Sequence after, Sequence last, std::size_t limit);
   Result<std::vector<Event>> own_events(std::uint64_t after_number, std::size_t limit);
-  /// The number of the last event that was saved with `sequence` or before.
+  /// Returns the number of the last event saved with `sequence` or before.
   Result<std::uint64_t> events_up_to(Sequence sequence);
-  /// Of differences that forks put on a borrowed base, one on the other, on the way to this checkpoint.
+  /// Returns the size of the differences that nested forks added to a borrowed base, up to this checkpoint.
   Result<std::uint64_t> lent_bytes(Sequence sequence);
   Result<RecordView> link(const Chain& links, Sequence sequence);
-  /// With the sum that it was saved with.
+  /// Returns the checkpoint with its original checksum.
   Result<CheckpointInfo> info_of(const RecordView& record);
   Result<std::string> payload_of(const RecordView& record);
-  /// The highest number that journals, files, names of files, events or the audit trail know of, readable or not.
+  /// Returns the highest number in journals, files, file names, events or the audit trail, readable or not.
   Result<Sequence> highest();
   Result<Sequence> highest_in_names();
   Result<Sequence> highest_in_events();
@@ -118,13 +121,13 @@ class RunReader {
   KeyRing& keys_;
   const std::string run_;
   const std::shared_ptr<const JournalSnapshot> snapshot_;
-  const RunRecords* records_;  // null: nothing in the journals
+  const RunRecords* records_;  // null if the journals contain nothing of the run
   std::optional<RunRecord> run_record_;
   std::optional<RunCodec> codec_;
   std::optional<PrunedList> pruned_;
   std::optional<std::vector<Sequence>> bases_;
   std::unique_ptr<RunReader> origin_;
-  int depth_ = 0;  // how many forks lie between this run and the one that is being read
+  int depth_ = 0;  // number of forks between this run and the one being read
 };
 
 }  // namespace pawl

@@ -35,7 +35,8 @@ Result<RunReader*> RunReader::origin() {
   PAWL_TRY_ASSIGN(const RunRecord record, run_record());
   if (!record.fork_of_run) return nullptr;
   if (depth_ >= kForkDepthMax)
-    return fail(Code::store_damaged, "run '{}' is a fork of a fork, {} times over", run_, kForkDepthMax);
+    return fail(Code::store_damaged, "run '{}' is nested too deeply: more than {} levels of forks", run_,
+                kForkDepthMax);
   auto found = std::make_unique<RunReader>(files_, keys_, record.fork_of_name, snapshot_);
   found->depth_ = depth_ + 1;
   auto parent = found->run_record();
@@ -51,14 +52,14 @@ Result<RunReader*> RunReader::origin() {
   }
   if (!parent) return std::unexpected(parent.error());
   if (parent->uuid != *record.fork_of_run) {
-    return fail(Error{
-        Code::chain_broken,
-        fmt::format("run '{}' is a fork of another run '{}' than the one that is there", run_, record.fork_of_name),
-        layout::run_file(record.fork_of_name),
-        hint,
-        0,
-        Advice::check_store,
-        {.run = record.fork_of_name}});
+    return fail(Error{Code::chain_broken,
+                      fmt::format("run '{}' was forked from a different run '{}' than the one in this store", run_,
+                                  record.fork_of_name),
+                      layout::run_file(record.fork_of_name),
+                      hint,
+                      0,
+                      Advice::check_store,
+                      {.run = record.fork_of_name}});
   }
   origin_ = std::move(found);
   return origin_.get();
@@ -133,7 +134,7 @@ Result<std::uint64_t> RunReader::events_up_to(Sequence sequence) {
           records_ != nullptr && (before == 0 ? !records_->events.empty() : records_->events.contains(before + 1));
       if (!follows && !in_journal) {
         damage = Error{Code::checksum_mismatch,
-                       fmt::format("an event behind {} of run '{}' is damaged", before, run_),
+                       fmt::format("an event after {} of run '{}' is damaged", before, run_),
                        path,
                        {},
                        0,

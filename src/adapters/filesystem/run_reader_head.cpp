@@ -99,7 +99,7 @@ Result<void> RunReader::audit_head(RunHead& head) {
   }
   if (line.empty()) {
     return fail(Error{Code::chain_broken, fmt::format("the audit trail of run '{}' is missing", run_),
-                      layout::audit(run_), "restore the file from a backup; reading needs it not", 0});
+                      layout::audit(run_), "restore the file from a backup; the run can be read without it", 0});
   }
   auto entry = decode_audit(line);
   if (!entry) return fail(at(entry.error(), layout::audit(run_)));

@@ -66,7 +66,7 @@ class Pass {
  private:
   Result<void> take(const RecordView& record, std::uint64_t size) {
     if (!sum_matches(record, source_.run.salt))
-      return fail(Code::checksum_mismatch, "the record does not have its SHA-256");
+      return fail(Code::checksum_mismatch, "the record does not match its SHA-256");
     if (!record.whole() && !known_) return {};
     const bool plain = record.payload_kind == Payload::diff && record.how.empty() && !source_.run.encrypted;
     std::string payload;
@@ -80,10 +80,10 @@ class Pass {
       known_ = true;
     } else if (const auto applied = apply_encoded_splices(state_, plain ? record.payload : std::string_view(payload));
                !applied) {
-      return fail(Code::state_reconstruction_failed, "its differences don't fit the state before it");
+      return fail(Code::state_reconstruction_failed, "its differences don't apply to the previous state");
     }
     if (state_.size() != size)
-      return fail(Code::state_reconstruction_failed, "it should have {} bytes and has {}", size, state_.size());
+      return fail(Code::state_reconstruction_failed, "it should have {} bytes but has {}", size, state_.size());
     state_of_ = record.sequence;
     return {};
   }
@@ -156,7 +156,7 @@ Result<RebuiltGroup> rebuild_group(const RebuildSource& source, GroupRange range
     PAWL_TRY(second.run(again));
     auto rebuilt = second.state();
     if (!rebuilt)
-      return fail(Code::state_reconstruction_failed, "checkpoint {} of run '{}' changes while it is read",
+      return fail(Code::state_reconstruction_failed, "checkpoint {} of run '{}' changed while it was being read",
                   newest.info.sequence.value, source.chains.run);
     newest.state = std::move(*rebuilt);
   }

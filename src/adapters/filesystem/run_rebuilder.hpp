@@ -1,5 +1,5 @@
-// Rebuilds a run's checkpoints group by group: a whole one and the differences behind it. Groups don't need each other,
-// so they are rebuilt side by side.
+// Rebuilds the checkpoints of a run by group: a full checkpoint and the differences after it. Groups are independent,
+// so they are rebuilt in parallel.
 #pragma once
 
 #include <vector>
@@ -10,14 +10,14 @@
 
 namespace pawl {
 
-/// What a rebuild reads. All of it must outlive the rebuild; nothing of it is changed.
+/// What a rebuild reads. Must outlive the rebuild; not modified.
 struct RebuildSource {
   ChainSource chains;
   const RunRecord& run;
   KeyRing& keys;
 };
 
-/// A base and the last number that may follow it.
+/// A base and the highest number that may follow it.
 struct GroupRange {
   Sequence base;
   Sequence end;
@@ -29,17 +29,17 @@ struct FoundDamage {
 };
 
 struct RebuiltGroup {
-  std::uint64_t rebuilt = 0;        // whose record has its sum and whose state its size
-  std::optional<Restored> newest;   // the last of them within the scope that was not pruned
+  std::uint64_t rebuilt = 0;        // checkpoints whose record matches its hash and whose state has its size
+  std::optional<Restored> newest;   // the last of them in scope that was not pruned
   std::vector<FoundDamage> damage;  // ascending
 };
 
-/// Damage is part of the result. Fails where the operating system can't read, a key is missing or a record is of a
-/// newer version.
+/// Damage is part of the result. Fails if the operating system can't read, a key is missing or a record has a newer
+/// version.
 [[nodiscard]] Result<RebuiltGroup> rebuild_group(const RebuildSource& source, GroupRange range,
                                                  const RecoverScope& scope);
 
-/// All of `ranges`, in their order, by several threads where that helps. Only the last `newest` has its state.
+/// Rebuilds all `ranges` in order, with several threads if that helps. Only the last `newest` contains its state.
 [[nodiscard]] Result<std::vector<RebuiltGroup>> rebuild_groups(const RebuildSource& source,
                                                                const std::vector<GroupRange>& ranges,
                                                                const RecoverScope& scope);

@@ -156,9 +156,9 @@ Result<RunHead> RunReader::head_behind_damage(Sequence back_to, Timestamp now) {
   PAWL_TRY_ASSIGN(Recovered recovered, recover({}));
   const Sequence whole = recovered.checkpoint.info.sequence;
   if (recovered.damage.empty())
-    return fail(Code::parent_conflict, "nothing of run '{}' is damaged behind checkpoint {}", run_, whole.value);
+    return fail(Code::parent_conflict, "run '{}' has no damage after checkpoint {}", run_, whole.value);
   if (whole != back_to) {
-    return fail(Code::parent_conflict, "the newest whole checkpoint of run '{}' is {}, but {} was expected", run_,
+    return fail(Code::parent_conflict, "the newest undamaged checkpoint of run '{}' is {}, but {} was expected", run_,
                 whole.value, back_to.value);
   }
   RunHead head;

@@ -339,7 +339,7 @@ Result<void> FilesystemRunWriter::hold_blobs() {
     PAWL_TRY_ASSIGN(const bool locked, lock_->try_lock(layout::kBlobByte));
     if (locked) break;
     if (waited_us >= kBlobWaitUs)
-      return fail(Code::store_busy, "another process is pruning run '{}' and does not finish", run_.text());
+      return fail(Code::store_busy, "timed out waiting for another process that is pruning run '{}'", run_.text());
     store_.environment_.clock->sleep_us(kBlobStepUs);
   }
   ++blobs_on_their_way_;

@@ -1,4 +1,4 @@
-// The one writer of a run in the filesystem store.
+// The only writer of a run in the filesystem store.
 #pragma once
 
 #include <map>
@@ -10,11 +10,11 @@ namespace pawl {
 
 class FilesystemRunWriter final : public RunWriter {
  public:
-  /// `lock` holds the run's kernel lock and goes with the writer.
+  /// `lock` holds the run's kernel lock. The writer owns it.
   [[nodiscard]] static Result<std::unique_ptr<RunWriter>> make(FilesystemStore& store, const RunId& run,
                                                                const RunOptions& options, std::unique_ptr<File> lock,
                                                                std::optional<RunHead> head);
-  /// `head` is RunReader::fork_head's: of it the fork takes all but what makes it a run of its own.
+  /// `head` comes from RunReader::fork_head. The fork uses everything in it except the identity of the run.
   [[nodiscard]] static Result<std::unique_ptr<RunWriter>> make_fork(FilesystemStore& store, const RunId& run,
                                                                     const RunOptions& options,
                                                                     std::unique_ptr<File> lock, RunHead head);
@@ -37,13 +37,13 @@ class FilesystemRunWriter final : public RunWriter {
     bool own_file = false;
     bool has_blob = false;
   };
-  /// How a checkpoint's payload stands in its record.
+  /// How the payload of a checkpoint is stored in its record.
   struct Form {
     Payload kind = Payload::state;
     std::string payload = {};
     std::string how = {};
   };
-  enum class Known : std::uint8_t { no, yes, forked };  // whether the run has a checkpoint already, or is to share some
+  enum class Known : std::uint8_t { no, yes, forked };  // whether the run has a checkpoint, or will share some
   FilesystemRunWriter(FilesystemStore& store, RunId run, std::unique_ptr<File> lock, RunHead head, RunCodec codec,
                       Known known);
   Result<void> ensure_key() PAWL_REQUIRES(mutex_);
@@ -55,7 +55,7 @@ class FilesystemRunWriter final : public RunWriter {
       PAWL_REQUIRES(mutex_);
   Result<void> pack_payload(const CheckpointInfo& info, std::string_view state, Form& form) PAWL_REQUIRES(mutex_);
   Result<void> store_blob(std::string_view payload, std::string& name) PAWL_REQUIRES(mutex_);
-  /// From here on no blob of the run is removed, until the records of all that were counted are durable.
+  /// Prevents the removal of blobs of the run until all records that were counted are durable.
   Result<void> hold_blobs() PAWL_REQUIRES(mutex_);
   void release_blobs() PAWL_REQUIRES(mutex_);
   Result<std::string> encode_records(const SaveRequest& request, const Draft& draft, std::uint32_t& count)
@@ -75,15 +75,16 @@ class FilesystemRunWriter final : public RunWriter {
 
   mutable Mutex mutex_;
   std::unique_ptr<File> lock_ PAWL_GUARDED_BY(mutex_);
-  bool exists_ PAWL_GUARDED_BY(mutex_) = false;    // has a checkpoint, on its way at least, or one that it shares
-  bool recorded_ PAWL_GUARDED_BY(mutex_) = false;  // has one of its own, and with it its run record
+  bool exists_ PAWL_GUARDED_BY(mutex_) = false;    // has a checkpoint, perhaps not durable yet, or shares one
+  bool recorded_ PAWL_GUARDED_BY(mutex_) = false;  // has its own checkpoint, and therefore a run record
   bool blob_folder_synced_ PAWL_GUARDED_BY(mutex_) = false;
   bool key_made_ PAWL_GUARDED_BY(mutex_) = false;
-  std::uint64_t blobs_on_their_way_ PAWL_GUARDED_BY(mutex_) = 0;  // saves whose blob no durable record refers to yet
+  std::uint64_t blobs_on_their_way_ PAWL_GUARDED_BY(mutex_) =
+      0;  // number of saves whose blob has no durable record yet
   RunHead head_ PAWL_GUARDED_BY(mutex_);
   RunCodec codec_ PAWL_GUARDED_BY(mutex_);
   std::map<std::string, Earlier> earlier_
-      PAWL_GUARDED_BY(mutex_);  // by caller's id: what this writer saved or looked up
+      PAWL_GUARDED_BY(mutex_);  // saves of this writer and saves that it looked up, by caller's id
 };
 
 }  // namespace pawl

@@ -1,4 +1,4 @@
-// Where the audit trail of a run ended: what a removed run's mark keeps of it.
+// The end of a run's audit trail, as kept in the mark of a removed run.
 #pragma once
 
 #include "codec/erased_text.hpp"
@@ -6,9 +6,9 @@
 
 namespace pawl {
 
-/// Makes `record` that of a removed run, with the number of its entries, the hash of the last one and the peaks of the
-/// Merkle tree over them. The whole trail must be in its file. Fails with audit_damaged if an entry does not follow the
-/// one before it or does not have its hash: removing the run would hide the damage.
+/// Turns `record` into that of a removed run: sets the number of audit entries, the hash of the last one and the peaks
+/// of their Merkle tree. The complete trail must be in its file. Fails with audit_damaged if an entry does not follow
+/// the previous one or does not match its hash, because removing the run would hide the damage.
 [[nodiscard]] Result<void> note_trail_end(FileSystem& files, ErasedRecord& record);
 
 }  // namespace pawl

@@ -1,4 +1,4 @@
-// What a memory store holds.
+// The contents of a memory store.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ struct MemoryCheckpoint {
   CheckpointInfo info;
   std::string state;
   std::uint64_t body_fingerprint = 0;
-  bool pruned = false;  // then only what answers its caller's id is left
+  bool pruned = false;  // if true, only the data for repeated saves is left
 };
 
 struct MemoryRun {
@@ -25,7 +25,7 @@ struct MemoryRun {
   std::vector<AuditEntry> audit = {};              // index n at n - 1
   std::optional<RunId> parent = {};                // of a fork
   [[nodiscard]] Sequence shared() const { return info.fork_of_sequence; }
-  std::optional<Erasure> erased = {};  // then nothing but this and what identifies the run is left
+  std::optional<Erasure> erased = {};  // if set, only this and the identity of the run are left
 };
 
 struct MemoryDisk {
@@ -38,8 +38,8 @@ struct MemoryDisk {
   }
 
   std::mutex mutex;
-  std::filesystem::path folder;     // guarded by mutex; for files of executions; empty: none was asked for
-  std::map<RunId, MemoryRun> runs;  // guarded by mutex; a run is here from its first save on
+  std::filesystem::path folder;     // guarded by mutex; for files of executions; empty until requested
+  std::map<RunId, MemoryRun> runs;  // guarded by mutex; contains a run from its first save on
   std::map<RunId, Owner> writers;   // guarded by mutex
 };
 

@@ -236,11 +236,11 @@ Result<std::unique_ptr<RunWriter>> MemoryStore::open_run(const RunId& run, const
   if (found != disk_->runs.end() && found->second.erased) return fail(erased_error(run.text(), *found->second.erased));
   if (found != disk_->runs.end() && options.durability && *options.durability != found->second.info.durability) {
     return fail(Error{Code::durability_fixed,
-                      fmt::format("run '{}' was made with durability {}, not {}", run.text(),
+                      fmt::format("run '{}' was created with durability '{}', not '{}'", run.text(),
                                   to_text(found->second.info.durability), to_text(*options.durability)),
-                      run.text(), "leave the durability out, or save to a new run", 0});
+                      run.text(), "leave out the durability, or use another run", 0});
   }
-  if (options.fall_back_to) return fail(Code::parent_conflict, "nothing of run '{}' is damaged", run.text());
+  if (options.fall_back_to) return fail(Code::parent_conflict, "run '{}' is not damaged", run.text());
   auto writer =
       std::make_unique<MemoryWriter>(environment_, disk_, MemoryRun{.info = new_info(run, options, environment_)});
   disk_->writers.emplace(run, environment_.owner);
@@ -254,7 +254,7 @@ Result<std::unique_ptr<RunWriter>> MemoryStore::fork(const RunId& parent, Sequen
   PAWL_TRY(find_checkpoint(*from, Which{.by = Which::By::sequence, .sequence = at, .label = {}, .uuid = {}}));
   if (const auto there = disk_->runs.find(run); there != disk_->runs.end() && there->second.erased)
     return fail(erased_error(run.text(), *there->second.erased));
-  if (disk_->runs.contains(run)) return fail(Code::run_exists, "run '{}' exists already", run.text());
+  if (disk_->runs.contains(run)) return fail(Code::run_exists, "run '{}' already exists", run.text());
   if (const auto writer = disk_->writers.find(run); writer != disk_->writers.end()) return busy(run, writer->second);
   // A fork of what a fork shares with its parent is a fork of the parent.
   while (at <= from->shared()) {
@@ -490,8 +490,8 @@ Result<std::string> MemoryStore::local_folder(const RunId& run) {
       made = std::filesystem::create_directory(folder, problem);
     }
     if (!made) {
-      return fail(Error{
-          Code::write_failed, "a folder for temporary files can't be made", folder.string(), {}, problem.value()});
+      return fail(
+          Error{Code::write_failed, "can't create a folder for temporary files", folder.string(), {}, problem.value()});
     }
     disk_->folder = std::move(folder);
     std::filesystem::permissions(disk_->folder, std::filesystem::perms::owner_all, problem);
@@ -501,7 +501,7 @@ Result<std::string> MemoryStore::local_folder(const RunId& run) {
   }
   const std::filesystem::path folder = disk_->folder / run.text();
   if (!problem) std::filesystem::create_directory(folder, problem);
-  if (problem) return fail(Error{Code::write_failed, "a folder can't be made", folder.string(), {}, problem.value()});
+  if (problem) return fail(Error{Code::write_failed, "can't create the folder", folder.string(), {}, problem.value()});
   return folder.string();
 }
 

@@ -1,4 +1,5 @@
-// The keeper of `pawl step`: a process between the program and the command that ends what is left if the program dies.
+// The keeper of `pawl step`: a process between the program and the command that kills everything left if the program
+// dies.
 #pragma once
 
 #include <signal.h>
@@ -12,7 +13,7 @@
 
 namespace pawl {
 
-/// The signals that end things come as data while this lives, and are not lost before a command is there.
+/// While this object exists, terminating signals are delivered as data. None is lost before a command exists.
 class CaughtSignals {
  public:
   CaughtSignals();
@@ -29,20 +30,20 @@ class CaughtSignals {
   PosixFd fd_;
 };
 
-/// What the keeper says at the end.
+/// The final report of the keeper.
 struct KeeperReport {
-  int exec_error = 0;   // the errno of a command that could not be started
-  int wait_status = 0;  // as waitpid gives it
-  int interrupted = 0;  // the last signal that asked for the end
+  int exec_error = 0;   // errno if the command could not be started
+  int wait_status = 0;  // as returned by waitpid
+  int interrupted = 0;  // the last terminating signal
   bool timed_out = false;
 };
 
 struct KeeperSetup {
   const ForegroundSpec& spec;
-  const sigset_t& mask;  // of signals, for the command
+  const sigset_t& mask;  // signal mask for the command
   int output = -1;       // for the command's standard output
   int errors = -1;
-  int report = -1;    // where the KeeperReport goes
+  int report = -1;    // where the KeeperReport is written
   pid_t program = 0;  // the process that forked the keeper
 };
 

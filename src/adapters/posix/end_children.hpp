@@ -1,4 +1,4 @@
-// Ends everything below the calling process.
+// Kills all descendants of the calling process.
 #pragma once
 
 #include <sys/types.h>
@@ -8,14 +8,14 @@
 
 namespace pawl {
 
-/// Makes this process the new parent of descendants that lose theirs.
+/// Makes this process the new parent of orphaned descendants.
 void adopt_orphans();
 
-/// The processes whose parent is this one, zombies included.
+/// Returns the child processes of this process, including zombies.
 [[nodiscard]] std::vector<pid_t> own_children();
 
-/// Kills the children of the calling process except `spared`, and their children as they become its own
-/// (adopt_orphans), until none is left or `wait_ms` are over. Reaps them. Whether none is left.
+/// Kills and reaps the children of the calling process except `spared`, and their children once adopted
+/// (adopt_orphans), for at most `wait_ms`. Returns whether none is left.
 bool end_children(const std::vector<pid_t>& spared, std::uint64_t wait_ms);
 
 }  // namespace pawl

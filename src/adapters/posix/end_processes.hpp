@@ -1,4 +1,4 @@
-// Ends processes that are known only by an entry of their environment.
+// Kills processes that are known only by an entry of their environment.
 #pragma once
 
 #include <sys/types.h>
@@ -11,10 +11,10 @@
 
 namespace pawl {
 
-/// Kills every process of this user whose environment has exactly `entry` (NAME=value), also those that
-/// appear meanwhile, and waits until they are gone or `wait_ms` are over. Gives those that are left. The
-/// calling process, `spared` and process 1 are never touched. Environments are those that the processes were
-/// started with; one that can't be read does not count.
+/// Kills every process of this user whose environment contains exactly `entry` (NAME=value), including those that
+/// appear meanwhile. Waits at most `wait_ms` until they are gone and returns those that are left. Never kills the
+/// calling process, `spared` or process 1. Uses the environment that a process was started with, and ignores processes
+/// whose environment can't be read.
 [[nodiscard]] std::vector<LeftProcess> end_processes_with(const std::string& entry, std::uint64_t wait_ms,
                                                           pid_t spared = 0);
 

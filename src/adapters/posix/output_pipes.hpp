@@ -1,7 +1,7 @@
-// The pipes through which commands print.
+// The pipes for the output of commands.
 //
-// This program keeps a writing end of each pipe until the command's end is reported: so a pipe becomes readable by
-// what is printed alone, and a silent command wakes nobody up.
+// This program keeps a writing end of each pipe open until the command is reported as finished. A pipe therefore
+// becomes readable only when something is printed, and a silent command wakes nobody up.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,28 @@
 
 namespace pawl {
 
-/// add() is for any thread, the rest for the one that waits.
+/// Any thread may call add(). Only the waiting thread may call the rest.
 class OutputPipes {
  public:
-  /// Of a command; -1: nobody wants it. Valid until the command's end is told here.
+  /// The writing ends for a command; -1: output is discarded. Valid until `ended` is called for the command.
   struct WritingEnds {
     int output = -1;
     int errors = -1;
-    int os_error = 0;  // why they could not be made
+    int os_error = 0;  // why they could not be created
   };
 
-  /// Not watched where it can't be made (`descriptor` is -1): then everything waits for the command's end.
+  /// If the watcher can't be created, `descriptor` is -1 and output is read only when the command has finished.
   OutputPipes();
 
   /// Becomes readable when a pipe does.
   [[nodiscard]] int descriptor() const { return watcher_.get(); }
   [[nodiscard]] WritingEnds add(ProcessRunner::Number number, const ProcessSpec& spec);
-  /// Reads once from each pipe that has something.
+  /// Reads once from each readable pipe.
   void read_some();
-  /// The command has ended: hands over all that it has printed. A pipe that something else still holds is read on.
+  /// Delivers everything that a finished command has printed. Continues to read a pipe that another process still
+  /// holds.
   void ended(ProcessRunner::Number number);
-  /// Hands over what is left, and closes everything.
+  /// Delivers the remaining output and closes everything.
   void close();
 
  private:

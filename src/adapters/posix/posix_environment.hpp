@@ -17,11 +17,11 @@ class SystemClock final : public Clock {
  public:
   [[nodiscard]] Timestamp now() override;
   [[nodiscard]] std::int64_t monotonic_us() override;
-  /// Sleeps at least that long, also across signals. Nothing for 0 and less.
+  /// Sleeps at least that long, even if signals arrive. Returns at once for 0 or less.
   void sleep_us(std::int64_t duration_us) override;
 };
 
-/// The kernel's random numbers (getrandom), taken in blocks. Thread-safe. A forked child gets its own.
+/// Random numbers of the kernel (getrandom), read in blocks. Thread-safe. A forked child reads its own.
 class SystemRandom final : public Random {
  public:
   [[nodiscard]] std::uint64_t next() override;
@@ -36,16 +36,16 @@ class SystemRandom final : public Random {
   pid_t pid_ PAWL_GUARDED_BY(mutex_) = 0;  // of the process that filled the block
 };
 
-/// This process. What can't be learnt stays empty or 0.
+/// Describes this process. Unknown values are empty or 0.
 [[nodiscard]] Owner current_owner();
 
 /// Returns an environment that owns a SystemClock and a SystemRandom, for this process.
 [[nodiscard]] Environment system_environment();
 
-/// What /proc/PID/stat says about a process. None where the text is not of that form.
+/// Parses /proc/PID/stat. Returns nothing if the text is invalid.
 struct ProcessStat {
   char state = '?';
-  std::uint64_t started = 0;  // in the kernel's ticks since its start
+  std::uint64_t started = 0;  // in kernel ticks since boot
 };
 [[nodiscard]] std::optional<ProcessStat> parse_process_stat(std::string_view text);
 

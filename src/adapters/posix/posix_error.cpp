@@ -13,14 +13,14 @@ const char* verb_of(PosixCall call) {
     case PosixCall::open_existing:
     case PosixCall::open_created: return "open";
     case PosixCall::open_root: return "open the store's folder";
-    case PosixCall::make_root: return "make the store's folder";
+    case PosixCall::make_root: return "create the store's folder";
     case PosixCall::read: return "read";
     case PosixCall::write: return "write";
     case PosixCall::resize: return "resize";
-    case PosixCall::sync: return "make durable";
+    case PosixCall::sync: return "sync";
     case PosixCall::rename: return "rename";
     case PosixCall::remove: return "remove";
-    case PosixCall::make_folder: return "make the folder";
+    case PosixCall::make_folder: return "create the folder";
     case PosixCall::list: return "list the folder";
     case PosixCall::look_up: return "look up";
     case PosixCall::lock: return "lock";
@@ -67,19 +67,19 @@ Code code_of(PosixCall call, int os_error) {
 const char* hint_of(PosixCall call, int os_error) {
   switch (os_error) {
     case ENOSPC: return "free some space on this disk, then try again";
-    case EDQUOT: return "the disk quota is used up: remove files or ask for more, then try again";
+    case EDQUOT: return "the disk quota is exceeded: remove files or request more space, then try again";
     case EACCES:
     case EPERM: return "check owner and permissions of this path with ls -ld";
-    case EROFS: return "the disk is mounted read-only: look at dmesg for the reason, then remount it";
-    case ELOOP: return "a symbolic link stands here and is not followed: replace it by what it points to";
-    case ENOTDIR: return "a file stands where a folder is expected: move it away";
-    case EISDIR: return "a folder stands where a file is expected: move it away";
+    case EROFS: return "the disk is mounted read-only: check dmesg for the reason, then remount it";
+    case ELOOP: return "symbolic links are not followed here: replace the link with its target";
+    case ENOTDIR: return "expected a folder, found a file: move the file away";
+    case EISDIR: return "expected a file, found a folder: move the folder away";
     case EMFILE:
     case ENFILE: return "too many files are open: raise the limit with ulimit -n";
-    case EFBIG: return "the file reached a size limit: look at ulimit -f";
-    case EIO: return "the disk reports errors: look at dmesg, and copy the store to another disk";
-    case ENOENT: return call == PosixCall::open_existing ? "check the path" : "make its parent folder first";
-    default: return call == PosixCall::sync ? "look at dmesg; then save again through a new handle" : "";
+    case EFBIG: return "the file reached the size limit: check ulimit -f";
+    case EIO: return "the disk reports errors: check dmesg, and copy the store to another disk";
+    case ENOENT: return call == PosixCall::open_existing ? "check the path" : "create its parent folder first";
+    default: return call == PosixCall::sync ? "check dmesg, then save again through a new handle" : "";
   }
 }
 

@@ -1,4 +1,4 @@
-// Turns an errno into an Error: which code callers react to, a sentence, and advice.
+// Converts an errno to an Error: code, message and hint.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace pawl {
 
-/// What was being done when the operating system said no.
+/// The operation that failed.
 enum class PosixCall : std::uint8_t {
   open_existing,  // ENOENT means input_unreadable
   open_created,   // ENOENT means that the folder is missing

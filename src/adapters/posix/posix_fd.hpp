@@ -25,14 +25,14 @@ class PosixFd {
   }
   [[nodiscard]] int get() const { return fd_; }
   [[nodiscard]] bool valid() const { return fd_ >= 0; }
-  /// Gives the descriptor away, for calls that close it themselves.
+  /// Releases the descriptor, for calls that close it themselves.
   [[nodiscard]] int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_ = -1;
 };
 
-/// Writes all of `bytes`, however many calls that takes. `path` is for the error.
+/// Writes all of `bytes`, with as many calls as needed. `path` is for the error.
 [[nodiscard]] Result<void> write_all(int fd, std::string_view bytes, const std::string& path);
 
 }  // namespace pawl

@@ -1,4 +1,4 @@
-// A file on the real disk. Made by PosixFileSystem::open.
+// A file on the real disk. Created by PosixFileSystem::open.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@
 
 namespace pawl {
 
-/// How often each reason for a sync came up. Thread-safe.
+/// Counts syncs by reason. Thread-safe.
 struct PosixSyncCounts {
   std::array<std::atomic<std::uint64_t>, kSyncPointCount> of{};
   void add(SyncPoint point) { of[static_cast<std::size_t>(point)].fetch_add(1, std::memory_order_relaxed); }
 };
 
-/// Locks are open-file-description locks (F_OFD_SETLK): they belong to this object, so two objects in
-/// one process exclude each other. A child that was forked without exec shares them until it ends.
+/// Locks are open-file-description locks (F_OFD_SETLK). They belong to this object, so two objects in one process
+/// exclude each other. A child forked without exec shares them until it exits.
 class PosixFile final : public File {
  public:
   /// `where` is the full path, for errors.
@@ -30,9 +30,9 @@ class PosixFile final : public File {
   Result<void> sync(SyncPoint point) override;
   Result<void> resize(std::uint64_t size) override;
   Result<std::uint64_t> size() override;
-  /// Maps the whole file. Nothing where the kernel can't bring it into memory at once: then it is to be read.
+  /// Maps the whole file. Returns nothing if the kernel can't load it into memory at once; it must then be read.
   Result<std::optional<FileContent>> map();
-  /// Needs a file that was opened for writing.
+  /// Requires a file that is open for writing.
   Result<bool> try_lock(std::uint64_t byte) override;
   Result<void> unlock(std::uint64_t byte) override;
   /// Works on any open file.

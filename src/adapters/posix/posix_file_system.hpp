@@ -13,17 +13,16 @@
 
 namespace pawl {
 
-/// Makes the folder `path` (its last part only: the parent must exist) and makes its name durable. An
-/// existing folder is fine; its name is made durable too, since whoever made it may have died before,
-/// unless its parent may not be opened. Fails with store_not_found where the parent is missing.
+/// Creates the folder `path` (only its last part: the parent must exist) and makes its name durable. If the folder
+/// exists, its name is also made durable, because its creator may have died before that, unless its parent can't be
+/// opened. Fails with store_not_found if the parent is missing.
 [[nodiscard]] Result<void> make_root(std::string_view path);
 
-/// Everything below one folder, which stays the same folder even if it is renamed meanwhile. Symbolic
-/// links are not followed in the last part of a path. An absolute path or a ".." part is a defect of
-/// the caller. Thread-safe. Files may outlive it.
+/// The files below one folder, which stays the same folder even if it is renamed. Symbolic links are not followed in
+/// the last part of a path. Absolute paths and ".." are bugs of the caller. Thread-safe. Files may outlive it.
 class PosixFileSystem final : public FileSystem {
  public:
-  /// Fails with store_not_found where there is no such folder.
+  /// Fails with store_not_found if the folder does not exist.
   [[nodiscard]] static Result<std::unique_ptr<PosixFileSystem>> open(std::string root_path,
                                                                      std::uint64_t mapped_from_bytes = kNeverMapped);
   static constexpr std::uint64_t kNeverMapped = UINT64_MAX;
@@ -35,14 +34,14 @@ class PosixFileSystem final : public FileSystem {
   Result<void> rename(std::string_view from, std::string_view to) override;
   Result<void> remove(std::string_view path) override;
   Result<void> remove_folder(std::string_view path) override;
-  /// Every failure is outcome_unknown: the names were made, and are not known to be durable.
+  /// Every failure is outcome_unknown: the names were created but may not be durable.
   Result<void> sync_folder(std::string_view path, SyncPoint point) override;
   Result<void> sync_all(SyncPoint point) override;
 
   Result<FileContent> content(std::string_view path, std::uint64_t size_max) override;
 
   [[nodiscard]] Result<FilesystemInfo> filesystem_info() const;
-  /// Calls so far by reason, failed ones included.
+  /// Returns the number of calls so far by reason, including failed ones.
   [[nodiscard]] std::array<std::uint64_t, kSyncPointCount> sync_counts() const;
 
  private:

@@ -102,7 +102,7 @@ TEST_F(PosixFileSystemTest, MakeRootRefusesAFileInItsPlace) {
   const auto made = make_root(root_ + "/file");
   ASSERT_FALSE(made.has_value());
   EXPECT_EQ(made.error().os_error, ENOTDIR);
-  EXPECT_NE(made.error().hint.find("a file stands where a folder is expected"), std::string::npos);
+  EXPECT_NE(made.error().hint.find("expected a folder, found a file"), std::string::npos);
 }
 
 TEST_F(PosixFileSystemTest, StaysInItsRootWhenThatIsRenamed) {

@@ -1,4 +1,4 @@
-// Which kind of filesystem a folder is on. Locks and syncs can't be relied on over a network.
+// The type of filesystem that a folder is on. Locks and syncs are unreliable over a network.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 namespace pawl {
 
 struct FilesystemInfo {
-  std::string type;              // "ext4", "nfs", "fuse.sshfs"; "0x1234" where unknown
+  std::string type;              // "ext4", "nfs", "fuse.sshfs"; "0x1234" if unknown
   bool is_network = false;       // NFS, SMB, 9p, AFS, Ceph, GlusterFS, and FUSE filesystems known to be remote
   std::uint64_t free_bytes = 0;  // for this user
   bool read_only = false;
 };
 
-/// Of the filesystem that this descriptor's file is on. `where` is for errors.
+/// Describes the filesystem of this descriptor. `where` is for errors.
 [[nodiscard]] Result<FilesystemInfo> filesystem_info_of(int fd, const std::string& where);
 
 /// Type and is_network by statfs's f_type; `mount_type` (as mounted: "fuse.sshfs") refines FUSE only.
 [[nodiscard]] FilesystemInfo classify_filesystem(std::uint64_t magic, std::string_view mount_type);
 
-/// The type of the mount with this device number in the text of /proc/self/mountinfo; empty where absent.
+/// Returns the type of the mount with this device number in the text of /proc/self/mountinfo, or an empty string.
 [[nodiscard]] std::string mount_type_in(std::string_view mountinfo, unsigned device_major, unsigned device_minor);
 
 }  // namespace pawl

@@ -75,7 +75,7 @@ struct Pipe {
 Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    return fail(Error{Code::process_failed, "a pipe to the command can't be made", {}, {}, errno});
+    return fail(Error{Code::process_failed, "can't create a pipe to the command", {}, {}, errno});
   return Pipe{PosixFd(ends[0]), PosixFd(ends[1])};
 }
 
@@ -113,7 +113,7 @@ class ForegroundChild {
                                  {streams_[0].from.get(), POLLIN, 0},
                                  {streams_[1].from.get(), POLLIN, 0}}};  // a negative one is left out
       if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
-        return fail(Error{Code::process_failed, "the command can't be waited for", {}, {}, errno});
+        return fail(Error{Code::process_failed, "can't wait for the command", {}, {}, errno});
       PAWL_TRY(pass_all(end));
       while (const std::optional<signalfd_siginfo> info = signals_.next()) take(*info, end);
       if (::waitpid(keeper_, nullptr, WNOHANG) == keeper_) ended_ = true;
@@ -225,7 +225,7 @@ Result<ForegroundEnd> PosixForeground::run(const ForegroundSpec& spec) {
                           .report = report.to.get(),
                           .program = ::getpid()};
   const pid_t keeper = ::fork();
-  if (keeper < 0) return fail(Error{Code::process_failed, "a process can't be made", {}, {}, errno});
+  if (keeper < 0) return fail(Error{Code::process_failed, "can't create a process", {}, {}, errno});
   if (keeper == 0) keep_command(setup);
   for (Pipe* pipe : {&output, &errors, &report}) pipe->to = PosixFd();
   ForegroundEnd end;
@@ -246,12 +246,12 @@ Result<std::unique_ptr<StepLock>> PosixForeground::lock(const std::string& path)
   if (::fcntl(fd.get(), F_OFD_SETLK, &range) != 0) {
     if (errno != EAGAIN && errno != EACCES) return fail(posix_error(PosixCall::lock, errno, path));
     const std::string holder = content(fd.get());
-    return fail(Error{Code::step_busy,
-                      fmt::format("the step is running already, in process {}", holder.empty() ? "?" : holder),
-                      {},
-                      "wait until it has ended, for example with --wait-lock 5m; steps that run at the same time need "
-                      "different names",
-                      0});
+    return fail(Error{
+        Code::step_busy,
+        fmt::format("the step is already running in process {}", holder.empty() ? "?" : holder),
+        {},
+        "wait until it finishes, for example with --wait-lock 5m; steps that run at the same time need different names",
+        0});
   }
   const bool was_left = !content(fd.get()).empty();
   const std::string pid = std::to_string(::getpid());
@@ -276,9 +276,9 @@ Result<void> PosixForeground::end_left(const std::string& entry) {
   std::string names;
   for (const LeftProcess& process : left) names += fmt::format("\n  {} {}", process.pid, process.command);
   return fail(Error{Code::processes_left,
-                    fmt::format("processes of an earlier attempt are still running and can't be ended:{}", names),
+                    fmt::format("processes of an earlier attempt are still running and can't be killed:{}", names),
                     {},
-                    "end them, then try again",
+                    "kill them, then try again",
                     0});
 }
 

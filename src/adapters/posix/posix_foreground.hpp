@@ -5,11 +5,11 @@
 
 namespace pawl {
 
-/// The command stays in this program's process group, so that it can read from the terminal. A signal that
-/// the terminal sent has reached it already; others are passed on.
+/// The command stays in this program's process group, so that it can read from the terminal. A signal from
+/// the terminal reaches it directly; other signals are forwarded.
 ///
-/// A second process, the keeper, stands between the two. Each of the two adopts what loses its parent below it: should
-/// one be killed, the other ends everything that is left. If both are, `end_left` of the next call does.
+/// A second process, the keeper, runs between the two. Program and keeper each adopt their orphaned descendants: if one
+/// is killed, the other kills everything that is left. If both are killed, `end_left` of the next call does so.
 class PosixForeground final : public Foreground {
  public:
   Result<ForegroundEnd> run(const ForegroundSpec& spec) override;

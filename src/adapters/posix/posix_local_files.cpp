@@ -200,8 +200,8 @@ Result<std::string> PosixLocalFiles::private_folder(const std::string& name) {
     struct stat info{};
     if (::lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() ||
         (info.st_mode & 077U) != 0) {
-      return fail(
-          Error{Code::permission_denied, "a folder for secrets is not this user's alone", folder, "remove it", 0});
+      return fail(Error{Code::permission_denied, "the folder for secrets is not a private folder of this user", folder,
+                        "remove it", 0});
     }
   }
   return path;

@@ -27,7 +27,7 @@ const char* os_text(int os_error) {
 
 Error process_error(std::string_view what, int os_error) {
   Error error{Code::process_failed, fmt::format("{}: {}", what, os_text(os_error)), {}, {}, os_error};
-  if (os_error == EAGAIN) error.hint = "too many processes are running: end some, or raise the limit with ulimit -u";
+  if (os_error == EAGAIN) error.hint = "too many processes are running: stop some, or raise the limit with ulimit -u";
   return error;
 }
 
@@ -81,13 +81,13 @@ Result<void> check_ready(const ReaperReady& ready, const std::string& lock_path)
     case ReaperReady::Outcome::lock_failed:
       return fail(posix_error(PosixCall::open_created, ready.os_error, lock_path));
     case ReaperReady::Outcome::setup_failed:
-      return fail(process_error("the reaper process could not be set up", ready.os_error));
+      return fail(process_error("can't set up the reaper process", ready.os_error));
     case ReaperReady::Outcome::lock_held: break;
   }
-  Error error{Code::processes_left, "an earlier execution is still ending its commands", lock_path,
-              "wait a little, then try again", 0};
+  Error error{Code::processes_left, "an earlier execution is still stopping its commands", lock_path,
+              "wait a moment, then try again", 0};
   if (ready.holder > 0) {
-    error.message = fmt::format("process {} is still ending the commands of an earlier execution", ready.holder);
+    error.message = fmt::format("process {} is still stopping the commands of an earlier execution", ready.holder);
     error.hint = fmt::format("see what is left with ps -o pid,stat,args --ppid {}, then try again", ready.holder);
   }
   return fail(std::move(error));
@@ -143,32 +143,32 @@ std::string program_text(std::string_view name, int os_error) {
   const bool has_slash = name.find('/') != std::string_view::npos;
   switch (os_error) {
     case ENOENT:
-      if (!has_slash) return fmt::format("there is no program '{}' in PATH", name);
-      return fmt::format("there is no program '{}', or not the interpreter that its first line names", name);
+      if (!has_slash) return fmt::format("program '{}' not found in PATH", name);
+      return fmt::format("program '{}' not found, or the interpreter in its first line is missing", name);
     case E2BIG:
       return "the command's arguments and environment are too large for the operating system (128 KiB for each, and "
              "2 MiB together unless ulimit -s says otherwise)";
-    case ENOEXEC: return fmt::format("'{}' is not a program: it has no #! line and is no binary of this machine", name);
-    default: return fmt::format("the program '{}' can't be run: {}", name, os_text(os_error));
+    case ENOEXEC:
+      return fmt::format("'{}' is not a program: it has no #! line and is not a binary for this machine", name);
+    default: return fmt::format("can't run program '{}': {}", name, os_text(os_error));
   }
 }
 
 std::string start_failure_text(StartStep step, std::string_view detail, int os_error) {
   switch (step) {
-    case StartStep::text: return "the command has no program, or a NUL byte in it";
+    case StartStep::text: return "the command is empty or contains a NUL byte";
     case StartStep::size: return "the command's arguments and environment are larger than 64 MiB";
     case StartStep::count: return "too many commands are running at once";
     case StartStep::streams:
       if (os_error != EMFILE && os_error != ETOOMANYREFS)
-        return fmt::format("no pipe for its output could be made: {}", os_text(os_error));
-      return "too many commands are running at once for the limit of open files (raise it with ulimit -n)";
-    case StartStep::folder:
-      return fmt::format("the working folder '{}' can't be entered: {}", detail, os_text(os_error));
+        return fmt::format("can't create a pipe for its output: {}", os_text(os_error));
+      return "too many commands are running at once for the open file limit (raise it with ulimit -n)";
+    case StartStep::folder: return fmt::format("can't enter the working directory '{}': {}", detail, os_text(os_error));
     case StartStep::program: return program_text(detail, os_error);
     case StartStep::none:
     case StartStep::process: break;
   }
-  return fmt::format("no process could be made: {}", os_text(os_error));
+  return fmt::format("can't create a process: {}", os_text(os_error));
 }
 
 ProcessEnd end_of(const ReaperReport& report, std::string_view detail) {
@@ -233,7 +233,7 @@ ProcessEnd lost_end(ProcessEnd::How how) {
   ProcessEnd end;
   end.how = how;
   end.signal = how == ProcessEnd::How::killed ? SIGKILL : 0;
-  end.error = "the reaper process, which starts and ends commands, is gone";
+  end.error = "the reaper process, which starts and stops commands, has died";
   return end;
 }
 
@@ -243,7 +243,7 @@ Result<std::unique_ptr<PosixProcessRunner>> PosixProcessRunner::start_reaper(std
                                                                              std::uint64_t lock_wait_ms) {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return fail(process_error("no channel to a reaper process could be made", errno));
+    return fail(process_error("can't create a channel to the reaper process", errno));
   }
   PosixFd ours(ends[0]);
   PosixFd waker(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -251,7 +251,7 @@ Result<std::unique_ptr<PosixProcessRunner>> PosixProcessRunner::start_reaper(std
   {
     const PosixFd theirs(ends[1]);
     reaper = fork_reaper({theirs.get(), lock_path.c_str(), lock_wait_ms, ::getpid()});
-    if (reaper < 0) return fail(process_error("no reaper process could be made", errno));
+    if (reaper < 0) return fail(process_error("can't create the reaper process", errno));
   }
   allow_many_descriptors();  // after the reaper has its own limit
   ReaperReady ready{ReaperReady::Outcome::setup_failed, ECHILD, 0};

@@ -1,4 +1,4 @@
-// The process runner port on Linux, by a reaper process of its own.
+// The process runner port on Linux, with a separate reaper process.
 #pragma once
 
 #include <sys/types.h>
@@ -17,26 +17,26 @@
 
 namespace pawl {
 
-/// Its callback may call it. Should the reaper itself be killed, the commands die with it and
-/// are reported as killed; what they left behind is found by end_all only, and nothing is started any more.
+/// The callback may call the runner. If the reaper itself is killed, the commands die with it and are reported as
+/// killed. Only end_all finds what they left behind, and nothing more is started.
 ///
 /// The reaper is a child of this program that wait() and waitpid(-1) do not see and that sends no SIGCHLD.
-/// It starts as a copy of this program's memory, which costs nothing but counts: no command's memory peak is
-/// reported as less than what this program used when it made the runner.
+/// It starts as a copy-on-write copy of this program's memory. The reported memory peak of a command is therefore
+/// never less than what this program used when it created the runner.
 ///
-/// Commands print into pipes, two descriptors each: this program's soft limit of open files is raised to its hard one.
+/// Commands print to pipes, two descriptors each. The soft limit of open files is therefore raised to the hard limit.
 class PosixProcessRunner final : public ProcessRunner {
  public:
   static constexpr std::uint64_t kLockWaitMs = 15'000;
 
-  /// Starts the reaper. It holds a lock on the first byte of the file `lock_path` (made if missing; empty: no
-  /// lock) until nothing that was started here is alive, and writes its process id into it. Where an
-  /// earlier one still holds it after `lock_wait_ms`: processes_left. Otherwise process_failed, or what
-  /// opening the file gives.
+  /// Starts the reaper. It holds a lock on the first byte of the file `lock_path` (created if missing; empty: no lock)
+  /// until all processes started here are gone, and writes its process id to the file. Fails with processes_left if an
+  /// earlier reaper still holds the lock after `lock_wait_ms`, with process_failed, or with the error of opening the
+  /// file.
   [[nodiscard]] static Result<std::unique_ptr<PosixProcessRunner>> start_reaper(
       std::string lock_path, std::uint64_t lock_wait_ms = kLockWaitMs);
-  /// Kills everything that is still running, and reports those ends, too, before it returns. A process that
-  /// can't be killed (it waits for a disk) is left after a minute.
+  /// Kills everything that is still running and reports it before it returns. Gives up after a minute on a process that
+  /// can't be killed because it waits for a disk.
   ~PosixProcessRunner() override;
 
   void on_ended(Ended ended) override;
@@ -62,18 +62,18 @@ class PosixProcessRunner final : public ProcessRunner {
   const PosixFd socket_;
   const PosixFd waker_;  // an eventfd
   const pid_t reaper_;
-  Mutex send_mutex_;  // held while a message goes out whole; never together with mutex_
+  Mutex send_mutex_;  // held while a complete message is sent; never together with mutex_
 
   Mutex mutex_;
   std::shared_ptr<const Ended> ended_ PAWL_GUARDED_BY(mutex_);
   std::unordered_set<Number> running_ PAWL_GUARDED_BY(mutex_);
-  std::vector<Number> refused_ PAWL_GUARDED_BY(mutex_);  // the reaper is gone: not started
+  std::vector<Number> refused_ PAWL_GUARDED_BY(mutex_);  // not started because the reaper died
   bool reaper_gone_ PAWL_GUARDED_BY(mutex_) = false;
 
   OutputPipes pipes_;
 
   // Of the thread that waits.
-  std::string received_;  // the beginning of a report
+  std::string received_;  // an incomplete report
   bool stream_ended_ = false;
 };
 

@@ -35,15 +35,15 @@ TEST_F(PosixProcessRunnerTest, WhatStopsACommandFromStartingIsItsEnd) {
     EXPECT_EQ(end.how, How::not_started) << text;
     EXPECT_NE(end.error.find(text), std::string::npos) << end.error;
   };
-  fails_with(spec({"no-such-program-here"}), "there is no program 'no-such-program-here' in PATH");
-  fails_with(spec({"/no/such/program"}), "there is no program '/no/such/program'");
-  fails_with(spec({"/"}), "the program '/' can't be run: Permission denied");
-  fails_with(spec({}), "the command has no program");
+  fails_with(spec({"no-such-program-here"}), "program 'no-such-program-here' not found in PATH");
+  fails_with(spec({"/no/such/program"}), "program '/no/such/program' not found");
+  fails_with(spec({"/"}), "can't run program '/': Permission denied");
+  fails_with(spec({}), "the command is empty");
   fails_with(spec({"echo", std::string("a\0b", 3)}), "NUL byte");
 
   ProcessSpec no_folder = spec({"true"});
   no_folder.working_dir = root_ + "/missing";
-  fails_with(no_folder, "the working folder '" + root_ + "/missing' can't be entered: No such file or directory");
+  fails_with(no_folder, "can't enter the working directory '" + root_ + "/missing': No such file or directory");
 
   ProcessSpec large = spec({"true"});
   large.environment.push_back("LARGE=" + std::string(200'000, 'x'));
@@ -87,7 +87,7 @@ TEST_F(PosixProcessRunnerTest, AProgramIsLookedUpInTheCommandsOwnPath) {
   command.argv[0] = "tool";
   command.environment = {"PATH=" + root_ + "/first"};
   const ProcessEnd denied = run(command);
-  EXPECT_EQ(denied.error, "the program 'tool' can't be run: Permission denied");
+  EXPECT_EQ(denied.error, "can't run program 'tool': Permission denied");
   command.argv[0] = "true";
   command.environment = {};
   EXPECT_EQ(run(command).how, How::exited) << "without PATH: /bin and /usr/bin";

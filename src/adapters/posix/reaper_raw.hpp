@@ -1,6 +1,6 @@
-// What code may use that runs after a fork of a program with threads: the kernel, and memory of its own.
-// Only for the reaper's files. They are built without sanitizers; everything here is inlined into them, so
-// that the linker can't choose another file's instrumented copy.
+// Functions for code that runs after a fork of a program with threads: only system calls and its own memory. Only for
+// the reaper's files. They are built without sanitizers, and everything here is inlined into them, so that the linker
+// can't choose another file's instrumented copy.
 #pragma once
 
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ namespace pawl::raw {
 PAWL_RAW long argument(long value) noexcept { return value; }
 PAWL_RAW long argument(const volatile void* value) noexcept { return reinterpret_cast<long>(value); }
 
-/// A system call by its number: its result, or -errno. The libc function of the same name may be a
+/// Makes a system call by number. Returns its result or -errno. The libc function of the same name may be a
 /// sanitizer's, which takes locks.
 template <class... Arguments>
 PAWL_RAW long call(long number, Arguments... arguments) noexcept {
@@ -50,7 +50,7 @@ PAWL_RAW std::size_t length(const char* text) noexcept {
   return size;
 }
 
-/// Also to a lower, overlapping place. The barrier keeps compilers from making it a call of memmove.
+/// Also copies to a lower, overlapping address. The barrier keeps compilers from replacing it with memmove.
 PAWL_RAW void copy(void* to, const void* from, std::size_t size) noexcept {
   auto* target = static_cast<char*>(to);
   const auto* source = static_cast<const char*>(from);
@@ -60,7 +60,7 @@ PAWL_RAW void copy(void* to, const void* from, std::size_t size) noexcept {
   }
 }
 
-/// Digits at `text`, at most up to `end`; 0 where there are none.
+/// Parses digits at `text`, up to `end`. Returns 0 if there are none.
 PAWL_RAW long number_at(const char* text, const char* end) noexcept {
   long value = 0;
   for (; text < end && *text >= '0' && *text <= '9' && value < 1'000'000'000'000; ++text) {
@@ -69,7 +69,7 @@ PAWL_RAW long number_at(const char* text, const char* end) noexcept {
   return value;
 }
 
-/// Writes the digits of `value` and gives the place after them. Needs room for 20.
+/// Writes the digits of `value` and returns the position after them. Requires room for 20.
 PAWL_RAW char* put_number(char* to, long value) noexcept {
   char digits[20];
   int count = 0;
@@ -87,7 +87,7 @@ PAWL_RAW void* map_memory(std::size_t size, int sharing) noexcept {
   return at < 0 && at > -4096 ? nullptr : reinterpret_cast<void*>(at);
 }
 
-/// Bytes that are added at the end and taken from the front. Its memory comes from the kernel and grows.
+/// A queue of bytes. Its memory comes from the kernel and grows.
 struct Queue {
   char* memory = nullptr;
   std::size_t capacity = 0;
@@ -100,7 +100,7 @@ struct Queue {
     head += count;
     if (head == tail) head = tail = 0;
   }
-  /// Makes room for `count` bytes at the end; false where there is no memory.
+  /// Reserves `count` bytes at the end. Returns false if there is no memory.
   [[nodiscard]] PAWL_RAW bool reserve(std::size_t count) noexcept {
     if (capacity - tail >= count) return true;
     if (head > 0) {

@@ -1,4 +1,4 @@
-// Starting one command from the reaper process.
+// Starts one command from the reaper process.
 #pragma once
 
 #include <signal.h>
@@ -8,7 +8,7 @@
 
 namespace pawl {
 
-/// All other signals have their standard action in the reaper.
+/// All other signals have their default action in the reaper.
 inline constexpr int kReaperIgnores[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT};
 
 /// Shared with the child until it runs the program.
@@ -25,15 +25,15 @@ struct StartedCommand {
   char** environment = nullptr;  // the same
 };
 
-/// Memory for starts, made once.
+/// Memory for starts, allocated once.
 struct StartMemory {
   StartFailure* failure = nullptr;
   char* stack_end = nullptr;
   [[nodiscard]] bool make() noexcept;
 };
 
-/// Starts `command` as a child in a group of its own, and waits until its program runs. Gives its process
-/// id, or 0 and the reason in `memory.failure`. Uses nothing but system calls.
+/// Starts `command` as a child in its own process group and waits until its program runs. Returns its process id, or 0
+/// and the reason in `memory.failure`. Uses only system calls.
 [[nodiscard]] pid_t start_command(const StartedCommand& command, const StartMemory& memory) noexcept;
 
 }  // namespace pawl

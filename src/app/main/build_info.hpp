@@ -1,4 +1,4 @@
-// What this program was built from, and what was built in.
+// The version and build options of this program.
 #pragma once
 
 #include "cli/build_info.hpp"
