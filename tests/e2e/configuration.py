@@ -289,7 +289,7 @@ def stats_show_which_runs_are_large(case):
     equal(len(json.loads(case.pawl("stats", "--top", "1", "--json", status=0).stdout)["runs"]), 1)
     text = case.pawl("stats", "--top", "1", status=0)
     holds(text.stdout, "RUN", "flow", "3 runs", "journals and catalogue")
-    holds(text.stderr, "--top shows more")
+    holds(text.stderr, "use --top to see more")
 
 
 def stats_show_which_keys_grow(case):

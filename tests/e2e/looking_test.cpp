@@ -23,7 +23,7 @@ TEST_F(Looking, TheListIsNewestFirst) {
   const Finished limited = pawl({"list", "--limit", "1"});
   EXPECT_TRUE(contains(limited.out, "\none ")) << "and";
   EXPECT_FALSE(contains(limited.out, "two"));
-  EXPECT_TRUE(contains(limited.err, "--limit shows more"));
+  EXPECT_TRUE(contains(limited.err, "use --limit to see more"));
 }
 
 TEST_F(Looking, AnEmptyStoreHasAnEmptyList) {
@@ -55,7 +55,7 @@ TEST_F(Looking, ShowTellsOfARunAndOfACheckpoint) {
   EXPECT_TRUE(contains(shown.out, "Latest:      r@12"));
   EXPECT_TRUE(contains(shown.out, "\n12 "));
   EXPECT_FALSE(contains(shown.out, "\n2  ")) << "only the newest ten";
-  EXPECT_TRUE(contains(shown.err, "--checkpoints shows all"));
+  EXPECT_TRUE(contains(shown.err, "use --checkpoints to see more"));
   EXPECT_EQ(json({"show", "r"}).at("latest").at("sequence"), 12);
   EXPECT_TRUE(contains(ok({"show", "r@3"}), "Parent:      r@2"));
   EXPECT_EQ(json({"show", "r@3"}).at("parent"), 2);

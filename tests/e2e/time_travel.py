@@ -144,7 +144,7 @@ class TimeTravel(unittest.TestCase):
         listed = {row["run"]: row for row in json.loads(self.pawl("list", "--json").stdout)}
         self.assertEqual(listed["f"]["fork_of"]["run"], "p")
         self.assertNotIn("fork_of", listed["p"])
-        self.assertRegex(self.pawl("list").stdout, r"(?m)^f .* p@1$")
+        self.assertRegex(self.pawl("list").stdout, r"(?m)^f .* p@1 ")
 
     def test_what_can_not_be_forked_is_refused(self):
         self.save("p", {"n": 1})
@@ -263,7 +263,7 @@ steps:
         self.pawl("run", "--run-id", "r")
         self.write("other.yaml", self.FLOW.replace("echo end >>", "echo END >>") + "  - {id: more, run: echo more >> ran.txt}\n")
         done = self.pawl("fork", "r", "--workflow", "other.yaml", "--run-id", "f")
-        self.assertIn("end changed", done.stderr)
+        self.assertIn("step end has changed", done.stderr)
         self.pawl("resume", "f")
         self.assertEqual(self.read("ran.txt").split(), ["gather", "write-tides", "end", "END", "more"])
 
@@ -511,8 +511,8 @@ steps:
         for name in ("a", "b"):
             self.pawl("step", name, "--run", "r", "--", "sh", "-c", f"echo {name} >> ran.txt")
         steps = [json.loads(line) for line in self.pawl("replay", "r", "--json").stdout.splitlines()]
-        after_a = next(line["sequence"] for line in steps if line["step"] == "a")
-        self.assertIn("again that are recorded as completed: b", self.pawl("rollback", f"r@{after_a}", status=4).stderr)
+        after_a = max(line["sequence"] for line in steps if line["step"] == "a")
+        self.assertIn("would run completed steps again: b", self.pawl("rollback", f"r@{after_a}", status=4).stderr)
         self.pawl("rollback", f"r@{after_a}", "--accept-rerun")
         for name in ("a", "b"):
             self.pawl("step", name, "--run", "r", "--", "sh", "-c", f"echo {name} >> ran.txt")

@@ -82,7 +82,7 @@ def an_early_signal_is_kept_and_consumed_once(case):
     case.pawl("approve", "r", status=0)
     done = case.pawl("resume", "r", "--wait", status=1)
     equal((case.steps()["w"], case.steps()["x"]), ("completed", "failed"))
-    holds(done.stderr, "in time")
+    holds(done.stderr, "timed out waiting")
 
 
 def a_budget_pauses_before_the_next_step(case):
