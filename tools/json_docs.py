@@ -65,7 +65,8 @@ def section(name: str, schema: dict) -> list[str]:
     lines = [f"## {name}", "", schema["description"], ""]
     for form in schema.get("anyOf", schema.get("oneOf", [schema])):
         if form is not schema and form.get("description"):
-            lines += [f"{form['description']}:", ""]
+            several = " (an array)" if form.get("type") == "array" else ""
+            lines += [f"{form['description']}{several}:", ""]
         if form.get("type") == "array":
             lines += ["An array of:", ""] if form is schema else []
             form = form.get("items", {})

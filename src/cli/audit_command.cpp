@@ -328,7 +328,7 @@ Command add_audit(Options& root) {
   proved.footer(
       "Examples:\n"
       "  pawl audit proof notes-k3f9 7            prove that entry 7 is in the trail\n"
-      "  pawl audit proof notes-k3f9 --since 40   prove that entries 1 to 40 are unchanged");
+      "  pawl audit proof notes-k3f9 --since 40   prove that 1 to 40 are unchanged");
   app.footer(
       "Examples:\n"
       "  pawl audit list notes-k3f9 --type approved\n"

@@ -19,7 +19,7 @@ constexpr const char* kDescription = "Run workflows that survive crashes: comple
 constexpr const char* kExamples =
     "Examples:\n"
     "  pawl run notes.yaml              run a workflow; prints its run id first\n"
-    "  pawl resume                      continue the run that crashed, failed or waits\n"
+    "  pawl resume                      continue a run that crashed, failed or waits\n"
     "  pawl show notes-k3f9             show its steps and what to do next\n"
     "  pawl logs notes-k3f9 -f          follow the output of its steps\n"
     "  pawl list                        list runs, newest first\n"

@@ -71,11 +71,11 @@ Result<void> list_letters(const Invocation& invocation, const DlqArguments& argu
   }
   Table table({{.name = "STEP", .cut = Cut::middle, .rank = 1, .least = 12},
                {.name = "INDEX"},
-               {.name = "TRIES", .rank = 4},
-               {.name = "FAILED", .rank = 3},
-               {.name = "ITEM", .cut = Cut::end, .rank = 2, .least = 10},
-               {.name = "ERROR", .cut = Cut::end, .rank = 0, .least = 24},
-               {.name = "STDERR", .cut = Cut::end, .rank = 5, .least = 10}});
+               {.name = "TRIES", .rank = 5},
+               {.name = "FAILED", .rank = 4},
+               {.name = "ITEM", .cut = Cut::end, .rank = 3, .least = 10},
+               {.name = "ERROR", .cut = Cut::end, .rank = 2, .least = 12},
+               {.name = "STDERR", .cut = Cut::end, .rank = 0, .least = 30}});
   for (const DeadLetter& letter : letters) {
     table.add({printable(letter.step), std::to_string(letter.index), std::to_string(letter.attempts),
                invocation.time_text(letter.at), printable(compact(letter.item)), printable(letter.error),

@@ -205,7 +205,7 @@ Command add_resume(Options& root) {
       "  pawl resume                   the only run that can be resumed, or a list\n"
       "  pawl resume notes-k3f9\n"
       "  pawl resume --session night   all unfinished runs of a session\n"
-      "  pawl resume notes-k3f9 --fallback --accept-rerun   despite a damaged checkpoint\n"
+      "  pawl resume notes-k3f9 --fallback --accept-rerun   if damaged\n"
       "\n"
       "Completed steps are not run again. A step that was interrupted runs again with\n"
       "the same $PAWL_IDEMPOTENCY_KEY.");

@@ -194,9 +194,9 @@ Result<void> rm(const Invocation& invocation, const RmArguments& arguments) {
 
 Command add_rm(Options& root) {
   const auto arguments = std::make_shared<RmArguments>();
-  Options& app = root.command("rm", "Remove whole runs; only a tombstone stays");
+  Options& app = root.command("rm", "Remove whole runs, leaving only a tombstone");
   app.group(kCareGroup);
-  app.list("RUN", arguments->runs, "Runs to remove");
+  app.list("RUN", arguments->runs, "Run ids");
   app.parsed("--older-than", "Select runs whose last save is older than this: 30d, 12h; a bare number is days",
              [arguments](const std::string& text) {
                arguments->older_than = parse_age(text);
@@ -208,21 +208,21 @@ Command add_rm(Options& root) {
   app.list("--status", arguments->statuses,
            "Select runs with this status, as `pawl list` shows it; can be repeated (default: all finished runs)")
       .value("WORD")
-      .suggests({"completed", "failed", "cancelled", "erased"});
-  app.text("--reason", arguments->reason, "Why; kept in the tombstone").value("TEXT");
-  app.flag("--dry-run", arguments->dry_run, "Only show what would be removed");
+      .words(
+          {"completed", "failed", "cancelled", "interrupted", "waiting", "active", "recovering", "damaged", "erased"});
+  app.text("--reason", arguments->reason, "Reason, kept in the tombstone (default: none)").value("TEXT");
+  app.flag("--dry-run", arguments->dry_run, "Show what would be removed; remove nothing");
   app.flag("--force", arguments->force, "Also remove named runs that are not finished");
-  app.flag("--yes", arguments->yes, "Don't ask on a terminal");
+  app.flag("--yes", arguments->yes, "Don't ask for confirmation");
   app.footer(
-      "The data of a removed run is overwritten and deleted. Its tombstone keeps the id, UUID, last checkpoint number\n"
-      "and end of the audit trail, and who removed it, when and why. The id is never used again. `pawl list "
-      "--removed`\n"
-      "shows the tombstones.\n"
+      "Overwrites and deletes the data of a run. A tombstone keeps its id, UUID, last\n"
+      "checkpoint number and the end of its audit trail, and who removed it, when and\n"
+      "why. The id is never used again. To list tombstones: pawl list --removed\n"
       "\n"
-      "A run is kept while a process holds it, and while another run refers to it: a fork, the workflow that started "
-      "it,\n"
-      "or one that it started. Name all of them to remove them together. Runs that can still be resumed need --force.\n"
-      "Exit status 4: a named run is kept, and nothing was removed.\n"
+      "A run is kept while a process holds it, and while another run refers to it: a\n"
+      "fork, a parent run or a child run. Name all of them to remove them together.\n"
+      "Runs that can still be resumed require --force.\n"
+      "Exit status 4: a named run was kept, and nothing was removed.\n"
       "\n"
       "Examples:\n"
       "  pawl rm nightly-3 nightly-4\n"

@@ -233,7 +233,7 @@ Command add_show(Options& root) {
       "Examples:\n"
       "  pawl show notes-k3f9                          steps, and what to do next\n"
       "  pawl show notes-k3f9 --json --all             everything, for programs\n"
-      "  pawl show nightly                             newest checkpoints of a saved run\n"
+      "  pawl show nightly                             newest checkpoints of a run\n"
       "  pawl show nightly@7                           details of one checkpoint\n"
       "  pawl show nightly --checkpoints --after 100   the next hundred");
   return {&app, [arguments](const Invocation& invocation) { return show(invocation, *arguments); }};

@@ -137,8 +137,13 @@ Look look_of(const StepRecord& record) {
 std::string remark(const StepRecord& record, Timestamp now) {
   std::vector<std::string> parts;
   if (record.map) {
-    parts.push_back(fmt::format("{} of {} items", record.map->done.count(), record.map->total));
-    if (!record.map->failed.empty()) parts.push_back(fmt::format("{} failed", record.map->failed.count()));
+    const std::uint64_t done = record.map->done.count();
+    const std::uint64_t failed = record.map->failed.count();
+    if (failed == 0) {
+      parts.push_back(fmt::format("{} of {} items", done, record.map->total));
+    } else {
+      parts.push_back(fmt::format("{} succeeded, {} failed ({} items)", done - failed, failed, record.map->total));
+    }
   }
   if (record.iteration > 0) parts.push_back(fmt::format("iteration {}", record.iteration));
   if (record.attempts > 1) parts.push_back(fmt::format("{} attempts", record.attempts));

@@ -245,7 +245,7 @@ std::vector<std::size_t> shown_samples(std::size_t count) {
 
 std::string run_sizes_text(const Invocation& invocation, const RunSizes& sizes) {
   std::string out =
-      fmt::format("run {}: {} checkpoint{}, {} stored; state {} (first {}), {} per checkpoint\n",
+      fmt::format("run {}: {} checkpoint{}, {}\nstate: {} (first {}), {} per checkpoint\n",
                   printable(sizes.run.id.text()), sizes.run.latest.value, sizes.run.latest.value == 1 ? "" : "s",
                   size_text(sizes.bytes.total()), size_text(sizes.growth.state_bytes),
                   size_text(sizes.growth.first_bytes), signed_size(sizes.growth.per_checkpoint));

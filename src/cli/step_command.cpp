@@ -76,8 +76,12 @@ constexpr const char* kStepExamples =
     "  pawl step fetch -- curl -fsS https://example.org/data.json > data.json\n"
     "  pawl step load -- psql -f load.sql\n"
     "\n"
-    "The command finds PAWL_RUN, PAWL_STEP, PAWL_ATTEMPT, PAWL_IDEMPOTENCY_KEY and PAWL_RESULT in its environment.\n"
-    "`pawl show RUN` lists the steps, `pawl logs RUN` shows what they printed.";
+    "After a crash, run the script again: completed steps print their recorded output\n"
+    "and are not run again. In a loop, use unique names:\n"
+    "  pawl step \"page-$n\" -- ./page.sh \"$n\"\n"
+    "\n"
+    "Set for the command: PAWL_RUN, PAWL_STEP, PAWL_ATTEMPT, PAWL_IDEMPOTENCY_KEY and\n"
+    "PAWL_RESULT. `pawl show RUN` lists the steps, `pawl logs RUN` shows their output.";
 
 }  // namespace
 

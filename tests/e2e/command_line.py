@@ -47,7 +47,7 @@ def commands(case):
 def refused(case, *args):
     done = case.pawl(*args, status=2, stdin="")
     assert not LIBRARY.search(done.stderr), f"pawl {' '.join(args)}: {done.stderr}"
-    assert done.stderr.startswith("pawl: PAWL-0001: ") and "\nhint: " in done.stderr, done.stderr
+    assert done.stderr.startswith("pawl: PAWL-0001: ") and "\nhint: " in done.stderr, f"pawl {' '.join(args)}: {done.stderr}"
     equal(done.stdout, "")
     return done.stderr
 
@@ -153,7 +153,7 @@ def tables_fit_the_terminal(case):
         case.pawl("save", f"small-{n}", "--name", "名前" * 10, "--stage", "a-stage-with-a-long-name", stdin=json.dumps({"n": n}), status=0)
     for command in (["list"], ["stats"], ["stats", "small-1"], ["dlq", "list", LONG], ["show", "small-1", "--checkpoints"], ["show", "small-1"], ["show", LONG, "--events"],
                     ["audit", "list", LONG], ["audit", "list", "--all"], ["config"], ["explain"]):
-        for width in (72, 80, 160):
+        for width in (80, 160):
             lines = Screen(case, width)(*command).splitlines()
             assert lines, command
             for line in lines:
@@ -202,7 +202,7 @@ def shell(case, line):
 def a_closed_pipe_ends_reading_commands_silently(case):
     for n in range(40):
         case.pawl("save", f"run-{n}", stdin='{"n": 1}', status=0)
-    for command in ("list", "list --json", "stats", "show run-1", "explain", "config", "--help", "restore run-1", "audit list --all"):
+    for command in ("list", "list --json", "stats --top 50", "show run-1", "explain", "config checkpoint", "--help", "restore run-1", "audit list --all"):
         # The reader has gone before the program starts.
         done = shell(case, f"mkfifo p; exec 3<>p; exec 4>p; exec 3<&-; $PAWL {command} >&4; echo status $?; rm p")
         equal((done.stdout, done.stderr), ("status 141\n", ""))

@@ -119,6 +119,8 @@ def every_command_prints_what_its_schema_says(case):
     check("export", "export", "saved", "-o", "saved.pawl")
     check("export", "export", "saved", "--files", "states")
     check("import", "--store", os.path.join(case.folder, "third"), "import", "saved.pawl")
+    check("rm", "rm", "second", "--yes")
+    check("list", "list", "--removed")
     check("erase", "erase", "forked", "--reason", "test", "--yes")
     # Whatever else is added needs a schema and a call above.
     without_json = {"step", "schema", "help", "completion"}
