@@ -273,7 +273,7 @@ def doctor_finds_a_missing_key_and_a_setting_without_effect(case):
     equal([(check["verdict"], check["code"]) for check in keys], [("broken", "PAWL-0019")])
     case.env["PAWL_STORE"] = os.path.join(case.folder, "plain")
     case.pawl("init", status=0)
-    holds(case.pawl("doctor", env={"PAWL_CHECKPOINT_ENCRYPTION": "true"}).stdout, "this store is not encrypted")
+    holds(case.pawl("doctor", env={"PAWL_CHECKPOINT_ENCRYPTION": "true"}).stdout, "this store was created without encryption")
 
 
 def a_key_file_that_is_named_is_found_again(case):

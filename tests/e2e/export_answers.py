@@ -62,7 +62,7 @@ def a_portable_files_numbers_are_true_or_left_out(case):
     dry = json.loads(case.pawl(*there, "--dry-run", "--json", status=0).stdout)["runs"][0]
     equal((dry["written"], dry["repeated"], dry["events"]), (None, None, None))
     assert not os.path.exists(other)
-    matches(case.pawl(*there, status=0).stdout, r"nightly: took 3 checkpoints in [1-9]\d* files\n")
+    matches(case.pawl(*there, status=0).stdout, r"nightly: imported 3 checkpoints in [1-9]\d* files\n")
     equal(case.pawl(*there, status=0).stdout, "nightly: imported nothing, 3 already present\n")
     again = json.loads(case.pawl(*there, "--json", status=0).stdout)["runs"][0]
     equal((again["written"], again["repeated"], again["events"]), (0, 3, None))

@@ -148,7 +148,7 @@ def point_in_time_takes_a_sequence_or_a_time(case):
     later = rows[1]["created"][:-1] + "+00:00"
     equal(case.pawl("restore", "r", "--at", later, status=0).stdout, '{"n": 2}')
     holds(case.pawl("restore", "r", "--at", "1999-12-31T23:59Z", status=2).stderr, "PAWL-0102", "no checkpoint that early")
-    holds(case.pawl("restore", "r", "--at", "yesterday", status=2).stderr, "PAWL-0001", "neither a checkpoint's number nor a time")
+    holds(case.pawl("restore", "r", "--at", "yesterday", status=2).stderr, "PAWL-0001", "neither a checkpoint number nor a time")
     holds(case.pawl("restore", "r", "--mode", "point-in-time", status=2).stderr, "PAWL-0001", "needs a point")
     holds(case.pawl("restore", "r", "--mode", "latest", "--at", "3", status=2).stderr, "PAWL-0001")
 
@@ -178,17 +178,17 @@ def a_fallback_gives_the_newest_whole_state_and_says_so(case):
     damage_line(case, -1)
     told = case.pawl("restore", "r", "--fallback", status=0)
     equal(told.stdout, '{"n": 4}')
-    holds(told.stderr, "warning: ", "went back to checkpoint 4 of run 'r'", "a fallback")
+    holds(told.stderr, "warning: ", "fell back to checkpoint 4 of run 'r'", "a fallback")
     equal(told.stderr.count("checkpoint 5 of run 'r'"), 1)
     report = case.pawl("restore", "r", "--fallback", "--report", status=0).stderr.splitlines()[-1]
     equal(json.loads(report)["checkpoint"], 4)
     found = json.loads(case.pawl("restore", "r", "--fallback", "--json", status=0).stdout)
     equal((found["recovery"]["fallback"], found["recovery"]["checkpoint"], found["recovery"]["highest"]), (True, 4, 5))
-    holds(failures(case)[-1]["what"], "went back to checkpoint 4")
+    holds(failures(case)[-1]["what"], "fell back to checkpoint 4")
     for mode in ("latest", "full"):
         by_itself = case.pawl("restore", "r", "--mode", mode, status=0)
         equal(by_itself.stdout, '{"n": 4}')
-        holds(by_itself.stderr, "warning: ", "went back to checkpoint 4 of run 'r'", "a fallback")
+        holds(by_itself.stderr, "warning: ", "fell back to checkpoint 4 of run 'r'", "a fallback")
 
 
 def a_damaged_run_is_listed_and_can_be_gone_on_with(case):
@@ -201,7 +201,7 @@ def a_damaged_run_is_listed_and_can_be_gone_on_with(case):
     listed = {row["run"]: row["status"] for row in json.loads(case.pawl("list", "--json", status=0).stdout)}
     equal(listed, {"r": "damaged", "other": "active"})
     holds(case.pawl("list", status=0).stderr, "pawl restore r --fallback")
-    holds(case.pawl("doctor", status=0).stdout, "can't be read in their newest state")
+    holds(case.pawl("doctor", status=0).stdout, "the newest checkpoint of 1 of them can't be read")
     for command in (["restore", "r"], ["show", "r"], ["save", "r"]):
         holds(case.pawl(*command, status=4, stdin='{"n": 9}').stderr, "PAWL-03", "checkpoint 5 of run 'r'", "pawl restore r --fallback", "pawl rollback r@SEQ")
     holds(case.pawl("export", "r", "-o", os.path.join(case.folder, "r.pawl"), status=4).stderr, "the run to be exported is damaged")
@@ -264,7 +264,7 @@ def a_fallback_that_would_run_a_completed_step_again_stops_and_lists_it(case):
     equal([line["code"] for line in failures(case)][-1], "PAWL-0611")
     case.write("mended", "")
     gone_on = case.pawl("resume", "r", "--fallback", "--accept-rerun", status=0)
-    holds(gone_on.stderr, "went back to checkpoint", "step two was completed and will run again")
+    holds(gone_on.stderr, "fell back to checkpoint", "step two was completed and will run again")
     holds(case.pawl("handoff", "r", status=0).stdout, "## Recoveries\n- went back from checkpoint ", ", run again: two\n")
     told = json.loads(case.pawl("handoff", "r", "--json", status=0).stdout)["recoveries"]
     equal([(entry["what"], entry["run_again"], entry["from"] > entry["to"], len(entry["why"]) > 0) for entry in told], [("recovery_fallback", ["two"], True, True)])
@@ -278,7 +278,7 @@ def a_run_goes_on_behind_damage_without_using_a_number_twice(case):
     damage_line(case, -1)
     case.write("mended", "")
     gone_on = case.pawl("resume", "r", "--fallback", "--accept-rerun", status=0)
-    holds(gone_on.stderr, "went back to checkpoint")
+    holds(gone_on.stderr, "fell back to checkpoint")
     after = sequences(case)
     lost = before[-1]
     assert lost not in after, (before, after)
@@ -465,7 +465,7 @@ def lists_are_filtered(case):
     equal(listed("--meta", "at.site=x"), ["s1"])
     equal(listed("--meta", "team=green"), [])
     holds(case.pawl("list", "--meta", "team", status=2).stderr, "PAWL-0001", "KEY=VALUE")
-    holds(case.pawl("list", "--session", "none", status=0).stderr, "no run fits")
+    holds(case.pawl("list", "--session", "none", status=0).stderr, "no matching runs")
 
 
 def a_damaged_run_is_not_left_out_of_the_resumable_ones_in_silence(case):
