@@ -296,6 +296,8 @@ def read_compiled(root: Path, commands: Path) -> set[str]:
     for command in json.loads(commands.read_text()):
         path = os.path.normpath(os.path.join(command["directory"], command["file"]))
         compiled.add(os.path.relpath(os.path.realpath(path), os.path.realpath(root)))
+        if "/generated/batches/" in path and os.path.exists(path):  # a batch includes the sources that it compiles
+            compiled.update(re.findall(r'^#include "([^"]+)"', Path(path).read_text(), re.MULTILINE))
     return compiled
 
 

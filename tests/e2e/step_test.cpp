@@ -196,7 +196,8 @@ TEST_F(StepScripts, KilledInTheMiddleItGoesOnWhereItWas) {
   const std::string text =
       "set -e\n"
       "pawl step first -- sh -c 'echo first >> ran; echo one'\n"
-      "exec 9>&-; pawl step second -- sh -c 'echo second >> ran; echo $$ > pid; sed \"s/.*) . //;s/ .*//\" /proc/$PPID/stat > parent; test -e go || "
+      "exec 9>&-; pawl step second -- sh -c 'echo second >> ran; echo $$ > pid; sed \"s/.*) . //;s/ .*//\" "
+      "/proc/$PPID/stat > parent; test -e go || "
       "sleep 600; echo two'\n"
       "pawl step third -- sh -c 'echo third >> ran; echo three'\n";
   pid_t command = 0;
@@ -220,7 +221,8 @@ TEST_F(StepScripts, KilledInTheMiddleItGoesOnWhereItWas) {
 
 TEST_F(StepScripts, WhatAKilledAttemptLeftBehindIsEndedBeforeTheNext) {
   const std::string text =
-      "pawl step a -- sh -c 'test -e go && exit 0; sleep 600 & echo $! > left; sed \"s/.*) . //;s/ .*//\" /proc/$PPID/stat > parent; wait'";
+      "pawl step a -- sh -c 'test -e go && exit 0; sleep 600 & echo $! > left; sed \"s/.*) . //;s/ .*//\" "
+      "/proc/$PPID/stat > parent; wait'";
   pid_t left = 0;
   {
     Background killed(script(text));
@@ -235,7 +237,8 @@ TEST_F(StepScripts, WhatAKilledAttemptLeftBehindIsEndedBeforeTheNext) {
 
 TEST_F(StepScripts, ASignalGoesToTheCommandAndLeavesTheStepNotDone) {
   const std::string text =
-      "exec pawl step a -- sh -c 'trap \"echo told >> ran; exit 0\" TERM; sed \"s/.*) . //;s/ .*//\" /proc/$PPID/stat > parent; test -e go || while :; "
+      "exec pawl step a -- sh -c 'trap \"echo told >> ran; exit 0\" TERM; sed \"s/.*) . //;s/ .*//\" /proc/$PPID/stat "
+      "> parent; test -e go || while :; "
       "do sleep 0.01; done'";
   Background interrupted(script(text));
   ::kill(pid_in("parent"), SIGTERM);
