@@ -57,7 +57,7 @@ Result<Json> steps_document(Store& store, const RunInfo& info, const StepsStatus
   out["usage"] = {{"tokens", steps.usage.tokens}, {"usd", steps.usage.usd}, {"api_calls", steps.usage.api_calls}};
   Json& list = out["steps"] = Json::array();
   for (const auto& [name, record] : steps.ledger.steps) {
-    Json step = {{"id", name}, {"status", to_text(record.status)}, {"attempts", record.attempts}};
+    Json step = {{"step", name}, {"id", name}, {"status", to_text(record.status)}, {"attempts", record.attempts}};
     step["started"] = record.started.us == 0 ? Json() : Json(record.started.text());
     step["ended"] = record.ended.us == 0 ? Json() : Json(record.ended.text());
     step["ms"] = record.duration_ms;

@@ -88,6 +88,8 @@ def every_command_prints_what_its_schema_says(case):
     for state in ('{"a": 1}', '{"a": 2}'):
         check("save", "save", "saved", "--name", "x", stdin=state)
     check("show", "show", "saved")
+    case.pawl("step", "--run", "job", "fetch", "--", "true", status=0)
+    check("show", "show", "job")
     check("show", "show", "saved@1")
     check("show", "show", "saved", "--checkpoints")
     check("restore", "restore", "saved")
