@@ -26,7 +26,7 @@ if(NOT together EQUAL 20)
 endif()
 # The run is completed now, so a third call is refused with that reason.
 execute_process(COMMAND "${PROGRAM}" "${STORE}" RESULT_VARIABLE status ERROR_VARIABLE error OUTPUT_QUIET)
-if(NOT status EQUAL 4)
+if(NOT status EQUAL 1)
   message(FATAL_ERROR "a completed run was not refused: ${status}")
 endif()
 expect("${error}" "PAWL-0601")
