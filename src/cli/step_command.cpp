@@ -81,7 +81,7 @@ constexpr const char* kStepExamples =
     "  pawl step \"page-$n\" -- ./page.sh \"$n\"\n"
     "\n"
     "Set for the command: PAWL_RUN, PAWL_STEP, PAWL_ATTEMPT, PAWL_IDEMPOTENCY_KEY and\n"
-    "PAWL_RESULT. `pawl show RUN` lists the steps, `pawl logs RUN` shows their output.";
+    "PAWL_RESULT. To list the steps: pawl show RUN. For their output: pawl logs RUN.";
 
 }  // namespace
 

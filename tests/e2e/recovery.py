@@ -149,7 +149,7 @@ def point_in_time_takes_a_sequence_or_a_time(case):
     equal(case.pawl("restore", "r", "--at", later, status=0).stdout, '{"n": 2}')
     holds(case.pawl("restore", "r", "--at", "1999-12-31T23:59Z", status=2).stderr, "PAWL-0102", "no checkpoint that early")
     holds(case.pawl("restore", "r", "--at", "yesterday", status=2).stderr, "PAWL-0001", "neither a checkpoint number nor a time")
-    holds(case.pawl("restore", "r", "--mode", "point-in-time", status=2).stderr, "PAWL-0001", "needs a point")
+    holds(case.pawl("restore", "r", "--mode", "point-in-time", status=2).stderr, "PAWL-0001", "requires --at")
     holds(case.pawl("restore", "r", "--mode", "latest", "--at", "3", status=2).stderr, "PAWL-0001")
 
 
