@@ -124,6 +124,9 @@ def every_command_prints_what_its_schema_says(case):
     check("rm", "rm", "second", "--yes")
     check("list", "list", "--removed")
     check("erase", "erase", "forked", "--reason", "test", "--yes")
+    check("rm", "rm", "saved", "--dry-run")
+    check("rm", "rm", "forked", "saved", "--reason", "test")
+    check("verify", "verify", "--all")
     # Whatever else is added needs a schema and a call above.
     without_json = {"step", "schema", "help", "completion"}
     known = set()
