@@ -85,7 +85,7 @@ def big_run(case, mode):
 
 def pause_stops_and_leaves_the_run_resumable(case):
     disk, process, said, reader = big_run(case, "pause")
-    until(said, "storage trouble (pause)")
+    until(said, "storage error (pause)")
     equal(process.wait(timeout=120), 5)
     reader.join()
     holds("".join(said), "PAWL-0501", "pawl resume r")
@@ -98,14 +98,14 @@ def pause_stops_and_leaves_the_run_resumable(case):
 
 def events_alone_are_saved_and_a_full_save_follows_when_there_is_room(case):
     disk, process, said, reader = big_run(case, "continue")
-    until(said, "storage trouble (events only)")
+    until(said, "storage error (events only)")
     case.write("light", "")
     wait_for(lambda: "other" in case.log(), "the step that goes on")
     os.remove(os.path.join(disk, "filler"))
     case.write("room", "")
     equal(process.wait(timeout=120), 0)
     reader.join()
-    holds("".join(said), "the storage is back")
+    holds("".join(said), "storage works again")
     case.pawl("fsck", "--repair", status=0)
     rung, = case.events("storage_degraded")
     equal(rung["data"]["rung"], "events only")
@@ -117,7 +117,7 @@ def events_alone_are_saved_and_a_full_save_follows_when_there_is_room(case):
 
 def after_a_crash_with_events_alone_completed_steps_are_not_run_again_unasked(case):
     disk, process, said, _ = big_run(case, "continue")
-    until(said, "storage trouble (events only)")
+    until(said, "storage error (events only)")
     case.write("light", "")
     wait_for(lambda: any(event["data"].get("step") == "other" for event in published(case, "step_completed")), "the completion among the events", seconds=60)
     process.kill()
@@ -162,7 +162,7 @@ def where_not_even_events_fit_the_run_goes_on_in_memory_and_is_dumped(case):
         """)
     done = case.pawl("run", "--run-id", "r", timeout=300)
     assert done.returncode == 5, f"{done.returncode} " + done.stdout[-1500:] + done.stderr[-3000:]
-    holds(done.stderr, "storage trouble (continue)", "storage trouble (memory only)", "storage trouble (emergency dump)", "pawl-emergency-r.json")
+    holds(done.stderr, "storage error (continue)", "storage error (memory only)", "storage error (emergency dump)", "pawl-emergency-r.json")
     with open(os.path.join(case.folder, "pawl-emergency-r.json")) as file:
         dumped = json.load(file)
     equal(dumped["status"], "completed")
