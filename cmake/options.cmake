@@ -62,8 +62,10 @@ endfunction()
 
 # pawl_batches(OUT TARGET SOURCES...): the files to compile instead of SOURCES. Each includes several sources, by names
 # relative to the project, so that ccache finds them again from another build folder. A batch has at most
-# `pawl_batch_bytes` of sources, so that recompiling one stays a matter of seconds.
+# `pawl_batch_bytes` of sources, so that recompiling one takes seconds; the engine, where a byte takes longest to
+# compile, has smaller ones.
 set(pawl_batch_bytes 60000)
+set(pawl_batch_bytes_engine 42000)
 function(pawl_batches out target)
   if(NOT PAWL_UNITY)
     set(${out} ${ARGN} PARENT_SCOPE)
@@ -74,6 +76,10 @@ function(pawl_batches out target)
   set(bytes 0)
   set(count 0)
   set(separate reaper.cpp reaper_start.cpp)
+  set(limit ${pawl_batch_bytes})
+  if(DEFINED pawl_batch_bytes_${target})
+    set(limit ${pawl_batch_bytes_${target}})
+  endif()
   foreach(source IN LISTS ARGN)
     cmake_path(ABSOLUTE_PATH source)
     cmake_path(GET source FILENAME file)
@@ -83,7 +89,7 @@ function(pawl_batches out target)
     endif()
     file(SIZE ${source} size)
     math(EXPR bytes "${bytes} + ${size}")
-    if(batch AND bytes GREATER pawl_batch_bytes)
+    if(batch AND bytes GREATER limit)
       pawl_write_batch(${target} ${count} "${batch}")
       list(APPEND result ${CMAKE_BINARY_DIR}/generated/batches/${target}_${count}.cpp)
       math(EXPR count "${count} + 1")
