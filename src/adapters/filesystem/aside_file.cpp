@@ -83,7 +83,7 @@ Result<std::string> add_aside(FileSystem& files, std::string_view run, const Asi
   const std::string path = layout::aside(run);
   const std::string temporary = path + ".tmp";
   PAWL_TRY(files.make_folder(layout::checkpoints(run)));
-  PAWL_TRY(files.remove(temporary));  // it may be another name of a file that was renamed before power loss
+  PAWL_TRY(files.remove(temporary));  // after a power loss it may be a second name of a renamed file
   {
     PAWL_TRY_ASSIGN(const auto file, files.open(temporary, OpenMode::create_empty));
     PAWL_TRY(file->write_at(0, text));

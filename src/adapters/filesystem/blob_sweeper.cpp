@@ -6,7 +6,7 @@
 
 namespace pawl {
 
-/// Every blob's file; temporary ones too, because under the lock nobody is writing one.
+/// Lists the files of all blobs, including temporary ones: under the lock, nobody is writing one.
 Result<std::set<std::string>> BlobSweeper::candidates() {
   std::set<std::string> names;
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::blobs(run_)));
@@ -66,7 +66,7 @@ Result<std::int64_t> BlobSweeper::sweep(const JournalSnapshot& snapshot, File& l
   if (names.empty()) return 0;
   PAWL_TRY_ASSIGN(const bool readable, spare_needed(snapshot, {}, Missing::stops, names));
   if (!readable || names.empty()) return 0;
-  // Whoever put the list in its place may have been killed before its name was durable.
+  // The process that replaced the list may have been killed before the name was durable.
   PAWL_TRY(files_.sync_folder(layout::checkpoints(run_), SyncPoint::pruned_list_name));
   PAWL_TRY_ASSIGN(const bool locked, lock.try_lock(layout::kBlobByte));
   if (!locked) return 0;
@@ -75,7 +75,8 @@ Result<std::int64_t> BlobSweeper::sweep(const JournalSnapshot& snapshot, File& l
   return freed;
 }
 
-/// What was recorded since the first look is behind the newest base of then.
+/// Checks the records again: those added since the first check are in the group of the base that was newest then, or
+/// later.
 Result<std::int64_t> BlobSweeper::sweep_locked(const TakeSnapshot& fresh, std::set<std::string> names) {
   PAWL_TRY_ASSIGN(const auto snapshot, fresh());
   if (snapshot->damage()) return 0;

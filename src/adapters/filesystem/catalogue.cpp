@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kBusyTimeoutMs = 10'000;
 constexpr int kCatalogueFormat = 2;
-/// Up to this size the whole file is checked before it is believed; a check costs about 1 ms for it.
+/// Files up to this size are checked completely before they are used, which takes about 1 ms.
 constexpr std::uintmax_t kCheckedBytesMax = 256U << 10;
 
 constexpr const char* kSchema =
@@ -71,8 +71,8 @@ class Statement {
                             : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
   }
   [[nodiscard]] std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
-  /// A letter per column: 't' for text, 'i' for an integer. One damaged bit makes a blob of a text, with the same
-  /// bytes, and then no query finds it.
+  /// One letter per column: 't' for text, 'i' for an integer. A single flipped bit can turn a text into a blob with the
+  /// same bytes, which queries then miss.
   [[nodiscard]] bool has_types(std::string_view letters) const {
     for (std::size_t i = 0; i < letters.size(); ++i) {
       const int expected = letters[i] == 't' ? SQLITE_TEXT : SQLITE_INTEGER;
@@ -95,7 +95,7 @@ Result<Database> open_database(const std::string& path, int flags) {
   return database;
 }
 
-/// For reading. Writable where that is possible: only so can SQLite undo a change that a crash cut short.
+/// Opens the database for reading, but writable if possible: only then can SQLite roll back an interrupted change.
 Result<Database> open_for_reading(const std::string& path) {
   auto database = open_database(path, SQLITE_OPEN_READWRITE);
   if (!database) return open_database(path, SQLITE_OPEN_READONLY);
@@ -121,7 +121,7 @@ std::int64_t check_of(const CatalogueSave& save) {
                             save.checksum, static_cast<int>(save.kind), save.fingerprint));
 }
 
-/// Two ways to a row that does not fit: the check differs, or a value is none that could have been written.
+/// Fails with store_damaged if the checksum differs or a value could not have been written by this program.
 Result<RunInfo> run_of(const Statement& row, const std::string& path) {
   const auto damaged = [&] {
     return fail(Error{Code::store_damaged, "a row of the catalogue has a wrong checksum", path,
@@ -199,11 +199,11 @@ bool Catalogue::usable() const {
   {
     const auto database = open_for_reading(path_);
     if (!database) return false;
-    // A catalogue gets its format number as the last act of being built.
+    // The format number is written last, so a catalogue without it is incomplete.
     Statement version(database->get(), "PRAGMA user_version");
     if (version.step() != SQLITE_ROW || version.number(0) != kCatalogueFormat) return false;
   }
-  // A second reader beside this one would wait for a writer that waits for the first.
+  // Must run after the first reader is closed: a second one would wait for a writer that waits for the first.
   std::error_code problem;
   if (std::filesystem::file_size(path_, problem) > kCheckedBytesMax || problem) return !problem;
   return find_fault().empty();
@@ -237,7 +237,8 @@ Result<void> Catalogue::record(const CatalogueUpdate& update) {
 
 Result<void> Catalogue::forget(std::string_view run, const std::optional<RunInfo>& row) {
   PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READWRITE));
-  // The rollback journal has the old pages: it is kept, so that it can be overwritten, and not only unlinked.
+  // The rollback journal contains the old pages. It is kept, so that its bytes can be overwritten instead of only
+  // unlinked.
   PAWL_TRY(execute(database.get(), "PRAGMA synchronous=FULL; PRAGMA secure_delete=ON", path_));
   Statement mode(database.get(), "PRAGMA journal_mode=PERSIST");
   if (mode.step() != SQLITE_ROW) return fail(sqlite_error(database.get(), path_));
@@ -250,7 +251,7 @@ Result<void> Catalogue::forget(std::string_view run, const std::optional<RunInfo
   }
   if (row) PAWL_TRY(insert(database.get(), {{*row}, {}}, path_));
   PAWL_TRY(execute(database.get(), "COMMIT", path_));
-  // Pages that were split keep old rows behind their new ones: all of them are written anew.
+  // Split pages may still contain deleted rows after their current ones, so all pages are rewritten.
   return execute(database.get(), "VACUUM", path_);
 }
 
@@ -303,7 +304,7 @@ Result<void> Catalogue::rebuild(
     PAWL_TRY(produce([&](const CatalogueUpdate& update) { return insert(database.get(), update, path_); }));
     PAWL_TRY(execute(database.get(), fmt::format("PRAGMA user_version={}; COMMIT", kCatalogueFormat).c_str(), path_));
   }
-  // A journal of the old file must never be applied to the new one.
+  // A rollback journal of the old file must never be applied to the new one.
   std::filesystem::remove(path_ + "-journal", ignored);
   if (std::rename(temporary.c_str(), path_.c_str()) != 0) {
     return fail(Code::rename_failed, "can't move the rebuilt catalogue to {}", path_);

@@ -138,7 +138,7 @@ TEST_F(CatalogueTest, NoticesAChangedRow) {
   EXPECT_EQ(catalogue().find_save("a", "c").error().code, Code::store_damaged);
 }
 
-/// One flipped bit makes a blob of a text: the bytes and the row's check stay right, and queries miss it.
+/// One flipped bit turns a text into a blob: the bytes and the checksum still match, but queries miss the row.
 TEST_F(CatalogueTest, NoticesAKeyOfTheWrongType) {
   ASSERT_TRUE(catalogue().record({{run("a", 10, 1)}, {save("a", "c", 1)}}));
   execute("UPDATE saves SET caller=CAST(caller AS BLOB)");
@@ -160,7 +160,7 @@ TEST_F(CatalogueTest, WhatIsForgottenLeavesNoRemainsInTheFile) {
   }
   content.runs = {run("secret", 5, 1), run("other", 6, 1)};
   content.runs.front().session = "a session of somebody";
-  // In pieces, so that pages are split again and again.
+  // Adds rows in several pieces, so that pages are split repeatedly.
   for (std::size_t begin = 0; begin < content.saves.size(); begin += 100) {
     const auto from = content.saves.begin() + static_cast<std::ptrdiff_t>(begin);
     ASSERT_TRUE(catalogue().record({content.runs, {from, from + 100}}));

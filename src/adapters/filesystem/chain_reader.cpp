@@ -21,7 +21,7 @@ Error in_run(Error error, std::string_view run, Sequence sequence, const std::st
   return with_advice(at(std::move(error), path), Advice::check_store, {.run = std::string(run)});
 }
 
-/// One text that should be checkpoint `expected`.
+/// Decodes one text that should be checkpoint `expected`.
 Result<RecordView> decode_as(std::string_view text, std::uint32_t seed, Sequence expected) {
   PAWL_TRY_ASSIGN(const RecordView record, decode_checkpoint(without_newline(text), seed));
   if (record.sequence != expected) {
@@ -30,11 +30,11 @@ Result<RecordView> decode_as(std::string_view text, std::uint32_t seed, Sequence
   return record;
 }
 
-/// The records of a base in its file, up to the first that does not fit.
+/// The records in the file of a base, up to the first invalid one.
 struct FileLines {
   std::vector<RecordView> records;
   std::optional<Error> bad;
-  std::string_view rest;  // from the bad one on
+  std::string_view rest;  // starting with the invalid line
 };
 
 bool is_cut_short(std::string_view copy, std::string_view whole) {
@@ -118,7 +118,7 @@ Result<Chain> read_chain(const ChainSource& source, std::uint32_t seed, Sequence
   const Sequence bound = source.pruned.before_aside(base, up_to);
   const bool ends_aside = bound < up_to;
   up_to = bound;
-  // What pruning kept stands alone.
+  // A kept checkpoint of a pruned group has no differences after it.
   if (chain.damage || up_to <= base || source.pruned.rewritten(base) != nullptr) return chain;
   const std::string path = layout::differences(source.run, base);
   PAWL_TRY_ASSIGN(auto text, read_if_there(source.files, path));

@@ -7,7 +7,7 @@
 namespace pawl {
 namespace {
 
-/// How long the batching thread lets the savers of the last batch come back before it writes again.
+/// How long the batching thread waits for the savers of the last batch to return before it writes again.
 constexpr std::int64_t kGatherUs = 40;
 
 std::unexpected<Error> earlier_failure() {
@@ -72,12 +72,12 @@ Result<void> Committer::wait(Commit& commit) {
     }
     return commit.result;
   }
-  // Alone: write it here. In a crowd the batching thread does better, because it takes all of them.
+  // A lone saver writes here. With several, the batching thread is faster, because it takes all of them at once.
   while (!commit.finished && !writing_ && awaited_ == 1 && crowd_ <= 1) write_some(lock);
   if (commit.finished) return commit.result;
   Wakeup wakeup;
   commit.parked = &wakeup;
-  // Not "the first in the queue calls it": several may have submitted before any of them comes here.
+  // Every saver may have to notify the thread, not only the first in the queue: several may submit before one waits.
   if (!writing_ && (resting_ || awaited_ >= crowd_)) work_.notify_one();
   lock.unlock();
   wakeup.sleep();
@@ -157,7 +157,7 @@ void Committer::write_some(Lock& lock) {
   writing_ = false;
   finish(taken, result);
   if (!result) {
-    // What was queued meanwhile may build on what has just failed.
+    // Commits that were queued in the meantime may depend on the failed one.
     ++epoch_;
     const Queue rest = std::exchange(queue_, {});
     queued_bytes_ = 0;
@@ -169,7 +169,7 @@ void Committer::write_some(Lock& lock) {
   if (thread_.joinable() && !queue_.empty()) work_.notify_one();
 }
 
-/// A commit is gone as soon as its saver is woken, or has seen under the mutex that it is finished.
+/// A commit may be destroyed as soon as its saver is woken, or sees under the mutex that it is finished.
 void Committer::finish(const Queue& taken, const Result<void>& result) {
   for (Commit* commit : taken) {
     if (!commit->awaited) {

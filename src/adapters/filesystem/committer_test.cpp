@@ -10,7 +10,7 @@
 namespace pawl {
 namespace {
 
-/// What became durable, batch by batch.
+/// Records what became durable, batch by batch.
 struct Log {
   Mutex mutex;
   std::vector<std::pair<std::string, std::uint32_t>> batches PAWL_GUARDED_BY(mutex);
@@ -99,7 +99,7 @@ TEST_P(CommitterOf, ManyThreadsLoseNothing) {
 
 TEST_P(CommitterOf, SeveralMaySubmitBeforeAnyOfThemWaits) {
   Committer committer(log_.append(), options_with(GetParam()), clock_);
-  // After a batch of four, the batching thread waits a little for as many; two must not wait for ever.
+  // After a batch of four, the batching thread waits briefly for four more. Two savers must not wait forever.
   for (const std::size_t count : {4U, 2U}) {
     std::vector<std::unique_ptr<Commit>> commits;
     for (std::size_t i = 0; i < count; ++i) {
@@ -167,7 +167,7 @@ TEST_P(CommitterOf, WhatBuildsOnAFailedOneFails) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::handle_failed);
   EXPECT_EQ(log_.text(), "");
-  // What was read after the failure builds on what is there.
+  // A save that read its state after the failure is based on durable data.
   EXPECT_TRUE(commit(committer, "fresh"));
 }
 

@@ -16,7 +16,7 @@ Result<void> sync_names(FileSystem& files) {
 
 Result<void> set_aside(FileSystem& files, std::string_view path, std::string_view bytes) {
   PAWL_TRY(files.make_folder(layout::kRecovery));
-  // Not emptied: where it was set aside before, the same bytes go to the same place.
+  // Not truncated first: if the bytes were set aside before, the same bytes are written to the same place.
   PAWL_TRY_ASSIGN(const auto file, files.open(path, OpenMode::create));
   PAWL_TRY(file->write_at(0, bytes));
   PAWL_TRY(file->resize(bytes.size()));

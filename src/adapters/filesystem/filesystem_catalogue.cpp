@@ -17,7 +17,7 @@ CatalogueSave save_of(const std::string& run, const CheckpointInfo& info, std::s
   return {run, info.caller_id, info.sequence, info.id, info.checksum, info.kind, std::move(fingerprint)};
 }
 
-/// The runs in the journals that were saved last: by the time in their records, before anything is parsed.
+/// The most recently saved runs in the journals, by the time in their records. Parses nothing else.
 std::vector<std::string> newest_in_journals(const JournalSnapshot& snapshot, std::size_t limit) {
   constexpr std::string_view kTimeKey = "\"at\":\"";
   constexpr std::size_t kTimeBytes = 27;
@@ -38,7 +38,7 @@ std::vector<std::string> newest_in_journals(const JournalSnapshot& snapshot, std
   return runs;
 }
 
-/// Cheap: most saves have no caller's id.
+/// A cheap test: most saves have no caller's id.
 bool has_caller(const RecordView& record) { return record.metadata.find("\"caller\":") != std::string_view::npos; }
 
 }  // namespace
@@ -54,8 +54,8 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_catalogue() {
   }
 }
 
-/// Called after the files are synced and before the journal forgets: so the catalogue and the journal
-/// together always know everything.
+/// Called after the files are synced and before the journal discards the records. The catalogue and the journal
+/// together therefore always know everything.
 Result<void> FilesystemStore::update_catalogue(const RunBatches& batches) {
   if (!has_catalogue()) return {};
   PAWL_TRY_ASSIGN(const auto lock, lock_catalogue());
@@ -65,7 +65,7 @@ Result<void> FilesystemStore::update_catalogue(const RunBatches& batches) {
   for (const auto& [run, batch] : batches) {
     RunReader reader(files_, keys_, run, nothing);
     const auto described = reader.run_record();
-    if (!described && is_gone(described.error().code)) continue;  // its row, if any, says that alone
+    if (!described && is_gone(described.error().code)) continue;  // its row, if any, already says so
     if (!described) return std::unexpected(described.error());
     const RunRecord& record = *described;
     for (const JournalRecord& checkpoint : batch.checkpoints) {
@@ -97,7 +97,7 @@ Result<void> FilesystemStore::rebuild_catalogue_locked() {
     CatalogueUpdate update;
     for (const FolderEntry& entry : entries) {
       RunReader reader(files_, keys_, entry.name, nothing);
-      // A run that is not published yet has no row: the journal has it.
+      // An unpublished run has no row yet; the journal contains it.
       auto info = reader.listing();
       if (!info) continue;
       const bool damaged = info->status == Status::damaged;
@@ -116,7 +116,7 @@ Result<void> FilesystemStore::rebuild_catalogue_locked() {
   return files_.sync_folder("", SyncPoint::published_name);
 }
 
-/// The save with this caller's id: in the journals, else in the catalogue, else (without one) in the files.
+/// Finds the save with this caller's id in the journals, in the catalogue or, if there is no catalogue, in the files.
 Result<std::optional<CatalogueSave>> FilesystemStore::find_save(const std::string& run, const std::string& caller_id) {
   return read_consistently(run, [&](const auto& snapshot) { return find_save_in(snapshot, run, caller_id); });
 }
@@ -160,8 +160,8 @@ Result<std::vector<RunInfo>> FilesystemStore::runs(std::size_t limit) {
   return list_runs(snapshot, limit, Damaged::is_listed);
 }
 
-/// Settled runs, newest first: from the catalogue, which is made where it is missing or damaged. Where it
-/// can't be written (a read-only store), from the files.
+/// Returns settled runs, newest first, from the catalogue, which is rebuilt if it is missing or damaged. Reads the
+/// files if the catalogue can't be written, as in a read-only store.
 Result<std::vector<RunInfo>> FilesystemStore::settled_runs(std::size_t limit) {
   if (!has_catalogue()) return runs_from_files();
   if (!catalogue_.usable() && !rebuild_catalogue()) return runs_from_files();
@@ -170,7 +170,7 @@ Result<std::vector<RunInfo>> FilesystemStore::settled_runs(std::size_t limit) {
   return runs;
 }
 
-/// Those that are noted in `erasing/`, whether or not their mark is there.
+/// Returns the runs noted in `erasing/`, with or without a mark.
 Result<std::set<std::string>> FilesystemStore::runs_being_erased() {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kErasing));
   std::set<std::string> runs;
@@ -178,12 +178,12 @@ Result<std::set<std::string>> FilesystemStore::runs_being_erased() {
   return runs;
 }
 
-/// The journals know better about what they still hold.
+/// For runs that they still contain, the journals are more recent than the catalogue.
 Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<JournalSnapshot>& snapshot,
                                                         std::size_t limit, Damaged damaged) {
   if (snapshot->damage()) return std::unexpected(*snapshot->damage());
   const std::size_t unsettled = snapshot->runs().size();
-  // The catalogue and the journals may still know runs whose erasure is not finished.
+  // The catalogue and the journals may still contain runs whose erasure is not finished.
   PAWL_TRY_ASSIGN(const std::set<std::string> going, runs_being_erased());
   const std::size_t more = unsettled + going.size();
   PAWL_TRY_ASSIGN(const auto settled, settled_runs(limit > SIZE_MAX - more ? SIZE_MAX : limit + more));

@@ -117,7 +117,7 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
     CheckReport report;
     PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
     if (!scope.run) PAWL_TRY(check_store_file(files_, report));
-    // A damaged journal may hold the newest of any run.
+    // A damaged journal may contain the newest checkpoint of any run.
     for (const JournalView& journal : snapshot->journals()) PAWL_TRY(check_journal(files_, journal, report));
     std::set<std::string> runs;
     if (scope.run) {
@@ -166,17 +166,17 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
       }
     }
     PAWL_TRY_ASSIGN(const bool valid, snapshot->still_valid(files_));
-    // A checker beside a writer may see a file before the journal it has just been published from was read.
+    // While a writer is active, the check may see a published file that is newer than the journal it has read.
     if ((valid && !report.damaged()) || attempt == kAttempts) return report;
     PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, environment_.owner.boot_id));
-    // Or a run that is just being pruned.
+    // The run may also be in the middle of being pruned.
     PAWL_TRY_ASSIGN(std::string stamp_now, prune_stamp(scope.run ? scope.run->text() : std::string(), now));
     if (valid && now->last_batches() == snapshot->last_batches() && stamp == stamp_now) return report;
     stamp = std::move(stamp_now);
   }
 }
 
-/// The catalogue is no authority, but it remembers runs whose folders are gone.
+/// The catalogue is not authoritative, but it lists runs whose folders are missing.
 void FilesystemStore::find_missing_runs(const std::set<std::string>& runs, CheckReport& report) {
   if (!has_catalogue()) return;
   const auto known = catalogue_.newest(SIZE_MAX);
@@ -189,7 +189,7 @@ void FilesystemStore::find_missing_runs(const std::set<std::string>& runs, Check
   }
 }
 
-/// A mistyped run or number is no damage.
+/// Rejects an unknown run or number as a usage error; it is not damage.
 Result<void> FilesystemStore::check_scope(const CheckScope& scope) {
   if (!scope.run) return {};
   const auto info = run(*scope.run);
@@ -208,8 +208,8 @@ Result<void> FilesystemStore::check_scope(const CheckScope& scope) {
                     {.run = scope.run->text()}});
 }
 
-/// What can be mended is mended by doing what a healthy store does anyway: taking over free journals,
-/// publishing what they hold, rebuilding the catalogue.
+/// Repairs only by doing what a healthy store does anyway: takes over free journals, publishes their records and
+/// rebuilds the catalogue.
 Result<void> FilesystemStore::mend(const CheckReport& report) {
   PAWL_TRY_ASSIGN(const auto numbers, list_journals(files_));
   const Lock opening(open_mutex_);
@@ -233,7 +233,7 @@ Result<void> FilesystemStore::mend(const CheckReport& report) {
 
 Result<CheckReport> FilesystemStore::check(const CheckScope& scope, Repair repair) {
   PAWL_TRY(check_scope(scope));
-  PAWL_TRY(snapshot_for_reader());  // confirms what a killed writer left
+  PAWL_TRY(snapshot_for_reader());  // confirms the batches that a killed writer left
   PAWL_TRY_ASSIGN(CheckReport report, find_faults(scope));
   if (repair == Repair::no) return report;
   PAWL_TRY(mend(report));

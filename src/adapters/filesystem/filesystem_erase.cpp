@@ -23,8 +23,8 @@ Result<bool> mentions(const SegmentScan& scan, const Uuid& run) {
   return false;
 }
 
-/// Whether a segment holds nothing of the run, and nothing behind its batches: remains of an earlier use may be of any
-/// run.
+/// Returns whether a segment contains nothing of the run and nothing after its batches: data of an earlier use may
+/// belong to any run.
 Result<bool> segment_is_clean(std::string_view bytes, const Uuid& run) {
   std::uint64_t offset = 0;
   bool other_is_damaged = false;
@@ -37,7 +37,7 @@ Result<bool> segment_is_clean(std::string_view bytes, const Uuid& run) {
   return !mentioned;
 }
 
-/// What is clean is synced: whoever wrote the zeros may have been killed before it did.
+/// Syncs clean segments: the process that wrote the zeros may have been killed before its sync.
 Result<bool> journal_is_clean(FileSystem& files, std::uint64_t number, const Uuid& run) {
   PAWL_TRY_ASSIGN(const auto entries, files.list(layout::journal(number)));
   for (const FolderEntry& entry : entries) {
@@ -60,7 +60,7 @@ Result<FilesystemStore::EraseWork> FilesystemStore::erase_work() {
   return EraseWork{place(), journal_.get()};
 }
 
-/// Runs that are not erased and were forked from this one. Looks at every run.
+/// Returns the runs that were forked from this one and not erased. Reads every run.
 Result<std::vector<RunId>> FilesystemStore::forks_of(const Uuid& uuid) {
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_of_everything());
   std::set<std::string> names;
@@ -111,8 +111,8 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_for_erasure(const RunId& run
   }
 }
 
-/// The run's whole audit trail stands in its file when this returns, and what describes the run does. The writer's lock
-/// is held, so nothing is added meanwhile.
+/// Publishes the complete audit trail and the record of the run to their files. The caller holds the writer's lock, so
+/// nothing is added in the meantime.
 Result<ErasedRecord> FilesystemStore::plan_erasure(const RunId& run, const EraseRequest& request) {
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_of_everything());
   RunReader reader(files_, keys_, run.text(), snapshot);
@@ -125,7 +125,7 @@ Result<ErasedRecord> FilesystemStore::plan_erasure(const RunId& run, const Erase
   {
     const Lock lock(publish_mutex_);
     const auto published = publisher_.publish(run.text(), batch, Publish::settled);
-    // A trail that is damaged is no reason to keep the data.
+    // A damaged audit trail is no reason to keep the data.
     if (!published && !is_refusal(published.error().code)) return std::unexpected(published.error());
     PAWL_TRY(publisher_.sync());
   }
@@ -150,7 +150,7 @@ Result<ErasedRecord> FilesystemStore::plan_erasure(const RunId& run, const Erase
   return record;
 }
 
-/// The mark of an erased run as that of a removed one.
+/// Turns the mark of an erased run into that of a removed run.
 Result<ErasedRecord> FilesystemStore::plan_removal(ErasedRecord record, const EraseRequest& request) {
   record.at = next_timestamp(record.at, environment_.clock->now());
   record.by = request.by.empty() ? described_user(environment_.owner.user, environment_.owner.host) : request.by;
@@ -169,13 +169,13 @@ Result<Erasure> FilesystemStore::erase(const RunId& run, const EraseRequest& req
   std::vector<RunId> forks;
   if (!before) {
     PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
-    PAWL_TRY_ASSIGN(const auto busy, owner(run));  // before forks are gone
+    PAWL_TRY_ASSIGN(const auto busy, owner(run));  // checked before any fork is erased
     if (busy) PAWL_TRY(lock_for_erasure(run));
     PAWL_TRY_ASSIGN(forks, erase_forks(run, record.uuid, request));
   }
   PAWL_TRY_ASSIGN(const EraseWork work, erase_work());
   PAWL_TRY_ASSIGN(const auto lock, lock_for_erasure(run));
-  // Someone else may have been at it.
+  // Another process may have erased the run in the meantime.
   PAWL_TRY_ASSIGN(auto record, load_erased(files_, run.text()));
   if (is_done(record)) return answer_erased(*record);
   RunEraser eraser(files_, environment_, options_, run.text(), *lock);
@@ -189,7 +189,7 @@ Result<Erasure> FilesystemStore::erase(const RunId& run, const EraseRequest& req
   }
   if (!record) {
     PAWL_TRY_ASSIGN(record, plan_erasure(run, request));
-    // Who makes a fork holds the pruner's lock as well: from here on there will be none.
+    // Creating a fork requires the pruner's lock as well, so no fork can appear from here on.
     PAWL_TRY_ASSIGN(const std::vector<RunId> late, forks_of(record->uuid));
     if (!late.empty()) return fail(forks_error(run, late));
     PAWL_TRY(eraser.mark(*record));
@@ -199,7 +199,7 @@ Result<Erasure> FilesystemStore::erase(const RunId& run, const EraseRequest& req
   return erasure;
 }
 
-/// Whoever finished it may have been killed before the mark that says so had a durable name.
+/// The process that finished the erasure may have been killed before the name of the mark was durable.
 Result<Erasure> FilesystemStore::answer_erased(const ErasedRecord& record) {
   PAWL_TRY(files_.sync_folder(layout::run(record.run), SyncPoint::erased_mark_name));
   return erasure_of(record, Erasure::Outcome::already);
@@ -210,7 +210,7 @@ Result<Erasure> FilesystemStore::finish_erasure(const EraseWork& work, ErasedRec
   PAWL_TRY(eraser.destroy(record));
   std::vector<std::string> waiting_for;
   PAWL_TRY(clean_journals(work, record, waiting_for));
-  // Taking a journal over may have set something aside.
+  // Taking over a journal may have set a torn batch aside.
   PAWL_TRY(eraser.clean_recovery(record));
   PAWL_TRY(clean_catalogue(record));
   const bool done = waiting_for.empty();
@@ -242,7 +242,7 @@ Result<void> FilesystemStore::finish_if_free(const EraseWork& work, const std::s
   if (!marked || marked->finished) return files_.remove(layout::erasing(run));
   PAWL_TRY_ASSIGN(const RunId id, RunId::parse(run));
   const auto lock = lock_for_erasure(id);
-  if (!lock && lock.error().code == Code::run_busy) return {};  // another one is at it
+  if (!lock && lock.error().code == Code::run_busy) return {};  // another process is erasing it
   if (!lock) return std::unexpected(lock.error());
   PAWL_TRY_ASSIGN(const auto record, load_erased(files_, run));
   if (record && !record->finished) PAWL_TRY(finish_erasure(work, *record, **lock));
@@ -255,7 +255,7 @@ Result<void> FilesystemStore::finish_erasures(const EraseWork& work) {
   return {};
 }
 
-/// What fsck found of erased runs: begun and not finished, or files that are there again.
+/// Repairs what fsck found about erased runs: unfinished erasures, and files that reappeared.
 Result<void> FilesystemStore::mend_erasures(const CheckReport& report) {
   const EraseWork work{place(), journal_.get()};
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
@@ -272,9 +272,9 @@ Result<void> FilesystemStore::mend_erasures(const CheckReport& report) {
   return {};
 }
 
-/// A journal is clean after what it holds of the run was settled and everything behind its batches was overwritten. One
-/// of a living process is that process's: it does the same when it is idle, and who comes after it does when it has
-/// ended.
+/// A journal is clean when its records of the run are settled and everything after its batches is overwritten. A
+/// journal of a live process is cleaned by that process when it is idle, or by the next one that takes the journal
+/// over.
 Result<void> FilesystemStore::clean_journals(const EraseWork& work, const ErasedRecord& record,
                                              std::vector<std::string>& waiting_for) {
   PAWL_TRY_ASSIGN(const auto numbers, list_journals(files_));
@@ -295,7 +295,7 @@ Result<bool> FilesystemStore::clean_own_journal(JournalWriter& own, const Erased
     PAWL_TRY_ASSIGN(const bool clean, journal_is_clean(files_, own.number(), record.uuid));
     if (clean) return true;
   }
-  // After a failed sync the page cache may show zeros that the disk has not.
+  // After a failed sync, the page cache may show zeros that are not on the disk.
   wipe_again_ = true;
   PAWL_TRY_ASSIGN(const bool cleaned, committer_->try_alone([&]() -> Result<void> {
     const Lock lock(publish_mutex_);
@@ -306,7 +306,7 @@ Result<bool> FilesystemStore::clean_own_journal(JournalWriter& own, const Erased
   return cleaned;
 }
 
-/// Empty: it is clean now. Else why it is not.
+/// Returns an empty string if the journal is clean now, otherwise the reason why it is not.
 Result<std::string> FilesystemStore::clean_free_journal(const EraseWork& work, const ErasedRecord& record,
                                                         std::uint64_t number) {
   const auto stuck = [&](const Error& error) {
@@ -332,7 +332,7 @@ Result<std::string> FilesystemStore::look_at_held_journal(const ErasedRecord& re
   for (int look = 0; look < kLooks; ++look) {
     PAWL_TRY_ASSIGN(const bool clean, journal_is_clean(files_, number, record.uuid));
     if (clean) return std::string();
-    environment_.clock->sleep_us(kLockStepUs);  // a batch that is just being written looks like remains
+    environment_.clock->sleep_us(kLockStepUs);  // a batch that is being written looks like leftover data
   }
   const auto owner = files_.open(layout::journal_owner(number), OpenMode::read);
   const auto text = owner ? (*owner)->read_at(0, kWatermarkOffset) : Result<std::string>();

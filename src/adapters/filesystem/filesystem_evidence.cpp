@@ -47,7 +47,7 @@ class RunFiles final : public RunEvidence {
     if (!file) return {};
     PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
     if (line) last_entry_ = std::max(last_entry_, line->number);
-    // What stands at the end is no entry, so nobody knows how many there should be.
+    // The file does not end with a valid entry, so the number of entries is unknown.
     if (trail_bytes_ > 0 && (!line || line->end != trail_bytes_ || !decode_audit(line->text))) last_entry_ = kHighest;
     return {};
   }
@@ -123,7 +123,7 @@ class RunFiles final : public RunEvidence {
   std::uint32_t seed_ = 0;
   std::optional<std::string> pruned_text_;
   PrunedList pruned_;
-  Sequence fork_at_;  // of a fork: its own checkpoints follow this one
+  Sequence fork_at_;  // of a fork: its own checkpoints start after this one
   std::vector<Sequence> bases_;
   std::size_t next_base_ = 0;
   Chain chain_;
@@ -148,7 +148,8 @@ Result<void> RunFiles::prepare() {
   return {};
 }
 
-/// A file's copy of a record is the journal's, and the file of a whole one holds nothing else.
+/// Checks that the file's copy of a record equals the journal's, and that the file of a full checkpoint contains
+/// nothing else.
 Result<void> RunFiles::check_copy(const ChainLink& link, const std::string& path) const {
   const Sequence sequence = link.record.sequence;
   for (const BadCopy& copy : chain_.bad_copies) {
@@ -169,7 +170,7 @@ Result<void> RunFiles::check_copy(const ChainLink& link, const std::string& path
   return {};
 }
 
-/// A file of differences holds them and nothing else.
+/// Checks that a file of differences contains nothing else.
 Result<void> RunFiles::check_end() const {
   if (chain_.damage) return fail(at(*chain_.damage, lines_path_));
   if (chain_.bad_line && chain_.bad_copies.empty())
@@ -222,7 +223,7 @@ Result<std::optional<Sha256>> RunFiles::blob_hash(std::string_view name, std::st
 
 Result<void> FilesystemEvidence::read_journals(Journals journals) {
   if (snapshot_ && journals == Journals::as_read) return {};
-  // What was in the files once must be there still: a run that is gone is not mended from a journal here.
+  // Published records must still be in the files: a missing run is not replaced by the journal's copy here.
   PAWL_TRY_ASSIGN(snapshot_, JournalSnapshot::take(files_, boot_id_, JournalSnapshot::Records::unpublished));
   if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
   return {};
@@ -242,7 +243,7 @@ Result<std::vector<std::string>> FilesystemEvidence::runs() {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
   for (const FolderEntry& entry : entries) {
     if (names.contains(entry.name)) continue;
-    // A folder with nothing but a lock is a run whose first save never happened.
+    // A folder that contains only a lock belongs to a run whose first save never happened.
     PAWL_TRY_ASSIGN(const bool has_run, files_.exists(layout::run_file(entry.name)));
     PAWL_TRY_ASSIGN(const bool has_mark, files_.exists(layout::erased(entry.name)));
     PAWL_TRY_ASSIGN(const auto checkpoints, files_.list(layout::checkpoints(entry.name)));

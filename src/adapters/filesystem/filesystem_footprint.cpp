@@ -8,13 +8,13 @@
 namespace pawl {
 namespace {
 
-constexpr int kFoldersDeepMax = 64;  // of folders; logs of nested steps have one each
+constexpr int kFoldersDeepMax = 64;  // folders; logs of nested steps have one each
 
-/// 0 where it is gone by now: others publish and prune meanwhile.
+/// Returns 0 if the file no longer exists: other processes publish and prune at the same time.
 Result<std::uint64_t> file_bytes(FileSystem& files, const std::string& path) {
   const auto file = files.open(path, OpenMode::read);
   if (!file && (file.error().code == Code::input_unreadable || file.error().os_error == ELOOP))
-    return 0;  // a link is not followed
+    return 0;  // links are not followed
   if (!file) return fail(file.error());
   return (*file)->size();
 }
@@ -32,7 +32,7 @@ Result<std::uint64_t> folder_bytes(FileSystem& files, const std::string& folder,
   return bytes;
 }
 
-/// The part of a run that a name in its folder belongs to.
+/// Returns the part of a run that a name in its folder belongs to.
 std::uint64_t& part_of(RunFootprint& bytes, std::string_view name) {
   if (name == "checkpoints") return bytes.checkpoints;
   if (name == "events") return bytes.events;
@@ -50,7 +50,7 @@ Result<RunFootprint> FilesystemStore::footprint(const RunId& run) {
   RunFootprint bytes;
   const std::string folder = layout::run(run.text());
   PAWL_TRY_ASSIGN(const std::vector<FolderEntry> entries, files_.list(folder));
-  // A run may stand in a journal only; then its folder holds no more than a lock.
+  // A run may be only in a journal; its folder then contains at most a lock.
   PAWL_TRY_ASSIGN(const bool described, files_.exists(layout::run_file(run.text())));
   if (!described) PAWL_TRY(this->run(run));
   for (const FolderEntry& entry : entries) {

@@ -18,7 +18,7 @@ Error exists_already(const RunId& run) {
 
 }  // namespace
 
-/// Nothing that the fork needs may be pruned before the run knows of the fork.
+/// Nothing that the fork needs may be pruned before its note exists.
 Result<std::unique_ptr<File>> FilesystemStore::hold_pruning(const std::string& run) {
   for (const std::string& folder : {std::string(layout::kRuns), layout::run(run)}) PAWL_TRY(files_.make_folder(folder));
   PAWL_TRY_ASSIGN(auto lock, files_.open(layout::run_lock(run), OpenMode::create));
@@ -46,11 +46,11 @@ Result<std::unique_ptr<File>> FilesystemStore::hold_new_run(const RunId& run) {
   return run_lock;
 }
 
-/// In this order: the fork's lock, the parent's pruner lock, what stands there, the note. Killed anywhere, there is at
-/// most a note of a fork that does not exist.
+/// The order is: lock the fork, take the parent's pruner lock, read the parent, write the note. A kill at any point
+/// leaves at most a note of a fork that does not exist.
 Result<std::unique_ptr<RunWriter>> FilesystemStore::fork(const RunId& parent, Sequence at, const RunId& run,
                                                          const RunOptions& options) {
-  // A fork of what a fork shares with its parent is a fork of the parent.
+  // A fork at a shared checkpoint of another fork is a fork of the original run.
   PAWL_TRY_ASSIGN(const std::string home, read_consistently(parent.text(), [&](auto snapshot) -> Result<std::string> {
                     RunReader reader(files_, keys_, parent.text(), std::move(snapshot));
                     PAWL_TRY(reader.info({.by = Which::By::sequence, .sequence = at}));
@@ -64,8 +64,8 @@ Result<std::unique_ptr<RunWriter>> FilesystemStore::fork(const RunId& parent, Se
   PAWL_TRY_ASSIGN(const auto pruning, hold_pruning(home));
   RunFolder folder = RunFolder::unsynced;
   PAWL_TRY_ASSIGN(RunHead head, read_consistently(home, [&](auto snapshot) {
-                    // The journal forgets a run's record only after its files, and all names on the way to them, are
-                    // durable.
+                    // The journal discards the record of a run only after its files and the names of all parent folders
+                    // are durable.
                     const RunRecords* const records = snapshot->find(home);
                     folder = records == nullptr || !records->run ? RunFolder::durable : RunFolder::unsynced;
                     return RunReader(files_, keys_, home, std::move(snapshot)).fork_head(at);
@@ -77,7 +77,7 @@ Result<std::unique_ptr<RunWriter>> FilesystemStore::fork(const RunId& parent, Se
   return writer;
 }
 
-/// A note counts where its fork is there, or is held by whoever makes it.
+/// A note counts if its fork exists, or if a process that is creating the fork holds its lock.
 Result<std::vector<ForkInfo>> FilesystemStore::forks_of(const RunId& run) {
   PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
   PAWL_TRY_ASSIGN(const auto notes, load_fork_notes(files_, run.text(), seal_seed(record.uuid)));
@@ -104,13 +104,13 @@ Result<std::optional<ForkInfo>> FilesystemStore::origin_of(const RunId& run) {
   return std::optional(ForkInfo{std::move(id), *record.fork_of_run, record.fork_of_sequence});
 }
 
-/// Notes of forks that were never made go; those that forks lack are written again.
+/// Removes the notes of forks that were never created, and rewrites missing notes of existing forks.
 Result<void> FilesystemStore::mend_forks() {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
   for (const FolderEntry& entry : entries) {
     const auto id = RunId::parse(entry.name);
     const auto record = id ? record_of(*id) : std::unexpected(id.error());
-    if (!record) continue;  // not a run, or damaged: that has been said
+    if (!record) continue;  // not a run, or damaged, which was already reported
     if (record->fork_of_run) {
       const ForkNote note{record->run, record->uuid, record->fork_of_sequence};
       const std::uint32_t seed = seal_seed(*record->fork_of_run);
@@ -128,7 +128,7 @@ Result<void> FilesystemStore::mend_forks() {
       const auto lock = files_.open(layout::run_lock(note.fork), OpenMode::write);
       if (lock) {
         PAWL_TRY_ASSIGN(const bool locked, (*lock)->try_lock(layout::kWriterByte));
-        if (!locked) continue;  // it is being made
+        if (!locked) continue;  // the fork is being created
       }
       PAWL_TRY(files_.remove(layout::fork(entry.name, note.uuid.text())));
     }

@@ -26,7 +26,8 @@ Result<std::string> FilesystemStore::post(const RunId& run, std::string_view bod
   PAWL_TRY_ASSIGN(std::string id,
                   inbox.post(environment_, codec, body, named ? Inbox::Names::durable : Inbox::Names::unsynced));
   if (const auto erased = refuse_erased(files_, run.text()); !erased) {
-    // Meanwhile, and perhaps before this message came. Where it can't be told, the message stays.
+    // The run was erased in the meantime, perhaps before the message was posted. If that can't be determined, the
+    // message stays.
     if (is_gone(erased.error().code)) PAWL_TRY(wipe_file(files_, layout::message(run.text(), id)));
     return std::unexpected(erased.error());
   }
@@ -35,8 +36,8 @@ Result<std::string> FilesystemStore::post(const RunId& run, std::string_view bod
   return id;
 }
 
-/// A run's owner asks many times a second, and its record may be anywhere in the journal: it is read for a message
-/// only.
+/// The run's owner polls many times a second, and the record may be anywhere in the journal. It is therefore read only
+/// if there is a message.
 Result<std::vector<Message>> FilesystemStore::inbox(const RunId& run) {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::inbox(run.text())));
   PAWL_TRY_ASSIGN(const bool has_owner, files_.exists(layout::run_lock(run.text())));
@@ -49,7 +50,7 @@ Result<std::vector<Message>> FilesystemStore::inbox(const RunId& run) {
   return Inbox(files_, run.text(), seal_seed(record.uuid)).list(codec);
 }
 
-/// Not synced: a message that power loss brings back was recorded as taken by the run's owner.
+/// Not synced: if a power loss restores the message, the run's owner has already recorded it as taken.
 Result<void> FilesystemStore::take(const RunId& run, std::string_view message_id) {
   if (!is_message_id(message_id)) return {};
   return files_.remove(layout::message(run.text(), message_id));

@@ -49,8 +49,8 @@ Result<PruneReport> FilesystemStore::prune_until(const RunId& run, const Retenti
   });
 }
 
-/// Never the last one again: what a killed writer left behind the watermark does not make that one old, and may refer
-/// to a blob.
+/// Always takes a new snapshot: a batch that a killed writer left after the watermark does not invalidate the cached
+/// one, and may refer to a blob.
 Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_of_everything() {
   PAWL_TRY_ASSIGN(auto fresh, JournalSnapshot::take(files_, environment_.owner.boot_id));
   if (!confirm_tails_of_the_dead(*fresh)) return fresh;
@@ -77,13 +77,13 @@ void FilesystemStore::run_pruning() {
       pruning_waits_ = false;
     }
     prune_grown(stop);
-    // Its syncs and those of saves wait for each other: only few saves may meet one.
+    // Syncs of pruning and of saves wait for each other, so pruning pauses to delay only a few saves.
     Lock lock(dirty_mutex_);
     if (!stopping_) wake_pruning_.wait_us(lock, kBetweenPrunesUs);
   }
 }
 
-/// What fails here is tried again when the run has grown further; whoever asks for a prune is told.
+/// Ignores errors: the prune is repeated when the run has grown further, and an explicit prune reports them.
 void FilesystemStore::prune_grown(const std::function<bool()>& stop) {
   std::set<std::string> grown;
   {
@@ -97,8 +97,8 @@ void FilesystemStore::prune_grown(const std::function<bool()>& stop) {
   }
 }
 
-/// Every run gives up what the settings let go. On a full disk that may fail where something has to be written first;
-/// what another run gives back can help.
+/// Prunes every run by the settings. On a full disk, pruning one run may fail because it must write first; space freed
+/// by another run can help.
 void FilesystemStore::make_room() {
   const auto entries = files_.list(layout::kRuns);
   if (!entries) return;

@@ -9,11 +9,11 @@ namespace {
 
 constexpr std::int64_t kIdlePublishUs = 1'000'000;
 
-/// A run's records up to the last one in `batch`, from all journals. A run's writer changes from process to
-/// process, and so the journal that its records are in; lines are written in their order all the same.
+/// Returns a run's records up to the last one in `batch`, from all journals. The writer of a run changes from process
+/// to process, and with it the journal that contains its records. Lines are still written in order.
 struct Earlier {
   RunBatch batch;
-  bool elsewhere = false;  // other journals hold records of this run
+  bool elsewhere = false;  // other journals contain records of this run
 };
 
 Earlier with_earlier(const JournalSnapshot& snapshot, std::uint64_t own_journal, const std::string& run,
@@ -57,7 +57,7 @@ void FilesystemStore::run_background(const EraseWork& work) {
       if (done) done = settle_full(*journal_);
       if (done && idle) done = publish_dirty(Publish::lazy);
     }
-    // Another process may have erased a run whose records this one's journal holds. What fails is tried again.
+    // Another process may have erased a run that has records in this journal. Failures are retried.
     if (idle) static_cast<void>(finish_erasures(work));
     lock.lock();
     publish_error_.reset();
@@ -96,7 +96,7 @@ Result<void> FilesystemStore::settle_full(JournalWriter& journal) {
 }
 
 Result<void> FilesystemStore::settle_everything(JournalWriter& journal) {
-  // The full ones first: they make room for the one that takes the active one's place.
+  // The full segments first: recycling them makes room for the next active one.
   PAWL_TRY(settle_full(journal));
   PAWL_TRY(journal.retire_active());
   return settle_full(journal);
@@ -121,7 +121,7 @@ Result<void> FilesystemStore::publish_dirty(Publish mode) {
     const Lock lock(dirty_mutex_);
     dirty.swap(dirty_);
   }
-  // Roots are for who verifies: made while saves go on, they would only be replaced.
+  // Roots are for verification. If they were written during saves, they would only be replaced soon after.
   if (mode == Publish::closing) {
     dirty.merge(unrooted_);
   } else {

@@ -46,7 +46,7 @@ Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(FileSystem& files
   std::unique_ptr<FilesystemStore> store(new FilesystemStore(files, environment, options, std::move(catalogue_path)));
   auto text = files.read_file(layout::kStoreFile, 1ULL << 20);
   if (!text && text.error().code == Code::input_unreadable) {
-    // store.json and its name are durable before the first journal segment is made.
+    // store.json and its name are durable before the first journal segment is created.
     PAWL_TRY_ASSIGN(const bool journals, has_segments(files));
     if (!journals) return store;
     return fail(Error{Code::store_damaged, "store.json is missing but the store has journals",
@@ -56,7 +56,7 @@ Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(FileSystem& files
   auto record = decode_store(*text);
   if (!record) return fail(at(record.error(), std::string(layout::kStoreFile)));
   const Lock lock(store->open_mutex_);
-  store->made_ = record->format == kFormat;  // an older one is brought up to date by the first who writes
+  store->made_ = record->format == kFormat;  // the first writer migrates an older format
   store->store_id_ = record->id;
   store->keys_.use(*record);
   return store;
@@ -81,7 +81,8 @@ FilesystemStore::~FilesystemStore() {
   if (pruning_.joinable()) pruning_.join();
   if (background_.joinable()) background_.join();
   if (!journal_) return;
-  // Everything acknowledged is durable already; what fails here is left to whoever opens the store next.
+  // Everything acknowledged is already durable. If this fails, the next process that opens the store publishes the
+  // rest.
   static_cast<void>(committer_->flush());
   committer_.reset();
   {
@@ -107,7 +108,7 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_store_file() {
   }
 }
 
-/// store.json is made once; a lock keeps two first writers from making two.
+/// Creates store.json once; a lock keeps two first writers from creating it twice.
 Result<void> FilesystemStore::make_store() {
   if (made_) return {};
   PAWL_TRY_ASSIGN(const auto lock, lock_store_file());
@@ -127,7 +128,7 @@ Result<void> FilesystemStore::make_store() {
     if (new_key_) record.key = make_store_key(record.id, new_key_->outer, new_key_->scrypt, *environment_.random);
     PAWL_TRY(write_store_file(encode_store(record)));
   }
-  // Its name is synced with that of the journals, before the first segment is made.
+  // Its name is synced together with that of the journals, before the first segment is created.
   made_ = true;
   store_id_ = record.id;
   keys_.use(record);
@@ -136,7 +137,7 @@ Result<void> FilesystemStore::make_store() {
 
 Result<void> FilesystemStore::write_store_file(std::string_view text) {
   const std::string temporary = std::string(layout::kStoreFile) + ".tmp";
-  // After power loss the old name of a renamed file may be there again: emptying it would empty store.json.
+  // After a power loss, the old name of a renamed file may exist again. Truncating it would truncate store.json.
   PAWL_TRY(files_.remove(temporary));
   PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
   PAWL_TRY(file->write_at(0, text));
@@ -187,8 +188,8 @@ Result<StoreRecord> FilesystemStore::store_record() {
   return decode_store(text);
 }
 
-/// A free journal that holds the run's last records is best: going on in it costs nothing. Then any free
-/// one, then a new one.
+/// Prefers a free journal with the run's last records, because continuing it costs nothing. Otherwise takes any free
+/// journal, or creates one.
 Result<std::unique_ptr<JournalWriter>> FilesystemStore::acquire_journal(const RunId& run) {
   PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
   std::vector<std::uint64_t> candidates;
@@ -215,8 +216,8 @@ Result<void> FilesystemStore::ensure_journal(const RunId& run) {
   return {};
 }
 
-/// Journals in which batches of this run may still be in the page cache alone: their writer died. Whoever
-/// holds the run's lock must have them confirmed before it can say what the run's last checkpoint is.
+/// Confirms batches of this run in journals whose writer died: they may be only in the page cache. The holder of the
+/// run's lock must do so before it can tell which checkpoint is the run's last.
 Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(const RunId& run) {
   for (std::int64_t waited_us = 0;; waited_us += kTakeoverStepUs) {
     PAWL_TRY_ASSIGN(auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
@@ -226,7 +227,7 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(co
       PAWL_TRY_ASSIGN(const bool mentioned, mentions_unconfirmed(view, run.text()));
       if (!mentioned) continue;
       unconfirmed = true;
-      // Taking it over confirms its tail; it is free again when this goes.
+      // Taking the journal over confirms its tail. The journal is released at the end of this scope.
       PAWL_TRY_ASSIGN(const auto taken, JournalWriter::take_over(place(), view.number));
     }
     if (!unconfirmed) return snapshot;
@@ -239,7 +240,7 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(co
 Result<std::optional<RunHead>> FilesystemStore::load_head(const RunId& run, Sequence fall_back_to) {
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_writer(run));
   RunReader reader(files_, keys_, run.text(), snapshot);
-  // Only this process writes to the run now: what looks damaged is damaged.
+  // Only this process writes to the run now, so apparent damage is real.
   std::optional<RunHead> head;
   if (fall_back_to) {
     PAWL_TRY_ASSIGN(head, reader.head_behind_damage(fall_back_to, environment_.clock->now()));
@@ -290,10 +291,10 @@ Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, c
   const Lock lock(open_mutex_);
   PAWL_TRY(refuse_erased(files_, run.text()));
   PAWL_TRY(make_store());
-  // What a killed eraser left is finished by the next writer; where that can't be done now, it is not in its way.
+  // The next writer finishes what a killed eraser left. A failure does not keep it from opening the run.
   if (!journal_) static_cast<void>(finish_erasures({place(), nullptr}));
   PAWL_TRY_ASSIGN(auto run_lock, lock_run(run));
-  PAWL_TRY(refuse_erased(files_, run.text()));  // it may have been erased before the lock was free
+  PAWL_TRY(refuse_erased(files_, run.text()));  // it may have been erased while this process waited for the lock
   PAWL_TRY(ensure_journal(run));
   PAWL_TRY_ASSIGN(auto head, load_head(run, options.fall_back_to));
   return FilesystemRunWriter::make(*this, run, options, std::move(run_lock), std::move(head));
@@ -319,7 +320,7 @@ Result<void> FilesystemStore::append_once(std::string_view body, std::uint32_t r
   return appended;
 }
 
-/// All segments are full: the publisher is behind. Without a background thread, this is where it works.
+/// All segments are full because the publisher is behind. Without a background thread, publishing happens here.
 Result<void> FilesystemStore::wait_for_room() {
   if (options_.background == Background::none) {
     const Lock lock(publish_mutex_);
@@ -351,9 +352,9 @@ void FilesystemStore::keep_lock(std::unique_ptr<File> lock) {
 
 // ---- Reading --------------------------------------------------------------------------------------
 
-/// A writer that was killed between its write and its acknowledgement may have left a whole batch. The next
-/// save will build on it, so who reads before that should see it: it is confirmed, which is the one thing that
-/// a reader writes. Where that can't be done, it stays unseen. True: there was one.
+/// Confirms complete batches of writers that were killed between write and acknowledgement. The next save builds on
+/// them, so readers should see them before that. This is the only thing that a reader writes. If it fails, the batches
+/// stay invisible. Returns whether any were confirmed.
 bool FilesystemStore::confirm_tails_of_the_dead(const JournalSnapshot& snapshot) {
   bool confirmed = false;
   for (const JournalView& journal : snapshot.journals()) {

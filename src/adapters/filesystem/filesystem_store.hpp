@@ -238,22 +238,23 @@ class FilesystemStore final : public Store {
 
   Mutex publish_mutex_;
   Publisher publisher_ PAWL_GUARDED_BY(publish_mutex_);
-  std::set<std::string> clear_ PAWL_GUARDED_BY(publish_mutex_);     // runs with nothing earlier in other journals
+  std::set<std::string> clear_ PAWL_GUARDED_BY(publish_mutex_);     // runs without earlier records in other journals
   std::set<std::string> unrooted_ PAWL_GUARDED_BY(publish_mutex_);  // published without roots
-  bool behind_ PAWL_GUARDED_BY(publish_mutex_) = false;             // something dirty may be missing in its files
+  bool behind_ PAWL_GUARDED_BY(publish_mutex_) = false;             // records of a dirty run may be missing in its
+                                                                    // files
 
   std::atomic<bool> wipe_again_ =
-      false;  // this store's journal was to be overwritten, and it is not known whether it is
+      false;  // whether this store's journal must be overwritten again: an attempt may have failed
 
   Mutex dirty_mutex_;
-  std::set<std::string> dirty_ PAWL_GUARDED_BY(dirty_mutex_);  // runs with something not yet in their files
+  std::set<std::string> dirty_ PAWL_GUARDED_BY(dirty_mutex_);  // runs with records that are not yet in their files
   std::optional<Error> publish_error_ PAWL_GUARDED_BY(dirty_mutex_);
   std::uint64_t recycled_ PAWL_GUARDED_BY(dirty_mutex_) = 0;
   std::vector<std::unique_ptr<File>> kept_locks_ PAWL_GUARDED_BY(dirty_mutex_);
   bool stopping_ PAWL_GUARDED_BY(dirty_mutex_) = false;
   bool wanted_ PAWL_GUARDED_BY(dirty_mutex_) = false;
   std::set<std::string> grown_ PAWL_GUARDED_BY(dirty_mutex_);  // runs to be pruned
-  bool pruning_waits_ PAWL_GUARDED_BY(dirty_mutex_) = false;   // until a run grows
+  bool pruning_waits_ PAWL_GUARDED_BY(dirty_mutex_) = false;   // waiting until a run grows
   Condition wake_publisher_;
   Condition wake_pruning_;
   Condition room_;
@@ -271,8 +272,8 @@ auto FilesystemStore::read_consistently(const std::string& run, Read read)
     PAWL_TRY_ASSIGN(auto snapshot, snapshot_for_reader());
     auto result = read(snapshot);
     if (result || !is_refusal(result.error().code)) return result;
-    // What looks damaged may be a line that is just being published, saved after the snapshot was taken, or a
-    // file that has just been pruned.
+    // Apparent damage may be a line that is being published, a record saved after the snapshot was taken, or a file
+    // that has just been pruned.
     PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, environment_.owner.boot_id));
     PAWL_TRY_ASSIGN(std::string stamp_now, prune_stamp(run, now));
     if (now->last_batches() == snapshot->last_batches() && stamp == stamp_now) return result;

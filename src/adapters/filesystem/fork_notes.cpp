@@ -48,7 +48,7 @@ Result<std::vector<ForkNote>> load_fork_notes(FileSystem& files, std::string_vie
     if (!entry.name.ends_with(".json")) continue;
     const std::string path = join_path(layout::forks(run), entry.name);
     auto text = files.read_file(path, kNoteBytesMax);
-    if (!text && text.error().code == Code::input_unreadable) continue;  // taken away meanwhile
+    if (!text && text.error().code == Code::input_unreadable) continue;  // removed in the meantime
     if (!text) return std::unexpected(text.error());
     auto note = decode_fork_note(*text, seed);
     if (note && note->uuid.text() + ".json" != entry.name) note = fail(fork_note_damaged());
@@ -66,7 +66,7 @@ Result<void> write_fork_note(FileSystem& files, std::string_view run, const Fork
     PAWL_TRY(files.make_folder(folder));
   const std::string path = layout::fork(run, note.uuid.text());
   const std::string temporary = path + ".tmp";
-  PAWL_TRY(files.remove(temporary));  // it may be another name of a file that was renamed before power loss
+  PAWL_TRY(files.remove(temporary));  // after a power loss it may be a second name of a renamed file
   PAWL_TRY_ASSIGN(const auto file, files.open(temporary, OpenMode::create_empty));
   PAWL_TRY(file->write_at(0, encode_fork_note(note, seed)));
   PAWL_TRY(file->sync(SyncPoint::fork_note));

@@ -65,7 +65,7 @@ Result<StoredMessage> decode_message(std::string_view text, std::string_view id,
                   .at = at_time.value_or(Timestamp()),
                   .body = members->raw("body"),
                   .from = members->text("from")};
-  // A file that was copied to another name would be the same message twice.
+  // Otherwise a file that was copied to another name would count as a second message.
   if (!at_time || message.body.empty() || message.id != id) return message_damaged();
   return StoredMessage{std::move(message), members->text("enc")};
 }
@@ -125,7 +125,7 @@ Result<void> Inbox::sync_names(Names names) {
 }
 
 Result<std::string> Inbox::post(const Environment& environment, RunCodec& codec, std::string_view body, Names names) {
-  // A run whose records are in a journal alone may have no folder.
+  // A run whose records are only in a journal may have no folder.
   for (const std::string& folder : {std::string(layout::kRuns), layout::run(run_), layout::inbox(run_)}) {
     PAWL_TRY_ASSIGN(const bool made, files_.make_folder(folder));
     if (made) names = Names::unsynced;

@@ -38,7 +38,7 @@ Uuid take_uuid(ByteReader& reader) {
   return uuid;
 }
 
-/// Whether a batch of this generation begins here, going by either copy.
+/// Returns whether a batch of this generation starts here, according to either copy of the header.
 bool claims_generation(std::string_view at, std::uint64_t generation) {
   return load_int<std::uint64_t>(at.data()) == generation || load_int<std::uint64_t>(at.data() + 24) == generation;
 }
@@ -71,7 +71,7 @@ bool any_valid_batch_behind(std::string_view segment, std::uint64_t from, std::u
   return false;
 }
 
-// What stands behind an owner's text: a boot id, numbers, zeros, a checksum.
+// The layout after the owner's text: a boot id, numbers, zeros, a checksum.
 
 std::string with_mark_checksum(std::string mark) {
   mark.resize(kWatermarkBytes - 4, '\0');

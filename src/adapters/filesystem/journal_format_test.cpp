@@ -19,7 +19,7 @@ std::string flipped(std::string bytes, std::size_t bit) {
   return bytes;
 }
 
-/// A segment with these bytes behind its headers, and some that are empty.
+/// A segment with these bytes after its headers, followed by zeros.
 std::string segment_of(std::string_view batches) {
   std::string bytes = encode_segment_header(some_header(5, kGeneration));
   bytes.resize(kSegmentHeaderBytes, '\0');
@@ -143,7 +143,7 @@ TEST(Scan, DoesNotReadRemainsOfAnEarlierUse) {
   EXPECT_FALSE(scan.bad_batch || hidden_batch(segment, scan, kGeneration));
 }
 
-/// Of the last batch's header and body every bit is checked; none makes it look like the end.
+/// Flips every bit of the last batch's header and body. None of them makes it look like the end of the journal.
 TEST(Scan, EveryFlippedBitOfTheLastBatchIsABadBatch) {
   const std::string first = batch(7, "first");
   const std::string last = batch(8, "last body");

@@ -44,7 +44,7 @@ Result<void> read_segments(FileSystem& files, JournalView& view) {
       return std::unexpected(segment.error());
     }
   }
-  // A segment whose making failed at the last step may have another one's position; it is empty then.
+  // A segment whose creation failed at the last step may have the same position as another one. It is empty then.
   std::ranges::sort(view.segments, {}, [](const auto& segment) {
     const std::vector<Batch>& batches = segment->scan.batches;
     return std::tuple(segment->header.position, batches.empty(),
@@ -53,8 +53,8 @@ Result<void> read_segments(FileSystem& files, JournalView& view) {
   return {};
 }
 
-/// Batch numbers go up by one through all segments. A bad batch at the end of a segment was never acknowledged
-/// if the next segment goes on with its number; one at the very end was torn.
+/// Batch numbers increase by one through all segments. An invalid batch at the end of a segment was never acknowledged
+/// if the next segment continues with its number. One at the very end was torn.
 void judge_order(JournalView& view) {
   std::uint64_t expected = 0;
   for (const auto& segment : view.segments) {
@@ -122,7 +122,7 @@ Result<std::optional<PublishedRange>> read_published(FileSystem& files, std::uin
 Result<JournalView> read_journal_once(FileSystem& files, std::uint64_t number, std::string_view boot_id) {
   JournalView view;
   view.number = number;
-  // The watermark first: what it confirms is in the segments that are read after it.
+  // The watermark is read first: the segments read after it contain everything that it confirms.
   PAWL_TRY_ASSIGN(view.watermark, read_watermark(files, number, boot_id));
   PAWL_TRY_ASSIGN(view.published, read_published(files, number, boot_id));
   PAWL_TRY(read_segments(files, view));
@@ -143,7 +143,7 @@ Result<std::optional<Watermark>> read_watermark(FileSystem& files, std::uint64_t
 }
 
 Result<void> read_batches(File& file, SegmentView& view) {
-  // Most segments are mostly empty: what is behind the last batch is not read.
+  // Most segments are mostly empty, so the part after the last batch is not read.
   constexpr std::uint64_t kFirstLookBytes = 256ULL << 10;
   PAWL_TRY_ASSIGN(const std::uint64_t size, file.size());
   for (std::uint64_t look = kFirstLookBytes;; look *= 4) {
@@ -151,8 +151,8 @@ Result<void> read_batches(File& file, SegmentView& view) {
     bool other_is_damaged = false;
     PAWL_TRY_ASSIGN(view.header, choose_segment_header(view.bytes, view.header_offset, other_is_damaged));
     view.scan = scan_segment(view.bytes, view.header.generation);
-    // A recycling that was cut short leaves a full segment under its old header. With nothing under this
-    // header, the damaged one was the newer, and what it covers can't be read.
+    // An interrupted recycling leaves a full segment under its old header. If this header has no batches, the damaged
+    // one was the newer, and its batches can't be read.
     if (other_is_damaged && view.scan.batches.empty())
       return fail(Code::journal_corrupt, "a journal segment's header is damaged");
     const bool end_is_seen = !view.scan.bad_batch && view.scan.end + kBatchHeaderBytes <= view.bytes.size();
@@ -161,13 +161,13 @@ Result<void> read_batches(File& file, SegmentView& view) {
 }
 
 Result<JournalView> read_journal(FileSystem& files, std::uint64_t number, std::string_view boot_id) {
-  // A segment that is recycled while it is read looks damaged. Real damage is there every time.
+  // A segment that is recycled while it is read looks damaged. Real damage persists.
   constexpr int kAttempts = 5;
   for (int attempt = 1;; ++attempt) {
     PAWL_TRY_ASSIGN(JournalView view, read_journal_once(files, number, boot_id));
     if (!view.watermark) {
-      // A first writer may have come between the look at the watermark and the segments: then these hold batches
-      // that nobody was told of yet. Its watermark stays, so this happens once.
+      // A first writer may have started after the watermark was read. The segments may then contain batches that are
+      // not acknowledged yet. Its watermark stays, so this happens only once.
       PAWL_TRY_ASSIGN(const auto watermark, read_watermark(files, number, boot_id));
       if (watermark) continue;
     }

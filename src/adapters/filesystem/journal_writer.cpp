@@ -65,7 +65,7 @@ Result<void> JournalWriter::adopt() {
   PAWL_TRY_ASSIGN(const JournalView view, read_journal(*place_.files, number_, place_.environment.owner.boot_id));
   if (view.damage) return std::unexpected(*view.damage);
   if (!view.watermark || view.watermark->segments_named != view.segments.size()) {
-    // Whoever made them may have died before their names were synced.
+    // The process that created them may have died before their names were synced.
     PAWL_TRY(place_.files->sync_folder(layout::journal(number_), SyncPoint::takeover_name));
     PAWL_TRY(place_.files->sync_folder(layout::kJournals, SyncPoint::journal_name));
     PAWL_TRY(place_.files->sync_folder("", SyncPoint::journals_name));
@@ -77,7 +77,7 @@ Result<void> JournalWriter::adopt() {
   const Lock guard(mutex_);
   first_batch_ = next_batch_;
   published_ = view.published;
-  // From now on files and journal only fit together until the next clean end.
+  // From now on, the files are incomplete without the journal until this writer closes cleanly.
   if (published_) PAWL_TRY(owner_->write_at(kPublishedOffset, std::string(kWatermarkBytes, '\0')));
   return write_watermark(next_batch_ - 1);
 }
@@ -119,9 +119,9 @@ Result<void> JournalWriter::open_segments(const JournalView& view) {
   return {};
 }
 
-/// Batches behind the watermark may be in the page cache alone (their writer died, or its sync failed):
-/// written again, their pages are dirty again, and the sync is a real one. Without a watermark of this boot
-/// only the last batch can be in doubt.
+/// Batches after the watermark may be only in the page cache, because their writer died or its sync failed. Rewriting
+/// them makes their pages dirty again, so that the sync really writes them. Without a watermark of this boot, only the
+/// last batch is in doubt.
 Result<void> JournalWriter::confirm_tail(const JournalView& view) {
   if (view.last_batch == 0) return {};
   const std::uint64_t confirmed = view.watermark ? view.watermark->batch_number : view.last_batch - 1;
@@ -144,7 +144,7 @@ Result<void> JournalWriter::set_aside_torn(const JournalView& view) {
     if (!seen->scan.bad_batch) continue;
     std::string_view torn = std::string_view(seen->bytes).substr(seen->scan.end);
     torn = torn.substr(0, torn.find_last_not_of('\0') + 1);
-    // Two batches may have been torn at one place, one after the other: each keeps its file.
+    // Two batches may have been torn at the same place, one after the other. The checksum gives each its own file.
     const std::string name = fmt::format("recovery/torn-{}-{:016x}-{}-{}.bin", number_, seen->header.generation,
                                          seen->scan.end, to_hex(crc32c(torn)));
     PAWL_TRY(set_aside(*place_.files, name, torn));
@@ -158,7 +158,8 @@ Result<void> JournalWriter::set_aside_torn(const JournalView& view) {
                                              "acknowledged; its {} bytes were moved to {}",
                                              torn.size(), name),
                                  {}}));
-    // Its header goes, so that it is reported once. Losing this write means reporting it again.
+    // Clears the header of the torn batch, so that it is reported only once. If this write is lost, it is reported
+    // again.
     const Lock guard(mutex_);
     for (Segment& segment : segments_) {
       if (segment.slot == seen->slot)
@@ -185,7 +186,8 @@ Result<JournalWriter::Segment> JournalWriter::create_segment(std::uint64_t slot,
   const std::string path = layout::segment(number_, slot);
   const std::string temporary = path + ".tmp";
   PAWL_TRY_ASSIGN(segment.file, place_.files->open(temporary, OpenMode::create_empty));
-  // Zeros first: overwriting written blocks needs no metadata, which a third of a sync's time goes into.
+  // Writes zeros first: overwriting allocated blocks changes no metadata, which would take a third of the time of a
+  // sync.
   const std::string zeros(std::min(kZeroChunkBytes, place_.options.segment_bytes), '\0');
   for (std::uint64_t offset = 0; offset < place_.options.segment_bytes; offset += zeros.size()) {
     PAWL_TRY(segment.file->write_at(offset, std::string_view(zeros).substr(0, place_.options.segment_bytes - offset)));
@@ -206,7 +208,7 @@ Result<void> JournalWriter::append(std::string_view body, std::uint32_t record_c
   if (size > kBatchBytesMax) {
     return fail(Code::state_too_large, "a batch of {} bytes exceeds the maximum of {} bytes", size, kBatchBytesMax);
   }
-  // A batch that is larger than a segment stands alone in one, which grows to hold it.
+  // A batch larger than a segment gets a segment of its own, which grows to fit.
   if (end_ + size > place_.options.segment_bytes && end_ > kSegmentHeaderBytes) PAWL_TRY(rotate());
   std::shared_ptr<File> file;
   std::uint64_t generation = 0;
@@ -230,7 +232,7 @@ Result<void> JournalWriter::append(std::string_view body, std::uint32_t record_c
   segments_[active_].last_batch = batch_number;
   active_end_ = end_;
   next_batch_ = batch_number + 1;
-  // Before anyone is told: a reader shows only what the watermark covers.
+  // The watermark is written before the batch is acknowledged, because readers return only what it covers.
   if (auto marked = write_watermark(batch_number); !marked) {
     failed_ = true;
     Error error = marked.error();
@@ -240,7 +242,7 @@ Result<void> JournalWriter::append(std::string_view body, std::uint32_t record_c
   return {};
 }
 
-/// The slot and position of a segment to be made; nothing where one is ready already.
+/// Returns the slot and position of the segment to create, or nothing if one is ready.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> JournalWriter::next_to_create() const {
   const Lock guard(mutex_);
   if (active_ + 1 < segments_.size()) return std::nullopt;
@@ -319,7 +321,7 @@ Result<void> JournalWriter::recycle(const FullSegment& segment) {
     file = segments_.front().file;
     header_offset = segments_.front().header_offset;
   }
-  // Into the other copy: if this write is cut short, the old header stands, and what it covers is settled.
+  // Writes the other copy: if the write is interrupted, the old header remains, and everything it covers is settled.
   const std::uint64_t other = kSegmentHeaderBytes / 2 - header_offset;
   PAWL_TRY(file->write_at(other, encode_segment_header(header)));
   PAWL_TRY(file->sync(SyncPoint::segment_recycled));

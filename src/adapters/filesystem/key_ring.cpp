@@ -38,7 +38,7 @@ bool KeyRing::encrypted() const {
   return store_ && store_->key;
 }
 
-/// What store.json says now: the key may have been changed since the store was opened.
+/// Reads store.json again: the key may have been changed since the store was opened.
 void KeyRing::look_again() {
   const auto text = files_.read_file(layout::kStoreFile, 1ULL << 20U);
   if (auto now = text ? decode_store(*text) : std::unexpected(text.error())) store_ = std::move(*now);
@@ -51,13 +51,15 @@ Result<SecretKey> KeyRing::store_key() {
   while (true) {
     const auto id = [&]() PAWL_REQUIRES(mutex_) { return store_ && store_->key ? store_->key->id : std::string(); };
     const std::string asked_for = id();
-    if (refused_ && refused_->first == asked_for) return std::unexpected(refused_->second);  // nobody is asked twice
+    if (refused_ && refused_->first == asked_for)
+      return std::unexpected(refused_->second);  // don't ask again for the
+                                                 // same key
     auto key = find_store_key();
     if (key) {
       store_key_ = *key;
       return *store_key_;
     }
-    look_again();  // it may have been changed while it was looked for
+    look_again();  // it may have been changed in the meantime
     if (id() != asked_for) continue;
     refused_ = {asked_for, at(key.error(), std::string(layout::kStoreFile))};
     return std::unexpected(refused_->second);
@@ -120,7 +122,7 @@ Result<void> KeyRing::make_run_key(const std::string& run, const Uuid& uuid, Ran
   }
   const std::string path = layout::run_key(run);
   const std::string temporary = path + ".tmp";
-  PAWL_TRY(files_.remove(temporary));  // it may be another name of a file that was renamed before power loss
+  PAWL_TRY(files_.remove(temporary));  // after a power loss it may be a second name of a renamed file
   PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
   PAWL_TRY(file->write_at(0, encode_run_key(outer, make_key(random), store, uuid, make_nonce(random))));
   PAWL_TRY(file->sync(SyncPoint::run_key));

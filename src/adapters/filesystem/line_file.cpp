@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::uint64_t kFirstLookBytes = 16ULL << 10;
 
-/// Looks for the line in `tail`, which ends where the file ends. `complete`: it begins where the file begins.
+/// Searches for the line in `tail`, which extends to the end of the file. `complete` means that it also starts at the
+/// beginning of the file.
 std::optional<FoundLine> find_in(std::string_view tail, std::uint64_t tail_offset, bool complete, std::uint64_t limit) {
   std::size_t end = tail.rfind('\n');
   while (end != std::string_view::npos) {

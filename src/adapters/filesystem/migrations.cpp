@@ -5,8 +5,8 @@
 namespace pawl {
 namespace {
 
-/// Format 2 adds to records what format 1 lacks: `v`, `enc`, and keys. Records of format 1 stay as they are, so the
-/// number in store.json is all that changes: it keeps older programs away from what they can't read.
+/// Format 2 adds `v`, `enc` and keys to records. Records of format 1 stay as they are, so only the number in store.json
+/// changes. It keeps older programs from opening a store that they can't read.
 Result<std::string> from_1_to_2(std::string_view text) {
   PAWL_TRY_ASSIGN(StoreRecord store, decode_store(text));
   store.format = 2;

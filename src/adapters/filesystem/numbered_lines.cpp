@@ -20,7 +20,7 @@ const JournalRecord* NumberedLines::in_journal(std::uint64_t number) const {
   return found == journal_->end() ? nullptr : &found->second;
 }
 
-/// False: there is none left.
+/// Opens the next existing file. Returns false if there is none.
 Result<bool> NumberedLines::open_next() {
   while (next_path_ < paths_.size()) {
     auto file = files_.open(paths_[next_path_++], OpenMode::read);
@@ -35,7 +35,7 @@ Result<bool> NumberedLines::open_next() {
   return false;
 }
 
-/// One more piece of the file. False: it has none.
+/// Reads the next piece of the file. Returns false at its end.
 Result<bool> NumberedLines::fill() {
   if (offset_ >= size_) return false;
   PAWL_TRY_ASSIGN(std::string piece, file_->read_at(offset_, std::min(kPieceBytes, size_ - offset_)));
@@ -73,7 +73,7 @@ Result<std::optional<NumberedLines::FileLine>> NumberedLines::peek() {
   }
 }
 
-/// So many bytes from here on; fewer at the end of the file.
+/// Returns `size` bytes from the current position, or fewer at the end of the file.
 Result<std::string_view> NumberedLines::look(std::size_t size) {
   while (buffer_.size() - begin_ < size) {
     PAWL_TRY_ASSIGN(const bool more, fill());
@@ -104,7 +104,7 @@ Result<std::optional<NumberedLines::Line>> NumberedLines::next() {
   const auto found = line_number(line->text);
   if (record != nullptr) {
     if (line->complete && line->text == without_newline(record->text)) return from_file();
-    // A crash left the file before this one without its last lines: the journal has them.
+    // After a crash, the previous file lacks its last lines; the journal contains them.
     if (at_start_ && line->complete && found && *found > number) return from_journal();
     PAWL_TRY_ASSIGN(const std::string_view copy, look(record->text.size()));
     if (!is_left_by_crash(copy, record->text))

@@ -9,7 +9,7 @@ namespace {
 
 struct CallerLines {
   std::vector<PrunedCaller> callers;
-  std::uint64_t end = 0;  // offset behind the last of them
+  std::uint64_t end = 0;  // offset after the last caller
 };
 
 Error damaged_callers(std::string_view run, std::uint64_t number) {
@@ -18,7 +18,7 @@ Error damaged_callers(std::string_view run, std::uint64_t number) {
                layout::pruned_callers(run), "restore the file from a backup", 0};
 }
 
-/// What stands behind the lines that count was never in force.
+/// Reads `count` lines. Lines after them were never in effect.
 Result<CallerLines> read_callers(FileSystem& files, std::string_view run, std::uint64_t count, std::uint32_t seed) {
   CallerLines lines;
   if (count == 0) return lines;
@@ -42,7 +42,7 @@ bool is_void(std::string_view name, const PrunedList& list) {
   if (const auto kept = sequence_in_file_name(name, "kept_", ".json")) return list.rewritten(*kept) == nullptr;
   for (const std::string_view suffix : {".json", ".jsonl"}) {
     const auto base = sequence_in_file_name(name, "checkpoint_", suffix);
-    // The lines behind a base that a fork borrows have a group of their own.
+    // The differences after a base that a fork borrows form their own group.
     if (base) return list.is_closed(*base) || (suffix == ".jsonl" && list.is_closed(base->next()));
   }
   return name.starts_with("kept_") && name.ends_with(".tmp");
@@ -77,7 +77,7 @@ Result<PrunedList> load_pruned(FileSystem& files, std::string_view run, std::uin
 Result<void> replace_pruned(FileSystem& files, std::string_view run, const PrunedList& list, std::uint32_t seed) {
   const std::string path = layout::pruned(run);
   const std::string temporary = path + ".tmp";
-  PAWL_TRY(files.remove(temporary));  // it may be another name of a file that was renamed before power loss
+  PAWL_TRY(files.remove(temporary));  // after a power loss it may be a second name of a renamed file
   {
     PAWL_TRY_ASSIGN(const auto file, files.open(temporary, OpenMode::create_empty));
     PAWL_TRY(file->write_at(0, encode_pruned(list, seed)));

@@ -14,15 +14,15 @@ std::uint64_t number_of(const JournalRecord& record, bool by_sequence) {
   return by_sequence ? record.sequence.value : record.number;
 }
 
-/// `2026-01-11` out of `{"n":1,"seq":1,"at":"2026-01-11T...`
+/// Returns `2026-01-11` from `{"n":1,"seq":1,"at":"2026-01-11T...`
 std::string_view day_of(std::string_view event_line) {
   constexpr std::string_view kKey = "\"at\":\"";
   const auto found = event_line.find(kKey);
   return found == std::string_view::npos ? "unknown" : event_line.substr(found + kKey.size(), 10);
 }
 
-/// Behind the lines just written there may be later ones of another journal, which stay, or remains of a
-/// crash, which go.
+/// The data after the lines just written is either later lines of another journal, which are kept, or left by a crash
+/// and removed.
 Result<void> cut_garbage(File& file, std::uint64_t end, std::uint64_t next_number) {
   constexpr std::uint64_t kLookBytes = 64;
   PAWL_TRY_ASSIGN(const std::uint64_t size, file.size());
@@ -76,10 +76,10 @@ Result<bool> Publisher::publish(std::string_view run, const RunBatch& batch, Pub
   return publish_locked(run, batch, mode);
 }
 
-/// What was erased is never written again.
+/// An erased run is never written again.
 Result<bool> Publisher::is_erased(std::string_view run, Publish mode) {
   PAWL_TRY_ASSIGN(const bool erased, files_.exists(layout::erased(run)));
-  // The journal may forget it once the mark that says so has a durable name.
+  // The journal may discard the records once the name of the mark is durable.
   if (erased && mode == Publish::settled) folders_.insert(layout::run(run));
   return erased;
 }
@@ -107,7 +107,7 @@ Result<void> Publisher::make_folders(std::string_view run, const RunBatch& batch
   for (const std::string& folder : folders) {
     if (written_.contains(folder)) continue;
     PAWL_TRY(files_.make_folder(folder));
-    // Whoever made it may not have synced its name.
+    // The process that created it may not have synced its name.
     if (mode == Publish::settled) {
       folders_.insert(std::string(parent_folder(folder)));
       folders_.insert("");
@@ -146,7 +146,7 @@ Result<bool> Publisher::publish_checkpoints(std::string_view run, const RunBatch
   };
   for (const JournalRecord& record : batch.checkpoints) {
     if (pruned.is_closed(record.sequence) || pruned.is_aside(record.sequence)) {
-      // The journal may forget it once the list that says so has a durable name.
+      // The journal may discard the record once the name of the list is durable.
       if (mode == Publish::settled) folders_.insert(layout::checkpoints(run));
       continue;
     }
@@ -165,7 +165,7 @@ Result<bool> Publisher::publish_checkpoints(std::string_view run, const RunBatch
   return append_lines();
 }
 
-/// A day's file begins behind the last event of the days before.
+/// The file of a day starts after the last event of the previous days.
 Result<std::uint64_t> Publisher::first_event_after_earlier_days(std::string_view run, std::string_view day) {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run)));
   const std::string today = fmt::format("events_{}.jsonl", day);
@@ -174,7 +174,7 @@ Result<std::uint64_t> Publisher::first_event_after_earlier_days(std::string_view
     if (entry.name.ends_with(".jsonl") && entry.name < today) newest = std::max(newest, entry.name);
   }
   if (newest.empty()) {
-    const auto text = files_.read_file(layout::run_file(run), 1ULL << 20);  // was written before any event
+    const auto text = files_.read_file(layout::run_file(run), 1ULL << 20);  // written before any event
     const auto record = text ? decode_run(*text) : std::unexpected(text.error());
     return record ? record->fork_events + 1 : 1;
   }
@@ -198,16 +198,17 @@ Result<bool> Publisher::publish_events(std::string_view run, const RunBatch& bat
   return true;
 }
 
-/// Where lines first..last go on: behind `last_number`, at `end`. Nothing: they can't be appended lazily.
+/// Returns where lines first..last are to be appended: after `last_number`, at offset `end`. Returns nothing if they
+/// can't be appended lazily.
 Result<std::optional<Publisher::Known>> Publisher::append_point(File& file, const Lines& lines, std::uint64_t first,
                                                                 std::uint64_t last, Publish mode) {
   if (const auto found = known_.find(lines.path); found != known_.end() && found->second.last_number + 1 >= first) {
     return std::optional(found->second);
   }
-  // Lazily, what stands there is taken as it is; settling takes only what the journal no longer holds.
+  // Lazy publishing trusts the existing lines. Settling trusts only those that the journal no longer contains.
   const std::uint64_t limit = mode != Publish::settled ? last + 1 : first;
   PAWL_TRY_ASSIGN(const auto line, last_line_below(file, limit));
-  // Zeros are a sector that power loss took: what is appended behind them would stand in the wrong place.
+  // Zeros mean that a power loss lost a sector, so the offset after them can't be trusted.
   if (mode != Publish::settled && line && line->text.find('\0') != std::string::npos) return std::optional<Known>();
   const bool starts_here = lines.first_possible == first;
   if (!line && starts_here) return std::optional(Known{first - 1, 0});
@@ -221,7 +222,7 @@ Result<std::optional<Publisher::Known>> Publisher::append_point(File& file, cons
                     Advice::check_store});
 }
 
-/// Stretches without a gap, one after the other.
+/// Appends one stretch of consecutive records after the other.
 Result<bool> Publisher::append(const Lines& lines, std::span<const JournalRecord> records, Publish mode) {
   while (!records.empty()) {
     std::size_t count = 1;
@@ -253,7 +254,8 @@ Result<bool> Publisher::append_unbroken(const Lines& lines, std::span<const Jour
     known.last_number = last;
     PAWL_TRY(cut_garbage(*file, known.end, last + 1));
   }
-  // What was there before a lazy append is someone else's, perhaps unsynced: it is not known.
+  // Lines that existed before a lazy append were written by another process, which may not have synced them. They don't
+  // count as known.
   if (mode == Publish::settled || known_.contains(lines.path) || point->end == 0) known_[lines.path] = known;
   touch(lines.path, std::move(file), mode);
   return true;
@@ -261,7 +263,7 @@ Result<bool> Publisher::append_unbroken(const Lines& lines, std::span<const Jour
 
 void Publisher::touch(const std::string& path, std::shared_ptr<File> file, Publish mode) {
   if (mode != Publish::settled) return;
-  // Beyond the limit one syncfs does for all, so no file needs to be kept open.
+  // Above the limit, one syncfs replaces the individual syncs, so the file need not stay open.
   if (touched_.size() <= options_.sync_all_from_files) touched_[path] = std::move(file);
   folders_.insert(std::string(parent_folder(path)));
 }

@@ -1,4 +1,4 @@
-// Publisher: the Merkle roots of what is settled.
+// Publisher: the Merkle roots of settled audit entries.
 #include <algorithm>
 
 #include "adapters/filesystem/layout.hpp"
@@ -9,7 +9,7 @@
 namespace pawl {
 namespace {
 
-/// Those of `audit` that follow `size`, where they are all there.
+/// Returns the entries of `audit` after `size`, or nothing if some are missing.
 std::span<const JournalRecord> following(std::span<const JournalRecord> audit, std::uint64_t size) {
   const auto first = std::ranges::find(audit, size + 1, &JournalRecord::number);
   const auto rest = audit.subspan(static_cast<std::size_t>(first - audit.begin()));
@@ -19,7 +19,8 @@ std::span<const JournalRecord> following(std::span<const JournalRecord> audit, s
   return rest;
 }
 
-/// From the file, where no journal holds them any more. False: they are not there as they should be.
+/// Adds entries from the file, for when no journal contains them any more. Returns false if they are missing or
+/// invalid.
 Result<bool> add_from_file(FileSystem& files, const std::string& path, std::uint64_t last, SettledRoot& root) {
   PAWL_TRY_ASSIGN(const auto file, files.open(path, OpenMode::read));
   std::string rest;
@@ -42,11 +43,12 @@ Result<bool> add_from_file(FileSystem& files, const std::string& path, std::uint
 
 }  // namespace
 
-/// What another process left is written anew, because it may never have reached the disk; then only the end changes.
-/// The file follows from the audit trail, so a damaged end is replaced.
+/// Rewrites what another process left, because it may never have reached the disk. After that, only the end of the file
+/// changes. The file can be derived from the audit trail, so a damaged end is simply replaced.
 ///
-/// Lazily, the root over what a journal still holds is written in passing, and the next one takes its place: so the
-/// files of a store that nobody has open fit together, and their number does not grow with that of the processes.
+/// Lazy publishing writes a provisional root over entries that a journal still contains, and the next root replaces it.
+/// The files of a closed store are therefore consistent, and the number of roots does not grow with the number of
+/// processes.
 Result<void> Publisher::publish_roots(std::string_view run, std::span<const JournalRecord> audit, Publish mode) {
   const std::string path = layout::roots(run);
   const std::uint32_t seed = seal_seed(audit.front().run_uuid);
@@ -55,7 +57,7 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
   KnownRoot known;
   std::string kept;
   PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
-  // Another process may have gone on with it.
+  // Another process may have continued the file.
   if (const auto found = known_roots_.find(path);
       mode == Publish::settled && found != known_roots_.end() && found->second.end + kRootsEnd.size() == size) {
     known = found->second;
@@ -64,14 +66,15 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
     RootsText parsed = parse_roots(kept, seed);
     std::size_t count = parsed.roots.size();
     const bool behind = count > 0 && parsed.roots.back().tree.size() < audit.back().number;
-    // One that is replaced may be lost: what is left must reach up to what the journal holds.
+    // A replaced root may be lost in a crash. The remaining ones must reach up to the first entry in the journal.
     const auto left_of = [&](std::size_t i) { return i == 0 ? 0 : parsed.roots[i - 1].tree.size(); };
     while (behind && count > 0 && left_of(count) >= audit.front().number &&
            left_of(count - 1) + 1 >= audit.front().number)
       --count;
     if (!parsed.roots.empty())
       known = {std::move(parsed.roots.back()),
-               count > 0 ? parsed.ends[count - 1] : 0};  // gone on with, though replaced
+               count > 0 ? parsed.ends[count - 1] : 0};  // the tree continues from the last root, even if that root is
+                                                         // replaced
     kept.resize(known.end);
   }
   const std::uint64_t offset = known.end - kept.size();
@@ -84,14 +87,14 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
     if (lines.empty()) {
       PAWL_TRY_ASSIGN(complete, add_from_file(files_, layout::audit(run), last, known.root));
     }
-    if (!complete) return {};  // the trail is damaged: whoever verifies it says where
+    if (!complete) return {};  // the audit trail is damaged; `pawl verify` reports where
     text += next_root_text(known.root, known.end, seed);
     known.end = offset + text.size() - kRootsEnd.size();
   } else if (!text.empty()) {
     text += kRootsEnd;
   }
   if (mode != Publish::settled) {
-    // What is settled is not written again: it could be lost.
+    // Settled roots are not rewritten, because a crash could then lose them.
     known_roots_.erase(path);
     const std::string_view end = std::string_view(text).substr(kept_bytes);
     if (end == kRootsEnd || end.empty()) return {};

@@ -60,7 +60,7 @@ Result<void> RunChecker::check(Sequence only) {
   return check_strays();
 }
 
-/// Its mark, what identifies it and its audit trail are there, and nothing else is.
+/// Checks that the mark, the identity and the audit trail of an erased run exist, and nothing else.
 Result<bool> RunChecker::check_erased() {
   const std::string path = layout::erased(run_);
   auto record = load_erased(files_, run_);
@@ -147,7 +147,7 @@ Result<bool> RunChecker::check_run_file() {
     PAWL_TRY_ASSIGN(run_record_, decode_run(records_->run->text));
   } else if (!text) {
     PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::checkpoints(run_)));
-    // A folder with nothing but a lock is a run whose first save never happened.
+    // A folder that contains only a lock belongs to a run whose first save never happened.
     if (!entries.empty() || records_ != nullptr)
       add(Finding::Severity::damage, Code::store_damaged, path, {}, "the file is missing");
     return false;
@@ -164,7 +164,7 @@ Result<bool> RunChecker::check_run_file() {
   return true;
 }
 
-/// Checksums and hashes need no key. With one, everything is decrypted as well.
+/// Checksums and hashes require no key. With a key, everything is decrypted as well.
 Result<void> RunChecker::check_key() {
   auto codec = keys_.codec(run_, run_record_);
   if (!codec) {
@@ -198,7 +198,7 @@ Result<void> RunChecker::check_key() {
   return {};
 }
 
-/// Without the list of what was pruned nothing can be said about what is missing.
+/// Without the list of pruned checkpoints, it is unknown which checkpoints should exist.
 Result<bool> RunChecker::check_pruned() {
   auto list = load_pruned(files_, run_, seed_);
   if (!list && !is_refusal(list.error().code)) return std::unexpected(list.error());
@@ -235,7 +235,7 @@ Result<void> RunChecker::check_checkpoints(Sequence only) {
     add(Finding::Severity::damage, Code::checkpoint_not_found, layout::checkpoints(run_), only, "no such checkpoint");
   }
   if (only || sums_.empty()) return {};
-  // Every number of its own up to the highest that anything knows of.
+  // Checks all numbers of the run itself up to the highest one found anywhere.
   for (std::uint64_t sequence = run_record_.fork_of_sequence.value + 1; sequence < sums_.rbegin()->first; ++sequence) {
     if (sums_.contains(sequence) || pruned_.is_dropped({sequence})) continue;
     add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), Sequence{sequence},
@@ -271,7 +271,7 @@ void RunChecker::check_chain(const Chain& chain) {
   }
 }
 
-/// A file's copy and the journal's are the same bytes.
+/// Checks that the copies in the file and in the journal are identical.
 void RunChecker::check_copy(const ChainLink& link) {
   if (!link.from_journal) return;
   const auto found = records_->checkpoints.find(link.record.sequence.value);
@@ -280,7 +280,7 @@ void RunChecker::check_copy(const ChainLink& link) {
       "the file and the journal contain different checkpoints with this number");
 }
 
-/// Checks the sum, and that the differences lead to a state of the recorded size.
+/// Checks the hash, and that the differences produce a state of the recorded size.
 void RunChecker::apply(const RecordView& record, const std::string& path) {
   sums_[record.sequence.value] = std::string(record.sum);
   if (!sum_matches(record, run_record_.salt)) {
@@ -309,7 +309,7 @@ void RunChecker::apply(const RecordView& record, const std::string& path) {
   } else if (state_known_) {
     state_known_ = apply_encoded_splices(state_, *payload).has_value();
   } else {
-    return;  // what it builds on is damaged, and was named
+    return;  // it is based on a checkpoint whose damage was already reported
   }
   if (!state_known_ || state_.size() != info->state_bytes) {
     state_known_ = false;
@@ -318,7 +318,7 @@ void RunChecker::apply(const RecordView& record, const std::string& path) {
   }
 }
 
-/// Nothing where it is damaged, which is then named, or where its key is not known.
+/// Returns nothing if the payload is damaged, which it reports, or if the key is unknown.
 std::optional<std::string> RunChecker::payload_of(const RecordView& record, const std::string& path) {
   std::string file = path;
   Result<std::string> payload;
@@ -343,7 +343,7 @@ std::optional<std::string> RunChecker::payload_of(const RecordView& record, cons
   return std::nullopt;
 }
 
-/// The entries of the file and of the journals as one chain; each checkpoint has one.
+/// Checks the entries of the file and the journals as one chain in which each checkpoint has an entry.
 Result<void> RunChecker::check_audit() {
   const std::string path = layout::audit(run_);
   auto text = files_.read_file(path);
@@ -407,7 +407,7 @@ Result<void> RunChecker::check_audit() {
   return check_roots(index);
 }
 
-/// `pawl verify` computes them; here only what is written is looked at.
+/// Checks only the form of the file; `pawl verify` computes the roots.
 Result<void> RunChecker::check_roots(std::uint64_t entries) {
   const std::string path = layout::roots(run_);
   auto text = files_.read_file(path);
@@ -436,7 +436,7 @@ Result<void> RunChecker::check_aside(const std::string& audited) {
     return {};
   }
   ++report_.files;
-  // Between the list and the save that records it a crash may have come.
+  // A crash may have happened after the list was written and before the save that records its hash.
   const bool recorded = !sums_.empty() && sums_.rbegin()->first > pruned_.last_aside().value;
   if (recorded && aside_sum(*text) != audited) {
     add(Finding::Severity::damage, Code::checksum_mismatch, path, {},
@@ -498,7 +498,7 @@ Result<void> RunChecker::check_inbox() {
   PAWL_TRY_ASSIGN(const auto ids, inbox.ids());
   for (const std::string& id : ids) {
     const auto message = inbox.read(id);
-    if (message && !*message) continue;  // taken away meanwhile
+    if (message && !*message) continue;  // removed in the meantime
     ++report_.files;
     if (message) continue;
     if (message.error().code != Code::store_damaged) return std::unexpected(message.error());
@@ -542,11 +542,11 @@ Result<void> RunChecker::check_stray(const std::string& folder, const std::strin
     return {};
   }
   if (!name.ends_with(".jsonl")) return {};
-  // A file of differences belongs to the whole checkpoint of the same number.
+  // A file of differences belongs to the full checkpoint with the same number.
   const std::string whole = name.substr(0, name.size() - 1);
   const auto base = base_in_file_name(whole);
   PAWL_TRY_ASSIGN(const bool exists, files_.exists(join_path(folder, whole)));
-  if (base && *base == run_record_.fork_of_sequence) return {};  // check_origin looks at that one
+  if (base && *base == run_record_.fork_of_sequence) return {};  // checked by check_origin
   const bool in_journal = base && records_ != nullptr && records_->checkpoints.contains(base->value);
   if (base && !exists) {
     add(in_journal ? Finding::Severity::mendable : Finding::Severity::damage, Code::chain_broken,

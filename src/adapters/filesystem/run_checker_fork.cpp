@@ -1,4 +1,4 @@
-// RunChecker: forks. A fork is checked with what it goes on from; a run with what it knows of its forks.
+// RunChecker: forks. Checks a fork against its parent, and a run against the notes about its forks.
 #include "adapters/filesystem/fork_notes.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/run_checker.hpp"
@@ -6,7 +6,7 @@
 
 namespace pawl {
 
-/// What a fork's first checkpoints are differences to must be there, and be what it was.
+/// Checks that the checkpoint that the fork is based on exists and is unchanged.
 Result<void> RunChecker::check_origin() {
   if (!run_record_.fork_of_run) return {};
   const std::string& parent = run_record_.fork_of_name;
@@ -64,7 +64,7 @@ Result<void> RunChecker::check_fork_notes() {
     if (note && note->uuid.text() + ".json" != entry.name)
       note = fail(Code::store_damaged, "the note belongs to another fork");
     if (!note) {
-      // The fork has what it says, and writes it again.
+      // A repair rewrites the note from the record of the fork.
       report_.findings.push_back({Finding::Severity::mendable,
                                   note.error().code,
                                   path,

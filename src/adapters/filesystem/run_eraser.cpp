@@ -17,7 +17,7 @@ bool is_id_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
 }
 
-/// Whether the text names this run: its UUID, or its id and not a part of a longer one.
+/// Returns whether the text mentions this run: its UUID, or its id as a whole word.
 bool mentions(std::string_view text, const ErasedRecord& record) {
   if (text.find(record.uuid.text()) != std::string_view::npos) return true;
   for (std::size_t at = text.find(record.run); at != std::string_view::npos; at = text.find(record.run, at + 1)) {
@@ -51,7 +51,7 @@ Result<void> RunEraser::lock_publishing() {
 Result<void> RunEraser::write_mark(const ErasedRecord& record) {
   const std::string path = layout::erased(run_);
   const std::string temporary = path + ".tmp";
-  PAWL_TRY(files_.remove(temporary));  // it may be another name of a file that was renamed before power loss
+  PAWL_TRY(files_.remove(temporary));  // after a power loss it may be a second name of a renamed file
   PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
   PAWL_TRY(file->write_at(0, encode_erased(record)));
   PAWL_TRY(file->sync(SyncPoint::erased_mark));
@@ -60,13 +60,13 @@ Result<void> RunEraser::write_mark(const ErasedRecord& record) {
 }
 
 Result<void> RunEraser::mark(const ErasedRecord& record) {
-  // Whoever opens the store next finds what is to be finished without looking at every run.
+  // This file tells the next process that opens the store what to finish, without a scan of all runs.
   PAWL_TRY(files_.make_folder(layout::kErasing));
   PAWL_TRY(files_.open(layout::erasing(run_), OpenMode::create));
   for (const std::string_view folder : {layout::kErasing, layout::kRuns, std::string_view()}) {
     PAWL_TRY(files_.sync_folder(folder, SyncPoint::erased_mark_name));
   }
-  // Nobody may be in the middle of writing the run's files.
+  // Another process must not be writing files of the run.
   PAWL_TRY(lock_publishing());
   const auto written = write_mark(record);
   PAWL_TRY(lock_.unlock(layout::kPublisherByte));
@@ -76,11 +76,12 @@ Result<void> RunEraser::mark(const ErasedRecord& record) {
 Result<void> RunEraser::mark_finished(ErasedRecord record) {
   record.finished = true;
   PAWL_TRY(write_mark(record));
-  return files_.remove(layout::erasing(run_));  // where it comes back, the mark says that there is nothing to do
+  return files_.remove(layout::erasing(run_));  // if a crash restores the file, the mark says that there is nothing to
+                                                // do
 }
 
 Result<void> RunEraser::destroy(const ErasedRecord& record) {
-  // Whoever wrote the mark may have been killed before its name was durable.
+  // The process that wrote the mark may have been killed before its name was durable.
   PAWL_TRY(files_.sync_folder(layout::run(run_), SyncPoint::erased_mark_name));
   PAWL_TRY(wipe_file(files_, layout::run_key(run_)));
   PAWL_TRY(files_.sync_folder(layout::run(run_), SyncPoint::erased_names));
@@ -90,18 +91,18 @@ Result<void> RunEraser::destroy(const ErasedRecord& record) {
   return record.removed ? Result<void>() : reduce_run_file(record);
 }
 
-/// The entry `erased` behind the last one.
+/// Appends the entry `erased`.
 Result<void> RunEraser::close_audit(const ErasedRecord& record) {
   PAWL_TRY(files_.make_folder(layout::audit_folder(run_)));
   PAWL_TRY_ASSIGN(const auto file, files_.open(layout::audit(run_), OpenMode::create));
   PAWL_TRY_ASSIGN(const auto last, last_line_below(*file, std::numeric_limits<std::uint64_t>::max()));
   const auto entry = last ? decode_audit(last->text) : fail(Code::chain_broken, "there is none");
-  // A trail whose end is damaged stays so; the entry still says what happened.
+  // A damaged end of the trail stays damaged; the entry still records the erasure.
   std::uint64_t end = last ? last->end : 0;
   std::string line = encode_erased_entry(record, last ? last->number + 1 : 1,
                                          entry ? std::string_view(entry->hash) : first_previous_hash());
   if (entry && entry->type == event_type::kErased) {
-    line = last->text + "\n";  // written again, as its sync may have failed
+    line = last->text + "\n";  // rewritten, because its sync may have failed
     end -= line.size();
   }
   PAWL_TRY(file->write_at(end, line));
@@ -125,7 +126,7 @@ Result<void> RunEraser::find_below(const std::string& folder, Found& found) {
   return {};
 }
 
-/// Whatever is in the run's folder and need not stay.
+/// Returns everything in the folder of the run that may be removed.
 Result<RunEraser::Found> RunEraser::find_data(const ErasedRecord& record) {
   const auto stays = [&](std::string_view name) {
     return name == "lock" || name == "erased.json" || (!record.removed && (name == "run.json" || name == "audit"));
@@ -149,8 +150,8 @@ Result<RunEraser::Found> RunEraser::find_data(const ErasedRecord& record) {
   return found;
 }
 
-/// Zeros are durable before a name goes: else the kernel may never write them. Files of a worktree may be other names
-/// of files elsewhere, so they only lose the name that is here.
+/// The zeros are made durable before a file is removed; otherwise the kernel might never write them. Files of a
+/// worktree may be hard links to files elsewhere, so they are only unlinked.
 Result<void> RunEraser::wipe(const Found& found, const ErasedRecord& record) {
   const bool many = found.files.size() > options_.sync_all_from_files;
   for (const std::string& path : found.files) {
@@ -167,7 +168,7 @@ Result<void> RunEraser::wipe(const Found& found, const ErasedRecord& record) {
   return files_.sync_folder(layout::run(run_), SyncPoint::erased_names);
 }
 
-/// Without the salt nobody can find out short states by their hashes.
+/// Removes the salt: without it, short states can't be guessed from their hashes.
 Result<void> RunEraser::reduce_run_file(const ErasedRecord& record) {
   RunRecord reduced;
   const auto text = files_.read_file(layout::run_file(run_), 1ULL << 20);
@@ -204,7 +205,7 @@ Result<void> RunEraser::clean_recovery(const ErasedRecord& record) {
   for (const FolderEntry& entry : entries) {
     const std::string path = join_path(layout::kRecovery, entry.name);
     if (entry.is_folder || path == layout::kFailures) continue;
-    // A torn batch may hold anything, and nothing of it was ever acknowledged.
+    // A torn batch may contain data of any run, and was never acknowledged.
     bool goes = entry.name.starts_with("torn-") || entry.name.ends_with(".tmp");
     if (!goes) {
       const auto text = files_.read_file(path);

@@ -14,13 +14,13 @@
 namespace pawl {
 namespace {
 
-// One replacement of the list for so much.
+// Maximum amount of work per replacement of the list.
 constexpr std::size_t kBatchGroups = 64;
 constexpr std::int64_t kBatchBytes = 16 << 20;
 
 std::int64_t bytes_of(std::string_view text) { return static_cast<std::int64_t>(text.size()); }
 
-/// The last one up to `sequence` that is not closed; 0: none.
+/// Returns the last sequence up to `sequence` that is not closed, or 0.
 Sequence last_open(const PrunedList& list, Sequence sequence) {
   const auto after = list.closed.ranges().upper_bound(sequence.value);
   if (after == list.closed.ranges().begin()) return sequence;
@@ -60,7 +60,7 @@ Result<void> RunPruner::lock_byte(File& lock, std::uint64_t byte, const char* wh
 Result<PruneReport> RunPruner::prune(const RetentionSettings& settings, PruneMode mode) {
   PAWL_TRY(reader_.run_record());
   if (mode == PruneMode::remove) {
-    // Nothing of the run may have been published yet.
+    // Maybe nothing of the run has been published yet.
     for (const std::string& folder : {std::string(layout::kRuns), layout::run(run_), layout::checkpoints(run_)})
       PAWL_TRY(files_.make_folder(folder));
     PAWL_TRY_ASSIGN(lock_, files_.open(layout::run_lock(run_), OpenMode::create));
@@ -71,7 +71,7 @@ Result<PruneReport> RunPruner::prune(const RetentionSettings& settings, PruneMod
   PAWL_TRY_ASSIGN(const PrunedList* const list, reader_.pruned());
   list_ = *list;
   next_ = *list;
-  // What an earlier prune that was killed has left. Its list may have no durable name yet.
+  // Removes what an earlier prune left when it was killed. The name of its list may not be durable yet.
   if (mode == PruneMode::remove) PAWL_TRY(sweep());
   PAWL_TRY(drop(settings));
   PAWL_TRY(close_groups(mode));
@@ -89,7 +89,7 @@ Result<PruneReport> RunPruner::prune(const RetentionSettings& settings, PruneMod
   return std::move(report_);
 }
 
-/// Marks what the settings let go.
+/// Marks the checkpoints that the settings don't keep.
 Result<void> RunPruner::drop(const RetentionSettings& settings) {
   PAWL_TRY_ASSIGN(const auto there, reader_.list(fork_at_, std::numeric_limits<std::size_t>::max()));
   std::set<Sequence> dropped = checkpoints_to_drop(there, settings, place_.environment.clock->now());
@@ -106,7 +106,8 @@ Result<void> RunPruner::drop(const RetentionSettings& settings) {
   return {};
 }
 
-/// Forks go on from these. A note whose fork was never made keeps one, too, until fsck takes it away.
+/// Keeps the checkpoints that runs were forked from. A note of a fork that was never created also keeps its checkpoint,
+/// until fsck removes the note.
 Result<void> RunPruner::keep_forked(std::set<Sequence>& dropped) {
   if (dropped.empty()) return {};
   PAWL_TRY_ASSIGN(const auto notes, load_fork_notes(files_, run_, seed_));
@@ -122,7 +123,7 @@ Result<void> RunPruner::gather_callers(const std::set<Sequence>& dropped) {
   return {};
 }
 
-/// Closes every group but the newest that gives space back.
+/// Closes every group except the newest if that frees space.
 Result<void> RunPruner::close_groups(PruneMode mode) {
   PAWL_TRY_ASSIGN(const auto bases, reader_.bases());
   std::size_t groups = 0;
@@ -150,7 +151,7 @@ Result<void> RunPruner::close_groups(PruneMode mode) {
   return {};
 }
 
-/// Nothing: the group stays as it is.
+/// Returns nothing if the group should stay as it is.
 Result<std::optional<RunPruner::Group>> RunPruner::plan_group(Sequence base, Sequence last) {
   const Sequence first = base == fork_at_ ? base.next() : base;
   std::vector<Sequence> kept;
@@ -158,7 +159,7 @@ Result<std::optional<RunPruner::Group>> RunPruner::plan_group(Sequence base, Seq
     kept.push_back(sequence);
   if (kept.size() == last.value - first.value + 1) return std::optional<Group>();
   PAWL_TRY_ASSIGN(const Chain chain, reader_.chain(base, last));
-  // What is damaged, or missing, is not pruning's to judge.
+  // Damaged or incomplete groups are not pruned.
   if (chain.damage || chain.links.size() != last.value - base.value + 1) return std::optional<Group>();
   Group group{.first = first, .last = last, .kept = {}};
   std::set<std::string> blobs;
@@ -172,7 +173,7 @@ Result<std::optional<RunPruner::Group>> RunPruner::plan_group(Sequence base, Seq
     PAWL_TRY_ASSIGN(const std::int64_t size, size_of(layout::blob(run_, name)));
     gained += size;
   }
-  // Before any state is rebuilt: most groups that stay are found here.
+  // Checked before any state is rebuilt, because this already rules out most groups.
   PAWL_TRY_ASSIGN(const std::int64_t at_least, least_bytes(chain, kept));
   if (!kept.empty() && at_least >= gained) return std::optional<Group>();
   for (const Sequence sequence : kept) {
@@ -188,7 +189,7 @@ Result<std::optional<RunPruner::Group>> RunPruner::plan_group(Sequence base, Seq
   return std::optional(std::move(group));
 }
 
-/// What these take at least in files of their own.
+/// Returns the minimum size of these checkpoints in their own files.
 Result<std::int64_t> RunPruner::least_bytes(const Chain& chain, const std::vector<Sequence>& kept) {
   std::int64_t bytes = 0;
   for (const Sequence sequence : kept) {
@@ -199,7 +200,7 @@ Result<std::int64_t> RunPruner::least_bytes(const Chain& chain, const std::vecto
   return bytes;
 }
 
-/// What is whole already stays as it is, byte for byte.
+/// A full checkpoint is copied byte for byte.
 Result<RunPruner::Kept> RunPruner::keep(const Chain& chain, Sequence sequence) {
   const RecordView& record = *chain.find(sequence);
   Kept kept{.sequence = sequence,
@@ -238,7 +239,7 @@ Result<void> RunPruner::write_kept(const Kept& kept) {
   if (!kept.blob_bytes.empty()) PAWL_TRY(write_blob(kept));
   const std::string path = layout::kept(run_, kept.sequence);
   const std::string temporary = path + ".tmp";
-  PAWL_TRY(files_.remove(temporary));  // it may be another name of a file that was renamed before power loss
+  PAWL_TRY(files_.remove(temporary));  // after a power loss it may be a second name of a renamed file
   PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
   PAWL_TRY(file->write_at(0, kept.text));
   PAWL_TRY(file->sync(SyncPoint::pruned_kept));
@@ -247,12 +248,12 @@ Result<void> RunPruner::write_kept(const Kept& kept) {
   return {};
 }
 
-/// As a writer does; under a name of its own, because a writer may be at the same one.
+/// Writes a blob as a writer does, but under a different temporary name, because a writer may be writing the same blob.
 Result<void> RunPruner::write_blob(const Kept& kept) {
   const std::string path = layout::blob(run_, kept.blob);
   const std::string temporary = path + ".kept.tmp";
   PAWL_TRY(files_.make_folder(layout::blobs(run_)));
-  PAWL_TRY(files_.remove(temporary));  // it may be another name of a file that was renamed before power loss
+  PAWL_TRY(files_.remove(temporary));  // after a power loss it may be a second name of a renamed file
   PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
   PAWL_TRY(file->write_at(0, kept.blob_bytes));
   PAWL_TRY(file->sync(SyncPoint::blob));
@@ -261,7 +262,7 @@ Result<void> RunPruner::write_blob(const Kept& kept) {
   return files_.sync_folder(layout::run(run_), SyncPoint::blob_folder_name);
 }
 
-/// The moment at which everything changes. Publishing must not be in the middle of a file that is given up.
+/// Replaces the list, which is the atomic step. No publisher may be writing a file of a closed group at that time.
 Result<void> RunPruner::switch_lists() {
   if (!callers_.empty()) {
     PAWL_TRY(append_pruned_callers(files_, run_, next_, callers_, seed_));
@@ -274,7 +275,7 @@ Result<void> RunPruner::switch_lists() {
   new_names_ = false;
   PAWL_TRY_ASSIGN(const std::int64_t before, size_of(layout::pruned(run_)));
   if (before == 0) {
-    // Whoever made the folders on the way to the first list may not have synced their names.
+    // The processes that created the parent folders of the first list may not have synced their names.
     for (const std::string& folder : {layout::run(run_), std::string(layout::kRuns), std::string()}) {
       PAWL_TRY(files_.sync_folder(folder, SyncPoint::pruned_new_names));
     }
@@ -288,13 +289,14 @@ Result<void> RunPruner::switch_lists() {
   return sweep();
 }
 
-/// Removes what the list in force has given up. Not synced: a file that comes back does not count, and goes next time.
+/// Removes the files that the current list has released. Does not sync: a file that a crash restores is ignored, and
+/// removed by the next prune.
 Result<void> RunPruner::sweep() {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::checkpoints(run_)));
   bool named = false;
   for (const FolderEntry& entry : entries) {
     if (!is_void(entry.name, list_)) continue;
-    // Whoever replaced the list may have been killed before its name was durable.
+    // The process that replaced the list may have been killed before its name was durable.
     if (!named) PAWL_TRY(files_.sync_folder(layout::checkpoints(run_), SyncPoint::pruned_list_name));
     named = true;
     const std::string path = join_path(layout::checkpoints(run_), entry.name);
@@ -305,7 +307,7 @@ Result<void> RunPruner::sweep() {
   return {};
 }
 
-/// What the sweep would free once the next list were in force.
+/// Returns the number of bytes that a sweep would free with the next list.
 Result<std::int64_t> RunPruner::estimate_sweep() {
   std::int64_t bytes = 0;
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::checkpoints(run_)));
@@ -323,7 +325,7 @@ Result<std::int64_t> RunPruner::estimate_sweep() {
   return bytes;
 }
 
-/// 0 where it is not there.
+/// Returns 0 if the file does not exist.
 Result<std::int64_t> RunPruner::size_of(const std::string& path) {
   const auto file = files_.open(path, OpenMode::read);
   if (!file && file.error().code == Code::input_unreadable) return 0;

@@ -63,7 +63,7 @@ RunReader::RunReader(FileSystem& files, KeyRing& keys, std::string run, std::sha
       snapshot_(std::move(snapshot)),
       records_(snapshot_->find(run_)) {}
 
-/// A number above the last one was never used. One below it was: it was pruned, or what is missing is damage.
+/// A number above the last one was never used. A missing number below it was either pruned or lost through damage.
 Error RunReader::not_found(Sequence sequence) {
   if (const auto list = pruned(); list && (*list)->is_aside(sequence)) {
     return Error{Code::checkpoint_set_aside,
@@ -186,7 +186,7 @@ Result<RecordView> RunReader::link(const Chain& links, Sequence sequence) {
   return fail(not_found(sequence));
 }
 
-/// The newest of what the journals and the files hold.
+/// Returns the newest sequence in the journals and files.
 Result<Sequence> RunReader::latest() {
   if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
   PAWL_TRY(run_record());
@@ -218,7 +218,7 @@ Result<Sequence> RunReader::latest() {
   newest = std::max(newest, all.back());
   PAWL_TRY_ASSIGN(const Sequence in_file, last_difference(all.back()));
   newest = std::max(newest, in_file);
-  // A file that is gone leaves no trace but in the audit trail, which has every checkpoint.
+  // A missing file leaves a trace only in the audit trail, which lists every checkpoint.
   PAWL_TRY_ASSIGN(const Sequence audited, last_audited());
   if (list->last_there(audited) > newest) {
     return fail(
@@ -252,7 +252,7 @@ Result<Sequence> RunReader::last_audited() {
   return entry ? entry->sequence : Sequence();
 }
 
-/// The last checkpoint in the file of differences behind `base`; `base` itself where there is none.
+/// Returns the last checkpoint in the file of differences after `base`, or `base` if there is none.
 Result<Sequence> RunReader::last_difference(Sequence base) {
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
   if (const Sequence before = list->before_aside(base, {kHighest}); before.value != kHighest) return before;
@@ -297,7 +297,7 @@ Result<Sequence> RunReader::resolve(const Which& which) {
                     {.run = run_}});
 }
 
-/// Reads the run's history backwards: linear in it.
+/// Reads the history of the run backwards; linear in its length.
 Result<Sequence> RunReader::search(const Which& which, Sequence up_to) {
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
   PAWL_TRY_ASSIGN(const Sequence shared, fork_at());
@@ -469,7 +469,7 @@ Result<std::vector<Event>> RunReader::own_events(std::uint64_t after_number, std
     const std::string path = join_path(layout::events_folder(run_), name);
     PAWL_TRY_ASSIGN(const std::string text, files_.read_file(path));
     for_each_line(text, [&](std::string_view line, bool) {
-      // Those before the page need no checksum, as long as their numbers go up by one.
+      // Lines before the page are not verified, as long as their numbers increase by one.
       if (skipped < after_number && line_number(line) == skipped + 1) {
         ++skipped;
         return true;
@@ -503,10 +503,10 @@ Result<std::vector<Event>> RunReader::own_events(std::uint64_t after_number, std
   return listed;
 }
 
-/// Entries as they stand, with the data of the events that they refer to.
+/// Returns stored entries with the data of the events that they refer to.
 Result<std::vector<AuditEntry>> RunReader::audit(std::uint64_t after, std::size_t limit) {
   if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
-  PAWL_TRY_ASSIGN(const auto erased, load_erased(files_, run_));  // then the trail is what is left
+  PAWL_TRY_ASSIGN(const auto erased, load_erased(files_, run_));  // of an erased run, only the trail remains
   if (!erased || erased->removed) PAWL_TRY(run_record());
   NumberedLines lines(files_, "entry", {layout::audit(run_)}, records_ == nullptr ? nullptr : &records_->audit);
   std::vector<AuditEntry> found;
@@ -537,7 +537,7 @@ Result<RunInfo> RunReader::overview() {
   PAWL_TRY_ASSIGN(const Sequence base, base_of(sequence));
   PAWL_TRY_ASSIGN(const Chain links, chain(base, sequence));
   PAWL_TRY_ASSIGN(const RecordView last, link(links, sequence));
-  PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(last));  // what is encrypted of it is not shown
+  PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(last));  // without its encrypted part
   return run_info(run_, record, info);
 }
 

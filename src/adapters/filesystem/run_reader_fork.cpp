@@ -1,4 +1,4 @@
-// RunReader: forks. What a fork shares with the run that it goes on from is read there, with that run's key.
+// RunReader: forks. Shared checkpoints are read from the run that the fork was made from, with that run's key.
 #include <algorithm>
 #include <charconv>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kForkDepthMax = 1000;
 
-/// `{"n":7,"seq":3,...`: the 3.
+/// Returns the 3 from `{"n":7,"seq":3,...`.
 std::optional<Sequence> sequence_in(std::string_view line) {
   constexpr std::string_view kKey = ",\"seq\":";
   const auto found = line.find(kKey);
@@ -96,7 +96,7 @@ Result<std::uint64_t> RunReader::lent_bytes(Sequence sequence) {
   return bytes + before;
 }
 
-/// Reads the lines' beginnings only, newest file first: linear in the run's events, without decoding them.
+/// Reads only the beginnings of the lines, newest file first. Linear in the number of events, but decodes none.
 Result<std::uint64_t> RunReader::events_up_to(Sequence sequence) {
   if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
   PAWL_TRY_ASSIGN(const RunRecord record, run_record());
@@ -121,15 +121,15 @@ Result<std::uint64_t> RunReader::events_up_to(Sequence sequence) {
   for (const std::string& name : names) {
     const std::string path = join_path(layout::events_folder(run_), name);
     PAWL_TRY_ASSIGN(const std::string text, files_.read_file(path));
-    std::uint64_t before = 0;  // the line before, where it has a number
+    std::uint64_t before = 0;  // number of the previous line; 0: unknown
     std::uint64_t in_file = 0;
     std::optional<Error> damage;
     for_each_line(text, [&](std::string_view line, bool complete) {
       const auto number = line_number(line);
       const auto of = sequence_in(line);
       const bool follows = complete && number && of && (before == 0 || *number == before + 1);
-      // Which number a file's first line should have is not known here: a crash may have cut it while a journal holds
-      // events.
+      // The expected number of a file's first line is unknown: a crash may have truncated the file while a journal
+      // contains events.
       const bool in_journal =
           records_ != nullptr && (before == 0 ? !records_->events.empty() : records_->events.contains(before + 1));
       if (!follows && !in_journal) {

@@ -1,4 +1,4 @@
-// The ends of a run: its last records, and the saves that carry a caller's id.
+// RunReader: the last records of a run, and the saves with a caller's id.
 #include "adapters/filesystem/run_reader.hpp"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Result<std::optional<RunHead>> RunReader::head() {
   PAWL_TRY(event_head(head));
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
   if (const Sequence aside = list->last_aside(); aside > last) {
-    // A fallback was stopped between setting the damage aside and its first save.
+    // A fallback was interrupted after it set the damage aside and before its first save.
     PAWL_TRY_ASSIGN(const std::string text, files_.read_file(layout::aside(run_)));
     head.latest.sequence = aside;
     head.latest.created = std::max(head.latest.created, head.audited_at);
@@ -61,7 +61,7 @@ Result<RunReader::IdentifiedSaves> RunReader::saves_with_caller_id() {
   for (const Sequence base : all) {
     PAWL_TRY_ASSIGN(const Chain links, chain(base, Sequence{kHighest}));
     for (const ChainLink& entry : links.links) {
-      // What is no longer shown is in the file of pruned ones, with the sum that it was saved with.
+      // Dropped checkpoints are in the file of pruned callers, with their original checksums.
       if (!list->is_dropped(entry.record.sequence)) PAWL_TRY(add_identified(entry.record, saves));
     }
   }
@@ -85,7 +85,7 @@ Result<RunReader::IdentifiedSaves> RunReader::journal_saves_with_caller_id() {
   return saves;
 }
 
-/// The last entry, in the file or in a journal.
+/// Returns the last entry, from the file or a journal.
 Result<void> RunReader::audit_head(RunHead& head) {
   std::string line;
   std::uint64_t number = 0;

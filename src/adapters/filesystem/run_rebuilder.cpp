@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kThreadsMax = 8;
 
-/// Whether an error says that stored bytes are not what was written; any other one stops the rebuild.
+/// Returns whether an error means damaged data. Any other error stops the rebuild.
 bool is_damage(Code code) {
   switch (code) {
     case Code::checkpoint_corrupt:
@@ -35,7 +35,7 @@ class Pass {
   Pass(const RebuildSource& source, RunCodec& codec, const Chain& chain, const RecoverScope& scope)
       : source_(source), codec_(codec), chain_(chain), scope_(scope) {}
 
-  /// Whether all of the chain lay within the scope.
+  /// Returns whether the whole chain is within the scope.
   Result<bool> run(RebuiltGroup& group) {
     for (const ChainLink& link : chain_.links) {
       const RecordView& record = link.record;
@@ -43,7 +43,7 @@ class Pass {
       const auto info = decode_info(record);
       if (info && scope_.not_after && info->created > *scope_.not_after) return false;
       auto taken = info ? take(record, info->state_bytes) : Result<void>(std::unexpected(info.error()));
-      if (taken && !known_) continue;  // what it builds on is damaged, and was named
+      if (taken && !known_) continue;  // it is based on a checkpoint whose damage was already reported
       if (!taken && !is_damage(taken.error().code)) return std::unexpected(taken.error());
       if (!taken) {
         known_ = false;
@@ -57,7 +57,7 @@ class Pass {
   }
 
   [[nodiscard]] const RecordView* newest() const { return newest_; }
-  /// The state of `newest`, where nothing has changed it since.
+  /// Returns the state of `newest`, unless a later difference was applied to it.
   [[nodiscard]] std::optional<std::string> state() {
     if (newest_ == nullptr || state_of_ != newest_->sequence) return std::nullopt;
     return std::move(state_);
@@ -102,12 +102,12 @@ class Pass {
   const Chain& chain_;
   const RecoverScope& scope_;
   std::string state_;
-  Sequence state_of_;  // whose state it is; 0: of none
+  Sequence state_of_;  // the checkpoint that the state belongs to; 0: none
   bool known_ = false;
   const RecordView* newest_ = nullptr;
 };
 
-/// What should follow and does not.
+/// Reports the first checkpoint that should follow but is missing.
 void name_missing(const RebuildSource& source, const Chain& chain, Sequence end, RebuiltGroup& group) {
   const PrunedList& pruned = source.chains.pruned;
   const Sequence last = chain.links.empty() ? Sequence{chain.base.value - 1} : chain.links.back().record.sequence;
@@ -149,7 +149,7 @@ Result<RebuiltGroup> rebuild_group(const RebuildSource& source, GroupRange range
   if (auto state = pass.state()) {
     newest.state = std::move(*state);
   } else {
-    // What came behind it has changed it: once more, only so far.
+    // Later differences were applied to the state: rebuild it again, only up to this checkpoint.
     RebuiltGroup again;
     RecoverScope bound{.extent = scope.extent, .up_to = newest.info.sequence};
     Pass second(source, codec, chain, bound);
@@ -176,7 +176,7 @@ Result<std::vector<RebuiltGroup>> rebuild_groups(const RebuildSource& source, co
       const Lock lock(mutex);
       results[i] = std::move(group);
       if (!results[i] || !results[i]->newest) continue;
-      // One state is enough: that of the newest.
+      // Only the state of the newest checkpoint is kept.
       RebuiltGroup& older = newest && *newest > i ? *results[i] : *results[newest.value_or(i)];
       if (newest) older.newest->state = std::string();
       newest = std::max(newest.value_or(i), i);
@@ -188,7 +188,7 @@ Result<std::vector<RebuiltGroup>> rebuild_groups(const RebuildSource& source, co
   try {
     while (threads.size() + 1 < wanted) threads.emplace_back(work);
   } catch (const std::system_error&) {
-    // Fewer threads do the same work.
+    // Continues with fewer threads.
   }
   work();
   for (std::thread& thread : threads) thread.join();

@@ -1,4 +1,4 @@
-// RunReader and FilesystemStore: what can still be trusted of a run that is damaged.
+// RunReader and FilesystemStore: the trustworthy part of a damaged run.
 #include <algorithm>
 #include <limits>
 
@@ -11,7 +11,7 @@
 namespace pawl {
 namespace {
 
-/// Each base with what may follow it, up to `highest`.
+/// Returns each base with the highest number that may follow it, up to `highest`.
 std::vector<GroupRange> group_ranges(const std::vector<Sequence>& bases, Sequence highest, Sequence up_to) {
   std::vector<GroupRange> ranges;
   for (std::size_t i = 0; i < bases.size(); ++i) {
@@ -34,7 +34,8 @@ std::uint64_t count_lines(std::string_view text) {
 
 }  // namespace
 
-/// Names of files say what was there, whatever is in them; a file of differences has a line for each number.
+/// File names show which checkpoints existed, whatever the files contain. A file of differences has one line per
+/// number.
 Result<Sequence> RunReader::highest_in_names() {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::checkpoints(run_)));
   Sequence highest;
@@ -90,7 +91,7 @@ Result<Recovered> RunReader::recover(const RecoverScope& scope) {
   PAWL_TRY_ASSIGN(const auto all, bases());
   Recovered recovered;
   PAWL_TRY_ASSIGN(recovered.highest, highest());
-  // What a damaged journal held may be newer than anything else.
+  // A damaged journal may have contained something newer than everything else.
   if (snapshot_->damage()) recovered.damage.push_back(*snapshot_->damage());
   const RebuildSource source{{files_, run_, records_, *list}, record, keys_};
   const std::vector<GroupRange> ranges = group_ranges(all, list->last_there(recovered.highest), scope.up_to);
@@ -106,7 +107,7 @@ Result<Recovered> RunReader::recover(const RecoverScope& scope) {
     for (auto range = ranges.rbegin(); range != ranges.rend() && !newest; ++range) {
       PAWL_TRY_ASSIGN(RebuiltGroup group, rebuild_group(source, *range, scope));
       recovered.rebuilt += group.rebuilt;
-      // Damage before the newest whole one does not matter for it.
+      // Damage before the newest intact checkpoint does not affect it.
       if (group.newest)
         std::erase_if(group.damage,
                       [&](const FoundDamage& damage) { return damage.sequence < group.newest->info.sequence; });
@@ -151,7 +152,7 @@ Result<Recovered> RunReader::recover(const RecoverScope& scope) {
 }
 
 Result<RunHead> RunReader::head_behind_damage(Sequence back_to, Timestamp now) {
-  // How far a damaged journal went nobody knows, and no number may be used twice.
+  // The highest number in a damaged journal is unknown, and no number may be used twice.
   if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
   PAWL_TRY_ASSIGN(Recovered recovered, recover({}));
   const Sequence whole = recovered.checkpoint.info.sequence;
@@ -178,7 +179,7 @@ Result<RunHead> RunReader::head_behind_damage(Sequence back_to, Timestamp now) {
   return head;
 }
 
-/// What looks damaged beside a writer may only be on its way, so it is looked at again.
+/// While a writer is active, apparent damage may be a write in progress, so it is checked again.
 Result<Recovered> FilesystemStore::recover(const RunId& run, const RecoverScope& scope) {
   std::optional<Recovered> damaged;
   auto sound = read_consistently(run.text(), [&](auto snapshot) -> Result<Recovered> {

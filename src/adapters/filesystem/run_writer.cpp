@@ -17,7 +17,7 @@ constexpr std::uint64_t kLargeState = 64U << 10;
 constexpr std::int64_t kBlobWaitUs = 5'000'000;
 constexpr std::int64_t kBlobStepUs = 200;
 
-/// At least this much, encoded.
+/// Returns the minimum encoded size.
 std::uint64_t size_of(const std::vector<Splice>& splices) {
   std::uint64_t size = 2;
   for (const Splice& splice : splices) size += splice.inserted.size() + 8;
@@ -44,7 +44,7 @@ FilesystemRunWriter::FilesystemRunWriter(FilesystemStore& store, RunId run, std:
       head_(std::move(head)),
       codec_(std::move(codec)) {}
 
-/// A run's key is durable before anything that it encrypts.
+/// The key of a run is durable before anything that is encrypted with it.
 Result<void> FilesystemRunWriter::ensure_key() {
   if (key_made_) return {};
   PAWL_TRY(store_.keys_.make_run_key(run_.text(), head_.run.uuid, *store_.environment_.random));
@@ -52,7 +52,7 @@ Result<void> FilesystemRunWriter::ensure_key() {
   return {};
 }
 
-/// Durable before the save that goes on behind the damage.
+/// Durable before the first save after the damage.
 Result<void> FilesystemRunWriter::set_damage_aside() {
   if (!head_.to_set_aside) return {};
   PAWL_TRY_ASSIGN(head_.aside_sum,
@@ -198,7 +198,7 @@ Result<Saved> FilesystemRunWriter::save(const SaveRequest& request) {
   PAWL_TRY_ASSIGN(SaveDecision decision, decide_save(request, facts));
   if (const auto* saved = std::get_if<Saved>(&decision);
       saved != nullptr && saved->outcome == Saved::Outcome::unchanged && head_.behind_damage()) {
-    SaveRequest forced = request;  // the last number is damaged: nothing is answered with it
+    SaveRequest forced = request;  // the last checkpoint is damaged and must not be returned as the result
     forced.duplicates = Duplicates::write;
     PAWL_TRY_ASSIGN(decision, decide_save(forced, facts));
   }
@@ -220,7 +220,7 @@ Result<Saved> FilesystemRunWriter::save(const SaveRequest& request) {
   return hand_over(std::move(saved), draft, std::move(*body), count, lock);
 }
 
-/// An answer says that the earlier save is durable: it may still be on its way.
+/// The result says that the earlier save is durable, but it may still be queued.
 Result<Saved> FilesystemRunWriter::answer(const Saved& saved) {
   PAWL_TRY(store_.committer_->flush());
   return saved;
@@ -233,7 +233,7 @@ Result<Saved> FilesystemRunWriter::hand_over(Saved saved, const Draft& draft, st
     commit.body = std::move(body);
     commit.record_count = count;
     commit.epoch = epoch_;
-    // Under the run's mutex, so that saves reach the journal in the order of their numbers.
+    // Submitted under the run's mutex, so that saves reach the journal in the order of their numbers.
     store_.committer_->submit(commit);
     lock.unlock();
     const auto committed = store_.committer_->wait(commit);
@@ -245,7 +245,7 @@ Result<Saved> FilesystemRunWriter::hand_over(Saved saved, const Draft& draft, st
     }
     return saved;
   }
-  // Nobody waits until this one is durable: blobs are held until the writer closes.
+  // Nobody waits for this commit, so blobs are held until the writer closes.
   auto commit = std::make_unique<Commit>();
   commit->body = std::move(body);
   commit->record_count = count;
@@ -255,10 +255,10 @@ Result<Saved> FilesystemRunWriter::hand_over(Saved saved, const Draft& draft, st
   return saved;
 }
 
-/// The difference to the last state, where that is smaller than the state.
+/// Returns the difference to the last state if it is smaller than the state.
 FilesystemRunWriter::Form FilesystemRunWriter::form_of(std::string_view state) const {
   const std::vector<Splice> splices = diff_text(head_.state, state);
-  // Of a large state a difference that has nearly all of it is not worth a chain, nor the work of writing it.
+  // For a large state, a difference of nearly the same size is not worth a chain, nor the work of encoding it.
   const std::uint64_t saving = state.size() < kLargeState ? 0 : state.size() / 8;
   if (size_of(splices) >= state.size() - saving) return {};
   Form form{Payload::diff, encode_splices(splices), {}};
@@ -305,7 +305,7 @@ Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const S
   return draft;
 }
 
-/// Compresses and encrypts as the store's settings say; what is large becomes a file of its own.
+/// Compresses and encrypts according to the store's settings. A large payload gets its own file.
 Result<void> FilesystemRunWriter::pack_payload(const CheckpointInfo& info, std::string_view state, Form& form) {
   const bool is_diff = form.kind == Payload::diff;
   const std::string_view bytes = is_diff ? std::string_view(form.payload) : state;
@@ -347,7 +347,7 @@ Result<void> FilesystemRunWriter::hold_blobs() {
 }
 
 void FilesystemRunWriter::release_blobs() {
-  // A failure to unlock keeps the lock until the file is closed: then nothing is removed until then.
+  // If unlocking fails, the lock is held until the file is closed, and no blob is removed before that.
   if (--blobs_on_their_way_ == 0 && lock_) static_cast<void>(lock_->unlock(layout::kBlobByte));
 }
 
@@ -425,7 +425,7 @@ Result<std::string> FilesystemRunWriter::encode_records(const SaveRequest& reque
   return body;
 }
 
-/// The first entry binds run.json.
+/// The first entry contains the hash of run.json.
 AuditEntry FilesystemRunWriter::created_entry(std::string_view run_text) const {
   const Owner& owner = store_.environment_.owner;
   return AuditEntry{.type = event_type::kRunCreated,
@@ -434,8 +434,8 @@ AuditEntry FilesystemRunWriter::created_entry(std::string_view run_text) const {
                     .host = owner.host};
 }
 
-/// Appends the records of the events, and an entry for each audited one. Gives the sum that the checkpoint's entry
-/// binds them with.
+/// Appends the records of the events, and an audit entry for each audited event. Returns the hash of the events for the
+/// audit entry of the checkpoint.
 Result<std::string> FilesystemRunWriter::encode_events(const SaveRequest& request, const Draft& draft,
                                                        JournalRecord record, std::string& body,
                                                        std::vector<AuditEntry>& entries) {
@@ -465,8 +465,8 @@ Result<std::string> FilesystemRunWriter::encode_events(const SaveRequest& reques
   return hashes.empty() ? std::string() : "sha256:" + to_hex(sha256(head_.run.salt, hashes));
 }
 
-/// From here on the run's head is this save, though it is not durable yet: later saves build on it, and if
-/// it fails, the committer's epoch makes all of them fail.
+/// Makes this save the head of the run, though it is not durable yet. Later saves build on it; if it fails, the
+/// committer's epoch makes all of them fail.
 void FilesystemRunWriter::advance(const SaveRequest& request, std::string_view state, const Draft& draft,
                                   std::string fingerprint) {
   head_.event_number += request.events.size();

@@ -33,7 +33,7 @@ struct MemoryDisk {
   MemoryDisk(const MemoryDisk&) = delete;
   MemoryDisk& operator=(const MemoryDisk&) = delete;
   ~MemoryDisk() {
-    std::error_code ignored;  // what is left is in a folder that the system cleans
+    std::error_code ignored;  // whatever can't be removed is in a temporary folder
     if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
   }
 

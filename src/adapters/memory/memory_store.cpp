@@ -37,7 +37,7 @@ bool fits(const CheckpointInfo& info, const Which& which) {
   return false;
 }
 
-/// The newest that fits.
+/// Returns the newest checkpoint that matches.
 Result<const MemoryCheckpoint*> find_checkpoint(const MemoryRun& run, const Which& which) {
   for (auto checkpoint = run.checkpoints.rbegin(); checkpoint != run.checkpoints.rend(); ++checkpoint) {
     if (!fits(checkpoint->info, which)) continue;
@@ -79,7 +79,7 @@ class MemoryWriter final : public RunWriter {
   }
 
  private:
-  /// The run, or what it will be once it has a save.
+  /// Returns the run, or the new run if nothing was saved yet.
   [[nodiscard]] const MemoryRun& current() const {
     const auto found = disk_->runs.find(new_run_.info.id);
     return found == disk_->runs.end() ? new_run_ : found->second;
@@ -188,13 +188,13 @@ RunInfo new_info(const RunId& run, const RunOptions& options, const Environment&
   };
 }
 
-/// Of its own.
+/// Counts the run's own checkpoints that were not pruned.
 std::uint64_t count_there(const MemoryRun& run) {
   return static_cast<std::uint64_t>(std::ranges::count_if(
       run.checkpoints, [&](const auto& one) { return !one.pruned && one.info.sequence > run.shared(); }));
 }
 
-/// A run and its forks, and theirs, lose it.
+/// Removes the checkpoint from a run and from all forks that share it.
 void prune_shared(MemoryDisk& disk, MemoryRun& run, Sequence sequence) {
   MemoryCheckpoint& checkpoint = run.checkpoints[sequence.value - 1];
   checkpoint.pruned = true;
@@ -204,7 +204,7 @@ void prune_shared(MemoryDisk& disk, MemoryRun& run, Sequence sequence) {
   }
 }
 
-/// Only the tombstone of an erased run stays.
+/// Reduces an erased run to its tombstone.
 void remove_erased(MemoryRun& run, const EraseRequest& request, const Environment& environment) {
   Erasure& mark = *run.erased;
   mark.at = next_timestamp(mark.at, environment.clock->now());
@@ -216,7 +216,7 @@ void remove_erased(MemoryRun& run, const EraseRequest& request, const Environmen
   run.audit.clear();
 }
 
-/// Those of `all` from `begin` on, at most `limit`.
+/// Returns at most `limit` elements of `all`, starting at `begin`.
 template <class T>
 std::vector<T> page(const std::vector<T>& all, std::uint64_t begin, std::size_t limit) {
   const std::size_t first = std::min<std::uint64_t>(begin, all.size());
@@ -256,7 +256,7 @@ Result<std::unique_ptr<RunWriter>> MemoryStore::fork(const RunId& parent, Sequen
     return fail(erased_error(run.text(), *there->second.erased));
   if (disk_->runs.contains(run)) return fail(Code::run_exists, "run '{}' already exists", run.text());
   if (const auto writer = disk_->writers.find(run); writer != disk_->writers.end()) return busy(run, writer->second);
-  // A fork of what a fork shares with its parent is a fork of the parent.
+  // A fork at a shared checkpoint of another fork is a fork of the original run.
   while (at <= from->shared()) {
     PAWL_TRY_ASSIGN(from, find_run(*disk_, *from->parent));
   }
@@ -413,7 +413,7 @@ Result<Erasure> MemoryStore::erase(const RunId& run, const EraseRequest& request
     remove_erased(*there, request, environment_);
     erasure = *there->erased;
   }
-  std::error_code ignored;  // what is left is in a folder that the system cleans
+  std::error_code ignored;  // whatever can't be removed is in a temporary folder
   if (!disk_->folder.empty()) std::filesystem::remove_all(disk_->folder / run.text(), ignored);
   return erasure;
 }
@@ -482,7 +482,7 @@ Result<std::string> MemoryStore::local_folder(const RunId& run) {
   std::error_code problem;
   if (disk_->folder.empty()) {
     const std::filesystem::path place = std::filesystem::temp_directory_path(problem);
-    // Another one's folder is never taken: only a new one is ours to remove.
+    // An existing folder is never used: only a folder that was created here may be removed.
     std::filesystem::path folder;
     bool made = false;
     for (int attempt = 0; attempt < 100 && !made && !problem; ++attempt) {

@@ -1,4 +1,4 @@
-// What the contract (tests/contract) does not say.
+// Behaviour of MemoryStore beyond the contract (tests/contract).
 #include "adapters/memory/memory_store.hpp"
 
 #include <gtest/gtest.h>

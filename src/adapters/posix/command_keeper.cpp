@@ -18,11 +18,11 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kEndWait_ms = 60'000;  // a process in an uninterruptible wait does not die
+constexpr std::uint64_t kEndWait_ms = 60'000;  // a process in uninterruptible sleep can't be killed
 constexpr int kNotFound = 127;
 constexpr int kNotStarted = 126;
 
-/// An array of C strings as exec wants it.
+/// An array of C strings, as exec requires.
 std::vector<char*> pointers(const std::vector<std::string>& words) {
   std::vector<char*> out;
   out.reserve(words.size() + 1);
@@ -31,10 +31,10 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return out;
 }
 
-/// In the command's process: becomes the command, or tells why not.
+/// Runs in the command's process: executes the command, or reports why it can't.
 [[noreturn]] void become(const KeeperSetup& setup, int report, pid_t parent) {
   static_cast<void>(::prctl(PR_SET_PDEATHSIG, SIGKILL));
-  if (::getppid() != parent) ::_exit(kNotStarted);  // it has died already
+  if (::getppid() != parent) ::_exit(kNotStarted);  // the parent has already died
   std::signal(SIGPIPE, SIG_DFL);
   int error = 0;
   if (::dup2(setup.output, STDOUT_FILENO) < 0 || ::dup2(setup.errors, STDERR_FILENO) < 0) error = errno;
@@ -48,7 +48,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   ::_exit(error == ENOENT ? kNotFound : kNotStarted);
 }
 
-/// The errno of a failed exec; 0 where the command is running.
+/// Returns the errno of a failed exec, or 0 if the command is running.
 int read_exec_error(int fd) {
   int error = 0;
   while (true) {
@@ -58,7 +58,7 @@ int read_exec_error(int fd) {
   }
 }
 
-/// Closes what belongs to the program: a lock that came along would outlive it.
+/// Closes the program's descriptors: an inherited lock would outlive the program.
 void keep_only(std::array<int, 3> wanted) {
   std::ranges::sort(wanted);
   unsigned from = STDERR_FILENO + 1;
@@ -127,7 +127,7 @@ class Keeper {
     const auto signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGCHLD) return;
     report_.interrupted = signal;
-    // The kernel's own come from the terminal, which has told the whole process group.
+    // Signals from the kernel come from the terminal, which has sent them to the whole process group.
     if (info.ssi_code != SI_KERNEL) ::kill(command_, signal);
   }
 
@@ -141,7 +141,7 @@ class Keeper {
     deadline_ = std::chrono::steady_clock::now() + std::chrono::microseconds(setup_.spec.grace_us);
   }
 
-  /// Of the command the status is kept; what it left behind is only buried.
+  /// Keeps the status of the command. Other children are only reaped.
   void reap() {
     while (true) {
       int status = 0;
@@ -155,7 +155,7 @@ class Keeper {
   }
 
   const KeeperSetup& setup_;
-  std::optional<CaughtSignals> signals_;  // they are blocked since before the fork, so none is lost
+  std::optional<CaughtSignals> signals_;  // blocked since before the fork, so none is lost
   PosixFd program_;
   pid_t command_ = -1;
   bool command_ended_ = false;
@@ -166,7 +166,7 @@ class Keeper {
 }  // namespace
 
 CaughtSignals::CaughtSignals() {
-  std::signal(SIGCHLD, SIG_DFL);  // ignored, it would take the exit status away
+  std::signal(SIGCHLD, SIG_DFL);  // if it is ignored, the exit status is lost
   sigset_t wanted;
   ::sigemptyset(&wanted);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) ::sigaddset(&wanted, signal);

@@ -23,13 +23,13 @@ namespace {
 
 constexpr useconds_t kBetweenKills_us = 5'000;
 
-/// 0 where it can't be known.
+/// Returns 0 if it is unknown.
 pid_t parent_of_process(std::string_view pid) {
   const PosixFd fd(::open(("/proc/" + std::string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 512> bytes{};
   const ssize_t got = fd.valid() ? ::read(fd.get(), bytes.data(), bytes.size()) : 0;
   if (got <= 0) return 0;
-  // "PID (NAME) S PARENT": the name may have anything in it, the rest has no bracket.
+  // "PID (NAME) S PARENT": the name may contain anything, but the rest contains no parenthesis.
   const std::string_view text(bytes.data(), static_cast<std::size_t>(got));
   const std::size_t bracket = text.rfind(')');
   if (bracket == std::string_view::npos || bracket + 4 >= text.size()) return 0;
@@ -50,7 +50,7 @@ void reap_children() {
 
 void adopt_orphans() { static_cast<void>(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)); }
 
-/// All processes of the machine are looked at: the kernel's lists of children are optional.
+/// Scans all processes of the machine, because the kernel's lists of children are optional.
 std::vector<pid_t> own_children() {
   std::vector<pid_t> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc"), ::closedir);
@@ -75,7 +75,7 @@ bool end_children(const std::vector<pid_t>& spared, std::uint64_t wait_ms) {
     std::erase_if(left, [&](pid_t pid) { return std::ranges::find(spared, pid) != spared.end(); });
     if (left.empty()) return true;
     if (std::chrono::steady_clock::now() >= deadline) return false;
-    for (const pid_t pid : left) ::kill(pid, SIGKILL);  // not reaped yet, so the number is not another's
+    for (const pid_t pid : left) ::kill(pid, SIGKILL);  // not reaped yet, so the process id can't have been reused
     ::usleep(kBetweenKills_us);
   }
 }

@@ -21,14 +21,14 @@ namespace pawl {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-constexpr std::size_t kBatch = 256;  // descriptors that are open at once
+constexpr std::size_t kBatch = 256;  // descriptors open at the same time
 
 struct Target {
   LeftProcess process;
   PosixFd fd;
 };
 
-/// Empty where it can't be read.
+/// Returns an empty string if it can't be read.
 std::string read_whole(const std::string& path) {
   const PosixFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
@@ -89,7 +89,7 @@ std::vector<Target> kill_some(const std::string& entry, pid_t spared) {
     if (pid == ::getpid() || pid == spared || !is_this_users(pid) || !has_entry(pid, entry)) continue;
     PosixFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     if (!fd.valid() && (errno == ESRCH || errno == EINVAL)) continue;  // gone
-    // The number may have become another's since it was looked at; from here on the descriptor stands for it.
+    // The process id may have been reused before the descriptor was opened. The descriptor now identifies one process.
     if (!has_entry(pid, entry)) continue;
     Target target{{static_cast<std::uint64_t>(pid), command_of(pid)}, std::move(fd)};
     if (target.fd.valid()) ::syscall(SYS_pidfd_send_signal, target.fd.get(), SIGKILL, nullptr, 0);
@@ -99,7 +99,7 @@ std::vector<Target> kill_some(const std::string& entry, pid_t spared) {
   return killed;
 }
 
-/// Removes those that are gone, and returns when all are or the time is over.
+/// Removes exited processes from `targets`. Returns when none is left or at the deadline.
 void wait_until_gone(std::vector<Target>& targets, SteadyClock::time_point deadline) {
   for (;;) {
     std::vector<pollfd> watched;
@@ -125,11 +125,11 @@ std::vector<LeftProcess> end_processes_with(const std::string& entry, std::uint6
     std::vector<Target> targets = kill_some(entry, spared);
     if (targets.empty()) return {};
     wait_until_gone(targets, deadline);
-    if (SteadyClock::now() < deadline) continue;  // what they started just before may have the entry, too
+    if (SteadyClock::now() < deadline) continue;  // processes that they started just before may also have the entry
     std::vector<LeftProcess> left;
     for (Target& target : targets) left.push_back(std::move(target.process));
     if (!left.empty()) return left;
-    // All that were found are gone, and there is no time to wait for others: they are left if there are any.
+    // All processes that were found have exited, but there is no time to wait for others. Those found now are returned.
     for (Target& target : kill_some(entry, spared)) left.push_back(std::move(target.process));
     return left;
   }

@@ -9,11 +9,11 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t kBlockBytes = 1U << 20U;      // what one read takes at most
-constexpr std::size_t kPlainPipeBytes = 64U << 10;  // of a pipe as the kernel makes it
+constexpr std::size_t kBlockBytes = 1U << 20U;      // maximum size of one read
+constexpr std::size_t kPlainPipeBytes = 64U << 10;  // default size of a pipe
 constexpr int kEventsMax = 64;
 
-/// Two streams a command: the first is standard output, or both.
+/// Each command has two streams. Stream 0 is standard output, or both outputs together.
 std::uint64_t key_of(ProcessRunner::Number number, unsigned stream) { return number * 2 + stream; }
 
 }  // namespace
@@ -32,7 +32,7 @@ OutputPipes::WritingEnds OutputPipes::add(ProcessRunner::Number number, const Pr
   return ends;
 }
 
-/// The writing end, or -1 and errno.
+/// Returns the writing end, or -1 and sets errno.
 int OutputPipes::open(std::uint64_t key, const std::shared_ptr<OutputSink>& sink) {
   std::array<int, 2> fds{};
   if (::pipe2(fds.data(), O_CLOEXEC) != 0) return -1;
@@ -40,7 +40,7 @@ int OutputPipes::open(std::uint64_t key, const std::shared_ptr<OutputSink>& sink
   stream->reading = PosixFd(fds[0]);
   stream->writing = PosixFd(fds[1]);
   stream->sink = sink;
-  // This end only: a command must not find its output refusing to wait.
+  // Only the reading end: a command does not expect its output to be non-blocking.
   if (::fcntl(fds[0], F_SETFL, O_NONBLOCK) != 0) return -1;
   {
     const Lock lock(mutex_);
@@ -69,7 +69,8 @@ OutputPipes::Told OutputPipes::read_once(Stream& stream, std::size_t& size) {
   size += static_cast<std::size_t>(got);
   stream.sink->write(std::string_view(block_.get(), static_cast<std::size_t>(got)));
   if (!stream.is_wide && static_cast<std::size_t>(got) >= kPlainPipeBytes) {
-    // It prints faster than it is read. Where the user has used up such memory, it stays as it is.
+    // The command prints faster than it is read. If the user's limit for pipe memory is reached, the pipe stays as it
+    // is.
     stream.is_wide = true;
     static_cast<void>(::fcntl(stream.reading.get(), F_SETPIPE_SZ, static_cast<int>(kBlockBytes)));
   }
@@ -87,7 +88,7 @@ void OutputPipes::read_some() {
   }
 }
 
-/// What was in the pipe when this began, not what is still being added: that might never end.
+/// Reads what was in the pipe at the start, but not what is added meanwhile, because that might never end.
 void OutputPipes::drain(std::uint64_t key) {
   Stream* stream = find(key);
   if (stream == nullptr) return;
@@ -111,7 +112,8 @@ void OutputPipes::forget(std::uint64_t key) {
     stream = std::move(found->second);
     streams_.erase(found);
   }
-  // Closing would not do: a process that this program forked may have a copy, and would keep it watched.
+  // Closing is not enough: a process that this program forked may have a copy of the descriptor, and epoll would keep
+  // watching it.
   ::epoll_ctl(watcher_.get(), EPOLL_CTL_DEL, stream->reading.get(), nullptr);
   stream->sink->close();
 }

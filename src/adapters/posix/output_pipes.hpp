@@ -44,7 +44,7 @@ class OutputPipes {
     PosixFd reading;
     PosixFd writing;
     std::shared_ptr<OutputSink> sink;
-    bool is_wide = false;  // it has been given a larger pipe
+    bool is_wide = false;  // the pipe was enlarged
   };
   enum class Told : std::uint8_t { some, nothing_yet, end };
 

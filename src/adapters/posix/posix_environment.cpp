@@ -40,7 +40,7 @@ std::string read_host() {
   return name.data();
 }
 
-/// The name of the user that this process acts as; its number where it has none.
+/// Returns the name of the effective user, or the user id if there is no name.
 std::string read_user() {
   constexpr std::size_t kBufferBytes = 16U << 10U;
   std::vector<char> buffer(kBufferBytes);
@@ -92,8 +92,8 @@ void SystemRandom::refill() {
   pid_ = ::getpid();
 }
 
-// "1234 (any (name) here) S 1 ...": the name may hold spaces and parentheses, so fields are counted from
-// the last ')'. The state is field 3, the start time field 22.
+// "1234 (any (name) here) S 1 ...": the name may contain spaces and parentheses, so fields are counted from the last
+// ')'. The state is field 3, the start time field 22.
 std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   const auto end_of_name = text.rfind(')');
   if (end_of_name == std::string_view::npos) return std::nullopt;

@@ -13,7 +13,7 @@
 namespace pawl {
 namespace {
 
-// Above this, a read asks for the file's size first instead of allocating what it may not need.
+// Above this size, a read first checks the file's size, so that it does not allocate too much.
 constexpr std::uint64_t kTrustedReadBytes = 1ULL << 20;
 constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, since Linux 5.14
 
@@ -66,10 +66,10 @@ Result<std::optional<FileContent>> PosixFile::map() {
   void* const memory = bytes == 0 ? MAP_FAILED : ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd_.get(), 0);
   if (memory == MAP_FAILED) return std::optional<FileContent>();
   std::shared_ptr<const void> keeper(memory, [bytes](const void* at) { ::munmap(const_cast<void*>(at), bytes); });
-  // Reads all of it now: a sector that can't be read is an error of this call, where touching it would be a SIGBUS.
+  // Reads everything now: an unreadable sector then fails this call, instead of raising SIGBUS on access.
   if (::madvise(memory, bytes, kPopulateRead) != 0) {
     if (errno == EFAULT || errno == EIO || errno == EHWPOISON) return fail(posix_error(PosixCall::read, EIO, where_));
-    return std::optional<FileContent>();  // an older kernel, or no memory
+    return std::optional<FileContent>();  // an older kernel, or not enough memory
   }
   return std::optional(FileContent{keeper, {static_cast<const char*>(memory), bytes}});
 }
@@ -78,7 +78,7 @@ Result<void> PosixFile::write_at(std::uint64_t offset, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
-    // A write of nothing has no errno and would loop for ever.
+    // A write of 0 bytes sets no errno and would loop forever.
     if (put <= 0) return fail(posix_error(PosixCall::write, put < 0 ? errno : EIO, where_));
     offset += static_cast<std::uint64_t>(put);
     bytes.remove_prefix(static_cast<std::size_t>(put));

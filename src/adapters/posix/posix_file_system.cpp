@@ -23,7 +23,7 @@ bool is_inside(std::string_view path) {
   return framed.find("/../") == std::string::npos;
 }
 
-// The path as the *at() calls take it.
+// Converts a path for the *at() calls.
 std::string checked(std::string_view path) {
   PAWL_ASSERT(is_inside(path));
   return path.empty() ? std::string(".") : std::string(path);
@@ -37,7 +37,7 @@ PosixFd open_retrying(int folder, const char* path, int flags, mode_t mode = 0) 
   return PosixFd(fd);
 }
 
-// O_NONBLOCK has no effect on files; it keeps a FIFO in a file's place from blocking us.
+// O_NONBLOCK has no effect on files. It prevents a FIFO with the name of a file from blocking us.
 int flags_of(OpenMode mode) {
   constexpr int kCommon = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   switch (mode) {

@@ -43,7 +43,7 @@ class PosixFileSystemTest : public ::testing::Test {
   std::unique_ptr<PosixFileSystem> fs_;
 };
 
-/// Runs `body` in a forked child; its exit status, or 128 + the signal that ended it.
+/// Runs `body` in a forked child. Returns its exit status, or 128 + the signal that killed it.
 int in_child(const std::function<int()>& body) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(body());
@@ -52,8 +52,8 @@ int in_child(const std::function<int()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// For a child's exit status: the code that the call failed with; 0: none. Codes don't fit a byte, so
-/// these stand for the ones that are expected here.
+/// Converts an error code to an exit status of a child; 0 means success. Codes don't fit into a byte, so the expected
+/// ones are numbered here.
 template <class T>
 int told_code(const Result<T>& result) {
   if (result) return 0;
@@ -155,7 +155,7 @@ TEST_F(PosixFileSystemTest, FilesAreNotInheritedByPrograms) {
     EXPECT_NE(flags & FD_CLOEXEC, 0) << target;
   }
   ASSERT_TRUE(file->try_lock(0).value());
-  // The shell sees its own descriptors only; ours would keep the lock.
+  // The shell must not inherit our descriptors, because they would keep the lock.
   const std::string command = "ls -l /proc/self/fd | grep -q '" + root_ + "'";
   EXPECT_NE(std::system(command.c_str()), 0);
 }
@@ -196,7 +196,7 @@ TEST_F(PosixFileSystemTest, AFileOpenedForReadingCanProbeALockButNotTakeIt) {
   EXPECT_FALSE(reader->try_lock(1).has_value());
 }
 
-// Permission bits don't bind root, so the child becomes "nobody" (where it isn't root, it is bound already).
+// Permission bits don't apply to root, so the child becomes "nobody" if it is root.
 TEST_F(PosixFileSystemTest, AFolderWithoutWritePermissionIsPermissionDenied) {
   ASSERT_TRUE(fs_->make_folder("locked").value());
   put("locked/old", "1");
@@ -234,7 +234,7 @@ TEST_F(PosixFileSystemTest, AFailingSyncIsOutcomeUnknown) {
   const auto synced = fs_->sync_folder("nothing", SyncPoint::blob_name);
   ASSERT_FALSE(synced.has_value());
   EXPECT_EQ(synced.error().code, Code::outcome_unknown);
-  // No disk fails on request, but the kernel refuses to sync a descriptor of this kind.
+  // No disk fails on request, but the kernel refuses to sync this kind of descriptor.
   PosixFile unsyncable(PosixFd(::open("/dev/null", O_RDWR | O_CLOEXEC)), "/dev/null",
                        std::make_shared<PosixSyncCounts>());
   const auto file_synced = unsyncable.sync(SyncPoint::blob);

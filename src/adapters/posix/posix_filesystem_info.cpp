@@ -22,7 +22,7 @@ struct KnownType {
   bool is_network;
 };
 
-// From statfs(2) and linux/magic.h, which lack some of them in older releases.
+// From statfs(2) and linux/magic.h; older releases of the header lack some of them.
 constexpr std::uint64_t kFuseMagic = 0x65735546;
 constexpr auto kKnownTypes = std::to_array<KnownType>({
     {0xEF53, "ext4", false},         {0x58465342, "xfs", false},      {0x9123683E, "btrfs", false},
@@ -61,7 +61,7 @@ std::string mount_type_in(std::string_view mountinfo, unsigned device_major, uns
     const std::string_view line = mountinfo.substr(0, mountinfo.find('\n'));
     mountinfo.remove_prefix(std::min(line.size() + 1, mountinfo.size()));
     const auto separator = line.find(" - ");
-    // The device is the third field: before any path, which could hold anything.
+    // The device is the third field, before any path, which may contain anything.
     const auto second_space = line.find(' ', line.find(' ') + 1);
     if (separator == std::string_view::npos || second_space > separator) continue;
     if (!line.substr(second_space).starts_with(device)) continue;

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kReadBytes = 64U << 10;
 constexpr std::uint64_t kLeftWait_ms = 5'000;
 
-/// What a command prints: in memory, and in a file when it is too much for that.
+/// Keeps the output of a command in memory, or in a file if it is too large.
 class Kept {
  public:
   explicit Kept(const ForegroundSpec& spec) : spec_(spec) {}
@@ -39,7 +39,7 @@ class Kept {
     return add_to_file(std::exchange(memory_, {}));
   }
 
-  /// What it refers to is durable before the record is.
+  /// Makes the output durable before the record that refers to it.
   Result<void> finish(ForegroundEnd& end) {
     end.output_bytes = bytes_;
     end.in_file = file_.valid();
@@ -79,13 +79,13 @@ Result<Pipe> make_pipe() {
   return Pipe{PosixFd(ends[0]), PosixFd(ends[1])};
 }
 
-/// What one stream of the command prints.
+/// One output stream of the command.
 struct Stream {
   PosixFd from;
-  int to = -1;  // of this program
+  int to = -1;  // this program's descriptor
 };
 
-/// A command that is running under its keeper, with what it prints.
+/// A command that runs under its keeper, with its output.
 class ForegroundChild {
  public:
   ForegroundChild(pid_t keeper, Pipe output, Pipe errors, PosixFd report, const CaughtSignals& signals,
@@ -102,7 +102,7 @@ class ForegroundChild {
   ForegroundChild& operator=(const ForegroundChild&) = delete;
   ~ForegroundChild() {
     if (ended_) return;
-    ::kill(keeper_, SIGTERM);  // it ends the command and what that has started
+    ::kill(keeper_, SIGTERM);  // the keeper kills the command and its descendants
     while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
@@ -111,14 +111,14 @@ class ForegroundChild {
     while (!ended_) {
       std::array<pollfd, 3> fds{{{signals_.fd(), POLLIN, 0},
                                  {streams_[0].from.get(), POLLIN, 0},
-                                 {streams_[1].from.get(), POLLIN, 0}}};  // a negative one is left out
+                                 {streams_[1].from.get(), POLLIN, 0}}};  // poll ignores negative descriptors
       if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
         return fail(Error{Code::process_failed, "can't wait for the command", {}, {}, errno});
       PAWL_TRY(pass_all(end));
       while (const std::optional<signalfd_siginfo> info = signals_.next()) take(*info, end);
       if (::waitpid(keeper_, nullptr, WNOHANG) == keeper_) ended_ = true;
     }
-    PAWL_TRY(pass_all(end));  // what was printed at the very end
+    PAWL_TRY(pass_all(end));  // output printed just before the exit
     if (spec_.log) spec_.log->settle();
     read_report(end, children_before);
     return {};
@@ -129,7 +129,7 @@ class ForegroundChild {
     const auto signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGCHLD) return;
     end.interrupted = signal;
-    // The kernel's own come from the terminal, which has told the whole process group.
+    // Signals from the kernel come from the terminal, which has sent them to the whole process group.
     if (info.ssi_code != SI_KERNEL) ::kill(keeper_, signal);
   }
 
@@ -158,7 +158,7 @@ class ForegroundChild {
     return {};
   }
 
-  /// Everything that is there now.
+  /// Reads everything that is available now.
   Result<void> pass(Stream& stream, ForegroundEnd& end) {
     std::array<char, kReadBytes> block;
     while (stream.from.valid()) {
@@ -174,7 +174,7 @@ class ForegroundChild {
       const bool is_output = stream.to == STDOUT_FILENO;
       if (is_output) PAWL_TRY(kept_.add(bytes));
       if (write_all(stream.to, bytes, "a standard stream") || !is_output) continue;
-      end.output_closed = true;  // as without us: the command's next write fails
+      end.output_closed = true;  // as without this program: the next write of the command fails
       stream.from = PosixFd();
     }
     return {};
@@ -194,7 +194,7 @@ class FileLock final : public StepLock {
   FileLock(PosixFd fd, bool was_left) : fd_(std::move(fd)), was_left_(was_left) {}
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
-  /// An empty file says that its holder ended in order.
+  /// An empty file means that its holder exited cleanly.
   ~FileLock() override { static_cast<void>(!::ftruncate(fd_.get(), 0)); }
   bool was_left() const override { return was_left_; }
 

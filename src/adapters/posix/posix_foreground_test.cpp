@@ -116,7 +116,7 @@ TEST_F(ForegroundCommands, ALockNamesItsHolderAndIsFreeAfterIt) {
     EXPECT_NE(second.error().message.find(std::to_string(::getpid())), std::string::npos);
   }
   EXPECT_FALSE((*foreground_.lock(path))->was_left());
-  std::ofstream(path) << "4711";  // as a holder that was killed leaves it
+  std::ofstream(path) << "4711";  // as left by a holder that was killed
   EXPECT_TRUE((*foreground_.lock(path))->was_left());
 }
 

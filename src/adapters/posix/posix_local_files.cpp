@@ -22,7 +22,7 @@ Result<PosixFd> open_file(const std::string& path, int flags, PosixCall call) {
   return fd;
 }
 
-/// Reads up to `size` bytes at `offset`; fewer only at the end.
+/// Reads up to `size` bytes at `offset`; returns fewer only at the end of the file.
 Result<std::string> read_at(int fd, std::uint64_t offset, std::uint64_t size, const std::string& path) {
   std::string bytes(size, '\0');
   std::size_t got = 0;
@@ -153,7 +153,7 @@ Result<void> PosixLocalFiles::write(const std::string& path, std::string_view by
 Result<void> PosixLocalFiles::write_over(const std::string& path, std::string_view bytes) {
   PAWL_TRY_ASSIGN(const PosixFd fd, open_file(path, O_WRONLY | O_CREAT, PosixCall::open_created));
   PAWL_TRY(write_all(fd.get(), bytes, path));
-  // Cut after writing: ext4 writes a file back at once when it was emptied and filled again.
+  // Truncated after writing: ext4 flushes a file immediately if it was truncated to 0 and rewritten.
   struct stat info{};
   const auto size = static_cast<off_t>(bytes.size());
   const bool cut = ::fstat(fd.get(), &info) == 0 && (info.st_size == size || ::ftruncate(fd.get(), size) == 0);
@@ -196,7 +196,7 @@ Result<std::string> PosixLocalFiles::private_folder(const std::string& name) {
   for (const std::string& folder : {base, path}) {
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
       return fail(posix_error(PosixCall::make_folder, errno, folder));
-    // Somebody else may have made it to read what is put there.
+    // Another user may have created the folder to read what is put there.
     struct stat info{};
     if (::lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() ||
         (info.st_mode & 077U) != 0) {

@@ -47,7 +47,7 @@ Result<std::vector<std::int64_t>> PosixMachine::sync_times_us(const std::string&
   std::string path = folder + "/doctor-XXXXXX";
   const PosixFd fd(::mkostemp(path.data(), O_CLOEXEC));
   if (!fd.valid()) return fail(posix_error(PosixCall::open_created, errno, folder));
-  ::unlink(path.c_str());  // it is gone whatever happens from here on
+  ::unlink(path.c_str());  // removed immediately, so that nothing is left whatever happens
   const std::string block(4096, '\0');
   std::vector<std::int64_t> times;
   for (std::size_t i = 0; i < count; ++i) {
@@ -70,7 +70,7 @@ std::vector<std::string> PosixMachine::left_over(const std::string& folder, std:
   for (; !problem && entry != std::filesystem::recursive_directory_iterator() && found.size() < limit;
        entry.increment(problem)) {
     const std::string path = entry->path().string();
-    // Logs are the steps' own, and may be many.
+    // Logs belong to the steps, and there may be many.
     if (entry->path().filename() == "logs" && entry->is_directory(problem)) entry.disable_recursion_pending();
     struct stat facts{};
     if (!path.ends_with(".tmp") || ::lstat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;

@@ -31,7 +31,7 @@ Error process_error(std::string_view what, int os_error) {
   return error;
 }
 
-/// Blocks all signals of this thread while it lives: what it starts meanwhile begins with them blocked.
+/// Blocks all signals of this thread for its lifetime, so that new processes start with them blocked.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -47,11 +47,11 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-/// -1 where it can't be made.
+/// Returns -1 if the process can't be created.
 pid_t fork_reaper(const ReaperSetup& setup) {
   const SignalsBlocked blocked;
-  // Like fork, but without a signal at its end: it is no child that the program knows of. Handlers of
-  // pthread_atfork are not run, since the reaper uses nothing that they could prepare.
+  // Like fork, but the child sends no signal when it exits, so the program's own wait calls don't see it.
+  // pthread_atfork handlers don't run; the reaper uses nothing that depends on them.
   const long pid = ::syscall(SYS_clone, 0L, nullptr, nullptr, nullptr, nullptr);
   if (pid == 0) reaper_main(setup);
   return static_cast<pid_t>(pid);
@@ -62,7 +62,7 @@ void await_end(pid_t reaper) {
   }
 }
 
-/// False at the end of the stream.
+/// Returns false at the end of the stream.
 bool read_exactly(int fd, void* to, std::size_t size) {
   auto* place = static_cast<char*>(to);
   while (size > 0) {
@@ -98,7 +98,7 @@ void add_text(std::string& message, std::string_view text) {
   message += '\0';
 }
 
-/// Why this can't be sent to the reaper, if it can't.
+/// Returns why the command can't be sent to the reaper, if so.
 StartStep refusal_of(const ProcessSpec& spec) {
   if (spec.argv.empty() || spec.argv.front().empty()) return StartStep::text;
   std::size_t size = sizeof(ReaperRequest);
@@ -189,7 +189,7 @@ ProcessEnd end_of(const ReaperReport& report, std::string_view detail) {
   return end;
 }
 
-/// The first piece of a request, with the descriptors that belong to it.
+/// The first part of a request, with its descriptors.
 class DescriptorsMessage {
  public:
   explicit DescriptorsMessage(const OutputPipes::WritingEnds& ends) {
@@ -221,7 +221,7 @@ class DescriptorsMessage {
   alignas(cmsghdr) char control_[CMSG_SPACE(sizeof(int) * kStreamsMax)] = {};
 };
 
-/// Each command takes up to four of this program's descriptors. Commands themselves get the limit as it was.
+/// Each command needs up to four descriptors of this program. The commands themselves get the original limit.
 void allow_many_descriptors() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
@@ -253,7 +253,7 @@ Result<std::unique_ptr<PosixProcessRunner>> PosixProcessRunner::start_reaper(std
     reaper = fork_reaper({theirs.get(), lock_path.c_str(), lock_wait_ms, ::getpid()});
     if (reaper < 0) return fail(process_error("can't create the reaper process", errno));
   }
-  allow_many_descriptors();  // after the reaper has its own limit
+  allow_many_descriptors();  // after the reaper has copied the original limit
   ReaperReady ready{ReaperReady::Outcome::setup_failed, ECHILD, 0};
   static_cast<void>(read_exactly(ours.get(), &ready, sizeof(ready)));
   if (auto checked = check_ready(ready, lock_path); !checked) {
@@ -267,7 +267,7 @@ PosixProcessRunner::PosixProcessRunner(PosixFd socket, PosixFd waker, pid_t reap
     : socket_(std::move(socket)), waker_(std::move(waker)), reaper_(reaper) {}
 
 PosixProcessRunner::~PosixProcessRunner() {
-  // A process that this program forked may hold a copy of the socket, so closing it would not do.
+  // Closing the socket is not enough: a process that this program forked may have a copy of it.
   ::shutdown(socket_.get(), SHUT_WR);
   while (receive(0)) {
   }
@@ -293,7 +293,7 @@ void PosixProcessRunner::start(Number number, const ProcessSpec& spec) {
       refusal == StartStep::none ? pipes_.add(number, spec) : OutputPipes::WritingEnds();
   if (send(encode_start(number, spec, refusal, ends), ends)) return;
   const Lock lock(mutex_);
-  if (running_.erase(number) > 0) refuse(number);  // otherwise it was reported as lost meanwhile
+  if (running_.erase(number) > 0) refuse(number);  // otherwise it was reported as lost in the meantime
 }
 
 void PosixProcessRunner::refuse(Number number) {
@@ -328,10 +328,10 @@ void PosixProcessRunner::signal(Number number, int signal) {
   request.signal = signal;
   std::string message(sizeof(request), '\0');
   std::memcpy(message.data(), &request, sizeof(request));
-  static_cast<void>(send(message, {}));  // without the reaper its commands are gone, too
+  static_cast<void>(send(message, {}));  // if the reaper is gone, so are its commands
 }
 
-/// False where the reaper is gone.
+/// Returns false if the reaper is gone.
 bool PosixProcessRunner::send(std::string_view message, const OutputPipes::WritingEnds& ends) {
   DescriptorsMessage first(ends);
   bool is_first = true;
@@ -340,7 +340,7 @@ bool PosixProcessRunner::send(std::string_view message, const OutputPipes::Writi
     const ssize_t sent = is_first ? ::sendmsg(socket_.get(), first.with(message), MSG_NOSIGNAL)
                                   : ::send(socket_.get(), message.data(), message.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0 && errno == ETOOMANYREFS) {  // the reaper is about to take some
+    if (sent < 0 && errno == ETOOMANYREFS) {  // too many descriptors in flight; the reaper will receive some soon
       ::usleep(1000);
       continue;
     }
@@ -355,7 +355,7 @@ std::vector<LeftProcess> PosixProcessRunner::end_all(const std::string& entry, s
   return end_processes_with(entry, wait_ms, reaper_);
 }
 
-/// Reads once, and tells of what has come whole. False at the end of the stream.
+/// Reads once and reports complete messages. Returns false at the end of the stream.
 bool PosixProcessRunner::receive(int flags) {
   if (stream_ended_) return false;
   constexpr std::size_t kStep = 65536;
@@ -410,7 +410,7 @@ void PosixProcessRunner::tell_refused() {
   for (const Number number : refused) tell(number, lost_end(ProcessEnd::How::not_started));
 }
 
-/// The reaper has closed its end. Reports what it can't report any more.
+/// The reaper has closed its end. Reports the commands that the reaper can't report any more.
 void PosixProcessRunner::outlive_reaper() {
   stream_ended_ = true;
   std::unordered_set<Number> lost;

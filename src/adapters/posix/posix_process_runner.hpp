@@ -72,7 +72,7 @@ class PosixProcessRunner final : public ProcessRunner {
 
   OutputPipes pipes_;
 
-  // Of the thread that waits.
+  // Used only by the waiting thread.
   std::string received_;  // an incomplete report
   bool stream_ended_ = false;
 };

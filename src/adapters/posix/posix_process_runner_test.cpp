@@ -77,7 +77,7 @@ TEST_F(PosixProcessRunnerTest, AProgramIsLookedUpInTheCommandsOwnPath) {
   ProcessSpec command = spec({"tool", "x"});
   command.environment = {"PATH=/nowhere:" + root_ + "/first:" + root_ + "/second"};
   EXPECT_EQ(run(command).how, How::exited);
-  command.environment = {"PATH=/nowhere::"};  // an empty part: the working folder
+  command.environment = {"PATH=/nowhere::"};  // an empty part means the working directory
   command.working_dir = root_ + "/second";
   EXPECT_EQ(run(command).how, How::exited);
   command.argv[0] = "./tool";
@@ -101,7 +101,7 @@ TEST_F(PosixProcessRunnerTest, ACommandGetsNothingOfTheProgramButItsThreeStreams
   const ProcessEnd end = run(shell("cat; ls /proc/self/fd; pwd; grep -E 'Sig(Blk|Ign)' /proc/self/status"));
   ::signal(SIGUSR2, SIG_DFL);
   EXPECT_EQ(end.exit_code, 0);
-  // 3 is the folder that ls reads. Standard input is at its end, or cat would not have ended.
+  // 3 is the folder that ls reads. Standard input is at its end; otherwise cat would not have exited.
   EXPECT_EQ(out(), "0\n1\n2\n3\n" + root_ + "\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 }
 
@@ -122,8 +122,8 @@ TEST_F(PosixProcessRunnerTest, ASignalReachesTheWholeGroup) {
   EXPECT_EQ(end.how, How::killed);
   EXPECT_EQ(end.signal, SIGTERM);
   EXPECT_TRUE(eventually([&] { return !is_alive(inner); }));
-  runner_->signal(1, SIGKILL);   // has ended
-  runner_->signal(99, SIGKILL);  // never was
+  runner_->signal(1, SIGKILL);   // has exited
+  runner_->signal(99, SIGKILL);  // never existed
   EXPECT_EQ(run(spec({"true"})).how, How::exited);
 }
 
@@ -168,7 +168,7 @@ TEST_F(PosixProcessRunnerTest, ManyCommandsRunOneAfterAnotherStartedByTheCallbac
 
 TEST_F(PosixProcessRunnerTest, LargeRequestsAndReportsThatNobodyReadsDoNotBlockEachOther) {
   open();
-  ProcessSpec large = spec({std::string(100'000, 'p')});  // fails, and its report is as large
+  ProcessSpec large = spec({std::string(100'000, 'p')});  // fails, with an equally large report
   for (Number number = 1; number <= 200; ++number) runner_->start(number, large);
   for (Number number = 1; number <= 200; ++number) EXPECT_EQ(end_of(number).how, How::not_started);
 }
@@ -246,7 +246,7 @@ TEST_F(PosixProcessRunnerTest, ALockOfTheProgramIsNotKeptByTheReaper) {
   EXPECT_TRUE(lock_is_free(mine));
 }
 
-/// A process that makes a runner, starts `command` and then only waits.
+/// A process that creates a runner, starts `command` and then only waits.
 pid_t fork_program(const std::string& lock, const ProcessSpec& command) {
   const pid_t program = ::fork();
   if (program != 0) return program;
@@ -291,7 +291,7 @@ TEST_F(PosixProcessRunnerTest, TheEndOfTheProgramIsSeenAlsoIfAForkedProcessHolds
   ::waitpid(program, nullptr, 0);
   EXPECT_TRUE(eventually([&] { return lock_is_free(lock_); }));
   EXPECT_FALSE(is_alive(daemon));
-  ::close(channel[1]);  // the holder ends
+  ::close(channel[1]);  // the holder exits
 }
 
 TEST_F(PosixProcessRunnerTest, WhenTheReaperIsKilledCommandsDieAndTheRestIsFoundByItsEnvironment) {

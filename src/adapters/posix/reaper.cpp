@@ -19,29 +19,29 @@ namespace {
 constexpr int kSocket = 3;
 constexpr std::uint64_t kLockRetryMs = 10;
 constexpr std::uint64_t kKillAgainMs = 20;
-constexpr std::uint64_t kKillGiveUpMs = 60'000;  // a process in an uninterruptible wait does not die
+constexpr std::uint64_t kKillGiveUpMs = 60'000;  // a process in uninterruptible sleep can't be killed
 constexpr std::size_t kReadBytes = 65536;
-constexpr std::size_t kKeptBytes = 1U << 20U;  // of memory for requests, between requests
+constexpr std::size_t kKeptBytes = 1U << 20U;  // maximum memory kept between requests
 
 struct Running {
   std::uint64_t number;
   pid_t pid;
 };
 
-/// The descriptors that came with a start.
+/// The descriptors that were sent with a start.
 struct Received {
   int fds[kStreamsMax] = {-1, -1};
 };
 
 constexpr std::uint64_t mask_of(int signal) noexcept { return std::uint64_t{1} << static_cast<unsigned>(signal - 1); }
 
-/// Waits for one of `watched`; a negative time is for ever.
+/// Waits for one of `watched`; a negative timeout means forever.
 void wait_for(pollfd* watched, std::size_t count, std::int64_t timeout_ms) noexcept {
   const timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1000000};
   raw::call(SYS_ppoll, watched, static_cast<long>(count), timeout_ms < 0 ? nullptr : &timeout, nullptr, 8L);
 }
 
-/// What the kernel is told of how this process is to be scheduled (sched_setattr(2)).
+/// The scheduling parameters of this process (sched_setattr(2)).
 struct Scheduling {
   std::uint32_t size = sizeof(Scheduling);
   std::uint32_t policy = 0;
@@ -53,15 +53,15 @@ struct Scheduling {
   std::uint64_t period_ns = 0;
 };
 
-/// Each start and each end passes through here: a process that works for some microseconds is to be let in between
-/// those that work for long. Kernels before 6.12 do nothing about it. The commands get what they would have had.
+/// Requests a short time slice: every start and exit of a command passes through this process, which works for only a
+/// few microseconds at a time. Kernels before 6.12 ignore the request. The commands keep their normal scheduling.
 void take_short_turns() noexcept {
   constexpr std::uint64_t kResetOnFork = 1;
   constexpr std::uint64_t kShortest_ns = 100'000;
   Scheduling scheduling;
   if (raw::call(SYS_sched_getattr, 0L, &scheduling, static_cast<long>(sizeof(scheduling)), 0L) < 0) return;
   const bool is_plain = scheduling.policy == 0 && scheduling.flags == 0;
-  if (!is_plain || scheduling.nice < 0) return;  // a reset would take the commands' niceness, too
+  if (!is_plain || scheduling.nice < 0) return;  // resetting on fork would also reset the commands' niceness
   scheduling.flags = kResetOnFork;
   scheduling.runtime_ns = kShortest_ns;
   raw::call(SYS_sched_setattr, 0L, &scheduling, 0L);
@@ -98,8 +98,8 @@ class Reaper {
   void kill_child(pid_t pid) noexcept;
   void name_those_left() noexcept;
 
-  // Requests are handled before more is received, and one call receives those of one start at most: the rest of one
-  // request and the beginning of the next are all that can wait.
+  // Requests are handled before more data is received, and one call receives the descriptors of at most one start. Only
+  // the rest of one request and the beginning of the next can therefore be pending.
   static constexpr std::size_t kReceivedMax = 4;
 
   const ReaperSetup& setup_;
@@ -115,9 +115,9 @@ class Reaper {
   raw::Queue pointers_;
   Running* running_ = nullptr;
   std::size_t running_count_ = 0;
-  char* entries_ = nullptr;  // of /proc
+  char* entries_ = nullptr;  // entries of /proc
   static constexpr std::size_t kEntriesBytes = 32768;
-  char* left_ = nullptr;  // the processes that would not die, for the lock file
+  char* left_ = nullptr;  // the processes that could not be killed, for the lock file
   static constexpr std::size_t kLeftBytes = 4096;
   std::size_t left_size_ = 0;
 };
@@ -138,7 +138,7 @@ void Reaper::run() noexcept {
   raw::exit_now(0);
 }
 
-/// Keeps nothing of the program's descriptors but the socket: a lock that came along would outlive it.
+/// Closes all descriptors of the program except the socket: an inherited lock would outlive the program.
 long Reaper::set_up_descriptors() noexcept {
   if (setup_.socket != kSocket) {
     if (const long r = raw::call(SYS_dup3, static_cast<long>(setup_.socket), static_cast<long>(kSocket),
@@ -178,7 +178,7 @@ long Reaper::set_up() noexcept {
   signals_ =
       static_cast<int>(raw::call(SYS_signalfd4, -1L, &blocked, 8L, static_cast<long>(SFD_CLOEXEC | SFD_NONBLOCK)));
   if (signals_ < 0) return signals_;
-  // The socket alone does not tell of the program's end: a process that it forked may hold the other end, too.
+  // The socket alone does not show that the program has exited: a process that it forked may hold the other end, too.
   program_ = static_cast<int>(raw::call(SYS_pidfd_open, static_cast<long>(setup_.program), 0L));
   if (raw::call(SYS_getppid) != setup_.program) raw::exit_now(1);
 
@@ -229,7 +229,7 @@ void Reaper::name_in_lock() noexcept {
   raw::call(SYS_pwrite64, static_cast<long>(lock_), text, end - text, 0L);
 }
 
-/// Until the program is gone or has closed the socket.
+/// Runs until the program exits or closes the socket.
 void Reaper::serve() noexcept {
   for (;;) {
     pollfd watched[] = {{kSocket, static_cast<short>(out_.size() > 0 ? POLLIN | POLLOUT : POLLIN), 0},
@@ -243,13 +243,13 @@ void Reaper::serve() noexcept {
       static_cast<void>(reap());
     }
     if (!has_request() && (watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !receive()) return;
-    // One at a time: ends are not to wait for a long row of starts.
+    // One request at a time, so that exits don't wait for a long series of starts.
     if (has_request()) handle_request();
     if (!flush(MSG_DONTWAIT)) return;
   }
 }
 
-/// False at the end of the stream.
+/// Returns false at the end of the stream.
 bool Reaper::receive() noexcept {
   std::size_t wanted = kReadBytes;
   std::uint32_t size = 0;
@@ -274,7 +274,7 @@ bool Reaper::receive() noexcept {
   return true;
 }
 
-/// They come with the first byte of their request, and a read ends behind the bytes that they came with.
+/// Descriptors arrive with the first byte of their request, and a read stops after the bytes that they arrived with.
 void Reaper::keep_descriptors(const msghdr& header) noexcept {
   const auto* control = static_cast<const cmsghdr*>(header.msg_control);
   const bool has_some = header.msg_controllen >= sizeof(cmsghdr) && control->cmsg_type == SCM_RIGHTS;
@@ -330,7 +330,7 @@ void Reaper::handle_request() noexcept {
   }
 }
 
-/// A child's peak begins with that of the memory that it shares until its program runs.
+/// A child's peak starts with that of the memory it shares with the reaper until its program runs.
 void Reaper::forget_memory_peak() noexcept {
   const int fd = raw::open_file("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC, 0);
   if (fd < 0) return;
@@ -346,7 +346,7 @@ const char* detail_of(StartStep step, const StartedCommand& command) noexcept {
   }
 }
 
-/// False where they have not come, because this process has too many.
+/// Returns false if the descriptors were not received because this process has too many open.
 bool give_streams(StartedCommand& command, Streams streams, const Received& received) noexcept {
   const int first = received.fds[0];
   if (streams == Streams::none) return true;
@@ -394,14 +394,14 @@ void Reaper::start(const ReaperRequest& request, char* strings, const Received& 
 
 void Reaper::send_signal(const ReaperRequest& request) noexcept {
   for (std::size_t i = 0; i < running_count_; ++i) {
-    // Not reaped yet, so neither the process id nor the group's can be another's.
+    // Not reaped yet, so neither the process id nor the group id can have been reused.
     if (running_[i].number == request.number) {
       raw::call(SYS_kill, -static_cast<long>(running_[i].pid), static_cast<long>(request.signal));
     }
   }
 }
 
-/// Reports the commands that have ended, and buries what they left behind. False once there are no children.
+/// Reports finished commands and reaps other children. Returns false once there are no children.
 bool Reaper::reap() noexcept {
   for (;;) {
     int status = 0;
@@ -422,17 +422,17 @@ bool Reaper::reap() noexcept {
   }
 }
 
-/// Never waits for the program to read: it may be waiting for this process to read.
+/// Never waits until the program reads: the program may be waiting for this process to read.
 void Reaper::report(const ReaperReport& head, const char* detail) noexcept {
   ReaperReport whole = head;
   const std::size_t detail_size = raw::length(detail);
   whole.size += static_cast<std::uint32_t>(detail_size);
-  if (!out_.reserve(whole.size)) return;  // the program takes it for killed when this process ends
+  if (!out_.reserve(whole.size)) return;  // when this process exits, the program reports the command as killed
   static_cast<void>(out_.add(&whole, sizeof(whole)));
   static_cast<void>(out_.add(detail, detail_size));
 }
 
-/// False if the program does not read any more.
+/// Returns false if the program no longer reads.
 bool Reaper::flush(int flags) noexcept {
   while (out_.size() > 0) {
     const long sent = raw::call(SYS_sendto, static_cast<long>(kSocket), out_.front(), static_cast<long>(out_.size()),
@@ -447,7 +447,7 @@ bool Reaper::flush(int flags) noexcept {
 
 void Reaper::end_everything() noexcept {
   const std::uint64_t give_up_ms = raw::now_ms() + kKillGiveUpMs;
-  // What loses its parent becomes a child of this process, so killing children again and again gets all.
+  // Orphaned descendants become children of this process, so killing children repeatedly reaches all of them.
   while (reap()) {
     left_size_ = 0;
     kill_children();
@@ -465,10 +465,10 @@ void Reaper::end_everything() noexcept {
   static_cast<void>(flush(0));
 }
 
-/// All processes of the machine are looked at: the kernel's lists of children are optional, and may skip
-/// some while others end.
+/// Scans all processes of the machine: the kernel's lists of children are optional, and may miss some while others
+/// exit.
 void Reaper::kill_children() noexcept {
-  for (std::size_t i = 0; i < running_count_; ++i) kill_child(running_[i].pid);  // also where there is no /proc
+  for (std::size_t i = 0; i < running_count_; ++i) kill_child(running_[i].pid);  // also if there is no /proc
   const int folder = raw::open_file("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
   if (folder < 0) return;
   for (;;) {
@@ -500,7 +500,7 @@ pid_t Reaper::parent_of(const char* pid_text) noexcept {
   char text[512];
   const long size = raw::call(SYS_read, static_cast<long>(fd), text, static_cast<long>(sizeof(text)));
   raw::close_file(fd);
-  // "PID (NAME) S PARENT": the name may have anything in it, the rest has no bracket.
+  // "PID (NAME) S PARENT": the name may contain anything, but the rest contains no parenthesis.
   long bracket = size - 1;
   while (bracket > 0 && text[bracket] != ')') --bracket;
   if (bracket <= 0 || bracket + 4 >= size) return 0;
@@ -508,7 +508,7 @@ pid_t Reaper::parent_of(const char* pid_text) noexcept {
 }
 
 void Reaper::kill_child(pid_t pid) noexcept {
-  // The group as a whole, at one moment: its members can't outrun this by forking.
+  // Signals the whole group atomically, so that its members can't escape by forking.
   const long group = raw::call(SYS_getpgid, static_cast<long>(pid));
   if (group > 1 && group != self_) raw::call(SYS_kill, -group, static_cast<long>(SIGKILL));
   raw::call(SYS_kill, static_cast<long>(pid), static_cast<long>(SIGKILL));

@@ -35,7 +35,7 @@ void reset_signals() noexcept {
   raw::call(SYS_rt_sigprocmask, static_cast<long>(SIG_SETMASK), &none, nullptr, 8L);
 }
 
-/// Standard input stays the reaper's, /dev/null.
+/// Standard input stays that of the reaper, /dev/null.
 void take_streams(const Child& child) noexcept {
   const int streams[] = {child.command.output, child.command.errors};
   for (long i = 0; i < 2; ++i) {
@@ -53,8 +53,8 @@ const char* search_path_of(char** environment) noexcept {
   return "/bin:/usr/bin";
 }
 
-/// As execvpe does it, but a file that is neither a binary nor starts with #! is not handed to a shell.
-/// Returns only on failure, with the errno.
+/// Like execvpe, but a file that is neither a binary nor starts with #! is not run by a shell. Returns only on failure,
+/// with the errno.
 long run_program(const StartedCommand& command) noexcept {
   const char* name = command.arguments[0];
   bool has_slash = false;
@@ -71,7 +71,7 @@ long run_program(const StartedCommand& command) noexcept {
     if (size + 1 + name_size <= kPathBytesMax) {
       raw::copy(candidate, folder, size);
       candidate[size] = '/';
-      raw::copy(candidate + size + (size > 0 ? 1 : 0), name, name_size);  // an empty part is the working folder
+      raw::copy(candidate + size + (size > 0 ? 1 : 0), name, name_size);  // an empty part means the working directory
       const long error = -raw::call(SYS_execve, candidate, command.arguments, command.environment);
       if (error == EACCES) was_denied = true;
       const bool goes_on = error == EACCES || error == ENOENT || error == ENOTDIR || error == ESTALE ||
@@ -84,12 +84,12 @@ long run_program(const StartedCommand& command) noexcept {
   return was_denied ? EACCES : ENOENT;
 }
 
-/// The child, which shares the reaper's memory until execve.
+/// Runs in the child, which shares the reaper's memory until execve.
 int child_main(void* pointer) noexcept {
   const Child& child = *static_cast<Child*>(pointer);
   raw::call(SYS_setpgid, 0L, 0L);
   raw::call(SYS_prctl, static_cast<long>(PR_SET_PDEATHSIG), static_cast<long>(SIGKILL), 0L, 0L, 0L);
-  if (raw::call(SYS_getppid) != child.reaper) raw::exit_now(127);  // it died before the line above
+  if (raw::call(SYS_getppid) != child.reaper) raw::exit_now(127);  // the reaper died before the prctl call
   take_streams(child);
   if (const long r = raw::call(SYS_chdir, child.command.folder); r < 0) give_up(child, StartStep::folder, -r);
   reset_signals();
@@ -99,7 +99,7 @@ int child_main(void* pointer) noexcept {
 }  // namespace
 
 bool StartMemory::make() noexcept {
-  // Shared, so that it does not matter whether the child shares all memory or has a copy.
+  // Shared, so that it works whether the child shares all memory or has a copy.
   failure = static_cast<StartFailure*>(raw::map_memory(sizeof(StartFailure), MAP_SHARED));
   auto* stack = static_cast<char*>(raw::map_memory(kStackBytes, MAP_PRIVATE));
   if (failure == nullptr || stack == nullptr) return false;
@@ -111,11 +111,12 @@ pid_t start_command(const StartedCommand& command, const StartMemory& memory) no
   *memory.failure = {};
   Child child{command, *memory.failure, static_cast<pid_t>(raw::call(SYS_getpid))};
 #if defined(PAWL_THREAD_SANITIZER)
-  // Its clone() takes locks that a thread which is not in this process may have held.
+  // ThreadSanitizer's clone() takes locks that may be held by a thread that does not exist in this process.
   long pid = raw::call(SYS_clone, static_cast<long>(CLONE_VFORK | SIGCHLD), nullptr, nullptr, nullptr, nullptr);
   if (pid == 0) child_main(&child);
 #else
-  // As vfork, with a stack of its own: the reaper's address space is a copy of a program of any size.
+  // Like vfork, but with its own stack. Copying is avoided because the reaper's address space is as large as that of
+  // the program.
   long pid = ::clone(child_main, memory.stack_end, CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
   if (pid < 0) pid = -errno;
 #endif

@@ -1,4 +1,4 @@
-// Commands for tests, and where their output goes.
+// Commands for tests, and sinks for their output.
 #pragma once
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ namespace stdfs = std::filesystem;
 using How = ProcessEnd::How;
 using Number = ProcessRunner::Number;
 
-inline constexpr int kPatienceSeconds = 60;  // never waited for where things work
+inline constexpr int kPatienceSeconds = 60;  // reached only if something fails
 
 inline std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -35,7 +35,7 @@ inline std::string read_text(const std::string& path) {
   return text.str();
 }
 
-/// Looks again and again until `holds`; false if it does not in time.
+/// Polls until `holds` returns true. Returns false if that takes too long.
 inline bool eventually(const std::function<bool()>& holds) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(kPatienceSeconds);
   while (!holds()) {
@@ -45,7 +45,7 @@ inline bool eventually(const std::function<bool()>& holds) {
   return true;
 }
 
-/// Writes to a file, which is made with the first byte.
+/// Writes to a file, which is created with the first byte.
 class FileSink final : public OutputSink {
  public:
   explicit FileSink(std::string path) : path_(std::move(path)) {}
@@ -66,14 +66,14 @@ class FileSink final : public OutputSink {
   std::size_t largest_ = 0;
 };
 
-/// False for a zombie, too.
+/// Returns false also for a zombie.
 inline bool is_alive(pid_t pid) {
   const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t bracket = stat.rfind(')');
   return bracket != std::string::npos && stat.substr(bracket, 3) != ") Z" && stat.substr(bracket, 3) != ") X";
 }
 
-/// Whether this process could take the lock; it is let go at once.
+/// Returns whether this process could take the lock. Releases it immediately.
 inline bool lock_is_free(const std::string& path) {
   const PosixFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   struct flock range{};
@@ -83,7 +83,7 @@ inline bool lock_is_free(const std::string& path) {
   return ::fcntl(fd.get(), F_OFD_SETLK, &range) == 0;
 }
 
-/// The ends that were reported, by number.
+/// The reported ends of commands, by number.
 class Ends {
  public:
   void add(Number number, const ProcessEnd& end) {
@@ -119,7 +119,7 @@ class RunnerFixture : public ::testing::Test {
   }
   ~RunnerFixture() override {
     runner_.reset();
-    static_cast<void>(end_processes_with("PAWL_TEST=" + root_, 10'000));  // of a test that failed
+    static_cast<void>(end_processes_with("PAWL_TEST=" + root_, 10'000));  // left by a failed test
     stdfs::remove_all(root_);
   }
 
@@ -143,13 +143,13 @@ class RunnerFixture : public ::testing::Test {
     return end_of(last_);
   }
   [[nodiscard]] std::string out() const { return read_text(root_ + "/out"); }
-  /// The process id that a command has written (whole, by a rename) to this file.
+  /// Returns the process id that a command has written to this file. The command renames the complete file into place.
   pid_t pid_in(const std::string& name) {
     EXPECT_TRUE(eventually([&] { return !read_text(root_ + "/" + name).empty(); })) << name;
     return static_cast<pid_t>(std::atol(read_text(root_ + "/" + name).c_str()));
   }
-  /// A script that leaves behind a process in a session of its own, of an unknown parent, deaf to requests
-  /// to end; its process id is in the file "daemon".
+  /// A script that leaves behind a process in its own session, with an unrelated parent, that ignores SIGTERM, SIGHUP
+  /// and SIGINT. Its process id is in the file "daemon".
   [[nodiscard]] static std::string daemon_script() {
     return "setsid sh -c '(trap \"\" TERM HUP INT; sh -c \"echo \\$PPID\" > daemon.new; mv daemon.new daemon;"
            " while :; do sleep 1; done) &' ; ";
@@ -159,7 +159,7 @@ class RunnerFixture : public ::testing::Test {
   std::string lock_;
   Ends ends_;
   std::unique_ptr<PosixProcessRunner> runner_;
-  Number last_ = 1'000'000;  // tests give lower numbers themselves
+  Number last_ = 1'000'000;  // tests use lower numbers for their own commands
 };
 
 }  // namespace pawl::runner_test
