@@ -30,7 +30,7 @@ bool is_change(const LoggedOp& op) {
   }
 }
 
-/// Completes the entry with the outcome, logs it and hands the outcome on.
+/// Adds the outcome to the entry, logs it and returns the outcome.
 template <class T>
 Result<T> logged(Log& log, LoggedOp op, Result<T> result) {
   op.ok = result.has_value();

@@ -1,5 +1,5 @@
-// A file system that forwards to another one and writes down every call, for assertions about order:
-// "the blob was synced before the journal's batch".
+// A file system that forwards to another one and logs every call, for assertions about order such as "the blob was
+// synced before the batch of the journal".
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct LoggedOp {
     sync,
     resize,
     size,
-    try_lock,          // offset: the byte
+    try_lock,          // offset: the locked byte
     unlock,            // the same
     locked_elsewhere,  // the same
   };
@@ -38,15 +38,14 @@ struct LoggedOp {
   std::string to;
   std::optional<SyncPoint> point;
   std::uint64_t offset = 0;
-  std::uint64_t size = 0;  // as asked for: bytes to read or written, or the new size
-  bool ok = false;         // the call had no error
+  std::uint64_t size = 0;  // as requested: bytes to read, bytes to write, or the new size
+  bool ok = false;         // the call succeeded
 
   /// "sync journal/0001 (journal_batch)" for failing assertions.
   [[nodiscard]] std::string text() const;
 };
 
-/// Thread-safe. Calls are logged in the order in which they returned. `inner` must outlive it; its files
-/// may not outlive `inner` either.
+/// Thread-safe. Calls are logged in the order in which they returned. `inner` must outlive this object and its files.
 class CheckingFileSystem final : public FileSystem {
  public:
   explicit CheckingFileSystem(FileSystem& inner);
@@ -62,7 +61,7 @@ class CheckingFileSystem final : public FileSystem {
   Result<void> sync_all(SyncPoint point) override;
 
   [[nodiscard]] std::vector<LoggedOp> log() const;
-  /// Without what leaves the files as they are: looking, locking, and every open.
+  /// Leaves out calls that don't change files: reads, locks and every open.
   [[nodiscard]] std::vector<LoggedOp> changes() const;
   [[nodiscard]] std::size_t count(LoggedOp::What what) const;
   [[nodiscard]] std::size_t count(SyncPoint point) const;

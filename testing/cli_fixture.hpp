@@ -1,4 +1,4 @@
-// The command line on a memory store, with everything that it prints in strings.
+// The command line on a memory store. Captures everything it prints.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,21 +19,21 @@
 
 namespace pawl::testing {
 
-/// What one call of `pawl` did.
+/// The result of one call of `pawl`.
 struct CliResult {
   int status = 0;
   std::string out;
   std::string err;
 
   [[nodiscard]] nlohmann::json json() const { return nlohmann::json::parse(out); }
-  /// The error document, which is the last line of standard error.
+  /// Returns the error document, which is the last line of standard error.
   [[nodiscard]] nlohmann::json error_json() const {
     const std::size_t begin = err.rfind('\n', err.size() - 2);
     return nlohmann::json::parse(err.substr(begin == std::string::npos ? 0 : begin + 1)).at("error");
   }
 };
 
-/// A machine on which all is as a test wants it.
+/// A machine whose facts are set by the test.
 class FakeMachine final : public Machine {
  public:
   Result<DiskFacts> disk(const std::string&) override { return disk_facts; }
@@ -117,7 +117,7 @@ class CliTest : public ::testing::Test {
     return result;
   }
 
-  /// A handle of its own on the store that the commands use.
+  /// Opens another handle on the store that the commands use.
   std::unique_ptr<Store> other_handle() { return std::make_unique<MemoryStore>(store_environment(), disk_); }
   Environment store_environment() { return Environment{&clock_, &random_, sim_owner("boot", 4711)}; }
 
@@ -130,15 +130,15 @@ class CliTest : public ::testing::Test {
   Settings opened_with_;
   bool store_exists_ = false;
   bool terminal_ = false;
-  bool real_time_ = false;  // workflows with processes wait for them, so time must pass
+  bool real_time_ = false;  // workflows wait for real processes, so time must pass
   std::size_t columns_ = 80;
   std::size_t rows_ = 24;
   std::uint64_t state_bytes_max_ = 1000;
   int out_error_ = 0;
-  std::optional<CheckReport> report_;  // what fsck is to find, instead of the memory store's answer
+  std::optional<CheckReport> report_;  // returned by fsck instead of the memory store's report
 
  private:
-  /// Answers `check` as the test wants it.
+  /// Returns `report_` from `check`.
   class ReportingStore;
 
   Result<std::unique_ptr<Store>> open(std::string_view uri, cli::StoreAccess access);
@@ -149,7 +149,7 @@ class CliTest : public ::testing::Test {
     return found->second;
   }
 
-  // Tests run beside each other: a run's processes are found by its UUID, so no two may have the same.
+  // Tests run in parallel, and the processes of a run are found by its UUID, so UUIDs must be unique across tests.
   SeededRandom random_{static_cast<std::uint64_t>(::getpid())};
   SystemClock system_clock_;
   PosixLocalFiles local_files_;

@@ -1,5 +1,5 @@
-// What the header of the file system port promises, on the real disk, on the simulation and through the
-// decorator alike: what holds on one of them must hold on the others, or tests on the simulation mean nothing.
+// The contract in the header of the file system port, tested on the real disk, on the simulation and through the
+// decorator. All must behave alike; otherwise tests on the simulation prove nothing.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 namespace pawl::testing {
 namespace {
 
-/// A file system with whatever it stands on.
+/// A file system and everything that it depends on.
 struct Provider {
   virtual ~Provider() = default;
   virtual FileSystem& fs() = 0;

@@ -12,7 +12,7 @@
 
 namespace pawl::testing {
 
-/// A folder of its own, gone at the end.
+/// A temporary folder, removed by the destructor.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -32,7 +32,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// Segments so small that a few saves rotate and recycle them.
+/// Segments are so small that a few saves rotate and recycle them.
 [[nodiscard]] inline FilesystemOptions small_options() {
   FilesystemOptions options;
   options.segment_bytes = 16U << 10;
@@ -44,7 +44,7 @@ class TemporaryFolder {
   return options;
 }
 
-/// The same, encrypted and compressed.
+/// The same options, but encrypted and compressed.
 [[nodiscard]] inline FilesystemOptions packed_options(FilesystemOptions options, StateFormat format) {
   const SecretKey key = SecretKey::of("an outer key, known to the tests");
   options.packing = {format, Compression::zstd, 0, 3};

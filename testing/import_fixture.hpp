@@ -1,4 +1,4 @@
-// What tests of importers are made of.
+// Helpers for tests of importers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct Parsed {
   }
 };
 
-/// With the format that is recognised, which must be this one.
+/// Parses with the recognised format, which must be `format`.
 inline Parsed parse_files(testing::TextFiles& files, std::string_view format, const std::string& only = {}) {
   Parsed parsed;
   const auto tree = SourceTree::open(files, only, {});

@@ -1,4 +1,4 @@
-// Files of the machine, for tests of what works on them.
+// Local files for tests.
 #pragma once
 
 #include "adapters/posix/posix_local_files.hpp"

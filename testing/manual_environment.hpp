@@ -13,10 +13,10 @@
 
 namespace pawl::testing {
 
-/// Stands still until told otherwise; sleeping advances it. Thread-safe.
+/// A clock that only advances when the test advances it or something sleeps. Thread-safe.
 class ManualClock final : public Clock {
  public:
-  /// 2026-01-11T14:30:00Z unless told.
+  /// Starts at 2026-01-11T14:30:00Z by default.
   explicit ManualClock(Timestamp start = Timestamp{1'768'141'800'000'000}) : wall_us_(start.us) {}
 
   [[nodiscard]] Timestamp now() override { return Timestamp{wall_us_.load()}; }
@@ -25,15 +25,15 @@ class ManualClock final : public Clock {
     if (really_sleeps_) std::this_thread::sleep_for(std::chrono::microseconds(duration_us));
     advance(duration_us);
   }
-  /// For stores with threads: who waits for another one gives it the time.
+  /// Makes sleep_us really sleep, for stores with threads: a waiting thread must let others run.
   void sleep_really() { really_sleeps_ = true; }
 
-  /// Time passes: both clocks go on. Nothing for 0 and less.
+  /// Advances both clocks. Ignores 0 and negative values.
   void advance(std::int64_t duration_us) {
     wall_us_ += std::max<std::int64_t>(duration_us, 0);
     monotonic_us_ += std::max<std::int64_t>(duration_us, 0);
   }
-  /// Someone sets the wall clock, perhaps back; monotonic time does not notice.
+  /// Sets the wall clock, possibly backwards. Does not affect monotonic time.
   void set(Timestamp wall) { wall_us_ = wall.us; }
   void jump(std::int64_t delta_us) { wall_us_ += delta_us; }
 
@@ -55,10 +55,10 @@ class SeededRandom final : public Random {
     mixed = (mixed ^ (mixed >> 27U)) * 0x94D049BB133111EBULL;
     return mixed ^ (mixed >> 31U);
   }
-  /// Less than `bound`, which must not be 0. Even enough for tests.
+  /// Returns a number less than `bound`, which must not be 0. Uniform enough for tests.
   [[nodiscard]] std::uint64_t below(std::uint64_t bound) { return next() % bound; }
   [[nodiscard]] bool coin() { return (next() & 1U) != 0; }
-  /// A generator with this state goes on exactly as this one does.
+  /// Another generator with this state returns the same numbers as this one from now on.
   [[nodiscard]] std::uint64_t state() const { return state_.load(); }
   void reseed(std::uint64_t seed) { state_ = seed; }
 

@@ -1,4 +1,4 @@
-// The memory store as the contract's subject.
+// The memory store for the contract suite.
 #pragma once
 
 #include "adapters/memory/memory_store.hpp"

@@ -1,4 +1,4 @@
-// Checks Merkle proofs as somebody without the audit trail would, independently of the code that makes them.
+// Checks Merkle proofs without the audit trail, independently of the code that creates them.
 #pragma once
 
 #include <bit>

@@ -5,7 +5,7 @@
 namespace pawl::testing {
 namespace {
 
-// Bounds, so that a file that is written often and synced never stays small.
+// Bounds the memory for a file that is written often and never synced.
 constexpr std::size_t kOlderVersionsMax = 4;
 constexpr std::size_t kOlderSizesMax = 8;
 
@@ -20,8 +20,8 @@ void put_sector(std::string& content, std::uint64_t sector, std::string_view byt
 
 std::uint64_t sectors_up_to(std::uint64_t end) { return (end + kSectorBytes - 1) / kSectorBytes; }
 
-// Out of 8: how many of a file's unsynced sectors survive. Independent halves alone would almost never
-// show the states in which nearly all or nearly none of many sectors are there.
+// Returns how many of 8 unsynced sectors of a file survive on average. With independent halves alone, nearly all or
+// nearly none of many sectors would almost never survive.
 std::uint64_t choose_survivors_of_8(SeededRandom& random) {
   static constexpr std::uint64_t kChoices[] = {0, 1, 4, 4, 7, 8};
   return kChoices[random.below(std::size(kChoices))];
@@ -34,7 +34,7 @@ std::string SimContent::cached_sector(std::uint64_t sector) const {
   return start < cached_.size() ? cached_.substr(start, kSectorBytes) : std::string();
 }
 
-/// To be called before a sector changes.
+/// Must be called before a sector changes.
 void SimContent::touch(std::uint64_t sector) {
   const auto [entry, fresh] = pending_.try_emplace(sector);
   if (fresh || sector * kSectorBytes >= cached_.size()) return;
@@ -50,8 +50,7 @@ void SimContent::set_cached_size(std::uint64_t size) {
   size_pending_ = true;
 }
 
-/// The new bytes are zeros. Where the disk still has other bytes, that is a change of those sectors;
-/// elsewhere a sector that was never written reads as zeros anyway.
+/// The new bytes are zeros. Sectors for which the disk still has other bytes change; the others read as zeros anyway.
 void SimContent::extend(std::uint64_t size) {
   const std::uint64_t end = std::min<std::uint64_t>(size, durable_.size());
   for (std::uint64_t sector = cached_.size() / kSectorBytes; sector < sectors_up_to(end); ++sector) touch(sector);
@@ -75,7 +74,7 @@ void SimContent::write(std::uint64_t offset, std::string_view bytes) {
   if (offset > cached_.size()) extend(offset);
   for (std::uint64_t sector = offset / kSectorBytes; sector < sectors_up_to(end); ++sector) touch(sector);
   if (end > cached_.size()) set_cached_size(end);
-  if (end > durable_.size()) size_pending_ = true;  // also where a failed sync had dropped the size
+  if (end > durable_.size()) size_pending_ = true;  // also if a failed sync dropped the size
   std::ranges::copy(bytes, cached_.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
@@ -105,7 +104,7 @@ std::uint64_t SimContent::choose_size(SeededRandom& random) const {
   if (choice < 2) return cached_.size();
   if (choice == 2) return durable_.size();
   if (choice > 3) return older_sizes_[random.below(older_sizes_.size())];
-  // Somewhere between: the end of a sector that was written, as data demands.
+  // A size in between: the end of a written sector.
   const auto [low, high] = std::minmax({cached_.size(), durable_.size()});
   const std::uint64_t sector = low / kSectorBytes + random.below(sectors_up_to(high) - low / kSectorBytes + 1);
   return std::clamp<std::uint64_t>(sector * kSectorBytes, low, high);

@@ -3,7 +3,7 @@
 namespace pawl::testing {
 namespace {
 
-/// A file's inode along names as the disk has them.
+/// Finds a file's inode by its durable names.
 SimInodePtr find_durable(const SimMachine& machine, std::string_view path) {
   SimInodePtr inode = machine.root;
   while (inode != nullptr && !path.empty()) {

@@ -5,7 +5,7 @@
 namespace pawl::testing {
 namespace {
 
-/// How much of a write was made when it was cut: nothing, all, or a part up to any byte or sector.
+/// Returns how much of an interrupted write takes effect: nothing, everything, or a part up to any byte or sector.
 std::uint64_t cut_length(SeededRandom& random, std::uint64_t offset, std::uint64_t size) {
   const std::uint64_t part = random.below(size + 1);
   switch (random.below(4)) {

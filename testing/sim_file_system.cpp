@@ -8,7 +8,7 @@
 namespace pawl::testing {
 namespace {
 
-/// The new name first, so that the old one's going can need it.
+/// Adds the new name first, so that the removal of the old name can depend on it.
 void move_name(SimMachine& machine, const SimPlace& source, const SimPlace& target) {
   const std::uint64_t arrival = ++machine.last_id;
   const std::uint64_t departure = ++machine.last_id;
@@ -18,7 +18,7 @@ void move_name(SimMachine& machine, const SimPlace& source, const SimPlace& targ
   source.folder->names.change(source.name, {departure, nullptr, {target.folder, target.name, arrival}});
 }
 
-/// The errno of renaming one onto the other; 0: it can be done.
+/// Returns the errno of renaming `source` to `target`, or 0 if it is possible.
 int rename_problem(const SimPlace& source, const SimPlace& target) {
   if (source.folder == nullptr || source.inode == nullptr) return source.os_error != 0 ? source.os_error : ENOENT;
   if (target.folder == nullptr) return target.os_error;
@@ -59,7 +59,7 @@ Result<std::unique_ptr<File>> SimFileSystem::open_file(std::string_view path, Op
 
 Result<std::unique_ptr<File>> SimFileSystem::open(std::string_view path, OpenMode mode) {
   const bool creates = mode == OpenMode::create || mode == OpenMode::create_empty;
-  // Declared before the call: should the cut come here, the file is closed after the mutex was let go.
+  // Declared before the call: if the process dies in it, the file is closed after the mutex is released.
   Result<std::unique_ptr<File>> opened;
   Result<void> done;
   {

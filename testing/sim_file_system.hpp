@@ -1,28 +1,27 @@
-// A simulated machine's disk, and file systems on it as single processes see them. The store runs on it
-// unchanged.
+// The disk of a simulated machine, and the file systems that its processes see. The store runs on it unchanged.
 //
 // Fault model
-//   Page cache  Reads see every write of every living or dead process at once, until power is lost.
-//   Power loss  Every 512-byte sector that was written since the file's last sync is, for itself, as it was
-//               synced, as it was last written, or as it was at some write in between. A sector that the
-//               file was extended by and that is not kept reads as zeros. The file's size is the synced one,
-//               the last one, or one in between. Every name that was changed since its folder's last sync
-//               refers, for itself, to what it did after any of these changes or before all of them: a
-//               created file may be gone, a removed one may be back. A rename is atomic: its target is the
-//               old file or the new one, and the source may or may not be left, but a renamed file is never
-//               lost by both names; a renamed folder has exactly one of them. A file without a name is gone.
-//   kill -9     The process's locks are released and its files are closed; the page cache stays. At the cut,
-//               a write has been made up to any byte, not at all, or wholly; anything else wholly or not at all.
-//   Full disk   A call fails with disk_full without effect, or after a part of a write was made.
-//   I/O error   The call fails. A part of a write may have been made.
-//   Failed sync As on Linux: what was unsynced is not written any more by later syncs, which succeed, unless
-//               it is written again; reads go on showing it. Whether the file's size goes the same way is random.
-//               Names are metadata, which file systems journal: where that fails they stop, rather than lose single
-//               names. So after a failed sync of a folder its names are as unsynced as before, and a later one counts.
-//   Lying disk  A sync of a chosen reason succeeds and does nothing, or takes effect later.
-// Not modelled: bit rot, misdirected writes, hard links, renaming a folder into another one.
+//   Page cache  Reads see every write of every process, alive or dead, immediately, until power is lost.
+//   Power loss  Each 512-byte sector written since the file's last sync independently has its synced content,
+//               its last content, or the content after some write in between. A sector that extended the file
+//               and is not kept reads as zeros. The file has its synced size, its last size, or one in between.
+//               Each name changed since the last sync of its folder independently refers to what it did before
+//               these changes or after any of them: a created file may be missing, a removed one may be back.
+//               A rename is atomic: its target is the old or the new file, and the source may or may not be
+//               left. A renamed file never loses both names; a renamed folder has exactly one of them.
+//               A file without a name is gone.
+//   kill -9     The process's locks are released and its files are closed; the page cache stays. The interrupted
+//               call, if it is a write, takes effect up to any byte; any other call takes effect or does not.
+//   Full disk   A call fails with disk_full and has no effect, or only a part of a write takes effect.
+//   I/O error   The call fails. A part of a write may have taken effect.
+//   Failed sync As on Linux: later syncs succeed, but don't write the unsynced data unless it is written again.
+//               Reads still return it. Whether the file's size is affected as well is random. Names are metadata,
+//               which file systems journal: on an error they stop rather than lose single names. After a failed
+//               sync of a folder, its names are therefore as unsynced as before, and a later sync counts.
+//   Lying disk  A sync for a chosen reason succeeds and does nothing, or takes effect later.
+// Not modelled: bit rot, misdirected writes, hard links, moving a folder into another one.
 //
-// Everything random comes from the disk's own seed: the same calls in the same order give the same result.
+// All randomness comes from the disk's seed: the same calls in the same order give the same result.
 #pragma once
 
 #include <cstdint>
@@ -47,22 +46,22 @@ class SimDisk {
  public:
   explicit SimDisk(std::uint64_t seed);
 
-  /// Kills every process, applies the loss to all unsynced changes, and starts the machine anew.
+  /// Kills every process, applies the loss to all unsynced changes, and reboots the machine.
   void power_loss(Loss loss = Loss::random);
-  /// A process came to its `power_cut_at`: every process is dead, and power_loss() is due before the next
-  /// one is started.
+  /// Returns true after a process has reached its `power_cut_at`: every process is dead, and power_loss() must be
+  /// called before the next one is started.
   [[nodiscard]] bool power_is_off() const;
-  /// Another one after every power_loss().
+  /// Changes with every power_loss().
   [[nodiscard]] std::string boot_id() const;
 
   /// A deep copy of cached and durable state (unsynced changes included), without processes and locks.
   [[nodiscard]] std::unique_ptr<SimDisk> copy() const;
-  /// Goes on with other random numbers: different losses out of copies of one state.
+  /// Continues with other random numbers, to get different losses from copies of one state.
   void reseed(std::uint64_t seed);
 
-  /// What the disk holds for sure, that is, after a power loss with drop_all. None: no such file.
+  /// Returns the durable content, that is, after a power loss with drop_all. Returns nothing if there is no such file.
   [[nodiscard]] std::optional<std::string> durable_file(std::string_view path) const;
-  /// What reads see now.
+  /// Returns what reads see now.
   [[nodiscard]] std::optional<std::string> cached_file(std::string_view path) const;
 
  private:
@@ -71,21 +70,21 @@ class SimDisk {
   std::shared_ptr<SimMachine> machine_;
 };
 
-/// Makes a process's calls fail. All its port calls are counted (`fallible_calls`); the fault fires at the
-/// first matching call whose number is `nth` or more (from 1). So a loop over nth reaches each call.
+/// Makes calls of a process fail. All its port calls are counted (`fallible_calls`). The fault fires at the first
+/// matching call whose number is at least `nth` (from 1), so a loop over nth reaches each call.
 struct Fault {
   enum What : std::uint8_t {
     enospc,                   // write_at, resize, rename, make_folder, open with create
     eio,                      // any call; a sync fails as with sync_fails
-    short_write_then_enospc,  // write_at; when persistent, what enospc matches from then on
+    short_write_then_enospc,  // write_at; if persistent, like enospc from then on
     sync_fails,               // sync, sync_folder, sync_all
   };
   What what = eio;
   std::uint64_t nth = 1;
-  bool persistent = false;  // from then on; otherwise once
+  bool persistent = false;  // fails from then on; otherwise once
 };
 
-/// One process's view. Thread-safe; its switches are to be set before it is used by several threads.
+/// The view of one process. Thread-safe, but must be configured before several threads use it.
 class SimFileSystem final : public FileSystem {
  public:
   /// Starts a process. The power must be on.
@@ -93,7 +92,7 @@ class SimFileSystem final : public FileSystem {
 
   Result<std::unique_ptr<File>> open(std::string_view path, OpenMode mode) override;
   Result<bool> exists(std::string_view path) override;
-  /// In an order that is another one each time.
+  /// Returns the entries in a different order each time.
   Result<std::vector<FolderEntry>> list(std::string_view folder) override;
   Result<bool> make_folder(std::string_view path) override;
   Result<void> rename(std::string_view from, std::string_view to) override;
@@ -102,35 +101,35 @@ class SimFileSystem final : public FileSystem {
   Result<void> sync_folder(std::string_view path, SyncPoint point) override;
   Result<void> sync_all(SyncPoint point) override;
 
-  /// kill -9. From then on every call through this and its files fails with write_failed, "process was
-  /// killed", and has no effect.
+  /// Simulates kill -9. Afterwards every call through this object and its files has no effect and fails with
+  /// write_failed, "process was killed".
   void kill();
-  /// The process dies at its op with this number (from 1). Ops are the calls that change something:
-  /// write_at, resize, sync, sync_folder, sync_all, rename, remove, make_folder, open with create.
+  /// Kills the process at the op with this number (from 1). Ops are calls that change something: write_at, resize,
+  /// sync, sync_folder, sync_all, rename, remove, make_folder, open with create.
   void kill_at(std::uint64_t op);
-  /// The same, and with it every other process of the machine: SimDisk::power_loss() is due.
+  /// The same, for all processes of the machine. Afterwards SimDisk::power_loss() must be called.
   void power_cut_at(std::uint64_t op);
-  /// By kill, by a cut or by power loss.
+  /// Returns whether the process died, by kill, at an op or by power loss.
   [[nodiscard]] bool died() const;
-  /// Ops begun so far.
+  /// Returns the number of ops started so far.
   [[nodiscard]] std::uint64_t ops() const;
 
-  /// Calls `hook` before every call of this process, reads and locks included, with that call's number
-  /// (from 1, see `calls`). In it, other processes of the disk may run whole operations. Calls of this
-  /// process in its own hook run without it.
+  /// Calls `hook` before every call of this process, including reads and locks, with the number of that call (from 1,
+  /// see `calls`). The hook may run complete operations of other processes. Calls of this process in its own hook don't
+  /// call it again.
   void before_each_op(std::function<void(std::uint64_t call)> hook);
   [[nodiscard]] std::uint64_t calls() const;
 
   void inject(Fault fault);
-  /// Calls so far that could have failed: all of them while the process lives.
+  /// Returns the number of calls that could have failed: all calls while the process is alive.
   [[nodiscard]] std::uint64_t fallible_calls() const;
-  /// Calls that failed by injected faults.
+  /// Returns the number of calls that injected faults made fail.
   [[nodiscard]] std::uint64_t faults_fired() const;
 
-  /// Syncs with this reason succeed without effect.
+  /// Makes syncs with this reason succeed without effect.
   void ignore_sync(SyncPoint point);
-  /// Syncs with this reason succeed at once, but are made only when `ops` further ops of this process have
-  /// been made (then of what is unsynced by then); never, if it dies before.
+  /// Makes syncs with this reason succeed immediately but take effect only after `ops` further ops of this process (for
+  /// what is unsynced by then), or never if the process dies before.
   void postpone_sync(SyncPoint point, std::uint64_t ops);
 
  private:

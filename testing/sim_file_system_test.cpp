@@ -1,4 +1,4 @@
-// Deaths, faults, lying disks and interleaving on the simulated disk.
+// Kills, faults, lying disks and interleaving on the simulated disk.
 #include "testing/sim_file_system.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ std::unique_ptr<File> open(FileSystem& fs, std::string_view path, OpenMode mode 
   return std::move(*file);
 }
 
-/// A way of writing "a" that touches every kind of op; stops at the first error.
+/// Writes "a" with every kind of op. Stops at the first error.
 Result<void> publish(FileSystem& fs, std::string_view bytes) {
   PAWL_TRY(fs.make_folder("f"));
   {

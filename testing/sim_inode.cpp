@@ -18,14 +18,14 @@ void set_name(SimNames::Names& names, const std::string& name, const SimInodePtr
   }
 }
 
-/// How many of the changes must be applied for the one with this id to be among them; 0: it is not there
-/// any more, so it was synced (or dropped by a failed sync) already.
+/// Returns how many of the changes must be applied to include the one with this id. Returns 0 if it is not pending any
+/// more, because it was synced or dropped by a failed sync.
 std::size_t count_through(const Changes& changes, std::uint64_t id) {
   const auto found = std::ranges::find(changes, id, &SimNameChange::id);
   return found == changes.end() ? 0 : static_cast<std::size_t>(found - changes.begin()) + 1;
 }
 
-/// Puts the first `count` changes of a name on the disk, and what they need.
+/// Applies the first `count` changes of a name to the disk, and those that they depend on.
 void apply_changes(SimInode& folder, const std::string& name, std::size_t count) {
   const auto entry = folder.names.pending.find(name);
   if (entry == folder.names.pending.end() || count == 0) return;
@@ -44,7 +44,7 @@ void apply_changes(SimInode& folder, const std::string& name, std::size_t count)
   }
 }
 
-/// Everything that can be reached now, on the disk, or by an unsynced change.
+/// Visits every inode that is reachable now, on the disk, or through an unsynced change.
 void visit(SimInode& inode, std::unordered_set<SimInode*>& seen, const std::function<void(SimInode&)>& action) {
   if (!seen.insert(&inode).second) return;
   std::vector<SimInodePtr> children;
@@ -64,11 +64,11 @@ void visit_all(SimInode& root, const std::function<void(SimInode&)>& action) {
   visit(root, seen, action);
 }
 
-/// For each folder and name, how many of its unsynced changes survive.
+/// The number of unsynced changes that survive, for each folder and name.
 using Choice = std::map<std::pair<SimInode*, std::string>, std::size_t>;
 
 void choose_names(SimInode& folder, SeededRandom& random, Choice& choice) {
-  const std::uint64_t style = random.below(4);  // none, all, and each for itself twice
+  const std::uint64_t style = random.below(4);  // 0: none; 1: all; 2, 3: each name independently
   for (const auto& [name, changes] : folder.names.pending) {
     std::size_t kept = style == 0 ? 0 : changes.size();
     if (style >= 2) kept = static_cast<std::size_t>(random.below(changes.size() + 1));
@@ -76,7 +76,7 @@ void choose_names(SimInode& folder, SeededRandom& random, Choice& choice) {
   }
 }
 
-/// Raises the choice for what one name's chosen changes need. True: something was raised.
+/// Raises the choices that the chosen changes of one name depend on. Returns whether any was raised.
 bool raise_needed(SimInode& folder, const std::string& name, std::size_t kept, Choice& choice) {
   bool raised = false;
   const Changes& changes = folder.names.pending.at(name);
@@ -124,7 +124,7 @@ void SimNames::change(const std::string& name, SimNameChange change) {
 void sync_names(SimInode& folder) {
   while (!folder.names.pending.empty()) {
     const auto first = folder.names.pending.begin();
-    const std::string name = first->first;  // a copy: the entry goes away
+    const std::string name = first->first;  // a copy, because the entry is erased
     apply_changes(folder, name, first->second.size());
   }
 }
@@ -141,7 +141,7 @@ void fail_sync_tree(SimInode& root, SeededRandom& random) {
 }
 
 void lose_tree(const SimInodePtr& root, Loss loss, SeededRandom& random) {
-  // Held until the end: an inode, a folder too, may lose its last name on the way.
+  // Kept alive until the end: an inode, even a folder, may lose its last name here.
   std::vector<SimInodePtr> before;
   visit_all(*root, [&](SimInode& inode) { before.push_back(inode.shared_from_this()); });
   if (loss == Loss::random) apply_choice(choose_consistently(*root, random));

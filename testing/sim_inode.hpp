@@ -1,6 +1,6 @@
-// The parts of a simulated disk: a file's bytes and a folder's names, each as the page cache shows them
-// and as the disk has them, with everything in between that could survive a loss of power.
-// Not thread-safe: SimDisk's mutex protects them.
+// The parts of a simulated disk: the bytes of a file and the names in a folder. Each is modelled as the page cache
+// shows it, as it is on the disk, and with all intermediate versions that could survive a power loss. Not thread-safe:
+// SimDisk's mutex protects them.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace pawl::testing {
 
 constexpr std::uint64_t kSectorBytes = 512;
 
-/// What a loss of power leaves of the unsynced changes.
+/// Which unsynced changes survive a power loss.
 enum class Loss : std::uint8_t {
   random,
-  keep_all,  // as if all had been written just in time (except what a failed sync dropped)
+  keep_all,  // as if everything had been written just in time (except what a failed sync dropped)
   drop_all,  // exactly what was synced
 };
 
-/// A file's bytes.
+/// The bytes of a file.
 class SimContent {
  public:
   [[nodiscard]] const std::string& cached() const { return cached_; }
@@ -31,15 +31,15 @@ class SimContent {
 
   void write(std::uint64_t offset, std::string_view bytes);
   void resize(std::uint64_t size);
-  /// Bytes and size are durable, except what an earlier failed sync dropped.
+  /// Makes bytes and size durable, except what an earlier failed sync dropped.
   void sync();
-  /// What is unsynced stops being so without having become durable; reads go on showing it. Whether the
-  /// size goes the same way is random.
+  /// Unsynced data stops being pending without becoming durable; reads still return it. Whether the size is affected as
+  /// well is random.
   void fail_sync(SeededRandom& random);
   void lose(Loss loss, SeededRandom& random);
 
  private:
-  /// What a sector held before its newest unsynced write, oldest first; the newest is in `cached_`.
+  /// The contents of a sector before its newest unsynced write, oldest first. The newest is in `cached_`.
   using OlderVersions = std::vector<std::string>;
 
   void touch(std::uint64_t sector);
@@ -54,9 +54,9 @@ class SimContent {
   std::string cached_;
   std::string durable_;
   std::map<std::uint64_t, OlderVersions> pending_;  // by sector
-  std::vector<std::uint64_t> older_sizes_;          // unsynced ones before the newest
+  std::vector<std::uint64_t> older_sizes_;          // unsynced sizes before the newest
   bool size_pending_ = false;
-  bool stale_ = false;  // a failed sync dropped something: cached and durable differ without being pending
+  bool stale_ = false;  // a failed sync dropped something, so cached and durable differ although nothing is pending
 };
 
 struct SimInode;
@@ -65,9 +65,9 @@ using SimInodePtr = std::shared_ptr<SimInode>;
 /// One unsynced change of one name in a folder.
 struct SimNameChange {
   std::uint64_t id = 0;
-  SimInodePtr now;  // what the name refers to from then on; null: nothing
-  /// This change is not on the disk before that one is: a renamed file's old name goes after its new one
-  /// is there, so that it can't be lost. A folder's names need each other, so that it never has two.
+  SimInodePtr now;  // what the name refers to after the change; null: nothing
+  /// This change reaches the disk only after the needed one. A renamed file loses its old name after it has the new
+  /// one, so it is never lost. The two changes of a renamed folder need each other, so it never has two names.
   struct Need {
     std::weak_ptr<SimInode> folder;
     std::string name;
@@ -75,7 +75,7 @@ struct SimNameChange {
   } need;
 };
 
-/// A folder's names.
+/// The names in a folder.
 struct SimNames {
   using Names = std::map<std::string, SimInodePtr, std::less<>>;
   Names cached;
@@ -93,15 +93,15 @@ struct SimInode : std::enable_shared_from_this<SimInode> {
   SimNames names;
 };
 
-/// Makes the names of this folder durable, and what they need elsewhere.
+/// Makes the names in this folder durable, and those elsewhere that they depend on.
 void sync_names(SimInode& folder);
-/// The same for everything below `root`, contents included.
+/// Makes everything below `root` durable, including contents.
 void sync_tree(SimInode& root);
-/// Every unsynced change in and below `root` stops being so without having become durable.
+/// Unsynced contents below `root` stop being pending without becoming durable.
 void fail_sync_tree(SimInode& root, SeededRandom& random);
-/// Power loss for everything below `root`: afterwards cached and durable are the same.
+/// Applies a power loss to everything below `root`. Afterwards cached and durable are the same.
 void lose_tree(const SimInodePtr& root, Loss loss, SeededRandom& random);
-/// A deep copy, unsynced changes included.
+/// Returns a deep copy, including unsynced changes.
 [[nodiscard]] SimInodePtr copy_tree(const SimInode& root);
 
 }  // namespace pawl::testing

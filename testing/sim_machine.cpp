@@ -120,7 +120,7 @@ bool SimCall::take_fault() {
     if (process_.fallible_calls < fault.nth || !matches(fault.what, kind_)) continue;
     ++process_.faults_fired;
     fault_ = fault.what;
-    // Once short, the disk is full for everything that needs room.
+    // After a short write, the disk stays full for every call that needs space.
     if (fault_ == Fault::short_write_then_enospc) fault.what = Fault::enospc;
     if (!fault.persistent) process_.faults.erase(process_.faults.begin() + static_cast<std::ptrdiff_t>(i));
     return true;

@@ -1,4 +1,4 @@
-// Inside of the simulated file system: the machine, its processes, and what happens at every call.
+// Internals of the simulated file system: the machine, its processes, and what happens at every call.
 #pragma once
 
 #include <array>
@@ -39,8 +39,8 @@ struct SimProcess {
   std::vector<Postponed> later;
 };
 
-/// A path's meaning: its inode, if any, and the folder that holds or would hold it. Either may be null;
-/// `os_error` says why the folder is.
+/// What a path refers to: its inode, if any, and the folder that contains or would contain it. Either may be null;
+/// `os_error` says why the folder is null.
 struct SimPlace {
   SimInodePtr folder;
   std::string name;
@@ -48,7 +48,7 @@ struct SimPlace {
   int os_error = 0;
 };
 
-/// Everything but `mutex` is guarded by it; the functions expect it to be held.
+/// `mutex` guards everything else. The functions must be called with it held.
 struct SimMachine {
   struct Holder {
     std::uint64_t handle = 0;
@@ -60,42 +60,42 @@ struct SimMachine {
   [[nodiscard]] SimPlace look_up(std::string_view path) const;
   void kill(SimProcess& process);
   void kill_all();
-  /// Runs `sync` now, later or never, as the process's switches for this reason say.
+  /// Runs `sync` now, later or never, depending on the settings of the process for this reason.
   void sync_as_told(SimProcess& process, SyncPoint point, std::function<void()> sync);
 
-  mutable std::mutex mutex;  // not pawl::Mutex: SimCall hands the lock around, which the analysis does not follow
+  mutable std::mutex mutex;  // not pawl::Mutex: SimCall moves the lock around, which the analysis can't follow
   SeededRandom random;
   SimInodePtr root = std::make_shared<SimInode>(true);
   std::uint64_t boot = 1;
   bool power_is_off = false;
-  std::uint64_t last_id = 0;  // of processes, handles and name changes
+  std::uint64_t last_id = 0;  // counts processes, handles and name changes
   std::map<LockPlace, Holder> locks;
   std::vector<std::weak_ptr<SimProcess>> processes;
 };
 
-/// What a call does, as far as faults and cuts care.
+/// The kinds of calls that faults and interruptions distinguish.
 enum class SimCallKind : std::uint8_t { look, lock, write, grow, rename, remove, sync };
 
-/// The start of every call: runs the hook without the mutex, then takes it, counts, and decides.
+/// The start of every call: runs the hook without the mutex, then locks it, counts the call and decides its outcome.
 class SimCall {
  public:
   enum class Verdict : std::uint8_t { go, dead, cut, fault };
 
   SimCall(SimMachine& machine, SimProcess& process, SimCallKind kind, std::string_view path);
   [[nodiscard]] Verdict verdict() const { return verdict_; }
-  /// With Verdict::fault.
+  /// Only for Verdict::fault.
   [[nodiscard]] Fault::What fault() const { return fault_; }
   [[nodiscard]] Error fault_error() const;
-  /// With Verdict::cut: the process ends here, and all others where the power is cut.
+  /// Only for Verdict::cut: kills the process, or all processes if the power is cut.
   void die();
   [[nodiscard]] Error killed_error() const;
 
-  /// Runs `action` (returning a Result) as the verdict says.
+  /// Runs `action` (which returns a Result) according to the verdict.
   template <class Action>
   std::invoke_result_t<Action> run(Action action) {
     return run_or(std::move(action), [] {});
   }
-  /// The same; `on_fault` is what an injected fault does.
+  /// The same, but calls `on_fault` for an injected fault.
   template <class Action, class OnFault>
   std::invoke_result_t<Action> run_or(Action action, OnFault on_fault) {
     if (verdict_ == Verdict::go) return action();

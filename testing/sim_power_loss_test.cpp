@@ -1,5 +1,5 @@
-// What power loss may and may not do on the simulated disk. "May" is tested too: a possibility that never
-// comes up would make every test on the simulation weaker than it looks.
+// What power loss may and may not do on the simulated disk. Possible outcomes are tested, too: one that never occurred
+// would make every test on the simulation weaker than it looks.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -28,13 +28,13 @@ void put_synced(FileSystem& fs, std::string_view path, std::string_view bytes) {
   ASSERT_TRUE(fs.sync_all(kSynced).has_value());
 }
 
-/// The file's bytes for a new process; "-" where it is not there.
+/// Returns the file's bytes as a new process sees them; "-" if it does not exist.
 std::string content(SimDisk& disk, std::string_view path) {
   SimFileSystem fs(disk);
   return fs.read_file(path).value_or("-");
 }
 
-/// How often each outcome comes up over many losses out of the same history.
+/// Returns how often each outcome occurs in many losses from the same history.
 std::map<std::string, int> outcomes(const std::function<void(SimFileSystem&)>& history,
                                     const std::function<std::string(SimDisk&)>& outcome, int seeds = 400) {
   std::map<std::string, int> counts;
@@ -329,7 +329,7 @@ TEST(SimPowerLoss, TheSameSeedGivesTheSameLoss) {
   EXPECT_GT(different.size(), 10U);
 }
 
-/// Whether each sector of `left` is as it was in some version (a version reads as zeros beyond its end).
+/// Returns whether each sector of `left` equals that of some version (a version reads as zeros after its end).
 bool made_of_sectors_of(const std::vector<std::string>& versions, const std::string& left) {
   for (std::size_t start = 0; start < left.size(); start += kSectorBytes) {
     const std::string sector = left.substr(start, kSectorBytes);
@@ -344,7 +344,7 @@ bool made_of_sectors_of(const std::vector<std::string>& versions, const std::str
   return true;
 }
 
-/// Random writes, resizes and syncs beside a plain model of the same.
+/// Compares random writes, resizes and syncs with a plain model.
 struct RandomHistory {
   explicit RandomHistory(std::uint64_t seed) : random(seed), disk(seed), fs(disk), file(open_on(fs, "a")) {
     EXPECT_TRUE(fs.sync_folder("", kSynced).has_value());
@@ -377,7 +377,7 @@ struct RandomHistory {
   SimDisk disk;
   SimFileSystem fs;
   std::unique_ptr<File> file;
-  std::vector<std::string> versions = {""};  // the synced one first
+  std::vector<std::string> versions = {""};  // the synced version first
 };
 
 TEST(SimPowerLoss, AnyHistoryLeavesSectorsOfItsVersionsOnly) {

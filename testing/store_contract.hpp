@@ -1,6 +1,6 @@
-// The contract of the Store port as tests: at least one per clause of `ports/store.hpp`, named
-// after its clause. The same functions run as GoogleTest cases on every adapter, and as plain functions
-// against stores that are broken on purpose, to show that each clause's tests can be red.
+// The contract of the Store port as tests: at least one per clause of `ports/store.hpp`, named after its clause. The
+// same functions run as GoogleTest cases on every adapter, and as plain functions on stores that are broken on purpose,
+// to prove that the tests of each clause can fail.
 //
 // An adapter adds one file with:
 //
@@ -20,18 +20,18 @@
 
 namespace pawl::testing {
 
-/// A store's data, empty at first, and handles on it.
+/// The data of a store, initially empty, and its handles.
 struct StoreUnderTest {
   StoreUnderTest() = default;
   StoreUnderTest(const StoreUnderTest&) = delete;
   StoreUnderTest& operator=(const StoreUnderTest&) = delete;
   virtual ~StoreUnderTest() = default;
 
-  /// A new handle on the same data, as another process would get it. All handles are destroyed before this.
+  /// Opens a new handle on the same data, as another process would. All handles must be destroyed before this object.
   virtual std::unique_ptr<Store> open() = 0;
   /// The clock of all handles. Starts well after 1970.
   virtual ManualClock& clock() = 0;
-  /// The process id that the handles' Owner has: run_busy must name it.
+  /// The process id in the Owner of the handles: run_busy must name it.
   [[nodiscard]] virtual std::uint64_t writer_pid() const = 0;
 };
 
@@ -49,10 +49,10 @@ inline void PrintTo(const ContractTest& test, std::ostream* out) { *out << test.
 
 [[nodiscard]] std::span<const ContractTest> contract_tests();
 
-/// Runs one test on a fresh store. Empty where it holds, else what was violated.
+/// Runs one test on a new store. Returns the violation, or an empty string.
 [[nodiscard]] std::string run_contract_test(const ContractTest& test, const StoreFactory& factory);
 
-/// Runs everything. The clauses that do not hold ("S05"), sorted, each once.
+/// Runs all tests. Returns the violated clauses ("S05"), sorted, without duplicates.
 [[nodiscard]] std::vector<std::string> violated_clauses(const StoreFactory& factory);
 
 }  // namespace pawl::testing

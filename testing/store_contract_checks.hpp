@@ -1,4 +1,4 @@
-// What the contract's tests are written with. Internal to the contract.
+// Helpers for the tests of the contract. Internal to the contract.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 
 namespace pawl::testing::contract {
 
-/// Ends the test that throws it. Only the contract's runner catches it.
+/// Aborts the test that throws it. Only the contract's runner catches it.
 struct Violation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -20,7 +20,7 @@ inline void expect(bool holds, std::string_view what,
   if (!holds) throw Violation(fmt::format("{} ({}:{})", what, line.file_name(), line.line()));
 }
 
-/// The value, or the end of this test.
+/// Returns the value. Aborts the test if there is an error.
 template <class T>
 T need(Result<T> result, const std::source_location& line = std::source_location::current()) {
   if (!result)
@@ -28,7 +28,7 @@ T need(Result<T> result, const std::source_location& line = std::source_location
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-/// The call must fail with this code. What it says.
+/// Requires that the call fails with this code. Returns the error as text.
 template <class T>
 std::string need_error(Result<T> result, Code code,
                        const std::source_location& line = std::source_location::current()) {
@@ -67,10 +67,10 @@ inline std::unique_ptr<RunWriter> writer(Store& store, std::string_view run, con
   return need(store.open_run(run_id(run), options));
 }
 
-/// Everything that can be seen of a run, as text: two equal pictures mean that nothing changed.
+/// Returns everything visible of a run as text: if two pictures are equal, nothing has changed.
 std::string picture(Store& store, std::string_view run);
 
-// One list of tests per part of the contract; `contract_tests()` joins them.
+// A list of tests for each part of the contract; `contract_tests()` joins them.
 [[nodiscard]] std::vector<ContractTest> saving_tests();
 [[nodiscard]] std::vector<ContractTest> run_tests();
 [[nodiscard]] std::vector<ContractTest> reading_tests();

@@ -18,7 +18,7 @@ EraseRequest removal(std::string reason) {
   return request;
 }
 
-/// Checkpoints with labels, events, callers' ids and a large state.
+/// Saves checkpoints with labels, events, callers' ids and a large state.
 void fill_to_erase(RunWriter& run, std::uint64_t count) {
   for (std::uint64_t number = 1; number <= count; ++number) {
     const std::string body = number % 5 == 0

@@ -16,7 +16,7 @@ std::string fork_body(std::string_view who, std::uint64_t number) {
   return body + "]}";
 }
 
-/// The next `count` checkpoints, each with a step, a caller's id and an event.
+/// Saves the next `count` checkpoints, each with a step, a caller's id and an event.
 void fill_to_fork(RunWriter& run, std::string_view who, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t number = run.info().latest.value + 1;

@@ -1,4 +1,4 @@
-// S17, S18, S21: messages to a run, who holds it, and how large it is.
+// S17, S18, S21: messages to a run, its owner and its size.
 #include <algorithm>
 #include <set>
 
@@ -49,7 +49,7 @@ void s17_oldest_first(StoreUnderTest& subject) {
   std::set<std::string> ids;
   Timestamp last;
   for (int i = 0; i < 12; ++i) {
-    // The clock stands still, goes on, or is set back.
+    // The clock stands still, advances, or is set back.
     if (i % 3 == 1) subject.clock().advance(1'000'000);
     if (i == 6) subject.clock().jump(-60'000'000);
     posted.push_back(std::to_string(i));
@@ -134,7 +134,7 @@ void s18_asking_takes_nothing(StoreUnderTest& subject) {
 // --- S21
 
 void s21_footprint(StoreUnderTest& subject) {
-  std::string large = "\"";  // nothing that could be compressed by half
+  std::string large = "\"";  // can't be compressed to half its size
   for (std::uint64_t i = 1; large.size() < 3000; ++i) large += fmt::format("{:x}", i * 0x9E3779B97F4A7C15ULL);
   large += '"';
   {

@@ -12,7 +12,7 @@ constexpr std::size_t kAllOfPruned = 1000;
 RetentionSettings keep(std::uint64_t newest) { return {.keep = newest, .keep_days = {}, .keep_per_stage = {}}; }
 
 std::string pruned_body(std::uint64_t number) {
-  // Some grow, some are new, some are large and come again.
+  // Some states grow, some are new, and some are large and repeat.
   if (number % 7 == 0)
     return fmt::format("{{\"large\":\"{}\"}}", std::string(5000, static_cast<char>('a' + number % 14 / 7)));
   if (number % 5 == 0) return fmt::format("{{\n \"n\": {}\n}}\n", number);
@@ -21,7 +21,7 @@ std::string pruned_body(std::uint64_t number) {
   return body + "]";
 }
 
-/// Checkpoints 1 to `count`, every tenth with a name, of the stages a and b, each with an event and a caller's id.
+/// Saves `count` checkpoints, each with an event and a caller's id, in the stages a and b. Every tenth has a name.
 void fill_to_prune(RunWriter& run, std::uint64_t count) {
   const std::uint64_t first = run.info().latest.value + 1;
   for (std::uint64_t number = first; number < first + count; ++number) {

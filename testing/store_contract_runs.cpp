@@ -20,7 +20,7 @@ void s10_second_writer_is_refused(StoreUnderTest& subject) {
     const std::string busy = need_error(second->open_run(run_id("r"), {}), Code::run_busy);
     expect(busy.find(std::to_string(subject.writer_pid())) != std::string::npos, "run_busy does not name the writer");
   }
-  need(first->save(state("2")));  // the refused one did no harm
+  need(first->save(state("2")));  // the refused open had no effect
   first.reset();
   auto next = writer(*other, "r");
   expect(need(next->save(state("3"))).sequence == Sequence{3}, "the next writer does not go on");

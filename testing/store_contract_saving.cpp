@@ -241,7 +241,7 @@ void s06_repeated_is_answered(StoreUnderTest& subject) {
   need(run->save(state("5")));
   const std::string before = picture(*store, "r");
   SaveRequest retry = with_id(state("1"), "a");
-  retry.expected_parent = Sequence{0};  // as it was when first tried: an answer, not a conflict
+  retry.expected_parent = Sequence{0};  // as in the first attempt: it is answered as a repeat, without a conflict
   const Saved again = need(run->save(retry));
   expect(again.outcome == Saved::Outcome::repeated, "a repeated save was not recognised");
   expect(again.sequence == first.sequence && again.id == first.id && again.checksum == first.checksum,

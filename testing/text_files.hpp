@@ -1,4 +1,4 @@
-// A folder's files in memory, to be looked at: what importers read in tests.
+// The files of a folder in memory, for tests of importers.
 #pragma once
 
 #include <cerrno>
@@ -15,7 +15,7 @@ class TextFiles final : public FileSystem {
   explicit TextFiles(std::map<std::string, std::string> files) : files_(std::move(files)) {}
 
   std::map<std::string, std::string>& files() { return files_; }
-  /// From now on it is a link.
+  /// Makes the file a link.
   void make_link(const std::string& path) { links_.insert(path); }
   [[nodiscard]] bool written() const { return written_; }
 

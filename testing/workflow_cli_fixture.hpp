@@ -1,4 +1,4 @@
-// The command line with workflows that run real processes, in a folder of the test's own.
+// The command line with workflows that run real processes, in a temporary folder.
 #pragma once
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ class WorkflowCliTest : public CliTest {
     std::filesystem::remove_all(folder_, ignored);
   }
 
-  /// Runs this workflow to wherever it comes.
+  /// Runs this workflow until `pawl run` exits.
   CliResult run_workflow(const std::string& run, const std::string& yaml, std::vector<std::string> more = {}) {
     const std::string file = (folder_ / "workflow.yaml").string();
     files_[file] = yaml;
@@ -32,7 +32,7 @@ class WorkflowCliTest : public CliTest {
     return pawl(std::move(args));
   }
 
-  /// A run as a program leaves it behind that saved this and then crashed.
+  /// Creates a run as a program leaves it that saved this state and then crashed.
   void leave_behind(const std::string& run, const RunState& state) {
     store_exists_ = true;
     const std::unique_ptr<Store> store = other_handle();
