@@ -1,4 +1,4 @@
-// The program's own symbols come before libc's, also for the shared libraries that it uses.
+// Symbols of the program take precedence over those of libc, also for the shared libraries that it uses.
 #include "bench/flush_count.hpp"
 
 #include <sys/syscall.h>
@@ -9,7 +9,7 @@
 namespace pawl::bench {
 namespace {
 
-std::atomic<std::uint64_t> flushes{0};  // a global, because libc's functions have no place for anything else
+std::atomic<std::uint64_t> flushes{0};  // a global, because the functions of libc have no parameter for it
 
 int counted(long result) {
   flushes.fetch_add(1, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// pawl_bench: Pawl beside other stores, on one disk in one run. docs/benchmarks.md explains the numbers.
+// pawl_bench: compares Pawl with other stores, on one disk in one run. docs/benchmarks.md explains the numbers.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   }
   std::filesystem::remove_all(root);
   std::error_code ignored;
-  std::filesystem::remove(folder, ignored);  // if it is empty now
+  std::filesystem::remove(folder, ignored);  // succeeds only if it is empty
   if (!json.empty() && !(std::ofstream(json) << to_json(scenarios))) give_up("can't write " + json);
   return 0;
 }

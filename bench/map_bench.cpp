@@ -1,6 +1,6 @@
-// pawl_map_bench: a map over many items of a JSON Lines file with an in-process handler, on a real disk:
-// how many items become durable per second, how much memory that takes, and how fast a killed one goes on.
-// Each measured execution is a process of its own, so that its memory and its death are real.
+// pawl_map_bench: a map over many items of a JSON Lines file with an in-process handler, on a real disk. Measures how
+// many items become durable per second, the memory used, and how fast a killed map resumes. Each measured execution is
+// its own process, so that its memory and its kill are real.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -32,9 +32,9 @@ struct MapSettings {
   std::uint64_t items = 100'000;
   std::uint64_t parallel = 64;
   std::uint64_t workers = 4;
-  // Of a measured process only.
+  // Only for a measured process.
   std::string part;
-  std::uint64_t die_at = 0;  // so many items are durable: kill -9
+  std::uint64_t die_at = 0;  // kill -9 when this many items are durable
   std::int64_t began_us = 0;
 };
 
@@ -61,7 +61,7 @@ Workflow read_workflow(const std::string& file) {
   return std::move(*parsed);
 }
 
-/// Hears of an item when it is durable.
+/// Called when an item is durable.
 class Counter final : public RunObserver {
  public:
   explicit Counter(std::uint64_t die_at) : die_at_(die_at) {}
@@ -77,7 +77,7 @@ class Counter final : public RunObserver {
   std::uint64_t durable_ = 0;
 };
 
-/// One execution; prints a line of JSON.
+/// Runs one execution and prints a line of JSON.
 int execute_part(const MapSettings& settings) {
   SystemClock clock;
   SystemRandom random;
@@ -123,7 +123,7 @@ int execute_part(const MapSettings& settings) {
   return 0;
 }
 
-/// Starts this program again for one execution. Null where it was killed, as it was told to be.
+/// Starts this program again for one execution. Returns null if it was killed as requested.
 nlohmann::json measured(const MapSettings& settings, const std::string& part, std::uint64_t die_at) {
   const std::string out = settings.folder + "/out.json";
   SystemClock clock;
@@ -159,8 +159,8 @@ nlohmann::json measured(const MapSettings& settings, const std::string& part, st
 }
 
 struct Recorded {
-  std::uint64_t items = 0;    // that have a result
-  std::uint64_t doubled = 0;  // results beyond an item's first
+  std::uint64_t items = 0;    // items with a result
+  std::uint64_t doubled = 0;  // additional results of an item
 };
 
 Recorded read_results(const MapSettings& settings) {

@@ -1,4 +1,4 @@
-// Pawl as a contestant: the parts that pawl::Pawl::open puts together, with its flushes in sight.
+// Pawl as a contestant: assembled like pawl::Pawl::open, but with access to the number of flushes.
 #pragma once
 
 #include "adapters/filesystem/filesystem_store.hpp"
@@ -8,7 +8,7 @@
 
 namespace pawl::bench {
 
-/// The value, or the end of the program.
+/// Returns the value. Exits the program on an error.
 template <class T>
 T must(Result<T> result) {
   if (!result) give_up(fmt::format("pawl: {} ({})", result.error().message, result.error().where));
@@ -22,7 +22,7 @@ class PawlStore {
   PawlStore(const Folder& folder, FilesystemOptions options);
   [[nodiscard]] FilesystemStore& store() { return *store_; }
   [[nodiscard]] std::unique_ptr<RunWriter> run(const std::string& id);
-  /// Flushes that a save waits for. Publishing has its own, in the background.
+  /// Returns the number of flushes that saves wait for. Publishing has its own, in the background.
   [[nodiscard]] std::uint64_t save_path_flushes() const;
   [[nodiscard]] std::uint64_t all_flushes() const;
 
@@ -33,7 +33,7 @@ class PawlStore {
   std::unique_ptr<FilesystemStore> store_;
 };
 
-/// Checked as the library checks it.
+/// Checks the state as the library does, then saves it.
 void save(RunWriter& run, std::string_view state);
 
 [[nodiscard]] std::unique_ptr<SingleWriter> make_pawl(const Folder& folder);

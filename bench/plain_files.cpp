@@ -1,4 +1,4 @@
-// The floor, and what people write first: plain files.
+// Plain files: the lower bound, and the obvious approach.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 namespace pawl::bench {
 namespace {
 
-constexpr std::size_t kRawFileBytes = std::size_t{4} << 20U;  // as a segment of the journal
+constexpr std::size_t kRawFileBytes = std::size_t{4} << 20U;  // the size of a journal segment
 
 void require(bool ok, std::string_view what) {
   if (!ok) give_up(fmt::format("{}: {}", what, std::strerror(errno)));
@@ -44,7 +44,7 @@ class Raw final : public SingleWriter {
     file_.write_at(0, std::string(kRawFileBytes, '\0'));
     file_.sync();
   }
-  /// Of a larger state only as much as a record holds is written: the floor for what changed.
+  /// Writes at most one record of a larger state: the lower bound for the changed part.
   void save(std::string_view state) override {
     std::memcpy(record_.data(), state.data(), std::min(state.size(), record_.size()));
     if (end_ + record_.size() > kRawFileBytes) end_ = 0;

@@ -1,4 +1,4 @@
-// What was measured, as a table for people and as JSON for programs.
+// The results as a table for people and as JSON for programs.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace pawl::bench {
 
-/// One contestant of one scenario. What was not measured is not shown.
+/// The results of one contestant in one scenario. Missing values are not shown.
 struct Row {
   std::string name;
-  std::string flush_level;  // what stands behind an acknowledged save
+  std::string flush_level;  // how an acknowledged save is made durable
   std::optional<double> p50_us = {};
   std::optional<double> p99_us = {};
   std::optional<double> saves_per_s = {};
-  std::optional<double> to_raw = {};                // time against the raw append
-  std::optional<double> to_pawl = {};               // time (or saves/s) against Pawl
-  std::optional<double> flushes_per_save = {};      // that a save waits for, where the store can tell
-  std::optional<double> all_flushes_per_save = {};  // of the whole process meanwhile, background work included
+  std::optional<double> to_raw = {};                // time relative to the raw append
+  std::optional<double> to_pawl = {};               // time (or saves/s) relative to Pawl
+  std::optional<double> flushes_per_save = {};      // flushes that a save waits for, if the store reports them
+  std::optional<double> all_flushes_per_save = {};  // of the whole process in that time, including background work
 };
 
 struct Figure {

@@ -1,4 +1,4 @@
-// RocksDB with WriteOptions.sync: the write-ahead log is flushed, its own group commit included.
+// RocksDB with WriteOptions.sync: the write-ahead log is flushed, with RocksDB's own group commit.
 #include <rocksdb/db.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// How states can be stored: size and speed of each way, and a large state through all of it to the disk.
+// Ways to store states: size and speed of each, and all stages of a large save down to the disk.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -84,7 +84,7 @@ double write_us(const Folder& folder, const std::string& bytes) {
   return one.us();
 }
 
-/// Each stage of a large save alone, and the whole, in turns.
+/// Measures each stage of a large save alone and the complete save, in turns.
 void measure_large(Scenario& scenario, const Settings& settings, const std::vector<std::string>& states) {
   FilesystemOptions options;
   options.packing = {StateFormat::json, Compression::zstd, 0, 3};

@@ -1,4 +1,4 @@
-// Where a save's processor time goes: each part alone, without a disk.
+// The processor time of a save: each part alone, without a disk.
 #include <functional>
 
 #include "base/hash.hpp"
@@ -12,7 +12,7 @@
 namespace pawl::bench {
 namespace {
 
-/// Median of many timings of a few hundred calls each.
+/// Returns the median of many timings of a few hundred calls each.
 double each_us(const std::function<void(std::size_t)>& call, std::size_t calls) {
   std::vector<double> times_us;
   for (int round = 0; round < 15; ++round) {

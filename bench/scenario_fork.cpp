@@ -1,4 +1,4 @@
-// Forks of a run with 1,000 checkpoints, at its middle: how long one takes and what it adds.
+// Forks of a run with 1,000 checkpoints, from its middle: time and additional space.
 #include "bench/measure.hpp"
 #include "bench/pawl_store.hpp"
 #include "bench/scenarios.hpp"

@@ -1,4 +1,4 @@
-// A conversation that grows: what it costs on the disk, to save and to restore.
+// A growing conversation: its size on the disk, and the time to save and restore it.
 #include <algorithm>
 
 #include "bench/measure.hpp"
@@ -17,7 +17,7 @@ double median_of(const std::vector<double>& values, std::size_t first, std::size
   return median(std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(count)));
 }
 
-/// Times of restoring by a new handle each time: opening the store is part of it.
+/// Returns the times to restore it with a new handle each time, including opening the store.
 std::vector<double> restore_ms(const Folder& folder, const std::vector<std::uint64_t>& sequences) {
   std::vector<double> times_ms;
   for (const std::uint64_t sequence : sequences) {

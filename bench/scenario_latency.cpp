@@ -1,4 +1,4 @@
-// One writer: bursts, a long run with publishing, and a large state that changes a little.
+// One writer: bursts, a long run with publishing, and a large state with small changes.
 #include <filesystem>
 
 #include "bench/measure.hpp"
@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kStateBytes = 2048;
 constexpr std::size_t kPool = 256;
 
-/// States of the pool in turns, each contestant at its own place.
+/// Returns the states of the pool in turn. Each contestant has its own position.
 NextState from_pool(const std::vector<std::string>& pool) {
   return [&pool, at = std::vector<std::size_t>(16)](std::size_t contestant) mutable {
     return std::string_view(pool[at[contestant]++ % pool.size()]);

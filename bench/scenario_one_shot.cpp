@@ -1,4 +1,4 @@
-// The program itself: one save of an existing run, and the flushes that strace sees.
+// The program itself: one save to an existing run, and the flushes that strace counts.
 #include <sys/wait.h>
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 namespace pawl::bench {
 namespace {
 
-/// The command's exit status must be 0.
+/// Runs the command, whose exit status must be 0.
 void shell(const std::string& command) {
   const int status = std::system(command.c_str());
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) give_up("failed: " + command);

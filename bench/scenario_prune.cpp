@@ -1,4 +1,4 @@
-// Saves beside a pruner that has something to do all the time, and saves without one, in turns.
+// Saves next to a pruner that is always busy, and saves without one, in turns.
 #include <algorithm>
 
 #include "bench/measure.hpp"
@@ -9,7 +9,7 @@
 namespace pawl::bench {
 namespace {
 
-constexpr std::size_t kStateBytes = 20'000;  // all new: a group of checkpoints is full after about 13
+constexpr std::size_t kStateBytes = 20'000;  // all bytes are new, so a group of checkpoints is full after about 13
 constexpr std::uint64_t kKept = 10;
 
 struct Side {

@@ -38,8 +38,7 @@ double peak_mib() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-/// Runs `work` in a process of its own, so that its memory can be told; gives back what it returns and the
-/// peak of its resident memory.
+/// Runs `work` in its own process, to measure its memory. Returns its result and its peak resident memory.
 struct Apart {
   double result = 0;
   double peak_mib = 0;

@@ -1,4 +1,4 @@
-// Many threads in one process, each with a run of its own.
+// Many threads in one process, each with its own run.
 #include <atomic>
 #include <barrier>
 #include <thread>

@@ -1,4 +1,4 @@
-// What is measured. Each takes an empty folder of its own.
+// The scenarios. Each takes its own empty folder.
 #pragma once
 
 #include "bench/report.hpp"
@@ -8,7 +8,7 @@ namespace pawl::bench {
 
 struct Settings {
   Folder folder;
-  double seconds_per = 0;  // for scenarios that run for a time; 0: their own
+  double seconds_per = 0;  // for scenarios with a time limit; 0: their default
   enum class Size : std::uint8_t { full, quick } size = Size::full;
   [[nodiscard]] bool quick() const { return size == Size::quick; }
   [[nodiscard]] double seconds_or(double full_seconds, double quick_seconds) const {
@@ -29,9 +29,9 @@ struct Settings {
 [[nodiscard]] Scenario measure_fork(const Settings& settings);
 [[nodiscard]] Scenario measure_cpu(const Settings& settings);
 
-/// A new folder below the scenario's own.
+/// Creates a folder below that of the scenario.
 [[nodiscard]] Folder subfolder(const Settings& settings, const std::string& name);
-/// The bytes of all files below `folder`, and how many files there are.
+/// The size and the number of all files below `folder`.
 struct Usage {
   double bytes = 0;
   std::size_t files = 0;

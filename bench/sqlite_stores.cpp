@@ -1,4 +1,4 @@
-// SQLite with a write-ahead log, synchronous=FULL: each commit is flushed.
+// SQLite with a write-ahead log and synchronous=FULL: each commit is flushed.
 #include <sqlite3.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@ constexpr const char* kFlushLevel = "WAL, synchronous=FULL";
 class Database {
  public:
   explicit Database(const Folder& folder) {
-    // One thread at a time, or a mutex of ours around it.
+    // Used by one thread at a time, or guarded by our own mutex.
     require(sqlite3_open_v2((folder / "bench.db").c_str(), &handle_,
                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr));
     run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"

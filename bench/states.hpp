@@ -1,4 +1,4 @@
-// States as agents have them: valid JSON, made from a seed.
+// States like those of agents: valid JSON, generated from a seed.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ class Dice {
   std::uint64_t state_;
 };
 
-/// About `bytes` of JSON, every value of which is new.
+/// Returns about `bytes` of JSON in which every value is new.
 [[nodiscard]] std::string new_state(Dice& dice, std::size_t bytes);
-/// `count` of them, for use in turns.
+/// Returns `count` states, to be used in turn.
 [[nodiscard]] std::vector<std::string> state_pool(std::uint64_t seed, std::size_t count, std::size_t bytes);
 
 /// A state of `count` parts of `part_bytes` each; `change` replaces one of them in place.

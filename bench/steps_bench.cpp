@@ -1,4 +1,4 @@
-// pawl_steps_bench: shell steps beside bare posix_spawn, and a DAG of a thousand tasks: saving it, resuming it.
+// pawl_steps_bench: shell steps compared with bare posix_spawn, and saving and resuming a DAG of a thousand tasks.
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -45,7 +45,7 @@ struct Child {
   int output = -1;
 };
 
-/// `sh -e -c true` with its output in a pipe, as a program without Pawl would start it.
+/// Runs `sh -e -c true` with its output in a pipe, as a program without Pawl would.
 Child spawn_bare() {
   std::array<int, 2> fds{};
   if (::pipe2(fds.data(), O_CLOEXEC) != 0) stop("no pipe");
@@ -71,7 +71,7 @@ void finish(const Child& child) {
   if (::waitpid(child.pid, &status, 0) != child.pid || status != 0) stop("sh failed");
 }
 
-/// Two at once: whichever ends first makes room for the next.
+/// Two at a time: the next one starts when either exits.
 double bare_steps_per_s(std::uint64_t count) {
   const TimePoint began = std::chrono::steady_clock::now();
   std::vector<Child> running;
@@ -119,7 +119,7 @@ Scenario measure_spawning(const std::string& folder, std::uint64_t count) {
   std::vector<double> ratios;
   double bare = 0;
   double ours = 0;
-  for (int round = 0; round < 3; ++round) {  // in turns, because others use the machine, too
+  for (int round = 0; round < 3; ++round) {  // in turns, because the machine may have other load
     bare = bare_steps_per_s(count);
     ours = pawl_steps_per_s(fmt::format("{}/spawn-{}", folder, round), count);
     ratios.push_back(ours / bare);
@@ -162,7 +162,7 @@ Scenario measure_dag(const std::string& folder, std::uint64_t tasks) {
   scenario.goals.push_back(
       {"size of the checkpoint", static_cast<double>(info.state_bytes) / 1000, Goal::Sense::at_most, 100, "KB"});
 
-  // The run's own last states, saved again one after the other into another run.
+  // Saves the last states of the run again, one after the other, into another run.
   std::vector<std::string> states;
   for (std::uint64_t back = 60; back-- > 0;) {
     if (info.sequence.value > back + 1)

@@ -1,4 +1,4 @@
-// The contestants. Whatever fails ends the program: a benchmark of failing saves says nothing.
+// The contestants. Any failure exits the program: a benchmark of failing saves is meaningless.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace pawl::bench {
 
-/// Prints the message and ends the program with status 1.
+/// Prints the message and exits with status 1.
 [[noreturn]] void give_up(const std::string& message);
 
 /// Saves states one after the other; each is durable when `save` returns. For one thread.
@@ -23,11 +23,12 @@ class SingleWriter {
   virtual void save(std::string_view state) = 0;
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual std::string flush_level() const = 0;
-  /// Flushes on the save path so far, where the store can tell; else all of the process's are counted.
+  /// Returns the flushes on the save path so far. If the store can't report them, all flushes of the process are
+  /// counted.
   [[nodiscard]] virtual std::optional<std::uint64_t> own_flushes() const { return std::nullopt; }
 };
 
-/// The same for many threads, each of which saves to a run of its own.
+/// The same for many threads, each of which saves to its own run.
 class SharedWriter {
  public:
   SharedWriter() = default;
@@ -42,16 +43,16 @@ class SharedWriter {
 
 using Folder = std::filesystem::path;
 
-/// The floor: a file written with zeros before, overwritten front to back, fdatasync after each write.
+/// The lower bound: overwrites a file of zeros from start to end, with fdatasync after each write.
 [[nodiscard]] std::unique_ptr<SingleWriter> make_raw(const Folder& folder, std::size_t record_bytes);
-/// One file per checkpoint: written, fsynced, renamed, the folder fsynced.
+/// One file per checkpoint: written, fsynced and renamed, then its folder is fsynced.
 [[nodiscard]] std::unique_ptr<SingleWriter> make_file_per_checkpoint(const Folder& folder);
 [[nodiscard]] std::unique_ptr<SingleWriter> make_sqlite(const Folder& folder);
 [[nodiscard]] std::unique_ptr<SingleWriter> make_rocksdb(const Folder& folder);
 
 /// One connection behind a mutex, one commit per save.
 [[nodiscard]] std::unique_ptr<SharedWriter> make_shared_sqlite(const Folder& folder);
-/// One thread takes all rows that wait and commits them together.
+/// One thread takes all waiting rows and commits them together.
 [[nodiscard]] std::unique_ptr<SharedWriter> make_batching_sqlite(const Folder& folder);
 [[nodiscard]] std::unique_ptr<SharedWriter> make_shared_rocksdb(const Folder& folder);
 
