@@ -1,5 +1,5 @@
-// Shows that the contract's tests can be red: stores that break one clause on purpose, over a memory
-// store that keeps all of them. At least one for each of the clauses.
+// Proves that the tests of the contract can fail: stores that break one clause on purpose, based on a memory store that
+// keeps all of them. There is at least one for each clause.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -82,7 +82,7 @@ enum class Mutation : std::uint8_t {
 
 struct NamedMutation {
   Mutation mutation;
-  std::string_view clause;  // that must be reported
+  std::string_view clause;  // the clause that must be reported
   std::string_view name;
 };
 
@@ -471,7 +471,7 @@ class BrokenStore final : public Store {
   Result<CheckReport> check(const CheckScope& scope, Repair repair) override { return sound_->check(scope, repair); }
 
  private:
-  /// Whether this handle has been the run's writer.
+  /// Whether this handle has been the writer of the run.
   bool wrote(const RunId& run) {
     const std::scoped_lock lock(shared_->mutex);
     return writes_here_.contains(run.text());

@@ -1,4 +1,4 @@
-// Large events, and many of them.
+// Large events, and large numbers of events.
 #include <gtest/gtest.h>
 
 #include "engine/save.hpp"
@@ -27,7 +27,7 @@ class FilesystemEvents : public ::testing::TestWithParam<Background> {
   FilesystemUnderTest place_;
 };
 
-/// Such an event is larger than a segment of the journal.
+/// This event is larger than a segment of the journal.
 TEST_P(FilesystemEvents, OfSevenMiBAreKeptAndChecked) {
   constexpr std::size_t kBytes = 7U << 20;
   {
@@ -84,7 +84,7 @@ TEST_P(FilesystemEvents, AreListedPageByPageFromFilesAndJournal) {
     SaveRequest request{.body = state, .duplicates = Duplicates::write};
     for (std::uint64_t i = 0; i < kEvents / 10; ++i) request.events.push_back({"e", std::to_string(++made)});
     ASSERT_TRUE((*writer)->save(request));
-    place_.clock().advance(9'000'000'000);  // so that there are several days' files
+    place_.clock().advance(9'000'000'000);  // so that there are files of several days
     if (save != 6) continue;
     ASSERT_TRUE(dynamic_cast<FilesystemStore&>(*store).settle_all());
   }

@@ -1,4 +1,4 @@
-// Forks of the filesystem store: what they cost, what their files look like, what a crash in the middle leaves.
+// Forks of the filesystem store: their cost, their files, and what a crash in the middle leaves.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -103,7 +103,7 @@ TEST(ForkCost, ForksOfForksDoNotMakeRestoringReadMoreThanThreeTimesTheState) {
   }
   EXPECT_EQ(store->restore(fork_run("f30"), {})->state, body + "]");
   EXPECT_TRUE(faults(*store).empty()) << faults_text(faults(*store));
-  std::uint64_t begun = 0;  // how many levels begin with a whole state of their own
+  std::uint64_t begun = 0;  // number of levels that start with a full state of their own
   ASSERT_TRUE(dynamic_cast<FilesystemStore&>(*store).settle_all());
   for (int level = 1; level <= 30; ++level) {
     for (const auto& entry :
@@ -115,7 +115,7 @@ TEST(ForkCost, ForksOfForksDoNotMakeRestoringReadMoreThanThreeTimesTheState) {
   EXPECT_LT(begun, 20U) << "and not every fork copies the state";
 }
 
-/// A difference to checkpoint 5 of what `fill` makes.
+/// Returns a difference to checkpoint 5 of what `fill` saves.
 const std::string kForked = fmt::format("[4,\"{}\",\"forked\"]", std::string(100, 'x'));
 
 class ForkFiles : public ::testing::Test {
@@ -223,7 +223,7 @@ TEST_F(ForkFiles, AreReadWithTheParentsKeyWhereTheStoreIsEncrypted) {
   EXPECT_EQ(secret.open()->restore(fork_run("f"), {}).error().code, Code::key_missing);
 }
 
-/// A fork cut by kill -9 or power loss at each of its operations, one after the other.
+/// Interrupts a fork by kill -9 or power loss at each of its operations in turn.
 class CutFork : public ::testing::TestWithParam<bool> {};
 
 TEST_P(CutFork, LeavesTheForkWholeOrAbsentAndTheParentAsItWas) {
@@ -272,14 +272,14 @@ TEST_P(CutFork, LeavesTheForkWholeOrAbsentAndTheParentAsItWas) {
     }
     EXPECT_EQ(store->run(fork_run("p"))->latest.value, 12U);
     for (const Finding& finding : faults(*store)) {
-      // Copies that were not synced yet may be torn by power loss; the journal holds them.
+      // Power loss may truncate copies that were not synced yet; the journal contains them.
       const bool torn = GetParam() && finding.severity == Finding::Severity::mendable &&
                         finding.what.find("fork") == std::string::npos;
       EXPECT_TRUE(torn || finding.severity == Finding::Severity::note)
           << "cut at " << cut << ": " << finding.file << ": " << finding.what;
       notes += finding.what.find("never created") != std::string::npos ? 1U : 0U;
     }
-    // It is made again under the same name, and whatever a prune does, both are whole.
+    // The fork is created again under the same name. Whatever a prune does, both runs stay complete.
     if (!fork_info) fork(*store, "p", 7, "f", "[\"forked\"]");
     ASSERT_TRUE(store->prune(fork_run("p"), {.keep = 1, .keep_days = {}, .keep_per_stage = {}}, PruneMode::remove));
     EXPECT_EQ(store->restore(fork_run("f"), {})->state, "[\"forked\"]") << "cut at " << cut;

@@ -1,4 +1,4 @@
-// What the files of messages must stand, beyond the contract.
+// The files of messages: what they must withstand, beyond the contract.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class FilesystemInbox : public ::testing::Test {
   void write(const std::string& below, std::string_view bytes) const {
     std::ofstream(path(below), std::ios::binary) << bytes;
   }
-  /// What fsck says on this file; empty: nothing.
+  /// Returns what fsck reports about this file, or an empty string.
   std::string found(const std::string& file, Finding::Severity severity) {
     const auto report = place_.open()->check({}, Repair::no);
     for (const Finding& finding : report->findings) {
@@ -113,7 +113,8 @@ TEST_F(FilesystemInbox, TheOwnerIsNamedAsRunBusyNamesIt) {
   EXPECT_NE(place_.open()->open_run(inbox_run("r"), {}).error().message.find(**owner), std::string::npos) << **owner;
 }
 
-/// What was posted when the power went is there or not; what post said is durable; nothing half-written is listed.
+/// After a power loss during a post, the message is either listed or not. Acknowledged messages are durable, and no
+/// partial message is listed.
 TEST(InboxOnASimulatedDisk, SurvivesPowerLossAtEveryCall) {
   for (std::uint64_t op = 1; op < 40; ++op) {
     SimDisk disk(op);

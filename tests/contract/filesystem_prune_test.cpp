@@ -1,4 +1,4 @@
-// Pruning of the filesystem store by itself: when runs grow, and when the disk is full; and what its files look like.
+// Automatic pruning of the filesystem store, when runs grow and when the disk is full, and the files it leaves.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,7 +71,7 @@ TEST(PruningByItself, IsOffUnlessTheSettingsSaySo) {
   EXPECT_EQ(listed(*place.open(), "r").size(), 40U);
 }
 
-/// A store on a simulated disk, with something to prune.
+/// A store on a simulated disk with checkpoints that can be pruned.
 class FullDisk : public ::testing::Test {
  protected:
   FullDisk() {

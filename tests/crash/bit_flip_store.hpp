@@ -1,4 +1,4 @@
-// A small store with something of everything in it, its files in memory, and a file system on those.
+// A small store that contains every kind of data, its files in memory, and a file system on them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ constexpr std::string_view kNextBoot = "next boot";
 
 using Image = std::map<std::string, std::string>;  // path -> bytes
 
-/// A folder's files in memory. Nothing can be written.
+/// The files of a folder in memory. Read-only.
 class ImageFileSystem final : public FileSystem {
  public:
   explicit ImageFileSystem(const Image& image) : image_(image) {}
@@ -79,7 +79,7 @@ inline FilesystemOptions flip_options() {
   return options;
 }
 
-/// Gives the same moments and numbers whatever else was asked before.
+/// Gives the same times and numbers, whatever was requested before.
 struct Surroundings {
   ManualClock clock;
   SeededRandom random{11};
@@ -105,7 +105,7 @@ inline void must_save(FilesystemStore& store, std::string_view run, SaveRequest 
   ASSERT_TRUE(saved) << describe(saved.error());
 }
 
-/// A run of which most was pruned: hidden, removed, and kept in files of their own.
+/// Saves a run and prunes most of it: some checkpoints are hidden, some removed, some kept in their own files.
 inline void save_pruned(FilesystemStore& store) {
   for (int i = 1; i <= 13; ++i) {
     SaveRequest request;
@@ -122,7 +122,7 @@ inline void save_pruned(FilesystemStore& store) {
   ASSERT_EQ(report->kept, 4U);
 }
 
-/// Settled: several bases, a text with line breaks, a blob, events, callers' ids and messages.
+/// Saves settled data: several bases, a text with newlines, a blob, events, callers' ids and messages.
 inline void save_settled(FilesystemStore& store) {
   SaveRequest plain;
   SaveRequest named = plain;
@@ -148,14 +148,14 @@ inline void save_settled(FilesystemStore& store) {
   ASSERT_TRUE(store.post(id_of("alpha"), "[1]"));
 }
 
-/// Then some that are in the journal and, unsettled, in the files.
+/// Saves records that are in the journal and, unsettled, in the files.
 inline void save_published(FilesystemStore& store) {
   SaveRequest request;
   request.events = {{"third", "3"}};
   must_save(store, "alpha", request, "{\n\"second\":\"base\",\"more\":true\n}");
 }
 
-/// And some that are in the journal alone.
+/// Saves records that are only in the journal.
 inline void save_in_journal(FilesystemStore& store) {
   SaveRequest request;
   request.events = {{"fourth", "4"}};
@@ -186,7 +186,7 @@ inline Image read_image(const std::string& folder) {
 
 struct Sample {
   TemporaryFolder folder;
-  Image image;        // while its writer is still there
+  Image image;        // while its writer is alive
   Image before_last;  // the same without the last save
   std::string catalogue;
 };

@@ -1,8 +1,7 @@
-// Any single flipped bit in any file of a small store is detected and named, or changes no answer.
+// Any single flipped bit in any file of a small store is detected and its file is named, or it changes no answer.
 //
-// The store is made on a real folder. Its files are then read into memory, where one bit after the other is
-// flipped and a new handle is asked what can be asked. SQLite's file is flipped on disk, and so are the
-// samples that are saved to.
+// The store is created in a real folder. Its files are then read into memory, where each bit is flipped in turn and a
+// new handle answers all queries. SQLite's file is flipped on disk, and so are the samples that are saved to.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,16 +22,16 @@ namespace {
 
 using namespace testing;
 
-constexpr std::uint64_t kBytesBehindEnd = 128;    // of a journal segment: every bit
-constexpr std::uint64_t kStepBitsFarBehind = 97;  // and every so many further on
+constexpr std::uint64_t kBytesBehindEnd = 128;    // after the end of a journal segment, in which every bit is flipped
+constexpr std::uint64_t kStepBitsFarBehind = 97;  // step between the bits flipped after that
 
-/// The runs, and one more than the number of their checkpoints.
+/// The runs, each with the number of its checkpoints plus one.
 const std::map<std::string, std::uint64_t> kRuns = {
     {"alpha", 9}, {"beta", 4}, {"delta", 2}, {"gamma", 2}, {"kappa", 14}};
 
 enum class Questions { few, all };
 
-/// Everything that can be asked of a store, and the answers: nothing where it was not asked, empty for an error.
+/// The answers to all queries: nothing if a query was not made, an empty string for an error.
 using Answers = std::vector<std::optional<std::string>>;
 
 std::string text_of(const CheckpointInfo& info) {
@@ -42,7 +41,7 @@ std::string text_of(const CheckpointInfo& info) {
                      info.state_bytes, info.stored_bytes, info.whole, info.checksum);
 }
 
-/// One that is damaged is named as such, and says nothing else.
+/// A damaged run is listed as damaged, with nothing else.
 std::string text_of(const RunInfo& run) {
   if (run.status == Status::damaged) return {};
   return fmt::format("{} {} {} {} {} {} {} {} {}|{}|{}\n", run.id.text(), run.uuid.text(), run.created.us,
@@ -82,7 +81,7 @@ void ask_run(Store& store, const std::string& run, Answers& answers) {
   put(answers, store.inbox(id));
 }
 
-/// All questions, or those about one run's last state, list, events and messages: `only`, or the one whose turn it is.
+/// Makes all queries, or those about the last state, list, events and messages of one run: `only`, or the next in turn.
 Answers ask(Store& store, const std::string& only, Questions questions, std::uint64_t turn) {
   Answers answers;
   const bool all = questions == Questions::all;
@@ -104,9 +103,9 @@ Answers ask(Store& store, const std::string& only, Questions questions, std::uin
 }
 
 struct Outcome {
-  bool refused = false;  // the store can't be opened: an error that names store.json
-  bool same = false;     // every answer is what it was
-  bool wrong = false;    // an answer differs, and is no error
+  bool refused = false;  // the store can't be opened, and the error names store.json
+  bool same = false;     // every answer is unchanged
+  bool wrong = false;    // an answer differs and is not an error
   bool named = false;    // fsck names the file
   std::string note;      // for messages
 };
@@ -118,7 +117,7 @@ bool names(const CheckReport& report, const std::string& path) {
   return false;
 }
 
-/// A list of runs, a line each, without this one.
+/// Returns a list of runs, one per line, without this run.
 std::string without_run(std::string list, const std::string& run) {
   const auto begin = list.find("\n" + run + " ");
   if (begin != std::string::npos) list.erase(begin, list.find('\n', begin + 1) - begin);
@@ -136,7 +135,7 @@ class Flipper {
         << (report ? report->findings[0].file + report->findings[0].what : "");
   }
 
-  /// Which run's answers a file can change.
+  /// Returns the run whose answers a file can change.
   static std::string run_of(const std::string& path) {
     for (const auto& [run, sequences] : kRuns) {
       if (path.starts_with("runs/" + run + "/")) return run;
@@ -148,7 +147,7 @@ class Flipper {
     char& byte = image_.at(path)[bit / 8];
     const char before = byte;
     byte = static_cast<char>(byte ^ (1 << (bit % 8)));
-    // Every state is restored where a bit is one of a state's, and for one bit of each byte elsewhere.
+    // Every state is restored if the bit belongs to a state, and for one bit of each byte otherwise.
     const bool of_state = path.find("/checkpoints/") != std::string::npos || path.find("/blobs/") != std::string::npos;
     const bool closely = of_state || bit % 8 == (bit / 8) % 8;
     const Outcome outcome = look(path, closely ? Questions::all : Questions::few, bit);
@@ -158,7 +157,7 @@ class Flipper {
 
   [[nodiscard]] const Image& image() const { return image_; }
   [[nodiscard]] const Answers& original(const std::string& only) const { return original_.at(only); }
-  /// Answers that are right as well where fsck names the file: those of the store before its last save.
+  /// Also accepts the answers of the store before its last save if fsck names the file.
   void accept(const Flipper& earlier) { earlier_ = &earlier; }
 
  private:
@@ -193,7 +192,7 @@ class Flipper {
       outcome.same = false;
       if (now[i]->empty()) continue;
       if (outcome.named && earlier_ != nullptr && now[i] == earlier_->original(only)[i]) continue;
-      // The list of runs, made from files, lacks a run that is damaged; fsck names it.
+      // A list of runs built from files lacks a damaged run; fsck names it.
       if (outcome.named && i + 1 == now.size() && *now[i] == without_run(*right[i], only)) continue;
       outcome.wrong = true;
       outcome.note += fmt::format(" answer {} is\n{}\ninstead of\n{}\n", i, *now[i], *right[i]);
@@ -227,14 +226,14 @@ std::uint64_t end_of_batches(const std::string& segment) {
   return scan_segment(segment, header->generation).end;
 }
 
-/// The bits of a file: of a journal segment all that are used and some behind, and samples of the rest.
+/// Returns the bits to flip. For a journal segment: all used ones, some after them, and samples of the rest.
 std::vector<std::uint64_t> bits_of(const std::string& path, const std::string& bytes) {
   const bool segment = path.ends_with(".log");
   const std::uint64_t all =
       segment ? std::min<std::uint64_t>(bytes.size(), end_of_batches(bytes) + kBytesBehindEnd) : bytes.size();
   std::vector<std::uint64_t> bits;
   for (std::uint64_t bit = 0; bit < bytes.size() * 8; ++bit) {
-    // Behind the used part of a segment's header, too, there is nothing that is looked at.
+    // The unused part of a segment's header is never read, either.
     const bool used =
         bit / 8 < all && (!segment || bit / 8 >= kSegmentHeaderBytes || bit / 8 % 2048 < kSegmentHeaderUsed);
     if (used || bit % kStepBitsFarBehind == 0) bits.push_back(bit);
@@ -242,7 +241,7 @@ std::vector<std::uint64_t> bits_of(const std::string& path, const std::string& b
   return bits;
 }
 
-/// Flips the bits of one file, shared out to as many threads as there are processors.
+/// Flips the bits of one file, with one thread per processor.
 class FileFlips {
  public:
   FileFlips(std::string_view boot, const Image* also_right) : boot_(boot), also_right_(also_right) {}
@@ -291,7 +290,7 @@ TEST(BitFlip, InAnyFileIsNamedOrChangesNothing) {
   }
 }
 
-/// After a reboot a damaged last batch looks like one that was being written: it is named, and the answers are
+/// After a reboot, a damaged last batch looks like one that was being written: it is reported, and the answers are
 /// those before it.
 TEST(BitFlip, InTheLastBatchAfterARebootIsNamedOrChangesNothing) {
   FileFlips flips(kNextBoot, &sample().before_last);
@@ -315,7 +314,7 @@ class FileOnDisk {
     file_.open(path_, std::ios::binary | std::ios::in | std::ios::out);
   }
 
-  /// SQLite may write where its header looks as if it should.
+  /// SQLite may write to the file if its header says so.
   void flip(std::uint64_t bit) { put(bit / 8, static_cast<char>(bytes_[bit / 8] ^ (1 << (bit % 8)))); }
   void flip_back(std::uint64_t bit) {
     constexpr std::uint64_t kHeaderBytes = 100;
@@ -354,7 +353,7 @@ Answers ask(const Catalogue& catalogue, Questions questions) {
   return answers;
 }
 
-/// A catalogue that is not usable is rebuilt by whoever needs it, and named by fsck.
+/// An unusable catalogue is rebuilt when it is needed, and reported by fsck.
 void flip_catalogue(std::size_t from, std::size_t step, std::mutex& mutex, Tally& tally) {
   const TemporaryFolder folder;
   FileOnDisk file(folder.path() + "/catalogue.db", sample().image.at("catalogue.db"));
@@ -438,7 +437,7 @@ TEST(BitFlip, InTheCatalogueIsNamedAndMended) {
   EXPECT_GT(named, 0U);
 }
 
-/// A save that reports success is there, whatever bit was flipped before.
+/// A save that reports success is durable, whatever bit was flipped before.
 TEST(BitFlip, NeverMakesASaveReportSuccessFalsely) {
   constexpr std::uint64_t kSamplesPerFile = 8;
   std::uint64_t saved_count = 0;

@@ -1,7 +1,7 @@
-// Simulated crashes: seeded schedules over several processes that save, take over, settle, recycle and read,
-// cut by kill -9 and by power loss at every kind of call (tests/crash/crash_world.hpp).
+// Simulated crashes: seeded schedules in which several processes save, take over, settle, recycle and read, interrupted
+// by kill -9 and power loss at every kind of call (tests/crash/crash_world.hpp).
 //
-// PAWL_CRASH_SEEDS sets how many schedules are run; PAWL_CRASH_SEED runs one of them.
+// PAWL_CRASH_SEEDS sets the number of schedules; PAWL_CRASH_SEED runs a single one.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -22,7 +22,7 @@ std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-/// The schedules in quarters, which ctest runs side by side.
+/// The schedules are divided into quarters, which ctest runs in parallel.
 class CrashTest : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(CrashTest, NothingAcknowledgedIsLost) {
@@ -51,7 +51,7 @@ TEST_P(CrashTest, NothingAcknowledgedIsLost) {
       "actions, {} settles, {} messages, {} prunes, {} repeated saves, {} forks\n",
       last - first + 1, sum.acknowledged, sum.kills, sum.power_losses, sum.reads, sum.nested, sum.settles, sum.posted,
       sum.pruned, sum.repeated, sum.forked);
-  // Each kind of trouble really occurred.
+  // Each kind of event occurred.
   EXPECT_GT(sum.acknowledged, 0U);
   EXPECT_GT(sum.kills, 0U);
   EXPECT_GT(sum.power_losses, 0U);
@@ -63,13 +63,13 @@ TEST_P(CrashTest, NothingAcknowledgedIsLost) {
 
 INSTANTIATE_TEST_SUITE_P(Quarter, CrashTest, ::testing::Range(std::uint64_t{0}, kQuarters));
 
-/// Runs are erased in a world of their own: there they can be looked for in every file.
+/// Erasures have their own world, in which every file can be searched for the data of runs.
 bool is_of_erasing(const Mutation& mutation) {
   const SyncPoint point = mutation.ignored ? *mutation.ignored : *mutation.postponed;
   return point >= SyncPoint::erased_mark && point <= SyncPoint::erased_names;
 }
 
-/// How many schedules it takes until the suite notices; 0: it does not.
+/// Returns how many schedules it takes until the suite detects the mutation, or 0 if it does not.
 std::uint64_t schedules_until_noticed(const Mutation& mutation, std::uint64_t seeds_max) {
   for (std::uint64_t seed = 1; seed <= seeds_max; ++seed) {
     const bool noticed = is_of_erasing(mutation) ? EraseWorld(seed, mutation).run().has_value()
@@ -96,7 +96,7 @@ TEST_P(EverySync, MustComeBeforeWhatFollowsIt) {
   std::cout << fmt::format("{} postponed: noticed in schedule {}\n", to_text(point), seeds);
 }
 
-/// Those of runs that arrive are shown by import_crash_test.cpp.
+/// import_crash_test.cpp covers the sync points of imports.
 std::vector<int> points_of_this_world() {
   std::vector<int> points;
   for (int i = 0; i < static_cast<int>(kSyncPointCount); ++i) {

@@ -8,8 +8,8 @@
 #include "audit/verify.hpp"
 #include "testing/filesystem_under_test.hpp"
 
-// Several simulated processes take turns in one thread, one within a call of another, so the order in which
-// locks of different processes are taken means nothing. Elsewhere TSan does look for lock cycles.
+// Several simulated processes take turns in one thread, one inside a call of another, so the order in which locks of
+// different processes are taken means nothing. TSan looks for lock cycles everywhere else.
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the name is the sanitizer's
 extern "C" const char* __tsan_default_options() { return "detect_deadlocks=0"; }
 
@@ -85,7 +85,7 @@ void CrashWorld::drop(std::size_t index) {
   processes_[index].reset();
 }
 
-/// Ends what has died, and brings the machine back where its power went.
+/// Removes dead processes, and reboots the machine after a power loss.
 void CrashWorld::bury() {
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     if (processes_[i] && processes_[i]->files->died()) {
@@ -114,7 +114,7 @@ std::string CrashWorld::next_state(const std::string& run) {
   }
 }
 
-/// With some probability the next action of this process ends in a cut, or is interleaved with others.
+/// With some probability, the next action of this process is interrupted or interleaved with others.
 void CrashWorld::arm(Process& victim) {
   const std::uint64_t dice = random_.below(10);
   if (dice < 2) victim.files->kill_at(victim.files->ops() + 1 + random_.below(14));
@@ -139,7 +139,7 @@ void CrashWorld::save(std::size_t index) {
   if (!writer) {
     auto opened = at_work->store->open_run(run_id(run), {});
     if (!opened) {
-      // In the middle of another's call a lock may be held by who can't go on.
+      // Inside a call of another process, a lock may be held by a process that can't continue.
       const bool waits = nesting_ && opened.error().code == Code::store_busy;
       const bool expected =
           waits || opened.error().code == Code::run_busy || at_work->files->died() || disk_->power_is_off();
@@ -184,7 +184,7 @@ void CrashWorld::save(std::size_t index) {
   if (!request.caller_id.empty()) callers_[run][request.caller_id] = {saved->sequence.value, state};
 }
 
-/// One of those that are there from the beginning, or a fork that was seen or acknowledged.
+/// Returns one of the initial runs, or a fork that was seen or acknowledged.
 std::string CrashWorld::any_run() {
   std::vector<std::string> runs;
   for (std::size_t i = 0; i < kRuns; ++i) runs.push_back(run_name(i));
@@ -203,7 +203,7 @@ std::string CrashWorld::home(const std::string& run, std::uint64_t sequence) con
   return fork == forks_.end() || sequence > fork->second.at ? run : home(fork->second.run, sequence);
 }
 
-/// A fork of any checkpoint that is there, with its first save.
+/// Forks any existing checkpoint and makes the first save.
 void CrashWorld::fork(std::size_t index) {
   Process* at_work = process(index);
   if (at_work == nullptr || forks_.size() >= kForks) return;
@@ -213,7 +213,7 @@ void CrashWorld::fork(std::size_t index) {
   if (!runs_[parent][at].promised || runs_[parent][at].pruned) return;
   const std::string run = fmt::format("fork-{}", forks_.size());
   forks_[run] = {parent, at};
-  // The same state again, unless it has a name, which the fork's first checkpoint has not.
+  // Saves the same state again, unless it has a name, which the first checkpoint of a fork does not have.
   const std::string& there = *runs_[parent][at].promised;
   const std::string state = random_.coin() && !named_.contains(there) ? there : next_state(parent);
   runs_[run][at + 1].attempted.insert(state);
@@ -237,7 +237,7 @@ void CrashWorld::fork(std::size_t index) {
   at_work->writers[run] = std::move(*writer);
 }
 
-/// A save that was acknowledged is answered when it is made again, pruned or not.
+/// An acknowledged save is recognised when it is repeated, pruned or not.
 void CrashWorld::repeat(Process& at_work, const std::string& run) {
   RunWriter& writer = *at_work.writers.at(run);
   auto caller = callers_[run].begin();
@@ -248,7 +248,7 @@ void CrashWorld::repeat(Process& at_work, const std::string& run) {
   request.caller_id = caller->first;
   const auto saved = writer.save(request);
   if (!saved) {
-    // After a kill, and in the middle of another's call, this says nothing.
+    // After a kill, or inside a call of another process, an error is expected.
     const bool waits = nesting_ && saved.error().code == Code::store_busy;
     const bool dead = at_work.files->died() || disk_->power_is_off();
     if (!dead && !waits) broken(fmt::format("a save of {} can't be repeated: {}", run, describe(saved.error())));
@@ -263,13 +263,13 @@ void CrashWorld::repeat(Process& at_work, const std::string& run) {
 std::uint64_t CrashWorld::highest(const std::string& run) {
   std::uint64_t last = 0;
   for (const auto& [sequence, slot] : runs_[run]) {
-    // One that was never acknowledged may be there all the same, and who prunes sees it first.
+    // An unacknowledged checkpoint may exist all the same, and a pruner may be the first to see it.
     if (slot.promised || !slot.attempted.empty()) last = sequence;
   }
   return last;
 }
 
-/// Whether a prune that is not finished, or never was, may have taken this one.
+/// Returns whether an unfinished or interrupted prune may have removed this checkpoint.
 bool CrashWorld::may_go(const std::string& run, std::uint64_t sequence) {
   if (home(run, sequence) != run) return may_go(home(run, sequence), sequence);
   const Slot& slot = runs_[run][sequence];
@@ -304,7 +304,7 @@ void CrashWorld::prune_run(std::size_t index, const std::string& run) {
     return;
   }
   ++counts_.pruned;
-  // Who only looks takes no lock: what it would remove may have been forked meanwhile.
+  // A dry run takes no lock, so a checkpoint that it would remove may have been forked in the meantime.
   const bool outdated = mode == PruneMode::dry_run && forks_.size() > forks_before;
   for (const Sequence sequence : outdated ? std::vector<Sequence>() : report->dropped) {
     if (home(run, sequence.value) != run || !may_go(run, sequence.value))
@@ -335,7 +335,7 @@ void CrashWorld::post(std::size_t index) {
   }
 }
 
-/// A message that was taken may come back: taking is not synced.
+/// A message that was taken may reappear, because taking it is not synced.
 void CrashWorld::take(std::size_t index) {
   Process* at_work = process(index);
   const auto owner = messages_.find(run_name(random_.below(kRuns)));
@@ -348,7 +348,7 @@ void CrashWorld::take(std::size_t index) {
   }
 }
 
-/// Once it is acknowledged, the old key is thrown away.
+/// Changes the key. Once that is acknowledged, the old key is discarded.
 void CrashWorld::rekey(std::size_t index) {
   Process* at_work = process(index);
   if (at_work == nullptr || !encrypted_) return;
@@ -360,7 +360,7 @@ void CrashWorld::rekey(std::size_t index) {
   new_keys_.erase(id);
   if (changed) {
     ++counts_.rekeyed;
-    // Another process may be about to change it, too.
+    // Another process may be about to change the key, too.
     std::erase_if(keys_, [&](const auto& known) { return known.first != id && !new_keys_.contains(known.first); });
     return;
   }
@@ -370,7 +370,7 @@ void CrashWorld::rekey(std::size_t index) {
 }
 
 void CrashWorld::act(std::size_t index) {
-  // A process in the middle of a call can't start another one.
+  // A process that is inside a call can't start another one.
   if (nesting_ && processes_[index] && !processes_[index]->files->died() && index == steps_ % kProcesses) return;
   Process* at_work = process(index);
   if (at_work == nullptr || at_work->files->died()) return;
@@ -429,7 +429,7 @@ void CrashWorld::step() {
 std::optional<std::string> CrashWorld::run() {
   for (std::size_t i = 0; i < kSteps && !violation_; ++i) step();
   if (violation_) return violation_;
-  // The end: everything stops, the power goes, and what was promised is there. Then a writer settles it all.
+  // At the end, all processes stop, the power is cut, and everything promised must exist. Then a writer settles it all.
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     if (random_.coin() && processes_[i]) processes_[i]->files->kill();
   }
@@ -454,7 +454,7 @@ std::optional<std::string> CrashWorld::run() {
       broken(fmt::format("the check finds damage: {} in {} at {}@{}", finding.what, finding.file, finding.run,
                          finding.sequence.value));
     }
-    // Copies that a crash cut short may be left where a dead process's journal holds the records.
+    // A crash may have truncated copies of records that are in the journal of a dead process.
     const auto report = last->store->check({}, Repair::yes);
     if (!report) broken(fmt::format("the check fails: {}", describe(report.error())));
     for (const Finding& finding : report ? report->findings : std::vector<Finding>()) {

@@ -1,5 +1,5 @@
-// A simulated machine with several processes that use one store, and an account of what the store has
-// promised: everything acknowledged, everything seen, everything attempted.
+// A simulated machine with several processes that use one store, and a record of what the store has promised:
+// everything acknowledged, seen and attempted.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace pawl::testing {
 
-/// How a world's processes treat their syncs, to show that each is needed.
+/// How the syncs of a world's processes are sabotaged, to prove that each is needed.
 struct Mutation {
   std::optional<SyncPoint> ignored = {};
   std::optional<SyncPoint> postponed = {};
@@ -27,7 +27,7 @@ class CrashWorld {
   CrashWorld(std::uint64_t seed, const Mutation& mutation);
   ~CrashWorld();
 
-  /// Runs one random schedule. The first broken promise, or nothing.
+  /// Runs one random schedule. Returns the first broken promise, or nothing.
   std::optional<std::string> run();
 
   struct Counts {
@@ -52,15 +52,15 @@ class CrashWorld {
     std::unique_ptr<FilesystemStore> store;
     std::map<std::string, std::unique_ptr<RunWriter>> writers;
   };
-  /// What may stand, or must stand, at one sequence of a run.
+  /// What may or must exist at one sequence of a run.
   struct Slot {
     std::optional<std::string> promised;  // acknowledged or seen
     std::set<std::string> attempted;
-    bool pruned = false;         // a prune that returned said so
+    bool pruned = false;         // according to a prune that returned
     bool may_be_pruned = false;  // by a prune that did not return
   };
   using Slots = std::map<std::uint64_t, Slot>;
-  /// Where a fork goes on from: a run, and its sequence.
+  /// The run and sequence that a fork is based on.
   struct Origin {
     std::string run;
     std::uint64_t at = 0;
@@ -85,7 +85,7 @@ class CrashWorld {
   void repeat(Process& at_work, const std::string& run);
   void fork(std::size_t index);
   [[nodiscard]] std::string any_run();
-  /// Which of a fork and those that it goes on from has the sequence itself.
+  /// Returns which of a fork and its ancestors owns the sequence.
   [[nodiscard]] std::string home(const std::string& run, std::uint64_t sequence) const;
   [[nodiscard]] bool exists(const std::string& run);
   void verify_fork(Store& reader, const std::string& run, std::string_view when);
@@ -114,19 +114,19 @@ class CrashWorld {
   std::map<std::string, Slots> runs_;
   std::map<std::string, Messages> messages_;
   std::map<std::string, Origin> forks_;
-  std::set<std::string> named_;                   // states that were saved with a name
-  std::map<std::string, std::uint64_t> pruning_;  // runs that are being pruned, and to how many
+  std::set<std::string> named_;                   // states saved with a name
+  std::map<std::string, std::uint64_t> pruning_;  // runs being pruned, and how many checkpoints are kept
   std::map<std::string, std::map<std::string, std::pair<std::uint64_t, std::string>>>
       callers_;  // by run and caller's id
   std::map<std::string, std::string> last_state_;
-  std::map<std::string, std::optional<std::string>> side_files_;  // none: its writer may have died before the sync
+  std::map<std::string, std::optional<std::string>> side_files_;  // nothing: its writer may have died before the sync
   std::optional<std::string> violation_;
   Counts counts_;
   std::uint64_t pids_ = 100;
   bool nesting_ = false;
   bool encrypted_ = false;
-  std::set<std::string> new_keys_;         // that a process is about to give to the store
-  std::map<std::string, SecretKey> keys_;  // by their ids: those that were not thrown away
+  std::set<std::string> new_keys_;         // keys that a process is about to set
+  std::map<std::string, SecretKey> keys_;  // by id, without discarded ones
   std::size_t steps_ = 0;
 };
 

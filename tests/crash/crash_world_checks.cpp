@@ -1,4 +1,4 @@
-// What must hold in a crash world after every crash and at the end.
+// The invariants of a crash world, checked after every crash and at the end.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ RunId checked_run(const std::string& name) { return *RunId::parse(name); }
 
 }  // namespace
 
-/// What a crash leaves is never taken for a change of the history.
+/// The state after a crash must never look like a manipulated history.
 void CrashWorld::verify_evidence(SimFileSystem& files, std::string_view when) {
   FilesystemEvidence evidence(files, disk_->boot_id());
   for (const auto& entry : runs_) {
@@ -33,11 +33,11 @@ void CrashWorld::verify(std::string_view when) {
   if (violation_ || disk_->power_is_off()) return;
   verify_side_files();
   SimFileSystem files(*disk_);
-  mutate(files);  // readers confirm what a killed writer left
+  mutate(files);  // readers confirm batches that a killed writer left
   const Environment environment{&clock_, &random_, sim_owner(disk_->boot_id(), ++pids_)};
   auto reader = FilesystemStore::open(files, environment, options_, "");
   if (!reader) return broken(fmt::format("{}: the store can't be opened: {}", when, describe(reader.error())));
-  std::vector<std::string> runs;  // others may be added on the way
+  std::vector<std::string> runs;  // a copy, because more may be added during the checks
   for (const auto& entry : runs_) runs.push_back(entry.first);
   for (const std::string& run : runs) verify_run(**reader, run, when);
   verify_evidence(files, when);
@@ -63,7 +63,7 @@ void CrashWorld::verify_run(Store& reader, const std::string& run, std::string_v
   if (!listed) return broken(fmt::format("{}: {} can't be listed: {}", when, run, describe(listed.error())));
   verify_listed(*listed, run, latest, when);
   for (std::uint64_t sequence = 1; sequence <= latest; ++sequence) {
-    // Every one at the end and the newest ones on the way: older ones were looked at before.
+    // Checks the newest checkpoints and a sample of the older ones, which were checked before.
     if (sequence + 4 < latest && random_.below(8) != 0) continue;
     verify_checkpoint(reader, run, sequence, when);
   }
@@ -71,7 +71,7 @@ void CrashWorld::verify_run(Store& reader, const std::string& run, std::string_v
   if (forks_.contains(run)) verify_fork(reader, run, when);
 }
 
-/// Whoever is forked knows it, so that it keeps what the fork needs.
+/// The parent must know its fork, so that it keeps what the fork needs.
 void CrashWorld::verify_fork(Store& reader, const std::string& run, std::string_view when) {
   const Origin& origin = forks_.at(run);
   const auto forks = reader.forks_of(checked_run(origin.run));
@@ -96,10 +96,10 @@ void CrashWorld::verify_checkpoint(Store& reader, const std::string& run, std::u
     return broken(fmt::format("{}: {}@{} has changed", when, run, sequence));
   if (!slot.attempted.contains(restored->state))
     return broken(fmt::format("{}: {}@{} was never saved", when, run, sequence));
-  slot.promised = restored->state;  // seen: it stays
+  slot.promised = restored->state;  // seen, so it must stay
 }
 
-/// All but those that were pruned, each once.
+/// All checkpoints are listed once, except pruned ones.
 void CrashWorld::verify_listed(const std::vector<CheckpointInfo>& listed, const std::string& run, std::uint64_t latest,
                                std::string_view when) {
   std::set<std::uint64_t> there;
@@ -113,7 +113,7 @@ void CrashWorld::verify_listed(const std::vector<CheckpointInfo>& listed, const 
   }
 }
 
-/// What was posted is there, whole and in order, and nothing that nobody posted.
+/// Posted messages are listed, complete and in order, and nothing that nobody posted.
 void CrashWorld::verify_inbox(Store& reader, const std::string& run, std::string_view when) {
   const Messages& messages = messages_[run];
   const auto listed = reader.inbox(checked_run(run));
@@ -133,7 +133,7 @@ void CrashWorld::verify_inbox(Store& reader, const std::string& run, std::string
   }
 }
 
-/// What was set aside for people stays, once the call that did it has returned.
+/// A file that was set aside for people stays, once the call that created it has returned.
 void CrashWorld::remember_side_files(bool interrupted) {
   if (disk_->power_is_off()) return;
   SimFileSystem files(*disk_);

@@ -1,5 +1,5 @@
-// Erasing and removing under kill -9, power loss and failing calls, at every op: a run is whole or erased, what was
-// begun is finished by whoever comes next, and then nothing is left, neither in the page cache nor on the disk.
+// Erasing and removing with kill -9, power loss and failing calls at every op. A run is either complete or erased. The
+// next process finishes an interrupted erasure, and then nothing is left, neither in the page cache nor on the disk.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kSchedules = 400;
 
-/// Plain stores have odd seeds, encrypted ones even ones.
+/// Odd seeds use unencrypted stores, even seeds encrypted ones.
 class EraseCrash : public ::testing::TestWithParam<std::tuple<std::uint64_t, Remains>> {};
 
 TEST_P(EraseCrash, AtEveryOpTheRunIsWholeOrErasedAndIsFinishedLater) {
@@ -76,7 +76,7 @@ TEST(EraseSchedules, NothingIsLeftAndNothingElseIsLost) {
   }
 }
 
-/// What is overwritten is synced before its name goes: else the kernel may drop the zeros with the file.
+/// Overwritten files are synced before they are removed; otherwise the kernel may drop the zeros with the file.
 class EraseOrder : public ::testing::TestWithParam<Remains> {};
 
 TEST_P(EraseOrder, ZerosAreDurableBeforeANameGoes) {

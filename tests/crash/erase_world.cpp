@@ -17,7 +17,8 @@ constexpr std::size_t kWindowBytes = 16;
 
 RunId id_of(std::string_view name) { return *RunId::parse(name); }
 
-/// Whether 16 bytes in a row of the marker stand in the text: such a window holds one of its eight-byte pieces whole.
+/// Returns whether the text contains 16 consecutive bytes of the marker. Such a window contains one of the marker's
+/// eight-byte pieces completely.
 bool has_window(std::string_view text, std::string_view marker) {
   for (std::size_t piece = 0; piece < marker.size(); piece += kPieceBytes) {
     for (std::size_t at = text.find(marker.substr(piece, kPieceBytes)); at != std::string_view::npos;
@@ -108,7 +109,7 @@ void EraseWorld::save(RunWriter& writer, const std::string& run) {
   saved_[run].push_back(state);
 }
 
-/// One process that saves to all runs in turn, and ends, or is killed.
+/// A process that saves to all runs in turn and then exits or is killed.
 void EraseWorld::write_session() {
   Process process = start();
   if (!process.store) return;
@@ -139,7 +140,7 @@ void EraseWorld::write_session() {
   }
 }
 
-/// What crashes leave: a torn batch that was set aside, a line about it, a file on its way.
+/// Creates what crashes leave: a torn batch that was set aside, a line about it, and a temporary file.
 void EraseWorld::plant_remains() {
   SimFileSystem files(*disk_);
   static_cast<void>(files.make_folder("recovery"));
@@ -232,7 +233,7 @@ void EraseWorld::finish(FinishBy by) {
     const auto writer = process.store->open_run(id_of("another"), {});
     if (!writer) broken(fmt::format("a run can't be opened: {}", describe(writer.error())));
   }
-  // Where it was cut before its beginning, there is nothing that the others could have finished.
+  // If the erasure was interrupted before it started, the others had nothing to finish.
   const auto erased = process.store->erase(id_of(kTarget), because());
   if (!erased) return broken(fmt::format("the erasure can't be finished: {}", describe(erased.error())));
   if (erased->outcome == Erasure::Outcome::pending) broken("the erasure is pending, and nobody holds a journal");
@@ -257,7 +258,7 @@ void EraseWorld::check_store(Store& store, std::string_view when) {
   const auto report = store.check({}, Repair::no);
   if (!report) return broken(fmt::format("{}: the check fails: {}", when, describe(report.error())));
   for (const Finding& finding : report->findings) {
-    // Of other runs, and of journals, crashes may leave something that is mended by going on.
+    // Crashes may leave repairable findings in other runs and in journals; normal use repairs them.
     const bool of_target = finding.run == kTarget && !finding.file.ends_with(".tmp");
     if (!of_target && finding.severity != Finding::Severity::damage) continue;
     return broken(fmt::format("{}: the check finds: {} in {}", when, finding.what, finding.file));
@@ -318,7 +319,7 @@ std::optional<std::string> EraseWorld::run() {
   if (violation_) return violation_;
   const std::uint64_t ops = ops_of_erasure();
   for (int turn = 0; turn < 2 && !violation_; ++turn) {
-    // The first and the last ops are where names and marks change.
+    // Names and marks change during the first and the last ops.
     const std::uint64_t near = 1 + random_.below(14);
     const std::uint64_t dice = random_.below(4);
     const std::uint64_t op = dice == 0 ? near : dice == 1 ? ops - std::min(ops - 1, near) : 1 + random_.below(ops);

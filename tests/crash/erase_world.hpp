@@ -1,6 +1,6 @@
-// A simulated machine on which a run is erased or removed: schedules with kill -9 and power loss at any op, and what
-// must hold afterwards. A run is whole or erased; once it is erased and finished, nothing of it is in any file, in the
-// page cache or on the disk; other runs lose nothing.
+// A simulated machine on which a run is erased or removed: schedules with kill -9 and power loss at any op, and the
+// invariants afterwards. A run is complete or erased. Once its erasure is finished, no file contains anything of it, in
+// the page cache or on the disk. Other runs lose nothing.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace pawl::testing {
 
-/// How an erasure that was cut is finished.
+/// How an interrupted erasure is finished.
 enum class FinishBy : std::uint8_t { erase, fsck, writer };
 
 /// What happens at one op of an erasure.
@@ -29,28 +29,29 @@ class EraseWorld {
   EraseWorld(const EraseWorld&) = delete;
   EraseWorld& operator=(const EraseWorld&) = delete;
 
-  /// One random schedule. The first broken promise, or nothing.
+  /// Runs one random schedule. Returns the first broken promise, or nothing.
   std::optional<std::string> run();
 
   // The parts of a schedule, for tests that choose each.
-  /// Fills a store with the run and others, through processes of which some are killed, and none is left.
+  /// Fills a store with the run and others, by processes of which some are killed. None is left at the end.
   void fill();
-  /// How many ops an erasure takes here. Changes nothing.
+  /// Returns the number of ops of an erasure. Changes nothing.
   [[nodiscard]] std::uint64_t ops_of_erasure();
-  /// Erases, cut at an op; where the power was cut, what is unsynced is lost.
+  /// Erases the run, interrupted at an op. If the power is cut, unsynced changes are lost.
   void erase(Cut cut, std::uint64_t op, Loss loss);
-  /// Makes the nth call fail. True: it was reached.
+  /// Makes the nth call fail. Returns whether it was reached.
   bool erase_with_fault(const Fault& fault);
   void finish(FinishBy by);
-  /// The run is whole or erased, others are as they were. `finished`: it is erased, and nothing is left.
+  /// Checks that the run is complete or erased, and that others are unchanged. `verify_finished` requires that it is
+  /// erased and nothing is left.
   void verify(std::string_view when);
   void verify_finished(std::string_view when);
   void power_loss(Loss loss) { disk_->power_loss(loss); }
-  /// Goes on with a copy of the disk as it is now.
+  /// Returns a copy of the disk as it is now; `use` continues with one.
   [[nodiscard]] std::unique_ptr<SimDisk> disk_copy() const { return disk_->copy(); }
   void use(std::unique_ptr<SimDisk> disk) { disk_ = std::move(disk); }
   [[nodiscard]] const std::optional<std::string>& violation() const { return violation_; }
-  /// What of the run is found in files; empty: nothing.
+  /// Returns what files still contain of the run, or an empty string.
   [[nodiscard]] std::string find_remains();
 
  private:

@@ -1,5 +1,6 @@
-// Fail the Nth call: every call of every operation fails once, and from then on, in every way it can.
-// Never a false acknowledgement, never a lost one, and whoever opens the store next sees only what is on the disk.
+// Fail the Nth call: every call of every operation fails, once or from then on, in every possible way. No
+// acknowledgement may be false and no acknowledged save lost, and the next process to open the store sees only what is
+// on the disk.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ RunId failing_run(std::string_view name) { return *RunId::parse(name); }
 
 std::string big(char letter) { return "\"" + std::string(3000, letter) + "\""; }
 
-/// A machine with a store on it that holds two saves, one of them in a dead process's journal.
+/// A machine with a store that contains two saves, one of them in the journal of a dead process.
 class Machine {
  public:
   explicit Machine(std::uint64_t seed) : disk_(seed), random_(seed) {}
@@ -38,13 +39,13 @@ class Machine {
     attempted_.insert({run, state});
     if (saved) promised_[{run, saved->sequence.value}] = state;
   }
-  /// From here on everything of this run but `named` and the latest may be gone. A save that failed may be the latest.
+  /// From now on, everything of this run except `named` and the latest may be pruned. A failed save may be the latest.
   void allow_pruning(const std::string& run, std::uint64_t named) {
     for (const auto& [key, state] : promised_) {
       if (key.first == run && key.second != named) may_be_pruned_.insert(key);
     }
   }
-  /// Whether this one was pruned, as it was allowed to be.
+  /// Returns whether this checkpoint was pruned, and was allowed to be.
   bool was_pruned(Store& reader, const std::pair<std::string, std::uint64_t>& key, const Error& error) {
     if (error.code != Code::checkpoint_pruned || !may_be_pruned_.contains(key)) return false;
     const auto latest = reader.restore(failing_run(key.first), {});
@@ -53,7 +54,7 @@ class Machine {
   void acknowledge(const Result<std::string>& posted, const std::string& body) {
     if (posted) messages_[*posted] = body;
   }
-  /// Everything promised is there, and nothing that was never saved. "" where that holds.
+  /// Checks that everything promised exists, and nothing that was never saved. Returns a violation or an empty string.
   std::string verify() {
     SimFileSystem files(disk_);
     const auto reader = open(files);
@@ -82,7 +83,7 @@ class Machine {
     }
     return {};
   }
-  /// A healthy process goes on, and what it is told is true even after a power loss.
+  /// A healthy process continues, and what it acknowledges survives a power loss.
   std::string go_on() {
     {
       SimFileSystem files(disk_);
@@ -114,7 +115,7 @@ class Machine {
   std::uint64_t pids_ = 10;
 };
 
-/// What the process under fault does. Its results may all be errors; what it is told must be true.
+/// What the process with the fault does. All its calls may fail, but what it acknowledges must be true.
 using Scenario = std::function<void(Machine&, SimFileSystem&)>;
 
 void save_some(Machine& machine, SimFileSystem& files) {
@@ -213,7 +214,7 @@ std::uint64_t fail_each_call(const Scenario& scenario, Fault::What what, bool pe
       files.inject({what, nth, persistent});
       scenario(machine, files);
       fires = files.faults_fired() > 0;
-      // Half of the time the process is killed, half of the time it has ended in order.
+      // The process is killed in half of the cases and exits cleanly in the others.
       if (nth % 2 == 0) files.kill();
     }
     const std::string where =

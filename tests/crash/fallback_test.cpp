@@ -1,4 +1,4 @@
-// Going on behind damage: what is set aside stays so through power loss, and no number is used twice.
+// Continuing after damage: what is set aside stays so after a power loss, and no number is used twice.
 #include <gtest/gtest.h>
 
 #include "testing/filesystem_under_test.hpp"
@@ -51,7 +51,7 @@ struct DamagedDisk {
     RunOptions options;
     options.fall_back_to = {kWhole};
     auto writer = store.open_run(fallback_run(), options);
-    if (!writer) writer = store.open_run(fallback_run(), {});  // it was set aside before
+    if (!writer) writer = store.open_run(fallback_run(), {});  // it was already set aside
     if (!writer) return std::unexpected(writer.error());
     return (*writer)->save({.body = "[\"on\"]"});
   }
@@ -108,7 +108,7 @@ TEST(Fallback, AnUnchangedStateIsNotAnsweredWithADamagedNumber) {
   EXPECT_EQ(saved->sequence.value, kSaved + 1);
 }
 
-/// The power goes at each operation of the fallback in turn: afterwards the run is as it was, or it went on.
+/// The power is cut at each operation of the fallback in turn. Afterwards the run is unchanged, or it has continued.
 TEST(Fallback, SurvivesPowerLossAtEveryOperation) {
   bool finished = false;
   for (std::uint64_t op = 1; !finished; ++op) {
@@ -143,7 +143,7 @@ TEST(Fallback, SurvivesPowerLossAtEveryOperation) {
   }
 }
 
-/// The list must be durable before the save that goes on behind it.
+/// The list must be durable before the first save after the damage.
 TEST(Fallback, NeedsTheSyncsOfItsList) {
   for (const SyncPoint point : {SyncPoint::side_file, SyncPoint::side_name}) {
     bool noticed = false;

@@ -1,5 +1,5 @@
-// A run that arrives: killed or without power at any of its calls, it is there whole, or not at all, and nothing else
-// suffers.
+// An import that is killed or loses power at any of its calls leaves the run complete or absent, and other runs
+// unchanged.
 #include <gtest/gtest.h>
 
 #include "adapters/filesystem/filesystem_store.hpp"
@@ -57,13 +57,13 @@ std::string exported_run() {
   return text;
 }
 
-/// What is wrong with a store in which the import may have happened; empty: nothing. `sure`: it must have.
+/// Returns what is wrong with a store after an import, or an empty string. With Sure::yes, the run must exist.
 enum class Sure : std::uint8_t { no, yes };
 std::string fault_of(FilesystemStore& store, Sure sure) {
   const auto report = store.check({}, Repair::no);
   if (!report) return describe(report.error());
   for (const Finding& finding : report->findings) {
-    // What a power loss leaves of files that a journal still holds is mended by whoever publishes it again.
+    // Power loss may truncate files whose records a journal still contains; publishing repairs them.
     if (finding.severity == Finding::Severity::damage) return finding.file + ": " + finding.what;
   }
   const auto other = store.restore(imported_run("resident"), {});
@@ -83,8 +83,7 @@ struct ImportOutcome {
 
 enum class End : std::uint8_t { kill, power };
 
-/// Imports, and is cut at call `cut` (0: never). Then the store is looked at, the import is repeated, and it is looked
-/// at again.
+/// Imports, interrupted at call `cut` (0: never). Then checks the store, repeats the import and checks again.
 ImportOutcome run_schedule(const std::string& text, std::uint64_t seed, std::uint64_t cut, End end,
                            std::optional<SyncPoint> ignored) {
   World world(seed);

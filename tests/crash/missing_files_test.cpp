@@ -1,4 +1,4 @@
-// What is missing is damage, and named; what a killed writer left is seen by who reads next.
+// A missing file is reported as damage, and the next reader sees what a killed writer left.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -10,7 +10,7 @@ namespace {
 
 RunId missing_run(std::string_view name) { return *RunId::parse(name); }
 
-/// A store with ten settled checkpoints of one run: nothing of it is in a journal any more.
+/// A store with ten settled checkpoints of one run. No journal contains any of them.
 class MissingFiles : public ::testing::Test {
  protected:
   MissingFiles() {

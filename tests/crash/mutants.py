@@ -88,7 +88,7 @@ def find(text, wanted):
 
 
 def problem_of(file_name, old):
-    """Returns why the mutant can't be made, or an empty text."""
+    """Returns why the mutant can't be applied, or an empty text."""
     path = STORE / file_name
     if not path.exists():
         return f"{file_name} does not exist"

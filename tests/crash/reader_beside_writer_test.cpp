@@ -1,5 +1,5 @@
-// A reader beside a writer that begins while it reads, and dies before its save is acknowledged: what the reader
-// has shown is there after a power loss, too.
+// A writer starts while a reader reads, and dies before its save is acknowledged. Whatever the reader has returned must
+// still exist after a power loss.
 #include <gtest/gtest.h>
 
 #include "testing/filesystem_under_test.hpp"
@@ -17,7 +17,7 @@ class ReaderBesideWriter : public ::testing::Test {
     EXPECT_TRUE(store);
     return std::move(*store);
   }
-  /// The writer's death, at this op of it. False where it did not come so far.
+  /// Saves in a writer that dies at this op. Returns false if it finished before.
   bool save_and_die(std::uint64_t op) {
     SimFileSystem files(disk_);
     files.kill_at(op);

@@ -1,4 +1,4 @@
-// What `torture.py` kills, and what it checks with afterwards.
+// The program that `torture.py` kills, and uses to check the results.
 //
 //   torture_writer write STORE LOG SEED RUN...   saves until it is killed: two threads for each run
 //   torture_writer verify STORE LOG              restores every acknowledged save and compares hashes
@@ -26,7 +26,7 @@ int fail(const std::string& doing, const pawl::Error& error) {
   return 1;
 }
 
-/// States that mostly grow, sometimes change in the middle, and now and then are large or begin anew.
+/// States that mostly grow, sometimes change in the middle, and occasionally are large or start over.
 class States {
  public:
   explicit States(std::uint64_t seed) : random_(seed) {}
@@ -41,7 +41,7 @@ class States {
   }
 
  private:
-  /// Up to 1.4 MB, so that some of them become files of their own.
+  /// Up to 1.4 MB, so that some get their own files.
   std::string large() {
     return "{\"nonce\": " + std::to_string(random_()) + ", \"large\": \"" + words(random_() % 1'400'000) + "\"}";
   }
@@ -78,7 +78,7 @@ class Log {
     pawl::SaveRequest request;
     request.body = state;
     const pawl::Result<pawl::Saved> saved = run.save(request);
-    // The whole process ends: what is wrong with one thread's save is a finding.
+    // Exits the whole process: an error in one thread's save is a finding.
     if (!saved) ::_exit(fail("saving " + name, saved.error()));
     if (!log.add(name + "@" + std::to_string(saved->sequence.value) + " " + hash_of(state) + "\n")) ::_exit(1);
   }
@@ -88,7 +88,7 @@ constexpr unsigned kLifetimeMaxS = 60;
 
 int write(const std::string& store_path, const char* log_path, std::uint64_t seed,
           const std::vector<std::string>& names) {
-  ::alarm(kLifetimeMaxS);  // should nobody be left to kill it
+  ::alarm(kLifetimeMaxS);  // in case nothing is left to kill it
   pawl::Result<pawl::Pawl> store = pawl::Pawl::open(store_path);
   if (!store) return fail("opening the store", store.error());
   const Log log(log_path);
@@ -103,7 +103,7 @@ int write(const std::string& store_path, const char* log_path, std::uint64_t see
     for (int i = 0; i < 2; ++i)
       threads.emplace_back([&run, &log, seed = ++seed] { save_for_ever(run, log, seed * 7919); });
   }
-  return 0;  // not reached: the threads do not end
+  return 0;  // not reached, because the threads never return
 }
 
 int verify(const std::string& store_path, const char* log_path) {

@@ -18,7 +18,7 @@ PATIENCE = 30  # seconds to wait for something that must happen
 
 
 class StoreCase(unittest.TestCase):
-    """A folder that is the home of nobody else, without PAWL_STORE."""
+    """A temporary home folder, without PAWL_STORE."""
 
     def setUp(self):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="pawl-stores-"))
@@ -132,7 +132,7 @@ class Removing(StoreCase):
         self.pawl("verify", "--all", "--anchor", "after.json")
         document = json.loads(self.pawl("verify", "gone", "--json").stdout)["runs"][0]
         self.assertEqual((document["ok"], document["removed"]["reason"]), (True, "old"))
-        # What was removed behind Pawl's back is still found: a run, and a tombstone.
+        # A run or a tombstone that was removed outside of Pawl is still detected.
         shutil.rmtree(os.path.join(self.project, ".pawl/runs/cut"))
         self.assertIn("cut: BAD", self.pawl("verify", "--all", "--anchor", "before.json", status=4).stdout)
         self.pawl("fsck", status=4)
@@ -176,7 +176,7 @@ class Removing(StoreCase):
         self.assertEqual(sorted(row["run"] for row in done["removed"]), ["bad", "good"])
         (row, _) = json.loads(self.pawl("list", "--removed", "--json").stdout)
         self.assertEqual(row["reason"], "older than 1s, status completed or failed")
-        # What can be resumed is only removed by name and with --force.
+        # A run that can be resumed is only removed by name and with --force.
         done = json.loads(self.pawl("rm", "--older-than", "1s", "--json").stdout)
         self.assertEqual(sorted(row["run"] for row in done["removed"]), ["other", "plain"])
         done = json.loads(self.pawl("rm", "--status", "waiting", "--json").stdout)
@@ -229,7 +229,7 @@ class Removing(StoreCase):
         return subprocess.run([PROGRAM, *args], cwd=self.project, env=self.env, capture_output=True, timeout=60).returncode
 
     def test_killed_in_the_middle_the_next_command_finishes(self):
-        """A kill -9 at any moment leaves the run, or a removal that the next command finishes."""
+        """A kill -9 at any moment leaves the run intact, or a removal that the next command finishes."""
         outcomes = set()
         self.save("measured")
         begin = time.monotonic()
@@ -240,7 +240,7 @@ class Removing(StoreCase):
             for n in range(3):
                 self.save(run, {"n": n, "text": f"MARKER-{attempt}-"})
             process = self.start("rm", run)
-            time.sleep(duration * attempt / 13)  # the last ones come too late
+            time.sleep(duration * attempt / 13)  # the last kills come too late
             process.kill()
             process.wait()
             if run in self.listed():
@@ -249,7 +249,7 @@ class Removing(StoreCase):
             else:
                 outcomes.add("removed")
                 self.pawl("restore", run, status=2)
-                self.save(f"next{attempt}")  # a writer finishes what was begun
+                self.save(f"next{attempt}")  # a writer finishes the removal
                 self.assertEqual(self.files_with(f"MARKER-{attempt}-"), [])
             self.pawl("fsck")
         self.assertIn("removed", outcomes)
@@ -267,7 +267,7 @@ class Searching(StoreCase):
         self.assertIn(os.path.join(self.project, ".pawl") + " (in a parent folder)", doctor)
         self.assertIn(os.path.join(self.project, ".pawl") + " (in a parent folder)", self.pawl("config", cwd=deep).stderr)
         self.assertIn("./.pawl (in the current folder)", self.pawl("doctor").stdout)
-        # A nearer store wins; `init` makes one here.
+        # The nearest store is used; `init` creates one here.
         self.pawl("init", cwd=deep)
         self.assertEqual(json.loads(self.pawl("list", "--json", cwd=deep).stdout), [])
 
@@ -282,7 +282,7 @@ class Searching(StoreCase):
     def test_the_search_ends_with_the_home_folder(self):
         outside = self.make("home/..")
         self.pawl("save", "outside", cwd=outside, stdin="{}")
-        self.pawl("list", status=2)  # above home: not taken
+        self.pawl("list", status=2)  # a store above home is not used
         self.save("inside")
         self.assertTrue(os.path.exists(os.path.join(self.project, ".pawl")))
         shutil.rmtree(os.path.join(self.project, ".pawl"))
@@ -318,7 +318,7 @@ class Searching(StoreCase):
         self.save("r")
         self.assertTrue(os.path.exists(os.path.join(self.env["HOME"], "data/pawl/store/store.json")))
         self.assertIn("(from checkpoint.storage_path)", self.pawl("doctor").stdout)
-        # A path that is typed may be misspelt.
+        # A path on the command line may be misspelt.
         self.pawl("--store", "no/such/folder", "save", "r", status=2, stdin="{}")
 
 

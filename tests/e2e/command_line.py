@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Bad calls of every command and option, help that fits 80 columns, closed pipes, and lists of runs."""
+"""Tests invalid calls of every command and option, help that fits 80 columns, closed pipes, and lists of runs."""
 import json
 import os
 import pty
@@ -9,7 +9,7 @@ import unicodedata
 
 from workflow_case import equal, holds, run_tests, wait_for
 
-# What the parser's library says by itself. None of it may reach people.
+# Messages of the parser's library. None of them may reach people.
 LIBRARY = re.compile(r"REQUIRED|Required|Excludes|Requires|is required|required (?:TEXT|at least)|not expected|following argument|:(?:UINT|INT|FLOAT|NONNEGATIVE|POSITIVE|\{)"
                      r"|Could not convert|TEXT missing|\[OPTIONS\]|SUBCOMMAND|you should not see this")
 
@@ -23,7 +23,7 @@ def help_of(case, *path):
 
 
 def rows(text, heading):
-    """The labels that stand below a heading."""
+    """Returns the labels below a heading."""
     found, inside = [], False
     for line in text.splitlines():
         if line and not line.startswith(" "):
@@ -157,7 +157,7 @@ def tables_fit_the_terminal(case):
             lines = Screen(case, width)(*command).splitlines()
             assert lines, command
             for line in lines:
-                is_to_copy = "  pawl " in line  # a command is never cut
+                is_to_copy = "  pawl " in line  # a command is never truncated
                 assert columns(line) <= width or is_to_copy, f"{command} at {width}: {line}"
         headers = [line for line in lines if re.match(r"^[A-Z]+( |$)", line)]
         assert headers or command[0] == "show", f"{command}: no header in upper case:\n" + "\n".join(lines)
@@ -204,7 +204,7 @@ def a_closed_pipe_ends_reading_commands_silently(case):
     for n in range(40):
         case.pawl("save", f"run-{n}", stdin='{"n": 1}', status=0)
     for command in ("list", "list --json", "stats --top 50", "show run-1", "explain", "config checkpoint", "--help", "restore run-1", "audit list --all"):
-        # The reader has gone before the program starts.
+        # The reader exits before the program starts.
         done = shell(case, f"mkfifo p; exec 3<>p; exec 4>p; exec 3<&-; $PAWL {command} >&4; echo status $?; rm p")
         equal((done.stdout, done.stderr), ("status 141\n", ""))
     done = shell(case, "$PAWL list | true; true")

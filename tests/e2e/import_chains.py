@@ -39,7 +39,7 @@ class Chains(imports.Case):
         self.assertEqual(self.restored("chain@3")["stage"], {"owner": "ada", "round": 1})
         for level, state in self.restored("chain@5").items():
             self.assertEqual(json.loads(self.pawl("restore", "chain@5", "--level", level).stdout), state)
-        # Levels, and who depends on whom: the parents count, not the numbers.
+        # Levels and dependents follow from the parents, not from the numbers.
         shown = {number: self.json("show", f"chain@{number}") for number in range(1, 6)}
         self.assertEqual([shown[number]["level"] for number in shown], ["workflow", "stage", "agent", "agent", "agent"])
         self.assertEqual([shown[number]["dependents"]["checkpoints"] for number in shown], [[2, 3, 4, 5], [3, 4, 5], [], [5], []])
@@ -67,7 +67,7 @@ class Chains(imports.Case):
                                         "- {id: c, needs: [b], run: 'true'}\n- {id: other, needs: [], run: 'true'}\n")
         self.pawl("run", workflow, "--run-id", "r")
         shown = [self.json("show", f"r@{info['sequence']}") for info in self.json("show", "r", "--checkpoints")]
-        expected = {"a": ["b", "c"], "b": ["c"], "c": [], "other": []}  # steps may share a checkpoint, which names one
+        expected = {"a": ["b", "c"], "b": ["c"], "c": [], "other": []}  # a shared checkpoint names only one step
         of_steps = [info for info in shown if info["step"]]
         self.assertEqual([info["dependents"]["steps"] for info in of_steps], [expected[info["step"]] for info in of_steps])
         first = next(info for info in shown if info["step"] == "a")

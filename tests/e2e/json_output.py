@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every command's --json output fits the schema that `pawl schema --of` prints, and names agree between commands."""
+"""Tests that the --json output of every command matches the schema that `pawl schema --of` prints, and that names agree
+between commands."""
 import json
 import os
 
@@ -48,7 +49,7 @@ class Checker:
 
 
 def commands_of(case, *path):
-    """All commands below `path`, as its help lists them."""
+    """Returns all commands below `path`, as listed in its help."""
     names, inside = [], False
     for line in case.pawl(*path, "--help", status=0).stdout.splitlines():
         if line.startswith("Options"):
@@ -127,7 +128,7 @@ def every_command_prints_what_its_schema_says(case):
     check("rm", "rm", "saved", "--dry-run")
     check("rm", "rm", "forked", "saved", "--reason", "test")
     check("verify", "verify", "--all")
-    # Whatever else is added needs a schema and a call above.
+    # Every new command needs a schema and a call above.
     without_json = {"step", "schema", "help", "completion"}
     known = set()
     for command in commands_of(case):

@@ -12,7 +12,7 @@ def _has_type(value, name):
 
 
 def faults(value, schema, path="$"):
-    """Returns what is wrong with `value`, a line each."""
+    """Returns the errors in `value`, one line each."""
     for key in ("anyOf", "oneOf"):
         if key in schema:
             found = [faults(value, form, path) for form in schema[key]]

@@ -1,4 +1,4 @@
-// What the golden stores hold. Never changes: a new format gets a golden store of its own beside the old one.
+// The content of the golden stores. It never changes: a new format gets its own golden store beside the old one.
 #pragma once
 
 #include <filesystem>
@@ -15,10 +15,10 @@ struct GoldenSave {
   std::string run;
   SaveRequest request;  // `body` views into `state`
   std::string state;
-  bool settled = false;  // published and recycled before the next one
+  bool settled = false;  // published and recycled before the next save
 };
 
-/// In the order in which they were saved.
+/// Returns the saves in their order.
 [[nodiscard]] inline std::vector<GoldenSave> golden_saves() {
   const auto save = [](std::string run, std::string state) {
     GoldenSave made;
@@ -62,7 +62,7 @@ struct GoldenSave {
   return options;
 }
 
-/// Makes the store in an empty folder. False: something failed.
+/// Creates the store in an empty folder. Returns false if something failed.
 [[nodiscard]] inline bool make_golden_store(const std::string& folder) {
   ManualClock clock;
   SeededRandom random{2026};

@@ -1,5 +1,5 @@
-// Stores and records of format 1 stay readable, and the encoders of format 2 go on writing the same bytes. When a test
-// here fails, the format has changed: that needs a new format number and a golden store of its own.
+// Stores and records of format 1 stay readable, and the encoders of format 2 write the same bytes as ever. If a test
+// here fails, the format has changed, which requires a new format number and a new golden store.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -19,7 +19,7 @@ using testing::TemporaryFolder;
 
 constexpr std::string_view kBoot = "00000000-0000-4000-8000-000000002026";
 
-/// A copy of the golden store, which is never written to itself.
+/// A copy of the golden store, which itself is never written to.
 struct GoldenCopy {
   GoldenCopy() {
     std::filesystem::copy(PAWL_GOLDEN "/format_1", folder.path(), std::filesystem::copy_options::recursive);

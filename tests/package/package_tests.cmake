@@ -1,6 +1,6 @@
-# What people install: the prefix, and the package in a clean root. They use this build and compile nothing of it again.
+# Tests of the installation: a prefix, and the packages in a clean root. They use this build and compile nothing again.
 set(package_tests install)
-if(NOT PAWL_SANITIZE)  # nobody packages such a build, and sanitizers want a /proc
+if(NOT PAWL_SANITIZE)  # nobody packages such a build, and sanitizers need /proc
   list(APPEND package_tests deb)
 endif()
 foreach(name IN LISTS package_tests)
