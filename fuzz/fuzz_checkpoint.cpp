@@ -1,5 +1,5 @@
-// The readers of checkpoints, events, audit entries, run.json, store.json and files of lines on hostile
-// bytes. The first byte chooses the reader; most get their input with its checksum put right.
+// Decodes checkpoints, events, audit entries, run.json, store.json and files of lines from hostile bytes. The first
+// byte selects the reader. Most readers get their input with a corrected checksum.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <cstdint>
@@ -27,7 +27,7 @@ std::string sealed(std::string_view open, std::uint32_t seed = 0) {
   return text;
 }
 
-/// Everything a reader does with a record that has its checksum.
+/// Does everything that a reader does with a record whose checksum is valid.
 void use(const RecordView& record) {
   PAWL_ASSERT(record.payload.size() <= record.text.size() && record.sum.size() == 64);
   static_cast<void>(decode_info(record));
@@ -49,7 +49,7 @@ void raw_checkpoint(std::string_view text) {
   }
 }
 
-/// Labels are text that the engine has checked: 7-bit here.
+/// Labels are text that the engine has checked; here they are 7-bit.
 std::string label(FuzzedDataProvider& data) {
   std::string text = data.ConsumeRandomLengthString(40);
   for (char& c : text) c = static_cast<char>(c & 0x7F);
@@ -80,7 +80,7 @@ CheckpointInfo any_info(FuzzedDataProvider& data) {
   return info;
 }
 
-/// What is encoded is decoded to the same, and any changed byte is found.
+/// Encoding and decoding must return the same record, and any changed byte must be detected.
 void round_trip(FuzzedDataProvider& data) {
   CheckpointInfo info = any_info(data);
   const Shape shape = data.ConsumeBool() ? Shape::file : Shape::line;
@@ -89,7 +89,7 @@ void round_trip(FuzzedDataProvider& data) {
   const auto changed_at = data.ConsumeIntegral<std::uint32_t>();
   const auto change = data.ConsumeIntegralInRange<int>(1, 255);
   const std::string payload = data.ConsumeRemainingBytesAsString();
-  // Only a state in a file of its own may end with a line break: it stands on lines of its own there.
+  // Only a state in its own file may end with a newline, because it has its own lines there.
   const bool own_lines = shape == Shape::file && kind == Payload::state;
   if (!own_lines && payload.ends_with('\n')) return;
   std::string sum;
@@ -179,7 +179,7 @@ class BytesFile final : public File {
   const std::string bytes_;
 };
 
-/// Reading backwards finds what reading forwards does.
+/// Reading backwards must find the same lines as reading forwards.
 void lines(FuzzedDataProvider& data) {
   const auto limit = data.ConsumeIntegral<std::uint64_t>();
   const auto repeated = data.ConsumeIntegralInRange<int>(1, 200);

@@ -1,5 +1,5 @@
-// Settings: whatever a file or a variable holds, there are settings within their bounds, or an error with a place, and
-// then nothing has changed.
+// Settings: any content of a file or variable must give settings within their bounds, or an error with a location, in
+// which case the settings are unchanged.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     PAWL_ASSERT(applied.error().code == Code::invalid_config && applied.error().where.starts_with("f"));
     check_unchanged(config);
   }
-  if (text.find('\0') != std::string::npos) return 0;  // no variable can hold it
+  if (text.find('\0') != std::string::npos) return 0;  // no environment variable can contain it
   Config config;
   if (!apply_variables(config, {text, "PAWL_SECRETS_STATE_KEYS=" + text})) check_unchanged(config);
   check_bounds(config);

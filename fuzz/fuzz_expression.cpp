@@ -1,4 +1,4 @@
-// Workflow text: expressions, templates and commands. Whatever is read is evaluated with small values too.
+// Workflow text: expressions, templates and commands. Whatever can be parsed is also evaluated with small values.
 #include <cstdint>
 #include <string_view>
 

@@ -1,6 +1,7 @@
-// Files of other programs: whatever they hold, an importer ends, gives runs whose states are JSON, and writes nothing.
+// Files of other programs: whatever they contain, an importer must terminate, return runs whose states are JSON, and
+// write nothing.
 //
-// The first byte chooses the format; what follows is files, each behind a line with its name, until a line with a NUL.
+// The first byte selects the format. Files follow, each after a line with its name, until a line with a NUL.
 #include <cstdint>
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
-// The journal reader on hostile bytes. The first byte chooses how the rest is used: as it is, or with its
-// checksums put right, so that what stands behind them is reached.
+// Reads journals from hostile bytes. The first byte selects whether the rest is used as it is or with corrected
+// checksums, so that the code after the checksum tests is reached.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <cstdint>
@@ -29,7 +29,7 @@ std::string segment_of(std::string_view content) {
   return segment.append(content);
 }
 
-/// Whatever the bytes are: what a scan shows is consistent and lies within them.
+/// For any bytes, the result of a scan must be consistent and lie within them.
 SegmentScan scan(std::string_view segment, std::uint64_t generation) {
   SegmentScan found = scan_segment(segment, generation);
   std::uint64_t end = kSegmentHeaderBytes;
@@ -48,7 +48,7 @@ SegmentScan scan(std::string_view segment, std::uint64_t generation) {
   return found;
 }
 
-/// A segment file as it is.
+/// Scans a segment file as it is.
 void scan_raw(std::string_view bytes) {
   std::uint64_t offset = 0;
   bool other_is_damaged = false;
@@ -57,7 +57,7 @@ void scan_raw(std::string_view bytes) {
   scan(segment_of(bytes), kGeneration);
 }
 
-/// A header with the right checksum: decoding and encoding are each other's inverse.
+/// Decodes a header with a correct checksum: encoding it must return the same bytes.
 void header_with_checksum(std::string bytes) {
   bytes.resize(kSegmentHeaderUsed, '\0');
   store_int(bytes.data() + kSegmentHeaderUsed - 4, crc32c(std::string_view(bytes).substr(0, kSegmentHeaderUsed - 4)));
@@ -67,7 +67,7 @@ void header_with_checksum(std::string bytes) {
   PAWL_ASSERT(again && *again == *header);
 }
 
-/// Records with the right checksum: what is decoded is encoded to the same bytes, reserved ones aside.
+/// Decodes records with a correct checksum: encoding them must return the same bytes, except for reserved ones.
 void records_with_checksum(std::string_view body) {
   for (std::uint32_t count = 0; count < 6; ++count) {
     const std::string segment = segment_of(encode_batch(kGeneration, 7, count, body));
@@ -92,8 +92,8 @@ void records_with_checksum(std::string_view body) {
   }
 }
 
-/// Two copies of a header, each with its checksum or as it is: the one in force is a valid one, and no valid one has
-/// a higher position.
+/// Chooses between two copies of a header, each with a correct checksum or as it is. The chosen one must be valid, and
+/// no valid one may have a higher position.
 void header_copies(FuzzedDataProvider& data) {
   std::string segment;
   for (int copy = 0; copy < 2; ++copy) {
@@ -120,8 +120,8 @@ void header_copies(FuzzedDataProvider& data) {
   scan(segment, chosen->generation);
 }
 
-/// Batches, some of them damaged, then anything: the scan shows exactly those before the first damaged one,
-/// and says whether a good one follows it.
+/// Scans batches, some of them damaged, followed by anything. The scan must return exactly the batches before the first
+/// damaged one, and report whether a valid one follows it.
 void damaged_batches(FuzzedDataProvider& data) {
   std::string content;
   std::uint64_t good_before = 0;
@@ -133,7 +133,7 @@ void damaged_batches(FuzzedDataProvider& data) {
     std::string batch = encode_batch(kGeneration, static_cast<std::uint64_t>(i) + 1, 1, body);
     const bool damage = data.ConsumeBool();
     if (damage) {
-      // Any bit but those of the padding, which nothing depends on.
+      // Any bit except those of the padding, which nothing depends on.
       const auto bit = data.ConsumeIntegralInRange<std::size_t>(0, (kBatchHeaderBytes + body.size()) * 8 - 1);
       batch[bit / 8] = static_cast<char>(batch[bit / 8] ^ (1 << (bit % 8)));
     }
@@ -146,7 +146,7 @@ void damaged_batches(FuzzedDataProvider& data) {
   const std::string rest = clean_end ? std::string(kBatchHeaderBytes, '\0') : data.ConsumeRemainingBytesAsString();
   const std::string segment = segment_of(content + rest);
   const SegmentScan found = scan(segment, kGeneration);
-  if (!clean_end) return;  // the rest may hold whatever batch the fuzzer has learnt to write
+  if (!clean_end) return;  // the rest may contain a valid batch that the fuzzer has learnt to write
   PAWL_ASSERT(found.batches.size() == good_before);
   PAWL_ASSERT(found.bad_batch == damaged && found.valid_after_bad == good_behind);
 }

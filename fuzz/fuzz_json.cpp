@@ -1,5 +1,5 @@
-// States on their way in: the JSON check, patches, and differences. The first byte chooses; a byte 0xFF (which
-// is never part of UTF-8) divides the rest into two texts.
+// Incoming states: the JSON check, patches and differences. The first byte selects one. A byte 0xFF, which never occurs
+// in UTF-8, divides the rest into two texts.
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -26,7 +26,7 @@ json parsed(std::string_view text) {
   return value;
 }
 
-/// What is accepted is JSON to another parser as well, and stays so on one line.
+/// Accepted text must be JSON for another parser as well, also when it is put on one line.
 void check(std::string_view text) {
   if (!check_json(text, kBytesMax)) return;
   const json value = parsed(text);

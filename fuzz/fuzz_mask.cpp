@@ -1,5 +1,5 @@
-// Masking of secrets: any text in any pieces. The pieces must not matter, what has no candidate must stay, and a
-// token that is put into the text must not survive.
+// Masking of secrets: any text in any pieces. The result must not depend on the pieces, text without candidates must
+// stay, and a token inserted into the text must not survive.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// The ways of storing a payload, on hostile bytes: decompression, binary formats, base64, decryption, key files.
+// The encodings of a payload, with hostile bytes: decompression, binary formats, base64, decryption, key files.
 #include "base/assert.hpp"
 #include "codec/base64.hpp"
 #include "codec/compression.hpp"
@@ -15,7 +15,7 @@ constexpr std::uint64_t kMax = 1U << 20U;
 const SecretKey kKey = SecretKey::of("0123456789abcdef0123456789abcdef");
 const Uuid kRun = *Uuid::parse("f204a1d5-8a93-4062-89ff-98071e9ca6ca");
 
-/// Whatever comes out is within its bound; a text that a binary format gave is JSON, and goes back to the same text.
+/// Results must be within their bounds. Text decoded from a binary format that is valid JSON must survive a round trip.
 void decode(std::string_view bytes) {
   for (const char* how : {"zstd", "gzip", "msgpack", "cbor", "aes", "msgpack+zstd", "cbor+zstd+aes", "gzip+aes"}) {
     const auto unpacked = unpack(how, bytes, &kKey, "place", kMax);
@@ -25,7 +25,7 @@ void decode(std::string_view bytes) {
     const auto text = from_binary(bytes, format, kMax);
     if (!text) continue;
     PAWL_ASSERT(text->size() <= kMax);
-    // Keys twice, or text that is not UTF-8, are possible there and refused by the check.
+    // Binary formats allow duplicate keys and text that is not UTF-8; the check refuses both.
     if (!check_json(*text, kMax)) continue;
     if (const auto again = to_binary(*text, format)) PAWL_ASSERT(*from_binary(*again, format, kMax) == *text);
   }
@@ -39,7 +39,7 @@ void text(std::string_view bytes) {
   static_cast<void>(decode_store(bytes));
 }
 
-/// Everything that is written comes back, and a changed byte does not.
+/// Written data must be read back unchanged, and a changed byte must be detected.
 void round_trip(std::string_view state) {
   if (!check_json(state, kMax)) return;
   for (const PackRules& rules : {PackRules{StateFormat::msgpack, Compression::zstd, 0, 1},

@@ -1,4 +1,4 @@
-// Workflow files: whatever the text is, there is a workflow whose order is sound, or faults with places inside of it.
+// Workflow files: any text must give a workflow with a valid order, or errors with locations inside the text.
 #include <algorithm>
 #include <cstdint>
 #include <string>
