@@ -1,5 +1,5 @@
-# Generates a header with the commit for `pawl --version`. Only src/app/main/build_info.cpp includes it. Every build asks
-# for the commit but writes the header only if it changed, so a new commit recompiles one small file.
+# Generates a header with the commit for `pawl --version`. Only src/app/main/build_info.cpp includes it. Every build
+# determines the commit but writes the header only if it changed, so a new commit recompiles one small file.
 set(commit_header ${CMAKE_BINARY_DIR}/generated/commit/pawl_commit.hpp)
 set(write_commit ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUTPUT=${commit_header}
     -P ${CMAKE_SOURCE_DIR}/cmake/write_commit.cmake)

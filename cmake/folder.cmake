@@ -1,5 +1,5 @@
-# pawl_folder(PATH DEPENDS targets...): the library of src/PATH (target pawl_<path>), made of its *.cpp, and
-# its unit tests (target <path>_test), made of its *_test.cpp.
+# pawl_folder(PATH DEPENDS targets...): adds the library of src/PATH (target pawl_<path>), built from its *.cpp, and its
+# unit tests (target <path>_test), built from its *_test.cpp.
 function(pawl_folder path)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   string(REPLACE "/" "_" name ${path})

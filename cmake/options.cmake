@@ -9,7 +9,7 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
-# -O3 takes longer to compile; whether a benchmark gains from it has not been measured yet.
+# -O3 takes longer to compile; whether it makes any benchmark faster has not been measured.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 find_program(CCACHE ccache)
@@ -24,7 +24,7 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
 endif()
 
-# Hardening. Sanitizers bring their own checks and do not work with _FORTIFY_SOURCE.
+# Hardening. Sanitizers have their own checks and do not work with _FORTIFY_SOURCE.
 add_compile_options(-fstack-protector-strong -D_GLIBCXX_ASSERTIONS)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|i.86")
   add_compile_options(-fcf-protection)
@@ -60,10 +60,10 @@ function(pawl_precompile target from)
   endif()
 endfunction()
 
-# pawl_batches(OUT TARGET SOURCES...): the files to compile instead of SOURCES. Each includes several sources, by names
-# relative to the project, so that ccache finds them again from another build folder. A batch has at most
-# `pawl_batch_bytes` of sources, so that recompiling one takes seconds; the engine, where a byte takes longest to
-# compile, has smaller ones.
+# pawl_batches(OUT TARGET SOURCES...): sets OUT to the files to compile instead of SOURCES. Each includes several
+# sources, by names relative to the project, so that ccache finds them again from another build folder. A batch has at
+# most `pawl_batch_bytes` of sources, so that recompiling one takes seconds. The engine has smaller batches, because it
+# takes longest to compile per byte.
 set(pawl_batch_bytes 60000)
 set(pawl_batch_bytes_engine 42000)
 function(pawl_batches out target)

@@ -18,7 +18,7 @@ def read_counts(build: Path) -> dict[str, dict[int, int]]:
     counts: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
     for notes in sorted(build.resolve().rglob("*.gcno")):
         data = notes.with_suffix(".gcda")
-        # For a file that never ran there is no .gcda; gcov then reports it from the notes.
+        # A file that never ran has no .gcda; gcov then uses its .gcno file.
         out = subprocess.run(["gcov", "--json-format", "--stdout", str(data if data.exists() else notes)],
                              cwd=build, capture_output=True, check=True).stdout
         for report in filter(None, out.splitlines()):

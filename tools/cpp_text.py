@@ -28,7 +28,7 @@ def code_only(text: str) -> str:
 def strings(text: str) -> list[tuple[int, str]]:
     """Returns (line, content) of each string literal outside of comments; adjacent ones are joined."""
     found: list[tuple[int, str]] = []
-    end = -1  # of the literal before
+    end = -1  # of the previous literal
     for match in _TOKEN.finditer(text):
         content = match["raw"] if match["raw"] is not None else match["plain"]
         if content is None:

@@ -17,7 +17,7 @@ LOGS = ROOT / "build" / "deep"
 
 
 def stages(options: argparse.Namespace) -> list[tuple[str, str, str]]:
-    """Returns (name, command, pattern of the lines that say how much was done)."""
+    """Returns (name, command, pattern of the lines that report the amount of work)."""
     ctest = r"\d+% tests passed.*"
     return [
         ("gate", "make test", ctest),

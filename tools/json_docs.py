@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/json.md from schemas/*.json, which are also what `pawl schema --of` prints.
+"""Writes docs/json.md from schemas/*.json, which `pawl schema --of` also prints.
 
 Without an option the page is printed. --check compares it with docs/json.md, --update writes that file.
 """

@@ -4,8 +4,9 @@
 The pawl_folder(PATH DEPENDS ...) lines of CMakeLists.txt define the allowed edges. A folder may include files of
 folders that it depends on, directly or indirectly. Prints one line per finding; the exit status is then 1.
 
-Nothing below the command line knows of it: no string there names a command, and no code an exit status. The folders
-below it are those that cli depends on, include/, and app except for app/main: app is also part of the library.
+Code below the command line must not depend on it: no string there names a command, and no code an exit status. The
+folders below it are those that cli depends on, include/, and app except for app/main: app is also part of the
+library.
 """
 import argparse
 import re

@@ -25,7 +25,7 @@ NOT_FOR_PEOPLE = re.compile(r"^\s*(?:SELECT|INSERT|CREATE|PRAGMA|DELETE FROM|UPD
 
 
 def texts_of(source: str) -> list[str]:
-    """Returns the joined string literals of a file, in their order."""
+    """Returns the joined string literals of a file, in order."""
     found: list[str] = []
     parts: list[str] = []
     source = re.sub(r"^[ \t]*#[^\n]*", "", source, flags=re.MULTILINE)  # #include "x"
