@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kLost = 130;
 
-/// Makes `fd` the file, or /dev/null.
+/// Redirects `fd` to the file; /dev/null discards the output.
 void redirect(int fd, const char* path, int flags) {
   const PosixFd file(::open(path, flags | O_CLOEXEC, 0600));
   if (file.valid()) static_cast<void>(::dup2(file.get(), fd));
@@ -31,7 +31,7 @@ class ForkedBackground final : public BackgroundProcess {
     for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) static_cast<void>(::dup2(log.get(), fd));
     const Result<void> told = write_all(channel_.get(), log_path + "\n", "the foreground process");
     channel_ = PosixFd();
-    static_cast<void>(told);  // a foreground that was killed need not know
+    static_cast<void>(told);  // the foreground process may have been killed; that does not matter
     return {};
   }
 
@@ -40,7 +40,7 @@ class ForkedBackground final : public BackgroundProcess {
 };
 
 std::unique_ptr<BackgroundProcess> go_to_background(PosixFd channel) {
-  // What the caller's shell has open besides the standard streams would stay open for as long as the run.
+  // Closes descriptors inherited from the caller's shell, which would otherwise stay open as long as the run.
   const auto number = static_cast<unsigned>(channel.get());
   if (number > 3) static_cast<void>(::close_range(3, number - 1, 0));
   static_cast<void>(::close_range(number + 1, ~0U, 0));

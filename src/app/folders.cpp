@@ -16,7 +16,7 @@ std::optional<cli::FolderFacts> look_at_folder(const std::string& folder) {
   if (::stat(folder.c_str(), &info) != 0) return std::nullopt;
   const std::uint64_t device = info.st_dev;
   const bool is_mine = info.st_uid == ::geteuid();
-  // By what it is, not by its name: on the way to it there may be a link.
+  // Compared by device and inode, not by name, because the path may contain a link.
   struct stat home{};
   const char* const home_path = std::getenv("HOME");
   const bool is_home =
@@ -29,7 +29,7 @@ std::optional<cli::FolderFacts> look_at_folder(const std::string& folder) {
 Result<void> make_parents(const std::string& path) {
   std::vector<std::string> missing;
   std::filesystem::path folder = std::filesystem::path(path).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();  // "a/b/" is "a/b"
+  if (!folder.has_filename()) folder = folder.parent_path();  // "a/b/" means "a/b"
   std::error_code unreadable;
   for (folder = folder.parent_path(); !folder.empty() && !std::filesystem::exists(folder, unreadable);
        folder = folder.parent_path())

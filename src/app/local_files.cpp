@@ -11,7 +11,7 @@
 namespace pawl {
 namespace {
 
-constexpr mode_t kNewFileMode = 0666;  // less the user's umask
+constexpr mode_t kNewFileMode = 0666;  // restricted by the user's umask
 
 class Descriptor {
  public:
@@ -100,7 +100,7 @@ Result<void> write_local_file(const std::string& path, std::string_view bytes) {
   if (Result<void> written = write_and_sync(temporary, bytes); !written) {
     if (written.error().os_error != EEXIST) ::unlink(temporary.c_str());
     Error error = written.error();
-    error.where = path;  // what was asked for
+    error.where = path;  // the requested path, not the temporary one
     return fail(std::move(error));
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0) {

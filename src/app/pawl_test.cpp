@@ -1,4 +1,4 @@
-// The library as its users see it, on the memory store: what is behind the port has its own tests.
+// The library as its users see it, on the memory store. The adapters have their own tests.
 #include <gtest/gtest.h>
 #include <pawl/pawl.hpp>
 

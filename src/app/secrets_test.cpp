@@ -61,7 +61,7 @@ class SecretsTest : public ::testing::Test {
     PAWL_TRY_ASSIGN(Resumption resumption, open_resume(with, {.id = id_}));
     return execute(with, std::move(resumption.run));
   }
-  /// Whether a file of the store has it.
+  /// Returns whether a file of the store contains it.
   [[nodiscard]] bool is_in_store(const std::string& text) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root_ + "/store")) {
       if (!entry.is_regular_file()) continue;

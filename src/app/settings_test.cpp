@@ -1,4 +1,4 @@
-// The library obeys the settings of the store that it opens.
+// The library applies the settings of the store that it opens.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

@@ -31,7 +31,7 @@ Result<std::string> folder_of(std::string_view uri) {
   return std::filesystem::absolute(folder, error).lexically_normal().string();
 }
 
-/// Opens the store in `folder`. It starts no threads.
+/// Opens the store in `folder`. Starts no threads.
 Result<std::unique_ptr<FilesystemStore>> open_folder(const std::string& folder, const std::string& key_file) {
   PAWL_TRY_ASSIGN(std::unique_ptr<FileSystem> files, PosixFileSystem::open(folder));
   FilesystemOptions options;
@@ -45,7 +45,7 @@ Result<std::unique_ptr<FilesystemStore>> open_folder(const std::string& folder, 
 struct ChosenKey {
   NewStoreKey key;
   StoreKeyPlace place;
-  std::string replaces = {};  // the file that the new one is to take the place of
+  std::string replaces = {};  // the file that the new one replaces
 };
 
 Result<ChosenKey> of_passphrase(const char* name, Random& random) {
@@ -56,7 +56,7 @@ Result<ChosenKey> of_passphrase(const char* name, Random& random) {
   return ChosenKey{{outer, scrypt}, {key_id(outer), "the passphrase", false}};
 }
 
-/// The key in that file, which is made if it is missing.
+/// Returns the key in that file, which is created if it is missing.
 Result<ChosenKey> of_file(const std::string& path, Random& random) {
   auto key = read_key_file(path);
   if (key) return ChosenKey{{*key, {}}, {key_id(*key), path, false}};
@@ -99,7 +99,7 @@ Result<MadeStore> make_store(std::string_view uri, const NewStore& asked) {
                     choose_key(wanted.key, made.id, config.settings.encryption.key_file, random));
     key = chosen.key;
     made.key = chosen.place;
-    // Later commands find it there by themselves.
+    // Later commands find the key file through this setting.
     if (wanted.key.file)
       wanted.config += fmt::format("encryption:\n  key_file: {}\n", compact(absolute_path(*wanted.key.file)));
   }
@@ -108,7 +108,7 @@ Result<MadeStore> make_store(std::string_view uri, const NewStore& asked) {
   return made;
 }
 
-/// The new key of a store whose key is in a file, beside that file until the store asks for it.
+/// Creates the new key for a store whose key is in a file. It stays next to that file until the store uses it.
 Result<ChosenKey> beside(const std::string& path, Random& random) {
   const std::string fresh = path + ".new";
   if (::unlink(fresh.c_str()) != 0 && errno != ENOENT)
@@ -139,7 +139,7 @@ Result<ChosenKey> choose_next_key(const NewKey& wanted, const StoreRecord& store
   if (path.empty()) {
     PAWL_TRY_ASSIGN(path, default_key_file(store.id));
   }
-  // An interrupted rotation may have left the store's present key beside its place.
+  // An interrupted rotation may have left the store's current key next to its final place.
   if (auto fresh = read_key_file(path + ".new"); fresh && key_id(*fresh) == store.key->id) {
     if (std::rename((path + ".new").c_str(), path.c_str()) != 0)
       return fail(Error{Code::invalid_key, "can't replace the key file", path, {}, errno});

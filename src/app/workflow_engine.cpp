@@ -44,7 +44,7 @@ WorkflowStatus status_of(RunStatus status) {
   }
 }
 
-/// A run that failed, waits or was interrupted is an answer; what kept it from going on is an error.
+/// Returns a summary if the run failed, waits or was interrupted. Fails if it could not be executed.
 Result<WorkflowSummary> summary_of(const Execution& execution) {
   const Result<void> ended = how_it_ended(execution);
   if (!ended && (execution.storage_error() || execution.refusal())) return fail(ended.error());
@@ -76,7 +76,7 @@ struct WorkflowEngine::Parts {
   SystemRandom random;
   PosixLocalFiles files;
   Mutex mutex;
-  std::set<std::function<void()>*> running PAWL_GUARDED_BY(mutex);  // what interrupts each execution
+  std::set<std::function<void()>*> running PAWL_GUARDED_BY(mutex);  // interrupts one execution each
 
   Parts(Pawl& of, const HandlerRegistry& registry, WorkflowOptions with)
       : pawl(of), handlers(registry), options(std::move(with)) {}
@@ -94,7 +94,7 @@ struct WorkflowEngine::Parts {
     return services;
   }
 
-  /// A run without a file was started from a text, which the caller has to bring along.
+  /// A run without a file was started from a text, which the caller must pass again.
   Result<Workflow> load(const std::string& file, const std::string& text) {
     if (!text.empty()) return parse_or_fail({text, ""});
     if (file.empty()) {
@@ -166,7 +166,7 @@ Result<WorkflowSummary> WorkflowEngine::run_text(std::string_view run, std::stri
   return parts_->start(run, std::move(workflow), vars);
 }
 
-/// The decision tree of recovery, before anything is locked or changed.
+/// Applies the decision tree of recovery before anything is locked or changed.
 Result<void> WorkflowEngine::Parts::check_resume(const RunId& id, const ResumeOptions& with,
                                                  const HandlerRegistry& registry) {
   RecoveryFacts facts{.address = id.text() + "@latest",
@@ -179,7 +179,7 @@ Result<void> WorkflowEngine::Parts::check_resume(const RunId& id, const ResumeOp
   if (!state) {
     if (state.error().code == Code::run_not_found || state.error().code == Code::store_not_found)
       return check_recoverable(facts);
-    return fail(state.error());  // chain_broken among them
+    return fail(state.error());  // including chain_broken
   }
   PAWL_TRY_ASSIGN(const std::optional<std::string> owner, pawl.store().owner(id));
   facts.owner = owner ? RunOwner::alive : RunOwner::dead;
@@ -188,11 +188,11 @@ Result<void> WorkflowEngine::Parts::check_resume(const RunId& id, const ResumeOp
   if (with.by == ResumeBy::person) facts.retries_max = UINT32_MAX;
   if (state->status == RunStatus::completed) facts.lifecycle->status = Status::completed;
   if (state->status == RunStatus::failed) facts.lifecycle->status = Status::failed;
-  // A live owner that resumed the run is recovering it; else it is the one that started it.
+  // A live owner that resumed the run is recovering it; otherwise it is the one that started it.
   if (owner && state->status != RunStatus::completed)
     facts.lifecycle->status = state->resumes > 0 ? Status::recovering : Status::active;
   PAWL_TRY(check_recoverable(facts));
-  if (state->status == RunStatus::cancelled) return {};  // open_resume says it better
+  if (state->status == RunStatus::cancelled) return {};  // open_resume has a better message
   PAWL_TRY_ASSIGN(const Workflow workflow,
                   load(with.workflow_file.empty() ? state->workflow_file : with.workflow_file, with.workflow_text));
   return check_handlers(workflow, registry);

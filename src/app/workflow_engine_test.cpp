@@ -1,4 +1,4 @@
-// Workflows as programs run them, on a real store, and every refusal of the recovery decision tree by its name.
+// Workflows run by programs on a real store, and every refusal of the recovery decision tree.
 #include <gtest/gtest.h>
 #include <pawl/workflow.hpp>
 
@@ -181,7 +181,7 @@ TEST_F(Engine, RecoveryRefusesWithoutItsHandler) {
 }
 
 TEST_F(Engine, RecoveryRefusesABrokenChain) {
-  // A clean close publishes everything and a copy leaves the journal out: then the differences are taken away.
+  // A clean close publishes everything, so removing the journal loses nothing. Then the differences are removed.
   {
     Pawl other = std::move(*Pawl::open(folder_ + "/broken"));
     WorkflowEngine engine(other, handlers_);
@@ -194,7 +194,7 @@ TEST_F(Engine, RecoveryRefusesABrokenChain) {
   WorkflowEngine engine(other, handlers_);
   const Result<WorkflowSummary> summary = engine.resume("r", {.workflow_text = kTwoSteps});
   ASSERT_FALSE(summary);
-  // What is left would do recorded steps again, and that nobody has asked for.
+  // The remaining checkpoint would run recorded steps again, which was not allowed.
   EXPECT_EQ(summary.error().code, Code::fallback_reruns) << describe(summary.error());
   EXPECT_NE(summary.error().message.find("are missing"), std::string::npos) << describe(summary.error());
 }

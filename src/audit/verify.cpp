@@ -92,8 +92,8 @@ class RunVerifier {
     return {};
   }
 
-  /// Of a removed run the end of the trail is known, and the entry that follows it. An anchor at either of them can be
-  /// compared; the entries before them are gone.
+  /// For a removed run, only the end of the trail and the entry after it are known. An anchor at either of them can be
+  /// compared; the earlier entries are gone.
   Result<void> check_removed() {
     const auto wrong = [&](Code code, std::string what) {
       return fail(Error{code, std::move(what), evidence_.path_of("erased.json"), {}, 0});
@@ -180,7 +180,7 @@ class RunVerifier {
     if (!equals_hex(hash, line->hash))
       return bad_at(fmt::format("the hash of entry {} does not match", entry_), stored.file);
     if (erased_) {
-      bound_ |= line->type == event_type::kRunCreated;  // the data behind the entries is erased, and so is the salt
+      bound_ |= line->type == event_type::kRunCreated;  // the data that the entries cover is erased, and so is the salt
     } else if (line->type == event_type::kCheckpointSaved) {
       PAWL_TRY(check_saved(*line));
     } else if (line->type == event_type::kRunCreated) {
@@ -434,7 +434,7 @@ class RunVerifier {
   MerkleFrontier tree_;
   std::uint64_t trail_bytes_ = 0;
   std::string at_;      // of the last entry
-  bool bound_ = false;  // the first entry binds run.json
+  bool bound_ = false;  // the first entry contains the hash of run.json
   std::uint64_t unbound_events_ = 0;
   Sequence last_sequence_;
   std::optional<StoredText> checkpoint_;  // read but not yet checked

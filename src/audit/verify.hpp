@@ -42,7 +42,7 @@ struct RunVerdict {
   std::uint64_t settled = 0;      // entries that merkle_roots.json covers
   std::vector<std::string> notes = {};
   std::optional<BadEntry> bad = {};
-  /// Of a removed run: only its tombstone was looked at.
+  /// True for a removed run: only its tombstone was examined.
   struct Removal {
     Timestamp at = {};
     std::string by = {};
@@ -51,14 +51,14 @@ struct RunVerdict {
   std::optional<Removal> removed = {};
 };
 
-/// What an anchor has about the run.
+/// The entry of an anchor for the run.
 using AnchorPoint = AuditHead;
 
 /// Called from time to time with the number of checked entries.
 using VerifyProgress = std::function<void(std::uint64_t entries)>;
 
-/// Stops at the first bad entry. Fails only with read errors or run_not_found. Reads again if the run is written
-/// meanwhile.
+/// Stops at the first bad entry. Fails only with read errors or run_not_found. Reads again if the run is written to in
+/// the meantime.
 [[nodiscard]] Result<RunVerdict> verify_run(Evidence& evidence, const RunId& run, const AnchorPoint* anchor,
                                             const VerifyProgress& progress);
 

@@ -13,7 +13,7 @@
 namespace pawl {
 namespace {
 
-// No linked library has CRC32C: zlib and zstd compute other checksums, and OpenSSL has none.
+// No linked library provides CRC-32C: zlib and zstd compute other checksums, and OpenSSL has none.
 constexpr std::uint32_t kCastagnoliReversed = 0x82F63B78U;
 
 constexpr std::array<std::uint32_t, 256> make_table() {
@@ -58,7 +58,7 @@ std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed) {
 }
 
 Sha256 sha256(std::string_view a, std::string_view b, std::string_view c) {
-  // One context per thread: making one costs more than hashing a small record.
+  // One context per thread: creating one takes longer than hashing a small record.
   struct Context {
     EVP_MD_CTX* handle = EVP_MD_CTX_new();
     const EVP_MD* method = EVP_MD_fetch(nullptr, "SHA256", nullptr);

@@ -1,4 +1,4 @@
-// The only file that knows the commit: after a new one it is compiled again, and nothing else.
+// The only file that contains the commit, so that a new commit recompiles nothing else.
 #include "app/main/build_info.hpp"
 
 #include <fmt/format.h>

@@ -44,8 +44,8 @@ pawl::Result<std::unique_ptr<pawl::Store>> open_for_command(std::string_view uri
   return pawl::open_store(uri, options, stays ? pawl::StoreUse::service : pawl::StoreUse::one_shot, settings);
 }
 
-/// Takes the numbers of closed standard streams, so that no file of the store can get one and be printed
-/// into. They are opened the wrong way round: using them fails as it would have.
+/// Occupies the numbers of closed standard streams, so that no file of the store can get one and be printed to. They
+/// are opened in the wrong direction, so that using them still fails.
 void reserve_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF)
@@ -73,8 +73,8 @@ std::size_t terminal_rows() {
 
 int main(int argc, char** argv) {
   reserve_standard_streams();
-  std::signal(SIGPIPE, SIG_IGN);     // a closed pipe is an error of the write, with a message and an exit status
-  std::ios::sync_with_stdio(false);  // lets std::cin tell a failed read from an end
+  std::signal(SIGPIPE, SIG_IGN);     // a write to a closed pipe then fails, which gives a message and an exit status
+  std::ios::sync_with_stdio(false);  // lets std::cin distinguish a failed read from the end of the input
   pawl::cli::Output out = descriptor_output("standard output", STDOUT_FILENO);
   pawl::cli::Output err = descriptor_output("standard error", STDERR_FILENO);
   pawl::SystemClock clock;
