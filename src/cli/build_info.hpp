@@ -1,4 +1,4 @@
-// What this program is: for `pawl --version`, bug reports and the manual.
+// Facts about this program for `pawl --version`, bug reports and the manual.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 namespace pawl::cli {
 
 struct BuildInfo {
-  std::string commit;  // "unknown" where there was no git; empty in tests
+  std::string commit;  // "unknown" if there was no git; empty in tests
   std::string date;    // of the commit, YYYY-MM-DD
   std::string build_type;
   std::string compiler;
   std::string platform;
-  /// What was built in, by kind: {"stores", {"folder", "memory"}}. An empty list is "none".
+  /// Built-in features by kind: {"stores", {"folder", "memory"}}. An empty list is shown as "none".
   std::vector<std::pair<std::string, std::vector<std::string>>> features;
 };
 
-/// `pawl 0.1.0`, and a line for each thing that is known; as JSON: one object.
+/// `pawl 0.1.0`, followed by one line for each known fact; as JSON, one object.
 [[nodiscard]] std::string version_text(const std::string& version, const BuildInfo& build);
 [[nodiscard]] std::string version_json(const std::string& version, const BuildInfo& build);
 

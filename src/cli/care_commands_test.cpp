@@ -1,4 +1,4 @@
-// config, doctor and stats on a memory store and a machine of the test's own.
+// config, doctor and stats on a memory store and a fake machine.
 #include "config/config.hpp"
 #include "testing/cli_fixture.hpp"
 

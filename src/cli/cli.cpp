@@ -36,11 +36,11 @@ constexpr const char* kExamples =
 
 constexpr const char* kGlobalGroup = "Options for all commands";
 
-/// Those that open a run for writing.
+/// Commands that open a run for writing.
 constexpr std::string_view kLockingCommands[] = {"run",      "resume", "step",  "save", "fork",
                                                  "rollback", "prune",  "erase", "rm"};
 
-/// The commands, and what their options fill. The options refer to it, so it stays where it is.
+/// The commands, and the variables that their options set. The options refer to it, so it can't be moved.
 struct Parser {
   Parser();
   Parser(const Parser&) = delete;
@@ -48,7 +48,7 @@ struct Parser {
 
   Options root{"pawl", kDescription};
   Globals globals;
-  bool help_or_version = false;  // the parser answers these itself
+  bool help_or_version = false;  // handled by the parser
   std::vector<Command> commands;
 };
 
@@ -80,7 +80,7 @@ Parser::Parser() {
   }
 }
 
-/// Line breaks stay: lists and differences are easier to read.
+/// Keeps line breaks, so that lists and differences stay readable.
 std::string printable_lines(std::string_view text) {
   std::string out;
   while (true) {
@@ -104,10 +104,10 @@ int report(CliContext& context, Error error, bool json, const HintStyle& hints =
 
 constexpr int kPipeStatus = 128 + SIGPIPE;
 
-/// Whether the reader of standard output has gone, or there never was one.
+/// Returns whether the reader of standard output has closed it, or it was closed from the start.
 bool is_closed(const Error& error) { return error.os_error == EPIPE || error.os_error == EBADF; }
 
-/// Sends what was printed, and gives the exit status: an earlier error counts, else that of printing.
+/// Flushes the output and returns the exit status: that of an earlier error, otherwise that of the flush.
 int finish(CliContext& context, int status, ClosedOutput closed_output, bool json) {
   const Result<void> sent = context.out.flush();
   if (!sent) {
@@ -119,7 +119,7 @@ int finish(CliContext& context, int status, ClosedOutput closed_output, bool jso
       status = report(context, sent.error(), json);
     }
   }
-  static_cast<void>(context.err.flush());  // there is no third place to complain
+  static_cast<void>(context.err.flush());  // there is nowhere left to report an error
   return status;
 }
 
@@ -131,13 +131,13 @@ int run_command(const Command& command, ClosedOutput closed_output, const Global
   return report(context, std::move(result).error(), globals.json, {.store = globals.store});
 }
 
-/// Parsing can fail before --json is bound, and its errors have to know.
+/// Parsing can fail before --json is bound, but its errors must already be printed in the right form.
 bool asks_for_json(const std::vector<std::string>& args) {
   return std::find(args.begin(), std::ranges::find(args, "--"), "--json") != std::ranges::find(args, "--");
 }
 
-/// Takes away what stands behind `--` of `pawl step` and `pawl __complete`: another command line, not to be parsed
-/// here.
+/// Removes and returns what follows `--` in `pawl step` and `pawl __complete`: another command line, which is not
+/// parsed here.
 std::vector<std::string> take_command(std::vector<std::string>& args) {
   const auto mark = std::ranges::find(args, "--");
   auto word = args.begin();

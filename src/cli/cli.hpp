@@ -25,9 +25,9 @@
 namespace pawl::cli {
 
 enum class StoreAccess : std::uint8_t {
-  read,   // a store that is not there is refused with store_not_found
-  write,  // it is made
-  serve,  // the same, for a program that stays: what it saves is published in the background
+  read,   // fails with store_not_found if the store does not exist
+  write,  // creates the store if it does not exist
+  serve,  // the same, for a long-running program: saves are published in the background
 };
 
 /// Everything outside the process that a command uses.
@@ -38,7 +38,7 @@ struct CliContext {
   Clock& clock;
   std::function<Result<std::unique_ptr<Store>>(std::string_view uri, StoreAccess access, const Settings& settings)>
       open_store;
-  /// Reads a file of at most `bytes_max` bytes: input_unreadable, or state_too_large.
+  /// Reads a file of at most `bytes_max` bytes. Fails with input_unreadable or state_too_large.
   std::function<Result<std::string>(const std::string& path, std::uint64_t bytes_max)> read_file;
   /// Replaces a file atomically.
   std::function<Result<void>(const std::string& path, std::string_view bytes)> write_file;
@@ -48,7 +48,7 @@ struct CliContext {
   bool in_is_terminal = false;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
-  int status = 0;  // of a command that succeeded: `pawl step` passes on that of what it ran
+  int status = 0;  // of a command that succeeded; `pawl step` returns that of its command
   StoreAdmin admin = {};
   AuditWorld audit = {};
   /// Opens a folder for an import. Fails with input_unreadable if it does not exist.
@@ -58,14 +58,14 @@ struct CliContext {
   WorkflowWorld* workflows = nullptr;  // never null for commands that run workflows
   /// The account that this process runs as.
   std::function<std::string()> system_user = {};
-  /// For the search for a store; without it, it is ./.pawl.
+  /// For the search for a store. If it is not set, the store is ./.pawl.
   LookAtFolder look_at_folder = {};
-  /// Makes the folders above a path that are missing, durably.
+  /// Creates the missing parent folders of a path. Durable on return.
   std::function<Result<void>(const std::string& path)> make_parents = {};
 };
 
-/// Runs `pawl` with `args` (without the program's name). Everything printed was flushed and checked
-/// when it returns. Nothing throws.
+/// Runs `pawl` with `args` (without the program's name). When it returns, all output was flushed and checked. Does not
+/// throw.
 [[nodiscard]] int run_cli(std::vector<std::string> args, CliContext& context);
 
 }  // namespace pawl::cli

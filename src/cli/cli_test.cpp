@@ -1,4 +1,4 @@
-// What all commands share, fsck and explain.
+// Behaviour that all commands share, and fsck and explain.
 #include "cli/text.hpp"
 #include "testing/cli_fixture.hpp"
 

@@ -62,7 +62,8 @@ Result<std::unique_ptr<Store>> Invocation::open_store(StoreAccess access) const 
   const std::string& uri = place.uri;
   if (uri.empty())
     return fail(Error{Code::usage, "the name of the store is empty", {}, "pass a folder: --store ./.pawl", 0});
-  // A path that is written down is meant, whether or not its folders are there; one that is typed may be misspelt.
+  // A path in the settings is intended, even if its folders don't exist yet. A path on the command line may be
+  // misspelt.
   if (place.origin == StoreOrigin::setting && access != StoreAccess::read && context_.make_parents)
     PAWL_TRY(context_.make_parents(uri));
   PAWL_TRY_ASSIGN(const Config* const found, config());
@@ -79,7 +80,7 @@ Result<Settings> Invocation::call_settings() const {
   return settings;
 }
 
-/// A store that the settings want encrypted is not made in silence: whoever does not know of its key will lose it.
+/// Prints the location of the key of a new encrypted store: a user who does not know of the key would lose it.
 Result<void> Invocation::make_encrypted(const std::string& uri, const Settings& settings) const {
   if (!context_.admin.make) return {};
   const Result<std::unique_ptr<Store>> there = context_.open_store(uri, StoreAccess::read, settings);
@@ -126,7 +127,7 @@ std::string Invocation::long_time_text(Timestamp time) const {
 void Invocation::note(std::string_view text) const {
   if (globals_.json) return;
   context_.err.write(fmt::format("pawl: {}\n", printable(text)));
-  static_cast<void>(context_.err.flush());  // what is said before a long step is read before it
+  static_cast<void>(context_.err.flush());  // so that it is visible before a long step starts
 }
 
 Option::Take take_duration(std::optional<Milliseconds>& target) {

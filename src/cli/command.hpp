@@ -1,4 +1,4 @@
-// What every command is made of. There is one file per command.
+// Shared by all commands. There is one file per command.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,11 @@ namespace pawl::cli {
 
 /// The options of all commands, given before or after the command's name.
 struct Globals {
-  std::optional<std::string> store;  // none: PAWL_STORE, else ./.pawl
+  std::optional<std::string> store;  // not set: PAWL_STORE, otherwise ./.pawl
   bool json = false;
   bool utc = false;
   std::optional<Milliseconds> wait_lock;  // for a run that another process has open
-  std::vector<std::string> command;       // what stands behind `--` of `pawl step` and `pawl __complete`, untouched
+  std::vector<std::string> command;       // what follows `--` of `pawl step` and `pawl __complete`, unchanged
 };
 
 /// One call of one command.
@@ -28,18 +28,19 @@ class Invocation {
   [[nodiscard]] CliContext& context() const { return context_; }
   [[nodiscard]] bool json() const { return globals_.json; }
   [[nodiscard]] const std::vector<std::string>& command() const { return globals_.command; }
-  /// The store that is meant; where the settings can't be read, the one that is meant without them.
+  /// Returns the store to use. If the settings can't be read, they are ignored.
   [[nodiscard]] std::string store_uri() const { return store_place().uri; }
   [[nodiscard]] StorePlace store_place() const;
-  /// The same for a store that is to be made: one in a parent folder does not count.
+  /// The same for a store that will be created: one in a parent folder does not count.
   [[nodiscard]] StorePlace new_store_place() const;
-  /// What is in force, read at the first call: invalid_config where a file or a variable is wrong.
+  /// Returns the effective settings, read at the first call. Fails with invalid_config if a file or a variable is
+  /// invalid.
   [[nodiscard]] Result<const Config*> config() const;
   /// The settings in effect; the defaults if they can't be read.
   [[nodiscard]] Settings settings() const;
-  /// The settings in force, with what the options of this call say.
+  /// Returns the effective settings, overridden by the options of this call.
   [[nodiscard]] Result<Settings> call_settings() const;
-  /// The largest state that may be saved; as built in where the settings can't be read.
+  /// Returns the maximum size of a state, or the built-in one if the settings can't be read.
   [[nodiscard]] std::uint64_t state_bytes_max() const;
   /// Fails with checkpoints_off if the settings turn checkpoints off.
   [[nodiscard]] Result<void> need_checkpoints() const;
@@ -70,7 +71,7 @@ class Invocation {
   mutable std::optional<Result<Config>> config_;
 };
 
-/// An error becomes the message and the exit status.
+/// Converts an error to a message and an exit status.
 using Action = std::function<Result<void>(const Invocation&)>;
 
 struct Command {

@@ -1,4 +1,4 @@
-// Commands and options as plain data, from which help, completion and the manual are made.
+// Commands and options as plain data, from which help, completion and the manual are generated.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ enum class Wants : std::uint8_t { nothing, text, word, file, folder, run, comman
 
 /// An option, or a positional argument, which has no names.
 struct OptionInfo {
-  std::vector<std::string> names;  // "--state", "-o"; the long ones first
+  std::vector<std::string> names;  // "--state", "-o"; long names first
   std::string value;               // the name of its value; empty for a flag
   std::string help;
   Wants wants = Wants::nothing;
-  std::vector<std::string> words;  // of Wants::word
+  std::vector<std::string> words;  // for Wants::word
   bool repeats = false;
   bool required = false;
   std::string group;  // the heading in the help; empty: hidden

@@ -7,7 +7,7 @@
 namespace pawl::cli {
 namespace {
 
-/// Reads the words that are complete, and knows where the next one stands.
+/// Reads the complete words and tracks what can follow them.
 class Walk {
  public:
   explicit Walk(const CommandInfo& root) : path_{&root} {}
@@ -60,7 +60,7 @@ class Walk {
     return true;
   }
 
-  /// Of this command, or of one that it belongs to.
+  /// Finds an option of this command or of one of its parents.
   [[nodiscard]] const OptionInfo* find_option(const std::string& name) const {
     for (auto command = path_.rbegin(); command != path_.rend(); ++command) {
       for (const OptionInfo& option : (*command)->options) {
@@ -126,8 +126,8 @@ class Walk {
     }
   }
 
-  std::vector<const CommandInfo*> path_;  // from the root to the command that was named last
-  const OptionInfo* pending_ = nullptr;   // its value comes next
+  std::vector<const CommandInfo*> path_;  // from the root to the last named command
+  const OptionInfo* pending_ = nullptr;   // the next word is its value
   std::set<std::string> used_;
   std::size_t arguments_read_ = 0;
   std::size_t words_behind_mark_ = 0;

@@ -19,10 +19,10 @@ struct Completion {
 
   std::vector<Candidate> candidates;
   Also also = Also::nothing;
-  bool runs = false;                 // ids of runs fit, too: for whoever has the store
-  std::string prefix;                // of the last word, before what is completed: "--state="
+  bool runs = false;                 // ids of runs are also possible; the caller reads them from the store
+  std::string prefix;                // the part of the last word before the completed text: "--state="
   std::string begun;                 // the rest of the last word
-  std::optional<std::string> store;  // as --store says
+  std::optional<std::string> store;  // the value of --store
 };
 
 /// `words` are those after `pawl`; the last one is being typed and may be empty. Unknown words are

@@ -1,11 +1,12 @@
-// The shells' side of completion. Each script asks `pawl __complete -- WORDS...` and shows the answer: its first line
-// says what the shell adds (nothing, files, folders or programs; a prefix may follow), the others are WORD TAB HELP.
+// The shell side of completion. Each script calls `pawl __complete -- WORDS...` and shows the answer. Its first line
+// says what the shell adds (nothing, files, folders or programs, with an optional prefix); the other lines are WORD TAB
+// HELP.
 #include "cli/completion.hpp"
 
 namespace pawl::cli {
 namespace {
 
-// bash splits words at = and : and @. They are put together again for pawl, and the answer is cut where bash cut.
+// bash splits words at = and : and @. They are joined again for pawl, and the answer is cut where bash had split.
 constexpr std::string_view kBash = R"SCRIPT(# bash completion for pawl, made by `pawl completion bash`
 _pawl() {
     local line=${COMP_LINE:0:COMP_POINT} program=${COMP_WORDS[0]} words=() word='' i

@@ -1,4 +1,4 @@
-// What completion offers, and the manual and the version, which are made of the same commands.
+// Completion, the manual and the version, which are generated from the same commands.
 #include "cli/completion.hpp"
 
 #include "cli/build_info.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 class Completing : public CliTest {
  protected:
-  /// The first line of the answer, and the words that follow, without their help.
+  /// Returns the first line of the answer and the words after it, without their help.
   std::vector<std::string> answer(std::vector<std::string> words) {
     words.insert(words.begin(), {"__complete", "--"});
     const CliResult result = pawl(words);

@@ -11,7 +11,7 @@ struct ConfigArguments {
   std::string key;
 };
 
-/// Whether `asked` names this setting, with or without its section, or its section.
+/// Returns whether `asked` names this setting, with or without its section, or its section.
 bool is_meant(const ConfigKey& key, std::string_view asked) {
   if (find_section(asked) == key.section) return true;
   const std::size_t dot = asked.find('.');
@@ -43,7 +43,7 @@ std::string origin_text(const ConfigOrigin& origin) {
 
 std::string value_text(const Json& value) { return value.is_string() ? value.get<std::string>() : compact(value); }
 
-/// Names the configuration files, for those who want to write one.
+/// Names the configuration files, for users who want to write one.
 void note_files(const Invocation& invocation) {
   const std::string user = user_config_path(invocation.config_world());
   const std::string store = store_config_path(invocation.store_uri());

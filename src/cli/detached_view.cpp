@@ -13,7 +13,7 @@ class DetachedView final : public RunView {
   }
   void on_event(const RunEvent& event) override {
     if (!std::exchange(let_go_, true)) {
-      // A log that can't be written is no reason to end the run.
+      // A log that can't be written does not stop the run.
       if (!background_.let_go(log_path_)) static_cast<void>(background_.let_go("/dev/null"));
     }
     shown_->on_event(event);

@@ -17,7 +17,7 @@ struct DlqArguments {
   bool no_run = false;
 };
 
-/// `[STEP] INDEX...`; a step id never begins with a digit.
+/// `[STEP] INDEX...`; a step id never starts with a digit.
 Result<LetterChoice> parse_choice(const DlqArguments& arguments) {
   LetterChoice choice;
   if (arguments.all) choice.scope = LetterChoice::Scope::all;
@@ -167,7 +167,7 @@ Result<void> retry(const Invocation& invocation, const DlqArguments& arguments) 
             *store, run, choice, arguments.rerun_dependents ? Dependents::rerun : Dependents::keep,
             [&](const std::string& file) { return load_workflow(context, file); }, invocation.state_bytes_max()));
     if (!invocation.json() || arguments.no_run)
-      show_change(invocation, run, changed, "queued");  // else the resume prints
+      show_change(invocation, run, changed, "queued");  // otherwise the resume prints
   }
   if (!arguments.no_run) return resume_workflow(invocation, ResumeRequest{.id = run}, {});
   invocation.note(fmt::format("to run them: pawl resume {}", run.text()));

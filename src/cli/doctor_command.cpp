@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kSyncs = 9;
 constexpr std::int64_t kSlowSync_us = 20'000;
 constexpr std::uint64_t kFreeBytesLow = 1ULL << 30;
-constexpr std::uint64_t kFreeBytesNone = 32ULL << 20;  // one journal and a little
+constexpr std::uint64_t kFreeBytesNone = 32ULL << 20;  // space for one journal and a little more
 constexpr std::uint64_t kFreeFilesLow = 10'000;
 constexpr std::size_t kRunsCounted = 1000;
 constexpr std::int64_t kLeftOverAge_s = 3600;
@@ -33,7 +33,7 @@ struct HealthFinding {
   Verdict verdict = Verdict::fine;
   std::string what;
   std::string advice = {};
-  Code code = {};  // of what is broken
+  Code code = {};  // of the problem, if broken
 };
 
 /// One run of all checks, and their results.
@@ -41,7 +41,7 @@ class Visit {
  public:
   explicit Visit(const Invocation& invocation)
       : invocation_(invocation), context_(invocation.context()), machine_(*invocation.context().machine) {
-    std::string folder = store_config_path(invocation.store_uri());  // the folder's, where it has one
+    std::string folder = store_config_path(invocation.store_uri());  // empty if the store has no folder
     if (folder.ends_with("/config.yaml")) folder.resize(folder.size() - std::string_view("/config.yaml").size());
     folder_ = folder.empty() ? folder : absolute_path(context_, folder);
   }
@@ -109,7 +109,7 @@ class Visit {
   }
 
   void store() {
-    // Wrong settings are another finding: then it is looked at with the built-in ones.
+    // Invalid settings are a separate finding; the store is then examined with the defaults.
     Result<std::unique_ptr<Store>> opened = context_.open_store(invocation_.store_uri(), StoreAccess::read, settings_);
     if (!opened && opened.error().code == Code::store_not_found) {
       const StorePlace place = invocation_.store_place();
@@ -234,7 +234,7 @@ class Visit {
 
   void permissions() {
     const Result<FileFacts> facts = machine_.file(folder_);
-    if (!facts && facts.error().os_error == ENOENT) return;  // said already
+    if (!facts && facts.error().os_error == ENOENT) return;  // already reported
     if (!facts) return broken("permissions", facts.error());
     if ((facts->mode & 022U) != 0)
       return warn("permissions", fmt::format("others can write to the store folder (mode {:03o})", facts->mode),
@@ -249,7 +249,7 @@ class Visit {
       if (!owner) return broken("locks", owner.error());
       if (*owner) held.push_back(fmt::format("{} by {}", run.id.text(), **owner));
     }
-    // The kernel takes a lock away with its process, so one that is held is held by somebody.
+    // The kernel releases a lock when its process dies, so a held lock has a live holder.
     if (held.empty()) return fine("locks", "no run has a writer");
     fine("locks",
          fmt::format("{} being written by {}",
@@ -294,10 +294,10 @@ class Visit {
   const Invocation& invocation_;
   CliContext& context_;
   Machine& machine_;
-  std::string folder_;  // absolute; empty where the store has none
+  std::string folder_;  // absolute; empty if the store has no folder
   Settings settings_;
   std::unique_ptr<Store> store_;
-  std::vector<RunInfo> runs_;  // the newest
+  std::vector<RunInfo> runs_;  // the newest runs
   std::vector<HealthFinding> findings_;
 };
 

@@ -8,7 +8,7 @@
 namespace pawl::cli {
 namespace {
 
-// Recorded before the statuses were derived from categories. A new code gets a new line; no line ever changes.
+// Recorded before the statuses were derived from categories. A new code gets a new line; existing lines never change.
 const std::map<Code, int> kStatuses = {
     {Code::usage, 2},
     {Code::invalid_run_id, 2},

@@ -69,7 +69,7 @@ void print_forked(const Invocation& invocation, const ForkRequest& request, cons
     return;
   }
   invocation.print(request.id.text() + "\n");
-  static_cast<void>(invocation.context().out.flush());  // whoever reads it may not wait for the rest
+  static_cast<void>(invocation.context().out.flush());  // its reader may not wait for the rest
   invocation.note(fmt::format("fork of {}", fork_text(origin)));
   if (!forked.reopened.empty())
     invocation.note(fmt::format("gates to approve again in the fork: {}", joined_list(forked.reopened)));

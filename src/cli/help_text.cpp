@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kColumnsLeast = 60;
 constexpr std::size_t kColumnsMost = 100;      // longer lines are hard to read
-constexpr std::size_t kLabelColumnsMost = 26;  // of a longer one the text begins on the next line
+constexpr std::size_t kLabelColumnsMost = 26;  // after a longer label, the text starts on the next line
 
 struct HelpRow {
   std::string label;
@@ -20,7 +20,7 @@ struct HelpRow {
 
 std::string option_label(const OptionInfo& option) {
   std::vector<std::string> names = option.names;
-  std::ranges::reverse(names);  // the short one first
+  std::ranges::reverse(names);  // short name first
   std::string label = fmt::format("{}", fmt::join(names, ", "));
   if (!option.value.empty()) label += fmt::format("{}{}", label.empty() ? "" : " ", option.value);
   if (option.names.empty() && option.repeats) label += "...";
@@ -55,7 +55,7 @@ std::string usage_line(const CommandInfo& info, const std::string& call) {
   return line;
 }
 
-/// The headings of `items`, in the order in which they first appear.
+/// Returns the headings of `items`, in the order in which they first appear.
 template <class Item>
 std::vector<std::string> headings_of(const std::vector<Item>& items) {
   std::vector<std::string> headings;

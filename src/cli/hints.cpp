@@ -14,7 +14,7 @@ struct Wording {
   std::string rest = {};
 };
 
-/// Puts commands together, word by word.
+/// Builds commands word by word.
 class Hints {
  public:
   Hints(const Subject& subject, const HintStyle& style) : subject_(subject), style_(style) {
@@ -155,7 +155,7 @@ Wording Hints::of(Advice advice) const {
   return {};
 }
 
-/// For errors that say nothing about what to do.
+/// For errors without a hint of their own.
 std::string general_hint(const Error& error, const HintStyle& style) {
   switch (error.code) {
     case Code::state_too_large:

@@ -1,4 +1,4 @@
-// What to type next. The only place that turns errors and advice into commands.
+// Hints about what to type next. The only place that turns errors and advice into commands.
 #pragma once
 
 #include <pawl/check.hpp>
@@ -13,7 +13,7 @@
 
 namespace pawl::cli {
 
-/// How commands have to be written so that they act on the same store.
+/// Options that a command needs to act on the same store.
 struct HintStyle {
   std::optional<std::string> store = {};  // as given with --store
 };
@@ -22,10 +22,10 @@ struct HintStyle {
 [[nodiscard]] std::string command_of(Advice advice, const Subject& subject, const HintStyle& style = {});
 /// `to continue it, run: pawl resume nightly`; empty for Advice::none.
 [[nodiscard]] std::string advice_text(Advice advice, const Subject& subject, const HintStyle& style = {});
-/// The error's own hint, then its advice; what is generally known about the code if it has neither. Never empty.
+/// The error's own hint, then its advice; a general hint for the code if it has neither. Never empty.
 [[nodiscard]] std::string hint_text(const Error& error, const HintStyle& style = {});
 
-/// The same error with all of that as its hint.
+/// The same error with all of these as its hint.
 [[nodiscard]] Error with_rendered_hint(Error error, const HintStyle& style = {});
 
 /// The commands, in the same order.

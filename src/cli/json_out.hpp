@@ -34,7 +34,7 @@ class JsonObject {
 [[nodiscard]] JsonObject run_object(const RunInfo& run);
 /// The same, with another status.
 [[nodiscard]] JsonObject run_object(const RunInfo& run, std::string_view status);
-/// Adds "workflow_name", "progress" (null without a workflow), "usage" and "error" (null where there is none).
+/// Adds "workflow_name", "progress" (null without a workflow), "usage" and "error" (null if there is none).
 void add_summary(JsonObject& object, const RunSummary& summary);
 [[nodiscard]] JsonObject checkpoint_object(std::string_view run, const CheckpointInfo& info);
 [[nodiscard]] std::string report_json(const CheckReport& report);

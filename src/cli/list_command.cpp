@@ -17,7 +17,7 @@ struct ListArguments {
   std::optional<std::uint64_t> limit;
   bool resumable = false;
   bool removed = false;
-  std::vector<std::string> statuses;  // any of these; all where it is empty
+  std::vector<std::string> statuses;  // any of these; empty: all
   bool failed = false;
   bool running = false;
   std::string workflow;

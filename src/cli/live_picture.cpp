@@ -31,7 +31,7 @@ std::uint64_t number_in(const RunEvent& event, const char* key) {
 
 std::int64_t ms_between(std::int64_t from_us, std::int64_t to_us) { return (to_us - from_us) / 1000; }
 
-/// Of the labels that stay: items of maps don't.
+/// Returns the width of the labels of permanent lines, which items of maps don't have.
 std::size_t widest_label(const Steps& steps) {
   std::size_t widest = 0;
   for (const Step& step : steps) {
@@ -43,7 +43,7 @@ std::size_t widest_label(const Steps& steps) {
   return widest;
 }
 
-/// What is left of `due`, in whole seconds: a countdown that does not flicker.
+/// Returns the time until `due` in whole seconds, so that the countdown does not flicker.
 std::string left_text(Timestamp due, Timestamp now) {
   const std::int64_t left_ms = std::max<std::int64_t>((due.us - now.us + 999'999) / 1'000'000, 0) * 1000;
   return left_ms < 60'000 ? fmt::format("{} s left", left_ms / 1000) : elapsed_text(left_ms) + " left";
@@ -108,10 +108,10 @@ void LivePicture::begin(const RunId& run, const Workflow& workflow, const RunSta
   for (const auto& [path, record] : known.steps) {
     const bool inner = path.find_first_of(".[") != std::string::npos;
     if (!inner && (record.status == StepStatus::completed || record.status == StepStatus::skipped)) ++steps_settled_;
-    // Those at a breakpoint or with a child go on, and say so.
+    // Steps at a breakpoint or with a child run continue and emit events.
     if (record.status != StepStatus::waiting || record.reason == StepReason::breakpoint || !record.child_run.empty())
       continue;
-    // A resume says nothing new about these: they wait as they did.
+    // A resume emits no events for these steps, because they are still waiting.
     Row& waiting = row({.run = run_, .type = {}, .step = path, .at = now.wall, .data = Json::object()}, now);
     waiting.due = record.due;
     waiting.state = record.reason == StepReason::approval ? State::gate
@@ -169,7 +169,7 @@ std::optional<LivePicture::ItemPlace> LivePicture::item_of(const RunEvent& event
   return std::nullopt;
 }
 
-/// Of what happens inside items only the newest is shown; what fails for good is told by item_failed.
+/// Shows only the newest event inside an item; item_failed reports permanent failures.
 void LivePicture::take_in_item(const ItemPlace& place, const RunEvent& event, Moment now) {
   const auto [found, fresh] = place.map->running.try_emplace(place.index);
   Item& item = found->second;
@@ -220,7 +220,7 @@ void LivePicture::attempt_failed(const RunEvent& event, Moment now) {
   Row& pausing = row(event, now);
   const std::string log = event_text(event, "log");
   if (!event.data.contains("again_in_ms")) {
-    pausing.log = log;  // it is told as failed in a moment
+    pausing.log = log;  // its failure is shown by the event that follows
     return;
   }
   const std::uint64_t again_ms = number_in(event, "again_in_ms");
@@ -313,7 +313,7 @@ void LivePicture::item_failed(const RunEvent& event, Moment) {
   if (map.failures_shown <= kItemFailuresShown) {
     std::string label = fmt::format("{}[{}]", row->label, index);
     std::string error = printable(event_text(event, "error"));
-    // The error names the step inside, which says more than the item.
+    // The error names the step inside the item, which is more precise than the item.
     if (const std::size_t colon = error.find(": ");
         colon != std::string::npos && error.starts_with(fmt::format("{}[{}].", printable(event.step), index))) {
       label += error.substr(error.find("]."), colon - error.find("].")).substr(1);
@@ -392,7 +392,7 @@ void LivePicture::trouble(const RunEvent& event, Moment) {
   if (why.empty()) why = event_text(event, "why");
   if (!why.empty()) text += fmt::format(": {}", printable(why));
   if (event.type == event_type::kInterrupting) text += "; press Ctrl-C again to kill now";
-  if (event.run != run_) return;  // its parent's says the same
+  if (event.run != run_) return;  // the event of its parent says the same
   settle(TerminalLine().add(Colour::yellow, "! " + text));
 }
 
@@ -485,7 +485,7 @@ TerminalLine LivePicture::row_line(const Row& row, TerminalSize size, Moment now
   return line;
 }
 
-/// The items that began first, and how many more there are.
+/// Adds the items that started first, and the number of the others.
 void LivePicture::add_items(std::vector<TerminalLine>& lines, const Row& row, std::size_t lines_max, Moment now) const {
   const std::map<std::uint64_t, Item>& running = row.map->running;
   if (lines_max == 0) return;

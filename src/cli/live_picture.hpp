@@ -1,5 +1,5 @@
-// The live display of a running workflow, made from its events: permanent lines, and lines that change.
-// Depends only on the size of the terminal.
+// The live display of a running workflow, built from its events: permanent lines, and lines that change. Depends only
+// on the size of the terminal.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class LivePicture {
  private:
   struct Item {
     std::int64_t began_us = 0;
-    std::string inner;  // the step inside, from the index on: "[17].write"
+    std::string inner;  // the path inside the map, starting with the index: "[17].write"
     std::uint64_t attempt = 1;
     std::string log;
   };
@@ -66,8 +66,8 @@ class LivePicture {
     State state = State::running;
     std::int64_t began_us = 0;
     std::uint64_t attempt = 1;
-    std::string detail;   // what is said beside it
-    std::string outcome;  // what will be said when it is completed
+    std::string detail;   // shown next to the label
+    std::string outcome;  // shown when it completes
     std::string log;      // of the last failed attempt
     Timestamp due = {};
     std::optional<MapRow> map;
@@ -101,7 +101,7 @@ class LivePicture {
   void add_bar(TerminalLine& line, const Row& row, TerminalSize size, Moment now) const;
   void add_items(std::vector<TerminalLine>& lines, const Row& row, std::size_t lines_max, Moment now) const;
 
-  // One per type of event.
+  // One function per type of event.
   void step_started(const RunEvent& event, Moment now);
   void attempt_started(const RunEvent& event, Moment now);
   void attempt_failed(const RunEvent& event, Moment now);
@@ -128,18 +128,18 @@ class LivePicture {
   const Marks marks_;
   std::string run_;
   std::size_t label_columns_ = 0;
-  std::size_t steps_ = 0;  // of the workflow's own list
+  std::size_t steps_ = 0;  // number of the workflow's own steps
   std::size_t steps_settled_ = 0;
   std::int64_t began_us_ = 0;
-  std::unordered_map<std::string, std::string> prefixes_;  // of child runs' labels
-  std::map<std::uint64_t, Row> rows_;                      // in the order in which they began
+  std::unordered_map<std::string, std::string> prefixes_;  // for the labels of child runs
+  std::map<std::uint64_t, Row> rows_;                      // in the order in which they started
   std::unordered_map<std::string, std::uint64_t> places_;  // key -> rows_
   std::uint64_t next_place_ = 0;
   std::vector<TerminalLine> settled_;
   std::uint64_t completed_ = 0;
   std::uint64_t failed_ = 0;
   std::uint64_t skipped_ = 0;
-  std::optional<RunStatus> status_;  // how the execution ended, once it has
+  std::optional<RunStatus> status_;  // set when the execution ends
   Usage usage_;
 };
 

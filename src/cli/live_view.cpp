@@ -41,19 +41,20 @@ class LiveView final : public RunView {
     show(picture_.moving({.columns = std::max(size.columns, kColumnsMin), .rows = size.rows}, moment()));
   }
 
-  /// Back to where the changing lines begin. A terminal that became narrower has broken them into more rows.
+  /// Moves the cursor back to the first changing line. A terminal that became narrower has broken the lines into more
+  /// rows.
   [[nodiscard]] std::string back(std::size_t columns) const {
     std::size_t rows = 0;
     for (const std::size_t width : widths_) rows += std::max<std::size_t>((width + columns - 1) / columns, 1);
     return rows == 0 ? "\r" : fmt::format("\r\x1b[{}A", rows);
   }
 
-  /// Puts these lines in the place of the last ones, below what has been settled meanwhile.
+  /// Replaces the changing lines, below the lines that have become permanent.
   void show(const std::vector<TerminalLine>& lines) {
     const std::size_t columns = std::max(terminal_.size().columns, kColumnsMin);
     std::string text = back(columns);
     const std::vector<TerminalLine> settled = picture_.take_settled();
-    // Erased before, not behind each: a line may be as wide as the terminal, or wider.
+    // Erased before all lines, not after each: a line may be as wide as the terminal, or wider.
     if (!settled.empty()) text += "\x1b[J";
     for (const TerminalLine& line : settled) text += line.text(terminal_.style) + "\n";
     widths_.clear();
@@ -62,7 +63,7 @@ class LiveView final : public RunView {
       widths_.push_back(std::min(line.columns(), columns - 1));
     }
     terminal_.out.write(text + "\x1b[J");
-    static_cast<void>(terminal_.out.flush());  // a terminal that is gone is no reason to end the run
+    static_cast<void>(terminal_.out.flush());  // a terminal that was closed does not stop the run
     drawn_us_ = terminal_.clock.monotonic_us();
   }
 

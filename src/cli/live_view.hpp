@@ -11,7 +11,7 @@ namespace pawl::cli {
 struct LiveTerminal {
   Output& out;
   Clock& clock;
-  std::function<TerminalSize()> size;  // asked for each picture
+  std::function<TerminalSize()> size;  // called for each picture
   Style style;
   Marks marks = Marks::unicode;
 };

@@ -9,7 +9,7 @@
 namespace pawl::testing {
 namespace {
 
-/// What a terminal shows of the bytes: enough of one for cursor-up, erasing and line ends. No wrapping.
+/// Interprets the bytes like a terminal, as far as needed: cursor-up, erasing and line ends. Does not wrap.
 class FakeTerminal {
  public:
   void write(std::string_view bytes) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kJsonLineBytesMax = 1U << 20;
 
-/// Tabs are harmless, and a return before the line's end says nothing.
+/// Keeps tabs, which are harmless, and drops a carriage return at the end of the line.
 std::string shown(std::string_view text) {
   if (text.ends_with('\r')) text.remove_suffix(1);
   std::string out;

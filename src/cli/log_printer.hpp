@@ -20,9 +20,9 @@ struct LogFile {
 };
 
 enum class LogForm : std::uint8_t {
-  bytes,     // as they are
+  bytes,     // unchanged
   terminal,  // control characters made visible
-  json,      // an object per line
+  json,      // one object per line
 };
 enum class PrefixLines : std::uint8_t { never, always, where_several };
 
@@ -44,9 +44,9 @@ class LogPrinter {
   Output& out_;
   const LogForm form_;
   PrefixLines prefixes_ = PrefixLines::never;
-  std::string open_;  // the file whose line is not ended
-  std::string held_;  // the beginning of a character whose rest is missing
-  std::map<std::string, std::pair<LogFile, std::string>> unfinished_;  // lines for JSON, by file
+  std::string open_;                                                   // the file whose last line is incomplete
+  std::string held_;                                                   // the first bytes of an incomplete character
+  std::map<std::string, std::pair<LogFile, std::string>> unfinished_;  // incomplete lines for JSON, by file
 };
 
 }  // namespace pawl::cli

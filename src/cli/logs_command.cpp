@@ -48,10 +48,10 @@ bool belongs(std::string_view path, std::string_view step) {
          (path.starts_with(step) && (path[step.size()] == '.' || path[step.size()] == '['));
 }
 
-/// The logs of `pawl step` have both streams of a command, and its output is also kept beside them.
+/// Logs of `pawl step` contain both streams of a command, and its output is also stored separately.
 enum class LogStreams : std::uint8_t { all, log_only };
 
-/// Those that were asked for, by the time of their last change.
+/// Returns the requested logs, sorted by the time of their last change.
 std::vector<LogFile> find_logs(LocalFiles& files, const std::string& folder, const LogsArguments& arguments,
                                LogStreams streams) {
   std::vector<LogFile> found;
@@ -78,7 +78,7 @@ std::vector<LogFile> find_logs(LocalFiles& files, const std::string& folder, con
   return found;
 }
 
-/// Whether the run has this step, started or not.
+/// Returns whether the run has this step, started or not.
 bool is_step(const RunState& state, const std::optional<Workflow>& workflow, const std::string& step) {
   if (workflow && find_step(*workflow, step) != nullptr) return true;
   return std::ranges::any_of(state.steps, [&](const auto& entry) { return belongs(entry.first, step); });
@@ -106,7 +106,7 @@ std::string no_logs(const RunId& run, const RunState& state, const LogsArguments
   if (record != nullptr && !record->child_run.empty())
     return fmt::format("its logs belong to run {}; run: pawl logs {}", record->child_run, record->child_run);
   if (arguments.step.empty()) return fmt::format("run {} has no output", run.text());
-  const bool inner = arguments.step.find('[') != std::string::npos;  // of items that are done the state knows nothing
+  const bool inner = arguments.step.find('[') != std::string::npos;  // the state does not contain finished items
   if (!inner && (record == nullptr || record->starts == 0))
     return fmt::format("{} has no logs: it runs no command", arguments.step);
   return fmt::format("{} has no output", arguments.step);
@@ -114,7 +114,7 @@ std::string no_logs(const RunId& run, const RunState& state, const LogsArguments
 
 class Logs {
  public:
-  /// `goes_on`: whether more may be printed.
+  /// `goes_on` returns whether more may be printed.
   Logs(const Invocation& invocation, std::function<Result<bool>()> goes_on, const LogsArguments& arguments,
        std::string folder, std::shared_ptr<LogCipher> cipher, LogStreams streams)
       : invocation_(invocation),
@@ -148,7 +148,7 @@ class Logs {
 
   Result<void> follow(PrefixLines prefixes) {
     while (true) {
-      // Asked before looking, so that the last words of one who leaves are seen.
+      // Checked before reading, so that output written just before the end is not missed.
       PAWL_TRY_ASSIGN(const bool goes_on, goes_on_());
       PAWL_TRY_ASSIGN(const bool any, print(prefixes));
       if (!goes_on && !any) break;
@@ -181,10 +181,10 @@ class Logs {
   LocalFiles& files_;
   LogReader reader_;
   LogPrinter printer_;
-  std::map<std::string, std::uint64_t> offsets_;  // what was printed already
+  std::map<std::string, std::uint64_t> offsets_;  // how much of each file was printed
 };
 
-/// Of a run of `pawl step`.
+/// Prints the logs of a run of `pawl step`.
 Result<void> step_logs(const Invocation& invocation, Store& store, const RunId& run, const LogsArguments& arguments) {
   Foreground& foreground = *invocation.context().workflows->foreground;
   PAWL_TRY_ASSIGN(const StepsStatus steps, steps_status(store, foreground, run));

@@ -53,7 +53,7 @@ constexpr Entry kExitStatus[] = {
     {"130", "Interrupted; the run can be resumed."},
 };
 
-/// A line of text that stands where a request could: its first character must not make it one.
+/// Escapes the first character of a text line if it would make the line a request.
 std::string line_text(std::string_view text) {
   const std::string safe = roff_text(text);
   return safe.starts_with('.') || safe.starts_with('\'') ? "\\&" + safe : safe;
@@ -80,19 +80,19 @@ void add_option(std::string& out, const OptionInfo& option) {
   out += fmt::format("{}", fmt::join(names, ", "));
   if (!option.value.empty()) out += (names.empty() ? "" : " ") + italic(option.value);
   out += "\n" + line_text(option.help) + "\n";
-  // Long lists of words are for the completion; the page names a few.
+  // Completion offers long lists of words; the page names only a few.
   if (!option.names.empty() && !option.words.empty())
     out += fmt::format(".br\nOne of: {}.\n", roff_text(fmt::format("{}", fmt::join(option.words, ", "))));
 }
 
-/// Whether a global option says the same: those stand in one place of the page.
+/// Returns whether it is a global option, which the page describes only once.
 bool is_global(const OptionInfo& option, const CommandInfo& root) {
   return std::ranges::any_of(root.options, [&](const OptionInfo& global) {
     return global.names == option.names && global.help == option.help;
   });
 }
 
-/// Lines as they are, for the examples below a command's help.
+/// Adds lines unchanged, for the examples after a command's help.
 void add_footer(std::string& out, std::string_view footer) {
   if (footer.empty()) return;
   out += ".nf\n";
@@ -162,7 +162,7 @@ std::string roff_text(std::string_view text) {
 std::string man_page(const CommandInfo& root, const ManualTitle& title) {
   std::string out = fmt::format(".\\\" Made by pawl itself from its commands.\n.TH PAWL 1 \"{}\" {} {}\n", title.date,
                                 macro_argument("pawl " + title.version), macro_argument("Pawl"));
-  out += ".nh\n.ad l\n";  // words such as {"$append": ...} are not to be broken, nor spread
+  out += ".nh\n.ad l\n";  // words such as {"$append": ...} must not be broken, and spaces not stretched
   out += ".SH NAME\npawl \\- durable workflows, checkpoints and steps\n";
   out += fmt::format(".SH SYNOPSIS\n{} {} [{}] [{}]\n.br\n{}\n", bold("pawl"), italic("COMMAND"), italic("options"),
                      italic("arguments"), bold("pawl --version"));

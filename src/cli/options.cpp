@@ -232,14 +232,14 @@ CommandInfo Options::tree() const {
   return info;
 }
 
-/// Builds the library's parser, runs it, and checks what it does not: it only splits the arguments, so that every
+/// Builds the library's parser, runs it and checks the values. The library only splits the arguments, so that every
 /// message is Pawl's own.
 class OptionsParser {
  public:
   explicit OptionsParser(Options& root) : root_(root) { build(app_, root); }
 
   Result<ParsedCall> parse(std::vector<std::string> args) {
-    std::ranges::reverse(args);  // the library takes them from the end
+    std::ranges::reverse(args);  // the library takes them in reverse order
     ParsedCall::Asks asks = ParsedCall::Asks::run;
     try {
       app_.parse(std::move(args));
@@ -378,7 +378,7 @@ class OptionsParser {
     return names;
   }
 
-  /// The first argument that nothing takes.
+  /// Returns the first argument that nothing accepts.
   [[nodiscard]] Error unexpected(const std::string& argument) const {
     const std::string word = argument.substr(0, argument.find('='));
     if (word.starts_with('-')) {
@@ -395,8 +395,8 @@ class OptionsParser {
         message, chosen_ == &root_ ? help_hint() : fmt::format("use one of: {}", fmt::join(command_names(), ", ")));
   }
 
-  /// What is left for the library to refuse while it splits: an option without its value, or a flag with one. Its
-  /// text begins with the option's name, with or without dashes; the rest is of no use to people.
+  /// Explains the errors that the library can still report: an option without its value, or a flag with one. Its text
+  /// starts with the option's name, with or without dashes; the rest is not useful to people.
   [[nodiscard]] Error refused_value(std::string_view text) const {
     const std::string name = without_dashes(text.substr(0, text.find_first_of(": =")));
     for (const Options* command : chosen_->path()) {

@@ -1,4 +1,4 @@
-// The options, arguments and subcommands of a command. The library that parses them is known to options.cpp only.
+// The options, arguments and subcommands of a command. Only options.cpp depends on the library that parses them.
 #pragma once
 
 #include <functional>
@@ -21,14 +21,14 @@ struct Bounds {
 /// "unknown value 'x' (did you mean 'y'?); use one of: y, z"
 [[nodiscard]] std::string unknown_word(std::string_view word, const std::vector<std::string>& words);
 
-/// What a command does once nobody reads its standard output any more.
+/// What a command does if nobody reads its standard output any more.
 enum class ClosedOutput : std::uint8_t {
-  ends,     // its only purpose was to print: silence, and exit status 141 as after SIGPIPE
-  ignored,  // it executes work, whose outcome is the exit status
-  error,    // what it printed matters to the caller: a message, and exit status 5
+  ends,     // its only purpose is to print: exits silently with status 141, as after SIGPIPE
+  ignored,  // its purpose is the work, whose outcome determines the exit status
+  error,    // the caller needs its output: prints a message and exits with status 5
 };
 
-/// One option, or one argument by position.
+/// One option, or one positional argument.
 class Option {
  public:
   /// Accepts one value. Returns what is wrong with it ("not a duration: 'x'"), or nothing.
@@ -65,8 +65,8 @@ class Option {
   std::size_t times_given_ = 0;
 };
 
-/// A command: its options and arguments, and the commands below it. What an option is bound to must outlive the
-/// parse. A name without a dash is an argument by position.
+/// A command: its options, arguments and subcommands. Variables that options are bound to must outlive the parse. A
+/// name without a dash is a positional argument.
 class Options {
  public:
   Options(std::string name, std::string help);
@@ -80,7 +80,7 @@ class Options {
   Option& flag(std::string_view names, bool& target, std::string help);
   /// A whole decimal number within the bounds.
   Option& number(std::string_view names, std::optional<std::uint64_t>& target, std::string help, Bounds bounds = {});
-  /// A number that may have decimals, not below zero.
+  /// A non-negative number that may have decimals.
   Option& amount(std::string_view names, std::optional<double>& target, std::string help);
   /// A value that `take` accepts or refuses.
   Option& parsed(std::string_view names, std::string help, Option::Take take);
@@ -89,27 +89,27 @@ class Options {
   Option& word(std::string_view names, std::optional<Enum>& target, std::string help, Enum last,
                std::optional<Enum> (*parse)(std::string_view));
 
-  /// Adds a command below this one. The reference stays valid.
+  /// Adds a subcommand. The reference stays valid.
   Options& command(std::string name, std::string help);
   /// The heading in the help; an empty heading hides the command.
   Options& group(std::string heading);
   /// Examples and notes below the help, printed as they are.
   Options& footer(std::string text);
   Options& when_output_closes(ClosedOutput what);
-  /// An option that every command below this one takes, too.
+  /// An option that all subcommands accept, too.
   Option& for_all(Option& option);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] bool is_hidden() const { return group_.empty(); }
   [[nodiscard]] ClosedOutput closed_output() const { return closed_output_; }
-  /// Whether the arguments of the last parse named this command.
+  /// Returns whether the arguments of the last parse named this command.
   [[nodiscard]] bool chosen() const { return chosen_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Options>>& commands() const { return commands_; }
   /// `pawl audit add`
   [[nodiscard]] std::string call() const;
   /// The text below the help: its own footer, or that of its parent command.
   [[nodiscard]] const std::string& shown_footer() const;
-  /// Everything that is not hidden, as plain data. Includes the options for all commands.
+  /// Returns everything that is not hidden, as plain data, including the options for all commands.
   [[nodiscard]] CommandInfo tree() const;
 
  private:

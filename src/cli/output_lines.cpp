@@ -6,7 +6,7 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::size_t kUnfinishedBytesMax = 8U << 10;  // a longer line is broken
+constexpr std::size_t kUnfinishedBytesMax = 8U << 10;  // longer lines are split
 
 void print_line(const std::string& source, std::string_view line, Output& out) {
   if (line.ends_with('\r')) line.remove_suffix(1);

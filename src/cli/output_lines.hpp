@@ -1,4 +1,4 @@
-// Lines for people about what is going on in a run, where there is no live picture.
+// Lines about the progress of a run, for when there is no live display.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace pawl::cli {
 
-/// What several sources print at the same time, as whole lines: "fetch | 200 OK".
+/// Prints the output of several concurrent sources as whole lines: "fetch | 200 OK".
 class OutputLines {
  public:
   void add(const std::string& source, std::string_view text, Output& out);
@@ -23,20 +23,20 @@ class OutputLines {
   std::map<std::string, std::string> unfinished_;
 };
 
-/// How far maps are, as a line now and then.
+/// Prints the progress of maps as occasional lines.
 class MapProgressLines {
  public:
   MapProgressLines(Clock& clock, std::int64_t interval_us) : clock_(clock), interval_us_(interval_us) {}
 
   void take(const RunEvent& event);
-  /// A line for each map that is running, if the time has come; otherwise nothing. Of other runs than `main_run` the
-  /// line names the run.
+  /// Returns a line for each running map if it is due, otherwise an empty text. The line names the run unless it is
+  /// `main_run`.
   [[nodiscard]] std::string lines(const std::string& main_run);
 
  private:
   struct Map {
     std::uint64_t total = 0;
-    std::uint64_t done = 0;  // failed ones included
+    std::uint64_t done = 0;  // including failed ones
     std::uint64_t failed = 0;
     std::int64_t told_us = 0;
   };

@@ -1,4 +1,4 @@
-// The JSON Schemas of what commands print with --json, embedded from schemas/.
+// The JSON Schemas of the --json output of commands, embedded from schemas/.
 #pragma once
 
 #include <span>

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kProgressInterval_us = 10'000'000;
 
-/// How often the progress of maps is told: $PAWL_PROGRESS_INTERVAL, default 10s.
+/// Returns the interval of progress lines of maps: $PAWL_PROGRESS_INTERVAL, default 10s.
 std::int64_t progress_interval(const CliContext& context) {
   const std::optional<Milliseconds> given = parse_duration(context.environment("PAWL_PROGRESS_INTERVAL").value_or(""));
   return given ? std::chrono::microseconds(*given).count() : kProgressInterval_us;
@@ -171,7 +171,7 @@ bool shows_live(const Invocation& invocation, const ViewOptions& options) {
 
 namespace {
 
-/// The C locale promises ASCII only; where none is named, terminals of today know UTF-8.
+/// The C locale guarantees only ASCII. If no locale is set, today's terminals support UTF-8.
 Marks marks_of(const CliContext& context) {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string locale = context.environment(name).value_or("");

@@ -68,7 +68,7 @@ TEST_F(PruneCommand, LogsGoByTheirAgeAndCheckpointsAndOutputsStay) {
   ASSERT_TRUE(files.make_folder(folder + "/pages"));
   for (const char* name : {"/a.1.log", "/a.1.out", "/pages/[0].s.1.log"})
     ASSERT_TRUE(files.write(folder + name, "text"));
-  // Files have the time of the machine, which the test's clock is before: so they are from the future.
+  // Files have the real time, which is after that of the test's clock, so they are in its future.
   EXPECT_EQ(pawl({"prune", "--logs", "--older-than", "1", "--json"}).json().at("removed"), 0);
   clock_.advance(100LL * 365 * 86'400'000'000);
   EXPECT_EQ(pawl({"prune", "--logs", "--older-than", "1", "--dry-run", "--json"}).json().at("removed"), 2);

@@ -32,7 +32,7 @@ Result<void> recover_crashed_runs(const Invocation& invocation) {
   const RecoverySettings& settings = config->settings.recovery;
   if (!settings.automatic || !config->settings.checkpoint.enabled) return {};
   const Result<CrashedRuns> crashed = find_crashed(invocation, settings);
-  if (!crashed) return {};  // no store yet, or one that the run itself will complain about
+  if (!crashed) return {};  // there is no store yet, or the run itself will report the error
   for (const GivenUpRun& run : crashed->given_up)
     invocation.note(
         fmt::format("run {0} crashed {1} times in a row; to try again: pawl resume {0}", run.run.text(), run.crashes));

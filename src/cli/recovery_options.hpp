@@ -6,12 +6,12 @@
 
 namespace pawl::cli {
 
-/// Where a checkpoint can't be read, what can.
+/// If the error means damage, replaces its advice: inspect what can still be read.
 [[nodiscard]] Error with_way_out(Error error, const RunId& run);
-/// `told`, or the setting recovery.fallback_to_previous.
+/// Returns `told`, or the setting recovery.fallback_to_previous.
 [[nodiscard]] Result<Fallback> fallback_of(const Invocation& invocation, Fallback told);
 
-/// One line that tells which checkpoint was used, how, and how long it took.
+/// Returns a line that says which checkpoint was used, how, and how long it took.
 [[nodiscard]] std::string recovery_text(const RecoveryResult& result);
 
 }  // namespace pawl::cli

@@ -99,7 +99,7 @@ std::string event_line(const Event& event, const Style& style) {
     step = " " + data["step"].get<std::string>();
     data.erase("step");
   }
-  if (data.is_object()) data.erase("workflow");  // its whole text
+  if (data.is_object()) data.erase("workflow");  // its complete text
   std::string text = fmt::format("{}{}", event.type, step);
   if (!data.empty()) text += "  " + compact(data);
   return "  " + style(Colour::dim, "· ") + cut_to_columns(printable(text), kColumnsMax) + "\n";

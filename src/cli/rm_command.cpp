@@ -27,7 +27,7 @@ struct RemovedRuns {
   std::vector<KeptRun> kept;
 };
 
-/// `30d`, `12h`; a bare number is days, as for `pawl prune`.
+/// `30d`, `12h`; a bare number means days, as for `pawl prune`.
 std::optional<Milliseconds> parse_age(const std::string& text) {
   const bool bare = !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
   return parse_duration(bare ? text + "d" : text);
@@ -78,7 +78,7 @@ std::string kept_text(const KeptRun& kept) {
                      error.hint.empty() ? "" : fmt::format(" ({})", error.hint));
 }
 
-/// On a terminal only: scripts name what they remove.
+/// On a terminal only; scripts must name the runs that they remove.
 Result<void> ask_to_remove(const Invocation& invocation, const RemovalPlan& plan) {
   CliContext& context = invocation.context();
   if (!context.in_is_terminal || plan.runs.empty()) return {};
@@ -156,7 +156,7 @@ Result<void> rm(const Invocation& invocation, const RmArguments& arguments) {
   PAWL_TRY_ASSIGN(const RemoveRequest request, remove_request(arguments));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(RemovalPlan plan, plan_removal(*store, request, invocation.context().clock));
-  // Of runs that were named, either all are removed or none is.
+  // If runs are named, either all of them are removed or none.
   if (!request.runs.empty() && !plan.kept.empty()) {
     for (std::size_t i = 1; i < plan.kept.size(); ++i) invocation.note(kept_text(plan.kept[i]));
     return fail(with_rm_hint(plan.kept.front().why));

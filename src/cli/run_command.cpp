@@ -66,7 +66,7 @@ Result<void> show_plan(const Invocation& invocation, const Workflow& workflow, c
   return {};
 }
 
-/// Null in the process that stays in the foreground: then the run is durable, or could not be started.
+/// Returns null in the process that stays in the foreground. By then the run is durable, or could not be started.
 Result<std::unique_ptr<BackgroundProcess>> go_to_background(const Invocation& invocation, const RunId& id) {
   CliContext& context = invocation.context();
   PAWL_TRY(invocation.need_checkpoints());

@@ -11,18 +11,18 @@ namespace pawl::cli {
 
 /// What is shown besides events.
 struct ViewOptions {
-  bool step_output = false;  // what steps print, as it comes; then there is no live picture
+  bool step_output = false;  // output of steps as it arrives; disables the live display
 };
 
-/// Whether the run is shown as a live picture, which has a header and a last line of its own: on a terminal that
-/// can move its cursor, and not with --json or with the steps' output.
+/// Returns whether the run has a live display, which has its own header and last line. Requires a terminal that can
+/// move its cursor, and neither --json nor the output of steps.
 [[nodiscard]] bool shows_live(const Invocation& invocation, const ViewOptions& options);
 
 [[nodiscard]] std::unique_ptr<RunView> make_view(const Invocation& invocation, const ViewOptions& options);
 [[nodiscard]] std::unique_ptr<RunView> make_plain_view(const Invocation& invocation, const ViewOptions& options);
 [[nodiscard]] std::unique_ptr<RunView> make_json_view(const Invocation& invocation);
-/// Shows everything in `shown`, and lets go of the foreground with the first event, which says that the run is durable.
-/// What is printed then goes to the file `log_path`, which is read at that moment.
+/// Shows everything in `shown`. Releases the foreground at the first event, because the run is durable by then. Later
+/// output goes to the file `log_path`, which is read at that moment.
 [[nodiscard]] std::unique_ptr<RunView> make_detached_view(std::unique_ptr<RunView> shown, BackgroundProcess& background,
                                                           const std::string& log_path);
 

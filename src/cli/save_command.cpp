@@ -69,7 +69,7 @@ SaveRequest request_of(const SaveArguments& arguments, std::string_view body) {
   return request;
 }
 
-/// Without --status a save leaves the status of the run as it is.
+/// Without --status, a save keeps the status of the run.
 Result<Saved> save_durably(Store& store, const RunId& run, const RunOptions& options, SaveRequest request,
                            const SaveArguments& arguments) {
   const auto opened = store.open_run(run, options);
@@ -88,7 +88,7 @@ Result<Saved> save_durably(Store& store, const RunId& run, const RunOptions& opt
     return fail(with_hint(std::move(saved).error(),
                           fmt::format("to continue from this state under another id, run: pawl fork {}", run.text())));
   if (!saved) return saved;
-  // What is printed is durable, so the levels that let a save return early are made to catch up here.
+  // Printed saves must be durable, so the other durability levels are flushed here.
   if (writer->info().durability != Durability::sync) PAWL_TRY(writer->flush());
   return saved;
 }
@@ -143,7 +143,7 @@ Result<void> save(const Invocation& invocation, const SaveArguments& arguments) 
   options.durability = arguments.durability;
   options.session = arguments.session;
   PAWL_TRY(check_run_options(options));
-  // Checked before the store is opened: bad input makes no store.
+  // Checked before the store is opened, so that invalid input does not create a store.
   PAWL_TRY(check_request(request, invocation.state_bytes_max()));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::write));
   Result<Saved> saved = save_durably(*store, run, options, request, arguments);

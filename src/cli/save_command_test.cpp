@@ -102,9 +102,10 @@ TEST_F(SaveCommand, ACompletedRunStaysCompleted) {
     EXPECT_NE(refused.err.find("pawl fork r"), std::string::npos) << refused.err;
   }
   EXPECT_EQ(pawl({"save", "r", "--status", "completed"}, "2").out, "r@2\n");
-  EXPECT_EQ(pawl({"save", "r"}, "3").out, "r@3\n");  // says nothing of the status, so it stays
+  EXPECT_EQ(pawl({"save", "r"}, "3").out, "r@3\n");  // has no --status, so the status is kept
   EXPECT_EQ(pawl({"show", "r@3", "--json"}).json().at("status"), "completed");
-  EXPECT_EQ(pawl({"save", "r", "--id", "done", "--status", "active"}, "1").out, "r@1\n");  // repeated: answered
+  EXPECT_EQ(pawl({"save", "r", "--id", "done", "--status", "active"}, "1").out, "r@1\n");  // a repeated save returns
+                                                                                           // the earlier result
 }
 
 TEST_F(SaveCommand, AFailedRunIsRecoveredBeforeItIsCompleted) {

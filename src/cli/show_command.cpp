@@ -200,7 +200,7 @@ Result<void> show(const Invocation& invocation, const ShowArguments& arguments) 
   if (one) return show_checkpoint(invocation, *store, address);
   if (listing) return show_checkpoints(invocation, *store, address.run, arguments);
   PAWL_TRY_ASSIGN(const RunInfo info, store->run(address.run));
-  if (!info.workflow.empty()) {  // else its state, which may be large, need not be looked at
+  if (!info.workflow.empty()) {  // otherwise the state, which may be large, need not be read
     Result<void> shown = show_workflow_run(invocation, *store, address.run, arguments.workflow);
     if (shown || shown.error().code != Code::not_a_workflow_run) return shown;
   }

@@ -6,7 +6,7 @@
 
 namespace pawl::cli {
 
-/// Its status, and its steps with their marks. Fails with not_a_steps_run where it is another run.
+/// Shows the status of the run, and its steps with their marks. Fails with not_a_steps_run for any other run.
 [[nodiscard]] Result<void> show_steps_run(const Invocation& invocation, Store& store, const RunInfo& info);
 
 }  // namespace pawl::cli

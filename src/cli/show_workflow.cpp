@@ -14,7 +14,7 @@ namespace pawl::cli {
 namespace {
 
 constexpr std::size_t kEventsShown = 20;
-constexpr std::size_t kInnerShown = 12;  // running items and the like, below one step
+constexpr std::size_t kInnerShown = 12;  // lines below one step, for example running items
 constexpr std::size_t kLabelColumnsMax = 40;
 
 std::int64_t elapsed_ms(const RunReport& report, Timestamp now) {
@@ -51,7 +51,7 @@ Result<Json> step_json(Store& store, const RunReport& report, const ReportedStep
   return out;
 }
 
-/// With the names that `run --json` uses (event, run, at, step), and the older ones.
+/// Uses the names of `run --json` (event, run, at, step) and the older ones.
 Json event_json(const std::string& run, const Event& event) {
   Json data = Json::parse(event.data, nullptr, false);
   Json out = {{"event", event.type},
@@ -133,7 +133,7 @@ Look look_of(const StepRecord& record) {
   return {Colour::dim, "·"};
 }
 
-/// What is to be said about a step beside its time.
+/// Returns what is shown about a step besides its time.
 std::string remark(const StepRecord& record, Timestamp now) {
   std::vector<std::string> parts;
   if (record.map) {
@@ -255,7 +255,7 @@ std::string header(const Invocation& invocation, Store& store, const RunReport& 
   return out;
 }
 
-/// What to type, one line each.
+/// Returns the commands to type next, one line each.
 std::string next_steps(const RunReport& report) {
   std::string out;
   for (const std::string& line : commands_of(next_actions(report)))

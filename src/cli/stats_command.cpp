@@ -79,7 +79,7 @@ Result<StoreSizes> sizes_of(Store& store, std::size_t top) {
   for (RunInfo& run : runs) {
     if (run.status == Status::erased) continue;
     const Result<RunFootprint> bytes = store.footprint(run.id);
-    if (!bytes && bytes.error().code == Code::run_not_found) continue;  // it went meanwhile
+    if (!bytes && bytes.error().code == Code::run_not_found) continue;  // removed in the meantime
     if (!bytes) return fail(bytes.error());
     ++sizes.runs;
     sizes.run_bytes += bytes->total();
@@ -150,7 +150,7 @@ Result<std::vector<Sequence>> spread(Store& store, const RunInfo& run) {
   const std::uint64_t count = std::min(kSamplesMax, latest);
   for (std::uint64_t i = 0; i + 1 < count; ++i) {
     const std::uint64_t wanted = 1 + i * (latest - 1) / (count - 1);
-    // Where retention has removed it, the next one that is there.
+    // If retention has removed it, uses the next existing one.
     PAWL_TRY_ASSIGN(const std::vector<CheckpointInfo> found, store.checkpoints(run.id, Sequence{wanted - 1}, 1));
     if (found.empty() || found.front().sequence.value >= latest) break;
     if (sequences.empty() || found.front().sequence > sequences.back()) sequences.push_back(found.front().sequence);

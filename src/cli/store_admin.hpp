@@ -14,8 +14,8 @@ namespace pawl::cli {
 /// Where a new key comes from. By default PAWL_KEY, PAWL_KEY_FILE or PAWL_PASSPHRASE, otherwise a new file
 /// among the user's settings.
 struct NewKey {
-  std::optional<std::string> file = {};  // made if missing
-  bool passphrase = false;               // from the environment, or asked for
+  std::optional<std::string> file = {};  // created if missing
+  bool passphrase = false;               // from the environment or the terminal
 };
 
 struct NewStore {
@@ -27,7 +27,7 @@ struct NewStore {
 struct StoreKeyPlace {
   std::string key_id = {};
   std::string from = {};  // for people: the file, or the variable
-  bool made = false;      // just now: it wants to be copied to a safe place
+  bool made = false;      // it was just created and should be copied to a safe place
 };
 
 [[nodiscard]] inline std::string key_advice(const StoreKeyPlace& key) {

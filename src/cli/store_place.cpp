@@ -16,7 +16,7 @@ StorePlace find_store(const std::string& folder, const LookAtFolder& look) {
   const auto here = look(folder);
   if (here && here->has_store) return {kStoreHere, StoreOrigin::here};
   std::string at = folder;
-  // A folder of another user may hold a store with settings that this user did not choose.
+  // The folder of another user may contain a store with settings that this user did not choose.
   for (auto facts = here; facts && facts->is_mine && !facts->is_home && at != "/" && at.starts_with('/');) {
     std::string above = folder_above(at);
     const auto next = look(above);

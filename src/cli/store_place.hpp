@@ -1,4 +1,4 @@
-// Which store a command works with, if nobody names one.
+// Which store a command uses if none is named.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ struct StorePlace {
   StoreOrigin origin = StoreOrigin::none;
 };
 
-/// What the search for a store has to know of a folder.
+/// Facts about a folder for the search for a store.
 struct FolderFacts {
   std::uint64_t device = 0;  // of the filesystem
-  bool is_mine = false;      // it belongs to the user of this process
+  bool is_mine = false;      // it belongs to the current user
   bool is_home = false;      // it is the user's home folder
-  bool has_store = false;    // it has a folder .pawl
+  bool has_store = false;    // it contains a folder .pawl
 };
 using LookAtFolder = std::function<std::optional<FolderFacts>(const std::string& folder)>;
 
-/// ./.pawl of the working folder, else the nearest one in a folder above it. The search ends with the home folder
-/// (which is still looked at), at a mount point, and before a folder of another user. `folder` is absolute.
+/// Returns ./.pawl of the working directory, otherwise the nearest one in a parent folder. The search ends with the
+/// home folder (which is still examined), at a mount point, and before a folder of another user. `folder` is absolute.
 [[nodiscard]] StorePlace find_store(const std::string& folder, const LookAtFolder& look);
 
 /// "in a parent folder", "from PAWL_STORE": for people.

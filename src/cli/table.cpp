@@ -15,7 +15,7 @@ std::string shortened(std::string_view text, Cut cut, std::size_t columns) {
 
 }  // namespace
 
-/// The columns that are shown, and how wide each is.
+/// The visible columns and their widths.
 struct Table::Layout {
   std::vector<std::size_t> shown;
   std::vector<std::size_t> widths;  // of all columns
@@ -42,7 +42,7 @@ Table::Layout Table::layout(std::optional<std::size_t> width) const {
   }
   out.widths = natural;
   if (!width) return out;
-  // What each needs at least; then the columns that do not fit even so are dropped, the highest rank first.
+  // Starts with the minimum widths. If the columns still don't fit, those with the highest rank are dropped first.
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const std::size_t least = std::max(columns_[i].least, display_columns(columns_[i].name));
     if (columns_[i].cut != Cut::never) out.widths[i] = std::min(natural[i], least);
@@ -52,7 +52,7 @@ Table::Layout Table::layout(std::optional<std::size_t> width) const {
     if (worst == out.shown.end() || columns_[*worst].rank == 0) break;
     out.shown.erase(worst);
   }
-  // The room that is left goes to those that are shortened, the most important first.
+  // The remaining space goes to shortened columns, the most important first.
   std::vector<std::size_t> by_rank = out.shown;
   std::ranges::stable_sort(by_rank, {}, [this](std::size_t i) { return columns_[i].rank; });
   for (const std::size_t i : by_rank) {
@@ -67,7 +67,7 @@ std::string Table::text(const Style& style, std::optional<std::size_t> width) co
   const Layout placed = layout(width);
   const auto line_of = [&](const std::vector<Cell>& row, Colour line_colour) {
     TerminalLine line;
-    std::size_t owed = 0;  // spaces that only a further cell makes necessary
+    std::size_t owed = 0;  // spaces to add only if another cell follows
     for (const std::size_t i : placed.shown) {
       const Cell empty("");
       const Cell& cell = i < row.size() ? row[i] : empty;
@@ -93,9 +93,9 @@ std::string cut_in_middle(std::string_view text, std::size_t columns) {
   const std::size_t whole = display_columns(text);
   if (whole <= columns) return std::string(text);
   if (columns < 4) return cut_to_columns(text, columns);
-  const std::string head = cut_to_columns(text, columns / 2 + 1);  // with the ellipsis
+  const std::string head = cut_to_columns(text, columns / 2 + 1);  // including the ellipsis
   const std::size_t tail_columns = columns - display_columns(head);
-  // The shortest tail that is too wide for the room, less one character.
+  // Finds the longest tail that fits.
   std::size_t at = text.size();
   while (at > 0) {
     std::size_t before = at - 1;

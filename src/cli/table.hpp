@@ -35,7 +35,7 @@ struct Cell {
   Colour colour = Colour::none;
 };
 
-/// Left-aligned columns, two spaces between them, no space at a line's end.
+/// Left-aligned columns, separated by two spaces, without trailing spaces.
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}

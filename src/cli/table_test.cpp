@@ -1,4 +1,5 @@
-// Tables that fit: which columns go, where values are cut, and that nothing is cut off a terminal.
+// Tables that fit: which columns are dropped, how values are shortened, and that nothing is shortened outside a
+// terminal.
 #include "cli/table.hpp"
 
 #include <gtest/gtest.h>

@@ -39,7 +39,7 @@ std::string TerminalLine::text(const Style& style, std::size_t columns_max) cons
   std::size_t left = columns_max;
   for (const Part& part : parts_) {
     const std::size_t wanted = display_columns(part.text);
-    // The place of the ellipsis is kept free for the part that is cut.
+    // Reserves space for the ellipsis of the part that is cut.
     if (wanted >= left) return out + style(part.colour, cut_to_columns(part.text + " ", left));
     out += style(part.colour, part.text);
     left -= wanted;

@@ -57,7 +57,7 @@ std::string spent_text(const Resumption& resumption) {
   return saved.empty() ? text : fmt::format("{} (saved {})", text, fmt::join(saved, ", "));
 }
 
-/// To standard error with and without --json: nothing of the run is kept.
+/// Printed to standard error with and without --json, because nothing of the run is kept.
 void say_checkpoints_are_off(const Invocation& invocation, const Config& config) {
   CliContext& context = invocation.context();
   context.err.write(
@@ -66,7 +66,7 @@ void say_checkpoints_are_off(const Invocation& invocation, const Config& config)
   static_cast<void>(context.err.flush());
 }
 
-/// A line of its own before the events.
+/// Prints a separate line before the events.
 void tell_recovery(const Invocation& invocation, const RunId& run, const RecoveryResult& recovery) {
   if (!invocation.json()) return invocation.note(recovery_text(recovery));
   Json line = {{"event", "recovery"}, {"run", run.text()}, {"at", invocation.context().clock.now().text()}};
@@ -97,14 +97,14 @@ Result<void> tell_finished(const Invocation& invocation, const RunId& id, const 
   return {};
 }
 
-/// Shows a session, and prints what there is to say beside what its view shows.
+/// Shows a session, and prints what its view does not show.
 class SessionTeller {
  public:
   SessionTeller(const Invocation& invocation, const RunId& run, const ShowOptions& show)
       : invocation_(invocation),
         run_(run),
         show_(show),
-        plain_(!invocation.json() && !shows_live(invocation, show.view)),  // the live picture says these itself
+        plain_(!invocation.json() && !shows_live(invocation, show.view)),  // the live display shows these itself
         view_(make_view(invocation, show.view)) {
     if (show.background != nullptr) view_ = make_detached_view(std::move(view_), *show.background, log_path_);
   }
@@ -119,7 +119,7 @@ class SessionTeller {
             .items = [this](const ItemCounts& items) { items_ = items; }};
   }
 
-  /// Passes `ended` on.
+  /// Returns `ended` unchanged.
   Result<void> tell_end(Result<void> ended) const {
     const std::string items = ended ? items_text(invocation_, run_, items_, show_) : std::string();
     if (ended && plain_) {
@@ -157,11 +157,11 @@ class SessionTeller {
   const RunId run_;
   const ShowOptions& show_;
   const bool plain_;
-  std::string log_path_;  // of what is printed in the background
+  std::string log_path_;  // of the output in the background
   std::unique_ptr<RunView> view_;
   ItemCounts items_;
   std::int64_t began_us_ = 0;
-  std::string spared_;  // of a resumption
+  std::string spared_;  // what a resumption reused
 };
 
 Result<void> start_kept(const Invocation& invocation, const NewRun& run, const SessionOptions& options,

@@ -16,11 +16,11 @@ namespace pawl::cli {
 struct ShowOptions {
   ViewOptions view = {};
   bool fail_on_dlq = false;                 // a completed run with failed items exits with 1
-  BackgroundProcess* background = nullptr;  // lets go of the foreground once the run is durable; may be null
+  BackgroundProcess* background = nullptr;  // releases the foreground once the run is durable; may be null
 };
 
-/// Both return when the run has ended, waits or was interrupted: an error (run_failed, run_waiting,
-/// run_interrupted, ...) unless it is completed.
+/// Both return when the run has finished, waits or was interrupted. They fail (run_failed, run_waiting,
+/// run_interrupted, ...) unless it completed.
 [[nodiscard]] Result<void> start_workflow(const Invocation& invocation, const NewRun& run,
                                           const SessionOptions& options, const ShowOptions& show = {});
 [[nodiscard]] Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& request,

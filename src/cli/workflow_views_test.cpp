@@ -1,4 +1,4 @@
-// What people see of runs that workflows made: show, list and logs.
+// How runs of workflows are shown: show, list and logs.
 #include <algorithm>
 
 #include "testing/workflow_cli_fixture.hpp"
@@ -121,7 +121,7 @@ TEST_F(WorkflowViews, ACrashedRunIsInterrupted) {
   EXPECT_EQ(shown.at("steps")[0].at("status"), "interrupted");
   EXPECT_EQ(pawl({"list", "--json"}).json()[0].at("status"), "interrupted");
   EXPECT_NE(pawl({"show", "r1"}).out.find("pawl resume r1"), std::string::npos);
-  // While someone has it, it is running.
+  // While a process owns the run, it is shown as running.
   const std::unique_ptr<Store> store = other_handle();
   const auto writer = store->open_run(*RunId::parse("r1"), {});
   ASSERT_TRUE(writer.has_value());
