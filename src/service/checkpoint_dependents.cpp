@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::size_t kDependentsPage = 1000;
 
-/// What an import has kept of a checkpoint's place in the other program's chain.
+/// What an import recorded about a checkpoint's place in the other program's chain.
 struct ImportedPlace {
   std::string id;
   std::string parent;
 };
 
 ImportedPlace imported_place(const CheckpointInfo& info) {
-  if (info.metadata.find("\"imported\"") == std::string::npos) return {};  // most have none: not parsed
+  if (info.metadata.find("\"imported\"") == std::string::npos) return {};  // most have none, so parsing is skipped
   const Json metadata = Json::parse(info.metadata, nullptr, false);
   const auto imported = metadata.is_object() ? metadata.find("imported") : metadata.end();
   if (!metadata.is_object() || imported == metadata.end() || !imported->is_object()) return {};
@@ -41,7 +41,7 @@ Result<std::vector<ParentLink>> links_from(Store& store, const RunId& run, const
       const ImportedPlace place = imported_place(info);
       if (!place.id.empty()) places[place.id] = info.sequence;
       const auto parent = places.find(place.parent);
-      // A parent from before the first checkpoint is not among the places; then it builds on none of these.
+      // A parent before the first checkpoint is not in the list, so the checkpoint depends on none of these.
       links.push_back({info.sequence, place.parent.empty()     ? info.parent
                                       : parent == places.end() ? Sequence{}
                                                                : parent->second});
@@ -51,7 +51,7 @@ Result<std::vector<ParentLink>> links_from(Store& store, const RunId& run, const
   }
 }
 
-/// Empty if the run has no workflow.
+/// Returns an empty list if the run has no workflow.
 Result<std::vector<std::string>> dependent_steps(Store& store, const RunId& run, std::string_view path) {
   PAWL_TRY_ASSIGN(const RunInfo info, store.run(run));
   if (info.workflow.empty()) return {};  // its state, which may be large, need not be read

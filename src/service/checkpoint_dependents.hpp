@@ -9,9 +9,9 @@
 namespace pawl {
 
 struct CheckpointDependents {
-  std::vector<Sequence> checkpoints;  // that build on it, ascending
-  std::vector<std::string> steps;     // of the workflow, that run after the checkpoint's step
-  std::vector<ForkInfo> forks;        // from it or from one of `checkpoints`
+  std::vector<Sequence> checkpoints;  // checkpoints that build on it, ascending
+  std::vector<std::string> steps;     // steps of the workflow that run after the checkpoint's step
+  std::vector<ForkInfo> forks;        // forks of it or of one of `checkpoints`
 };
 
 /// Reads the descriptions of all later checkpoints of the run. An imported checkpoint builds on the parent that the

@@ -10,7 +10,7 @@ namespace {
 Result<void> refuse_left_processes(Store& store, const RunInfo& run, const StartProcesses& start_processes) {
   if (run.workflow.empty() || !start_processes) return {};
   PAWL_TRY_ASSIGN(const auto owner, store.owner(run.id));
-  if (owner) return {};  // a run that is held is refused anyway, with its owner's name
+  if (owner) return {};  // a run in use is refused anyway, with the name of its owner
   PAWL_TRY_ASSIGN(const std::string logs, store.local_folder(run.id));
   const auto processes = start_processes(logs + "/../reaper");
   if (processes || processes.error().code != Code::processes_left) return {};

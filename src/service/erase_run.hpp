@@ -7,16 +7,16 @@
 
 namespace pawl {
 
-/// The run, so that a person can be asked. Nothing if it is damaged: it can be erased all the same. Fails with
-/// run_not_found.
+/// Returns the run, so that a person can be asked for confirmation. Returns nothing if it is damaged; it can still be
+/// erased. Fails with run_not_found.
 [[nodiscard]] Result<std::optional<RunInfo>> run_to_erase(Store& store, const RunId& run);
 
-/// Fails with processes_left if commands of an execution that died may still write to the run's folder.
-/// `start_processes` may be empty: then that is not checked.
+/// Fails with processes_left if commands of a dead execution may still write to the run's folder. This is not checked
+/// if `start_processes` is empty.
 [[nodiscard]] Result<Erasure> erase_run(Store& store, const RunId& run, const EraseRequest& request,
                                         const StartProcesses& start_processes);
 
-/// erasure_pending if the erasure waits for other processes.
+/// Returns erasure_pending if the erasure waits for other processes.
 [[nodiscard]] Result<void> check_finished(const Erasure& erasure);
 
 }  // namespace pawl

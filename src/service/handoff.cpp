@@ -20,7 +20,7 @@ std::string money(const Usage& usage) {
   return text;
 }
 
-/// Of a step that failed: why it did may stand there.
+/// For a failed step: its log may contain the reason.
 std::vector<std::string> printed_last(const Told& told, const ReportedStep& step) {
   const auto found = told.last_words.find(step.path);
   if (step.record.status != StepStatus::failed || found == told.last_words.end()) return {};
@@ -70,7 +70,7 @@ Result<StepParts> step_parts(Store& store, const RunReport& report, const Told& 
     parts.open.entries.push_back(std::move(entry));
     parts.open.lines.push_back(std::move(line));
   }
-  newest_first(parts.done);  // what was done last is what the next one needs first
+  newest_first(parts.done);  // whoever continues needs the latest work first
   return parts;
 }
 
@@ -136,7 +136,7 @@ Result<void> add_files(Store& store, Briefing& briefing, const RunReport& report
   return {};
 }
 
-/// A failed step is a blocker, whether or not somebody called it one.
+/// A failed step is a blocker, even if nobody reported it as one.
 void add_failures(const RunReport& report, Told& told) {
   BriefingPart& blockers = told.blockers;
   for (const ReportedStep& step : report.steps) {
@@ -164,12 +164,12 @@ void add_failures(const RunReport& report, Told& told) {
   }
 }
 
-/// The newest state in at most kStateBytes bytes; the whole value only where it fits.
+/// Returns the newest state in at most kStateBytes bytes; the complete value only if it fits.
 void add_state(Briefing& briefing, const std::string& state) {
   const Json value = Json::parse(state, nullptr, false);
   const std::string text = value.is_discarded() ? state : compact(value);
   const bool fits = text.size() <= kStateBytes && !value.is_discarded();
-  std::string shown = text.substr(0, kStateBytes * 4);  // so that not all of a large one is looked at
+  std::string shown = text.substr(0, kStateBytes * 4);  // so that a large state is not read completely
   for (std::size_t columns = kStateBytes; shown.size() > kStateBytes && columns >= 64; columns -= 64)
     shown = brief_text(shown, columns);
   briefing.head["state"] = fits ? value : Json();
@@ -178,7 +178,7 @@ void add_state(Briefing& briefing, const std::string& state) {
   briefing.head_lines.push_back(fmt::format("- {}", markdown_code(shown)));
 }
 
-/// A run without a workflow: its newest checkpoint and what people added is all that is known.
+/// For a run without a workflow, only its newest checkpoint and entries added by people are known.
 Result<Briefing> brief_saves(Store& store, const RunId& run, const std::string& store_uri) {
   PAWL_TRY_ASSIGN(const RunInfo info, store.run(run));
   PAWL_TRY_ASSIGN(const Restored newest, store.restore(run, {}));

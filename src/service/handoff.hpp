@@ -27,21 +27,21 @@ struct BriefingPart {
 struct Briefing {
   std::string title;
   Json head = Json::object();           // goal, status, usage, files
-  std::vector<std::string> head_lines;  // the same as Markdown
-  std::vector<NextAction> next;         // the most urgent first
+  std::vector<std::string> head_lines;  // the same in Markdown
+  std::vector<NextAction> next;         // most urgent first
   std::vector<BriefingPart> parts;
 };
 
 /// Fails if the run can't be read. `store_uri` is only shown.
 [[nodiscard]] Result<Briefing> brief_run(Store& store, const RunId& run, const std::string& store_uri, Timestamp now);
 
-/// The other runs of a session, newest first; `run` is left out.
+/// Returns the other runs of a session, newest first, without `run`.
 [[nodiscard]] Result<Briefing> brief_session(Store& store, const std::string& session, Timestamp now);
 
-/// How an action is written for the reader of a briefing: as a command, a request, ...
+/// How an action is phrased for the reader of a briefing: as a command, a request, ...
 using CommandText = std::function<std::string(const NextAction& action)>;
 
-/// At most `bytes_max` bytes (from 1024 on); leaves out from the longest part first.
+/// Returns at most `bytes_max` bytes (at least 1024). Shortens the longest part first.
 [[nodiscard]] std::string markdown_of(Briefing briefing, std::size_t bytes_max, const CommandText& command);
 [[nodiscard]] std::string json_of(Briefing briefing, std::size_t bytes_max, const CommandText& command);
 

@@ -1,4 +1,4 @@
-// The two forms of a briefing, and how it is kept short.
+// The two formats of a briefing, and how it is shortened.
 #include <algorithm>
 
 #include "service/handoff.hpp"
@@ -66,7 +66,7 @@ std::size_t bytes_of(const BriefingPart& part) {
   return bytes;
 }
 
-/// Halves the longest part. False: nothing is left to leave out.
+/// Halves the longest part. Returns false if nothing is left to omit.
 bool leave_out(Briefing& briefing) {
   const auto longest = std::ranges::max_element(briefing.parts, {}, bytes_of);
   if (longest == briefing.parts.end() || longest->entries.empty()) return false;
@@ -83,7 +83,7 @@ bool leave_out(Briefing& briefing) {
   return true;
 }
 
-/// The longest value in the head becomes a word about itself. False: there is none that is long.
+/// Replaces the longest value in the head by a description of it. Returns false if none is long.
 bool shorten_head(Json& head) {
   if (head.contains("state_text")) {
     head["state"] = Json();
@@ -117,7 +117,7 @@ std::string markdown_text(std::string_view text) {
     if (kSpecial.find(c) != std::string_view::npos) out += '\\';
     out += c;
   }
-  // What would begin a list, a rule or a heading.
+  // Escapes what would start a list, a rule or a heading.
   const std::size_t digits = std::min(out.find_first_not_of("0123456789"), out.size());
   if (out.starts_with('-') || out.starts_with('+') || out.starts_with('=')) out.insert(0, 1, '\\');
   const bool numbered = digits > 0 && digits < out.size() && (out[digits] == '.' || out[digits] == ')');
@@ -138,7 +138,7 @@ std::string markdown_code(std::string_view text) {
 std::string markdown_of(Briefing briefing, std::size_t bytes_max, const CommandText& command) {
   std::string text = render(briefing, command);
   while (text.size() > bytes_max && leave_out(briefing)) text = render(briefing, command);
-  // Variables, a state and the like go next, from the end.
+  // Then omits variables, the state and the like, starting at the end.
   std::size_t dropped = 0;
   while (text.size() > bytes_max) {
     const auto item = std::find_if(briefing.head_lines.rbegin(), briefing.head_lines.rend(),

@@ -26,7 +26,7 @@ std::string first_in(const Json& data, std::initializer_list<const char*> keys) 
   return {};
 }
 
-/// What somebody wrote, in whichever member; all of it where it is in none.
+/// Returns the text that somebody wrote, from whichever member contains it, or everything if none does.
 std::string words_in(const Json& data) {
   const std::string text = first_in(data, {"description", "text", "blocker", "note", "reason", "message"});
   return text.empty() ? compact(data) : text;
@@ -68,7 +68,7 @@ void add_decision(const Event& event, const Json& data, Told& told) {
   add(told.decisions, std::move(entry), std::move(line));
 }
 
-/// A person's word at a gate.
+/// Adds a person's decision at a gate.
 void add_answer(const Event& event, const Json& data, Told& told) {
   const std::string by = first_in(data, {"by", "from"});
   const std::string comment = shown_in(data, "comment");
@@ -147,7 +147,7 @@ void add_note(const Event& event, const Json& data, const std::string& by, Told&
                   by.empty() ? "" : markdown_text(brief_text(by, kBriefShort)) + ", ", event.created.text()));
 }
 
-/// Who added the run's entries, by the number of their event. Steps' own reports have no entry.
+/// Returns who added the run's audit entries, by the number of their event. Reports of steps have no entry.
 Result<std::unordered_map<std::uint64_t, std::string>> writers_of(Store& store, const RunId& run) {
   std::unordered_map<std::uint64_t, std::string> writers;
   for (std::uint64_t after = 0;;) {
@@ -206,7 +206,7 @@ void newest_first(BriefingPart& part) {
 std::vector<std::string> last_lines(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty() && lines.size() < kLastLines) {
-    const std::size_t begin = text.rfind('\n') + 1;  // 0 where there is none
+    const std::size_t begin = text.rfind('\n') + 1;  // 0 if there is no newline
     const std::string_view line = text.substr(begin);
     if (line.find_first_not_of(" \t\r") != std::string_view::npos) lines.emplace_back(line);
     text = text.substr(0, begin == 0 ? 0 : begin - 1);
@@ -217,7 +217,7 @@ std::vector<std::string> last_lines(std::string_view text) {
 
 Result<Told> what_was_told(Store& store, const RunId& run, const RunState& state) {
   Told told;
-  std::vector<Event> written;  // notes and blockers: who wrote them stands in the audit trail
+  std::vector<Event> written;  // notes and blockers; the audit trail says who wrote them
   std::uint64_t after = 0;
   while (true) {
     PAWL_TRY_ASSIGN(const std::vector<Event> events, store.events(run, after, kEventsPerPage));

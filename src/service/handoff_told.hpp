@@ -19,7 +19,7 @@ struct Told {
   BriefingPart confidence{.key = "confidence_history", .title = "Confidence"};
   std::optional<double> context_usage;
   Json context_by_step = Json::object();
-  std::map<std::string, std::string> last_words;  // what failed attempts printed last, by their step
+  std::map<std::string, std::string> last_words;  // the last output of failed attempts, by step
 };
 
 /// Newest first, except notes. `state` is empty for a run without a workflow.

@@ -8,7 +8,7 @@ struct OldLogs {
   std::uint64_t bytes = 0;
 };
 
-/// `STEM.N.log`, and the logs of items, which are in a folder of their own.
+/// `STEM.N.log`, and the logs of items, which have their own folder.
 OldLogs find_old_logs(LocalFiles& files, const std::string& folder, Timestamp before) {
   OldLogs old;
   const auto take = [&](const std::string& path) {

@@ -10,17 +10,17 @@ namespace pawl {
 
 struct PrunedRun {
   RunId run;
-  Result<PruneReport> report;  // or why it was left as it is
+  Result<PruneReport> report;  // or why it was not pruned
 };
 
-/// All runs of the store that were not erased.
+/// Returns all runs of the store that were not erased.
 [[nodiscard]] Result<std::vector<RunId>> runs_to_prune(Store& store);
 
-/// A run that can't be pruned does not keep the others from it.
+/// A run that can't be pruned does not prevent pruning the others.
 [[nodiscard]] std::vector<PrunedRun> prune_runs(Store& store, const std::vector<RunId>& runs,
                                                 const RetentionSettings& limits, PruneMode mode);
 
-/// What all of them together dropped, kept and freed.
+/// The totals of dropped and kept checkpoints and freed bytes.
 [[nodiscard]] PruneReport sum_of(const std::vector<PrunedRun>& pruned);
 
 }  // namespace pawl

@@ -10,7 +10,7 @@ Result<CrashedRuns> crashed_runs(Store& store, const RecoverySettings& settings,
   CrashedRuns crashed;
   for (const RunInfo& run : runs) {
     if (run.updated < oldest) continue;
-    // Its state still says `running`, and nobody executes it.
+    // The state still says `running`, but no process executes the run.
     const Result<RunState> state = load_state(store, run.id);
     if (!state || state->status != RunStatus::running) continue;
     if (state->automatic_resumes >= settings.attempts_max)

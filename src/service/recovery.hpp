@@ -1,4 +1,4 @@
-// Resuming runs that crashed, without anyone's help, if the settings ask for it.
+// Resuming crashed runs automatically, if the settings allow it.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ struct CrashedRuns {
   std::vector<GivenUpRun> given_up;
 };
 
-/// The runs whose process died while they were running, within the limits of `settings`.
+/// Returns the runs whose process died while they were running, within the limits of `settings`.
 [[nodiscard]] Result<CrashedRuns> crashed_runs(Store& store, const RecoverySettings& settings, Timestamp now);
 
 /// What happens to one run during a recovery.
@@ -32,8 +32,8 @@ struct RecoveryNews {
   Error error = {};  // of `failed`
 };
 
-/// Resumes the runs one after the other. `resume` gets the request, and the function to call if the time limit of
-/// recoveries is reached. Returns an error only if a person interrupted: then the remaining runs are not resumed.
+/// Resumes the runs one after the other. `resume` gets the request, and a function to call if the time limit of
+/// recoveries is reached. Fails only if a person interrupts; the remaining runs are then not resumed.
 [[nodiscard]] Result<void> resume_crashed(
     const std::vector<RunId>& runs, const RecoverySettings& settings,
     const std::function<Result<void>(const ResumeRequest& request, const std::function<void()>& on_timeout)>& resume,

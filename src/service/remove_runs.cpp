@@ -9,7 +9,7 @@
 namespace pawl {
 namespace {
 
-/// What a run that is to go is tied to.
+/// A run to remove, and the runs that it is connected to.
 struct Candidate {
   RunInfo info;
   std::vector<std::string> forks = {};
@@ -45,7 +45,7 @@ class Planner {
     return {};
   }
 
-  /// What is tied to a run that stays, stays. That may tie others.
+  /// A run that is connected to a kept run is kept as well. That may keep others.
   RemovalPlan take() {
     while (keep_tied()) {
     }
@@ -55,7 +55,7 @@ class Planner {
   }
 
  private:
-  /// The machine can't read: then nothing is known of any run.
+  /// Returns whether the machine can't read, so that nothing is known about any run.
   static bool is_of_machine(Code code) {
     return category(code) == Category::storage || category(code) == Category::system;
   }
@@ -118,7 +118,7 @@ class Planner {
     return false;
   }
 
-  // Forks of forks are at most as deep as the store holds runs; each is visited once.
+  // The depth of nested forks is at most the number of runs, and each is visited once.
   void add_with_forks(const std::string& name, std::set<std::string>& done) {
     const auto found = candidates_.find(name);
     if (found == candidates_.end() || !done.insert(name).second) return;
@@ -132,7 +132,7 @@ class Planner {
   RemovalPlan plan_;
 };
 
-/// An erased run has no more than its row in the list.
+/// Of an erased run, only the row in the list is left.
 Result<RunInfo> named_run(Store& store, const RunId& id, const std::vector<RunInfo>& all) {
   auto info = store.run(id);
   if (info || info.error().code != Code::run_erased) return info;
@@ -143,7 +143,7 @@ Result<RunInfo> named_run(Store& store, const RunId& id, const std::vector<RunIn
 
 bool is_selected(Store& store, const RunInfo& info, const RemoveRequest& request, Timestamp now) {
   if (request.older_than && info.updated.us > now.us - request.older_than->count() * 1000) return false;
-  if (info.status == Status::damaged) return false;  // it is named, or it stays
+  if (info.status == Status::damaged) return false;  // a damaged run is removed only by name
   const std::string word = status_word(store, info);
   if (!request.statuses.empty()) return std::ranges::find(request.statuses, word) != request.statuses.end();
   if (info.workflow.empty()) return true;

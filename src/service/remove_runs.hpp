@@ -1,4 +1,4 @@
-// Removing whole runs: which ones may go, in which order, and what keeps the others.
+// Removing whole runs: which ones may be removed, in which order, and why others are kept.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,14 @@
 namespace pawl {
 
 struct RemoveRequest {
-  std::vector<RunId> runs = {};                 // named ones; empty: those that fit what follows
+  std::vector<RunId> runs = {};                 // named runs; empty: those that match the other members
   std::optional<Milliseconds> older_than = {};  // since their last save
   std::vector<std::string> statuses = {};       // as a list shows them; empty: every run that is finished
   enum class Unfinished : std::uint8_t { keep, remove } unfinished = Unfinished::keep;
 };
 
-/// A run that stays, and why: run_busy, run_unfinished, run_has_forks, run_referenced, or what makes it unreadable.
+/// A run that is kept, and why: run_busy, run_unfinished, run_has_forks, run_referenced, or the error that makes it
+/// unreadable.
 struct KeptRun {
   RunId run;
   Error why;
@@ -29,9 +30,9 @@ struct RemovalPlan {
   std::vector<KeptRun> kept = {};
 };
 
-/// Changes nothing. A run is kept if a process holds it, if a workflow run is not finished (unless the request says
-/// otherwise), and if a run that stays was forked from it, started it, or was started by it. Named runs must exist:
-/// run_not_found, run_removed.
+/// Changes nothing. A run is kept if a process holds it, if it is an unfinished workflow run (unless the request says
+/// otherwise), or if a kept run was forked from it, started it, or was started by it. Fails with run_not_found or
+/// run_removed if a named run does not exist.
 [[nodiscard]] Result<RemovalPlan> plan_removal(Store& store, const RemoveRequest& request, Clock& clock);
 
 }  // namespace pawl

@@ -18,7 +18,7 @@ std::uint64_t number_in(const Json& data, const char* key) {
   return found != data.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
 }
 
-/// The step of the workflow's own list that a path belongs to.
+/// Returns the top-level step that a path belongs to.
 std::string root_of(std::string_view path) { return std::string(path.substr(0, path.find_first_of(".["))); }
 
 template <class Use>
@@ -32,7 +32,7 @@ Result<void> for_each_event(Store& store, const RunId& id, const Use& use) {
   }
 }
 
-/// Steps as events tell them, in the order in which they first appear.
+/// Steps according to the events, in the order in which they first appear.
 class EventSteps {
  public:
   void take(const Event& event) {
@@ -72,7 +72,7 @@ class EventSteps {
   std::unordered_map<std::string, std::size_t> places_;
 };
 
-/// Ids of the workflow's own list, added ones last.
+/// Returns the ids of the workflow's own steps, with added ones last.
 std::vector<std::string> listed_ids(const RunReport& report) {
   std::vector<std::string> ids;
   if (report.workflow) {
@@ -87,7 +87,7 @@ std::vector<std::string> listed_ids(const RunReport& report) {
   return ids;
 }
 
-/// Puts what is known into the order of the workflow; what it does not list comes last.
+/// Sorts the known steps by the order of the workflow. Steps that it does not list come last.
 std::vector<ReportedStep> in_order(const std::vector<std::string>& ids, std::vector<ReportedStep> known) {
   std::unordered_map<std::string, std::vector<std::size_t>> by_root;
   std::unordered_set<std::string> paths;
@@ -105,7 +105,7 @@ std::vector<ReportedStep> in_order(const std::vector<std::string>& ids, std::vec
       taken[i] = true;
       ordered.push_back(std::move(known[i]));
     };
-    // The step itself, then what is inside, as it came.
+    // The step itself, then its inner steps in their order.
     const auto itself = std::ranges::find_if(group, [&](std::size_t i) { return known[i].path == id; });
     if (itself != group.end()) take(*itself);
     std::ranges::for_each(group, take);
@@ -149,7 +149,7 @@ std::vector<WaitingFor> waits_of(const RunReport& report) {
     waits.push_back(std::move(wait));
   }
   if (waits.empty() && report.standing.status == RunStatus::waiting) {
-    // No step waits: the run has used up its budget, or it stopped after a step.
+    // No step waits, so the run has exceeded its budget or stopped after a step.
     const bool budget = used_up(report.standing.state, report.workflow);
     waits.push_back(
         {.what = budget ? WaitingFor::What::budget : WaitingFor::What::breakpoint, .step = {}, .detail = {}});
@@ -180,7 +180,7 @@ std::string_view to_text(WaitingFor::What what) {
 std::optional<Workflow> recorded_workflow(Store& store, const RunId& id, const RunState& state) {
   std::optional<Workflow> workflow = parsed(recorded_text(store, id), state.workflow_file);
   if (workflow && workflow->hash == state.workflow_hash) return workflow;
-  // Changes were accepted at a resume: the last one counts.
+  // Changes were accepted at a resume; the last one counts.
   std::string text;
   const Result<void> read = for_each_event(store, id, [&](const Event& event) {
     if (event.type != event_type::kWorkflowChanged) return;

@@ -1,4 +1,4 @@
-// Everything that `show` tells about a run that a workflow made.
+// Everything that `show` displays about a workflow run.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace pawl {
 
 struct ReportedStep {
   std::string path;
-  StepRecord record;  // `pending` where it has not begun
+  StepRecord record;  // `pending` if it has not started
 };
 
 /// What a waiting run waits for.
@@ -29,37 +29,37 @@ struct RunReport {
   RunInfo info;
   CheckpointInfo latest;
   StandingRun standing;
-  std::optional<Workflow> workflow;  // as recorded, where it can still be read
-  std::vector<ReportedStep> steps;   // in the order of the workflow, inner ones after their outer one
+  std::optional<Workflow> workflow;  // as recorded, if it can still be read
+  std::vector<ReportedStep> steps;   // in the order of the workflow; inner steps follow their outer one
   std::vector<WaitingFor> waiting_for;
 };
 
 enum class Detail : std::uint8_t {
-  state,   // what stands in the newest state
-  events,  // and inner steps of finished iterations and items, which stand in events only
+  state,   // what the newest state contains
+  events,  // also inner steps of finished iterations and items, which only events contain
 };
 
-/// Fails with not_a_workflow_run where the run was made otherwise.
+/// Fails with not_a_workflow_run for any other run.
 [[nodiscard]] Result<RunReport> report_run(Store& store, const RunId& id, Detail detail);
 
-/// The workflow that the run goes by: as recorded in its events. Nothing where it can't be had or read.
+/// Returns the current workflow of the run, as recorded in its events. Returns nothing if it can't be read or parsed.
 [[nodiscard]] std::optional<Workflow> recorded_workflow(Store& store, const RunId& id, const RunState& state);
 
-/// The output of a step, wherever it stands; null where it has none.
+/// Returns the output of a step, wherever it is stored, or null if it has none.
 [[nodiscard]] Result<Json> step_output(Store& store, const RunId& id, const StepRecord& record);
 
-/// How long a step took, or has taken until `now`, in milliseconds.
+/// Returns how long a step took, or has taken until `now`, in milliseconds.
 [[nodiscard]] std::int64_t step_ms(const StepRecord& record, Timestamp now);
 
-/// Something that a person can do next; the caller puts it into words.
+/// Something that a person can do next; the caller turns it into words.
 struct NextAction {
   Advice advice = Advice::none;
   Subject subject = {};
 };
-/// The most urgent first.
+/// Most urgent first.
 [[nodiscard]] std::vector<NextAction> next_actions(const RunReport& report);
 
-/// The newest events, oldest of them first.
+/// Returns the newest events, oldest first.
 [[nodiscard]] Result<std::vector<Event>> newest_events(Store& store, const RunReport& report, std::size_t limit);
 
 }  // namespace pawl

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kRunsLookedAt = 1'000;
 
 Result<StandingRun> look(Store& store, const RunId& id) {
-  // The owner first: one that ends in between has saved its end by then.
+  // The owner is read first: an owner that exits in between has saved its final state by then.
   PAWL_TRY_ASSIGN(std::optional<std::string> owner, store.owner(id));
   PAWL_TRY_ASSIGN(const Restored restored, store.restore(id, {}));
   const Json value = Json::parse(restored.state, nullptr, false);
@@ -26,7 +26,7 @@ Result<StandingRun> look(Store& store, const RunId& id) {
   return run;
 }
 
-/// Of a run of `pawl step`. Whether the process of a step that has begun is alive is not looked at.
+/// Returns the status of a run of `pawl step`. Does not check whether the process of a started step is alive.
 std::string_view steps_word(const LedgerState& ledger) {
   const auto any = [&](StepStatus status) {
     return std::ranges::any_of(ledger.steps, [&](const auto& step) { return step.second.status == status; });
@@ -43,7 +43,7 @@ bool may_be_resumed(RunStatus status) { return status != RunStatus::completed &&
 
 Result<StandingRun> standing_run(Store& store, const RunId& id) {
   PAWL_TRY_ASSIGN(StandingRun run, look(store, id));
-  // It may have been resumed between the two looks: a crash is only what stays.
+  // The run may have been resumed between the two reads, so a crash must be seen twice.
   if (run.state.status == RunStatus::running && !run.owner) return look(store, id);
   return run;
 }
@@ -57,7 +57,9 @@ std::string status_word(Store& store, const RunInfo& run) {
   if (run.workflow.empty() || run.status == Status::completed) return recorded;
   const Result<RunState> state = load_state(store, run.id);
   if (!state) return recorded;
-  if (state->status != RunStatus::running) return std::string(to_text(state->status));  // then nobody need be asked for
+  if (state->status != RunStatus::running)
+    return std::string(to_text(state->status));  // the owner does not matter
+                                                 // then
   const Result<StandingRun> standing = standing_run(store, run.id);
   return standing ? std::string(to_text(standing->status)) : recorded;
 }

@@ -1,4 +1,4 @@
-// How runs of workflows stand, as people mean it.
+// The status of workflow runs, as people understand it.
 #pragma once
 
 #include <optional>
@@ -11,23 +11,23 @@ namespace pawl {
 
 struct StandingRun {
   RunState state;
-  std::uint64_t events = 0;  // that its newest checkpoint knows of
-  /// The state's, but `interrupted` where it says `running` and nobody owns the run: it crashed.
+  std::uint64_t events = 0;  // number of events that its newest checkpoint covers
+  /// That of the state, but `interrupted` if the state says `running` and nobody owns the run: it crashed.
   RunStatus status = RunStatus::running;
   std::optional<std::string> owner;
 };
 
-/// Fails with not_a_workflow_run where the run was made otherwise.
+/// Fails with not_a_workflow_run for any other run.
 [[nodiscard]] Result<StandingRun> standing_run(Store& store, const RunId& id);
 
-/// The word for a list: of a workflow's run as above, of others the status of their newest checkpoint.
+/// Returns the word for a list: as above for a workflow run, otherwise the status of the newest checkpoint.
 [[nodiscard]] std::string status_word(Store& store, const RunInfo& run);
 
-/// Of the newest thousand runs those that a resume would take up: not ended, nobody has them, no children.
+/// Returns those of the newest thousand runs that can be resumed: unfinished, without an owner, and not child runs.
 [[nodiscard]] Result<std::vector<RunInfo>> resumable_runs(Store& store);
 
-/// Of the same runs those that have not ended as far as is known, and whose state is damaged: a resume refuses them, or
-/// falls back.
+/// Returns those of the same runs that are unfinished, as far as known, and whose state is damaged. A resume refuses
+/// them, or falls back.
 [[nodiscard]] Result<std::vector<std::pair<RunId, Error>>> damaged_runs(Store& store);
 
 }  // namespace pawl

@@ -1,4 +1,4 @@
-// What a list tells about each run: how far it is, what it cost, and why it failed.
+// What a list shows about each run: its progress, its cost, and why it failed.
 #pragma once
 
 #include <map>
@@ -13,13 +13,13 @@ namespace pawl {
 /// Steps of the workflow's own list. Inner steps, items and iterations don't count.
 struct RunProgress {
   std::uint64_t done = 0;   // completed or skipped
-  std::uint64_t total = 0;  // with added steps
+  std::uint64_t total = 0;  // including added steps
 };
 
 struct RunSummary {
   std::string workflow_name;
-  std::string status;                   // as status_word() gives it
-  std::optional<RunProgress> progress;  // none for runs without a workflow
+  std::string status;                   // as returned by status_word()
+  std::optional<RunProgress> progress;  // not set for runs without a workflow
   Usage usage;
   std::string error;  // of a failed run
 };
@@ -30,7 +30,7 @@ struct RunSummary {
 class RunSummaries {
  public:
   explicit RunSummaries(Store& store) : store_(store) {}
-  /// Of a run whose state can't be read, only what the catalogue knows.
+  /// For a run whose state can't be read, returns only what the catalogue contains.
   [[nodiscard]] RunSummary of(const RunInfo& run);
 
  private:

@@ -1,4 +1,4 @@
-// The port through which a session shows an execution to whoever watches it.
+// The port through which a session displays an execution.
 #pragma once
 
 #include "domain/run_state.hpp"
@@ -9,11 +9,11 @@ namespace pawl {
 
 class RunView : public RunObserver {
  public:
-  /// Before anything happens. `known`: what earlier executions have done.
+  /// Called before anything happens. `known` is the state left by earlier executions.
   virtual void begin(const RunId& run, const Workflow& workflow, const RunState& known) = 0;
-  /// Takes a live picture away, so that something else can be printed or asked.
+  /// Removes a live display, so that something else can be printed or asked.
   virtual void pause() {}
-  /// The run has ended, waits or was interrupted; nothing comes after it.
+  /// The run has finished, waits or was interrupted. No calls follow.
   virtual void end() {}
 };
 

@@ -47,7 +47,7 @@ class Service : public ::testing::Test {
     state.status = status;
     save(run, state);
   }
-  /// Somebody else executes the run while this lives.
+  /// Simulates another process that executes the run, during its lifetime.
   [[nodiscard]] std::unique_ptr<RunWriter> hold(const std::string& run) {
     if (!other_) other_ = memory_.open();
     return *other_->open_run(run_id(run), {});

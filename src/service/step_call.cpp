@@ -14,8 +14,8 @@ namespace pawl {
 namespace {
 
 constexpr int kInterruptedStatus = 130;
-constexpr int kTimeoutStatus = 124;       // as of timeout(1)
-constexpr int kOutputClosedStatus = 141;  // as of a program that SIGPIPE ended
+constexpr int kTimeoutStatus = 124;       // as for timeout(1)
+constexpr int kOutputClosedStatus = 141;  // as for a program killed by SIGPIPE
 constexpr std::size_t kLogTailBytes = 2048;
 constexpr std::uint64_t kReportBytesMax = 64ULL << 20;
 constexpr std::int64_t kLockStep_us = 20'000;
@@ -24,7 +24,7 @@ std::string lock_path(const std::string& folder, const std::string& step) {
   return fmt::format("{}/step-{}.lock", folder, step);
 }
 
-/// One attempt that has ended.
+/// One finished attempt.
 struct StepAttempt {
   ForegroundEnd end;
   StepRecord record;
@@ -51,7 +51,7 @@ class StepCall {
     PAWL_TRY_ASSIGN(work_, cipher_ ? world_.files.private_folder(uuid_.text()) : Result<std::string>(folder_));
     PAWL_TRY_ASSIGN(const std::unique_ptr<StepLock> lock, take_lock());
     PAWL_TRY_ASSIGN(state, ledger_.load());
-    if (is_done(state)) return replay(*state.find(options_.name));  // by the one that had the lock before
+    if (is_done(state)) return replay(*state.find(options_.name));  // the previous holder of the lock completed it
     if (lock->was_left()) PAWL_TRY(world_.foreground.end_left("PAWL_IDEMPOTENCY_KEY=" + key()));
     const StepRecord* known = state.find(options_.name);
     return run_attempts(known == nullptr ? StepRecord{} : *known);
@@ -112,7 +112,7 @@ class StepCall {
     }
   }
 
-  /// So that others see it running. A step that is done and runs again stays done until it ends.
+  /// Lets others see the step running. A completed step that runs again stays completed until it exits.
   Result<void> record_start(StepRecord& record) {
     if (record.status == StepStatus::completed) return {};
     ++record.starts;
@@ -130,7 +130,7 @@ class StepCall {
     });
   }
 
-  /// The large output of an earlier attempt, once a newer record stands instead.
+  /// Removes the large output of an earlier attempt, once a newer record has replaced it.
   void drop_output_file(const StepRecord& before) {
     if (!before.output.is_object() || !before.output.contains("file")) return;
     world_.files.remove(folder_ + "/" + output_name(before.attempts));
@@ -166,7 +166,7 @@ class StepCall {
     const std::uint32_t number = before.attempts + 1;
     const std::string file = output_name(number);
     const std::string result = fmt::format("{}/step-{}.{}.result", work_, options_.name, number);
-    world_.files.remove(result);  // of an attempt that was interrupted
+    world_.files.remove(result);  // left by an interrupted attempt
     const std::shared_ptr<StepOutput> log = open_log(number);
     const ForegroundSpec spec{.argv = options_.command,
                               .environment = environment(before, result),
@@ -213,7 +213,7 @@ class StepCall {
     made.usage.add(attempt.report.usage);
     if (attempt.report.confidence) made.confidence = attempt.report.confidence;
     if (attempt.report.output) attempt.output["result"] = *attempt.report.output;
-    if (end.interrupted != 0) {  // it is not known to be done, and the attempt does not count
+    if (end.interrupted != 0) {  // the step may be incomplete, and the attempt does not count
       end.status = end.status == 0 ? kInterruptedStatus : end.status;
       made.status = StepStatus::interrupted;
       made.error = fmt::format("interrupted by signal {}", end.interrupted);
@@ -236,7 +236,7 @@ class StepCall {
                      : fmt::format("exit status {}", end.status);
   }
 
-  /// What was too large for the checkpoint moves into the store.
+  /// Moves an output that is too large for the checkpoint into the store.
   Result<void> encrypt_output(const std::string& plain, const std::string& path) {
     constexpr std::uint64_t kBlock = 256U << 10U;
     world_.files.remove(path);
@@ -302,7 +302,7 @@ class StepCall {
                               attempt.end.status)));
   }
 
-  /// Where it was cut, or is not UTF-8, replacement characters stand.
+  /// Replaces invalid UTF-8, for example where the text was truncated, by replacement characters.
   static std::string valid_text(const std::string& text) {
     return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
   }
@@ -313,7 +313,7 @@ class StepCall {
   const std::string hash_;
   Uuid uuid_;
   std::string folder_;
-  std::string work_;                   // of outputs and reports until they are recorded
+  std::string work_;                   // for outputs and reports until they are recorded
   std::shared_ptr<LogCipher> cipher_;  // null: the run is not encrypted
   std::shared_ptr<const SecretPatterns> patterns_;
   const std::shared_ptr<MaskCounts> masked_ = std::make_shared<MaskCounts>();

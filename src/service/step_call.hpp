@@ -1,4 +1,4 @@
-// One call of a durable step by a script: the command runs unless the run's ledger says that it is done.
+// One call of a durable step by a script: runs the command unless the run's ledger says that it completed.
 #pragma once
 
 #include <functional>
@@ -16,34 +16,34 @@ namespace pawl {
 struct StepCallOptions {
   std::string name;
   std::vector<std::string> command;
-  bool any_status = false;              // any exit status counts as done
-  bool again = false;                   // run it even if it is done
-  bool strict = false;                  // step_changed if it is done and was recorded with another command
+  bool any_status = false;              // any exit status counts as success
+  bool again = false;                   // run it even if it completed
+  bool strict = false;                  // fail with step_changed if it completed with another command
   RetryPolicy retry = {.attempts = 1};  // of this call
   std::int64_t timeout_us = 0;          // of one attempt; 0: none
 };
 
-/// What a call reaches of the world. Outlives it.
+/// What a call needs from the outside world. Must outlive it.
 struct StepCallWorld {
   Store& store;
   Clock& clock;
   Random& random;
   LocalFiles& files;
   Foreground& foreground;
-  const Settings& settings;                           // lock_wait: also for a step that is running
+  const Settings& settings;                           // lock_wait also applies to a step that is running
   std::vector<std::string> environment;               // NAME=value
   std::string store_uri;                              // for $PAWL_STORE
-  std::function<void(std::string_view bytes)> print;  // what the command printed before
+  std::function<void(std::string_view bytes)> print;  // for the recorded output of the command
   std::function<void(const std::string& text)> note;  // for people
 };
 
-/// Prints what the step printed before, or runs its command, up to retry.attempts times. Returns the exit status, as a
-/// shell would: 124 after a timeout. The end is recorded before this returns; an attempt that a signal ended
-/// is recorded as interrupted and does not count. Fails with step_busy, step_changed, processes_left, output_lost, or
-/// with what the ledger fails with.
+/// Prints the recorded output of the step, or runs its command, up to retry.attempts times. Returns the exit status, as
+/// a shell would: 124 after a timeout. The result is recorded before this returns. An attempt that was stopped by a
+/// signal is recorded as interrupted and does not count. Fails with step_busy, step_changed, processes_left,
+/// output_lost, or an error of the ledger.
 [[nodiscard]] Result<int> call_step(const StepCallWorld& world, const RunId& run, const StepCallOptions& options);
 
-/// How a run of steps stands, as people mean it. A step that is running says so only while its process lives.
+/// The status of a run of steps, as people understand it. A step counts as running only while its process is alive.
 struct StepsStatus {
   RunStatus status = RunStatus::running;  // completed: no step failed or is running; a script may still add steps
   LedgerState ledger;
@@ -51,7 +51,7 @@ struct StepsStatus {
 };
 [[nodiscard]] Result<StepsStatus> steps_status(Store& store, Foreground& foreground, const RunId& run);
 
-/// Whether the run was made by `pawl step` or pawl::DurableRun. Does not read its state.
+/// Returns whether the run was created by `pawl step` or pawl::DurableRun. Does not read its state.
 [[nodiscard]] bool is_steps_run(Store& store, const RunId& run);
 
 }  // namespace pawl

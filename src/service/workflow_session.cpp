@@ -9,10 +9,10 @@
 namespace pawl {
 namespace {
 
-/// Everything that an execution stands on. Members are destroyed in reverse order, which is the right one.
+/// Everything that an execution needs. Members are destroyed in reverse order, which is the required one.
 class WorkflowSession {
  public:
-  /// Watches signals from here on: threads that are started later must not receive them.
+  /// Signals are watched from here on, because threads that start later must not receive them.
   WorkflowSession(const SessionHost& host, const SessionOptions& options, const SessionListener& listener)
       : host_(host),
         options_(options),
@@ -81,7 +81,7 @@ class WorkflowSession {
     listener_ = std::move(listener);
   }
 
-  /// The second request to stop takes effect at once: saved data stays saved, and the reaper ends the steps.
+  /// The second request to stop takes effect immediately: saved data stays saved, and the reaper kills the steps.
   void on_signal(int signal) {
     const Lock lock(mutex_);
     if (signal != SIGUSR1 && (++stops_requested_ > 1 || !listener_)) return host_.world.leave();
@@ -100,7 +100,7 @@ class WorkflowSession {
   Mutex mutex_;
   std::function<void(int)> listener_ PAWL_GUARDED_BY(mutex_);
   int stops_requested_ PAWL_GUARDED_BY(mutex_) = 0;
-  const std::unique_ptr<SignalWatch> signals_;  // after what its callback uses
+  const std::unique_ptr<SignalWatch> signals_;  // destroyed before what its callback uses
   std::unique_ptr<Store> store_;
   std::unique_ptr<ExecutionServices> services_;
 };
@@ -114,7 +114,7 @@ Result<Workflow> load_workflow(LocalFiles& files, const ReadFile& read_file, con
 }
 
 std::string fresh_run_id(const std::string& workflow, Random& random) {
-  constexpr std::string_view kLetters = "abcdefghijkmnpqrstuvwxyz23456789";  // none that look alike
+  constexpr std::string_view kLetters = "abcdefghijkmnpqrstuvwxyz23456789";  // no characters that look alike
   std::string id;
   for (const char c : workflow) {
     const bool fine =

@@ -1,4 +1,4 @@
-// Runs a workflow from start to end on a store: assembles the engine, watches signals and reports how it ended.
+// Runs a workflow on a store: assembles the engine, watches signals and returns the outcome.
 #pragma once
 
 #include "engine/run_or_resume.hpp"
@@ -18,12 +18,12 @@ using ReadFile = std::function<Result<std::string>(const std::string& path, std:
 /// `notes-k3f9`: the workflow's name and four random characters.
 [[nodiscard]] std::string fresh_run_id(const std::string& workflow, Random& random);
 
-/// What a session works with. Everything it refers to outlives the session.
+/// What a session needs. Everything it refers to must outlive the session.
 struct SessionHost {
   WorkflowWorld& world;
   Clock& clock;
   RunView& view;
-  /// Called once signals are watched: threads of the store must not receive them.
+  /// Called once signals are watched, because threads of the store must not receive them.
   std::function<Result<std::unique_ptr<Store>>()> open_store;
   ReadFile read_file;
   std::string store_uri;  // for steps; absolute if it is a folder
@@ -34,23 +34,23 @@ struct SessionHost {
 struct SessionOptions {
   Waiting waiting = Waiting::leave;
   std::optional<Milliseconds> timeout = {};  // the run is interrupted after this time
-  std::function<void()> on_timeout = {};     // called when it is
+  std::function<void()> on_timeout = {};     // called when that happens
 };
 
 /// Called once the run is open, before its first step. A new run is durable by then.
 struct SessionListener {
   std::function<void(const OpenedRun&)> started = {};
   std::function<void(const Resumption&)> resumed = {};
-  std::function<void(const ItemCounts&)> items = {};  // called at the end, with those of the whole run
+  std::function<void(const ItemCounts&)> items = {};  // called at the end, with the counts of the whole run
 };
 
-/// These functions return when the run has ended, waits or was interrupted: an error (run_failed, run_waiting,
-/// run_interrupted, ...) unless it is completed.
+/// These functions return when the run has finished, waits or was interrupted. They fail (run_failed, run_waiting,
+/// run_interrupted, ...) unless it completed.
 [[nodiscard]] Result<void> start_workflow(const SessionHost& host, const NewRun& run, const SessionOptions& options,
                                           const SessionListener& listener = {});
 [[nodiscard]] Result<void> resume_workflow(const SessionHost& host, const ResumeRequest& request,
                                            const SessionOptions& options, const SessionListener& listener = {});
-/// Starts the run, or resumes it if it exists. Returns it without executing anything if it had finished before.
+/// Starts the run, or resumes it if it exists. If it had already finished, returns it without executing anything.
 [[nodiscard]] Result<std::optional<FinishedRun>> start_or_resume_workflow(const SessionHost& host, const NewRun& run,
                                                                           const SessionOptions& options,
                                                                           const SessionListener& listener = {});

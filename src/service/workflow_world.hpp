@@ -1,4 +1,4 @@
-// What running workflows and steps needs from the world.
+// What workflows and steps need from the outside world.
 #pragma once
 
 #include <pawl/handlers.hpp>
@@ -15,40 +15,41 @@
 
 namespace pawl {
 
-/// Signals go to a function while this lives.
+/// Passes signals to a function during its lifetime.
 class SignalWatch {
  public:
   virtual ~SignalWatch() = default;
 };
 
-/// Starts the reaper of a run and ends what an earlier execution left behind: processes_left if it can't.
+/// Starts the reaper of a run and kills what an earlier execution left behind. Fails with processes_left if it can't.
 using StartProcesses = std::function<Result<std::unique_ptr<ProcessRunner>>(const std::string& lock_path)>;
 
-/// This process, where it is the one that continues in the background.
+/// This process, if it is the one that continues in the background.
 class BackgroundProcess {
  public:
   virtual ~BackgroundProcess() = default;
-  /// Tells the foreground that it may exit. From then on everything that is printed is added to the file `log_path`.
+  /// Tells the foreground process that it may exit. From then on, all output is appended to the file `log_path`.
   virtual Result<void> let_go(const std::string& log_path) = 0;
 };
 
 /// One of the two processes after a fork.
 struct Detached {
   std::unique_ptr<BackgroundProcess> background = {};  // null in the foreground
-  std::string log_path = {};                           // in the foreground: it was let go; empty: the other has ended
-  int status = 0;                                      // the exit status of the other, where it has ended
+  std::string log_path = {};                           // in the foreground, once released; empty: the other process has
+                                                       // exited
+  int status = 0;                                      // the exit status of the other process, if it has exited
 };
 
 struct WorkflowWorld {
   Random& random;
   LocalFiles& files;
   const HandlerRegistry& handlers;
-  std::vector<std::string> environment = {};  // NAME=value, all of this process's
+  std::vector<std::string> environment = {};  // NAME=value, the whole environment of this process
   StartProcesses start_processes = {};
-  /// Calls from another thread, with the signal's number: SIGINT, SIGTERM, SIGHUP, SIGUSR1.
+  /// Called from another thread with the number of the signal: SIGINT, SIGTERM, SIGHUP, SIGUSR1.
   std::function<std::unique_ptr<SignalWatch>(std::function<void(int)> on_signal)> watch_signals = {};
   std::function<Result<Detached>()> detach = {};
-  std::function<void()> leave = {};           // ends the program at once, as interrupted
+  std::function<void()> leave = {};           // exits the program immediately, as interrupted
   std::function<std::size_t()> columns = {};  // of the terminal
   std::function<std::size_t()> rows = {};
   std::function<std::uint64_t()> resident_bytes = {};
