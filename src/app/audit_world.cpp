@@ -72,6 +72,6 @@ Result<std::optional<std::string>> own_public_key() {
 
 }  // namespace
 
-cli::AuditWorld audit_world() { return {open_folder_evidence, signing_key, own_public_key}; }
+AuditWorld audit_world() { return {open_folder_evidence, signing_key, own_public_key}; }
 
 }  // namespace pawl

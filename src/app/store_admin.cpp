@@ -20,11 +20,6 @@
 namespace pawl {
 namespace {
 
-using cli::MadeStore;
-using cli::NewKey;
-using cli::NewStore;
-using cli::StoreKeyPlace;
-
 Result<std::string> folder_of(std::string_view uri) {
   PAWL_TRY_ASSIGN(const std::string folder, require_store_folder(uri));
   std::error_code error;
@@ -169,6 +164,6 @@ Result<StoreKeyPlace> rekey_store(std::string_view uri, const NewKey& wanted) {
 
 }  // namespace
 
-cli::StoreAdmin store_admin() { return {.make = make_store, .rekey = rekey_store}; }
+StoreAdmin store_admin() { return {.make = make_store, .rekey = rekey_store}; }
 
 }  // namespace pawl

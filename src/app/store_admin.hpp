@@ -1,10 +1,10 @@
 // Creates stores and changes their keys, on the real file system.
 #pragma once
 
-#include "cli/store_admin.hpp"
+#include "ports/store_admin.hpp"
 
 namespace pawl {
 
-[[nodiscard]] cli::StoreAdmin store_admin();
+[[nodiscard]] StoreAdmin store_admin();
 
 }  // namespace pawl

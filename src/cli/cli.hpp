@@ -9,10 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/audit_world.hpp"
 #include "cli/build_info.hpp"
 #include "cli/output.hpp"
-#include "cli/store_admin.hpp"
 #include "cli/store_place.hpp"
 #include "domain/settings.hpp"
 #include "ports/environment.hpp"
@@ -20,6 +18,8 @@
 #include "ports/machine.hpp"
 #include "ports/run_export.hpp"
 #include "ports/store.hpp"
+#include "ports/store_admin.hpp"
+#include "service/audit_world.hpp"
 #include "service/workflow_world.hpp"
 
 namespace pawl::cli {

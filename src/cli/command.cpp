@@ -93,6 +93,11 @@ Result<void> Invocation::make_encrypted(const std::string& uri, const Settings& 
   return {};
 }
 
+std::string key_advice(const StoreKeyPlace& key) {
+  if (!key.made) return "its key comes from " + key.from + "\n";
+  return "its key is in " + key.from + "\nkeep a copy of that file elsewhere: without it the store can't be read\n";
+}
+
 Style Invocation::style() const {
   const bool dumb = context_.environment("TERM") == "dumb";
   return Style(context_.out_is_terminal && !globals_.json && !dumb && !is_set(context_.environment("NO_COLOR")));

@@ -1,4 +1,4 @@
-// What `pawl verify` and `pawl audit` need besides the store.
+// What verifying and signing audit trails needs besides the store.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 #include "audit/signing.hpp"
 #include "ports/evidence.hpp"
 
-namespace pawl::cli {
+namespace pawl {
 
 struct AuditWorld {
   /// Read-only. Fails with store_not_found, or usage if the store has no files.
@@ -21,4 +21,4 @@ struct AuditWorld {
   std::function<Result<std::optional<std::string>>()> own_public_key;
 };
 
-}  // namespace pawl::cli
+}  // namespace pawl

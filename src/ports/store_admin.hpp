@@ -1,4 +1,4 @@
-// Creating a store and changing its key, for `init` and `rekey`.
+// Creating a store and changing its key, as a port.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 #include "base/result.hpp"
 
-namespace pawl::cli {
+namespace pawl {
 
 /// Where a new key comes from. By default PAWL_KEY, PAWL_KEY_FILE or PAWL_PASSPHRASE, otherwise a new file
 /// among the user's settings.
@@ -30,11 +30,6 @@ struct StoreKeyPlace {
   bool made = false;      // it was just created and should be copied to a safe place
 };
 
-[[nodiscard]] inline std::string key_advice(const StoreKeyPlace& key) {
-  if (!key.made) return "its key comes from " + key.from + "\n";
-  return "its key is in " + key.from + "\nkeep a copy of that file elsewhere: without it the store can't be read\n";
-}
-
 struct MadeStore {
   std::string folder = {};
   Uuid id = {};
@@ -46,4 +41,4 @@ struct StoreAdmin {
   std::function<Result<StoreKeyPlace>(std::string_view uri, const NewKey& key)> rekey;
 };
 
-}  // namespace pawl::cli
+}  // namespace pawl
