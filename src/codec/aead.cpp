@@ -12,7 +12,7 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t kPartMax = 1U << 30U;  // lengths are ints there
+constexpr std::size_t kPartMax = 1U << 30U;  // OpenSSL takes lengths as int
 
 using Cipher = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;
 
@@ -53,7 +53,7 @@ std::string seal_secret(const SecretKey& key, std::string_view nonce, std::strin
     return EVP_EncryptUpdate(context, to, done, from, size);
   };
   int left = 0;
-  // These fail only if there is no memory. Then nothing may be written as if it were encrypted.
+  // These fail only if there is not enough memory. Data must then not be written as if it were encrypted.
   PAWL_ASSERT(context != nullptr &&
               EVP_EncryptInit_ex(context, EVP_aes_256_gcm(), nullptr, octets(key.bytes()), octets(nonce)) == 1);
   PAWL_ASSERT(run_through(place, nullptr, update));

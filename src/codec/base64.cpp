@@ -5,7 +5,7 @@
 namespace pawl {
 namespace {
 
-// OpenSSL counts in int, so long inputs are converted in pieces.
+// OpenSSL uses int for sizes, so long inputs are converted in pieces.
 constexpr std::size_t kBytesAtOnce = 3U << 20U;
 constexpr std::size_t kDigitsAtOnce = kBytesAtOnce / 3 * 4;
 

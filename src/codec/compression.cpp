@@ -27,7 +27,7 @@ std::unexpected<Error> too_large(std::string_view what, std::uint64_t bytes_max)
 }  // namespace
 
 std::string compress_zstd(std::string_view bytes, int level, std::string_view dictionary) {
-  // Making a context costs more than compressing a small state does.
+  // Creating a context takes longer than compressing a small state.
   thread_local const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
   if (!context) return {};
   std::string frame;
@@ -82,7 +82,7 @@ Result<std::string> decompress_gzip(std::string_view file, std::uint64_t bytes_m
     if (bytes.size() > bytes_max) return too_large("gzip", bytes_max);
     ended = result == Z_STREAM_END;
   }
-  while (!ended) {  // what inflate still holds
+  while (!ended) {  // output that inflate still holds
     stream.next_out = reinterpret_cast<Bytef*>(block.data());
     stream.avail_out = static_cast<uInt>(block.size());
     const int result = inflate(&stream, Z_NO_FLUSH);

@@ -105,7 +105,7 @@ bool may_be_exported(std::string_view file) {
 }
 
 ExportKey wrap_for_export(const SecretKey& outer, const SecretKey& run_key, const Uuid& run) {
-  // The nonce follows from both keys: no other bytes are ever sealed with it.
+  // The nonce is derived from both keys, so it is never used for other bytes.
   const std::string nonce = nonce_of(outer, std::string(run_key.bytes()) + place_of(run));
   return {.id = key_id(outer), .wrapped = seal_secret(outer, nonce, run_key.bytes(), place_of(run))};
 }

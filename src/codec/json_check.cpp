@@ -18,10 +18,10 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::size_t kKeptBytesMax = std::size_t{16} << 20U;  // of text
+constexpr std::size_t kKeptBytesMax = std::size_t{16} << 20U;  // texts up to this size keep their buffers
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// A parser and the padded copy that it wants, reused from call to call.
+/// A parser and the padded copy that it requires, reused between calls.
 class Workspace {
  public:
   simdjson::simdjson_result<dom::element> parse(std::string_view text) {
@@ -31,7 +31,7 @@ class Workspace {
     return parser_->parse(buffer_.get(), text.size(), false);
   }
 
-  /// Frees the memory that a large text needed.
+  /// Frees the memory that a large text required.
   void shrink() {
     if (capacity_ <= kKeptBytesMax) return;
     parser_.reset();
@@ -56,10 +56,10 @@ class Workspace {
   std::size_t capacity_ = 0;
 };
 
-/// Looks for an object that has a key twice. Depth first with a stack of its own.
+/// Searches for an object with a duplicate key. Depth first, with its own stack.
 class DuplicateSearch {
  public:
-  /// The key, without escapes.
+  /// Returns the duplicate key, without escapes.
   std::optional<std::string_view> run(dom::element root) {
     if (auto key = enter(root)) return key;
     while (!stack_.empty()) {
@@ -73,7 +73,7 @@ class DuplicateSearch {
     }
     return std::nullopt;
   }
-  /// simdjson does not count an empty container as a level, so that this can still be true.
+  /// simdjson does not count an empty container as a level, so the text can still be too deep.
   [[nodiscard]] bool too_deep() const { return too_deep_; }
 
  private:
@@ -87,7 +87,7 @@ class DuplicateSearch {
 
   static bool is_container(dom::element element) { return element.is_object() || element.is_array(); }
 
-  /// Steps over scalars, which have nothing to look at.
+  /// Skips scalars, which contain no keys.
   static std::optional<dom::element> next_child(Frame& frame) {
     if (auto* object = std::get_if<InObject>(&frame)) {
       for (; object->at != object->end; ++object->at) {
@@ -146,7 +146,7 @@ class DuplicateSearch {
   bool too_deep_ = false;
 };
 
-/// The parser said no; the slow scanner knows why.
+/// The parser refused the text; the slow scanner finds out why.
 std::unexpected<Error> explain(std::string_view text, simdjson::error_code error) {
   if (std::optional<Error> fault = find_json_fault(text)) return fail(std::move(*fault));
   if (error == simdjson::MEMALLOC || error == simdjson::CAPACITY) {

@@ -21,7 +21,7 @@ struct Change {
   const Json* after = nullptr;
 };
 
-/// The members of an object by key. ordered_json looks through all of them for each key.
+/// The members of an object by key, because ordered_json searches all of them for each key.
 class Members {
  public:
   explicit Members(const Json& object) {
@@ -36,7 +36,7 @@ class Members {
   std::unordered_map<std::string_view, const Json*> by_key_;
 };
 
-/// Collects the changes in an order in which they can be applied. Recursion is bounded by the depth of JSON.
+/// Collects the changes in an order in which they can be applied. Recursion is bounded by the maximum depth of JSON.
 class Comparison {
  public:
   std::vector<Change> run(const Json& before, const Json& after) {
@@ -103,7 +103,7 @@ std::string shown(const Json& value) {
   return text + "...";
 }
 
-/// The pointer on one line, whatever characters the keys have.
+/// Returns the pointer on one line, whatever characters the keys contain.
 std::string shown(const std::string& pointer) {
   if (pointer.empty()) return "(everything)";
   const std::string quoted = escape_json(pointer);
@@ -120,7 +120,7 @@ void append_line(std::string& out, const Change& change) {
   }
 }
 
-/// Parses both, compares them and lets `write` make text of the changes. The library's exceptions end here.
+/// Parses both texts, compares them and calls `write` to format the changes. Exceptions of the library are caught here.
 template <class Write>
 Result<std::string> compared(std::string_view before, std::string_view after, Write write) {
   try {

@@ -58,7 +58,7 @@ TEST(JsonDiff, MakesPatchesThatLeadFromOneStateToTheOther) {
     const Json before = random_json(random, 4);
     const Json after = random_json(random, 4);
     const std::string patch = *json_patch(before.dump(), after.dump());
-    // Compared as unordered: a patch does not say where in an object a new key goes.
+    // Compared without order: a patch does not say where in an object a new key is added.
     ASSERT_EQ(nlohmann::json::parse(before.patch(Json::parse(patch)).dump()), nlohmann::json::parse(after.dump()))
         << patch;
   }

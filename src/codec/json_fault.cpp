@@ -157,8 +157,8 @@ class Scanner {
     return true;
   }
 
-  // Values nest by a loop in run(), not by recursion: an opening bracket leaves its container on the stack,
-  // and the first value inside is read by the `after_` functions.
+  // Nested values are handled by a loop in run(), not by recursion: an opening bracket puts its container on the stack,
+  // and the `after_` functions read the first value inside.
   bool first_member() { return peek() == '}' ? close() : (fresh_ = true); }
   bool first_element() { return peek() == ']' ? close() : (fresh_ = true); }
 
@@ -183,7 +183,7 @@ class Scanner {
     return value();
   }
 
-  /// Returns true if an entry follows. Returns false if the container ended or (with an error) can't be understood.
+  /// Returns true if an entry follows. Returns false if the container ended, or with an error if the text is invalid.
   bool separator(char bracket) {
     if (fresh_) {
       fresh_ = false;
@@ -247,7 +247,7 @@ class Scanner {
     return true;
   }
 
-  /// The number of a `\uXXXX` at `at`.
+  /// Returns the number of a `\uXXXX` at `at`.
   [[nodiscard]] std::optional<unsigned> code_unit(std::size_t at) const {
     const std::string_view escape = text_.substr(std::min(at, text_.size()), 6);
     if (escape.size() < 6 || !escape.starts_with("\\u")) return std::nullopt;
@@ -309,8 +309,8 @@ class Scanner {
 
   std::string_view text_;
   std::size_t at_ = 0;
-  std::string open_;    // the brackets that are open
-  bool fresh_ = false;  // the innermost of them was just opened, and is not empty
+  std::string open_;    // the open brackets
+  bool fresh_ = false;  // the innermost bracket was just opened, and its container is not empty
   std::optional<Error> fault_;
 };
 

@@ -7,7 +7,7 @@ namespace pawl {
 Result<ObjectMembers> ObjectMembers::parse(std::string_view members) {
   if (members.ends_with(',')) members.remove_suffix(1);
   ObjectMembers result;
-  // nlohmann has no limit of its own, and deep values end in a stack overflow when they are printed.
+  // nlohmann has no depth limit, and printing deeply nested values overflows the stack.
   if (json_depth(members) <= kJsonDepthMax) {
     result.text_ = fmt::format("{{{}}}", members);
     result.object_ = nlohmann::ordered_json::parse(result.text_, nullptr, false);

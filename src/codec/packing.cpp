@@ -46,7 +46,7 @@ Packed pack(std::string_view bytes, Content content, const PackRules& rules) {
   if (!wants_compression(bytes.size(), rules)) return packed;
   const bool small = rules.dictionary == Dictionary::built_in && bytes.size() <= kDictionaryMax;
   std::string smaller = compress_zstd(bytes, rules.compression_level, small ? kDictionary1 : std::string_view());
-  // In a line it is base64, which takes a third more.
+  // In a line it is stored as base64, which takes a third more.
   if (smaller.empty() || smaller.size() + smaller.size() / 3 >= bytes.size()) return packed;
   packed.bytes = std::move(smaller);
   add_name(packed.how, small ? kZstd1 : kZstd);
@@ -70,7 +70,7 @@ Result<std::string> unpack(std::string_view how, std::string_view bytes, const S
     const std::string_view name = how.substr(plus == std::string_view::npos ? 0 : plus + 1);
     how = how.substr(0, plus == std::string_view::npos ? 0 : plus);
     const std::string_view given = is_first ? bytes : std::string_view(unpacked);
-    // A binary form may be larger than its text: a number of three characters takes nine bytes.
+    // A binary format may be larger than the text: a number of three characters can take nine bytes.
     const std::uint64_t stage_max = how.empty() ? bytes_max : 3 * std::min(bytes_max, kUnpackedMax) + 64;
     Result<std::string> next;
     if (name == kAes && is_first) {

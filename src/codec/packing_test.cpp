@@ -17,7 +17,7 @@ constexpr std::uint64_t kMax = 64U << 20U;
 const SecretKey kKey = SecretKey::of("0123456789abcdef0123456789abcdef");
 constexpr std::string_view kNonce = "nonce nonce ";
 
-/// JSON as people and programs write it: spaces, escapes, long and exact numbers, empty values, any Unicode.
+/// Generates JSON as people and programs write it: spaces, escapes, long and exact numbers, empty values, any Unicode.
 class RandomJson {
  public:
   explicit RandomJson(std::uint64_t seed) : random_(seed) {}
@@ -31,7 +31,7 @@ class RandomJson {
       case 5: return text();
       case 6: return list("[", "]", [&] { return value(depth + 1); });
       default: {
-        int key = 0;  // no key twice
+        int key = 0;  // keys are unique
         return list("{", "}",
                     [&] { return "\"" + std::to_string(key++) + " k\"" + space() + ":" + space() + value(depth + 1); });
       }
@@ -177,7 +177,7 @@ TEST(Packing, ABombIsRefusedBeforeItTakesMemory) {
   const std::string bomb = compress_zstd(std::string(50U << 20U, '\0'), 19);
   EXPECT_LT(bomb.size(), 10'000U);
   EXPECT_EQ(unpack("zstd", bomb, nullptr, "", 1U << 20U).error().code, Code::decoding_failed);
-  // A frame that says that it has 2^60 bytes.
+  // A frame that claims a size of 2^60 bytes.
   const std::string lie("\x28\xB5\x2F\xFD\xE0\x00\x00\x00\x00\x00\x00\x00\x10\x01\x00\x00", 16);
   EXPECT_EQ(unpack("zstd", lie, nullptr, "", kUnpackedMax).error().code, Code::decoding_failed);
   EXPECT_EQ(unpack("zstd", "", nullptr, "", kMax).error().code, Code::decoding_failed);

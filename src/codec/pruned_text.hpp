@@ -23,12 +23,13 @@ struct PrunedList {
   IndexRanges closed;                  // journals and older files no longer count for these
   std::map<std::uint64_t, Sums> kept;  // of the closed ones; each has its own file
   std::uint64_t callers = 0;           // number of lines in the file of caller IDs
-  IndexRanges aside;  // damaged, and given up by a fallback: aside.json has them; in memory they are in `dropped`, too
+  IndexRanges aside;  // damaged, and set aside by a fallback: stored in aside.json; in memory also in `dropped`
 
   [[nodiscard]] bool is_dropped(Sequence sequence) const { return dropped.contains(sequence.value); }
   [[nodiscard]] bool is_closed(Sequence sequence) const { return closed.contains(sequence.value); }
   [[nodiscard]] bool is_aside(Sequence sequence) const { return aside.contains(sequence.value); }
-  /// Returns `up_to`, or the last one after `base` before something was set aside: no group continues beyond that.
+  /// Returns `up_to`, or the last one after `base` before a checkpoint that was set aside, because no group continues
+  /// beyond that.
   [[nodiscard]] Sequence before_aside(Sequence base, Sequence up_to) const;
   /// 0 if nothing was set aside.
   [[nodiscard]] Sequence last_aside() const { return {aside.empty() ? 0 : aside.ranges().rbegin()->second}; }

@@ -89,7 +89,7 @@ std::string encode_event(const StoredEvent& stored, std::uint32_t seed) {
   append_json_member(out, "at", event.created.text());
   append_json_member(out, "type", event.type);
   if (!stored.how.empty()) append_json_member(out, "enc", stored.how);
-  // A line must stay one line; line breaks between JSON's tokens mean nothing.
+  // A line must stay one line; line breaks between JSON tokens have no meaning.
   out += ",\"data\":";
   for (const char c : event.data) out += c == '\n' || c == '\r' ? ' ' : c;
   seal(out, seed);
@@ -215,7 +215,7 @@ Result<std::string> change_store(std::string_view text, const StoreRecord& store
 
 Result<StoreRecord> decode_store(std::string_view text) {
   text = without_newline(text);
-  // A newer program may seal differently: its version is read before anything else is judged.
+  // A newer program may seal records differently, so the version is checked first.
   std::uint64_t format = 0;
   if (text.starts_with('{') && text.ends_with('}')) {
     if (const auto members = ObjectMembers::parse(text.substr(1, text.size() - 2))) format = members->number("pawl");

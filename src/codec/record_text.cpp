@@ -20,7 +20,7 @@ struct PayloadKey {
   Payload kind;
   std::string_view key;
 };
-// Longer names first: a key is recognised by the text just before the payload.
+// Longer names first, because a key is recognised by the text just before the payload.
 constexpr PayloadKey kPayloadKeys[] = {
     {Payload::state_blob, "\"state_blob\":"},
     {Payload::diff_blob, "\"diff_blob\":"},
@@ -59,7 +59,7 @@ Error corrupt(std::string message) {
   return Error{Code::checkpoint_corrupt, std::move(message), {}, {}, 0, Advice::check_store};
 }
 
-/// `"v":2,"enc":"zstd",` from the front; records of format 1 have neither.
+/// Removes `"v":2,"enc":"zstd",` from the front; records of format 1 have neither.
 Result<void> take_version(std::string_view& head, RecordView& record) {
   std::uint64_t version = 1;
   if (take_number(head, "\"v\":", version) && head.starts_with(',')) head.remove_prefix(1);
@@ -238,7 +238,7 @@ Result<void> apply_encoded_splices(std::string& state, std::string_view payload)
     reached = change.offset + change.removed;
     changes.push_back(std::move(change));
   }
-  // Offsets are those of the state before: from the back, each still holds.
+  // Offsets refer to the previous state, so changes are applied from the back, which keeps the earlier offsets valid.
   for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
     state.replace(change->offset, change->removed, change->inserted);
   }

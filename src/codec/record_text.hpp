@@ -123,7 +123,7 @@ struct StoredEvent {
 
 constexpr std::uint32_t kFormat = 2;
 constexpr std::uint32_t kForkFormat =
-    3;  // of a fork's run.json: programs that know no forks must not read it as a whole run
+    3;  // for the run.json of a fork: programs without support for forks must refuse it
 
 struct StoreRecord {
   std::uint32_t format = kFormat;

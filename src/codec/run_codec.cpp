@@ -30,8 +30,8 @@ Result<std::string> bytes_of_string(std::string_view json) {
   return std::move(*bytes);
 }
 
-/// Neither a state nor differences have more bytes than the record says that the state has: a record that would grow
-/// beyond that is a forgery.
+/// Returns the recorded size of the state. Neither a state nor differences may be larger; a record that would exceed it
+/// is a forgery.
 std::uint64_t size_bound(const RecordView& record) {
   constexpr std::string_view kKey = "\"size\":";
   const std::size_t at = record.metadata.rfind(kKey);
@@ -105,7 +105,7 @@ Result<std::uint64_t> RunCodec::fingerprint(std::uint64_t of_body) {
   return value;
 }
 
-/// A plain record in an encrypted run was put there by someone who does not have the key.
+/// An unencrypted record in an encrypted run was written by someone without the key.
 Result<std::string> RunCodec::opened(std::string_view how, std::string_view bytes, const RecordPlace& place,
                                      std::uint64_t bytes_max) {
   if (!is_encrypted(how)) {

@@ -14,7 +14,8 @@ Json::input_format_t input_format(StateFormat format) {
 
 std::string_view name_of(StateFormat format) { return format == StateFormat::cbor ? "CBOR" : "MessagePack"; }
 
-/// Writes JSON while the bytes are read: no tree, and the reader's recursion ends where this says no.
+/// Writes JSON while the bytes are read, without building a tree. The reader stops recursing as soon as this returns
+/// false.
 class TextWriter {
  public:
   using number_integer_t = Json::number_integer_t;
@@ -104,7 +105,7 @@ Result<std::string> from_binary(std::string_view bytes, StateFormat format, std:
   bool read = false;
   try {
     read = Json::sax_parse(bytes.begin(), bytes.end(), &writer, input_format(format));
-  } catch (const std::exception&) {  // the library's, of bytes that it did not expect
+  } catch (const std::exception&) {  // the library throws on bytes that it does not expect
     read = false;
   }
   if (!read) {

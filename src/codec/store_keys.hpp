@@ -1,7 +1,7 @@
 // The keys of an encrypted store.
 //
 //   the outer key   from a file, the environment or a passphrase; wraps the store's key (in store.json)
-//   the store's key made with the store; wraps each run's data key (in the run's key.json)
+//   the store's key created with the store; wraps each run's data key (in the run's key.json)
 //   a run's key     encrypts what the run stores
 //
 // Changing the outer key therefore replaces one file, and destroying the key.json of a run makes its data unreadable.

@@ -36,7 +36,7 @@ Result<void> refuse(std::vector<WorkflowFault> faults) {
   return fail(error);
 }
 
-/// One file's settings, put over those before.
+/// Applies the settings of one file over the earlier ones.
 class FileReader {
  public:
   FileReader(Config& config, std::string file, ConfigPlace place, Faults& faults)
@@ -104,7 +104,7 @@ class FileReader {
   const std::string file_;
   const ConfigPlace place_;
   Faults& faults_;
-  std::vector<std::size_t> lines_;  // line of each setting in this file; 0 if it is not there
+  std::vector<std::size_t> lines_;  // line of each setting in this file; 0 if it is missing
 };
 
 std::string upper(std::string_view text) {
@@ -117,7 +117,7 @@ std::string variable_name(std::string_view section, std::string_view name) {
   return fmt::format("PAWL_{}_{}", upper(section), upper(name));
 }
 
-/// Returns the section that the name of a variable begins with, or an empty text.
+/// Returns the section that the name of a variable starts with, or an empty text.
 std::string_view section_of_variable(std::string_view variable) {
   for (const ConfigSection& section : config_sections()) {
     if (variable.starts_with(variable_name(section.name, ""))) return section.name;
@@ -238,7 +238,7 @@ Result<void> apply_variables(Config& config, const std::vector<std::string>& var
 std::string user_config_path(const ConfigWorld& world) {
   const std::optional<std::string> configured = set_variable(world, "XDG_CONFIG_HOME");
   if (configured && configured->starts_with('/'))
-    return *configured + "/pawl/config.yaml";  // relative ones don't count, says XDG
+    return *configured + "/pawl/config.yaml";  // XDG requires relative paths to be ignored
   const std::optional<std::string> home = set_variable(world, "HOME");
   return home ? *home + "/.config/pawl/config.yaml" : std::string();
 }

@@ -223,7 +223,7 @@ TEST(Config, AHomeOfSomebodyElseHoldsNoSettings) {
   };
   closed.sees = [](const std::string&) { return false; };
   EXPECT_TRUE(load_config(closed, "./.pawl"));
-  EXPECT_FALSE(load_config(closed, "/h/store"));  // a store's own file is never passed over
+  EXPECT_FALSE(load_config(closed, "/h/store"));  // the file of a store is never ignored
 }
 
 TEST(Config, TheUsersFileIsWhereXdgSays) {

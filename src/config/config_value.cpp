@@ -29,7 +29,7 @@ std::optional<std::uint64_t> whole_number(const YamlNode& node) {
   return value;
 }
 
-/// A bound as it would be written.
+/// Returns a bound as it would be written.
 std::string shown(const ConfigKey& key, const ConfigName& name, std::uint64_t amount) {
   if (name.unit > 0 && amount % name.unit == 0) return std::to_string(amount / name.unit);
   const Json text = written_value(key, amount);
@@ -91,7 +91,7 @@ Value text(const ConfigName& name, const YamlNode& node) {
   return Json(node.text);
 }
 
-/// One store holds all runs, so nothing of a run belongs into its path.
+/// One store contains all runs, so its path must not depend on a run.
 Value path(const ConfigName& name, const YamlNode& node) {
   Value value = text(name, node);
   if (value && node.text.find_first_of("{}") != std::string::npos) {

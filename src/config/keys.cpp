@@ -242,7 +242,7 @@ std::vector<ConfigKey> secret_keys() {
   };
 }
 
-/// `1d`, `90s`: the shortest that is exact.
+/// Returns the shortest exact form: `1d`, `90s`.
 std::string duration_words(std::uint64_t ms) {
   constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> kUnits{
       {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}}};

@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 18> kAudited = {
     // Decisions of people and agents.
     event_type::kApproved, event_type::kRejected, event_type::kDecision, event_type::kCancelRequested,
     event_type::kRunCancelled, event_type::kCancelling, event_type::kDlqRetried, event_type::kDlqDropped,
-    // What was refused.
+    // Refusals.
     event_type::kMessageRefused, event_type::kStepsRefused, event_type::kForkRefused,
     // What somebody accepted, or a recovery had to do.
     event_type::kWorkflowChanged, event_type::kFolderChanged, event_type::kWorkingDirMoved, event_type::kRunResumed,

@@ -24,7 +24,7 @@ Crossing ConfidenceHistory::add(ConfidenceSnapshot snapshot) {
   } else {
     *of_agent = snapshot;
   }
-  // Half goes at once, so that a long history does not shift at each addition.
+  // Removes half at once, so that a long history is not shifted at each addition.
   if (snapshots_.size() >= snapshots_max_) {
     const auto dropped = static_cast<std::ptrdiff_t>((snapshots_max_ + 1) / 2);
     snapshots_.erase(snapshots_.begin(), snapshots_.begin() + dropped);

@@ -27,18 +27,18 @@ enum class RunOwner : std::uint8_t { dead, alive };
 /// What recovery knows about a checkpoint.
 struct RecoveryFacts {
   std::string address;                 // for messages: RUN@SEQ
-  std::optional<Lifecycle> lifecycle;  // none: there is no such checkpoint
-  RunOwner owner = RunOwner::dead;     // of the run: whether the writer that made it is still there
+  std::optional<Lifecycle> lifecycle;  // not set: there is no such checkpoint
+  RunOwner owner = RunOwner::dead;     // of the run: whether the process that wrote the checkpoint is alive
   std::uint32_t retries_max = kRetriesMaxDefault;
-  Sequence missing_parent;  // the first one missing from its chain; 0: the chain is complete
-  std::string handler;      // that resumes it; empty: none is needed
+  Sequence missing_parent;  // the first checkpoint missing from the chain; 0: the chain is complete
+  std::string handler;      // the handler that resumes it; empty: none is needed
   bool handler_registered = true;
 };
 
-/// Each refusal has its code, looked at in this order: checkpoint_not_found, recover_completed,
-/// recovery_in_progress (recovering, by a live owner), run_busy (active, with a live owner),
-/// retries_exhausted, chain_broken, handler_not_registered. An active or recovering checkpoint whose owner
-/// is dead can be recovered: that is what a crash leaves behind.
+/// Each refusal has its own code, checked in this order: checkpoint_not_found, recover_completed, recovery_in_progress
+/// (recovering, by a live owner), run_busy (active, with a live owner), retries_exhausted, chain_broken,
+/// handler_not_registered. An active or recovering checkpoint whose owner is dead can be recovered: that is what a
+/// crash leaves behind.
 [[nodiscard]] Result<void> check_recoverable(const RecoveryFacts& facts);
 
 }  // namespace pawl

@@ -10,17 +10,17 @@
 
 namespace pawl {
 
-/// What becomes of one step.
+/// What will happen to one step.
 struct StepPlan {
   enum class Action : std::uint8_t {
-    keep,     // completed or skipped: not done again
-    run,      // has not begun
-    again,    // was running or interrupted: executed again, with the same key
-    retry,    // has failed: executed again, with a fresh budget of attempts (an automatic resume: with what is left)
-    go_on,    // a loop, map or child workflow: goes on where it was
-    wait,     // goes on waiting for a person, a signal or its time
-    stop,     // has failed for good: rejected, or no attempts are left
-    changed,  // completed, but its definition is another one now: done again where changes are accepted
+    keep,     // completed or skipped: not run again
+    run,      // not started yet
+    again,    // was running or interrupted: runs again, with the same key
+    retry,    // failed: runs again, with a new budget of attempts (automatic resume: with the remaining ones)
+    go_on,    // a loop, map or child workflow: continues where it stopped
+    wait,     // keeps waiting for a person, a signal or its time
+    stop,     // failed permanently: rejected, or no attempts are left
+    changed,  // completed, but its definition has changed: runs again if changes are accepted
   };
   std::string path;
   Action action = Action::run;
@@ -32,11 +32,11 @@ struct ResumePlan {
   enum class Verdict : std::uint8_t {
     go,       // there is something to do
     nothing,  // the run is completed or cancelled
-    changed,  // the workflow is another one: only when told to
-    stopped,  // a step has failed for good
+    changed,  // the workflow has changed: resumes only if that is accepted
+    stopped,  // a step has failed permanently
   };
   Verdict verdict = Verdict::go;
-  std::vector<StepPlan> steps;  // of the workflow's own list, in its order, then inner ones that have begun
+  std::vector<StepPlan> steps;  // the workflow's own steps in order, then inner ones that have started
   std::uint64_t kept_steps = 0;
   std::uint64_t kept_ms = 0;
   Usage kept_usage;
@@ -44,7 +44,7 @@ struct ResumePlan {
 
 enum class ResumedBy : std::uint8_t { person, automatic };
 
-/// `completed_in_events`: paths that events know as completed; an older checkpoint does not forget them.
+/// `completed_in_events` are paths that events report as completed, even if the checkpoint is older.
 [[nodiscard]] ResumePlan plan_resume(const RunState& state, std::span<const std::string> completed_in_events,
                                      const Workflow& workflow, ResumedBy by);
 

@@ -6,7 +6,7 @@
 namespace pawl {
 namespace {
 
-/// Before this moment a checkpoint is too old.
+/// Returns the time before which a checkpoint is too old.
 std::int64_t oldest_us(std::uint64_t days, Timestamp now) {
   constexpr std::uint64_t kDayUs = 86'400'000'000ULL;
   constexpr std::uint64_t kDaysMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / kDayUs;

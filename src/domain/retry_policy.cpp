@@ -6,7 +6,7 @@
 namespace pawl {
 namespace {
 
-/// Takes what is not a number as 0.
+/// Treats NaN as 0.
 double clamped(double value) { return value > 0.0 ? std::min(value, 1.0) : 0.0; }
 
 }  // namespace
@@ -18,7 +18,7 @@ std::uint64_t RetryPolicy::delay_ms(std::uint32_t attempt, double random_fractio
   const bool capped = !(grown < static_cast<double>(max_delay_ms));
   const std::uint64_t whole = capped ? max_delay_ms : static_cast<std::uint64_t>(grown);
   const double taken = static_cast<double>(whole) * clamped(jitter) * clamped(random_fraction);
-  // A double can round a large integer up, so that `taken` has to be bounded before it is converted.
+  // A double can round a large integer up, so `taken` must be bounded before it is converted.
   return taken < static_cast<double>(whole) ? whole - static_cast<std::uint64_t>(taken) : 0;
 }
 

@@ -23,7 +23,7 @@ std::optional<Enum> parse_word(std::string_view text, const std::array<std::stri
   return static_cast<Enum>(found - words.begin());
 }
 
-// Members that have their default are left out, so that a thousand steps stay small.
+// Members with their default value are omitted, so that a thousand steps stay small.
 void put(Json& out, const char* key, const std::string& value) {
   if (!value.empty()) out[key] = value;
 }
@@ -89,8 +89,8 @@ Json map_json(const MapProgress& map) {
   return out;
 }
 
-/// Records of older versions have the reason only as text, which for a gate is the workflow's own prompt. Text decides
-/// only where no text of a workflow can stand: a step without a binding is not a gate.
+/// Records of older versions have the reason only as text, which for a gate is the workflow's own prompt. The text is
+/// interpreted only if it can't come from a workflow: a step without a binding is not a gate.
 void take_old_reason(StepRecord& record, std::string text) {
   constexpr std::string_view kSignal = "signal '";
   const bool says_rejected = record.error == "rejected" || record.error.starts_with("rejected: ");
@@ -111,12 +111,12 @@ void take_old_reason(StepRecord& record, std::string text) {
   }
 }
 
-/// Whether the text of the reason is the detail itself.
+/// Returns whether the text of the reason is the detail itself.
 constexpr bool is_the_detail(StepReason reason) {
   return reason == StepReason::approval || reason == StepReason::skipped;
 }
 
-/// The member `reason` is for people and for older versions. It also holds the detail if that is the same text.
+/// The member `reason` is for people and for older versions. It also contains the detail if that is the same text.
 void put_reason(Json& out, const StepRecord& record) {
   if (record.reason == StepReason::none) return;
   const std::string text = record.reason_text();
@@ -202,7 +202,7 @@ std::string StepRecord::reason_text() const {
 
 Json StepRecord::to_json() const {
   Json out = {{"status", to_text(status)}};
-  const bool plain = status == StepStatus::completed && attempts == 1;  // most are: left out
+  const bool plain = status == StepStatus::completed && attempts == 1;  // true for most steps, so it is omitted
   if (!plain && (attempts != 0 || status == StepStatus::completed)) out["attempts"] = attempts;
   if (starts != attempts) out["starts"] = starts;
   if (spent != attempts) out["spent"] = spent;
@@ -211,7 +211,7 @@ Json StepRecord::to_json() const {
   put(out, "error", error);
   if (exit_code != 0) out["exit_code"] = exit_code;
   if (!retryable) out["retryable"] = false;
-  // A settled step's start is its end less its time, but for those that waited between attempts.
+  // The start of a completed step is its end minus its duration, unless it waited between attempts.
   if (!plain) put(out, "started", started);
   if (ended.us != 0) out["ended_ms"] = ended.us / 1000;
   put(out, "ms", duration_ms);

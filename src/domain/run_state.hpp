@@ -31,7 +31,7 @@ enum class StepStatus : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_text(StepStatus status);
 [[nodiscard]] std::optional<StepStatus> parse_step_status(std::string_view text);
-/// Nothing more will happen to the step in this execution.
+/// Returns whether nothing more will happen to the step in this execution.
 [[nodiscard]] constexpr bool is_settled(StepStatus status) {
   return status == StepStatus::completed || status == StepStatus::failed || status == StepStatus::skipped ||
          status == StepStatus::cancelled;
@@ -40,18 +40,18 @@ enum class StepStatus : std::uint8_t {
 enum class RunStatus : std::uint8_t { running, waiting, completed, failed, interrupted, cancelled };
 [[nodiscard]] std::string_view to_text(RunStatus status);
 [[nodiscard]] std::optional<RunStatus> parse_run_status(std::string_view text);
-/// The type of the event that says an execution left the run in this status; `running` has none.
+/// Returns the type of the event that an execution ends with in this status; `running` has none.
 [[nodiscard]] const char* event_type_of(RunStatus status);
-/// The reverse; nothing for every other type of event.
+/// The reverse; returns nothing for any other type of event.
 [[nodiscard]] std::optional<RunStatus> status_of_event(std::string_view type);
 
-/// What was used, summed.
+/// The sum of what was used.
 struct Usage {
   std::uint64_t tokens = 0;
   double usd = 0.0;
   std::uint64_t api_calls = 0;
   void add(const Usage& other);
-  /// What `later` has beyond this.
+  /// Returns what `later` has in addition to this.
   [[nodiscard]] Usage until(const Usage& later) const;
   bool operator==(const Usage&) const = default;
 };
@@ -61,12 +61,12 @@ struct MapProgress {
   std::uint64_t total = 0;
   std::string items_hash;   // of all items, in order
   IndexRanges done;         // items with a final result, failed ones included
-  IndexRanges failed;       // those of them that failed: the dead-letter queue
+  IndexRanges failed;       // those of `done` that failed: the dead-letter queue
   std::uint32_t trips = 0;  // of the circuit breaker
   bool operator==(const MapProgress&) const = default;
 };
 
-/// Why a step has its status, where the status alone does not say.
+/// Why a step has its status, if the status alone does not say it.
 enum class StepReason : std::uint8_t {
   none,
   approval,    // waits for a person; the detail is the gate's prompt
@@ -82,11 +82,11 @@ enum class StepReason : std::uint8_t {
 
 struct StepRecord {
   StepStatus status = StepStatus::pending;
-  std::uint32_t attempts = 0;      // that ended by themselves; interrupted ones don't count
-  std::uint32_t starts = 0;        // all of them
-  std::uint32_t spent = 0;         // of `attempts`, those of the present budget of attempts
-  Json output;                     // null, or the value where it is small
-  std::uint64_t output_event = 0;  // else the event that has it
+  std::uint32_t attempts = 0;      // finished attempts; interrupted ones don't count
+  std::uint32_t starts = 0;        // all attempts, including interrupted ones
+  std::uint32_t spent = 0;         // those of `attempts` that count against the current budget of attempts
+  Json output;                     // null, or the value if it is small
+  std::uint64_t output_event = 0;  // otherwise the event that contains it
   std::string error;
   int exit_code = 0;
   bool retryable = true;
@@ -95,12 +95,12 @@ struct StepRecord {
   std::uint64_t duration_ms = 0;  // of its attempts, without backoff
   std::optional<double> confidence;
   StepReason reason = StepReason::none;
-  std::string detail;           // of the reason, see StepReason: text of the workflow, never compared with anything
+  std::string detail;           // of the reason, see StepReason: text of the workflow, never used in comparisons
   std::string definition;       // the step's definition_hash when it settled
-  Timestamp due;                // a sleep's or wait's end
-  std::string binding;          // of a gate: what a decision must be bound to
-  Json partial;                 // what an unfinished attempt reported for the next one
-  std::uint32_t decisions = 0;  // of an attempt whose end is not recorded yet: those that were saved by themselves
+  Timestamp due;                // when a sleep or wait ends
+  std::string binding;          // of a gate: the hash that a decision must contain
+  Json partial;                 // what an unfinished attempt reported for the next attempt
+  std::uint32_t decisions = 0;  // of an attempt whose end is not recorded yet: those that were saved separately
   std::uint32_t iteration = 0;  // of a loop, from 1
   std::optional<MapProgress> map;
   std::string child_run;
@@ -108,7 +108,7 @@ struct StepRecord {
 
   void set_reason(StepReason why, std::string about = {});
   void clear_reason() { set_reason(StepReason::none); }
-  /// The reason for people; empty for none. Nothing may be recognised by it.
+  /// Returns the reason for people; empty for none. Code must not interpret it.
   [[nodiscard]] std::string reason_text() const;
   [[nodiscard]] Json to_json() const;
   [[nodiscard]] static Result<StepRecord> from_json(const Json& value);
@@ -125,27 +125,27 @@ struct RunState {
   std::string workflow_file;
   std::string workflow_hash;
   std::string working_dir;
-  Json folder;  // what was recorded of the working folder
+  Json folder;  // facts that were recorded about the working directory
   Json vars = Json::object();
   RunStatus status = RunStatus::running;
   std::string error;       // of a failed run
   std::string parent_run;  // of a child workflow
   std::string parent_step;
-  std::vector<std::pair<std::string, StepRecord>> steps;  // by path, in the order in which they began
+  std::vector<std::pair<std::string, StepRecord>> steps;  // by path, in the order in which they started
   Usage usage;
   std::uint64_t spent_ms = 0;         // in attempts of steps, over all executions
-  std::uint64_t completed_steps = 0;  // steps and items that were completed, over all executions
+  std::uint64_t completed_steps = 0;  // number of steps and items completed, over all executions
   std::optional<double> confidence;
   std::uint32_t resumes = 0;
-  std::uint32_t automatic_resumes = 0;  // in a row, without progress by hand
-  std::uint32_t rollbacks = 0;          // a decision that was made before the last one does not count any more
-  std::vector<std::string> consumed;    // messages of the inbox whose effect is in here already
+  std::uint32_t automatic_resumes = 0;  // consecutive, without a manual resume
+  std::uint32_t rollbacks = 0;          // a decision made before the last rollback no longer counts
+  std::vector<std::string> consumed;    // messages of the inbox whose effect is already in this state
   std::vector<std::string> signals;     // early ones, kept until a step waits for them: compact JSON
   std::vector<AddedSteps> added;
-  Json outputs;                                 // of a completed run: what it answers its parent with
+  Json outputs;                                 // of a completed run: its result for the parent
   Json budget;                                  // raised at a resume; null: the workflow's
   std::map<std::string, std::uint64_t> masked;  // how many secrets were masked, by kind
-  std::set<std::string> masked_keys;            // whose values are not saved
+  std::set<std::string> masked_keys;            // keys whose values are not saved
 
   [[nodiscard]] const StepRecord* find(std::string_view path) const;
   [[nodiscard]] Json to_json() const;

@@ -70,7 +70,7 @@ TEST(StepReason, OfAnOldGateIsNeverReadFromItsPrompt) {
     EXPECT_EQ(gate.reason, StepReason::approval) << prompt;
     EXPECT_EQ(gate.detail, prompt);
   }
-  // A gate that failed for another reason kept its prompt there.
+  // A gate that failed for another reason kept its prompt as the reason.
   EXPECT_EQ(loaded(R"({"status":"failed","reason":"rejected","error":"unknown name","binding":"sha256:1"})").reason,
             StepReason::none);
 }

@@ -48,7 +48,7 @@ Result<void> check_parent(const SaveRequest& request, const SaveFacts& facts) {
                     {.run = run}});
 }
 
-/// The first save of a fork starts anew, whatever the status of the run that it was forked from.
+/// The first save of a fork starts over, whatever the status of its parent run.
 Result<void> check_status_change(const SaveRequest& request, const SaveFacts& facts) {
   if (request.status_change == StatusChange::any || facts.head == nullptr || facts.head_is_shared) return {};
   if (may_become(facts.head->status, request.status)) return {};
@@ -60,7 +60,7 @@ Result<void> check_status_change(const SaveRequest& request, const SaveFacts& fa
                     0});
 }
 
-/// State and patch were checked one by one; together they may be too much.
+/// State and patch were checked separately; together they may be too large.
 Result<void> check_patched(std::string_view state, std::uint64_t bytes_max) {
   if (state.size() > bytes_max) {
     return fail(Code::state_too_large, "the patched state would have {} bytes; the maximum is {}", state.size(),

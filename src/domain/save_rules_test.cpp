@@ -57,7 +57,7 @@ TEST_F(SaveRules, WriteAnEqualStateThatSaysSomethingNew) {
   EXPECT_TRUE(written({.metadata = "{}"}));
   EXPECT_TRUE(written({.events = {{"x", "{}"}}}));
   EXPECT_TRUE(written({.duplicates = Duplicates::write}));
-  EXPECT_TRUE(writes(decide_save({.body = R"({"n":1})"}, with_head())));  // other bytes
+  EXPECT_TRUE(writes(decide_save({.body = R"({"n":1})"}, with_head())));  // different bytes
 }
 
 TEST_F(SaveRules, RefuseAnotherParentThanTheExpectedOne) {
@@ -140,7 +140,7 @@ TEST_F(SaveRules, RefuseACheckedStatusThatTheRunCannotTake) {
   EXPECT_TRUE(writes(decide_save({.body = "{}", .status = Status::active}, with_head())));
   EXPECT_TRUE(writes(
       decide_save({.body = "{}", .status = Status::completed, .status_change = StatusChange::checked}, with_head())));
-  // A fork starts anew, and a repeated save is answered.
+  // A fork starts over, and a repeated save returns the earlier result.
   SaveFacts forked = with_head();
   forked.head_is_shared = true;
   EXPECT_TRUE(writes(decide_save(back, forked)));

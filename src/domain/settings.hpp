@@ -54,7 +54,7 @@ struct SecretSettings {
 };
 
 struct EncryptionSettings {
-  std::string key_file = {};  // empty: the environment's, or the one that `pawl init --encrypt` made
+  std::string key_file = {};  // empty: from the environment, or the file that `pawl init --encrypt` created
 };
 
 struct AuditSettings {
@@ -68,7 +68,7 @@ struct Settings {
   SecretSettings secrets = {};
   EncryptionSettings encryption = {};
   AuditSettings audit = {};
-  std::chrono::milliseconds lock_wait{0};  // for a run that another process has open; given by each call, in no file
+  std::chrono::milliseconds lock_wait{0};  // for a run that another process has open; set by each call, not by a file
 };
 
 }  // namespace pawl

@@ -19,7 +19,7 @@ bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_alphanumeric(char c) { return is_decimal_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 bool is_run_id_character(char c) { return is_alphanumeric(c) || c == '.' || c == '_' || c == '-'; }
 
-/// The character at the front of `text`, fit for a terminal.
+/// Describes the character at the start of `text`, safe for a terminal.
 std::string show_character(std::string_view text) {
   const CodePoint point = first_code_point(text);
   if (point.size == 0) return fmt::format("byte \\x{:02x}", static_cast<unsigned char>(text[0]));
@@ -28,7 +28,7 @@ std::string show_character(std::string_view text) {
   return point.value == ' ' ? std::string("a space") : fmt::format("character '{}'", text[0]);
 }
 
-/// The text in quotes, shortened, with everything but printable ASCII escaped.
+/// Returns the text in quotes, shortened, with everything but printable ASCII escaped.
 std::string show_text(std::string_view text) {
   std::string shown = "'";
   for (const char c : text.substr(0, kShownBytesMax)) {
@@ -135,8 +135,8 @@ struct Date {
   std::int64_t day;
 };
 
-// Both count years from March on, so that the leap day comes last and months have a regular length:
-// month m (0: March) begins on day (153 m + 2) / 5 of its year.
+// Both count years from March, so that the leap day comes last and months have regular lengths: month m (0: March)
+// starts on day (153 m + 2) / 5 of its year.
 constexpr std::int64_t days_since_epoch(Date date) {
   const std::int64_t year = date.month <= 2 ? date.year - 1 : date.year;
   const std::int64_t month = (date.month + 9) % 12;
@@ -147,11 +147,11 @@ constexpr std::int64_t days_since_epoch(Date date) {
 constexpr Date date_of(std::int64_t days) {
   const std::int64_t cycle = floor_div(days + kDaysToEpoch, kDaysPer400Years);
   std::int64_t rest = days + kDaysToEpoch - cycle * kDaysPer400Years;
-  const std::int64_t century = std::min<std::int64_t>(rest / 36'524, 3);  // the fourth one is a day longer
+  const std::int64_t century = std::min<std::int64_t>(rest / 36'524, 3);  // the fourth century is a day longer
   rest -= century * 36'524;
   const std::int64_t leap_cycle = rest / 1'461;
   rest -= leap_cycle * 1'461;
-  const std::int64_t year = std::min<std::int64_t>(rest / 365, 3);  // and so is the fourth year
+  const std::int64_t year = std::min<std::int64_t>(rest / 365, 3);  // so is the fourth year
   rest -= year * 365;
   const std::int64_t month = (5 * rest + 2) / 153;
   const std::int64_t month_from_january = month < 10 ? month + 3 : month - 9;
@@ -167,7 +167,7 @@ constexpr std::int64_t days_in_month(std::int64_t year, std::int64_t month) {
 static_assert(days_since_epoch({1970, 1, 1}) == 0 && days_since_epoch({2000, 3, 1}) == 11'017);
 static_assert(days_in_month(2000, 2) == 29 && days_in_month(1900, 2) == 28);
 
-/// Takes digits and fixed characters from the front of a text; after a mismatch everything fails.
+/// Takes digits and fixed characters from the start of a text. After a mismatch everything fails.
 class Scan {
  public:
   explicit Scan(std::string_view text) : rest_(text) {}
@@ -189,7 +189,7 @@ class Scan {
     rest_.remove_prefix(1);
     return true;
   }
-  /// The digits behind a decimal point (one to six) as microseconds.
+  /// Returns the digits after a decimal point (one to six) as microseconds.
   std::int64_t fraction_us() {
     std::size_t digits = 0;
     while (digits < rest_.size() && is_decimal_digit(rest_[digits])) ++digits;
@@ -250,8 +250,8 @@ std::optional<Timestamp> Timestamp::parse(std::string_view text) {
 
 namespace {
 
-/// A row of a table that is read in both directions: the first row of a value gives its text, the
-/// others are names that are understood as well.
+/// A row of a table that is used in both directions. The first row of a value contains its text; the others are
+/// additional names that are accepted.
 template <class T>
 struct Word {
   T value;
@@ -356,7 +356,7 @@ constexpr Word<Durability> kDurabilities[] = {
     {Durability::exit, "exit"},
 };
 
-/// The canonical rows stand first and in the order of the enum, so that a value is its own row number.
+/// The canonical rows come first, in the order of the enum, so that a value is its own row number.
 template <class T>
 consteval bool in_order(std::span<const Word<T>> words, T last) {
   for (std::size_t i = 0; i <= static_cast<std::size_t>(last); ++i) {

@@ -13,7 +13,7 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kStepResultBytesMax = 3ULL << 20;  // as text in an event it may need twice as much
+constexpr std::uint64_t kStepResultBytesMax = 3ULL << 20;  // as text in an event it may need twice the space
 constexpr std::uint64_t kBatchBytesMax = 8ULL << 20;       // of results that share one save
 
 /// Turns an exception of the program's function into its error.

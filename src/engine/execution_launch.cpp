@@ -7,7 +7,8 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t kVariableBytesMax = 128U << 10;  // of one string in an environment (the kernel's MAX_ARG_STRLEN)
+constexpr std::size_t kVariableBytesMax = 128U << 10;  // maximum size of one string in an environment (the kernel's
+                                                       // MAX_ARG_STRLEN)
 
 }  // namespace
 

@@ -403,7 +403,7 @@ Result<void> check_automatic(const ResumeRequest& request, const RunState& state
                     {.run = request.id.text()}});
 }
 
-/// Where the run works from now on, if that is another folder.
+/// Returns the old and the new working directory if the run has been moved.
 std::optional<MovedFolder> moved_folder(const ExecutionServices& services, const ResumeRequest& request,
                                         const RunState& state) {
   MovedFolder moved{.from = state.working_dir, .to = request.working_dir};
@@ -414,7 +414,8 @@ std::optional<MovedFolder> moved_folder(const ExecutionServices& services, const
   return moved;
 }
 
-/// The workflow's file is expected where it was, seen from the working folder; else where it is recorded to be.
+/// Returns the path of the workflow's file relative to the new working directory. If it does not exist there, returns
+/// the recorded one.
 std::string moved_workflow_file(LocalFiles& files, const MovedFolder& moved, const std::string& recorded) {
   const std::string relative = std::filesystem::path(recorded).lexically_relative(moved.from).string();
   const std::string there = relative.empty() ? recorded : files.absolute(relative, moved.to);
@@ -430,7 +431,7 @@ void move_run(const MovedFolder& moved, const Workflow& workflow, RunState& stat
   resumption.notes.push_back(fmt::format("working directory: {} (before: {})", moved.to, moved.from));
 }
 
-/// Puts the run back to work: its budgets, what is done again, and the event that says so.
+/// Prepares the run for execution: its budgets, the steps that run again, and the event that records the resume.
 void count_resume(const ResumeRequest& request, RunState& state, Resumption& resumption) {
   ++state.resumes;
   if (request.by == ResumedBy::person) state.automatic_resumes = 0;

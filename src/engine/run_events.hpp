@@ -27,7 +27,7 @@ class RunObserver {
   virtual void on_event(const RunEvent& event) = 0;
   /// Whether on_output is wanted.
   [[nodiscard]] virtual bool wants_output() const { return false; }
-  /// Called with the output of a step as it comes: secrets are masked, and pieces end anywhere.
+  /// Called with the output of a step as it arrives. Secrets are masked, and pieces may end anywhere.
   virtual void on_output(const std::string& run, const std::string& step, std::string_view text) {
     static_cast<void>(run);
     static_cast<void>(step);

@@ -8,7 +8,7 @@
 
 namespace pawl {
 
-/// A run that has already finished, and nothing of it is left to do.
+/// A run that has already finished and needs no further work.
 struct FinishedRun {
   RunState state;
   Timestamp at;  // when it finished
@@ -18,13 +18,13 @@ struct FinishedRun {
 using RunOrResumption = std::variant<OpenedRun, Resumption, FinishedRun>;
 
 /// Starts the run, or resumes it as an automatic resume: attempts that were spent stay spent. A run that completed, was
-/// cancelled, or failed with no attempts left is returned as it is. Fails with invalid_variable if the run was started
-/// with other values, and with everything that open_new and open_resume fail with, except run_exists.
-/// `run.workflow` is the workflow that both use.
+/// cancelled, or failed with no attempts left is returned unchanged. Fails with invalid_variable if the run was started
+/// with other values, and with all errors of open_new and open_resume except run_exists. `run.workflow` is the workflow
+/// that both use.
 [[nodiscard]] Result<RunOrResumption> open_or_resume(ExecutionServices& services, const NewRun& run,
                                                      std::uint32_t automatic_max);
 
-/// The same error that the execution of a run with this state returned; nothing if it completed.
+/// Returns the error that the execution of a run with this state returned, or nothing if it completed.
 [[nodiscard]] Result<void> how_it_finished(const RunId& id, const RunState& state);
 
 }  // namespace pawl

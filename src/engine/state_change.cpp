@@ -49,7 +49,7 @@ std::vector<std::string> parts_of(std::string_view path) {
   }
 }
 
-/// `/a/b~1c/0` as a, b/c, 0; empty where it is not well formed.
+/// Splits `/a/b~1c/0` into a, b/c, 0; empty if it is malformed.
 std::vector<std::string> parts_of_pointer(std::string_view pointer) {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < pointer.size(); ++i) {
@@ -78,7 +78,7 @@ std::string pointer_of(const std::vector<std::string>& path, std::size_t count) 
   return pointer;
 }
 
-/// The member or element that `part` names; null where there is none.
+/// Returns the member or element that `part` names, or null.
 Json* part_of(Json& value, const std::string& part) {
   if (value.is_object()) {
     const auto found = value.find(part);
@@ -89,7 +89,7 @@ Json* part_of(Json& value, const std::string& part) {
 }
 
 std::string nearest_text(const std::vector<std::string>& path, std::size_t known, const Json& nearest) {
-  // A name with dots, written as if it were several.
+  // A name that contains dots, written as if it were several names.
   std::string joined;
   for (std::size_t i = known; nearest.is_object() && i < path.size(); ++i) {
     joined += (joined.empty() ? "" : ".") + path[i];

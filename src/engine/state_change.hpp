@@ -15,24 +15,25 @@ namespace pawl {
 struct StateChange {
   std::vector<std::string> path;  // names of members, or indices of arrays
   Json value;
-  /// The path with dots (`plan.steps.2.done`); as a JSON pointer where a name has a dot, a bracket or a slash.
+  /// Returns the path with dots (`plan.steps.2.done`), or as a JSON pointer if a name contains a dot, a bracket or a
+  /// slash.
   [[nodiscard]] std::string text() const;
 };
 
-/// `PATH=VALUE`. A path that begins with a slash is a JSON pointer; the parts of any other path stand between dots, or
+/// Parses `PATH=VALUE`. A path that starts with a slash is a JSON pointer; otherwise its parts are separated by dots or
 /// in brackets. The value is parsed as JSON if valid, otherwise kept as text. Fails with invalid_change.
 [[nodiscard]] Result<StateChange> parse_change(std::string_view text);
 
 /// What to do with a path that does not exist.
 enum class MissingPath : std::uint8_t {
-  refuse,  // invalid_change, with the nearest path that exists
-  create,  // objects on the way are made; an index must be one of the array, the next one, or `-` for the next one
+  refuse,  // fails with invalid_change, which names the nearest existing path
+  create,  // creates missing objects; an index must exist in the array, or be the next one (also written `-`)
 };
 
 /// Fails with invalid_change.
 Result<void> apply_change(Json& value, const StateChange& change, MissingPath missing);
 
-/// The same on a state's text: what is not changed keeps its bytes where that is possible.
+/// The same on the text of a state: unchanged parts keep their bytes if possible.
 [[nodiscard]] Result<std::string> changed_state(std::string_view state, const std::vector<StateChange>& changes,
                                                 MissingPath missing);
 

@@ -5,7 +5,7 @@
 namespace pawl {
 namespace {
 
-/// What was written to a file, and whether that was closed.
+/// Records what was written to a file, and whether it was closed.
 struct Kept {
   std::string bytes;
   int appends = 0;

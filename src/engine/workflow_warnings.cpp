@@ -96,7 +96,7 @@ class Collector {
     if (!files_.is_executable(file)) add(step.place, path, fmt::format("'{}' is not executable", program));
   }
 
-  /// `${topic}` in a command is the shell's, also where a variable of the workflow has that name.
+  /// `${topic}` in a command refers to the shell's variable, even if the workflow has a variable with that name.
   void look_for_shell_names(const Step& step, const std::string& path, const std::string& script) {
     if (!step.env_files.empty() || !workflow_.env_files.empty()) return;
     const auto has_name = [](const EnvTemplates& env, const std::string& name) {
@@ -119,7 +119,7 @@ class Collector {
   const Workflow& workflow_;
   LocalFiles& files_;
   const HandlerRegistry& handlers_;
-  std::string beside_;  // the workflow's own folder
+  std::string beside_;  // the folder of the workflow's file
   std::string folder_;  // where its steps run
   bool known_folder_ = true;
   std::vector<WorkflowWarning> warnings_;
@@ -135,7 +135,7 @@ std::string first_program(const std::string& script) {
     std::string word = script.substr(begin, end == std::string::npos ? end : end - begin);
     if (word.ends_with(';')) word.pop_back();
     if (!is_assignment(word)) return word.find('/') != std::string::npos && is_plain(word) ? word : "";
-    if (!is_plain(word)) return "";  // its value may continue after the blank
+    if (!is_plain(word)) return "";  // its value may continue after the space
     begin = script.find_first_not_of(kSpace, end);
   }
   return "";

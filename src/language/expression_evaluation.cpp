@@ -122,7 +122,7 @@ Result<Json> index(const Node& node, const Names& names) {
   return placed(follow(base, path), node.column);
 }
 
-/// && and ||: `deciding` is the truth of an operand that ends the evaluation.
+/// Evaluates && and ||: `deciding` is the truth value of an operand that ends the evaluation.
 Result<Json> until(const Node& node, const Names& names) {
   const bool deciding = node.kind == Node::Kind::any;
   for (const Node& child : node.children) {

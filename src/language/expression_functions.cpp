@@ -10,7 +10,7 @@
 namespace pawl::expression_tree {
 namespace {
 
-/// Wide enough for every 64-bit integer and every double, so that comparing is exact.
+/// Wide enough for every 64-bit integer and every double, so that comparisons are exact.
 long double wide(const Json& number) {
   if (number.is_number_unsigned()) return static_cast<long double>(number.get<std::uint64_t>());
   if (number.is_number_integer()) return static_cast<long double>(number.get<std::int64_t>());
@@ -94,7 +94,7 @@ Result<Json> keys(const Json& value) {
   return names;
 }
 
-/// The least or the greatest of the arguments, or of one argument's elements.
+/// Returns the minimum or maximum of the arguments, or of the elements of a single argument.
 Result<Json> extreme(Function function, std::span<const Json> arguments) {
   const std::string_view name = function == Function::min ? "min" : "max";
   if (arguments.size() == 1 && arguments[0].is_array()) {

@@ -54,7 +54,7 @@ constexpr std::array kOperators{
     OperatorText{Operator::not_in, "not in"},
 };
 
-/// Operators of one strength; those that can't be chained have a meaning that readers would not agree on.
+/// Operators of one precedence. Some can't be chained, because readers would not agree on the meaning.
 struct Strength {
   std::span<const Operator> operators;
   bool chained;
@@ -113,7 +113,7 @@ class Parser {
     return {};
   }
 
-  /// c ? a : b, and everything that is stronger.
+  /// Parses c ? a : b, and everything of higher precedence.
   Result<Node> expression() {
     PAWL_TRY(enter());
     PAWL_TRY_ASSIGN(Node first, either());
@@ -218,7 +218,7 @@ class Parser {
   }
 
   Result<Node> postfix() {
-    const bool is_name = token_.kind == Token::Kind::name;  // else parentheses end a path
+    const bool is_name = token_.kind == Token::Kind::name;  // otherwise parentheses end a path
     PAWL_TRY_ASSIGN(Node base, primary());
     std::optional<std::size_t> reference;
     if (is_name && base.kind == Node::Kind::path) {
@@ -236,7 +236,7 @@ class Parser {
         continue;
       }
       if (base.kind != Node::Kind::index) {
-        // The path is as long as it can be known: what follows depends on a value.
+        // The static path ends here, because the next part depends on a value.
         if (reference && base.kind == Node::Kind::path) tree_.references[*reference].path = base.path;
         Node made = node(Node::Kind::index);
         made.column = column;
@@ -288,7 +288,7 @@ class Parser {
     return made;
   }
 
-  /// What is between brackets, up to and with the closing one.
+  /// Parses what is between brackets, including the closing one.
   Result<std::vector<Node>> list(std::string_view closing) {
     std::vector<Node> nodes;
     while (!token_.is(closing)) {

@@ -23,7 +23,7 @@ Result<Json> value(std::string_view text) {
   return expression.evaluate(ExpressionNames());
 }
 
-/// The value as JSON, or the error.
+/// Returns the value as JSON, or the error.
 std::string result(std::string_view text) {
   const auto found = value(text);
   return found ? compact(*found) : describe(found.error());

@@ -49,7 +49,7 @@ bool is_bare_name(std::string_view text) {
   });
 }
 
-/// The rest of `text` behind `prefix`, if it is a plain name.
+/// Returns the rest of `text` after `prefix` if it is a plain name.
 std::string_view name_behind(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return {};
   text.remove_prefix(prefix.size());

@@ -48,7 +48,7 @@ Result<void> Scanner::reference(std::string_view before, std::string_view after)
     if (!problem.empty() && !level_->redirected) return fail(fault(unit.offset, problem));
     if (level_->in_test) level_->test_value = &unit;
     level_->in_word = true;
-    level_->word += "\"$\"";  // no word that means anything
+    level_->word += "\"$\"";  // a placeholder without a special meaning
   }
   made_.script += fmt::format("{}PAWL_ARG_{}{}", before, argument(*unit.expression), after);
   return {};
@@ -96,7 +96,7 @@ Result<void> Scanner::commands(End end) {
   return {};
 }
 
-/// One word's part, operator or blank of a list of commands.
+/// Reads one part of a word, operator or blank of a list of commands.
 Result<void> Scanner::one(Level& level) {
   const Unit& unit = units_[at_];
   if (unit.expression != nullptr) return reference("\"$", "\"");
@@ -132,7 +132,7 @@ Result<void> Scanner::one(Level& level) {
 
 Result<void> Scanner::backslash(Level& level) {
   if (next_is('\n', 1)) {
-    // It joins lines even within operators (`<\` and `<EOF`), which nobody should have to read.
+    // A backslash joins lines even within operators (`<\` and `<EOF`), which would be unreadable.
     if (!made_.script.empty() && std::string_view("<>;&|($").find(made_.script.back()) != std::string_view::npos)
       return unsure("an operator continues on the next line");
     if (!here_documents_.empty()) return unsure("a line with a here-document continues on the next one");
@@ -301,7 +301,7 @@ Result<void> Scanner::end_word() {
   return keyword(word);
 }
 
-/// What a whole word means for what follows.
+/// Handles the effect of a complete word on what follows.
 Result<void> Scanner::keyword(const std::string& word) {
   Level& level = *level_;
   if (!level.cases.empty() && level.cases.back() != CasePhase::body) {
@@ -394,7 +394,7 @@ Result<void> Scanner::here_delimiter() {
 }
 
 Result<void> Scanner::here_body(const HereDocument& document) {
-  bool joined = false;  // with the line before, by a backslash
+  bool joined = false;  // to the previous line, by a backslash
   while (!done()) {
     std::string line;
     while (!done() && !next_is('\n')) {

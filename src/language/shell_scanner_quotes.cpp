@@ -48,7 +48,7 @@ Result<void> Scanner::double_quoted() {
   return unsure("a quote is not closed");
 }
 
-/// $'...': bash knows escapes in it; for other shells it may be a `$` and a plain quote.
+/// $'...': bash has escapes in it; for other shells it may be a `$` and a plain quote.
 Result<void> Scanner::ansi_quoted() {
   while (!done()) {
     const Unit& unit = units_[at_];
@@ -105,7 +105,7 @@ Result<void> Scanner::dollar(Quotes quotes) {
     copy();
     return ansi_quoted();
   }
-  // The shell's own variables of one character: `$#` begins no comment.
+  // Variables of one character that belong to the shell: the # of `$#` does not start a comment.
   if (unit.is('#') || unit.is('$') || unit.is('!') || unit.is('?') || unit.is('@') || unit.is('*') || unit.is('-'))
     copy();
   return {};
@@ -178,7 +178,7 @@ Result<void> Scanner::brace_word(Quotes quotes) {
   return unsure("'${' is not closed");
 }
 
-/// The rest of ${X#pattern}, ${X[index]}, ${X:offset} and all others: no place for values.
+/// Reads the rest of ${X#pattern}, ${X[index]}, ${X:offset} and all others, which can't contain values.
 Result<void> Scanner::brace_pattern(Quotes quotes) {
   while (!done()) {
     const Unit& unit = units_[at_];
@@ -202,7 +202,7 @@ Result<void> Scanner::brace_pattern(Quotes quotes) {
   return unsure("'${' is not closed");
 }
 
-/// Up to the closing of `depth` brackets, the last ones side by side: else it was no arithmetic.
+/// Reads up to the closing of `depth` brackets. The last ones must be adjacent; otherwise it was not arithmetic.
 Result<void> Scanner::arithmetic(char opening_character, char closing_character, std::size_t depth) {
   const std::size_t least = depth;
   while (!done()) {

@@ -1,5 +1,5 @@
-// Random values in every place of a command, through the real shells: each must arrive byte for byte as one word,
-// and nothing in it may be run.
+// Random values at every position of a command, run by the real shells. Each must arrive byte for byte as one word, and
+// nothing in it may be executed.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -86,7 +86,7 @@ std::string replaced(std::string_view line, std::string_view by) {
   return text;
 }
 
-/// Pieces that shells care about, and any other bytes; no NUL.
+/// Pieces with a meaning for shells, and any other bytes except NUL.
 std::string random_value(std::mt19937& random) {
   static constexpr std::array<std::string_view, 34> kPieces{"'",
                                                             "\"",
@@ -202,7 +202,7 @@ class ShellValues : public ::testing::TestWithParam<Shell> {
     EXPECT_EQ(output.status, 0);
     std::size_t at = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      // Some lines print more than the value; what they print ends with it.
+      // Some lines print more than the value, but their output ends with it.
       const std::string wanted = expected[i] + '\0';
       ASSERT_EQ(output.text.substr(at, wanted.size()), wanted) << positions[i % positions.size()].line;
       at += wanted.size();

@@ -14,7 +14,7 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Without quotes and backslashes: `"eval"` and `\eval` are eval.
+/// Removes quotes and backslashes: `"eval"` and `\eval` are eval.
 std::string plain(std::string_view word) {
   std::string text;
   for (const char c : word)
@@ -34,7 +34,7 @@ bool is_option_with(std::string_view word, char letter) {
          word.find(letter) != std::string_view::npos;
 }
 
-/// Whether the next word is what a shell gets with `-c`.
+/// Returns whether the next word is the script that a shell gets with `-c`.
 bool is_script(const std::vector<std::string>& words) {
   if (words.empty() || !is_option_with(words.back(), 'c')) return false;
   for (std::size_t i = words.size() - 1; i-- > 0;) {

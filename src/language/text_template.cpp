@@ -13,7 +13,7 @@ namespace {
 
 using NameSet = std::set<std::string, std::less<>>;
 
-/// Columns count code points, from 1. Places are asked for in their order.
+/// Columns count code points, from 1. Must be called with ascending offsets.
 class Columns {
  public:
   explicit Columns(std::string_view source) : source_(source) {}
@@ -33,7 +33,7 @@ Error fault(Code code, std::string message, std::string hint) {
   return Error{code, std::move(message), {}, std::move(hint), 0};
 }
 
-/// The name that the braces begin with, and what follows it.
+/// The name at the start of the braces, and what follows it.
 struct Opening {
   std::string_view name;
   std::string_view rest;
@@ -55,7 +55,7 @@ bool is_call(const Opening& opening) {
 
 bool is_word(std::string_view name) { return name == "true" || name == "false" || name == "null" || name == "not"; }
 
-/// The place of the `}` that ends the expression at the front of `inside`.
+/// Returns the position of the `}` that ends the expression at the start of `inside`.
 std::optional<std::size_t> closing_brace(std::string_view inside) {
   char quote = 0;
   std::size_t depth = 0;
@@ -111,11 +111,11 @@ Result<bool> is_ours(std::string_view inside, const NameSet& names, TextTemplate
   if (inside.starts_with('{')) {
     if (auto braces = find_double_braces(fmt::format("${{{}", inside))) return fail(std::move(braces->error));
   }
-  // No shell has such a form, so it can only be a call.
+  // No shell has this syntax, so it can only be a call.
   if (!begin.name.empty() && begin.rest.starts_with('(') && unknown_names == TextTemplate::Unknown::keep)
     return fail(unknown_call(inside, begin.name));
   if (unknown_names == TextTemplate::Unknown::refuse) {
-    // Without a name in front it can only be an expression: `${!vars.a}`.
+    // Without a leading name it can only be an expression: `${!vars.a}`.
     if (begin.name.empty() || begin.rest.starts_with('(') || is_word(begin.name)) return true;
     return fail(unknown(begin.name, names));
   }
@@ -124,7 +124,7 @@ Result<bool> is_ours(std::string_view inside, const NameSet& names, TextTemplate
   return false;
 }
 
-/// The expression at the front of `inside`, and how long it is without its brace.
+/// Returns the expression at the start of `inside`, and its length without the brace.
 Result<std::pair<Expression, std::size_t>> embedded(std::string_view inside, std::size_t column) {
   const auto end = closing_brace(inside);
   if (!end)
@@ -163,7 +163,7 @@ Result<TextTemplate> TextTemplate::parse(std::string_view source, const std::set
   for (std::size_t i = 0; i < source.size();) {
     const std::string_view rest = source.substr(i);
     if (rest.starts_with("$${")) {
-      flush(i + 1);  // a part's characters stand in the source one after the other
+      flush(i + 1);  // the characters of a part must be adjacent in the source
       text.text += "${";
       i += 3;
       continue;

@@ -1,4 +1,4 @@
-// Time, random numbers and identity as ports. Nothing in Pawl asks the operating system for them directly.
+// Time, random numbers and identity as ports. Nothing in Pawl gets them from the operating system directly.
 #pragma once
 
 #include <memory>

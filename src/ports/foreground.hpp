@@ -18,27 +18,27 @@ struct ForegroundSpec {
   std::string output_path = {};          // file for an output above `output_bytes_max`; absolute, replaced
   std::uint64_t output_bytes_max = 0;    // in memory
   std::shared_ptr<OutputSink> log = {};  // gets everything that the command prints, to both streams; may be null
-  std::int64_t timeout_us = 0;           // after which the command is ended; 0: none
-  std::int64_t grace_us = 5'000'000;     // between SIGTERM and SIGKILL then
+  std::int64_t timeout_us = 0;           // after which the command is stopped; 0: none
+  std::int64_t grace_us = 5'000'000;     // between SIGTERM and SIGKILL in that case
 };
 
 struct ForegroundEnd {
   int status = 0;          // as in a shell: the exit status, 128 + signal, or 126 or 127 if it can't be started
   std::string error = {};  // why it could not be started
-  int interrupted = 0;     // the signal that asked this program to stop while the command was running
+  int interrupted = 0;     // the signal that requested this program to stop while the command was running
   bool timed_out = false;
   bool output_closed = false;  // the reader of standard output has closed it
   std::string output = {};     // all of it, if it is at most output_bytes_max
   bool in_file = false;        // otherwise it is in output_path, durable
   std::uint64_t output_bytes = 0;
-  std::string output_sha256 = {};  // hexadecimal; where it is in the file
+  std::string output_sha256 = {};  // hexadecimal; if the output is in the file
 };
 
 /// Held until it is destroyed or the process dies.
 class StepLock {
  public:
   virtual ~StepLock() = default;
-  /// The last holder died while holding it.
+  /// Returns whether the last holder died while holding it.
   [[nodiscard]] virtual bool was_left() const = 0;
 };
 
@@ -52,7 +52,7 @@ class Foreground {
   /// Takes the lock on the file `path`, which is created if missing. Fails with step_busy, which names the process, if
   /// another one holds it.
   [[nodiscard]] virtual Result<std::unique_ptr<StepLock>> lock(const std::string& path) = 0;
-  /// Whether a living process holds that lock.
+  /// Returns whether a live process holds that lock.
   [[nodiscard]] virtual bool is_locked(const std::string& path) = 0;
   /// Kills processes that were started with this entry (NAME=value) in their environment and are still running. Fails
   /// with processes_left if that is not possible.

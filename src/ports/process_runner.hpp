@@ -1,4 +1,4 @@
-// Running commands, as a port. Everything that a command starts ends with this program.
+// Running commands, as a port. Everything that a command starts is killed when this program exits.
 #pragma once
 
 #include <cstdint>

@@ -204,8 +204,8 @@ class Store {
   virtual Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) = 0;
 
   /// Creates a run that shares the history of `parent` up to checkpoint `at`, without copying it. It becomes durable
-  /// with its first save. The parent is told before that, so that it keeps what the fork needs. Empty options are taken
-  /// from the parent.
+  /// with its first save. The parent is notified before that, so that it keeps what the fork needs. Empty options are
+  /// taken from the parent.
   virtual Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run,
                                                   const RunOptions& options) = 0;
   /// Returns the forks of this run, including those that are being created.
@@ -254,7 +254,7 @@ class Store {
   /// erase them as well.
   virtual Result<Erasure> erase(const RunId& run, const EraseRequest& request) = 0;
   /// Returns removed runs, newest first, at most `limit`. One is `pending` if some of its data is left. Linear in the
-  /// number of runs, with those that were removed.
+  /// number of runs, including removed ones.
   virtual Result<std::vector<Erasure>> removed(std::size_t limit) = 0;
   /// Returns the newest intact checkpoint, whatever is damaged (see S50). Fails with no_valid_checkpoint if there is
   /// damage and nothing intact, or with the error that makes the whole run unreadable. Linear in what it reads.

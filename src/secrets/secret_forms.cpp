@@ -21,7 +21,7 @@ constexpr bool is_alnum(char c) { return is_letter(c) || is_digit(c); }
 constexpr bool is_token(char c) { return is_alnum(c) || c == '_' || c == '-'; }
 constexpr char lower(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// Of a value that is assigned; base64 and percent signs are among it.
+/// Returns whether the character can be part of an assigned value, including base64 and percent signs.
 constexpr bool is_value(char c) {
   const auto byte = static_cast<unsigned char>(c);
   if (byte <= ' ' || byte >= 0x7f) return false;
@@ -45,16 +45,21 @@ constexpr bool is_of(Letters letters, char c) {
   return false;
 }
 
-/// A token that is known by how it begins. Strong ones are recognised within a word, too.
+/// A token that is recognised by its prefix. Strong ones are recognised within a word, too.
 struct Form {
   std::string_view prefix;
   Letters letters;
   std::size_t size_min;  // after the prefix
   std::string_view kind;
-  enum class Mark : std::uint8_t { strong, weak, mixed } mark;  // mixed: weak, and it has a digit and a capital
+  enum class Mark : std::uint8_t {
+    strong,
+    weak,
+    mixed
+  } mark;  // mixed: weak, and requires a digit and a capital
+           // letter
 };
 
-// Of two with the same beginning, the longer one comes first.
+// If one prefix starts with another, the longer one comes first.
 constexpr auto kForms = std::to_array<Form>({
     {"AKIA", Letters::upper_digits, 16, "aws-access-key-id", Form::Mark::strong},
     {"ASIA", Letters::upper_digits, 16, "aws-access-key-id", Form::Mark::strong},
@@ -102,7 +107,7 @@ bool begins_word(std::string_view text, std::size_t at) {
   return from >= 2 && text[from - 1] == '[' && text[from - 2] == '\x1b';
 }
 
-/// Whether `text` begins with `prefix`, as far as it goes.
+/// Returns whether `text` starts with `prefix`, as far as the text goes.
 Sure begins_with(std::string_view text, std::string_view prefix) {
   if (text.size() >= prefix.size()) return text.starts_with(prefix) ? Sure::yes : Sure::no;
   return prefix.starts_with(text) ? Sure::more : Sure::no;
@@ -141,7 +146,7 @@ SecretFound find_token(SecretText& where, std::size_t at) {
   return {};
 }
 
-/// Three parts with dots between them. Of one that is too long to be held, two are enough.
+/// Finds three parts separated by dots. If a token is too long to be held back, two parts are enough.
 SecretFound find_jwt(SecretText& where, std::size_t at) {
   constexpr std::size_t kPartBytesMin = 10;
   const std::string_view text = where.text();
@@ -177,7 +182,7 @@ SecretFound find_private_key(const SecretText& where, std::size_t at) {
   return found(at, at + end + 5, "private-key", SecretRest::private_key);
 }
 
-/// The password between `://user:` and `@`.
+/// Finds the password between `://user:` and `@`.
 SecretFound find_url_password(const SecretText& where, std::size_t at) {
   const std::string_view text = where.text();
   const Sure begins = begins_with(text.substr(at), "://");
@@ -191,11 +196,11 @@ SecretFound find_url_password(const SecretText& where, std::size_t at) {
   const std::size_t sign = authority.rfind('@');
   const std::size_t colon = authority.find(':');
   if (sign == std::string_view::npos || colon == std::string_view::npos || colon + 1 >= sign) return {};
-  if ("${<*["sv.find(authority[colon + 1]) != std::string_view::npos) return {};  // a place for one
+  if ("${<*["sv.find(authority[colon + 1]) != std::string_view::npos) return {};  // a placeholder
   return found(from + colon + 1, from + sign, "url-password", SecretRest::nothing);
 }
 
-/// The letters and digits of the name before `at`, in lower case, without what separates its words.
+/// Returns the letters and digits of the name before `at`, in lower case, without word separators.
 std::string name_before(std::string_view text, std::size_t at) {
   std::size_t end = at;
   const std::size_t limit = at - std::min(at, kSecretLookBehind - 1);
@@ -212,7 +217,7 @@ std::string name_before(std::string_view text, std::size_t at) {
   return name;
 }
 
-/// Behind `=`, `:`, `=>` and the like, spaces and an opening quote.
+/// Returns the offset after `=`, `:`, `=>` and the like, spaces and an opening quote.
 std::size_t value_begin(std::string_view text, std::size_t at) {
   std::size_t from = at + 1;
   if (from < text.size() && (text[from] == '=' || text[from] == '>')) ++from;
@@ -247,7 +252,7 @@ bool is_aws_secret(std::string_view name, std::string_view value) {
          std::ranges::all_of(value, [](char c) { return is_alnum(c) || c == '/' || c == '+' || c == '='; });
 }
 
-/// `config.password_2`: the name of a thing, not the thing.
+/// Returns whether the value is the name of a member, such as `config.password_2`, and not a secret.
 bool is_member_name(std::string_view value) {
   bool has_dot = false;
   for (std::size_t i = 0; i < value.size(); ++i) {

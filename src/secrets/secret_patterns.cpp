@@ -15,12 +15,12 @@ constexpr std::string_view kDeclared = "declared";
 constexpr std::string_view kExpression = "pattern";
 constexpr std::string_view kKeyEnd = "-----END ";
 constexpr std::size_t kKeyLabelBytesMax = 64;
-constexpr std::size_t kKeyRunBytesMin = 32;  // of base64, in a line that has other words
+constexpr std::size_t kKeyRunBytesMin = 32;  // minimum length of base64 in a line with other words
 constexpr std::size_t kKeyWordsMax = 8;
 constexpr int kBadKeyLinesMax = 3;
 constexpr std::size_t kExpressionOverlapBytes = 1024;
 
-/// Kinds that other kinds describe better.
+/// Returns whether other kinds describe the secret better.
 bool is_vague(std::string_view kind) { return kind == "credential" || kind == "authorization"; }
 
 bool is_base64(char c) {

@@ -30,7 +30,7 @@ std::string in_pieces(std::string_view text, const Patterns& patterns, std::size
   return out;
 }
 
-/// Put together here, so that no scanner of repositories takes this file for a leak.
+/// Assembled here, so that secret scanners don't report this file.
 std::string repeated(std::string_view text, std::size_t size) {
   std::string out;
   while (out.size() < size) out += text;
@@ -41,7 +41,7 @@ std::string repeated(std::string_view text, std::size_t size) {
 struct Example {
   std::string kind;
   std::string secret;
-  std::string before = {};  // what makes it one
+  std::string before = {};  // the context that makes it a secret
   std::string after = {};
 };
 
@@ -189,7 +189,7 @@ TEST(SecretPatterns, ExpressionsOfTheUserAreMaskedWithinLines) {
 
 TEST(SecretPatterns, NoExpressionMakesMaskingSlow) {
   const std::string text = repeated("a", 50'000) + "!\n";
-  // A search that backtracks takes hours here, so the time limit of the test program finds it.
+  // A search that backtracks takes hours here, which exceeds the time limit of the test program.
   for (const char* slow : {"(.*a){20}b", "((a*)*)*c"}) {
     const Patterns patterns = patterns_of({.mask_patterns = false, .patterns = {slow}}, {});
     EXPECT_EQ(masked_text(text, patterns), text) << slow;

@@ -8,11 +8,11 @@ namespace {
 
 constexpr std::size_t kRestMax = 4096;
 
-/// How many arrays and objects the rest of a valid text closes that it did not open. Nothing where the
-/// rest begins inside of a string, or has an escape, with which that could not be told.
+/// Returns how many arrays and objects the rest of a valid text closes without having opened them. Returns nothing if
+/// the rest starts inside a string, or contains an escape, which would make that undecidable.
 ///
-/// A string that is open at the beginning of the rest is closed in it: without escapes, the number of
-/// quotes is odd then, and even if not.
+/// A string that is open at the start of the rest is closed in it. Without escapes, the number of quotes is therefore
+/// odd in that case, and even otherwise.
 std::optional<std::size_t> open_at(std::string_view rest) {
   if (rest.size() > kRestMax) return std::nullopt;
   bool in_string = false;
@@ -40,7 +40,7 @@ std::optional<Appended> appended_elements(std::string_view before, std::string_v
   if (!depth || head.ends_with('\\')) return std::nullopt;
   const std::size_t closer = skip_json_space(rest, 0);
   if (closer >= rest.size() || rest[closer] != ']') return std::nullopt;
-  // Right before the bracket there is an element, or the array is empty.
+  // An element precedes the bracket, or the array is empty.
   const std::size_t last = head.find_last_not_of(" \n\r\t");
   if (last == std::string_view::npos || head[last] == '[') return std::nullopt;
   const std::size_t comma = skip_json_space(insertion->inserted, 0);

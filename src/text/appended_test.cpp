@@ -40,7 +40,7 @@ TEST(AppendedElements, AreNotSeenInsideOfStrings) {
 }
 
 TEST(AppendedElements, ThatCloseTheArrayAreNoElements) {
-  // Whoever checks "[" + elements + "]" finds that this is not JSON.
+  // A check of "[" + elements + "]" finds that this is not JSON.
   EXPECT_EQ(elements("[[1]]", "[[1,2],[3]]"), "2],[3");
 }
 

@@ -39,7 +39,7 @@ std::size_t columns_of(std::uint32_t value) {
   return within(kWide, value) ? 2 : 1;
 }
 
-/// How many bytes of `text` fit into so many columns, and how many columns they take.
+/// How many bytes of `text` fit into the given columns, and how many columns they take.
 struct Fit {
   std::size_t bytes = 0;
   std::size_t columns = 0;

@@ -31,7 +31,7 @@ std::optional<Milliseconds> parse_duration(std::string_view text) {
   std::int64_t total = 0;
   std::size_t next_unit = 0;
   while (!text.empty()) {
-    // from_chars takes a sign, which a duration never has.
+    // from_chars accepts a sign, which a duration never has.
     if (text[0] < '0' || text[0] > '9') return std::nullopt;
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

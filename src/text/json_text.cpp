@@ -11,8 +11,8 @@
 namespace pawl {
 namespace {
 
-/// The end of the string whose opening quote is at `at`. The quote that ends it has an even number of
-/// backslashes before it. Linear: backslashes are counted back to the last quote at most.
+/// Returns the end of the string whose opening quote is at `at`. An even number of backslashes precedes its closing
+/// quote. Linear: backslashes are counted back to the previous quote at most.
 std::size_t skip_string(std::string_view json, std::size_t at) {
   std::size_t from = at + 1;
   while (from < json.size()) {
@@ -67,7 +67,7 @@ std::optional<std::uint32_t> hex4(std::string_view text, std::size_t at) {
   return value;
 }
 
-/// Appends the character of the `\uXXXX` at `at` (and a second one, for a pair). Returns its end.
+/// Appends the character of the `\uXXXX` at `at` (and of a second one, for a surrogate pair). Returns its end.
 std::size_t append_unicode_escape(std::string& out, std::string_view text, std::size_t at) {
   constexpr std::uint32_t kReplacement = 0xFFFD;
   const std::uint32_t unit = hex4(text, at + 2).value_or(kReplacement);
@@ -97,7 +97,7 @@ char unescaped(char c) {
   }
 }
 
-/// How a byte is written in a JSON string: up to six characters, and their number at the end.
+/// How a byte is written in a JSON string: up to six characters, followed by their number in the last element.
 using Escape = std::array<char, 8>;
 
 constexpr Escape make_escape(unsigned byte) {
@@ -118,8 +118,8 @@ constexpr std::array<Escape, 256> make_escapes() {
 constexpr std::array<Escape, 256> kEscapes = make_escapes();
 constexpr std::size_t kEscapeBytesMax = 6;
 
-/// A bit in each of eight bytes that needs an escape; the lowest one is exact. (A byte minus n borrows,
-/// without having its high bit, only if it is less than n, or if a lower one did.)
+/// Returns a bit for each of eight bytes that needs an escape; the lowest one is exact. (A byte minus n borrows,
+/// without having its high bit set, only if it is less than n or a lower byte borrowed.)
 std::uint64_t escape_mask(std::uint64_t word) {
   constexpr std::uint64_t kOnes = 0x0101010101010101;
   constexpr std::uint64_t kHighs = 0x8080808080808080;
@@ -141,7 +141,7 @@ char* write_escaped(char* to, std::string_view plain) {
   std::size_t at = 0;
   while (at + 8 <= plain.size()) {
     const auto word = load_int<std::uint64_t>(plain.data() + at);
-    store_int(to, word);  // as if all were clean
+    store_int(to, word);  // assuming that none needs an escape
     const std::uint64_t mask = escape_mask(word);
     const auto clean = mask == 0 ? std::size_t{8} : static_cast<std::size_t>(std::countr_zero(mask)) / 8;
     at += clean;
@@ -156,7 +156,7 @@ std::string_view without_quotes(std::string_view quoted) {
   return quoted.size() < 2 ? std::string_view{} : quoted.substr(1, quoted.size() - 2);
 }
 
-/// Steps over the comma and the space between two entries.
+/// Skips the comma and the space between two entries.
 std::size_t next_entry(std::string_view text, std::size_t at) {
   at = skip_json_space(text, at);
   if (at < text.size() && text[at] == ',') at = skip_json_space(text, at + 1);
@@ -259,13 +259,13 @@ std::string unescape_json(std::string_view quoted) {
 
 bool json_string_is(std::string_view quoted, std::string_view plain) {
   const std::string_view text = without_quotes(quoted);
-  if (text.size() < plain.size()) return false;  // escapes only make a text longer
+  if (text.size() < plain.size()) return false;  // an escaped text is never shorter
   if (text.find('\\') == std::string_view::npos) return text == plain;
   return unescape_json(quoted) == plain;
 }
 
 void append_json_string(std::string& out, std::string_view plain) {
-  constexpr std::size_t kPieceBytes = 2048;  // bounds the room that is asked for in advance
+  constexpr std::size_t kPieceBytes = 2048;  // bounds the space that is reserved in advance
   out += '"';
   while (!plain.empty()) {
     const std::string_view piece = plain.substr(0, kPieceBytes);

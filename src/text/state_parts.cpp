@@ -7,7 +7,7 @@
 namespace pawl {
 namespace {
 
-/// Calls `use(name, value)` for each part, until it says that it has enough.
+/// Calls `use(name, value)` for each part until it returns false.
 template <class Use>
 void each_part(std::string_view json, Use use) {
   json = trim_json(json);
@@ -26,7 +26,7 @@ void each_part(std::string_view json, Use use) {
 
 struct PlacedPart {
   StatePart part;
-  std::uint64_t place = 0;  // in the order of the text, which settles ties
+  std::uint64_t place = 0;  // in the order of the text, which breaks ties
 };
 
 bool larger(const PlacedPart& a, const PlacedPart& b) {
@@ -36,7 +36,7 @@ bool larger(const PlacedPart& a, const PlacedPart& b) {
 }  // namespace
 
 std::vector<StatePart> largest_parts(std::string_view json, std::size_t limit) {
-  std::vector<PlacedPart> largest;  // a heap whose front is the smallest of them
+  std::vector<PlacedPart> largest;  // a heap with the smallest part at the front
   std::uint64_t place = 0;
   each_part(json, [&](std::string name, std::string_view value) {
     largest.push_back({{std::move(name), value.size()}, place++});

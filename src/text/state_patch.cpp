@@ -19,7 +19,7 @@ struct Change {
   bool used = false;
 };
 
-/// The members of one object of the patch, to be found by key.
+/// The members of one object of the patch, searchable by key.
 class Changes {
  public:
   explicit Changes(std::string_view object) {
@@ -54,13 +54,13 @@ class Changes {
  private:
   static constexpr std::size_t kScanMax = 8;
   std::vector<Change> list_;
-  std::vector<std::size_t> by_key_;  // empty while a scan is faster
+  std::vector<std::size_t> by_key_;  // empty while a linear search is faster
 };
 
-/// The inside of an array, without its brackets and the space next to them.
+/// Returns the content of an array, without its brackets and the white space next to them.
 std::string_view inside(std::string_view array) { return trim_json(array.substr(1, array.size() - 2)); }
 
-/// Walks the state once from front to back. What is before `copied_` has gone to `out_` or was dropped.
+/// Reads the state once from start to end. Everything before `copied_` was copied to `out_` or dropped.
 class Patcher {
  public:
   Patcher(std::string_view state, std::size_t patch_bytes) : state_(state) { out_.reserve(state.size() + patch_bytes); }
@@ -96,14 +96,14 @@ class Patcher {
   }
 
   Result<std::size_t> merge_object(std::size_t at, Changes& changes) {
-    bool kept = false;         // a member of the state stays
-    std::size_t end = at + 1;  // of the last member, or of the opening brace
+    bool kept = false;         // whether a member of the state was kept
+    std::size_t end = at + 1;  // end of the last member, or of the opening brace
     std::size_t next = skip_json_space(state_, end);
     while (next < state_.size() && state_[next] == '"') {
       const std::size_t key_end = skip_json_value(state_, next);
       const std::size_t value_at = value_after(key_end);
       Change* change = changes.find(state_.substr(next, key_end - next));
-      if (!kept && copied_ == end) drop_until(next);  // everything before it was removed: its comma goes, too
+      if (!kept && copied_ == end) drop_until(next);  // everything before it was removed, so its comma is removed, too
       if (change != nullptr && json_type(change->value) == JsonType::null) {
         change->used = true;
         copy_until(kept ? end : next);  // remove the comma before it as well, if there is one
@@ -136,7 +136,7 @@ class Patcher {
     return end;
   }
 
-  /// Writes the members that the state does not have yet. `some`: others stand before them.
+  /// Writes the members that the state does not have yet. `some` says whether others precede them.
   Result<void> write_members(Changes& changes, bool some) {
     for (const Change& change : changes.in_order()) {
       if (change.used || json_type(change.value) == JsonType::null) continue;
@@ -151,7 +151,7 @@ class Patcher {
     return {};
   }
 
-  /// Writes what `patch` makes of nothing.
+  /// Writes the result of applying `patch` to a missing value.
   Result<void> write_new(std::string_view patch) {
     if (json_type(patch) != JsonType::object) {
       out_.append(patch);
@@ -214,7 +214,7 @@ class Patcher {
   std::string_view state_;
   std::string out_;
   std::size_t copied_ = 0;
-  std::vector<std::string_view> path_;  // of the patch's keys down to where we are, for messages
+  std::vector<std::string_view> path_;  // keys of the patch down to the current position, for messages
 };
 
 }  // namespace

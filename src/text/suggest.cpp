@@ -31,7 +31,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string suggest(std::string_view typed, const std::vector<std::string>& candidates) {
   if (typed.size() > kTypedBytesMax) return {};
-  std::size_t best = typed.size() <= 3 ? 2 : 3;  // one less is near enough
+  std::size_t best = typed.size() <= 3 ? 2 : 3;  // a suggestion must have fewer differences
   std::string nearest;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(typed, candidate);

@@ -11,15 +11,16 @@
 namespace pawl {
 namespace {
 
-constexpr std::size_t kBlock = 32;               // bytes that are looked for
-constexpr std::size_t kBlocksWorthwhile = 4096;  // a smaller middle is one splice: looking costs more than it saves
-constexpr std::size_t kShortSkip = 256;          // a match this close by need not be long
+constexpr std::size_t kBlock = 32;               // size of the blocks that are searched for
+constexpr std::size_t kBlocksWorthwhile = 4096;  // a smaller middle becomes one splice, because a search costs more
+                                                 // than it saves
+constexpr std::size_t kShortSkip = 256;          // a match this close need not be long
 constexpr std::size_t kMiddleMax = std::size_t{4} << 20U;
-constexpr std::size_t kStretchMax = std::size_t{256}
-                                    << 10U;  // new text without a match: the rest is likely to be new, too
-constexpr std::size_t kLookAhead = 4096;     // in `before`, beyond the matched part
-constexpr std::size_t kLongMatch = 256;      // good enough not to look for a longer one
-constexpr std::size_t kPatience = 128;       // bytes in which a longer match is looked for
+constexpr std::size_t kStretchMax = std::size_t{256} << 10U;  // after this much new text without a match, the rest is
+                                                              // likely to be new, too
+constexpr std::size_t kLookAhead = 4096;  // in `before`, beyond the matched part
+constexpr std::size_t kLongMatch = 256;   // long enough not to search for a longer one
+constexpr std::size_t kPatience = 128;    // number of bytes in which a longer match is searched for
 constexpr std::size_t kCompare = 512;
 constexpr std::size_t kUtf8Followers = 3;
 
@@ -52,10 +53,10 @@ std::size_t common_suffix(std::string_view a, std::string_view b) {
   return at;
 }
 
-/// Whether `text` can be cut at `at`.
+/// Returns whether `text` can be cut at `at`.
 bool is_boundary(std::string_view text, std::size_t at) { return at >= text.size() || !is_utf8_continuation(text[at]); }
 
-// A polynomial hash of kBlock bytes, modulo 2^64: rolls by one byte at the cost of two multiplications.
+// A polynomial hash of kBlock bytes, modulo 2^64. Moving it by one byte takes two multiplications.
 constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15;
 
 constexpr std::array<std::uint64_t, kBlock + 1> make_powers() {
@@ -79,11 +80,10 @@ std::uint64_t roll(std::uint64_t hash, std::string_view text, std::size_t at) {
 
 enum class Search : std::uint8_t { go_on, stop };
 
-/// The blocks of a text (at multiples of kBlock) by their hash. Filled as far as asked, so that a change
-/// near the front of a large text does not cost hashing all of it. Blocks with the same bucket are chained
-/// in ascending order; those before `from` are dropped for good, because `from` never goes back.
-/// In front of the buckets stands a sparse bit map: where nothing is alike, which is most bytes of most
-/// texts, one well predicted bit test per byte is all that is done.
+/// The blocks of a text (at multiples of kBlock) by their hash. Filled only as far as needed, so that a change near the
+/// start of a large text does not require hashing all of it. Blocks in the same bucket are chained in ascending order.
+/// Those before `from` are dropped permanently, because `from` never decreases. A sparse bitmap is checked before the
+/// buckets: for bytes without a match, which are the majority, a single well-predicted bit test is enough.
 class BlockIndex {
  public:
   explicit BlockIndex(std::string_view text) : text_(text), next_(text.size() / kBlock, kNone) {
@@ -93,7 +93,7 @@ class BlockIndex {
     filter_shift_ = shift_ - static_cast<unsigned>(std::countr_zero(kFilterBits));
   }
 
-  /// Fills in the blocks from `from` up to `until`.
+  /// Adds the blocks from `from` up to `until`.
   void cover(std::size_t from, std::size_t until) {
     if (until <= covered_) return;
     filled_ = std::max(filled_, from / kBlock);
@@ -140,19 +140,19 @@ class BlockIndex {
   std::vector<Bucket> buckets_;
   std::vector<std::uint64_t> filter_;
   std::size_t filled_ = 0;
-  std::size_t covered_ = 0;  // in bytes; everything below it is filled in
+  std::size_t covered_ = 0;  // in bytes; everything before it has been added
   unsigned shift_ = 0;
   unsigned filter_shift_ = 0;
 };
 
-/// What the middles have in common from `before_at` and `after_at` on.
+/// Returns the common part of the two middles, starting at `before_at` and `after_at`.
 struct Match {
   std::size_t before_at = 0;
   std::size_t after_at = 0;
   std::size_t size = 0;
 };
 
-/// Finds the matches between two middles, front to back in both.
+/// Finds the matches between two middles, from start to end in both.
 class Matcher {
  public:
   Matcher(std::string_view before, std::string_view after)
@@ -161,8 +161,8 @@ class Matcher {
         index_(before.substr(0, kMiddleMax)),
         effort_left_(16 * (before.size() + after.size())) {}
 
-  /// The next match that begins at or behind the end of the last one. Boilerplate gives short matches
-  /// that lead astray, so behind a short one the search goes on a little for a longer one.
+  /// Returns the next match that starts at or after the end of the last one. Boilerplate causes short, misleading
+  /// matches, so after a short one the search continues briefly for a longer one.
   std::optional<Match> next() {
     const std::size_t limit = std::min(after_.size(), kMiddleMax);
     if (done_.after_at + kBlock > limit) return std::nullopt;
@@ -170,8 +170,8 @@ class Matcher {
     std::size_t stop_at = std::min(limit - kBlock, done_.after_at + kStretchMax);
     std::uint64_t hash = hash_block(after_, done_.after_at);
     for (std::size_t at = done_.after_at; at <= stop_at && effort_left_ > 0; ++at) {
-      // The further the search goes, the further ahead a match may be. One that comes into view late is
-      // not lost: it is extended to the front.
+      // The further the search goes, the further ahead a match may be. A match that is found late is not lost, because
+      // it is extended towards the start.
       index_.cover(done_.before_at, done_.before_at + kLookAhead + 8 * (at - done_.after_at));
       index_.find(hash, after_.data() + at, done_.before_at,
                   [&](std::size_t before_at) { return consider(before_at, at, best); });
@@ -209,7 +209,7 @@ class Matcher {
     return match;
   }
 
-  /// A short match far ahead gives up everything before it: it is likely to be boilerplate.
+  /// A short match far ahead would skip everything before it, and is likely to be boilerplate.
   [[nodiscard]] bool worthwhile(const Match& match) const {
     const std::size_t skipped = match.before_at - done_.before_at;
     return match.size >= kBlock / 2 && (skipped <= kShortSkip || match.size >= skipped / 16);
@@ -218,7 +218,7 @@ class Matcher {
   std::string_view before_;
   std::string_view after_;
   BlockIndex index_;
-  Match done_;               // ends of the last match
+  Match done_;               // the ends of the last match
   std::size_t effort_left_;  // keeps rejected matches from costing more than linear time
 };
 

@@ -28,7 +28,7 @@ Splices checked(const std::string& before, const std::string& after) {
   return splices;
 }
 
-/// A conversation as agents keep it: no two messages alike.
+/// A conversation like those of agents: all messages are different.
 std::string conversation(std::size_t bytes, unsigned seed) {
   std::mt19937 random(seed);
   std::string text = R"({"step":1,"messages":[)";
@@ -151,7 +151,7 @@ TEST(TextDiff, StaysLinearOnHostileTexts) {
   while (sawtooth.size() < 4'000'000) sawtooth += std::string(33, '0') + "1";
   std::string blocks;
   while (blocks.size() < 4'000'000) blocks += conversation(40, static_cast<unsigned>(blocks.size() / 4096 % 7));
-  // A search that is not linear takes hours here, so the test program's time limit finds it.
+  // A search that is not linear takes hours here, which exceeds the time limit of the test program.
   checked(zeros, sawtooth);
   checked(sawtooth, zeros);
   checked(blocks, sawtooth + blocks.substr(1'000'000));

@@ -10,7 +10,7 @@
 namespace pawl {
 namespace {
 
-// What the first byte of a sequence means. `least` excludes overlong forms.
+// The meaning of the first byte of a sequence. `least` excludes overlong forms.
 struct Lead {
   unsigned mask;
   unsigned mark;

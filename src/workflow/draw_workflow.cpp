@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kColumnsMin = 20;
 
-/// Its first line, without anything that a terminal would obey.
+/// Returns the first line, without control characters.
 std::string plain(std::string_view text) {
   std::string out(text.substr(0, text.find('\n')));
   for (char& c : out) {

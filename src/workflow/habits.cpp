@@ -8,7 +8,7 @@
 namespace pawl {
 namespace {
 
-/// `hint` is empty where the key only has another name here. `{}` in it is the value.
+/// `hint` is empty if the key only has another name here. `{}` in it stands for the value.
 struct Habit {
   std::string_view key;
   std::string_view ours;

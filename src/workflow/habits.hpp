@@ -1,4 +1,4 @@
-// Keys that people bring along from other tools, and what to write instead.
+// Keys that people bring from other tools, and what to write instead.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 namespace pawl {
 
 struct KeyHabit {
-  std::string_view ours = {};  // the key that takes its place; empty where nothing does
+  std::string_view ours = {};  // the key that replaces it; empty if there is none
   std::string hint = {};       // what to write
 };
 
-/// `value` is the text of the key's value where it is plain: `retries: 3` becomes `retry: { attempts: 3 }`.
-/// An empty hint where the key is nobody's habit.
+/// `value` is the text of the key's value if it is a scalar: `retries: 3` becomes `retry: { attempts: 3 }`. The hint is
+/// empty if the key is not known from another tool.
 [[nodiscard]] KeyHabit key_habit(std::string_view key, std::string_view value);
 
 }  // namespace pawl

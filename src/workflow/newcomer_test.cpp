@@ -1,4 +1,4 @@
-// What people write who come from GitHub Actions, Compose or Airflow, and what they are told.
+// Files written by people who know GitHub Actions, Compose or Airflow, and the messages that they get.
 #include <gtest/gtest.h>
 
 #include "workflow/parse_workflow.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 struct Mistake {
   const char* text;
-  const char* told;  // "line:column message | hint" of each fault, a line each
+  const char* told;  // "line:column message | hint" of each error, one per line
 };
 
 constexpr Mistake kMistakes[] = {

@@ -71,7 +71,7 @@ class Orderer {
                 did_you_mean(id, ids, std::move(otherwise)));
   }
 
-  /// The first steps of a stage wait for the last ones of the stage before; the others do so through them.
+  /// The first steps of a stage wait for the last ones of the previous stage; the others wait for them indirectly.
   void chain_stages() {
     std::vector<std::vector<std::size_t>> members(stages_.size());
     for (std::size_t i = 0; i < entries_.size(); ++i) members[entries_[i].stage].push_back(i);
@@ -134,7 +134,7 @@ class Orderer {
     }
   }
 
-  /// Every step that is still open waits for one that is; so going backwards ends in a circle.
+  /// Every step that is still open waits for another open one, so following them backwards leads into a cycle.
   void report_cycle(const std::vector<std::size_t>& open) {
     const auto is_open = [&](std::size_t i) { return open[i] > 0; };
     std::vector<std::size_t> way;
@@ -184,7 +184,7 @@ Precedence::Precedence(const std::vector<std::vector<std::size_t>>& after, const
   for (const std::size_t step : sorted) {
     for (const std::size_t direct : after[step]) {
       auto& bits = before_[step];
-      if ((bits[direct / kBits] >> (direct % kBits) & 1U) != 0) continue;  // came with another one
+      if ((bits[direct / kBits] >> (direct % kBits) & 1U) != 0) continue;  // already included through another step
       bits[direct / kBits] |= std::uint64_t{1} << (direct % kBits);
       for (std::size_t word = 0; word < bits.size(); ++word) bits[word] |= before_[direct][word];
     }

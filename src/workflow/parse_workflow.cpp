@@ -238,7 +238,7 @@ class WorkflowParser {
     }
   }
 
-  /// What sees all steps.
+  /// Parses the parts that can refer to all steps.
   void behind(StepsParser& parser, const ParsedSteps& parsed) {
     const View view = View::of_workflow().inside({parsed.scope, std::nullopt, Frame::Own::hidden});
     if (const YamlNode* node = fields_.find("on_failure"))

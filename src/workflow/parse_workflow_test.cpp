@@ -1,4 +1,4 @@
-// What a valid file becomes. The faults are in workflow_faults_test.cpp.
+// The result of parsing valid files. workflow_faults_test.cpp tests the errors.
 #include "workflow/parse_workflow.hpp"
 
 #include <gtest/gtest.h>
@@ -339,7 +339,7 @@ steps:
   const auto added = parse_added_steps(steps, workflow, inner, 0);
   EXPECT_TRUE(added.has_value()) << describe(added.error());
   EXPECT_FALSE(parse_added_steps(steps, workflow, workflow.steps, 1).has_value());
-  // A scope that has grown is known by its first step.
+  // A scope to which steps were added is identified by its first step.
   Steps grown = inner;
   grown.push_back(added->front());
   const Json again = Json::parse(R"([{"id":"again","run":"echo ${item} ${steps.more.output}"}])");

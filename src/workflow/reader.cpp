@@ -49,7 +49,7 @@ std::size_t offset_of(std::string_view text, std::size_t line, std::size_t colum
   return begin;
 }
 
-/// `${a} > 1` is the expression `(a) > 1`, never text put into text. Columns stay as they are.
+/// `${a} > 1` means the expression `(a) > 1`; values are never inserted as text. Columns stay the same.
 std::string without_braces(std::string text) {
   char quote = 0;
   std::size_t open = 0;
@@ -86,7 +86,7 @@ Fields::Fields(const YamlNode& node, const LanguageObject& object, std::string_v
   for (const YamlMember& member : node.members) {
     const bool known = std::any_of(object.keys.begin(), object.keys.end(),
                                    [&](const LanguageKey& key) { return key.name == member.key; });
-    // As in Compose: a place for anchors.
+    // As in Compose: keys that start with x- can contain anchors.
     const bool extension = &object == &language::kWorkflow && member.key.starts_with("x-");
     if (known || extension) continue;
     const std::string_view value = member.value->is_scalar() ? std::string_view(member.value->text) : "";
@@ -251,7 +251,7 @@ std::optional<Expression> Reader::expression(const YamlNode& node, std::string_v
   return std::move(*parsed);
 }
 
-/// Each text by itself, so that faults_ have their places.
+/// Checks each text separately, so that errors have their exact places.
 void Reader::check_value(const YamlNode& node, const View& view) const {
   if (node.is_scalar() && node.text.find("${") != std::string::npos) {
     static_cast<void>(text_template(node, "value", view, TextTemplate::Unknown::refuse));

@@ -23,7 +23,7 @@ class Fields {
   [[nodiscard]] Place place_of(std::string_view key) const;
   [[nodiscard]] bool is_map() const { return map_; }
   [[nodiscard]] Place place() const { return node_.place; }
-  /// Whether an unknown key is another tool's word for this one.
+  /// Returns whether an unknown key of the map is another tool's name for this one.
   [[nodiscard]] bool meant(std::string_view key) const;
 
  private:

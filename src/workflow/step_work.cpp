@@ -1,4 +1,4 @@
-// What a step does, by kind.
+// The actions of steps, by kind.
 #include <algorithm>
 
 #include "workflow/steps_parser.hpp"
@@ -11,7 +11,7 @@ constexpr std::uint64_t kItemsAtOnceMax = 10'000;
 constexpr std::uint64_t kFailuresMax = std::uint64_t{1} << 53U;
 constexpr std::size_t kLabelBytesMax = 128;
 
-/// Names of signals and handlers: one word.
+/// Names of signals and handlers must be one word.
 bool is_label(std::string_view text) {
   return !text.empty() && text.size() <= kLabelBytesMax && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||

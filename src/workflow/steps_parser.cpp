@@ -10,7 +10,7 @@
 namespace pawl {
 namespace {
 
-/// The ids inside of loops and maps of `step`, each with `around`. Depth is bounded by the tree's.
+/// Collects the ids inside loops and maps of `step`, each with `around`. The depth is bounded by that of the tree.
 void collect_inner(const YamlNode& step, const std::string& around,
                    std::map<std::string, std::string, std::less<>>& inner) {
   const YamlNode* steps = step.find("steps");
@@ -144,7 +144,7 @@ void StepsParser::outline_step(Outline& outline, const StepEntry& entry) {
       }
     }
     declare_alias(outline, *entry.node, index);
-    // A command may report an output by itself.
+    // A command may report an output itself.
     const YamlNode* const command = entry.node->find("run");
     if (command != nullptr && entry.node->find("capture") == nullptr &&
         command->text.find("PAWL_RESULT") == std::string::npos)
@@ -233,7 +233,7 @@ std::optional<std::string_view> StepsParser::kind(const Fields& fields) const {
   }
   if (!found) {
     const std::vector<std::string> keys(kind_keys().begin(), kind_keys().end());
-    // The fault of the key that was meant to be one says more.
+    // The error about the key that was intended as the action is more helpful.
     if (std::ranges::any_of(keys, [&](const std::string& key) { return fields.meant(key); })) return {};
     reader_.faults().add(fields.place(), "the step has no action", "add one of " + one_of(keys));
     return {};

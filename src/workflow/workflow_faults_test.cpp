@@ -1,4 +1,4 @@
-// What is refused, where, and what is suggested instead.
+// Invalid files: what is refused, where, and what is suggested instead.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ std::vector<WorkflowFault> faults_of(const std::string& text) {
   return workflow ? std::vector<WorkflowFault>{} : std::move(workflow.error());
 }
 
-/// "line:column message | hint" of the first fault.
+/// Returns "line:column message | hint" of the first error.
 std::string first(const std::string& text) {
   const auto faults = faults_of(text);
   if (faults.empty()) return "none";
@@ -276,7 +276,7 @@ TEST(WorkflowFaults, StagesOfManyStepsNeedABarrier) {
           .has_value());
 }
 
-/// A valid document around one object of the language, whose `key` has a value of a type that fits nothing.
+/// Returns a valid document around one object of the language, whose `key` has a value of a type that is never valid.
 std::string document_with(std::string_view object, std::string_view key) {
   const std::string wrong = fmt::format("{}: [[]]", key);
   if (object == "workflow")
@@ -333,7 +333,7 @@ TEST(WorkflowSchema, HoldsExactlyTheKeysOfTheLanguage) {
   EXPECT_EQ(schema["$defs"].size() + 1, language_objects().size());
 }
 
-/// Every "#/$defs/x" that is used exists.
+/// Checks that every "#/$defs/x" that is used exists.
 void check_references(const Json& value, const Json& defs) {
   if (value.is_object() && value.contains("$ref")) {
     const auto reference = value["$ref"].get<std::string>();

@@ -17,7 +17,7 @@ void Faults::add(Code code, Place place, std::string message, std::string hint) 
     if (!where.empty()) where += ':';
     where += fmt::format("{}:{}", place.line, place.column);
   }
-  // Kept in the order of the file; of one place, in the order they were found.
+  // Kept in the order of the file; those at the same place in the order in which they were found.
   const auto behind = std::upper_bound(faults_.begin(), faults_.end(), place, [](Place a, const WorkflowFault& b) {
     return std::pair(a.line, a.column) < std::pair(b.place.line, b.place.column);
   });

@@ -28,7 +28,7 @@ class Faults {
     add(Code::invalid_workflow, place, std::move(message), std::move(hint));
   }
 
-  /// Something that may be meant as it is written. The faults of a file hide its remarks.
+  /// Adds a remark about something that may be intended. Remarks are not reported if the file has errors.
   void remark(Place place, std::string message) { remarks_.push_back({place, std::move(message)}); }
   [[nodiscard]] std::vector<Remark> take_remarks() { return std::exchange(remarks_, {}); }
 

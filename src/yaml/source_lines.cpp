@@ -28,7 +28,7 @@ Place SourceLines::within(const YamlNode& scalar, std::size_t offset) const {
   const std::size_t end = text.find('\n', begin);
   const std::string_view wanted = text.substr(begin, end == std::string_view::npos ? end : end - begin);
   if (scalar.place.line == 0 || is_blank(wanted)) return scalar.place;
-  // The text of a block scalar begins on the line below its mark.
+  // The text of a block scalar starts on the line after its indicator.
   for (const std::size_t below : {std::size_t{0}, std::size_t{1}}) {
     const std::size_t number = scalar.place.line + line_in_text + below;
     const std::size_t from = below == 0 && line_in_text == 0 ? scalar.place.column - 1 : 0;

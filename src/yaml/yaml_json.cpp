@@ -1,4 +1,4 @@
-// From YAML values to JSON ones and back.
+// Converts YAML values to JSON and back.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -22,7 +22,7 @@ std::string_view without_sign(std::string_view text) {
   return text;
 }
 
-/// A leading zero is kept: `08` and `007` are rather names than numbers.
+/// A leading zero is kept: `08` and `007` are more likely names than numbers.
 bool is_integer(std::string_view text) {
   const std::string_view rest = without_sign(text);
   return digits(rest) && (rest.size() == 1 || rest.front() != '0');
@@ -52,7 +52,7 @@ std::optional<std::int64_t> integer_of(std::string_view text, int base) {
   return value;
 }
 
-/// Nothing: a number that can't be kept.
+/// Returns nothing for a number that can't be represented.
 std::optional<Json> plain_value(const std::string& text) {
   if (text == "true" || text == "True" || text == "TRUE") return Json(true);
   if (text == "false" || text == "False" || text == "FALSE") return Json(false);
@@ -101,7 +101,7 @@ Json value_of(const YamlNode& node, Faults* faults) {
     case YamlNode::Kind::map: break;
   }
   Json object = Json::object();
-  // Not operator[]: an ordered object would look for each key among all others.
+  // Not operator[]: an ordered object would search all keys for each new one.
   auto& members = object.get_ref<Json::object_t&>();
   for (const YamlMember& member : node.members) {
     static_cast<std::vector<Json::object_t::value_type>&>(members).emplace_back(member.key,

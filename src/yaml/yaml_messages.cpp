@@ -7,7 +7,7 @@ namespace pawl {
 namespace {
 
 struct Translation {
-  std::string_view raw;  // how the parser's message begins
+  std::string_view raw;  // the beginning of the parser's message
   YamlProblem ours;
 };
 
@@ -20,7 +20,7 @@ constexpr std::string_view kSingleQuotes =
     "use single quotes for text with backslashes, or write \\\\ for each of them";
 constexpr std::string_view kBrackets = "add the missing bracket or comma, or put the text in quotes";
 
-/// Every message of yaml-cpp/exceptions.h. Longer ones stand before those that they begin with.
+/// All messages of yaml-cpp/exceptions.h. If one starts with another, the longer one comes first.
 constexpr auto kTranslations = std::to_array<Translation>({
     {"YAML directives must have exactly one argument", {"invalid '%YAML' line", kNoDirective}},
     {"bad YAML version: ", {"invalid version in the '%YAML' line", kNoDirective}},

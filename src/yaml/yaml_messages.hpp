@@ -1,4 +1,4 @@
-// The messages of the YAML parser in words that help someone who writes a workflow.
+// Rewords the messages of the YAML parser for people who write workflows.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@ struct YamlProblem {
   std::string_view hint;
 };
 
-/// `raw` is what yaml-cpp says. A message that is not known is "invalid YAML".
+/// `raw` is the message of yaml-cpp. An unknown message becomes "invalid YAML".
 [[nodiscard]] YamlProblem explain_yaml_error(std::string_view raw);
 
 }  // namespace pawl

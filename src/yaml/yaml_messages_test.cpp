@@ -10,7 +10,7 @@
 namespace pawl {
 namespace {
 
-// All of yaml-cpp/exceptions.h. Newer versions may have more: those are "invalid YAML".
+// All messages of yaml-cpp/exceptions.h. Newer versions may have more, which become "invalid YAML".
 const char* const kRawMessages[] = {
     YAML::ErrorMsg::YAML_DIRECTIVE_ARGS,
     YAML::ErrorMsg::YAML_VERSION,
@@ -85,7 +85,7 @@ TEST(YamlMessages, AnUnknownMessageIsGeneral) {
   EXPECT_EQ(explain_yaml_error("something that a later version says").message, "invalid YAML");
 }
 
-/// "line:column message" of the only fault.
+/// Returns "line:column message" of the only error.
 std::string fault_of(const std::string& text) {
   Faults faults("");
   static_cast<void>(read_yaml_or_nothing(text, faults));

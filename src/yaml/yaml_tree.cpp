@@ -84,7 +84,7 @@ class TreeBuilder final : public YAML::EventHandler {
   struct Frame {
     std::shared_ptr<YamlNode> node;
     YAML::anchor_t anchor = 0;
-    std::optional<std::pair<std::string, Place>> key;  // of a map: waits for its value
+    std::optional<std::pair<std::string, Place>> key;  // of a map: the key whose value comes next
     std::unordered_map<std::string, Place> seen;
     std::vector<YamlPtr> merged;
   };
@@ -214,7 +214,7 @@ class TreeBuilder final : public YAML::EventHandler {
   bool stopped_ = false;
 };
 
-/// The place of the first byte that YAML does not allow, if there is one.
+/// Returns the place of the first byte that YAML does not allow, if any.
 bool check_characters(std::string_view text, Faults& faults) {
   Place place{1, 1};
   for (std::size_t i = 0; i < text.size();) {
@@ -236,7 +236,7 @@ bool check_characters(std::string_view text, Faults& faults) {
   return true;
 }
 
-/// The nearest tab among the leading white space of the lines up to `last` (from 1).
+/// Returns the nearest tab in the leading white space of the lines up to `last` (from 1).
 std::optional<Place> indenting_tab(std::string_view text, std::size_t last) {
   std::optional<Place> found;
   std::size_t line = 1;
@@ -252,7 +252,8 @@ std::optional<Place> indenting_tab(std::string_view text, std::size_t last) {
   return found;
 }
 
-/// Whether quoted text begins at the place and does not end. The parser takes the end of the file for its end.
+/// Returns whether a quoted text starts at the place and is not closed. The parser takes the end of the file for its
+/// end.
 bool is_open_quote(std::string_view text, Place place) {
   std::size_t at = 0;
   for (std::size_t line = 1; line < place.line; ++line) {
@@ -267,7 +268,7 @@ bool is_open_quote(std::string_view text, Place place) {
       ++at;
     } else if (text[at] == quote) {
       if (quote == '"' || at + 1 >= text.size() || text[at + 1] != quote) return false;
-      ++at;  // '' is a quote within
+      ++at;  // '' stands for a quote inside
     }
   }
   return true;
