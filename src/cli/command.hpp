@@ -128,7 +128,7 @@ inline constexpr const char* kCareGroup = "Maintenance and help";
 inline constexpr std::size_t kColumnsDefault = 80;
 inline constexpr std::size_t kRunsMax = 1'000'000;
 
-/// Where the key of a store comes from, and that a new one must not be lost.
+/// Says where the key of a store comes from, and that a new one must not be lost.
 [[nodiscard]] std::string key_advice(const StoreKeyPlace& key);
 
 /// Takes a positive duration: 30s, 5m, 2h.

@@ -21,7 +21,7 @@ struct ErasedRecord {
   std::uint64_t checkpoints = 0;  // number of checkpoints before the erasure
   Sequence latest = {};
   bool finished = false;  // all data has been destroyed
-  // Of a removed run, whose audit trail is gone as well.
+  // Only for a removed run, whose audit trail is gone as well.
   bool removed = false;
   std::uint64_t entries = 0;  // of its audit trail
   std::string head = {};      // hash of the last of them, hexadecimal

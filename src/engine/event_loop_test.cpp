@@ -56,7 +56,7 @@ TEST(EventLoop, WorkRunsOnAsManyThreadsAsAreAllowed) {
   for (int i = 0; i < 3; ++i) {
     loop.start_work([&]() -> EventLoop::Task {
       ++inside;
-      while (inside < 3) std::this_thread::yield();  // none ends before all three are there
+      while (inside < 3) std::this_thread::yield();  // none finishes before all three have started
       return [&] { ++ended; };
     });
   }

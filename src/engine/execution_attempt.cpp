@@ -150,7 +150,7 @@ void Execution::process_ended(Node& node, const ProcessEnd& end) {
   --attempts_running_;
   loop_.cancel(node.timeout);
   loop_.cancel(node.grace);
-  // Processes that it started in other sessions must not run beside the next attempt.
+  // Processes that it started in other sessions must not run concurrently with the next attempt.
   if (!node.killed.empty() && loop_.processes() != nullptr) {
     static_cast<void>(loop_.processes()->end_all(
         fmt::format("PAWL_ATTEMPT_ID={}#{}", idempotency_key(node), node.record.starts), 2'000));

@@ -6,7 +6,7 @@
 
 namespace pawl {
 
-/// What the state of a run is.
+/// The kinds of state that a run can have.
 enum class RunKind : std::uint8_t {
   plain,     // the user's own JSON
   workflow,  // run/1

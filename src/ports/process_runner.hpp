@@ -44,7 +44,7 @@ struct LeftProcess {
 /// Thread-safe.
 ///
 /// Commands are children of a small reaper process, which also adopts everything that they leave behind. When this
-/// program ends for any reason, the reaper kills all of them and exits.
+/// program exits for any reason, the reaper kills all of them and exits.
 class ProcessRunner {
  public:
   using Number = std::uint64_t;

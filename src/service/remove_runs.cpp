@@ -132,7 +132,7 @@ class Planner {
   RemovalPlan plan_;
 };
 
-/// Of an erased run, only the row in the list is left.
+/// Only the row in the list is left of an erased run.
 Result<RunInfo> named_run(Store& store, const RunId& id, const std::vector<RunInfo>& all) {
   auto info = store.run(id);
   if (info || info.error().code != Code::run_erased) return info;

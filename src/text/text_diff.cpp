@@ -18,9 +18,9 @@ constexpr std::size_t kShortSkip = 256;          // a match this close need not 
 constexpr std::size_t kMiddleMax = std::size_t{4} << 20U;
 constexpr std::size_t kStretchMax = std::size_t{256} << 10U;  // after this much new text without a match, the rest is
                                                               // likely to be new, too
-constexpr std::size_t kLookAhead = 4096;  // in `before`, beyond the matched part
-constexpr std::size_t kLongMatch = 256;   // long enough not to search for a longer one
-constexpr std::size_t kPatience = 128;    // number of bytes in which a longer match is searched for
+constexpr std::size_t kLookAhead = 4096;                      // in `before`, beyond the matched part
+constexpr std::size_t kLongMatch = 256;                       // long enough not to search for a longer one
+constexpr std::size_t kPatience = 128;                        // number of bytes in which a longer match is searched for
 constexpr std::size_t kCompare = 512;
 constexpr std::size_t kUtf8Followers = 3;
 

@@ -124,7 +124,6 @@ class TreeBuilder final : public YAML::EventHandler {
     frames_.pop_back();
     for (const YamlPtr& merged : frame.merged) merge(frame, *merged);
     if (stopped_) return;
-    // Places of maps in block style are those of their first key; so they are of any other map here.
     add(frame.node, frame.anchor);
   }
 
