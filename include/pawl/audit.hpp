@@ -1,4 +1,4 @@
-// One entry of a run's audit trail: the tamper-evident chain of what was done and decided (docs/formats/audit.md).
+// An entry of the audit trail of a run. The trail is a tamper-evident hash chain (docs/formats/audit.md).
 #pragma once
 
 #include <pawl/types.hpp>
@@ -6,19 +6,19 @@
 namespace pawl {
 
 struct AuditEntry {
-  std::uint64_t index = 0;  // within the run, from 1
+  std::uint64_t index = 0;  // number of the entry within the run, starting at 1
   Timestamp at = {};
-  std::string type = {};
-  Sequence sequence = {};    // the checkpoint that it was committed with
-  std::string payload = {};  // "sha256:..." of what it vouches for: run.json, the checkpoint's record, the event's line
-  std::string previous = {};  // hash of the entry before, in hexadecimal; 64 zeros for the first
-  std::string hash = {};
-  std::uint64_t event = 0;  // number of the event that holds its data; 0: none
-  std::string events = {};  // "sha256:..." of the lines of the events of the same save; empty: there were none
-  std::string user = {};    // of the operating system, where people caused it
-  std::string host = {};
-  std::string agent = {};  // who acted, as given
-  std::string data = {};   // JSON of the event; not part of the entry, and gone where the event is
+  std::string type = {};      // run_created, checkpoint_saved, the type of an audited event, ...
+  Sequence sequence = {};     // the checkpoint that the entry was committed with
+  std::string payload = {};   // "sha256:..." of what the entry covers: run.json, a checkpoint record or an event line
+  std::string previous = {};  // hash of the previous entry, 64 hexadecimal digits; all zeros in the first entry
+  std::string hash = {};      // hash of this entry, 64 hexadecimal digits
+  std::uint64_t event = 0;    // number of the event that contains the data; 0: none
+  std::string events = {};    // "sha256:...", the combined hash of the events of the same save; empty: no events
+  std::string user = {};      // operating system user of the process that saved; may be empty
+  std::string host = {};      // host of that process; may be empty
+  std::string agent = {};     // who acted, as given by the caller
+  std::string data = {};      // JSON data of the event; not part of the entry itself; empty if there is no event
   bool operator==(const AuditEntry&) const = default;
 };
 

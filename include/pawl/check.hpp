@@ -1,4 +1,4 @@
-// What a check of the store (fsck) looks at and finds.
+// The scope and the findings of a store check (Pawl::check, `pawl fsck`).
 #pragma once
 
 #include <pawl/types.hpp>
@@ -6,34 +6,36 @@
 namespace pawl {
 
 struct CheckScope {
-  std::optional<RunId> run = {};  // none: the whole store
-  Sequence sequence = {};         // with a run: this checkpoint only
+  std::optional<RunId> run = {};  // not set: the whole store
+  Sequence sequence = {};         // only this checkpoint of `run`; 0: all of them
 };
 
+/// Whether a check also repairs what it can repair without losing an acknowledged save.
 enum class Repair : std::uint8_t { no, yes };
 
 struct Finding {
   enum class Severity : std::uint8_t {
-    note,      // worth knowing; nothing is wrong
-    mended,    // was wrong, and is mended
-    mendable,  // a repair mends it without loss
-    damage,    // something stored can't be read as it was written
+    note,      // information only; nothing is wrong
+    mended,    // was damaged and has been repaired
+    mendable,  // damaged; Repair::yes repairs it without losing data
+    damage,    // stored data is lost or altered and cannot be repaired
   };
   Severity severity = Severity::note;
   Code code{};
-  std::string file = {};
-  std::string run = {};
-  Sequence sequence = {};
-  std::string what = {};
-  std::string advice = {};       // what to do, without naming a command
-  Advice action = Advice::none;  // what to do next, in addition
+  std::string file = {};         // path relative to the store; may be empty
+  std::string run = {};          // empty: the finding is not about a single run
+  Sequence sequence = {};        // 0: the finding is not about a single checkpoint
+  std::string what = {};         // what was found, for people
+  std::string advice = {};       // what to do about it, without naming a command; may be empty
+  Advice action = Advice::none;  // what to do next, in addition to `advice`
 };
 
 struct CheckReport {
   std::vector<Finding> findings = {};
-  std::uint64_t runs = 0;
-  std::uint64_t checkpoints = 0;
-  std::uint64_t files = 0;
+  std::uint64_t runs = 0;         // number of runs checked
+  std::uint64_t checkpoints = 0;  // number of checkpoints checked
+  std::uint64_t files = 0;        // number of files checked
+  /// Returns whether any damage is left, repairable or not.
   [[nodiscard]] bool damaged() const {
     for (const Finding& finding : findings) {
       if (finding.severity == Finding::Severity::damage || finding.severity == Finding::Severity::mendable) return true;

@@ -1,4 +1,4 @@
-// Erasing a run: what is asked for, and what was done.
+// The request and the result of erasing or removing a run (Pawl::erase).
 #pragma once
 
 #include <cstdint>
@@ -8,40 +8,41 @@
 
 namespace pawl {
 
+/// Whether the forks of the run are erased as well.
 enum class Cascade : std::uint8_t { no, yes };
 
-/// What stays of the run when its data is destroyed.
+/// What is kept of a run whose data is destroyed.
 enum class Remains : std::uint8_t {
-  trail,      // erased: its audit trail stays and it is listed
-  tombstone,  // removed: only what identifies it, where its trail ended, and who removed it, when and why
+  trail,      // the run is erased: its audit trail is kept, and it is still listed
+  tombstone,  // the run is removed: only its ID, the end of its trail, and who removed it, when and why
 };
 
 struct EraseRequest {
-  std::string reason = {};        // one line; it stays, so it should name nobody
-  std::string by = {};            // who asks; empty: the operating system's user and the host
-  Cascade cascade = Cascade::no;  // yes: runs that were forked from it are erased first
+  std::string reason = {};  // one line, at most 1,000 bytes; kept permanently, so it should not contain personal data
+  std::string by = {};      // who requests it; empty: user and host of this process
+  Cascade cascade = Cascade::no;  // yes: erase its forks first; no: fail with run_has_forks if there are any
   Remains remains = Remains::trail;
 };
 
 struct Erasure {
   enum class Outcome : std::uint8_t {
-    done,     // nothing is left
-    already,  // it was erased before
-    pending,  // what could be destroyed is; the rest goes when `waiting_for` lets go
+    done,     // all data is destroyed
+    already,  // it had been erased before; the result describes that erasure
+    pending,  // some data is left, see `waiting_for`; a later erase, check or writer destroys it
   };
   RunId run;
   Outcome outcome = Outcome::done;
-  Timestamp at = {};
-  std::string by = {};
+  Timestamp at = {};    // when it was erased
+  std::string by = {};  // who requested it
   std::string reason = {};
-  std::uint64_t checkpoints = 0;              // that it had
-  std::vector<std::string> waiting_for = {};  // for people
-  std::vector<std::string> forks = {};        // that were erased with it
+  std::uint64_t checkpoints = 0;              // number of checkpoints that were destroyed
+  std::vector<std::string> waiting_for = {};  // what still contains data of the run, as text for people
+  std::vector<std::string> forks = {};        // IDs of the forks that were erased with it
   Remains remains = Remains::trail;
   Uuid uuid = {};
-  Sequence latest = {};       // its last checkpoint
-  std::uint64_t entries = 0;  // of a removed run's audit trail, without the entry that says so
-  std::string head = {};      // hash of the last of them, hexadecimal
+  Sequence latest = {};       // its last checkpoint; 0 if unknown
+  std::uint64_t entries = 0;  // removed runs only: number of entries of its audit trail, without `erased`
+  std::string head = {};      // removed runs only: hash of the last of these entries, in hexadecimal
 };
 
 }  // namespace pawl

@@ -1,4 +1,4 @@
-// The basic types of Pawl as plain values. Uses only the standard library.
+// The basic value types of Pawl.
 #pragma once
 
 #include <array>
@@ -12,10 +12,11 @@
 
 namespace pawl {
 
-/// A run's readable id: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`. Only `parse` makes one, so holding a
-/// RunId means that it is safe as a file name.
+/// The readable ID of a run: `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`. Only `parse` creates one, so every RunId is valid and
+/// safe to use as a file name.
 class RunId {
  public:
+  /// Fails with invalid_run_id.
   [[nodiscard]] static Result<RunId> parse(std::string_view text);
   [[nodiscard]] const std::string& text() const { return text_; }
   auto operator<=>(const RunId&) const = default;
@@ -25,7 +26,7 @@ class RunId {
   std::string text_;
 };
 
-/// The number of a checkpoint within its run. The first is 1; 0 means "none".
+/// The number of a checkpoint within its run, starting at 1. 0 means "none".
 struct Sequence {
   std::uint64_t value = 0;
   auto operator<=>(const Sequence&) const = default;
@@ -36,22 +37,25 @@ struct Sequence {
 struct Uuid {
   std::array<std::uint8_t, 16> bytes{};
   auto operator<=>(const Uuid&) const = default;
+  /// Returns 36 characters, in lower case.
   [[nodiscard]] std::string text() const;
+  /// Accepts 36 characters in either case. Returns nothing for any other text.
   [[nodiscard]] static std::optional<Uuid> parse(std::string_view text);
 };
 
-/// Microseconds since 1970 in UTC. Order is by Sequence, never by this.
+/// Microseconds since 1970-01-01 00:00 UTC. Checkpoints are ordered by Sequence, never by time.
 struct Timestamp {
   std::int64_t us = 0;
   auto operator<=>(const Timestamp&) const = default;
-  /// `2026-01-11T14:30:00.000123Z`
+  /// Returns the time in UTC, for example `2026-01-11T14:30:00.000123Z`.
   [[nodiscard]] std::string text() const;
-  /// `2026-01-11`
+  /// Returns the date in UTC, for example `2026-01-11`.
   [[nodiscard]] std::string day() const;
+  /// Returns nothing if the text is not a valid time.
   [[nodiscard]] static std::optional<Timestamp> parse(std::string_view text);
 };
 
-/// What a checkpoint marks.
+/// The point in the execution that a checkpoint marks.
 enum class Kind : std::uint8_t {
   manual,
   workflow_start,
@@ -66,17 +70,17 @@ enum class Kind : std::uint8_t {
   workflow_complete,
 };
 
-/// How the execution that a checkpoint belongs to stands. `erased` is a run's alone: no checkpoint has it.
+/// The status of the execution that a checkpoint belongs to. Only runs can be `erased` or `damaged`, not checkpoints.
 enum class Status : std::uint8_t {
   active,
   completed,
   failed,
   recovering,
-  erased,   // of runs only: what was saved in it is destroyed
-  damaged,  // of runs only: the newest checkpoint can't be read
+  erased,   // runs only: the saved data was destroyed
+  damaged,  // runs only: the newest checkpoint is unreadable
 };
 
-/// Why a checkpoint was made.
+/// Why a checkpoint was saved.
 enum class Reason : std::uint8_t {
   manual,
   before_step,
@@ -95,15 +99,19 @@ enum class Reason : std::uint8_t {
   workflow_completed,
 };
 
-/// When a save returns. `sync`: it survives power loss. `async`: it will, after at most a bounded window
-/// (100 ms), and survives the death of the process's caller at exit. `exit`: it will when the run is closed.
+/// When a save becomes durable, which means that it survives a power failure. `sync`: before the save returns. `async`:
+/// at most 100 ms after the save returns. `exit`: at the latest when the run is closed. With `async` and `exit`, a save
+/// that has returned is lost if the process or the machine crashes before the save is durable. Run::flush and closing
+/// the run make everything durable at every level.
 enum class Durability : std::uint8_t { sync, async, exit };
 
 [[nodiscard]] std::string_view to_text(Kind kind);
 [[nodiscard]] std::string_view to_text(Status status);
 [[nodiscard]] std::string_view to_text(Reason reason);
 [[nodiscard]] std::string_view to_text(Durability durability);
-/// These also accept the words of import formats (`agent_start`, `sync_barrier`, `phase_completed`).
+/// These functions accept what to_text returns. The first three also accept words of the import formats, for example
+/// `agent_start`, `sync_barrier` and `phase_completed`. They return nothing for unknown words, and parse_status returns
+/// nothing for `erased` and `damaged`.
 [[nodiscard]] std::optional<Kind> parse_kind(std::string_view text);
 [[nodiscard]] std::optional<Status> parse_status(std::string_view text);
 [[nodiscard]] std::optional<Reason> parse_reason(std::string_view text);
@@ -112,21 +120,21 @@ enum class Durability : std::uint8_t { sync, async, exit };
 /// A checkpoint without its state.
 struct CheckpointInfo {
   Sequence sequence = {};
-  Sequence parent = {};  // 0: the first one
+  Sequence parent = {};  // the checkpoint that it builds on; 0: none, it is the first
   Uuid id = {};
   Timestamp created = {};
   Kind kind = Kind::manual;
   Status status = Status::active;
   Reason reason = Reason::manual;
-  std::string name = {};       // given by the user; unique use is not required, the newest one counts
-  std::string caller_id = {};  // the caller's id of the save
+  std::string name = {};       // given by the caller; need not be unique: the newest checkpoint with a name has it
+  std::string caller_id = {};  // SaveRequest::caller_id; may be empty
   std::string stage = {};
   std::string step = {};
-  std::string metadata = {};       // a JSON object as text, or empty
-  std::uint64_t state_bytes = 0;   // size of the state
-  std::uint64_t stored_bytes = 0;  // size of what is stored for it
-  bool whole = true;               // stored whole, or as a difference to its parent
-  std::string checksum = {};       // "sha256:..." over the stored payload
+  std::string metadata = {};       // the text of a JSON object; may be empty
+  std::uint64_t state_bytes = 0;   // size of the state, in bytes
+  std::uint64_t stored_bytes = 0;  // size of its stored record, in bytes
+  bool whole = true;               // true: stored completely; false: as a difference from its parent
+  std::string checksum = {};       // "sha256:..." of the stored payload
   auto operator<=>(const CheckpointInfo&) const = default;
 };
 
@@ -135,24 +143,25 @@ struct RunInfo {
   RunId id;
   Uuid uuid = {};
   Timestamp created = {};
-  Timestamp updated = {};
-  Sequence latest = {};
+  Timestamp updated = {};  // time of the last save
+  Sequence latest = {};    // the last checkpoint
   Status status = Status::active;
   Kind kind = Kind::manual;
   Durability durability = Durability::sync;
-  std::string workflow = {};       // path or name of the definition; may be empty
-  std::string workflow_hash = {};  // may be empty
-  std::string session = {};        // may be empty
-  std::optional<Uuid> fork_of_run = {};
-  Sequence fork_of_sequence = {};
+  std::string workflow = {};             // path or name of the workflow; may be empty
+  std::string workflow_hash = {};        // may be empty
+  std::string session = {};              // may be empty
+  std::optional<Uuid> fork_of_run = {};  // UUID of the parent run, if the run is a fork
+  Sequence fork_of_sequence = {};        // the last checkpoint shared with the parent run; 0: not a fork
 };
 
+/// An event of a run. Events are stored with a checkpoint and never change.
 struct Event {
-  std::uint64_t number = 0;  // within the run, from 1
-  Sequence sequence = {};    // of the checkpoint it was saved with
+  std::uint64_t number = 0;  // number within the run, starting at 1
+  Sequence sequence = {};    // the checkpoint that it was saved with
   Timestamp created = {};
   std::string type = {};
-  std::string data = {};  // JSON as text
+  std::string data = {};  // JSON text
   auto operator<=>(const Event&) const = default;
 };
 
