@@ -40,6 +40,9 @@ constexpr const char* kGlobalGroup = "Options for all commands";
 constexpr std::string_view kLockingCommands[] = {"run",      "resume", "step",  "save", "fork",
                                                  "rollback", "prune",  "erase", "rm"};
 
+/// Those that create the run that they name.
+constexpr std::string_view kCreatingCommands[] = {"run", "save", "step", "import"};
+
 /// The commands, and the variables that their options set. The options refer to it, so it can't be moved.
 struct Parser {
   Parser();
@@ -128,7 +131,10 @@ int run_command(const Command& command, ClosedOutput closed_output, const Global
   if (result) return context.status;
   const bool is_broken_pipe = result.error().os_error == EPIPE && result.error().code == Code::write_failed;
   if (is_broken_pipe && closed_output == ClosedOutput::ends) return kPipeStatus;
-  return report(context, std::move(result).error(), globals.json, {.store = globals.store});
+  Error error = std::move(result).error();
+  if (std::ranges::find(kCreatingCommands, command.options->name()) != std::end(kCreatingCommands))
+    error = for_new_run(std::move(error));
+  return report(context, std::move(error), globals.json, {.store = globals.store});
 }
 
 /// Parsing can fail before --json is bound, but its errors must already be printed in the right form.

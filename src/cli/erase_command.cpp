@@ -59,22 +59,25 @@ std::string text_of(const Erasure& erasure) {
 }
 
 /// Asks for confirmation on a terminal only.
-Result<void> ask(const Invocation& invocation, const RunInfo& run) {
+bool erasure_confirmed(const Invocation& invocation, const RunInfo& run) {
   CliContext& context = invocation.context();
-  if (!context.in_is_terminal) return {};
-  context.err.write(fmt::format("erase run '{}' and its {} checkpoints permanently? Type the run id to confirm: ",
-                                printable(run.id.text()), run.latest.value));
+  if (!context.in_is_terminal) return true;
+  context.err.write(
+      fmt::format("erase run '{}' and its {} {} permanently? Type the run id to confirm: ", printable(run.id.text()),
+                  run.latest.value, run.latest.value == 1 ? "checkpoint" : "checkpoints"));
   std::string answer;
   std::getline(context.in, answer);
-  if (answer == run.id.text()) return {};
-  return fail(Error{Code::usage, "nothing erased", {}, "type the run id to confirm, or pass --yes", 0});
+  return answer == run.id.text();
 }
 
 Result<void> erase(const Invocation& invocation, const EraseArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const std::optional<RunInfo> info, run_to_erase(*store, run));
-  if (info && !arguments.yes) PAWL_TRY(ask(invocation, *info));
+  if (info && !arguments.yes && !erasure_confirmed(invocation, *info)) {
+    invocation.context().err.write("nothing was erased\n");
+    return {};
+  }
   const EraseRequest request{
       .reason = arguments.reason, .by = {}, .cascade = arguments.cascade ? Cascade::yes : Cascade::no};
   const WorkflowWorld* world = invocation.context().workflows;
@@ -88,7 +91,7 @@ Result<void> erase(const Invocation& invocation, const EraseArguments& arguments
 
 Command add_erase(Options& root) {
   const auto arguments = std::make_shared<EraseArguments>();
-  Options& app = root.command("erase", "Destroy all data of a run but keep proof that it existed");
+  Options& app = root.command("erase", "Destroy the data of a run on request, but keep its audit trail as proof");
   app.group(kCareGroup);
   app.text("RUN", arguments->run, "Run id").required();
   app.text("--reason", arguments->reason, "Reason, kept in the audit trail; don't include personal data")

@@ -51,6 +51,16 @@ TEST_F(EraseCommand, NeedsAReason) {
   EXPECT_EQ(pawl({"restore", "r"}).status, 0);
 }
 
+TEST_F(EraseCommand, AnotherAnswerThanTheRunIdIsNotAnError) {
+  ASSERT_EQ(pawl({"save", "r"}, "{}").status, 0);
+  terminal_ = true;
+  const CliResult result = pawl({"erase", "r", "--reason", "request 17"}, "s\n");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.err,
+            "erase run 'r' and its 1 checkpoint permanently? Type the run id to confirm: nothing was erased\n");
+  EXPECT_EQ(pawl({"restore", "r"}).status, 0);
+}
+
 TEST_F(EraseCommand, AMissingRunIsNamed) {
   save("r");
   const CliResult result = pawl({"erase", "missing", "--reason", "x"});

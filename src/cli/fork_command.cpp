@@ -1,4 +1,5 @@
 #include "cli/command.hpp"
+#include "cli/hints.hpp"
 #include "cli/json_out.hpp"
 #include "cli/lineage_text.hpp"
 #include "cli/this_person.hpp"
@@ -84,7 +85,9 @@ Result<void> fork(const Invocation& invocation, const ForkArguments& arguments) 
   {
     PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
     PAWL_TRY_ASSIGN(const ForkRequest request, request_of(invocation, *store, arguments));
-    PAWL_TRY_ASSIGN(const Forked forked, fork_run(*store, request, invocation.state_bytes_max()));
+    Result<Forked> made = fork_run(*store, request, invocation.state_bytes_max());
+    if (!made && made.error().subject.run == request.id.text()) return fail(for_new_run(std::move(made).error()));
+    PAWL_TRY_ASSIGN(const Forked forked, std::move(made));
     print_forked(invocation, request, forked);
     kind = forked.kind;
     id = request.id;

@@ -66,6 +66,7 @@ Wording Hints::looking(Advice advice) const {
       return subject_.value.empty()
                  ? Wording{"to list the runs, run", pawl("list")}
                  : Wording{"to list its runs, run", pawl("list --session " + shell_word(subject_.value))};
+    case Advice::list_removed: return {"to list removed runs, run", pawl("list --removed")};
     case Advice::list_checkpoints: return {"to list its checkpoints, run", pawl("show " + run_ + " --checkpoints")};
     case Advice::show_run: return {"to see its steps and status, run", pawl("show " + run_)};
     case Advice::show_everything: return {"to see all of it, run", pawl("show " + run_ + " --all")};
@@ -124,6 +125,8 @@ Wording Hints::acting(Advice advice) const {
     case Advice::repair_store: return {"to repair it, run", pawl("fsck --repair")};
     case Advice::wait_for_run:
       return {"wait until it finishes, for example with --wait-lock 30s; to see its status, run", pawl("show " + run_)};
+    case Advice::wait_or_cancel: return {"wait until it finishes, or run", pawl("cancel " + run_)};
+    case Advice::force_removal: return {"to remove it anyway, run", pawl("rm " + run_ + " --force")};
     case Advice::decide:
       return {"to decide, run", pawl("approve " + run_ + step_),
               fmt::format(" (or {}), then: {}", pawl("reject " + run_ + step_),
@@ -196,6 +199,12 @@ std::string hint_text(const Error& error, const HintStyle& style) {
   if (error.hint.empty() && advice.empty()) return general_hint(error, style);
   if (error.hint.empty() || advice.empty()) return error.hint + advice;
   return error.hint + "; " + advice;
+}
+
+Error for_new_run(Error error) {
+  if (error.code == Code::run_removed) error.hint = "the ids of removed runs are not reused: choose another id";
+  if (error.code == Code::run_erased) error.hint = "the ids of erased runs are not reused: choose another id";
+  return error;
 }
 
 std::vector<std::string> commands_of(const std::vector<NextAction>& actions, const HintStyle& style) {

@@ -25,6 +25,10 @@ struct HintStyle {
 /// The error's own hint, then its advice; a general hint for the code if it has neither. Never empty.
 [[nodiscard]] std::string hint_text(const Error& error, const HintStyle& style = {});
 
+/// For a command that wanted to create a run: if the error says that this run was removed or erased, adds the hint to
+/// choose another id.
+[[nodiscard]] Error for_new_run(Error error);
+
 /// The same error with all of these as its hint.
 [[nodiscard]] Error with_rendered_hint(Error error, const HintStyle& style = {});
 

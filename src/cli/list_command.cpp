@@ -104,20 +104,8 @@ bool fits(const Invocation& invocation, Store& store, const RunInfo& run, const 
   return arguments.meta.empty() || has_meta(store, run.id, arguments.meta);
 }
 
-constexpr std::string_view kStatusWords[] = {"running",   "waiting", "completed",  "failed",  "interrupted",
-                                             "cancelled", "active",  "recovering", "damaged", "erased"};
-
-/// Adds the comma-separated words. Returns an error message, or nothing.
-std::string take_statuses(std::string_view text, std::vector<std::string>& statuses) {
-  while (!text.empty()) {
-    const std::string word(text.substr(0, text.find(',')));
-    if (std::ranges::find(kStatusWords, word) == std::end(kStatusWords))
-      return unknown_word(word, {std::begin(kStatusWords), std::end(kStatusWords)});
-    statuses.push_back(word);
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-  }
-  return {};
-}
+const std::vector<std::string> kStatusWords = {"running",   "waiting", "completed",  "failed",  "interrupted",
+                                               "cancelled", "active",  "recovering", "damaged", "erased"};
 
 Result<void> check_meta(const ListArguments& arguments) {
   for (const std::string& pair : arguments.meta) {
@@ -198,9 +186,9 @@ Command add_list(Options& root) {
   app.number("--limit", arguments->limit, "Maximum number of runs (default: 50)", kLimitBounds);
   app.flag("--resumable", arguments->resumable, "Only runs that can be resumed");
   app.parsed("--status", "Only runs with this status; repeat it or separate several with commas",
-             [arguments](const std::string& text) { return take_statuses(text, arguments->statuses); })
+             [arguments](const std::string& text) { return take_words(text, kStatusWords, arguments->statuses); })
       .value("STATUS")
-      .suggests({std::begin(kStatusWords), std::end(kStatusWords)})
+      .suggests(kStatusWords)
       .repeats();
   app.flag("--running", arguments->running, "Only runs that a process is executing; same as --status running");
   app.flag("--failed", arguments->failed, "Only failed runs; same as --status failed");

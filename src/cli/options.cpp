@@ -428,4 +428,14 @@ std::string unknown_word(std::string_view word, const std::vector<std::string>& 
                      nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest), fmt::join(words, ", "));
 }
 
+std::string take_words(std::string_view text, const std::vector<std::string>& words, std::vector<std::string>& taken) {
+  do {
+    const std::string word(text.substr(0, text.find(',')));
+    if (std::ranges::find(words, word) == words.end()) return unknown_word(word, words);
+    taken.push_back(word);
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  } while (!text.empty());
+  return {};
+}
+
 }  // namespace pawl::cli

@@ -20,6 +20,9 @@ struct Bounds {
 
 /// "unknown value 'x' (did you mean 'y'?); use one of: y, z"
 [[nodiscard]] std::string unknown_word(std::string_view word, const std::vector<std::string>& words);
+/// Adds the comma-separated words of `text` to `taken`. Returns what is wrong with them, or nothing.
+[[nodiscard]] std::string take_words(std::string_view text, const std::vector<std::string>& words,
+                                     std::vector<std::string>& taken);
 
 /// What a command does if nobody reads its standard output any more.
 enum class ClosedOutput : std::uint8_t {

@@ -2,6 +2,7 @@
 #include <istream>
 
 #include "cli/command.hpp"
+#include "cli/hints.hpp"
 #include "cli/json_out.hpp"
 #include "service/erase_run.hpp"
 #include "service/remove_runs.hpp"
@@ -10,6 +11,9 @@ namespace pawl::cli {
 namespace {
 
 constexpr std::size_t kRunsShownMax = 20;
+
+const std::vector<std::string> kRemovableStatuses = {"completed", "failed",     "cancelled", "interrupted", "waiting",
+                                                     "active",    "recovering", "damaged",   "erased"};
 
 struct RmArguments {
   std::vector<std::string> runs;
@@ -66,22 +70,14 @@ std::string reason_of(const RmArguments& arguments) {
   return reason;
 }
 
-Error with_rm_hint(Error error) {
-  if (error.code == Code::run_busy) error.hint = "wait until it ends, or run: pawl cancel RUN";
-  if (error.code == Code::run_unfinished) error.hint = "to remove it all the same, name it and pass --force";
-  return error;
-}
-
 std::string kept_text(const KeptRun& kept) {
-  const Error error = with_rm_hint(kept.why);
-  return fmt::format("kept {}: {}{}", kept.run.text(), error.message,
-                     error.hint.empty() ? "" : fmt::format(" ({})", error.hint));
+  return fmt::format("kept {}: {} ({})", kept.run.text(), kept.why.message, hint_text(kept.why));
 }
 
-/// On a terminal only; scripts must name the runs that they remove.
-Result<void> ask_to_remove(const Invocation& invocation, const RemovalPlan& plan) {
+/// Asks on a terminal only; scripts must name the runs that they remove.
+bool removal_confirmed(const Invocation& invocation, const RemovalPlan& plan) {
   CliContext& context = invocation.context();
-  if (!context.in_is_terminal || plan.runs.empty()) return {};
+  if (!context.in_is_terminal || plan.runs.empty()) return true;
   std::string question;
   for (std::size_t i = 0; i < std::min(plan.runs.size(), kRunsShownMax); ++i)
     question += fmt::format("  {}\n", printable(plan.runs[i].id.text()));
@@ -92,8 +88,7 @@ Result<void> ask_to_remove(const Invocation& invocation, const RemovalPlan& plan
   static_cast<void>(context.err.flush());
   std::string answer;
   std::getline(context.in, answer);
-  if (answer == "y" || answer == "Y" || answer == "yes") return {};
-  return fail(Error{Code::usage, "nothing was removed", {}, "answer y, or pass --yes", 0});
+  return answer == "y" || answer == "Y" || answer == "yes";
 }
 
 std::string runs_text(std::size_t count) { return fmt::format("{} {}", count, count == 1 ? "run" : "runs"); }
@@ -159,10 +154,13 @@ Result<void> rm(const Invocation& invocation, const RmArguments& arguments) {
   // If runs are named, either all of them are removed or none.
   if (!request.runs.empty() && !plan.kept.empty()) {
     for (std::size_t i = 1; i < plan.kept.size(); ++i) invocation.note(kept_text(plan.kept[i]));
-    return fail(with_rm_hint(plan.kept.front().why));
+    return fail(plan.kept.front().why);
   }
   RemovedRuns done{.removed = {}, .kept = std::move(plan.kept)};
-  if (!arguments.dry_run && !arguments.yes) PAWL_TRY(ask_to_remove(invocation, plan));
+  if (!arguments.dry_run && !arguments.yes && !removal_confirmed(invocation, plan)) {
+    invocation.print(invocation.json() ? removal_document(done, arguments.dry_run) : "nothing was removed\n");
+    return {};
+  }
   std::optional<Error> trouble;
   for (const RunInfo& info : plan.runs) {
     if (arguments.dry_run) {
@@ -180,8 +178,10 @@ Result<void> rm(const Invocation& invocation, const RmArguments& arguments) {
       done.removed.push_back(std::move(*erased));
       continue;
     }
-    done.kept.push_back({info.id, erased.error()});
-    if (!trouble) trouble = with_rm_hint(erased.error());
+    Error why = std::move(erased).error();
+    if (why.code == Code::run_busy) why.advice = Advice::wait_or_cancel;
+    if (!trouble) trouble = why;
+    done.kept.push_back({info.id, std::move(why)});
   }
   for (const KeptRun& kept : done.kept) invocation.note(kept_text(kept));
   invocation.print(invocation.json() ? removal_document(done, arguments.dry_run)
@@ -194,7 +194,7 @@ Result<void> rm(const Invocation& invocation, const RmArguments& arguments) {
 
 Command add_rm(Options& root) {
   const auto arguments = std::make_shared<RmArguments>();
-  Options& app = root.command("rm", "Remove whole runs, leaving only a tombstone");
+  Options& app = root.command("rm", "Delete runs with their audit trail; a note that they existed stays");
   app.group(kCareGroup);
   app.list("RUN", arguments->runs, "Run ids");
   app.parsed("--older-than", "Select runs whose last save is older than this: 30d, 12h; a bare number is days",
@@ -205,14 +205,16 @@ Command add_rm(Options& root) {
                                             : fmt::format("invalid duration '{}' (for example: 30d, 12h)", text);
              })
       .value("AGE");
-  app.list("--status", arguments->statuses,
-           "Select runs with this status, as `pawl list` shows it; can be repeated (default: all finished runs)")
-      .value("WORD")
-      .words(
-          {"completed", "failed", "cancelled", "interrupted", "waiting", "active", "recovering", "damaged", "erased"});
+  app.parsed("--status",
+             "Select runs with this status; repeat it or separate several with commas (default: completed, cancelled, "
+             "and runs of `pawl save`)",
+             [arguments](const std::string& text) { return take_words(text, kRemovableStatuses, arguments->statuses); })
+      .value("STATUS")
+      .suggests(kRemovableStatuses)
+      .repeats();
   app.text("--reason", arguments->reason, "Reason, kept in the tombstone (default: none)").value("TEXT");
   app.flag("--dry-run", arguments->dry_run, "Show what would be removed; remove nothing");
-  app.flag("--force", arguments->force, "Also remove named runs that are not finished");
+  app.flag("--force", arguments->force, "Also remove named runs that are waiting or interrupted");
   app.flag("--yes", arguments->yes, "Don't ask for confirmation");
   app.footer(
       "Overwrites and deletes the data of a run. A tombstone keeps its id, UUID, last\n"
@@ -221,7 +223,9 @@ Command add_rm(Options& root) {
       "\n"
       "A run is kept while a process holds it, and while another run refers to it: a\n"
       "fork, a parent run or a child run. Name all of them to remove them together.\n"
-      "Runs that can still be resumed require --force.\n"
+      "Runs that are waiting or interrupted require --force. A failed run is finished:\n"
+      "it is removed without --force if you name it, and with --status failed.\n"
+      "Without --status, --older-than removes no failed run.\n"
       "Exit status 4: a named run was kept, and nothing was removed.\n"
       "\n"
       "Examples:\n"

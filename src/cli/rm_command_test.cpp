@@ -41,6 +41,41 @@ TEST_F(RmCommand, LaterCommandsSayWhenAndByWhom) {
   EXPECT_EQ(rows.at(0).at("reason"), "old");
 }
 
+TEST_F(RmCommand, AnAnswerOfNoIsNotAnError) {
+  save("r");
+  terminal_ = true;
+  for (const char* answer : {"n\n", "\n", ""}) {
+    const CliResult result = pawl({"rm", "r"}, answer);
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(result.out, "nothing was removed\n");
+    EXPECT_EQ(result.err.find("PAWL-"), std::string::npos) << result.err;
+  }
+  EXPECT_EQ(pawl({"restore", "r"}).status, 0);
+  EXPECT_EQ(pawl({"rm", "r"}, "y\n").out, "removed r (1 checkpoint)\n1 run removed\n");
+}
+
+TEST_F(RmCommand, OnlyWhoCreatesARunIsToldToChooseAnotherId) {
+  save("r");
+  save("p");
+  ASSERT_EQ(pawl({"rm", "r"}).status, 0);
+  const std::string list = "to list removed runs, run: pawl list --removed";
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"show", "r"}, {"logs", "r"}, {"restore", "r"}, {"rm", "r"}, {"fork", "r"}}) {
+    EXPECT_NE(pawl(args).err.find("hint: " + list), std::string::npos) << args.front() << pawl(args).err;
+  }
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"save", "r"}, {"fork", "p@1", "--run-id", "r"}}) {
+    const std::string said = pawl(args, "{}").err;
+    EXPECT_NE(said.find("are not reused: choose another id; " + list), std::string::npos) << said;
+  }
+}
+
+TEST_F(RmCommand, SeveralStatusesAreSeparatedByCommas) {
+  save("r");
+  EXPECT_EQ(pawl({"rm", "--status", "completed,active", "--json"}).json().at("removed").size(), 1);
+  EXPECT_NE(pawl({"rm", "--status", "completed,done"}).err.find("unknown value 'done'"), std::string::npos);
+}
+
 TEST_F(RmCommand, OfNamedRunsAllAreRemovedOrNone) {
   save("p");
   save("x");

@@ -8,14 +8,18 @@ Error erased_error(std::string_view run, const Erasure& erasure) {
                  fmt::format("run '{}' was removed on {} by {}{}{}", run, erasure.at.text(), erasure.by,
                              erasure.reason.empty() ? "" : ": ", erasure.reason),
                  {},
-                 "the ids of removed runs are not reused: choose another id",
-                 0};
+                 {},
+                 0,
+                 Advice::list_removed,
+                 {.run = std::string(run)}};
   }
   return Error{Code::run_erased,
                fmt::format("run '{}' was erased on {} because {}", run, erasure.at.text(), erasure.reason),
                {},
-               "its audit trail is left; for a new run use another id",
-               0};
+               "only its audit trail is left",
+               0,
+               Advice::none,
+               {.run = std::string(run)}};
 }
 
 Error forks_error(const RunId& run, const std::vector<RunId>& forks) {

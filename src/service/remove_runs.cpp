@@ -21,12 +21,19 @@ bool is_finished(RunStatus status) {
 }
 
 Error unfinished_error(const RunId& run, RunStatus status) {
-  return Error{
-      Code::run_unfinished, fmt::format("run '{}' is {} and can be resumed", run.text(), to_text(status)), {}, {}, 0};
+  return Error{Code::run_unfinished,
+               fmt::format("run '{}' is {} and can be resumed", run.text(), to_text(status)),
+               {},
+               {},
+               0,
+               Advice::force_removal,
+               {.run = run.text()}};
 }
 
 Error busy_error(const RunId& run, const std::string& owner) {
-  return Error{Code::run_busy, fmt::format("run '{}' is held by {}", run.text(), owner), {}, {}, 0};
+  return Error{
+      Code::run_busy,     fmt::format("run '{}' is held by {}", run.text(), owner), {}, {}, 0, Advice::wait_or_cancel,
+      {.run = run.text()}};
 }
 
 class Planner {
@@ -146,9 +153,8 @@ bool is_selected(Store& store, const RunInfo& info, const RemoveRequest& request
   if (info.status == Status::damaged) return false;  // a damaged run is removed only by name
   const std::string word = status_word(store, info);
   if (!request.statuses.empty()) return std::ranges::find(request.statuses, word) != request.statuses.end();
-  if (info.workflow.empty()) return true;
   const auto status = parse_run_status(word);
-  return !status || is_finished(*status);
+  return !status || *status == RunStatus::completed || *status == RunStatus::cancelled;
 }
 
 }  // namespace

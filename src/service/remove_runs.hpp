@@ -14,7 +14,7 @@ namespace pawl {
 struct RemoveRequest {
   std::vector<RunId> runs = {};                 // named runs; empty: those that match the other members
   std::optional<Milliseconds> older_than = {};  // since their last save
-  std::vector<std::string> statuses = {};       // as a list shows them; empty: every run that is finished
+  std::vector<std::string> statuses = {};       // as a list shows them; empty: all but those that can be resumed
   enum class Unfinished : std::uint8_t { keep, remove } unfinished = Unfinished::keep;
 };
 

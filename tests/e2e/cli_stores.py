@@ -172,16 +172,18 @@ class Removing(StoreCase):
         dry = self.pawl("rm", "--older-than", "1s", "--status", "completed", "--dry-run").stdout
         self.assertIn("would remove good", dry)
         self.assertEqual(sorted(self.listed()), ["bad", "good", "other", "plain", "waits"])
-        done = json.loads(self.pawl("rm", "--older-than", "1s", "--status", "completed", "--status", "failed", "--json").stdout)
-        self.assertEqual(sorted(row["run"] for row in done["removed"]), ["bad", "good"])
-        (row, _) = json.loads(self.pawl("list", "--removed", "--json").stdout)
-        self.assertEqual(row["reason"], "older than 1s, status completed or failed")
-        # A run that can be resumed is only removed by name and with --force.
+        # A failed run can be resumed, so it is only removed by name or by its status.
         done = json.loads(self.pawl("rm", "--older-than", "1s", "--json").stdout)
-        self.assertEqual(sorted(row["run"] for row in done["removed"]), ["other", "plain"])
+        self.assertEqual(sorted(row["run"] for row in done["removed"]), ["good", "other", "plain"])
+        done = json.loads(self.pawl("rm", "--older-than", "1s", "--status", "completed,failed", "--json").stdout)
+        self.assertEqual(sorted(row["run"] for row in done["removed"]), ["bad"])
+        reasons = {row["run"]: row["reason"] for row in json.loads(self.pawl("list", "--removed", "--json").stdout)}
+        self.assertEqual(reasons["bad"], "older than 1s, status completed or failed")
         done = json.loads(self.pawl("rm", "--status", "waiting", "--json").stdout)
         self.assertEqual([(row["run"], row["code"]) for row in done["kept"]], [("waits", "PAWL-0257")])
-        self.assertIn("PAWL-0257", self.pawl("rm", "waits", status=4).stderr)
+        said = self.pawl("rm", "waits", status=4).stderr
+        self.assertIn("PAWL-0257", said)
+        self.assertIn("hint: to remove it anyway, run: pawl rm waits --force\n", said)
         self.pawl("rm", "waits", "--force")
         self.assertEqual(self.listed(), [])
 
@@ -217,7 +219,9 @@ class Removing(StoreCase):
         self.write("workflow.yaml", "steps: [{ run: 'touch begun; sleep 60' }]")
         process = self.start("run", "--run-id", "busy")
         self.wait_for("the step begins", lambda: os.path.exists(os.path.join(self.project, "begun")))
-        self.assertIn("PAWL-0201", self.pawl("rm", "busy", status=4).stderr)
+        said = self.pawl("rm", "busy", status=4).stderr
+        self.assertIn("PAWL-0201", said)
+        self.assertIn("hint: wait until it finishes, or run: pawl cancel busy\n", said)
         self.assertIn("PAWL-0201", self.pawl("rm", "busy", "--force", status=4).stderr)
         self.assertEqual(json.loads(self.pawl("rm", "--older-than", "0d", "--json").stdout)["removed"], [])
         process.send_signal(signal.SIGKILL)
