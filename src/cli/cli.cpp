@@ -30,9 +30,9 @@ constexpr const char* kExamples =
     "\n"
     "A checkpoint is RUN@SEQ, RUN@latest, RUN@name:X, RUN@stage:X, RUN@step:X or\n"
     "RUN@UUID.\n"
-    "Exit status: 0 done; 1 the workflow failed; 2 bad usage or input; 3 waiting for\n"
-    "a person or a signal; 4 refused for integrity or safety; 5 storage error;\n"
-    "130 interrupted; 141 standard output was closed.";
+    "Exit status: 0 done; 1 the workflow failed; 2 wrong usage or input; 3 waiting\n"
+    "for a person, a signal, a timer or a budget; 4 refused for integrity or safety;\n"
+    "5 storage error; 130 interrupted; 141 standard output was closed.";
 
 constexpr const char* kGlobalGroup = "Options for all commands";
 

@@ -124,7 +124,8 @@ Command add_run(Options& root) {
   app.list("--var-json", arguments->json_vars, "Set a variable to a JSON value; can be repeated").value("NAME=JSON");
   app.text("--session", arguments->session, "Session: a label that groups runs (default: none)").value("NAME");
   app.flag("--resume", arguments->resume,
-           "Resume the run if it exists, or exit with its status if it has finished (requires --run-id)");
+           "Start the run if it does not exist, otherwise resume it; if it completed, failed or was cancelled, run "
+           "nothing and exit with its status (requires --run-id)");
   app.flag("-v,--verbose", arguments->verbose, "Show the output of steps as it comes");
   app.flag("--detach", arguments->detach, "Print the run id once the run is saved, and continue in the background");
   app.flag("--fail-on-dlq", arguments->fail_on_dlq, "Exit with 1 if the run completes but items of a map failed");
@@ -137,8 +138,17 @@ Command add_run(Options& root) {
       "  pawl run notes.yaml --run-id notes-1            choose the run id\n"
       "  pawl run notes.yaml --run-id notes-1 --resume   start or resume, for cron jobs\n"
       "\n"
-      "Exit status: 0 completed; 1 failed; 3 waiting; 130 interrupted. After 1, 3 and\n"
-      "130, continue with: pawl resume ID");
+      "Exit status:\n"
+      "  0    completed\n"
+      "  1    failed or cancelled\n"
+      "  2    wrong usage or invalid workflow file; nothing was run\n"
+      "  3    waiting for a person, a signal, a timer or a budget\n"
+      "  4    refused: another process is running it (PAWL-0201, PAWL-0602), the workflow\n"
+      "       has changed (PAWL-0208), Pawl gave up after repeated crashes (PAWL-0603),\n"
+      "       or the run is damaged\n"
+      "  5    storage error\n"
+      "  130  interrupted\n"
+      "After 1, 3, 5 and 130, continue with: pawl resume ID");
   return {&app, [arguments](const Invocation& invocation) { return run(invocation, *arguments); }};
 }
 

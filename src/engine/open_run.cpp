@@ -352,9 +352,11 @@ Result<std::unique_ptr<RunWriter>> take_run(Store& store, const RunId& id, const
   if (recovery.fell_back) options.fall_back_to = recovery.checkpoint.info.sequence;
   Result<std::unique_ptr<RunWriter>> writer = store.open_run(id, options);
   if (writer || writer.error().code != Code::run_busy || state.resumes == 0) return writer;
-  Error error = std::move(writer).error();
+  const Error error = std::move(writer).error();
+  const Result<std::optional<std::string>> owner = store.owner(id);
   return fail(Error{Code::recovery_in_progress,
-                    fmt::format("a recovery is already in progress: {}", error.message),
+                    fmt::format("another process is already resuming run '{}'{}", id.text(),
+                                owner && *owner ? fmt::format(": {}", **owner) : ""),
                     error.where,
                     {},
                     0,

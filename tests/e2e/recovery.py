@@ -406,7 +406,7 @@ def a_recovery_in_progress_is_told(case):
     first = case.start("resume", "r")
     wait_for(lambda: case.log().count("three") == 2, "the first recovery")
     refused = case.pawl("resume", "r", status=4)
-    holds(refused.stderr, "PAWL-0602", "a recovery is already in progress", str(first.pid))
+    holds(refused.stderr, "PAWL-0602", "another process is already resuming run", str(first.pid))
     case.write("go", "")
     equal(first.wait(timeout=60), 0)
     holds(case.pawl("resume", "r", status=4).stderr, "PAWL-0610", "is completed")
