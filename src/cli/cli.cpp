@@ -10,6 +10,7 @@
 #include "cli/help_text.hpp"
 #include "cli/hints.hpp"
 #include "cli/json_out.hpp"
+#include "cli/wrap_text.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -95,11 +96,19 @@ std::string printable_lines(std::string_view text) {
   }
 }
 
+/// Where the first line of a message ends, without the colon that announces more lines.
+std::size_t end_of_summary(std::string_view message) {
+  const std::size_t end = message.find('\n');
+  if (end == std::string_view::npos) return message.size();
+  return end > 0 && message[end - 1] == ':' ? end - 1 : end;
+}
+
 int report(CliContext& context, Error error, bool json, const HintStyle& hints = {}) {
   error = with_rendered_hint(std::move(error), hints);
   std::string text = fmt::format("pawl: {}: {}", code_text(error.code), printable_lines(error.message));
-  if (!error.where.empty()) text += fmt::format(" ({})", printable(error.where));
+  if (!error.where.empty()) text.insert(end_of_summary(text), fmt::format(" ({})", printable(error.where)));
   text += fmt::format("\nhint: {}\n", printable(error.hint));
+  if (context.err_is_terminal) text = wrap_text(text, columns_of(context, true), kMessageIndent);
   if (json) text += error_json(error) + "\n";
   context.err.write(text);
   return exit_status(error.code);

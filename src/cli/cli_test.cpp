@@ -120,7 +120,7 @@ TEST_F(CommandLine, FsckOfASoundStoreIsStatusZero) {
   pawl({"save", "r"}, "1");
   const CliResult all = pawl({"fsck"});
   EXPECT_EQ(all.status, 0);
-  EXPECT_TRUE(all.out.starts_with("ok: 1 runs, 1 checkpoints")) << all.out;
+  EXPECT_TRUE(all.out.starts_with("ok: 1 run, 1 checkpoint, ")) << all.out;
   EXPECT_EQ(pawl({"fsck", "r"}).status, 0);
   EXPECT_EQ(pawl({"fsck", "r@latest"}).status, 0);
   EXPECT_EQ(pawl({"fsck", "r@2"}).status, 2);
@@ -205,6 +205,33 @@ TEST_F(CliTest, AnEmptyNameOfAStoreIsAUsageError) {
   EXPECT_EQ(opened_uri_, "");
   environment_["PAWL_STORE"] = "";
   EXPECT_EQ(pawl({"list"}).status, 0) << "a variable that is empty is one that is not set";
+}
+
+TEST_F(CommandLine, MessagesAreWrappedBetweenWordsOnATerminal) {
+  ASSERT_EQ(pawl({"save", "r"}, "{}").status, 0);
+  columns_ = 40;
+  const std::string in_one_line = pawl({"restore", "r@7"}).err;
+  EXPECT_NE(in_one_line.find("hint: to list its checkpoints, run: pawl show r --checkpoints\n"), std::string::npos)
+      << in_one_line;
+  terminal_ = true;
+  const std::string wrapped = pawl({"restore", "r@7"}).err;
+  EXPECT_NE(wrapped.find("hint: to list its checkpoints, run:\n      pawl show r --checkpoints\n"), std::string::npos)
+      << wrapped;
+}
+
+TEST_F(CommandLine, ExplainIsWrappedOnATerminalAndHasNoLinks) {
+  columns_ = 50;
+  const std::string plain = pawl({"explain", "PAWL-0341"}).out;
+  EXPECT_EQ(plain.find("]("), std::string::npos) << plain;
+  terminal_ = true;
+  std::istringstream lines(pawl({"explain", "PAWL-0341"}).out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 50) << line;
+}
+
+TEST_F(CommandLine, HelpOfRunListsEveryExitStatus) {
+  const std::string help = pawl({"run", "--help"}).out;
+  for (const char* const status : {"  0    ", "  1    ", "  2    ", "  3    ", "  4    ", "  5    ", "  130  "})
+    EXPECT_NE(help.find(status), std::string::npos) << status;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "cli/wrap_text.hpp"
+
 namespace pawl::cli {
 namespace {
 
@@ -103,19 +105,24 @@ Style Invocation::style() const {
   return Style(context_.out_is_terminal && !globals_.json && !dumb && !is_set(context_.environment("NO_COLOR")));
 }
 
-std::size_t Invocation::columns() const {
-  const std::string told = context_.environment("COLUMNS").value_or("");
+std::size_t columns_of(const CliContext& context, bool is_terminal) {
+  const std::string told = context.environment("COLUMNS").value_or("");
   std::size_t columns = 0;
   const auto [end, error] = std::from_chars(told.data(), told.data() + told.size(), columns);
   if (error == std::errc{} && end == told.data() + told.size() && columns > 0) return columns;
-  if (!context_.out_is_terminal || context_.workflows == nullptr || !context_.workflows->columns)
-    return kColumnsDefault;
-  columns = context_.workflows->columns();
+  if (!is_terminal || context.workflows == nullptr || !context.workflows->columns) return kColumnsDefault;
+  columns = context.workflows->columns();
   return columns > 0 ? columns : kColumnsDefault;
 }
 
+std::size_t Invocation::columns() const { return columns_of(context_, context_.out_is_terminal); }
+
 std::optional<std::size_t> Invocation::table_width() const {
   return context_.out_is_terminal ? std::optional(columns()) : std::nullopt;
+}
+
+std::optional<std::size_t> Invocation::message_width() const {
+  return context_.err_is_terminal ? std::optional(columns_of(context_, true)) : std::nullopt;
 }
 
 std::string Invocation::time_text(Timestamp time) const {
@@ -131,7 +138,7 @@ std::string Invocation::long_time_text(Timestamp time) const {
 
 void Invocation::note(std::string_view text) const {
   if (globals_.json) return;
-  context_.err.write(fmt::format("pawl: {}\n", printable(text)));
+  context_.err.write(wrap_text(fmt::format("pawl: {}\n", printable(text)), message_width(), kMessageIndent));
   static_cast<void>(context_.err.flush());  // so that it is visible before a long step starts
 }
 

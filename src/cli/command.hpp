@@ -54,6 +54,8 @@ class Invocation {
   [[nodiscard]] std::size_t columns() const;
   /// The width of tables; none if standard output is not a terminal, because values are then printed in full.
   [[nodiscard]] std::optional<std::size_t> table_width() const;
+  /// The width of messages; none if standard error is not a terminal.
+  [[nodiscard]] std::optional<std::size_t> message_width() const;
   /// For tables: "3 min ago" on a terminal, otherwise the local time; the exact time in UTC with --utc.
   [[nodiscard]] std::string time_text(Timestamp time) const;
   /// For single lines: the local time, with its age on a terminal; the exact time in UTC with --utc.
@@ -70,6 +72,9 @@ class Invocation {
   const Globals& globals_;
   mutable std::optional<Result<Config>> config_;
 };
+
+/// COLUMNS if set, otherwise the width of the terminal if `is_terminal`, otherwise 80.
+[[nodiscard]] std::size_t columns_of(const CliContext& context, bool is_terminal);
 
 /// Converts an error to a message and an exit status.
 using Action = std::function<Result<void>(const Invocation&)>;
@@ -126,6 +131,7 @@ inline constexpr const char* kLookGroup = "Inspecting runs";
 inline constexpr const char* kCareGroup = "Maintenance and help";
 
 inline constexpr std::size_t kColumnsDefault = 80;
+inline constexpr std::size_t kMessageIndent = 6;  // as wide as `pawl: ` and `hint: `
 inline constexpr std::size_t kRunsMax = 1'000'000;
 
 /// Says where the key of a store comes from, and that a new one must not be lost.

@@ -5,6 +5,7 @@
 #include "cli/command.hpp"
 #include "cli/hints.hpp"
 #include "cli/workflow_session.hpp"
+#include "cli/wrap_text.hpp"
 #include "ports/machine.hpp"
 
 namespace pawl::cli {
@@ -259,9 +260,9 @@ class Visit {
   void left_over() {
     if (folder_.empty()) return;
     const std::vector<std::string> files = machine_.left_over(folder_, kLeftOverAge_s, kLeftOverMax);
-    if (files.empty()) return fine("left-overs", "no leftovers of interrupted writes");
+    if (files.empty()) return fine("left-overs", "none of interrupted writes");
     warn("left-overs",
-         fmt::format("{}{} left over by interrupted writes, for example {}", files.size(),
+         fmt::format("{}{} of interrupted writes, for example {}", files.size(),
                      files.size() == kLeftOverMax ? " or more" : "", files.front()),
          "to remove them: pawl fsck --repair");
   }
@@ -305,13 +306,15 @@ Colour colour_of(Verdict verdict) {
   return verdict == Verdict::fine ? Colour::green : verdict == Verdict::warning ? Colour::yellow : Colour::red;
 }
 
-std::string text_of(const std::vector<HealthFinding>& findings, const Style& style) {
+std::string text_of(const std::vector<HealthFinding>& findings, const Style& style, std::optional<std::size_t> width) {
+  constexpr std::size_t kIndent = 9;
   std::string out;
   for (const HealthFinding& finding : findings) {
-    out +=
-        fmt::format("{}{} {}: {}\n", style(colour_of(finding.verdict), verdict_word(finding.verdict)),
-                    std::string(8 - verdict_word(finding.verdict).size(), ' '), finding.check, printable(finding.what));
-    if (!finding.advice.empty()) out += fmt::format("         {}\n", printable(finding.advice));
+    const std::string_view verdict = verdict_word(finding.verdict);
+    std::string text = fmt::format("{}: {}", finding.check, printable(finding.what));
+    if (!finding.advice.empty()) text += "\n" + printable(finding.advice);
+    out += style(colour_of(finding.verdict), verdict) + std::string(kIndent - verdict.size(), ' ');
+    out += wrap_beside(kIndent, text, width) + "\n";
   }
   return out;
 }
@@ -329,7 +332,8 @@ Json json_of(const std::vector<HealthFinding>& findings) {
 
 Result<void> doctor(const Invocation& invocation) {
   const std::vector<HealthFinding> findings = Visit(invocation).examine();
-  invocation.print(invocation.json() ? compact(json_of(findings)) + "\n" : text_of(findings, invocation.style()));
+  invocation.print(invocation.json() ? compact(json_of(findings)) + "\n"
+                                     : text_of(findings, invocation.style(), invocation.table_width()));
   const auto count = [&](Verdict verdict) { return std::ranges::count(findings, verdict, &HealthFinding::verdict); };
   const auto first = std::ranges::find(findings, Verdict::broken, &HealthFinding::verdict);
   if (first != findings.end()) {

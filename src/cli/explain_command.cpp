@@ -6,6 +6,7 @@
 #include "cli/error_pages.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/json_out.hpp"
+#include "cli/wrap_text.hpp"
 #include "domain/taxonomy.hpp"
 #include "text/suggest.hpp"
 
@@ -96,9 +97,10 @@ Result<void> explain(const Invocation& invocation, const ExplainArguments& argum
     return fail(Error{
         Code::usage, fmt::format("unknown error code '{}'", arguments.code), {}, suggested_name(arguments.code), 0});
   }
-  std::string page = page_of(*code);
+  std::string page = without_links(page_of(*code));
   if (!page.ends_with('\n')) page += "\n";
-  invocation.print(invocation.json() ? code_object(*code).text("text", page).done() + "\n" : page);
+  invocation.print(invocation.json() ? code_object(*code).text("text", page).done() + "\n"
+                                     : wrap_page(page, invocation.table_width()));
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/terminal_text.hpp"
+#include "cli/wrap_text.hpp"
 #include "codec/json_diff.hpp"
 #include "service/audited_read.hpp"
 
@@ -73,7 +74,7 @@ bool is_noise(std::string_view line) {
   return false;
 }
 
-std::string changes_text(std::string_view diff, const Style& style) {
+std::string changes_text(std::string_view diff, const Style& style, std::optional<std::size_t> width) {
   std::string out;
   std::size_t shown = 0;
   std::size_t left_out = 0;
@@ -83,7 +84,7 @@ std::string changes_text(std::string_view diff, const Style& style) {
     diff.remove_prefix(std::min(end + 1, diff.size()));
     if (line.size() < 2 || is_noise(line)) continue;
     if (shown++ < kChangesShown) {
-      out += "    " + cut_to_columns(printable(line), kColumnsMax) + "\n";
+      out += "    " + wrap_beside(4, cut_to_columns(printable(line), kColumnsMax), width) + "\n";
     } else {
       ++left_out;
     }
@@ -92,7 +93,7 @@ std::string changes_text(std::string_view diff, const Style& style) {
   return out;
 }
 
-std::string event_line(const Event& event, const Style& style) {
+std::string event_line(const Event& event, const Style& style, std::optional<std::size_t> width) {
   Json data = Json::parse(event.data, nullptr, false);
   std::string step;
   if (data.is_object() && data.contains("step") && data["step"].is_string()) {
@@ -102,16 +103,16 @@ std::string event_line(const Event& event, const Style& style) {
   if (data.is_object()) data.erase("workflow");  // its complete text
   std::string text = fmt::format("{}{}", event.type, step);
   if (!data.empty()) text += "  " + compact(data);
-  return "  " + style(Colour::dim, "· ") + cut_to_columns(printable(text), kColumnsMax) + "\n";
+  return "  " + style(Colour::dim, "· ") + wrap_beside(4, cut_to_columns(printable(text), kColumnsMax), width) + "\n";
 }
 
-std::string heading(const CheckpointInfo& info, const Style& style) {
+std::string heading(const CheckpointInfo& info, const Style& style, std::optional<std::size_t> width) {
   std::string text = fmt::format("{}  {}  {}", info.sequence.value, info.created.text(), to_text(info.kind));
   if (!info.stage.empty()) text += "  stage " + printable(info.stage);
   if (!info.step.empty()) text += "  step " + printable(info.step);
   if (!info.name.empty()) text += "  '" + printable(info.name) + "'";
   if (info.status != Status::active) text += fmt::format("  {}", to_text(info.status));
-  return style(Colour::bold, text) + "\n";
+  return style(Colour::bold, wrap_text(text, width, 4)) + "\n";
 }
 
 /// Returns false if the user quits.
@@ -156,9 +157,10 @@ class Replay {
       if (pace_ == Pace::by_hand && shown_ && !next_wanted(invocation_)) return false;
       const Style style = invocation_.style();
       PAWL_TRY_ASSIGN(const std::string diff, readable_diff(before_, now.state));
-      std::string text = heading(info, style);
-      for (const Event& event : events) text += event_line(event, style);
-      invocation_.print(text + changes_text(diff, style));
+      const std::optional<std::size_t> width = invocation_.table_width();
+      std::string text = heading(info, style, width);
+      for (const Event& event : events) text += event_line(event, style, width);
+      invocation_.print(text + changes_text(diff, style, width));
     }
     shown_ = true;
     before_ = std::move(now.state);

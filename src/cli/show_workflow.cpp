@@ -6,6 +6,7 @@
 #include "cli/json_out.hpp"
 #include "cli/lineage_text.hpp"
 #include "cli/terminal_text.hpp"
+#include "cli/wrap_text.hpp"
 #include "engine/resume_facts.hpp"
 #include "service/run_report.hpp"
 #include "service/run_summary.hpp"
@@ -16,6 +17,7 @@ namespace {
 constexpr std::size_t kEventsShown = 20;
 constexpr std::size_t kInnerShown = 12;  // lines below one step, for example running items
 constexpr std::size_t kLabelColumnsMax = 40;
+constexpr std::size_t kLabelColumns = 11;  // of the header and what is next
 
 std::int64_t elapsed_ms(const RunReport& report, Timestamp now) {
   const bool goes_on = report.standing.owner.has_value();
@@ -230,7 +232,9 @@ std::string header(const Invocation& invocation, Store& store, const RunReport& 
   const RunState& state = report.standing.state;
   std::string out;
   const auto add = [&](std::string_view name, const std::string& value) {
-    if (!value.empty()) out += fmt::format("{:<11}{}\n", fmt::format("{}:", name), printable(value));
+    if (value.empty()) return;
+    out += fmt::format("{:<{}}{}\n", fmt::format("{}:", name), kLabelColumns,
+                       wrap_beside(kLabelColumns, printable(value), invocation.table_width()));
   };
   add("Run", report.info.id.text());
   add("Workflow", state.workflow_file.empty() ? state.workflow_name
@@ -256,10 +260,12 @@ std::string header(const Invocation& invocation, Store& store, const RunReport& 
 }
 
 /// Returns the commands to type next, one line each.
-std::string next_steps(const RunReport& report) {
+std::string next_steps(const Invocation& invocation, const RunReport& report) {
   std::string out;
-  for (const std::string& line : commands_of(next_actions(report)))
-    out += fmt::format("{}{}\n", out.empty() ? "Next:      " : "           ", printable(line));
+  for (const std::string& command : commands_of(next_actions(report))) {
+    out += fmt::format("{:<{}}{}\n", out.empty() ? "Next:" : "", kLabelColumns,
+                       wrap_beside(kLabelColumns, printable(command), invocation.table_width()));
+  }
   return out;
 }
 
@@ -299,7 +305,7 @@ Result<void> show_workflow_run(const Invocation& invocation, Store& store, const
     PAWL_TRY_ASSIGN(const std::vector<Event> events, newest_events(store, report, kEventsShown));
     invocation.print("\n" + events_text(invocation, events));
   }
-  if (const std::string next = next_steps(report); !next.empty()) invocation.print("\n" + next);
+  if (const std::string next = next_steps(invocation, report); !next.empty()) invocation.print("\n" + next);
   return {};
 }
 

@@ -59,8 +59,10 @@ pawl::cli::Output descriptor_output(std::string name, int fd) {
 
 std::size_t terminal_columns() {
   winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  }
+  return 80;
 }
 
 std::size_t terminal_rows() {
