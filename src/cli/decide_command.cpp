@@ -39,7 +39,7 @@ Command add_decision(Options& root, const std::string& name, const std::string& 
   Options& app = root.command(name, help);
   app.group(kWorkflowGroup);
   app.text("RUN", arguments->run, "Run id, or the id of a parent run").required();
-  app.text("STEP", arguments->decision.step, "Gate step (default: the only one that waits)");
+  app.text("STEP", arguments->decision.step, "Approval step (default: the only one that waits)");
   app.text("--comment", arguments->decision.comment, "Comment to record with the decision (default: none)")
       .value("TEXT");
   app.text("--by", arguments->decision.by, "Who decides (default: $USER, else the account name)").value("NAME");
@@ -48,9 +48,10 @@ Command add_decision(Options& root, const std::string& name, const std::string& 
                   "  pawl {0} notes-k3f9\n"
                   "  pawl {0} notes-k3f9 review --comment 'read it twice'\n"
                   "\n"
-                  "The decision applies to the prompt shown now; if the prompt changes, decide\n"
-                  "again. The decision is durable once the command returns. If no process is\n"
-                  "executing the run, continue it with `pawl resume`.",
+                  "The decision is for the question that the step asks now. If the question\n"
+                  "changes, for example because the workflow does, you are asked again. The\n"
+                  "decision is durable once the command returns. If no process is executing the\n"
+                  "run, continue it with `pawl resume`.",
                   name));
   return {&app, [arguments](const Invocation& invocation) { return decide_gate(invocation, *arguments); }};
 }
@@ -58,9 +59,11 @@ Command add_decision(Options& root, const std::string& name, const std::string& 
 }  // namespace
 
 Command add_approve(Options& root) {
-  return add_decision(root, "approve", "Approve a waiting gate", GateAnswer::approve);
+  return add_decision(root, "approve", "Approve a step that waits for approval", GateAnswer::approve);
 }
 
-Command add_reject(Options& root) { return add_decision(root, "reject", "Reject a waiting gate", GateAnswer::reject); }
+Command add_reject(Options& root) {
+  return add_decision(root, "reject", "Reject a step that waits for approval", GateAnswer::reject);
+}
 
 }  // namespace pawl::cli

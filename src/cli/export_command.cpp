@@ -139,8 +139,8 @@ Result<void> export_files(const Invocation& invocation, const ExportArguments& a
         JsonObject().text("run", arguments.run).text("folder", arguments.folder).number("files", written).done() +
         "\n");
   } else {
-    invocation.print(
-        fmt::format("{}: {} checkpoints in {}\n", printable(arguments.run), written, printable(arguments.folder)));
+    invocation.print(fmt::format("{}: {} in {}\n", printable(arguments.run), counted(written, "checkpoint"),
+                                 printable(arguments.folder)));
   }
   return {};
 }

@@ -73,7 +73,7 @@ void print_forked(const Invocation& invocation, const ForkRequest& request, cons
   static_cast<void>(invocation.context().out.flush());  // its reader may not wait for the rest
   invocation.note(fmt::format("fork of {}", fork_text(origin)));
   if (!forked.reopened.empty())
-    invocation.note(fmt::format("gates to approve again in the fork: {}", joined_list(forked.reopened)));
+    invocation.note(fmt::format("approval steps to approve again in the fork: {}", joined_list(forked.reopened)));
   for (const std::string& path : forked.dropped)
     invocation.note(fmt::format("step {} has changed or was removed", path));
 }
@@ -93,7 +93,7 @@ Result<void> fork(const Invocation& invocation, const ForkArguments& arguments) 
     id = request.id;
   }
   if (arguments.resume && kind == RunKind::workflow) return resume_workflow(invocation, ResumeRequest{.id = *id}, {});
-  if (kind == RunKind::workflow) invocation.note(fmt::format("pawl resume {}", id->text()));
+  if (kind == RunKind::workflow) invocation.note(fmt::format("to continue: pawl resume {}", id->text()));
   if (arguments.resume) invocation.note("the run has no workflow, so it can't be resumed");
   return {};
 }
@@ -123,8 +123,9 @@ Command add_fork(Options& root) {
       "  pawl fork nightly@name:good --set limits.max=3 --run-id nightly-try\n"
       "  pawl fork nightly --set /todo/2=done --set /todo/-=later --create\n"
       "\n"
-      "The original run is not changed, and its history is shared, not copied. Gates\n"
-      "must be approved again. Steps of the fork have their own idempotency keys.");
+      "The original run is not changed, and its history is shared, not copied.\n"
+      "Approval steps must be approved again. Steps of the fork have their own\n"
+      "idempotency keys.");
   return {&app, [arguments](const Invocation& invocation) { return fork(invocation, *arguments); }};
 }
 

@@ -63,8 +63,9 @@ std::size_t count(const CheckReport& report, Finding::Severity severity) {
 }
 
 std::string summary(const CheckReport& report) {
-  std::string text = fmt::format("{}: {} runs, {} checkpoints, {} files checked", report.damaged() ? "DAMAGED" : "ok",
-                                 report.runs, report.checkpoints, report.files);
+  std::string text =
+      fmt::format("{}: {}, {}, {} checked", report.damaged() ? "DAMAGED" : "ok", counted(report.runs, "run"),
+                  counted(report.checkpoints, "checkpoint"), counted(report.files, "file"));
   for (const Finding::Severity severity :
        {Finding::Severity::damage, Finding::Severity::mendable, Finding::Severity::mended, Finding::Severity::note}) {
     if (const std::size_t found = count(report, severity); found > 0)

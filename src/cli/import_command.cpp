@@ -100,7 +100,8 @@ std::string text_of(std::string_view format, const ImportReport& report, const I
   std::uint64_t checkpoints = 0;
   for (const TakenRun& run : report.runs) {
     checkpoints += run.written;
-    text += fmt::format("{}: {} {} checkpoints, {} events", printable(run.run), taken, run.written, run.events);
+    text += fmt::format("{}: {} {}, {}", printable(run.run), taken, counted(run.written, "checkpoint"),
+                        counted(run.events, "event"));
     if (run.repeated > 0) text += fmt::format(", {} already present", run.repeated);
     if (run.original != run.run) text += fmt::format(" (was {})", printable(run.original));
     if (run.resumable) text += fmt::format("; to continue: pawl resume {}", run.run);
@@ -116,8 +117,9 @@ std::string text_of(std::string_view format, const ImportReport& report, const I
   }
   if (report.notes.size() > kNotesShown)
     text += fmt::format("note: and {} more; use --json to see all\n", report.notes.size() - kNotesShown);
-  return text + fmt::format("{} ({}): {} {} runs with {} checkpoints, refused {}\n", printable(arguments.path), format,
-                            taken, report.runs.size(), checkpoints, report.refused.size());
+  return text + fmt::format("{} ({}): {} {} with {}, refused {}\n", printable(arguments.path), format, taken,
+                            counted(report.runs.size(), "run"), counted(checkpoints, "checkpoint"),
+                            report.refused.size());
 }
 
 bool anything_taken(const ImportReport& report) {
@@ -193,9 +195,10 @@ Result<void> import_portable(const Invocation& invocation, const ImportArguments
         document_of(kPortable, report, arguments, arguments.dry_run ? Counted::nothing : Counted::checkpoints));
     return {};
   }
-  std::string text = fmt::format("imported {} checkpoints in {} files", arrived.checkpoints, arrived.files);
+  std::string text =
+      fmt::format("imported {} in {}", counted(arrived.checkpoints, "checkpoint"), counted(arrived.files, "file"));
   if (arguments.dry_run)
-    text = arrived.repeated ? "already present" : fmt::format("would be imported, {} files", arrived.files);
+    text = arrived.repeated ? "already present" : fmt::format("would be imported, {}", counted(arrived.files, "file"));
   else if (arrived.repeated)
     text = fmt::format("imported nothing, {} already present", arrived.checkpoints);
   invocation.print(fmt::format("{}: {}\n", printable(arrived.run), text));

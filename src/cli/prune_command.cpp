@@ -53,14 +53,14 @@ std::string text_of(const std::vector<PrunedRun>& all, PruneMode mode) {
   for (const PrunedRun& pruned : all) {
     const PruneReport& report = *pruned.report;
     if (report.dropped.empty() && report.freed_bytes <= 0) continue;
-    text += fmt::format("{}: {} {} of {} checkpoints", printable(pruned.run.text()), removed, report.dropped.size(),
-                        report.dropped.size() + report.kept);
+    text += fmt::format("{}: {} {} of {}", printable(pruned.run.text()), removed, report.dropped.size(),
+                        counted(report.dropped.size() + report.kept, "checkpoint"));
     if (!report.dropped.empty()) text += fmt::format(" ({})", ranges_of(report.dropped));
     text += fmt::format(", {} {}\n", freed, freed_text(report.freed_bytes));
   }
   const PruneReport sum = sum_of(all);
-  return text + fmt::format("{} {}: {} {} checkpoints, kept {}, {} {}\n", all.size(), all.size() == 1 ? "run" : "runs",
-                            removed, sum.dropped.size(), sum.kept, freed, freed_text(sum.freed_bytes));
+  return text + fmt::format("{}: {} {}, kept {}, {} {}\n", counted(all.size(), "run"), removed,
+                            counted(sum.dropped.size(), "checkpoint"), sum.kept, freed, freed_text(sum.freed_bytes));
 }
 
 std::string document_of(const std::vector<PrunedRun>& all, PruneMode mode) {
@@ -176,8 +176,8 @@ Command add_prune(Options& root) {
   app.flag("--logs", arguments->logs, "Remove the logs of steps instead of checkpoints; requires --older-than");
   app.flag("--dry-run", arguments->dry_run, "Show what would be removed and freed; remove nothing");
   app.footer(
-      "Removes a checkpoint if any limit allows it. Never removes the newest checkpoint\n"
-      "of a run or named checkpoints. Limits given here replace those in config.yaml.\n"
+      "A checkpoint is removed if it exceeds at least one limit. The newest checkpoint of\n"
+      "a run and named checkpoints are never removed. Limits given here replace those in config.yaml.\n"
       "Runs can be in use meanwhile. Removed checkpoints can't be restored. Space is\n"
       "freed once a whole group of checkpoints is removed.\n"
       "\n"

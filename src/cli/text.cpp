@@ -41,4 +41,9 @@ std::string Style::operator()(Colour colour, std::string_view text) const {
   return fmt::format("{}{}\x1b[0m", kStart[static_cast<std::size_t>(colour)], text);
 }
 
+std::string counted(std::uint64_t number, std::string_view one, std::string_view many) {
+  if (number == 1) return fmt::format("1 {}", one);
+  return many.empty() ? fmt::format("{} {}s", number, one) : fmt::format("{} {}", number, many);
+}
+
 }  // namespace pawl::cli

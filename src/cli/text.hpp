@@ -14,6 +14,9 @@ namespace pawl::cli {
 /// The local time: "2026-01-11 14:30:05+01:00".
 [[nodiscard]] std::string local_time(Timestamp time);
 
+/// "1 checkpoint", "2 checkpoints"; `many` is for words that do not just take an s.
+[[nodiscard]] std::string counted(std::uint64_t number, std::string_view one, std::string_view many = {});
+
 enum class Colour : std::uint8_t { none, bold, red, green, yellow, dim };
 
 /// The colour of a run's or checkpoint's status: green done, red failed or damaged, yellow waiting or interrupted.

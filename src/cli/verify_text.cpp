@@ -71,10 +71,10 @@ std::string verdict_text(const RunVerdict& verdict, const Style& style) {
     text = fmt::format("{}: removed on {} by {}{}{}\n", run, verdict.removed->at.text(), printable(verdict.removed->by),
                        why.empty() ? "" : ": ", printable(why));
   } else {
-    text = fmt::format("{}: {}: {} entries, {} checkpoints", run, style(Colour::green, "fine"), verdict.head.entries,
-                       verdict.checkpoints);
+    text = fmt::format("{}: {}: {}, {}", run, style(Colour::green, "fine"),
+                       counted(verdict.head.entries, "entry", "entries"), counted(verdict.checkpoints, "checkpoint"));
     if (verdict.pruned > 0) text += fmt::format(" and the hashes of {} pruned ones", verdict.pruned);
-    text += fmt::format(", {} events\n", verdict.events);
+    text += fmt::format(", {}\n", counted(verdict.events, "event"));
   }
   for (const std::string& note : verdict.notes) text += fmt::format("  {}\n", style(Colour::dim, note));
   return text;

@@ -89,8 +89,9 @@ Result<void> tell_finished(const Invocation& invocation, const RunId& id, const 
   PAWL_TRY(how_it_finished(id, run.state));
   const std::string items = items_text(invocation, id, run.items, show);
   if (!invocation.json()) {
-    invocation.print(fmt::format("run {} already completed {}{}\n", id.text(),
-                                 age(run.at, invocation.context().clock.now()), items));
+    const std::string when = age(run.at, invocation.context().clock.now());
+    invocation.print(
+        fmt::format("run {} already completed ({}){}\n", id.text(), when == "now" ? "just now" : when, items));
   } else {
     invocation.print(compact({{"event", event_type::kRunCompleted}, {"run", id.text()}, {"at", run.at.text()}}) + "\n");
   }

@@ -59,7 +59,7 @@ TEST_F(Damage, RepairMendsWithoutLosingAnything) {
   EXPECT_EQ(ok({"restore", "r@1"}), "{\"a\": 1}");
   const Finished repaired = pawl({"fsck", "--repair"});
   EXPECT_EQ(repaired.status, 0) << repaired.out << repaired.err;
-  EXPECT_TRUE(contains(ok({"fsck"}), "ok: 1 runs, 2 checkpoints"));
+  EXPECT_TRUE(contains(ok({"fsck"}), "ok: 1 run, 2 checkpoints"));
   EXPECT_EQ(ok({"restore", "r@1"}), "{\"a\": 1}");
   EXPECT_EQ(ok({"restore", "r@2"}), "{\"a\": 2}");
 }

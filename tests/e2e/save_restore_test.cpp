@@ -51,7 +51,7 @@ TEST_F(SaveRestore, LargeStatesComeBackByteForByte) {
   EXPECT_TRUE(ok({"restore", "r@2"}) == three);
   EXPECT_TRUE(ok({"restore", "r@3"}) == changed);
   EXPECT_TRUE(ok({"restore", "r@4"}) == one);
-  EXPECT_TRUE(contains(ok({"fsck"}), "ok: 1 runs, 4 checkpoints"));
+  EXPECT_TRUE(contains(ok({"fsck"}), "ok: 1 run, 4 checkpoints"));
 }
 
 TEST_F(SaveRestore, AFileAndStandardInputAreTheSame) {
