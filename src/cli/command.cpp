@@ -138,6 +138,7 @@ std::string Invocation::long_time_text(Timestamp time) const {
 
 void Invocation::note(std::string_view text) const {
   if (globals_.json) return;
+  static_cast<void>(context_.out.flush());  // so that both streams are in order on a terminal; `finish` reports errors
   context_.err.write(wrap_text(fmt::format("pawl: {}\n", printable(text)), message_width(), kMessageIndent));
   static_cast<void>(context_.err.flush());  // so that it is visible before a long step starts
 }
