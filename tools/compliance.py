@@ -20,6 +20,31 @@ def has_test(text: str, path: str, name: str) -> bool:
     return re.search(rf"^TEST(?:_F|_P)?\({re.escape(suite)}, {re.escape(case)}\)", text, re.MULTILINE) is not None
 
 
+def claims(document: str) -> list[str]:
+    """Returns the first cells of the tables of criteria and articles."""
+    found, in_table = [], False
+    for line in document.splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if not cells:
+            in_table = False
+        elif cells[0] in ("Criterion", "Article"):
+            in_table = True
+        elif in_table and not set(cells[0]) <= set("-: "):
+            found.append(cells[0])
+    return found
+
+
+def tested_claims(document: str) -> set[str]:
+    """Returns the items of lists below which a test is named, or `none`."""
+    tested, item = set(), ""
+    for line in document.splitlines():
+        if line.startswith("- "):
+            item = line.removeprefix("- ").strip()
+        elif line.startswith("  - ") and (REFERENCE.search(line) or line.startswith("  - none")):
+            tested.add(item)
+    return tested
+
+
 def faults(document: str, root: Path) -> list[str]:
     """Returns the errors in the document, one line each."""
     found = REFERENCE.findall(document)
@@ -30,12 +55,8 @@ def faults(document: str, root: Path) -> list[str]:
             wrong.append(f"{path} does not exist")
         elif not has_test(file.read_text(), path, name):
             wrong.append(f"{path} has no test {name}")
-    # Each row of a table makes a claim. It must name a test or say "none".
-    for line in document.splitlines():
-        cells = [cell.strip() for cell in line.split("|")[1:-1]]
-        if len(cells) == 3 and not set(cells[0]) <= set("-: ") and cells[0] not in ("Criterion", "Article"):
-            if not REFERENCE.search(cells[2]) and not cells[2].startswith("none"):
-                wrong.append(f"no test named for {cells[0]}")
+    tested = tested_claims(document)
+    wrong += [f"no test named for {claim}" for claim in claims(document) if claim not in tested]
     return wrong
 
 

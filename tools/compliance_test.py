@@ -4,7 +4,8 @@ import unittest
 
 from compliance import ROOT, faults
 
-GOOD = "| CC6.1 | x | `tests/e2e/erasure.py#test_erasing_again_is_answered` |"
+TABLE = "| Criterion | What Pawl does |\n|---|---|\n| CC6.1 | x |\n"
+GOOD = TABLE + "\n- CC6.1\n  - `tests/e2e/erasure.py#test_erasing_again_is_answered`\n"
 
 
 class Compliance(unittest.TestCase):
@@ -23,8 +24,10 @@ class Compliance(unittest.TestCase):
         self.assertEqual(faults(GOOD.replace("erasure.py", "missing.py"), ROOT), ["tests/e2e/missing.py does not exist"])
 
     def test_a_claim_without_a_test_is_found(self):
-        self.assertEqual(faults(GOOD + "\n| CC6.2 | y | trust us |", ROOT), ["no test named for CC6.2"])
-        self.assertEqual(faults(GOOD + "\n| CC6.2 | y | none: an organisation's |", ROOT), [])
+        more = GOOD.replace("| CC6.1 | x |\n", "| CC6.1 | x |\n| CC6.2 | y |\n")
+        self.assertEqual(faults(more, ROOT), ["no test named for CC6.2"])
+        self.assertEqual(faults(more + "- CC6.2\n  - trust us\n", ROOT), ["no test named for CC6.2"])
+        self.assertEqual(faults(more + "- CC6.2\n  - none: up to the organisation\n", ROOT), [])
         self.assertEqual(faults("nothing", ROOT), ["the document names no tests"])
 
 
