@@ -105,7 +105,7 @@ Result<std::vector<RunId>> runs_of(Store& store, const AuditArguments& arguments
 }
 
 std::vector<Cell> row_of(const Invocation& invocation, const std::string& run, const AuditEntry& entry) {
-  std::string who = entry.agent;
+  std::string who = entry.agent == entry.user ? "" : entry.agent;
   if (!entry.user.empty()) who += fmt::format("{}{}@{}", who.empty() ? "" : " ", entry.user, entry.host);
   return {run,
           std::to_string(entry.index),

@@ -81,9 +81,10 @@ void list_codes(const Invocation& invocation) {
     table.add({code_text(code), std::to_string(exit_status(code)), std::string(code_title(code))});
   }
   if (invocation.json()) return invocation.print(json_array(rows) + "\n");
-  Table names({{.name = "NAME IN OTHER SYSTEMS"}, {.name = "CODE"}});
+  Table names({{.name = "NAME"}, {.name = "CODE"}});
   for (const TaxonomyRow& row : kTaxonomy) names.add({std::string(row.name), code_text(row.code)});
-  invocation.print(table.text(invocation.style(), invocation.table_width()) + "\n" +
+  invocation.print(table.text(invocation.style(), invocation.table_width()) +
+                   "\nNames that other programs use for the same errors; `pawl explain` accepts them, too:\n\n" +
                    names.text(invocation.style(), invocation.table_width()));
 }
 

@@ -143,9 +143,9 @@ Command add_run(Options& root) {
       "  1    failed or cancelled\n"
       "  2    wrong usage or invalid workflow file; nothing was run\n"
       "  3    waiting for a person, a signal, a timer or a budget\n"
-      "  4    refused: another process is running it (PAWL-0201, PAWL-0602), the workflow\n"
-      "       has changed (PAWL-0208), Pawl gave up after repeated crashes (PAWL-0603),\n"
-      "       or the run is damaged\n"
+      "  4    refused: another process is running it (PAWL-0201, PAWL-0602), the\n"
+      "       workflow has changed (PAWL-0208), Pawl gave up after repeated crashes\n"
+      "       (PAWL-0603), or the run is damaged\n"
       "  5    storage error\n"
       "  130  interrupted\n"
       "After 1, 3, 5 and 130, continue with: pawl resume ID");

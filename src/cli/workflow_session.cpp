@@ -49,6 +49,7 @@ Result<SessionHost> host_of(const Invocation& invocation, RunView& view) {
 
 std::string spent_text(const Resumption& resumption) {
   const ResumePlan& plan = resumption.plan;
+  if (plan.kept_steps == 0) return {};
   std::vector<std::string> saved;
   if (plan.kept_ms > 0) saved.push_back(elapsed_text(static_cast<std::int64_t>(plan.kept_ms)));
   if (plan.kept_usage.usd > 0) saved.push_back(fmt::format("{:.2f} USD", plan.kept_usage.usd));

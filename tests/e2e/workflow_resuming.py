@@ -130,7 +130,7 @@ def a_changed_workflow_is_refused_and_accepted_on_request(case):
     case.run("steps:\n- {id: a, run: echo a >> log}\n- {id: b, run: 'false'}\n", status=1)
     case.write("workflow.yaml", "steps:\n- {id: a, run: echo a >> log}\n- {id: b, run: echo b >> log}\n")
     done = case.pawl("resume", "r", status=4)
-    holds(done.stderr, "PAWL-0208", "- - {id: b, run: 'false'}", "--accept-changes")
+    holds(done.stderr, "PAWL-0208", "- - {id: b, run: 'false'}\n", "--accept-changes", "/workflow.yaml):\n")
     case.pawl("resume", "r", "--accept-changes", status=0)
     equal(case.log(), ["a", "b"])
 
@@ -139,6 +139,14 @@ def a_resume_says_what_was_reused(case):
     case.run("steps:\n- {id: a, run: 'echo \"{\\\"cost_usd\\\": 2.5}\" >> $PAWL_RESULT'}\n- {id: b, run: '[ -e go ]'}\n", status=1)
     case.write("go", "")
     holds(case.pawl("resume", "r", status=0).stdout, "reused 1 completed step", "2.50 USD")
+
+
+def a_resume_that_reuses_nothing_does_not_speak_of_it(case):
+    case.run("steps:\n- {id: a, run: '[ -e go ]'}\n", status=1)
+    case.write("go", "")
+    said = case.pawl("resume", "r", status=0).stdout
+    holds(said, "run r completed in ")
+    equal("reused" in said, False)
 
 
 def a_step_that_is_done_anew_has_only_its_own_output(case):
