@@ -32,15 +32,6 @@ TEST_F(AuditCommand, ListsEntriesInOrder) {
   EXPECT_NE(text.find("ENTRY"), std::string::npos);
 }
 
-TEST_F(AuditCommand, NamesAUserOnceWhoIsAlsoTheAgent) {
-  const auto entries = pawl({"audit", "list", "r", "--json"}).json();
-  const std::string user = entries[2]["user"];
-  ASSERT_EQ(pawl({"audit", "add", "r", "--type", "seen", "--agent", user}).status, 0);
-  const std::string text = pawl({"audit", "list", "r", "--type", "seen"}).out;
-  EXPECT_NE(text.find("  " + user + "@"), std::string::npos) << text;
-  EXPECT_EQ(text.find(user + " " + user + "@"), std::string::npos) << text;
-}
-
 TEST_F(AuditCommand, FiltersByTypeAgentTimeAndText) {
   const auto count = [&](std::vector<std::string> filter) {
     filter.insert(filter.begin(), {"audit", "list", "r", "--json"});

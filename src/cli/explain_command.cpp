@@ -84,7 +84,7 @@ void list_codes(const Invocation& invocation) {
   Table names({{.name = "NAME"}, {.name = "CODE"}});
   for (const TaxonomyRow& row : kTaxonomy) names.add({std::string(row.name), code_text(row.code)});
   invocation.print(table.text(invocation.style(), invocation.table_width()) +
-                   "\nNames that other programs use for the same errors; `pawl explain` accepts them, too:\n\n" +
+                   "\nNames that other programs use. `pawl explain NAME` accepts them, too.\n\n" +
                    names.text(invocation.style(), invocation.table_width()));
 }
 

@@ -176,8 +176,9 @@ Command add_prune(Options& root) {
   app.flag("--logs", arguments->logs, "Remove the logs of steps instead of checkpoints; requires --older-than");
   app.flag("--dry-run", arguments->dry_run, "Show what would be removed and freed; remove nothing");
   app.footer(
-      "A checkpoint is removed if it exceeds at least one limit. The newest checkpoint of\n"
-      "a run and named checkpoints are never removed. Limits given here replace those in config.yaml.\n"
+      "A checkpoint is removed if it exceeds at least one limit. The newest checkpoint\n"
+      "of a run and named checkpoints are never removed. Limits given here replace\n"
+      "those in config.yaml.\n"
       "Runs can be in use meanwhile. Removed checkpoints can't be restored. Space is\n"
       "freed once a whole group of checkpoints is removed.\n"
       "\n"

@@ -140,6 +140,15 @@ class Audit(unittest.TestCase):
         self.assertEqual([e["agent"] for e in self.entries("slow", "--type", "noted")], ["dan"])
         self.verdict("slow")
 
+    def test_a_user_who_is_also_the_agent_is_named_once(self):
+        self.pawl("save", "r", stdin=b"{}")
+        self.pawl("audit", "add", "r", "--type", "seen")
+        user = self.entries("r", "--type", "seen")[0]["user"]
+        self.pawl("audit", "add", "r", "--type", "again", "--agent", user)
+        listed = self.pawl("audit", "list", "r", "--type", "again").stdout.decode()
+        self.assertIn(f"  {user}@", listed)
+        self.assertNotIn(f"{user} {user}@", listed)
+
     def test_entries_keep_the_state_and_the_counts_of_a_run(self):
         self.pawl("save", "plain", "--name", "one", stdin=b'{"a": 1}\n')
         self.pawl("audit", "add", "plain", "--type", "seen")
