@@ -312,7 +312,7 @@ steps:
         self.pawl("approve", "r")
         self.pawl("resume", "r")
         done = self.pawl("fork", f"r@{waiting}", "--run-id", "f")
-        self.assertIn("gates to approve again in the fork: review", done.stderr)
+        self.assertIn("approval steps to approve again in the fork: review", done.stderr)
         self.post("f", {"type": "approve", "step": "review", "binding": binding, "by": "ada"})
         self.pawl("resume", "f", status=3)
         refused = [event for event in self.events("f") if event["type"] == "message_refused"]
@@ -340,7 +340,7 @@ steps:
     def test_an_approval_counts_once_and_not_in_a_fork_that_changes_nothing(self):
         self.passed_gate()
         done = self.pawl("fork", "r", "--run-id", "f")
-        self.assertIn("gates to approve again in the fork: review", done.stderr)
+        self.assertIn("approval steps to approve again in the fork: review", done.stderr)
         self.pawl("resume", "f", status=3)
         self.assertNotIn("published", self.read("ran.txt"))
         self.pawl("approve", "f")
@@ -350,7 +350,7 @@ steps:
     def test_a_fork_after_the_gate_with_changed_inputs_reopens_it(self):
         self.passed_gate()
         done = self.pawl("fork", "r", "--run-id", "f", "--set", "topic=winds")
-        self.assertIn("gates to approve again in the fork: review", done.stderr)
+        self.assertIn("approval steps to approve again in the fork: review", done.stderr)
         self.pawl("resume", "f", status=3)
         self.assertNotIn("published", self.read("ran.txt"))
         self.assertEqual(self.show("f")["waiting_for"][0]["prompt"], "Publish winds?")
