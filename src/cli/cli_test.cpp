@@ -219,6 +219,17 @@ TEST_F(CommandLine, MessagesAreWrappedBetweenWordsOnATerminal) {
       << wrapped;
 }
 
+TEST_F(CommandLine, ReplayAndDoctorFitTheTerminal) {
+  ASSERT_EQ(pawl({"save", "r"}, fmt::format(R"({{"text": "{}"}})", std::string(90, 'x'))).status, 0);
+  terminal_ = true;
+  columns_ = 50;
+  environment_["NO_COLOR"] = "1";
+  for (const std::vector<std::string>& args : {std::vector<std::string>{"replay", "r"}, {"doctor"}}) {
+    std::istringstream lines(pawl(args).out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(display_columns(line), 50) << line;
+  }
+}
+
 TEST_F(CommandLine, ExplainIsWrappedOnATerminalAndHasNoLinks) {
   columns_ = 50;
   const std::string plain = pawl({"explain", "PAWL-0341"}).out;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/terminal_text.hpp"
@@ -75,6 +77,8 @@ bool is_noise(std::string_view line) {
 }
 
 std::string changes_text(std::string_view diff, const Style& style, std::optional<std::size_t> width) {
+  constexpr std::size_t kIndent = 4;
+  const std::size_t room = width && *width > kIndent ? std::min(kColumnsMax, *width - kIndent) : kColumnsMax;
   std::string out;
   std::size_t shown = 0;
   std::size_t left_out = 0;
@@ -84,7 +88,7 @@ std::string changes_text(std::string_view diff, const Style& style, std::optiona
     diff.remove_prefix(std::min(end + 1, diff.size()));
     if (line.size() < 2 || is_noise(line)) continue;
     if (shown++ < kChangesShown) {
-      out += "    " + wrap_beside(4, cut_to_columns(printable(line), kColumnsMax), width) + "\n";
+      out += "    " + cut_to_columns(printable(line), room) + "\n";
     } else {
       ++left_out;
     }
