@@ -137,7 +137,7 @@ struct RunState {
   std::uint64_t completed_steps = 0;  // number of steps and items completed, over all executions
   std::optional<double> confidence;
   std::uint32_t resumes = 0;
-  std::uint32_t automatic_resumes = 0;  // consecutive, without a manual resume
+  std::uint32_t automatic_resumes = 0;  // since a step completed or a person resumed the run
   std::uint32_t rollbacks = 0;          // a decision made before the last rollback no longer counts
   std::vector<std::string> consumed;    // messages of the inbox whose effect is already in this state
   std::vector<std::string> signals;     // early ones, kept until a step waits for them: compact JSON

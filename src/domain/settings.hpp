@@ -33,7 +33,7 @@ struct CheckpointSettings {
 /// Whether crashed runs are resumed when another one is started, and how often.
 struct RecoverySettings {
   bool automatic = false;
-  std::uint32_t attempts_max = 3;                    // in a row, without user action
+  std::uint32_t attempts_max = 3;                    // without a completed step or user action in between
   std::chrono::milliseconds within{24 * 3'600'000};  // since the run's last checkpoint
   std::chrono::milliseconds timeout{300'000};        // of one automatic recovery
   bool fallback_to_previous = true;                  // to an older valid checkpoint if the newest is damaged

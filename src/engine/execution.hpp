@@ -109,6 +109,8 @@ class Execution {
   [[nodiscard]] bool ended() const { return over_; }
   void when_ended(std::function<void()> task) { when_ended_ = std::move(task); }
   /// Must be called at the end of each round of the loop.
+  /// Calls `task` when a step completes; steps that handle a failure don't count.
+  void when_progress(std::function<void()> task) { when_progress_ = std::move(task); }
   void round();
 
   /// Gives running steps their grace period, then marks the run as `interrupted`.
@@ -191,6 +193,7 @@ class Execution {
   void settle_failed(Node& node, std::string error, bool retryable);
   bool note_layers(const Node& node);
   void check_scope(Scope& scope);
+  void note_progress();
   void top_ended(Scope& scope);
   void bury(std::unique_ptr<Scope> scope);
   void begin_loop(Node& node);
@@ -359,6 +362,7 @@ class Execution {
   std::int64_t last_save_us_ = 0;
   std::function<void()> when_ended_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::function<void()> when_progress_;
 };
 
 }  // namespace pawl

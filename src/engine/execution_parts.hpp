@@ -81,6 +81,15 @@ struct Execution::Scope {
   std::function<void()> when_ended;
 };
 
+/// Returns whether the scope is part of on_failure or confidence.then.
+template <class Scope>
+[[nodiscard]] bool is_aside(const Scope& scope) {
+  for (const Scope* at = &scope; at != nullptr; at = at->outer) {
+    if (at->is_aside) return true;
+  }
+  return false;
+}
+
 /// A running map.
 struct Execution::MapRun {
   const Map* map = nullptr;

@@ -251,6 +251,7 @@ void Execution::settle(Node& node, StepStatus status) {
          &node, std::move(data));
   }
   if (status == StepStatus::completed && !scope.is_item) ++state_.completed_steps;
+  if (status == StepStatus::completed && !is_aside(scope)) note_progress();
   if (!scope.is_item) {
     persist(fails ? Kind::error : Kind::step_complete,
             fails                                        ? Reason::step_failed
@@ -283,6 +284,13 @@ void Execution::settle(Node& node, StepStatus status) {
   } else {
     go_on();
   }
+}
+
+/// Automatic resumes are limited only while no step completes, so that a run whose process dies often still finishes.
+void Execution::note_progress() {
+  state_.automatic_resumes = 0;
+  ++change_;
+  if (when_progress_) when_progress_();
 }
 
 /// Saves a checkpoint for a completed stage or layer. Returns whether it was a stage.
@@ -449,6 +457,7 @@ void Execution::begin_child(Node& node) {
         if (*alive) child_ended(node);
       });
     });
+    node.child->when_progress([this] { note_progress(); });
     node.child->start();
   });
 }

@@ -134,6 +134,42 @@ def run_resume_with_other_values_exits_with_2(case):
         holds(run_resume(case, *given, status=2).stderr, "PAWL-0017")
     assert "mars" not in run_resume(case, "--var", "who=mars", status=2).stderr
     run_resume(case, "--var", "who=moon", status=1)
+def killed_after_each(case, text, count):
+    """Runs a workflow that waits for the files go0, go1, ... one after the other, and kills it after each."""
+    case.write("workflow.yaml", text)
+    for n in range(count):
+        if n > 0:
+            case.write(f"go{n - 1}", "")
+        process = case.start("run", "--run-id", "r", "--resume")
+        wait_for(lambda: exists(case, f"at{n}") or process.poll() is not None, f"part {n}")
+        time.sleep(0.1)  # results of items are saved together
+        process.kill()
+        process.wait()
+    case.write(f"go{count - 1}", "")
+    run_resume(case, status=0)
+    equal(case.log(), [str(n) for n in range(count)])
+
+
+WAIT = "touch at$n; while [ ! -e go$n ]; do sleep 0.02; done; echo $n >> log"
+
+
+def run_resume_never_gives_up_while_steps_complete(case):
+    killed_after_each(case, "steps:\n" + "".join(f"- {{id: s{n}, run: 'n={n}; {WAIT}'}}\n" for n in range(6)), 6)
+
+
+def run_resume_never_gives_up_while_items_complete(case):
+    killed_after_each(case, f"steps:\n- id: m\n  map: {{items: [0, 1, 2, 3, 4, 5]}}\n  steps:\n  - {{id: s, run: 'n=${{item}}; {WAIT}'}}\n", 6)
+
+
+def run_resume_never_gives_up_while_iterations_complete(case):
+    killed_after_each(case, f"steps:\n- id: l\n  loop: {{max: 6}}\n  steps:\n  - {{id: s, run: 'n=${{loop.index}}; {WAIT}'}}\n", 6)
+
+
+def run_resume_never_gives_up_while_steps_of_a_child_complete(case):
+    case.write("child.yaml", "steps:\n" + "".join(f"- {{id: s{n}, run: 'n={n}; {WAIT}'}}\n" for n in range(6)))
+    killed_after_each(case, "steps:\n- {id: c, workflow: child.yaml}\n", 6)
+
+
     case.pawl("resume", "r", status=1)
     case.write("go", "")
     case.pawl("resume", "r", status=0)
