@@ -96,6 +96,7 @@ Wording Hints::resuming(Advice advice) const {
     case Advice::run_or_resume:
       return {"to continue it, run", resume(),
               " (or repeat the command with --resume; without --run-id, a new run starts)"};
+    case Advice::try_again: return {"to try again, run", resume()};
     case Advice::fix_and_resume: return {"fix the cause, then run", resume()};
     case Advice::fix_failed_step:
       return {"fix the cause, then run", resume(), fmt::format(" (its output: {})", pawl("logs " + run_))};

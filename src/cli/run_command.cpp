@@ -107,6 +107,7 @@ Result<void> run(const Invocation& invocation, const RunArguments& arguments) {
   ShowOptions show;
   show.view.step_output = arguments.verbose;
   show.fail_on_dlq = arguments.fail_on_dlq;
+  show.name_resumed = arguments.resume;
   show.background = background.get();
   return arguments.resume ? start_or_resume_workflow(invocation, wanted, options, show)
                           : start_workflow(invocation, wanted, options, show);

@@ -140,10 +140,13 @@ class SessionTeller {
 
   void tell_start(const OpenedRun& run) {
     choose_log(run);
-    if (plain_) {
-      invocation_.print(run_.text() + "\n");
-      static_cast<void>(invocation_.context().out.flush());
-    }
+  void print_id() const {
+    if (!plain_) return;
+    invocation_.print(run_.text() + "\n");
+    static_cast<void>(invocation_.context().out.flush());
+  }
+
+    print_id();
     began_us_ = invocation_.context().clock.monotonic_us();
   }
 
@@ -151,6 +154,7 @@ class SessionTeller {
     choose_log(resumption.run);
     for (const std::string& note : resumption.notes) invocation_.note(note);
     if (resumption.recovery.mode != RecoveryMode::latest || resumption.recovery.fell_back)
+    if (show_.name_resumed) print_id();
       tell_recovery(invocation_, run_, resumption.recovery);
     spared_ = spent_text(resumption);
   }

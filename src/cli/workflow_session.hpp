@@ -16,6 +16,7 @@ namespace pawl::cli {
 struct ShowOptions {
   ViewOptions view = {};
   bool fail_on_dlq = false;                 // a completed run with failed items exits with 1
+  bool name_resumed = false;                // print the run id first, also for a run that is resumed
   BackgroundProcess* background = nullptr;  // releases the foreground once the run is durable; may be null
 };
 

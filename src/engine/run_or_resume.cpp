@@ -82,11 +82,11 @@ Result<void> how_it_finished(const RunId& id, const RunState& state) {
                         0});
     default:
       return fail(Error{Code::run_failed,
-                        fmt::format("run {} failed and has no attempts left: {}", id.text(), state.error),
+                        fmt::format("run {} failed: {}", id.text(), state.error),
                         {},
                         {},
                         0,
-                        Advice::fix_and_resume,
+                        Advice::try_again,
                         {.run = id.text()}});
   }
 }

@@ -90,7 +90,7 @@ def run_resume_of_a_failed_run_tries_what_has_attempts_left(case):
     case.write("workflow.yaml", "steps:\n- {id: a, run: 'echo a >> log; false', retry: {attempts: 2, backoff: 1ms}}\n")
     run_resume(case, status=1)
     done = run_resume(case, status=1)
-    holds(done.stderr, "PAWL-0605", "no attempts left", "pawl resume r")
+    holds(done.stderr, "PAWL-0605: run r failed: a: exit status 1", "hint: to try again, run: pawl resume r")
     equal(case.log(), ["a", "a"])
     case.pawl("resume", "r", status=1)  # a person's resume refreshes the attempts
     equal(case.log(), ["a"] * 4)
@@ -116,6 +116,13 @@ def run_resume_after_a_signal_continues(case):
     equal(case.log(), ["a", "b"])
 
 
+def run_resume_prints_the_run_id_first(case):
+    case.write("workflow.yaml", "steps:\n- {id: g, approve: 'Go?'}\n- {id: b, run: 'true'}\n")
+    equal(run_resume(case, status=3).stdout.splitlines()[0], "r")
+    case.pawl("approve", "r", status=0)
+    equal(run_resume(case, status=0).stdout.splitlines()[0], "r")
+
+
 def run_resume_stops_after_the_automatic_recoveries_of_the_settings(case):
     case.write("workflow.yaml", "steps:\n- {id: a, run: 'touch runs; sleep 60'}\n")
     for _ in range(4):  # the start and three recoveries
@@ -127,13 +134,6 @@ def run_resume_stops_after_the_automatic_recoveries_of_the_settings(case):
     holds(run_resume(case, status=4).stderr, "PAWL-0603")
 
 
-def run_resume_with_other_values_exits_with_2(case):
-    case.write("workflow.yaml", "vars: {who: world, n: 1}\nsteps:\n- {id: a, run: 'echo ${vars.who} >> log; [ -e go ]', retry: {attempts: 2, backoff: 1ms}}\n")
-    run_resume(case, "--var", "who=moon", status=1)
-    for given in (["--var", "who=mars"], [], ["--var", "who=moon", "--var-json", "n=2"]):
-        holds(run_resume(case, *given, status=2).stderr, "PAWL-0017")
-    assert "mars" not in run_resume(case, "--var", "who=mars", status=2).stderr
-    run_resume(case, "--var", "who=moon", status=1)
 def killed_after_each(case, text, count):
     """Runs a workflow that waits for the files go0, go1, ... one after the other, and kills it after each."""
     case.write("workflow.yaml", text)
@@ -170,6 +170,13 @@ def run_resume_never_gives_up_while_steps_of_a_child_complete(case):
     killed_after_each(case, "steps:\n- {id: c, workflow: child.yaml}\n", 6)
 
 
+def run_resume_with_other_values_exits_with_2(case):
+    case.write("workflow.yaml", "vars: {who: world, n: 1}\nsteps:\n- {id: a, run: 'echo ${vars.who} >> log; [ -e go ]', retry: {attempts: 2, backoff: 1ms}}\n")
+    run_resume(case, "--var", "who=moon", status=1)
+    for given in (["--var", "who=mars"], [], ["--var", "who=moon", "--var-json", "n=2"]):
+        holds(run_resume(case, *given, status=2).stderr, "PAWL-0017")
+    assert "mars" not in run_resume(case, "--var", "who=mars", status=2).stderr
+    run_resume(case, "--var", "who=moon", status=1)
     case.pawl("resume", "r", status=1)
     case.write("go", "")
     case.pawl("resume", "r", status=0)
