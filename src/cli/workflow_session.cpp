@@ -4,6 +4,7 @@
 #include "cli/recovery_options.hpp"
 #include "cli/run_view.hpp"
 #include "cli/terminal_text.hpp"
+#include "cli/this_person.hpp"
 #include "domain/event_types.hpp"
 #include "engine/run_or_resume.hpp"
 
@@ -42,6 +43,7 @@ Result<SessionHost> host_of(const Invocation& invocation, RunView& view) {
     if (config->settings.checkpoint.enabled) return invocation.open_store(StoreAccess::serve);
     return context.open_store("memory:", StoreAccess::serve, config->settings);
   };
+  host.person = this_person(context);
   if (context.in_is_terminal && context.out_is_terminal && !invocation.json())
     host.ask = [&invocation, &view](const Gate& gate) { return ask_person(invocation, view, gate); };
   return host;
@@ -138,23 +140,23 @@ class SessionTeller {
   /// An encrypted run has no readable log in its folder.
   void choose_log(const OpenedRun& run) { log_path_ = run.open_output ? "/dev/null" : run.logs + "/detached.log"; }
 
-  void tell_start(const OpenedRun& run) {
-    choose_log(run);
   void print_id() const {
     if (!plain_) return;
     invocation_.print(run_.text() + "\n");
     static_cast<void>(invocation_.context().out.flush());
   }
 
+  void tell_start(const OpenedRun& run) {
+    choose_log(run);
     print_id();
     began_us_ = invocation_.context().clock.monotonic_us();
   }
 
   void tell_resumption(const Resumption& resumption) {
     choose_log(resumption.run);
+    if (show_.name_resumed) print_id();
     for (const std::string& note : resumption.notes) invocation_.note(note);
     if (resumption.recovery.mode != RecoveryMode::latest || resumption.recovery.fell_back)
-    if (show_.name_resumed) print_id();
       tell_recovery(invocation_, run_, resumption.recovery);
     spared_ = spent_text(resumption);
   }

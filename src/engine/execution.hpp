@@ -68,6 +68,7 @@ struct ExecutionServices {
   std::string store_uri = {};                                                   // for $PAWL_STORE of steps
   std::function<Result<Workflow>(const std::string& file)> load_workflow = {};  // absolute path
   std::function<GateAnswer(const Gate& gate)> ask = {};                         // may be empty
+  std::string person = {};                                                      // who answers `ask`
   /// Checks and parses steps that a step adds.
   std::function<Result<Steps>(const Json& steps, const Workflow& workflow, const Steps& siblings, std::size_t after)>
       parse_added = {};
@@ -108,9 +109,9 @@ class Execution {
   /// Returns whether the execution is over and everything is saved, or can't be saved.
   [[nodiscard]] bool ended() const { return over_; }
   void when_ended(std::function<void()> task) { when_ended_ = std::move(task); }
-  /// Must be called at the end of each round of the loop.
   /// Calls `task` when a step completes; steps that handle a failure don't count.
   void when_progress(std::function<void()> task) { when_progress_ = std::move(task); }
+  /// Must be called at the end of each round of the loop.
   void round();
 
   /// Gives running steps their grace period, then marks the run as `interrupted`.
@@ -192,8 +193,8 @@ class Execution {
   void settle(Node& node, StepStatus status);
   void settle_failed(Node& node, std::string error, bool retryable);
   bool note_layers(const Node& node);
-  void check_scope(Scope& scope);
   void note_progress();
+  void check_scope(Scope& scope);
   void top_ended(Scope& scope);
   void bury(std::unique_ptr<Scope> scope);
   void begin_loop(Node& node);
@@ -361,8 +362,8 @@ class Execution {
   bool asked_ = false;
   std::int64_t last_save_us_ = 0;
   std::function<void()> when_ended_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::function<void()> when_progress_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace pawl

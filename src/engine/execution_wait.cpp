@@ -238,7 +238,7 @@ void Execution::answer_gates() {
     decide_gate({{"type", answer == GateAnswer::approve ? "approve" : "reject"},
                  {"step", gate.step},
                  {"binding", gate.binding},
-                 {"by", "terminal"}});
+                 {"by", services_.person}});
     return;  // handle its result first
   }
 }

@@ -5,7 +5,9 @@
 """
 import json
 import os
+import pty
 import signal
+import subprocess
 import time
 
 from workflow_case import equal, holds, run_tests, wait_for
@@ -66,6 +68,37 @@ def a_rejection_fails_the_step_and_runs_on_failure(case):
     equal(case.log(), ["t"])
     case.pawl("resume", "r", status=1)
     assert "b" not in case.log()
+
+
+def at_a_terminal(case, answer, *args, env):
+    """Runs the program at a terminal and types `answer` when it asks. Returns what it printed and its exit status."""
+    primary, secondary = pty.openpty()
+    process = subprocess.Popen([case.program, *args], cwd=case.folder, env={**case.env, **env, "TERM": "xterm", "NO_COLOR": "1"},
+                               stdin=secondary, stdout=secondary, stderr=secondary)
+    os.close(secondary)
+    text = b""
+    while True:
+        try:
+            part = os.read(primary, 65536)
+        except OSError:
+            break
+        text += part
+        if answer and b"Approve?" in text:
+            os.write(primary, answer.encode() + b"\n")
+            answer = ""
+    os.close(primary)
+    return text.decode(), process.wait(20)
+
+
+def an_answer_at_the_terminal_is_recorded_with_the_account(case):
+    case.write("workflow.yaml", "steps:\n- {id: g, approve: 'Go?'}\n")
+    for answer, status, event in (("y", 0, "approved"), ("n", 1, "rejected")):
+        text, ended = at_a_terminal(case, answer, "run", "--run-id", event, env={"USER": "ada"})
+        equal(ended, status)
+        equal([json.loads(one["data"])["by"] if isinstance(one["data"], str) else one["data"]["by"] for one in case.events(event, event)], ["ada"])
+    equal(case.output("g", "approved")["by"], "ada")
+    holds(case.pawl("audit", "list", "approved", status=0).stdout, "ada")
+    holds(case.pawl("handoff", "approved", status=0).stdout, "approved by ada")
 
 
 def wait_blocks_until_the_approval_comes(case):
