@@ -19,8 +19,11 @@ Result<ShellCommand> to_shell_command(const TextTemplate& command, Shell shell) 
   }
   if (plain.script.find('\0') != std::string::npos)
     return fail(Code::invalid_command, "the command contains a NUL character");
+  plain.source = command.source();
   if (!has_expressions) return plain;
-  return shell_scanner::Scanner(std::move(units), command.source(), shell).scan();
+  PAWL_TRY_ASSIGN(ShellCommand made, shell_scanner::Scanner(std::move(units), command.source(), shell).scan());
+  made.source = command.source();
+  return made;
 }
 
 }  // namespace pawl

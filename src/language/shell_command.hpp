@@ -27,6 +27,7 @@ enum class Shell : std::uint8_t { sh, bash };
 
 struct ShellCommand {
   std::string script;                 // for `sh -c`
+  std::string source;                 // as written, for people
   std::vector<Expression> arguments;  // the value of PAWL_ARG_(i + 1)
 };
 

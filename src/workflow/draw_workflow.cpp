@@ -21,7 +21,7 @@ std::string plain(std::string_view text) {
 
 struct WorkText {
   std::string operator()(const Nothing& /*nothing*/) const { return "barrier"; }
-  std::string operator()(const RunCommand& run) const { return "run " + plain(run.command.script); }
+  std::string operator()(const RunCommand& run) const { return "run " + plain(run.command.source); }
   std::string operator()(const CallHandler& call) const { return "handler " + plain(call.name); }
   std::string operator()(const Approve& approve) const {
     return fmt::format("approve \"{}\"", plain(approve.prompt.source()));

@@ -363,6 +363,12 @@ TEST(DrawWorkflow, StepsOfOneLayerStandTogether) {
   EXPECT_EQ(drawing, "n\n\n┌ a  run x\n└ b  run x\n│\n● c <- a, b  run x\n");
 }
 
+TEST(DrawWorkflow, ShowsCommandsAsWritten) {
+  const std::string drawing =
+      draw_workflow(parsed("{ name: n, vars: { v: 1 }, steps: [{ id: a, run: 'echo \"v${vars.v}-$$\"' }] }"), 80);
+  EXPECT_NE(drawing.find("● a  run echo \"v${vars.v}-$$\""), std::string::npos) << drawing;
+}
+
 TEST(DrawWorkflow, NoLineIsTooWide) {
   const std::string drawing =
       draw_workflow(parsed("{ name: n, steps: [{ id: a, run: 'echo ääääääääääääääääääääääääää' }] }"), 20);
