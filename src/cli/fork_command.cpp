@@ -6,6 +6,7 @@
 #include "cli/workflow_session.hpp"
 #include "engine/fork_run.hpp"
 #include "engine/resume_facts.hpp"
+#include "service/kept_uses.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -78,6 +79,19 @@ void print_forked(const Invocation& invocation, const ForkRequest& request, cons
     invocation.note(fmt::format("step {} has changed or was removed", path));
 }
 
+/// A changed variable has no effect on steps that the fork keeps.
+void note_kept_uses(const Invocation& invocation, Store& store, const ForkRequest& request) {
+  for (const StateChange& change : request.changes) {
+    const bool qualified = change.path.front() == "vars" && change.path.size() > 1;
+    const std::string& name = qualified ? change.path[1] : change.path.front();
+    const std::vector<std::string> steps = completed_users(store, request.id, name);
+    if (steps.empty()) continue;
+    invocation.note(fmt::format(
+        "completed steps that use vars.{} keep their results: {} (to run them again: pawl fork {} --from {})", name,
+        joined_list(steps), request.parent.text(), steps.front()));
+  }
+}
+
 Result<void> fork(const Invocation& invocation, const ForkArguments& arguments) {
   PAWL_TRY(invocation.need_checkpoints());
   RunKind kind = RunKind::plain;
@@ -89,6 +103,7 @@ Result<void> fork(const Invocation& invocation, const ForkArguments& arguments) 
     if (!made && made.error().subject.run == request.id.text()) return fail(for_new_run(std::move(made).error()));
     PAWL_TRY_ASSIGN(const Forked forked, std::move(made));
     print_forked(invocation, request, forked);
+    if (forked.kind == RunKind::workflow) note_kept_uses(invocation, *store, request);
     kind = forked.kind;
     id = request.id;
   }

@@ -249,6 +249,13 @@ steps:
         self.assertNotIn("forked", self.event_types("r"))
         self.sound()
 
+    def test_a_fork_names_the_steps_that_keep_the_old_value_of_a_variable(self):
+        self.write("workflow.yaml", self.FLOW)
+        self.pawl("run", "--run-id", "r")
+        late = self.pawl("fork", "r", "--from", "end", "--set", "topic=winds").stderr
+        self.assertIn("completed steps that use vars.topic keep their results: write (to run them again: pawl fork r --from write)", late)
+        self.assertNotIn("keep their results", self.pawl("fork", "r", "--from", "write", "--set", "topic=winds").stderr)
+
     def test_a_forks_idempotency_keys_are_its_own(self):
         self.write("workflow.yaml", self.FLOW)
         self.pawl("run", "--run-id", "r")
