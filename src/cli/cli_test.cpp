@@ -82,6 +82,11 @@ TEST_F(CommandLine, PartsOfACommandAreNamedWhereNoneIsMeant) {
   EXPECT_NE(none.err.find("one of: list, add, report, anchor, proof"), std::string::npos) << none.err;
   EXPECT_NE(pawl({"audit", "add", "r"}).err.find("run: pawl audit add --help"), std::string::npos);
   EXPECT_NE(pawl({"audit", "add", "r", "--typ", "x"}).err.find("did you mean `--type`?"), std::string::npos);
+  EXPECT_NE(pawl({"lst", "--help"}).err.find("unknown command 'lst'"), std::string::npos);
+  EXPECT_NE(pawl({"lst", "--help"}).err.find("did you mean `list`?"), std::string::npos);
+  EXPECT_EQ(pawl({"events", "--help"}).status, 2);
+  EXPECT_EQ(pawl({"audit", "lst", "--help"}).status, 2);
+  EXPECT_EQ(pawl({"audit", "list", "--help"}).status, 0);
   EXPECT_NE(pawl({"audit", "add", "r", "--type", "x", "more"}).err.find("unexpected argument: 'more'"),
             std::string::npos);
 }

@@ -266,6 +266,12 @@ class OptionsParser {
   };
 
   void build(CLI::App& app, Options& options) {
+    // `pawl lst --help` must not look as if there were such a command.
+    if (asks == ParsedCall::Asks::help && !chosen_->commands_.empty()) {
+      for (const std::string& word : app_.remaining(true)) {
+        if (!word.starts_with('-')) return fail(unexpected(word));
+      }
+    }
     bounds_of_.emplace(&options, std::vector<Bound>());
     app.set_help_flag("-h,--help", "");
     if (options.parent_ == nullptr) app.set_version_flag("--version", "");
