@@ -31,6 +31,7 @@ struct CommandInfo {
   std::string group;
   std::vector<OptionInfo> options;
   std::vector<OptionInfo> arguments;
+  std::string after_dashes;  // what follows `--`; empty: nothing
   std::vector<CommandInfo> commands;
 };
 

@@ -52,6 +52,7 @@ std::string usage_line(const CommandInfo& info, const std::string& call) {
     const std::string label = option_label(argument);
     line += argument.required ? fmt::format(" {}", label) : fmt::format(" [{}]", label);
   }
+  if (!info.after_dashes.empty()) line += " -- " + info.after_dashes;
   return line;
 }
 

@@ -113,6 +113,7 @@ std::string call_of(const CommandInfo& command, std::string_view before) {
     const std::string value = italic(argument.value) + (argument.repeats ? "..." : "");
     call += argument.required ? " " + value : " [" + value + "]";
   }
+  if (!command.after_dashes.empty()) call += " " + roff_text("--") + " " + italic(command.after_dashes);
   return call;
 }
 

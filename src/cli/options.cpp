@@ -192,6 +192,11 @@ Options& Options::footer(std::string text) {
   return *this;
 }
 
+Options& Options::after_dashes(std::string name) {
+  after_dashes_ = std::move(name);
+  return *this;
+}
+
 Options& Options::when_output_closes(ClosedOutput what) {
   closed_output_ = what;
   return *this;
@@ -216,8 +221,14 @@ const std::string& Options::shown_footer() const {
 }
 
 CommandInfo Options::tree() const {
-  CommandInfo info{
-      .name = name_, .help = help_, .footer = footer_, .group = group_, .options = {}, .arguments = {}, .commands = {}};
+  CommandInfo info{.name = name_,
+                   .help = help_,
+                   .footer = footer_,
+                   .group = group_,
+                   .options = {},
+                   .arguments = {},
+                   .after_dashes = after_dashes_,
+                   .commands = {}};
   const auto add_info = [&info](const Option& option) {
     if (option.info_.group.empty()) return;
     (option.info_.names.empty() ? info.arguments : info.options).push_back(option.info_);
@@ -255,6 +266,12 @@ class OptionsParser {
       return fail(refused_value(error.what()));
     }
     choose();
+    // `pawl lst --help` must not look as if there were such a command.
+    if (asks == ParsedCall::Asks::help && !chosen_->commands_.empty()) {
+      for (const std::string& word : app_.remaining(true)) {
+        if (!word.starts_with('-')) return fail(unexpected(word));
+      }
+    }
     if (asks == ParsedCall::Asks::run) PAWL_TRY(take_all());
     return ParsedCall{.asks = asks, .command = chosen_};
   }
@@ -266,12 +283,6 @@ class OptionsParser {
   };
 
   void build(CLI::App& app, Options& options) {
-    // `pawl lst --help` must not look as if there were such a command.
-    if (asks == ParsedCall::Asks::help && !chosen_->commands_.empty()) {
-      for (const std::string& word : app_.remaining(true)) {
-        if (!word.starts_with('-')) return fail(unexpected(word));
-      }
-    }
     bounds_of_.emplace(&options, std::vector<Bound>());
     app.set_help_flag("-h,--help", "");
     if (options.parent_ == nullptr) app.set_version_flag("--version", "");
@@ -392,6 +403,8 @@ class OptionsParser {
       return usage_fault(fmt::format("unknown option {}", word),
                          nearest.empty() ? help_hint() : fmt::format("did you mean `{}`?", nearest));
     }
+    if (!chosen_->after_dashes_.empty())
+      return usage_fault(fmt::format("unexpected argument: '{}'", argument), "put -- before the command");
     if (chosen_->commands_.empty()) return usage_fault(fmt::format("unexpected argument: '{}'", argument), help_hint());
     const std::string nearest = suggest(word, command_names());
     std::string message = fmt::format("unknown command '{}'", word);

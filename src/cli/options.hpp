@@ -99,6 +99,8 @@ class Options {
   /// Examples and notes below the help, printed as they are.
   Options& footer(std::string text);
   Options& when_output_closes(ClosedOutput what);
+  /// The name of what follows `--` in help texts: COMMAND...
+  Options& after_dashes(std::string name);
   /// An option that all subcommands accept, too.
   Option& for_all(Option& option);
 
@@ -123,6 +125,7 @@ class Options {
   std::string name_;
   std::string help_;
   std::string footer_;
+  std::string after_dashes_;
   std::string group_ = "Commands";
   Options* parent_ = nullptr;
   bool chosen_ = false;

@@ -99,6 +99,8 @@ Result<void> show_steps_run(const Invocation& invocation, Store& store, const Ru
     text += fmt::format("{} {:<{}}  {}\n", style(mark.colour, mark.mark), name, width, step_words(record, now));
     if (record.status == StepStatus::failed) failed = name;
   }
+  if (steps.status == RunStatus::failed || steps.status == RunStatus::interrupted)
+    text += "\nNext:      run the script again; completed steps are not run again\n";
   invocation.print(text);
   if (!failed.empty())
     invocation.note(fmt::format("to see what it printed, run: pawl logs {} {}", info.id.text(), failed));

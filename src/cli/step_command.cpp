@@ -89,7 +89,7 @@ Command add_step(Options& root) {
   const auto arguments = std::make_shared<StepArguments>();
   Options& app =
       root.command("step", "Run a command once: `step NAME -- COMMAND...`; if already done, print its output");
-  app.group(kWorkflowGroup).when_output_closes(ClosedOutput::ignored);
+  app.group(kWorkflowGroup).when_output_closes(ClosedOutput::ignored).after_dashes("COMMAND...");
   app.text("NAME", arguments->name, "Step name, unique in its run").required();
   app.text("--run", arguments->run, "Run id (default: $PAWL_RUN); the first step creates the run").value("RUN");
   app.flag("--any-status", arguments->any_status, "Count any exit status as done (default: only 0)");
@@ -97,7 +97,9 @@ Command add_step(Options& root) {
   app.flag("--strict", arguments->strict, "Fail if it was recorded with another command");
   app.number("--retry", arguments->retries, "Run a failed command up to N more times (default: 0)",
              {.lowest = 0, .highest = 1'000});
-  app.parsed("--backoff", "Time before the first retry; doubles each time (default: 1s)",
+  app.parsed("--backoff",
+             "Longest time before the first retry; doubles each time. The actual time is 50% to 100% of it, chosen at "
+             "random (default: 1s)",
              take_duration(arguments->backoff))
       .value("DURATION");
   app.parsed("--timeout", "Stop the command after this time; exit status 124 (default: none)",

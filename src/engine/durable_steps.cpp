@@ -185,11 +185,12 @@ Result<void> DurableSteps::record(const std::string& name, const Result<std::str
   return ledger().update([&](LedgerState& state, LedgerChange& change) -> Result<void> {
     StepRecord& record = state.at(name);
     const std::uint32_t attempt = record.attempts + 1;
+    const std::uint64_t earlier_ms = record.duration_ms;
     record = StepRecord();
     record.attempts = record.starts = record.spent = attempt;
     record.status = result ? StepStatus::completed : StepStatus::failed;
     record.ended = services_.clock.now();
-    record.duration_ms = static_cast<std::uint64_t>(took_us / 1000);
+    record.duration_ms = earlier_ms + static_cast<std::uint64_t>(took_us / 1000);
     change.step = name;
     Json data = {{"step", name}, {"attempt", record.attempts}, {"ms", record.duration_ms}};
     if (result) {

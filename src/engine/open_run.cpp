@@ -9,6 +9,7 @@
 #include "engine/resume_facts.hpp"
 #include "engine/run_session.hpp"
 #include "engine/secret_log.hpp"
+#include "engine/step_ledger.hpp"
 
 namespace pawl {
 namespace {
@@ -174,7 +175,11 @@ Result<RunState> state_in(const Json& value, const RunId& id) {
   Result<RunState> state = RunState::from_json(value);
   if (state) return state;
   Error error = at(state.error(), id.text());
-  if (error.code == Code::not_a_workflow_run) {
+  if (error.code == Code::not_a_workflow_run && is_ledger(value)) {
+    error = with_other_advice(std::move(error), Advice::none);
+    error.message = "this run belongs to a script, not to a workflow";
+    error.hint = "to continue, run the script again: completed steps are not run again";
+  } else if (error.code == Code::not_a_workflow_run) {
     error = with_other_advice(std::move(error), Advice::show_state, {.run = id.text()});
     error.hint = "only runs of workflows can be resumed";
   }

@@ -85,7 +85,7 @@ Json LedgerState::to_json() const {
 }
 
 Result<LedgerState> LedgerState::from_json(const Json& value) {
-  if (!value.is_object() || value.value("pawl", Json()) != Json(kFormat)) {
+  if (!is_ledger(value)) {
     return fail(Error{Code::not_a_steps_run,
                       "this run was not made by durable steps, so it can't record any",
                       {},
@@ -103,6 +103,8 @@ Result<LedgerState> LedgerState::from_json(const Json& value) {
   }
   return state;
 }
+
+bool is_ledger(const Json& state) { return state.is_object() && state.value("pawl", Json()) == Json(kFormat); }
 
 Result<void> check_step_name(std::string_view name) {
   const auto fine = [](char c) {

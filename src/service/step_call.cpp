@@ -27,6 +27,7 @@ std::string lock_path(const std::string& folder, const std::string& step) {
 /// One finished attempt.
 struct StepAttempt {
   ForegroundEnd end;
+  std::uint64_t took_ms = 0;
   StepRecord record;
   Json output;
   StepReport report;
@@ -94,15 +95,23 @@ class StepCall {
   }
 
   Result<int> run_attempts(StepRecord before) {
+    const std::int64_t began_us = world_.clock.monotonic_us();
+    const bool first = before.status == StepStatus::completed || before.attempts == 0;
+    const std::uint64_t earlier_ms = first ? 0 : before.duration_ms;
+    before.started = world_.clock.now();
     for (std::uint32_t in_this_call = 1;; ++in_this_call) {
       PAWL_TRY(record_start(before));
       PAWL_TRY_ASSIGN(StepAttempt attempt, execute(before));
+      attempt.record.duration_ms = earlier_ms + ms_since(began_us);
       PAWL_TRY(record_end(attempt));
       drop_output_file(before);
       const StepRecord& made = attempt.record;
       const bool again = made.status == StepStatus::failed && options_.retry.allows_after(in_this_call) &&
                          !attempt.end.output_closed && attempt.end.error.empty();
-      if (!again) return attempt.end.status;
+      if (!again) {
+        tell_failure(attempt, in_this_call);
+        return attempt.end.status;
+      }
       const double chance = static_cast<double>(world_.random.next() >> 11U) * 0x1.0p-53;
       const std::uint64_t delay_ms = options_.retry.delay_ms(in_this_call, chance);
       world_.note(fmt::format("step {} failed ({}); retrying in {} (attempt {} of {})", options_.name, made.error,
@@ -112,12 +121,25 @@ class StepCall {
     }
   }
 
+  [[nodiscard]] std::uint64_t ms_since(std::int64_t began_us) const {
+    return static_cast<std::uint64_t>((world_.clock.monotonic_us() - began_us) / 1000);
+  }
+
+  /// The command itself says why it failed; it can't say that it was stopped, nor how often it was tried.
+  void tell_failure(const StepAttempt& attempt, std::uint32_t attempts) {
+    const ForegroundEnd& end = attempt.end;
+    if (attempt.record.status != StepStatus::failed || end.output_closed || !end.error.empty()) return;
+    if (!end.timed_out && attempts == 1) return;
+    const std::string tried = attempts == 1 ? "" : fmt::format(" ({} attempts)", attempts);
+    world_.note(
+        fmt::format("step {} {}{}{}", options_.name, end.timed_out ? "" : "failed: ", attempt.record.error, tried));
+  }
+
   /// Lets others see the step running. A completed step that runs again stays completed until it exits.
   Result<void> record_start(StepRecord& record) {
     if (record.status == StepStatus::completed) return {};
     ++record.starts;
     record.status = StepStatus::running;
-    record.started = world_.clock.now();
     record.error.clear();
     return ledger_.update([&](LedgerState& state, LedgerChange& change) -> Result<void> {
       state.at(options_.name) = record;
@@ -177,10 +199,9 @@ class StepCall {
     StepAttempt attempt;
     attempt.record = before;
     StepRecord& made = attempt.record;
-    made.started = world_.clock.now();
     const std::int64_t began_us = world_.clock.monotonic_us();
     PAWL_TRY_ASSIGN(attempt.end, world_.foreground.run(spec));
-    made.duration_ms = static_cast<std::uint64_t>((world_.clock.monotonic_us() - began_us) / 1000);
+    attempt.took_ms = ms_since(began_us);
     made.ended = world_.clock.now();
     log->close();
     attempt.log_tail = log->tail();
@@ -274,7 +295,7 @@ class StepCall {
       record = made;
       change.step = options_.name;
       add_report(change, attempt.report);
-      Json data = {{"step", options_.name}, {"attempt", made.attempts}, {"ms", made.duration_ms}};
+      Json data = {{"step", options_.name}, {"attempt", made.attempts}, {"ms", attempt.took_ms}};
       if (made.status == StepStatus::interrupted) {
         change.kind = Kind::step_complete;
         change.reason = Reason::signal;
@@ -285,6 +306,7 @@ class StepCall {
       data["exit_code"] = made.exit_code;
       if (made.usage != Usage{}) data["usd"] = made.usage.usd, data["tokens"] = made.usage.tokens;
       const bool done = made.status == StepStatus::completed;
+      if (done) data["ms"] = made.duration_ms;  // of all attempts
       if (!done) {
         change.kind = Kind::error;
         change.reason = Reason::step_failed;

@@ -74,6 +74,43 @@ def show_lists_the_steps(case):
     holds(case.pawl("show", "job", status=0).stdout, "job  completed  2 of 2 steps completed", "\u2713 load")
 
 
+def an_unfinished_script_is_to_be_run_again(case):
+    step(case, "load", "exit 3", status=3)
+    holds(case.pawl("show", "job", status=0).stdout, "Next:      run the script again; completed steps are not run again\n")
+    refused = case.pawl("resume", "job", status=2)
+    holds(refused.stderr, "PAWL-0106: this run belongs to a script, not to a workflow (job)", "hint: to continue, run the script again")
+    step(case, "load", "true")
+    assert "Next:" not in case.pawl("show", "job", status=0).stdout
+
+
+def the_end_of_a_step_is_told_if_the_command_can_not_tell_it(case):
+    equal(step(case, "hang", "sleep 60", "--timeout", "300ms", status=124).stderr, "pawl: step hang timed out after 300 ms\n")
+    done = step(case, "x", "exit 3", "--retry", "2", "--backoff", "1ms", status=3)
+    equal(done.stderr.splitlines()[-1], "pawl: step x failed: exit status 3 (3 attempts)")
+    done = step(case, "y", "sleep 60", "--timeout", "100ms", "--retry", "1", "--backoff", "1ms", status=124)
+    equal(done.stderr.splitlines()[-1], "pawl: step y timed out after 100 ms (2 attempts)")
+    equal(step(case, "z", "exit 3", status=3).stderr, "")
+    equal(step(case, "w", "exit 3", "--any-status", status=3).stderr, "")
+
+
+def the_time_of_a_step_is_that_of_all_attempts(case):
+    began = time.monotonic()
+    step(case, "a", "sleep 0.2; [ $PAWL_ATTEMPT = 3 ]", "--retry", "2", "--backoff", "200ms")
+    took_ms = (time.monotonic() - began) * 1000
+    ms = steps(case)["a"]["ms"]
+    assert 800 <= ms <= took_ms, (ms, took_ms)
+    time.sleep(0.5)
+    step(case, "b", "sleep 0.2; exit 1", status=1)
+    time.sleep(0.5)
+    step(case, "b", "sleep 0.2")
+    assert 400 <= steps(case)["b"]["ms"] < 900, steps(case)["b"]  # not the time between the calls
+
+
+def the_help_of_step_shows_the_command(case):
+    holds(case.pawl("step", "--help", status=0).stdout, "Usage: pawl step [options] NAME -- COMMAND...\n", "chosen at random")
+    holds(case.pawl("step", "x", "--run", "r", "ls", status=2).stderr, "unexpected argument: 'ls'", "put -- before the command")
+
+
 def a_running_step_is_shown(case):
     process = start_step(case, "long", "touch runs; while [ ! -e go ]; do sleep 0.02; done")
     wait_for(lambda: os.path.exists(os.path.join(case.folder, "runs")), "the step")
