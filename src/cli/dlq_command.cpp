@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cli/command.hpp"
+#include "cli/hints.hpp"
 #include "cli/workflow_session.hpp"
 #include "engine/dead_letters.hpp"
 #include "text/utf8.hpp"
@@ -17,28 +18,38 @@ struct DlqArguments {
   bool no_run = false;
 };
 
-/// `[STEP] INDEX...`; a step id never starts with a digit.
+bool names_items(const LetterChoice& choice) { return !choice.indices.empty() || !choice.ranges.empty(); }
+
+/// Adds `3`, `3-9` or `3,7-9` to the choice. Returns whether it was one of these.
+bool add_indices(std::string_view word, LetterChoice& choice) {
+  do {
+    const std::size_t comma = std::min(word.find(','), word.size());
+    const std::string_view part = word.substr(0, comma);
+    const std::optional<IndexRanges> parsed = part.empty() ? std::nullopt : IndexRanges::parse(part);
+    if (!parsed) return false;
+    const auto [first, last] = *parsed->ranges().begin();
+    if (part.find('-') == std::string_view::npos) {
+      choice.indices.add(first);
+    } else {
+      choice.ranges.emplace_back(first, last);
+    }
+    word.remove_prefix(std::min(comma + 1, word.size()));
+  } while (!word.empty());
+  return true;
+}
+
+/// `[STEP] INDEX...`; a step id never begins with a digit.
 Result<LetterChoice> parse_choice(const DlqArguments& arguments) {
   LetterChoice choice;
   if (arguments.all) choice.scope = LetterChoice::Scope::all;
   for (std::size_t i = 0; i < arguments.rest.size(); ++i) {
     const std::string& word = arguments.rest[i];
-    const std::optional<IndexRanges> indices = word.empty() ? std::nullopt : IndexRanges::parse(word);
-    if (!indices) {
-      if (i == 0) {
-        choice.step = word;
-        continue;
-      }
+    if (add_indices(word, choice)) continue;
+    if (i > 0)
       return fail(Error{Code::usage, fmt::format("not an item index: '{}'", word), {}, "write 3, 3,7 or 3-9", 0});
-    }
-    for (const auto& [first, last] : indices->ranges()) {
-      if (last - first >= 10'000'000)
-        return fail(Error{
-            Code::usage, fmt::format("range has too many items: '{}'", word), {}, "use --all for all failed items", 0});
-      for (std::uint64_t index = first; index <= last; ++index) choice.indices.add(index);
-    }
+    choice.step = word;
   }
-  if (arguments.all && !choice.indices.empty())
+  if (arguments.all && names_items(choice))
     return fail(Error{Code::usage, "indices and --all can't be used together", {}, "remove one of them", 0});
   return choice;
 }
@@ -88,7 +99,7 @@ Result<void> list_letters(const Invocation& invocation, const DlqArguments& argu
 Result<void> show_letter(const Invocation& invocation, const DlqArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(const LetterChoice choice, parse_choice(arguments));
-  if (choice.indices.count() != 1)
+  if (choice.indices.count() != 1 || !choice.ranges.empty())
     return fail(Error{Code::usage,
                       "missing argument: INDEX",
                       {},
@@ -143,24 +154,29 @@ void show_change(const Invocation& invocation, const RunId& run, const ChangedLe
 }
 
 /// Checked first, because a refused resume would leave the items queued.
-Result<void> refuse_changed(const CliContext& context, Store& store, const RunId& run) {
+Result<void> refuse_changed(const CliContext& context, Store& store, const RunId& run, const DlqArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
   PAWL_TRY_ASSIGN(const Workflow workflow, load_workflow(context, state.workflow_file));
   if (workflow.hash == state.workflow_hash) return {};
-  return fail(Error{
-      Code::workflow_changed, "the workflow has changed since the run started", state.workflow_file,
-      fmt::format("restore it, or run: pawl dlq retry {0} --no-run && pawl resume {0} --accept-changes", run.text()),
-      0});
+  std::string words;
+  for (const std::string& word : arguments.rest) words += " " + shell_word(word);
+  if (arguments.all) words += " --all";
+  if (arguments.rerun_dependents) words += " --rerun-dependents";
+  return fail(
+      Error{Code::workflow_changed, "the workflow has changed since the run started", state.workflow_file,
+            fmt::format("restore it, or run: pawl dlq retry {0}{1} --no-run && pawl resume {0} --accept-changes",
+                        run.text(), words),
+            0});
 }
 
 Result<void> retry(const Invocation& invocation, const DlqArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(LetterChoice choice, parse_choice(arguments));
-  if (choice.indices.empty()) choice.scope = LetterChoice::Scope::all;
+  if (!names_items(choice)) choice.scope = LetterChoice::Scope::all;
   CliContext& context = invocation.context();
   {
     PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
-    if (!arguments.no_run) PAWL_TRY(refuse_changed(context, *store, run));
+    if (!arguments.no_run) PAWL_TRY(refuse_changed(context, *store, run, arguments));
     PAWL_TRY_ASSIGN(
         const ChangedLetters changed,
         retry_letters(
@@ -177,7 +193,7 @@ Result<void> retry(const Invocation& invocation, const DlqArguments& arguments) 
 Result<void> drop(const Invocation& invocation, const DlqArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(const LetterChoice choice, parse_choice(arguments));
-  if (choice.indices.empty() && !arguments.all)
+  if (!names_items(choice) && !arguments.all)
     return fail(Error{Code::usage, "missing argument: INDEX", {}, "pass their indices, or --all", 0});
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const ChangedLetters changed, drop_letters(*store, run, choice, invocation.state_bytes_max()));

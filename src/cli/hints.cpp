@@ -136,6 +136,7 @@ Wording Hints::acting(Advice advice) const {
     case Advice::send_signal:
       return {"to send it, run", pawl(fmt::format("signal {} {}", run_, shell_word(subject_.value)))};
     case Advice::list_dead_letters: return {"to list the failed items, run", pawl("dlq list " + run_ + step_)};
+    case Advice::retry_dead_letters: return {"to run its failed items again, run", pawl("dlq retry " + run_)};
     case Advice::fork: return {"to continue from there as a new run", pawl("fork " + address_)};
     case Advice::roll_back_or_fork:
       return {"to run them again", pawl("rollback " + address_ + " --accept-rerun"),

@@ -86,21 +86,23 @@ Result<std::vector<std::uint64_t>> choose_indices(const MapProgress& map, const 
                         subject});
     return listed(map.failed);
   }
-  // Checked range by range, because a user may write 0-18446744073709551615.
-  for (const auto& [first, last] : choice.indices.ranges()) {
-    for (std::uint64_t index = first;; ++index) {
-      if (!map.failed.contains(index))
-        return fail(Error{Code::not_waiting,
-                          fmt::format("item {} of '{}' is not a dead letter", index, step),
-                          {},
-                          {},
-                          0,
-                          Advice::list_dead_letters,
-                          subject});
-      if (index == last) break;
-    }
+  const auto not_failed = [&](std::string message) {
+    return fail(Error{Code::not_waiting, std::move(message), {}, {}, 0, Advice::list_dead_letters, subject});
+  };
+  IndexRanges chosen = choice.indices;
+  for (const std::uint64_t index : listed(choice.indices)) {
+    if (!map.failed.contains(index)) return not_failed(fmt::format("item {} of '{}' has not failed", index, step));
   }
-  return listed(choice.indices);
+  for (const auto& [first, last] : choice.ranges) {
+    bool any = false;
+    for (const std::uint64_t index : listed(map.failed)) {
+      if (index < first || index > last) continue;
+      chosen.add(index);
+      any = true;
+    }
+    if (!any) return not_failed(fmt::format("no item of '{}' in {}-{} has failed", step, first, last));
+  }
+  return listed(chosen);
 }
 
 bool within(std::string_view path, std::string_view owner) {

@@ -37,8 +37,9 @@ struct ItemCounts {
 
 /// Selects dead letters.
 struct LetterChoice {
-  std::string step = {};  // empty: the only map with dead letters
-  IndexRanges indices = {};
+  std::string step = {};                                             // empty: the only map with dead letters
+  IndexRanges indices = {};                                          // each must have failed
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges = {};  // first and last: those in between that failed
   enum class Scope : std::uint8_t { listed, all };
   Scope scope = Scope::listed;
 };

@@ -204,14 +204,17 @@ Result<RunState> load_whole_state(Store& store, const RunId& id) {
 namespace {
 
 Result<void> refuse_ended(const RunState& state, const RunId& id) {
-  if (state.status == RunStatus::completed)
+  if (state.status == RunStatus::completed) {
+    const bool has_failed_items = std::ranges::any_of(
+        state.steps, [](const auto& entry) { return entry.second.map && !entry.second.map->failed.empty(); });
     return fail(Error{Code::run_ended,
                       fmt::format("run '{}' is completed", id.text()),
                       {},
                       {},
                       0,
-                      Advice::show_run,
+                      has_failed_items ? Advice::retry_dead_letters : Advice::show_run,
                       {.run = id.text()}});
+  }
   if (state.status == RunStatus::cancelled)
     return fail(Error{Code::run_ended, fmt::format("run '{}' was cancelled", id.text()), {}, "start a new run", 0});
   return {};

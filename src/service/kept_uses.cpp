@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/resume_facts.hpp"
+#include "engine/open_run.hpp"
 #include "service/run_report.hpp"
 
 namespace pawl {
