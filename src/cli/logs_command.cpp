@@ -43,9 +43,21 @@ std::optional<LogFile> parse_log_name(const std::string& name) {
   return file;
 }
 
+/// Returns whether `path` is `step` or inside it. `pages.write` stands for the inner step of all items.
 bool belongs(std::string_view path, std::string_view step) {
-  return step.empty() || path == step ||
-         (path.starts_with(step) && (path[step.size()] == '.' || path[step.size()] == '['));
+  if (step.empty()) return true;
+  while (!step.empty()) {
+    if (path.empty()) return false;
+    if (path.front() == step.front()) {
+      path.remove_prefix(1);
+      step.remove_prefix(1);
+      continue;
+    }
+    const std::size_t close = path.front() == '[' ? path.find(']') : std::string_view::npos;
+    if (close == std::string_view::npos) return false;
+    path.remove_prefix(close + 1);
+  }
+  return path.empty() || path.front() == '.' || path.front() == '[';
 }
 
 /// Logs of `pawl step` contain both streams of a command, and its output is also stored separately.
@@ -100,13 +112,42 @@ Error unknown_step(const RunId& run, const RunState& state, const std::optional<
                0};
 }
 
+/// Refuses `pages[9]` if the map has fewer items, or the loop fewer iterations.
+Result<void> check_indices(const RunState& state, const std::string& step) {
+  for (std::size_t open = step.find('['); open != std::string::npos; open = step.find('[', open + 1)) {
+    const StepRecord* record = state.find(step.substr(0, open));
+    std::uint64_t index = 0;
+    const auto [end, error] = std::from_chars(step.data() + open + 1, step.data() + step.size(), index);
+    if (record == nullptr || error != std::errc{}) continue;
+    if (record->map && index >= record->map->total)
+      return fail(Error{Code::step_not_found,
+                        fmt::format("'{}' has no item {}", step.substr(0, open), index),
+                        {},
+                        record->map->total == 0 ? std::string("it has no items")
+                                                : fmt::format("its items are 0 to {}", record->map->total - 1),
+                        0});
+    if (!record->map && record->iteration > 0 && (index == 0 || index > record->iteration))
+      return fail(Error{Code::step_not_found,
+                        fmt::format("'{}' has no iteration {}", step.substr(0, open), index),
+                        {},
+                        fmt::format("its iterations are 1 to {}", record->iteration),
+                        0});
+  }
+  return {};
+}
+
 /// Explains why there is nothing to print.
-std::string no_logs(const RunId& run, const RunState& state, const LogsArguments& arguments) {
+std::string no_logs(const RunId& run, const RunState& state, const std::optional<Workflow>& workflow,
+                    const LogsArguments& arguments) {
   const StepRecord* record = state.find(arguments.step);
   if (record != nullptr && !record->child_run.empty())
     return fmt::format("its logs belong to run {}; run: pawl logs {}", record->child_run, record->child_run);
   if (arguments.step.empty()) return fmt::format("run {} has no output", run.text());
-  const bool inner = arguments.step.find('[') != std::string::npos;  // the state does not contain finished items
+  const Step* step = workflow ? find_step(*workflow, arguments.step) : nullptr;
+  const bool in_step = step != nullptr && arguments.step.find('.') != std::string::npos;
+  // The state does not contain finished items.
+  const bool inner =
+      arguments.step.find('[') != std::string::npos || (in_step && std::holds_alternative<RunCommand>(step->work));
   if (!inner && (record == nullptr || record->starts == 0))
     return fmt::format("{} has no logs: it runs no command", arguments.step);
   return fmt::format("{} has no output", arguments.step);
@@ -217,6 +258,7 @@ Result<void> logs(const Invocation& invocation, const LogsArguments& arguments) 
   const std::optional<Workflow> workflow = recorded_workflow(*store, run, standing.state);
   if (!arguments.step.empty() && !is_step(standing.state, workflow, arguments.step))
     return fail(unknown_step(run, standing.state, workflow, arguments.step));
+  PAWL_TRY(check_indices(standing.state, arguments.step));
   PAWL_TRY_ASSIGN(std::string folder, store->local_folder(run));
   PAWL_TRY_ASSIGN(std::shared_ptr<LogCipher> cipher, store->log_cipher(run));
   const auto goes_on = [&]() -> Result<bool> {
@@ -232,7 +274,7 @@ Result<void> logs(const Invocation& invocation, const LogsArguments& arguments) 
   PAWL_TRY_ASSIGN(const bool any, printed.print(PrefixLines::where_several));
   printed.end();
   PAWL_TRY_ASSIGN(const std::optional<ForkInfo> origin, store->origin_of(run));
-  if (!any && !origin) invocation.note(no_logs(run, standing.state, arguments));
+  if (!any && !origin) invocation.note(no_logs(run, standing.state, workflow, arguments));
   if (origin) {
     const std::string step = arguments.step.empty() ? "" : " " + arguments.step;
     invocation.note(fmt::format("{}for output from before the fork, run: pawl logs {}{}",
@@ -248,7 +290,8 @@ Command add_logs(Options& root) {
   Options& app = root.command("logs", "Print the output of a run's steps");
   app.group(kLookGroup);
   app.text("RUN", arguments->run, "Run id").required();
-  app.text("STEP", arguments->step, "Step, with its inner steps: pages, pages[17], pages[17].write (default: all)");
+  app.text("STEP", arguments->step,
+           "Step, with its inner steps: pages, pages[17], pages[17].write, pages.write (default: all)");
   app.flag("-f,--follow", arguments->follow, "Keep printing until the run finishes");
   app.number("--attempt", arguments->attempt, "Only this attempt, starting at 1 (default: all)",
              {.lowest = 1, .highest = UINT32_MAX});
