@@ -21,11 +21,8 @@ constexpr std::size_t kLabelColumns = 11;  // of the header and what is next
 
 std::int64_t elapsed_ms(const RunReport& report, Timestamp now) {
   const bool goes_on = report.standing.owner.has_value();
-  return ((goes_on ? now.us : report.info.updated.us) - report.info.created.us) / 1000;
-}
-
-Json usage_json(const Usage& usage) {
-  return {{"tokens", usage.tokens}, {"usd", usage.usd}, {"api_calls", usage.api_calls}};
+  const std::int64_t since_start_us = (goes_on ? now.us : report.info.updated.us) - report.info.created.us;
+  return std::max<std::int64_t>(since_start_us / 1000 - report.paused_ms, 0);
 }
 
 Result<Json> step_json(Store& store, const RunReport& report, const ReportedStep& step, Timestamp now) {

@@ -445,6 +445,13 @@ void Execution::finish_interrupted() {
 
 void Execution::finish(RunStatus status, const std::string& error) {
   finishing_ = true;
+  if (top_) {
+    for_each_node(*top_, [this](Node& node) {
+      if (!node.active || node.timed_from_us == 0) return;
+      note_time(node);
+      touch(node);
+    });
+  }
   remove_spares();
   if (work_ != logs_) services_.files.remove_folder(work_);
   state_.status = status;

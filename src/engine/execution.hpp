@@ -194,6 +194,7 @@ class Execution {
   void settle_failed(Node& node, std::string error, bool retryable);
   bool note_layers(const Node& node);
   void note_progress();
+  void note_time(Node& node);
   void check_scope(Scope& scope);
   void top_ended(Scope& scope);
   void bury(std::unique_ptr<Scope> scope);

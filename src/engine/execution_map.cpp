@@ -204,6 +204,7 @@ void Execution::item_ended(Node& node, std::uint64_t index) {
   }
   progress.done.add(index);
   if (scope.failed) progress.failed.add(index);
+  note_time(node);
   touch(node);
   tell(scope.failed ? event_type::kItemFailed : event_type::kItemCompleted, &node, std::move(data));
   persist(Kind::step_complete, Reason::after_step, &node);

@@ -44,7 +44,8 @@ struct Execution::Node {
   bool in_handler = false;
   bool launching = false;  // waits until its start is durable, or for a free slot
   std::int64_t attempt_began_us = 0;
-  std::string killed;  // why it is being stopped; empty: it is not
+  std::int64_t timed_from_us = 0;  // of a step that contains others: its time before is in the record; 0: not started
+  std::string killed;              // why it is being stopped; empty: it is not
   EventLoop::TimerId timeout = 0;
   EventLoop::TimerId total_timeout = 0;
   EventLoop::TimerId grace = 0;
@@ -80,6 +81,12 @@ struct Execution::Scope {
   std::uint32_t iteration_max = 0;
   std::function<void()> when_ended;
 };
+
+/// Returns whether the work consists of other steps, so that it has no attempts of its own.
+[[nodiscard]] inline bool contains_steps(const Work& work) {
+  return std::holds_alternative<Loop>(work) || std::holds_alternative<Map>(work) ||
+         std::holds_alternative<CallWorkflow>(work);
+}
 
 /// Returns whether the scope is part of on_failure or confidence.then.
 template <class Scope>

@@ -171,6 +171,7 @@ void Execution::begin(Node& node) {
     node.record.retryable = true;
   }
   if (before == StepStatus::running || before == StepStatus::interrupted) harvest(node);
+  if (contains_steps(node.step->work)) node.timed_from_us = services_.clock.monotonic_us();
   count_forgotten_attempts(node);
   const bool was_at_breakpoint = before == StepStatus::waiting && node.record.reason == StepReason::breakpoint;
   if (node.step->breakpoint == Breakpoint::before && before == StepStatus::pending && !node.scope->is_item)
@@ -221,9 +222,21 @@ void Execution::settle_failed(Node& node, std::string error, bool retryable) {
 }
 
 void Execution::settle(Node& node, StepStatus status) {
+/// Adds to the time of a step that contains others. The time between two executions does not count.
+void Execution::note_time(Node& node) {
+  if (node.timed_from_us == 0) return;
+  const std::int64_t took_ms = (services_.clock.monotonic_us() - node.timed_from_us) / 1000;
+  if (took_ms <= 0) return;
+  node.record.duration_ms += static_cast<std::uint64_t>(took_ms);
+  node.timed_from_us += took_ms * 1000;
+}
+
   Scope& scope = *node.scope;
   StepRecord& record = node.record;
   record.status = status;
+  const bool has_attempts = !contains_steps(node.step->work);
+  note_time(node);
+  node.timed_from_us = 0;
   record.ended = now();
   record.definition = node.step->definition_hash.substr(0, 8);
   if (status == StepStatus::completed) record.partial = Json();
@@ -241,8 +254,8 @@ void Execution::settle(Node& node, StepStatus status) {
     data["output"] = *node.large_output;
   }
   const bool fails = status == StepStatus::failed;
-  if (status == StepStatus::completed) state_.spent_ms += record.duration_ms;
-  if (record.attempts == 0)
+  if (status == StepStatus::completed && has_attempts) state_.spent_ms += record.duration_ms;
+  if (record.attempts == 0 && has_attempts)
     data["ms"] = static_cast<std::uint64_t>(std::max<std::int64_t>(record.ended.us - record.started.us, 0)) / 1000;
   if (!scope.is_item || node.large_output) {
     tell(status == StepStatus::skipped ? event_type::kStepSkipped
@@ -392,6 +405,7 @@ void Execution::iteration_ended(Node& node) {
     satisfied = *until;
   }
   tell(event_type::kIterationCompleted, &node, {{"iteration", node.record.iteration}, {"satisfied", satisfied}});
+  note_time(node);
   persist(Kind::step_complete, Reason::after_step, &node);
   ++node.record.spent;  // a manual resume resets them
   if (satisfied || node.record.spent >= loop.max) {

@@ -113,7 +113,7 @@ Result<void> use_workflow(RunState& state, const ForkRequest& request, Forked& f
 void uncount(RunState& state, const StepRecord& record) {
   if (record.status != StepStatus::completed) return;
   state.completed_steps -= std::min<std::uint64_t>(state.completed_steps, 1);
-  state.spent_ms -= std::min(state.spent_ms, record.duration_ms);
+  if (record.attempts > 0) state.spent_ms -= std::min(state.spent_ms, record.duration_ms);
 }
 
 /// A decision counts once and for one run. In a fork every gate must be decided again, because the steps after it run a

@@ -116,6 +116,25 @@ std::vector<ReportedStep> in_order(const std::vector<std::string>& ids, std::vec
   return ordered;
 }
 
+/// Returns the time between the end of each execution and the next resume. An execution that crashed ended with its
+/// last event.
+Result<std::int64_t> time_between_executions(Store& store, const RunInfo& info) {
+  std::int64_t paused_us = 0;
+  Timestamp left = info.created;
+  bool executing = false;
+  PAWL_TRY(for_each_event(store, info.id, [&](const Event& event) {
+    if (event.created < info.created) return;  // of the run that this one was forked from
+    if (event.type == event_type::kRunResumed) {
+      paused_us += std::max<std::int64_t>(event.created.us - left.us, 0);
+      executing = true;
+    }
+    if (event.type == event_type::kRunStarted) executing = true;
+    if (executing) left = event.created;
+    if (status_of_event(event.type)) executing = false;
+  }));
+  return paused_us / 1000;
+}
+
 bool used_up(const RunState& state, const std::optional<Workflow>& workflow) {
   const auto limit = [&](const char* key) -> std::optional<double> {
     const auto found = state.budget.is_object() ? state.budget.find(key) : state.budget.end();
@@ -204,6 +223,9 @@ Result<RunReport> report_run(Store& store, const RunId& id, Detail detail) {
                    .waiting_for = {}};
   const RunState& state = report.standing.state;
   report.workflow = recorded_workflow(store, id, state);
+  if (state.resumes > 0) {
+    PAWL_TRY_ASSIGN(report.paused_ms, time_between_executions(store, report.info));
+  }
   std::vector<ReportedStep> known;
   std::unordered_map<std::string_view, const StepRecord*> in_state;
   for (const auto& [path, record] : state.steps) in_state.emplace(path, &record);

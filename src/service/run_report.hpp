@@ -31,6 +31,7 @@ struct RunReport {
   StandingRun standing;
   std::optional<Workflow> workflow;  // as recorded, if it can still be read
   std::vector<ReportedStep> steps;   // in the order of the workflow; inner steps follow their outer one
+  std::int64_t paused_ms = 0;        // time before resumes, in which no process executed the run
   std::vector<WaitingFor> waiting_for;
 };
 
