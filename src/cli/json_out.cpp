@@ -69,8 +69,7 @@ void add_summary(JsonObject& object, const RunSummary& summary) {
   object.raw("progress", summary.progress ? fmt::format(R"({{"done":{},"total":{}}})", summary.progress->done,
                                                         summary.progress->total)
                                           : "null");
-  object.raw("usage", fmt::format(R"({{"tokens":{},"usd":{},"api_calls":{}}})", summary.usage.tokens, summary.usage.usd,
-                                  summary.usage.api_calls));
+  object.raw("usage", compact(summary.usage.document()));
   if (summary.error.empty()) {
     object.raw("error", "null");
   } else {

@@ -54,7 +54,7 @@ Result<Json> steps_document(Store& store, const RunInfo& info, const StepsStatus
   document.raw("latest", checkpoint_object(info.id.text(), latest).done());
   add_lineage(document, lineage_of(store, info));
   Json out = Json::parse(document.done(), nullptr, false);
-  out["usage"] = {{"tokens", steps.usage.tokens}, {"usd", steps.usage.usd}, {"api_calls", steps.usage.api_calls}};
+  out["usage"] = steps.usage.document();
   Json& list = out["steps"] = Json::array();
   for (const auto& [name, record] : steps.ledger.steps) {
     Json step = {{"step", name}, {"id", name}, {"status", to_text(record.status)}, {"attempts", record.attempts}};
@@ -65,9 +65,7 @@ Result<Json> steps_document(Store& store, const RunInfo& info, const StepsStatus
     if (!record.error.empty()) step["error"] = record.error;
     if (record.confidence) step["confidence"] = *record.confidence;
     if (record.output.is_object() && record.output.contains("result")) step["output"] = record.output["result"];
-    if (record.usage != Usage{})
-      step["usage"] = {
-          {"tokens", record.usage.tokens}, {"usd", record.usage.usd}, {"api_calls", record.usage.api_calls}};
+    if (record.usage != Usage{}) step["usage"] = record.usage.document();
     list.push_back(std::move(step));
   }
   return out;

@@ -41,7 +41,7 @@ Result<Json> step_json(Store& store, const RunReport& report, const ReportedStep
   if (record.iteration != 0) out["iteration"] = record.iteration;
   if (record.confidence) out["confidence"] = *record.confidence;
   if (!record.child_run.empty()) out["run"] = record.child_run;
-  if (record.usage != Usage{}) out["usage"] = usage_json(record.usage);
+  if (record.usage != Usage{}) out["usage"] = record.usage.document();
   if (record.map) {
     out["total"] = record.map->total;
     out["succeeded"] = record.map->done.count() - record.map->failed.count();
@@ -91,7 +91,7 @@ Result<Json> document(Store& store, const RunReport& report, const ShowWorkflow&
   out["owner"] = report.standing.owner ? Json(*report.standing.owner) : Json();
   out["error"] = state.error.empty() ? Json() : Json(state.error);
   out["vars"] = state.vars;
-  out["usage"] = usage_json(state.usage);
+  out["usage"] = state.usage.document();
   out["masked"] = state.masked;
   out["confidence"] = state.confidence ? Json(*state.confidence) : Json();
   out["resumes"] = state.resumes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "domain/event_types.hpp"
 
@@ -172,6 +173,12 @@ void Usage::add(const Usage& other) {
   tokens = other.tokens > UINT64_MAX - tokens ? UINT64_MAX : tokens + other.tokens;
   api_calls = other.api_calls > UINT64_MAX - api_calls ? UINT64_MAX : api_calls + other.api_calls;
   usd += other.usd;
+}
+
+Json Usage::document() const {
+  constexpr double kUsdParts = 1e9;
+  const double rounded = std::round(usd * kUsdParts) / kUsdParts;
+  return {{"tokens", tokens}, {"usd", std::isfinite(rounded) ? rounded : usd}, {"api_calls", api_calls}};
 }
 
 Usage Usage::until(const Usage& later) const {

@@ -53,6 +53,8 @@ struct Usage {
   void add(const Usage& other);
   /// Returns what `later` has in addition to this.
   [[nodiscard]] Usage until(const Usage& later) const;
+  /// For people and programs: with every member, and USD rounded to 1e-9.
+  [[nodiscard]] Json document() const;
   bool operator==(const Usage&) const = default;
 };
 

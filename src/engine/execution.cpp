@@ -462,7 +462,8 @@ void Execution::finish(RunStatus status, const std::string& error) {
     data["for"] = waiting_for();
     if (budget_reached_) data["for"].push_back("a larger budget");
   }
-  data["usage"] = {{"tokens", state_.usage.tokens}, {"usd", state_.usage.usd}};
+  data["usage"] = state_.usage.document();
+  data["usage"].erase("api_calls");
   tell(event_type_of(status), nullptr, std::move(data));
   switch (status) {
     case RunStatus::completed: return persist(Kind::workflow_complete, Reason::workflow_completed, nullptr);

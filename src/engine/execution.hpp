@@ -236,6 +236,7 @@ class Execution {
   void give_up(Node& node);
   [[nodiscard]] bool save_decision_alone(Node& node, Outcome& outcome);
   void use_report(Node& node, const StepReport& report);
+  void count_usage(Node& node, const Usage& used);
   void note_confidence(Node& node, double value);
   void harvest(Node& node);
   void count_forgotten_attempts(Node& node);

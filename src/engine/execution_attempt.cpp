@@ -363,11 +363,20 @@ void Execution::give_up(Node& node) {
   });
 }
 
+/// Counts what a step used in the step itself, in the steps that contain it, and in the run.
+void Execution::count_usage(Node& node, const Usage& used) {
+  for (Node* at = &node; at != nullptr; at = at->scope->owner) {
+    // The record of a step that calls a workflow says what that run used so far, see use_child().
+    if (at != &node && std::holds_alternative<CallWorkflow>(at->step->work)) continue;
+    at->record.usage.add(used);
+    touch(*at);
+  }
+  state_.usage.add(used);
+}
+
 void Execution::use_report(Node& node, const StepReport& report) {
   if (report.usage != Usage{}) {
-    node.record.usage.add(report.usage);
-    state_.usage.add(report.usage);
-    touch(node);
+    count_usage(node, report.usage);
   }
   for (const Json& decision : report.decisions) tell(event_type::kDecision, &node, decision);
   for (const std::string& blocker : report.blockers) tell(event_type::kBlocker, &node, {{"description", blocker}});

@@ -130,7 +130,8 @@ void Execution::consider(Node& node) {
   if (!node.scope->is_item && over_budget()) {
     if (!budget_reached_) {
       budget_reached_ = true;
-      tell(event_type::kBudgetReached, &node, {{"tokens", state_.usage.tokens}, {"usd", state_.usage.usd}});
+      tell(event_type::kBudgetReached, &node,
+           {{"tokens", state_.usage.tokens}, {"usd", state_.usage.document()["usd"]}});
       ++change_;
     }
     return;
@@ -170,8 +171,8 @@ void Execution::begin(Node& node) {
     node.retries_items = before == StepStatus::failed;
     node.record.retryable = true;
   }
-  if (before == StepStatus::running || before == StepStatus::interrupted) harvest(node);
   if (contains_steps(node.step->work)) node.timed_from_us = services_.clock.monotonic_us();
+  if (before == StepStatus::running || before == StepStatus::interrupted) harvest(node);
   count_forgotten_attempts(node);
   const bool was_at_breakpoint = before == StepStatus::waiting && node.record.reason == StepReason::breakpoint;
   if (node.step->breakpoint == Breakpoint::before && before == StepStatus::pending && !node.scope->is_item)
@@ -221,7 +222,6 @@ void Execution::settle_failed(Node& node, std::string error, bool retryable) {
   give_up(node);
 }
 
-void Execution::settle(Node& node, StepStatus status) {
 /// Adds to the time of a step that contains others. The time between two executions does not count.
 void Execution::note_time(Node& node) {
   if (node.timed_from_us == 0) return;
@@ -231,12 +231,13 @@ void Execution::note_time(Node& node) {
   node.timed_from_us += took_ms * 1000;
 }
 
+void Execution::settle(Node& node, StepStatus status) {
   Scope& scope = *node.scope;
   StepRecord& record = node.record;
-  record.status = status;
   const bool has_attempts = !contains_steps(node.step->work);
   note_time(node);
   node.timed_from_us = 0;
+  record.status = status;
   record.ended = now();
   record.definition = node.step->definition_hash.substr(0, 8);
   if (status == StepStatus::completed) record.partial = Json();
@@ -404,8 +405,8 @@ void Execution::iteration_ended(Node& node) {
           node, fmt::format("`until: {}` can't be evaluated: {}", loop.until->text(), until.error().message), false);
     satisfied = *until;
   }
-  tell(event_type::kIterationCompleted, &node, {{"iteration", node.record.iteration}, {"satisfied", satisfied}});
   note_time(node);
+  tell(event_type::kIterationCompleted, &node, {{"iteration", node.record.iteration}, {"satisfied", satisfied}});
   persist(Kind::step_complete, Reason::after_step, &node);
   ++node.record.spent;  // a manual resume resets them
   if (satisfied || node.record.spent >= loop.max) {
@@ -478,8 +479,7 @@ void Execution::begin_child(Node& node) {
 
 /// Adds what the child used since the last time, so that it counts once.
 void Execution::use_child(Node& node, const RunState& child) {
-  state_.usage.add(node.record.usage.until(child.usage));
-  node.record.usage = child.usage;
+  count_usage(node, node.record.usage.until(child.usage));
   if (child.status == RunStatus::completed) set_output(node, child.outputs);
   touch(node);
 }

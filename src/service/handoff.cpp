@@ -98,7 +98,7 @@ void add_status(Briefing& briefing, const RunReport& report, const Told& told) {
                {"error", state.error},
                {"owner", report.standing.owner ? Json(*report.standing.owner) : Json()}};
   head["confidence"] = state.confidence ? Json(*state.confidence) : Json();
-  head["usage"] = {{"tokens", state.usage.tokens}, {"usd", state.usage.usd}, {"api_calls", state.usage.api_calls}};
+  head["usage"] = state.usage.document();
   head["context_usage"] = told.context_usage ? Json(*told.context_usage) : Json();
   head["context_usage_by_step"] = told.context_by_step;
   briefing.head.update(head);

@@ -306,6 +306,90 @@ def fail_on_dlq_exits_with_1(case):
     case.pawl("run", "--run-id", "p", "--fail-on-dlq", status=0)
 
 
+FAILING = """steps:
+- id: m
+  map: { items: [0, 1, 2, 3, 4, 5, 6, 7], on_item_failure: dlq }
+  steps: [{ id: s, run: 'echo ${item} >> log; [ ${item} = 0 ] || [ ${item} = 4 ] || [ -e go ]' }]
+"""
+
+
+def letters(job):
+    return [letter["index"] for letter in json.loads(job.pawl("dlq", "list", "r", "--json", status=0).stdout)]
+
+
+def a_range_selects_the_failed_items_in_it(case):
+    case.run(FAILING)
+    equal(letters(case), [1, 2, 3, 5, 6, 7])
+    holds(case.pawl("dlq", "retry", "r", "4", status=4).stderr, "item 4 of 'm' has not failed")
+    holds(case.pawl("dlq", "retry", "r", "1", "4-4", status=4).stderr, "no item of 'm' in 4-4 has failed")
+    case.write("go", "")
+    os.remove(os.path.join(case.folder, "log"))
+    case.pawl("dlq", "retry", "r", "1", "3-5", status=0)
+    equal(case.log(), ["1", "3", "5"])
+    case.pawl("dlq", "drop", "r", "0-6", status=0)
+    equal(letters(case), [7])
+    case.pawl("dlq", "retry", "r", "6,7", status=4)
+    case.pawl("dlq", "retry", "r", "0-18446744073709551614", status=0)
+    equal(letters(case), [])
+
+
+def hints_about_failed_items_can_be_typed(case):
+    case.run(FAILING)
+    holds(case.pawl("resume", "r", status=4).stderr, "PAWL-0610", "to run its failed items again, run: pawl dlq retry r")
+    case.write("workflow.yaml", FAILING + "- {id: more, run: 'true'}\n")
+    holds(case.pawl("dlq", "retry", "r", "m", "1", "2-3", status=4).stderr, "pawl dlq retry r m 1 2-3 --no-run && pawl resume r --accept-changes")
+
+
+def time_between_executions_does_not_count(case):
+    case.run(FAILING.replace("'echo", "'sleep 0.1; echo").replace("items: [0, 1, 2, 3, 4, 5, 6, 7]", "items: [0, 1, 2]"))
+    time.sleep(3)
+    case.write("go", "")
+    holds(case.pawl("dlq", "retry", "r", "1", status=0).stdout, "m: completed in ")
+    shown = json.loads(case.pawl("show", "r", "--json", status=0).stdout)
+    assert 400 <= shown["steps"][0]["ms"] < 2500, shown["steps"][0]
+    assert 400 <= shown["elapsed_ms"] < 2500, shown["elapsed_ms"]
+    equal([event["data"]["ms"] < 2500 for event in case.events("step_completed") if event["data"]["step"] == "m"], [True, True])
+
+
+def logs_of_an_inner_step_are_those_of_all_items(case):
+    case.run("steps:\n- {id: m, map: {items: [5, 6]}, steps: [{id: s, run: 'echo s${item}'}, {id: t, run: 'echo t${item}'}, {id: u, run: 'true'}]}\n- {id: l, loop: {max: 2}, steps: [{id: s, run: echo again}]}\n")
+    equal(sorted(case.pawl("logs", "r", "m.s", status=0).stdout.splitlines()), ["m[0].s | s5", "m[1].s | s6"])
+    equal(case.pawl("logs", "r", "m[1].t", status=0).stdout, "t6\n")
+    equal(len(case.pawl("logs", "r", "m", status=0).stdout.splitlines()), 4)
+    equal(len(case.pawl("logs", "r", "l.s", status=0).stdout.splitlines()), 2)
+    equal(case.pawl("logs", "r", "m.u", status=0).stderr, "pawl: m.u has no output\n")
+    holds(case.pawl("logs", "r", "m[9]", status=2).stderr, "'m' has no item 9", "its items are 0 to 1")
+    holds(case.pawl("logs", "r", "m[9].s", status=2).stderr, "'m' has no item 9")
+    holds(case.pawl("logs", "r", "l[3]", status=2).stderr, "'l' has no iteration 3")
+
+
+def cost_is_counted_in_the_step_that_contains_it(case):
+    report = """echo '{"cost_usd": 0.1, "tokens": 10}' >> $PAWL_RESULT"""
+    case.write("child.yaml", f"steps:\n- id: a\n  run: |\n    {report}\n")
+    case.run(f"""steps:
+- id: m
+  map: {{ items: [1, 2, 3] }}
+  steps:
+  - id: s
+    run: |
+      {report}
+- id: l
+  loop: {{ max: 2 }}
+  steps:
+  - id: c
+    workflow: child.yaml
+- id: p
+  run: |
+    {report}
+""")
+    for document in (json.loads(case.pawl("show", "r", "--json", status=0).stdout), json.loads(case.pawl("show", "r", "--all", "--json", status=0).stdout)):
+        used = {step["id"]: (step["usage"]["usd"], step["usage"]["tokens"]) for step in document["steps"] if "usage" in step}
+        equal((used["m"], used["l"], used["p"]), ((0.3, 30), (0.2, 20), (0.1, 10)))
+        equal((document["usage"]["usd"], document["usage"]["tokens"]), (0.6, 60))
+    equal(case.state()["steps"]["m"]["usage"]["tokens"], 30)
+    holds(case.pawl("list", "--json", status=0).stdout, '"usd":0.6,')
+
+
 def dlq_list_shows_the_last_line_of_stderr(case):
     case.run(DLQ)
     holds(case.pawl("dlq", "list", "r", status=0).stdout, "disk on fire")
