@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
+#include <set>
 #include <tuple>
+
+#include "engine/shell_names.hpp"
 
 namespace pawl {
 namespace {
@@ -55,6 +58,7 @@ class Collector {
     const std::string beside = workflow.file.empty() ? files.absolute(".", "") : files.absolute("..", workflow.file);
     beside_ = beside;
     folder_ = beside;
+    visit_all(workflow, [this](const Step& step, const std::string&) { steps_.insert(step.id); });
     if (!workflow.working_dir) return;
     known_folder_ = is_fixed(*workflow.working_dir);
     if (known_folder_) folder_ = files.absolute(workflow.working_dir->source(), beside);
@@ -96,23 +100,26 @@ class Collector {
     if (!files_.is_executable(file)) add(step.place, path, fmt::format("'{}' is not executable", program));
   }
 
-  /// `${topic}` in a command refers to the shell's variable, even if the workflow has a variable with that name.
+  /// The shell does not know the variables and steps of the workflow.
   void look_for_shell_names(const Step& step, const std::string& path, const std::string& script) {
-    if (!step.env_files.empty() || !workflow_.env_files.empty()) return;
-    const auto has_name = [](const EnvTemplates& env, const std::string& name) {
+    const auto has_name = [](const EnvTemplates& env, std::string_view name) {
       return std::ranges::any_of(env, [&](const auto& entry) { return entry.first == name; });
     };
-    for (const Variable& variable : workflow_.vars) {
-      const std::string& name = variable.name;
-      if (script.find("${" + name + "}") == std::string::npos || has_name(step.env, name) ||
-          has_name(workflow_.env, name))
-        continue;
-      const bool set_there = script.find(name + "=") != std::string::npos ||
-                             script.find("for " + name) != std::string::npos ||
-                             script.find("read ") != std::string::npos;
-      if (!set_there)
+    const bool unknown_env = !step.env_files.empty() || !workflow_.env_files.empty();
+    const auto is_variable = [this](std::string_view name) {
+      return std::ranges::any_of(workflow_.vars, [&](const Variable& one) { return one.name == name; });
+    };
+    const auto is_step = [this](std::string_view id) { return steps_.contains(id); };
+    for (const MistakenName& name : mistaken_names(script, is_variable, is_step)) {
+      const bool is_set =
+          !name.variable.empty() && (unknown_env || has_name(step.env, name.variable) ||
+                                     has_name(workflow_.env, name.variable) || may_set(script, name.variable));
+      if (!is_set)
         add(step.place, path,
-            fmt::format("${{{0}}} is a variable of the shell here (the workflow's is ${{vars.{0}}})", name));
+            fmt::format("{}; write ${{{}}}",
+                        name.variable.empty() ? fmt::format("'{}' is not replaced by a value", name.written)
+                                              : fmt::format("'{}' is a variable of the shell", name.written),
+                        name.meant));
     }
   }
 
@@ -122,6 +129,7 @@ class Collector {
   std::string beside_;  // the folder of the workflow's file
   std::string folder_;  // where its steps run
   bool known_folder_ = true;
+  std::set<std::string, std::less<>> steps_;  // ids
   std::vector<WorkflowWarning> warnings_;
 };
 
