@@ -1,4 +1,5 @@
 #include "cli/command.hpp"
+#include "cli/hints.hpp"
 #include "cli/workflow_session.hpp"
 #include "engine/workflow_warnings.hpp"
 #include "workflow/parse_workflow.hpp"
@@ -37,7 +38,7 @@ Error faulty(const std::string& file, const std::vector<WorkflowFault>& faults) 
   return Error{faults.front().error.code,
                fmt::format("{}: {} error{}", file, faults.size(), faults.size() == 1 ? "" : "s"),
                {},
-               "fix them, then run: pawl check",
+               fmt::format("fix {}, then run: pawl check {}", faults.size() == 1 ? "it" : "them", shell_word(file)),
                0};
 }
 
@@ -80,7 +81,9 @@ void show_workflow(const Invocation& invocation, const std::string& file, const 
 Result<void> check(const Invocation& invocation, const CheckArguments& arguments) {
   CliContext& context = invocation.context();
   const std::string path = absolute_path(context, arguments.file);
-  PAWL_TRY_ASSIGN(std::string text, context.read_file(path, kWorkflowFileBytesMax));
+  Result<std::string> read = context.read_file(path, kWorkflowFileBytesMax);
+  if (!read) return fail(missing_workflow(std::move(read).error(), arguments.file));
+  std::string& text = *read;
   const std::expected<Workflow, std::vector<WorkflowFault>> parsed = parse_workflow({std::move(text), path});
   if (!parsed) return show_faults(invocation, arguments.file, parsed.error());
   show_workflow(invocation, arguments.file, *parsed);

@@ -1,5 +1,7 @@
 #include "cli/workflow_session.hpp"
 
+#include <cerrno>
+
 #include "cli/exit_status.hpp"
 #include "cli/recovery_options.hpp"
 #include "cli/run_view.hpp"
@@ -185,8 +187,21 @@ std::string absolute_path(const CliContext& context, const std::string& file) {
   return context.workflows->files.absolute(file, "");
 }
 
+Error missing_workflow(Error error, const std::string& file) {
+  if (error.code != Code::input_unreadable || error.os_error != ENOENT) return error;
+  const bool is_default = file == "workflow.yaml";
+  error.message =
+      is_default ? std::string("there is no workflow.yaml in this folder") : fmt::format("no such file: '{}'", file);
+  error.hint = is_default ? "name a workflow file, for example: pawl run notes.yaml" : "check the name and the folder";
+  error.where.clear();
+  error.os_error = 0;
+  return error;
+}
+
 Result<Workflow> load_workflow(const CliContext& context, const std::string& file) {
-  return pawl::load_workflow(context.workflows->files, context.read_file, file);
+  Result<Workflow> workflow = pawl::load_workflow(context.workflows->files, context.read_file, file);
+  if (!workflow) return fail(missing_workflow(std::move(workflow).error(), file));
+  return workflow;
 }
 
 Result<void> start_workflow(const Invocation& invocation, const NewRun& run, const SessionOptions& options,

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kTypedBytesMax = 64;  // anything longer is not a misspelt word
 constexpr std::size_t kListedWordsMax = 12;
+constexpr std::size_t kPrefixBytesMin = 4;
 
 }  // namespace
 
@@ -40,7 +41,11 @@ std::string suggest(std::string_view typed, const std::vector<std::string>& cand
       nearest = candidate;
     }
   }
-  return nearest;
+  if (!nearest.empty() || typed.size() < kPrefixBytesMin) return nearest;
+  // An abbreviation, if it stands for one word only.
+  const auto is_longer = [&](const std::string& candidate) { return candidate.starts_with(typed); };
+  if (std::ranges::count_if(candidates, is_longer) != 1) return {};
+  return *std::ranges::find_if(candidates, is_longer);
 }
 
 std::string did_you_mean(std::string_view typed, const std::vector<std::string>& candidates, std::string otherwise) {

@@ -22,6 +22,14 @@ void collect_inner(const YamlNode& step, const std::string& around,
   }
 }
 
+/// `run: echo hi` for the command `echo hi`, and for `run echo hi`, which lacks the colon.
+std::string as_step(std::string_view text) {
+  const std::size_t blank = text.find(' ');
+  const bool has_kind =
+      blank != std::string_view::npos && std::ranges::find(kind_keys(), text.substr(0, blank)) != kind_keys().end();
+  return has_kind ? fmt::format("{}: {}", text.substr(0, blank), text.substr(blank + 1)) : fmt::format("run: {}", text);
+}
+
 std::string whereabouts(const std::string& id, const Scope& scope, const View& outer) {
   if (const auto found = scope.inner.find(id); found != scope.inner.end()) {
     return fmt::format("it is inside '{}'; use that step instead", found->second);
@@ -113,10 +121,9 @@ std::string StepsParser::step_id(const StepEntry& entry, std::size_t position) c
 void StepsParser::outline_step(Outline& outline, const StepEntry& entry) {
   Scope& scope = *outline.scope;
   if (entry.node != nullptr && !entry.node->is_map()) {
-    const bool command = entry.node->is_scalar();
-    reader_.faults().add(
-        entry.place, fmt::format("a step must be a map, not {}", kind_text(*entry.node)),
-        command ? fmt::format("write '- run: {}'", entry.node->text.substr(0, 60)) : "write '- run: ./script.sh'");
+    reader_.faults().add(entry.place, fmt::format("a step must be a map, not {}", kind_text(*entry.node)),
+                         entry.node->is_scalar() ? fmt::format("write '- {}'", as_step(entry.node->text.substr(0, 60)))
+                                                 : "write '- run: ./script.sh'");
     return;
   }
   const std::size_t index = outline.entries.size();
@@ -225,8 +232,11 @@ std::optional<std::string_view> StepsParser::kind(const Fields& fields) const {
   for (const std::string_view key : kind_keys()) {
     if (fields.find(key) == nullptr) continue;
     if (found) {
-      reader_.faults().add(fields.place_of(key), fmt::format("a step can't have both '{}' and '{}'", *found, key),
-                           "split it into two steps");
+      reader_.faults().add(
+          fields.place_of(key), fmt::format("a step can't have both '{}' and '{}'", *found, key),
+          key == "map" || key == "loop"
+              ? fmt::format("put '{0}' under 'steps:' of the {1}: steps: [{{ {0}: ... }}]", *found, key)
+              : "split it into two steps");
       return {};
     }
     found = key;

@@ -35,6 +35,23 @@ TEST(WorkflowFaults, ATabIsNamed) {
   EXPECT_EQ(first("steps:\n\t- run: x\n"), "2:1 tab in the indentation | YAML requires spaces: replace the tab");
 }
 
+TEST(WorkflowFaults, AnExpressionInBracesIsToBeQuoted) {
+  EXPECT_EQ(
+      first("steps:\n  - map: { items: ${vars.list}, parallel: 4 }\n    steps: [{ run: x }]\n"),
+      "2:20 a value with ${ } inside { } or [ ] is not in quotes | put it in quotes: { items: \"${vars.list}\" }");
+  EXPECT_EQ(first("steps:\n  - run: [\"${vars.a}\", x\n").find("inside { }"), std::string::npos);
+}
+
+TEST(WorkflowFaults, AKeyThatIsNotAlignedIsNotCalledAnItem) {
+  EXPECT_EQ(first("steps:\n  - id: a\n    run: x\n   when: y\n"),
+            "4:4 the keys of this map are not aligned | indent all keys of a map by the same number of spaces");
+}
+
+TEST(WorkflowFaults, AnAbbreviatedKeyIsSuggested) {
+  EXPECT_EQ(first("steps:\n  - run: x\n    on_fail: []\n"),
+            "3:5 unknown key 'on_fail' in step 'step-1' | did you mean 'on_failure'?");
+}
+
 TEST(WorkflowFaults, BrokenYamlHasItsPlace) {
   const auto faults = faults_of("steps:\n  - run: [x\n");
   ASSERT_EQ(faults.size(), 1U);
@@ -97,6 +114,9 @@ TEST(WorkflowFaults, IfSuggestsWhen) {
 TEST(WorkflowFaults, AStepDoesExactlyOneThing) {
   EXPECT_EQ(first("steps:\n  - run: x\n    sleep: 5s\n"),
             "3:5 a step can't have both 'run' and 'sleep' | split it into two steps");
+  EXPECT_EQ(first("steps:\n  - map: { items: [1] }\n    run: x\n"),
+            "2:5 a step can't have both 'run' and 'map' | put 'run' under 'steps:' of the map: steps: [{ run: ... }]");
+  EXPECT_EQ(first("steps: [run echo hi]"), "1:9 a step must be a map, not a text | write '- run: echo hi'");
   EXPECT_TRUE(first("steps:\n  - id: a\n").starts_with("2:5 the step has no action | add one of run, handler,"));
   EXPECT_EQ(first("steps: [ls]"), "1:9 a step must be a map, not a text | write '- run: ls'");
   EXPECT_EQ(first("steps: [{ run: x, with: { a: 1 } }]"),

@@ -273,6 +273,50 @@ bool is_open_quote(std::string_view text, Place place) {
   return true;
 }
 
+std::string_view line_of(std::string_view text, std::size_t number) {
+  for (; number > 1; --number) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return {};
+    text.remove_prefix(end + 1);
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+/// Returns whether the line has `${` without quotes inside `{ }` or `[ ]`, where its braces end the value.
+bool has_bare_expression_in_flow(std::string_view line) {
+  char quote = 0;
+  bool in_flow = false;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char c = line[at];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '$' && at + 1 < line.size() && line[at + 1] == '{') {
+      if (in_flow) return true;
+      ++at;
+    } else if (c == '{' || c == '[') {
+      in_flow = true;
+    }
+  }
+  return false;
+}
+
+/// Corrects the parser's idea of what is wrong where the line shows it.
+YamlProblem problem_at(std::string_view raw, std::string_view text, std::size_t line) {
+  const bool is_flow = raw.find("flow") != std::string_view::npos;
+  for (std::size_t at = line > 1 ? line - 1 : line; is_flow && at <= line; ++at) {
+    if (has_bare_expression_in_flow(line_of(text, at)))
+      return {"a value with ${ } inside { } or [ ] is not in quotes", "put it in quotes: { items: \"${vars.list}\" }"};
+  }
+  const std::string_view shown = line_of(text, line);
+  const std::size_t first = shown.find_first_not_of(' ');
+  const bool is_item = first != std::string_view::npos && shown[first] == '-';
+  if (raw.starts_with("end of sequence not found") && first != std::string_view::npos && !is_item)
+    return explain_yaml_error("end of map not found");
+  return explain_yaml_error(raw);
+}
+
 void add_syntax_fault(std::string_view text, const YAML::Exception& exception, Faults& faults) {
   const Place place = place_of(exception.mark);
   constexpr std::size_t kLinesLookedBack = 3;  // the parser reports a place a little after the tab
@@ -281,7 +325,7 @@ void add_syntax_fault(std::string_view text, const YAML::Exception& exception, F
     faults.add(*tab, "tab in the indentation", "YAML requires spaces: replace the tab");
     return;
   }
-  const YamlProblem problem = explain_yaml_error(exception.msg);
+  const YamlProblem problem = problem_at(exception.msg, text, place.line);
   faults.add(place, std::string(problem.message), std::string(problem.hint));
 }
 

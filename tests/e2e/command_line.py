@@ -104,6 +104,35 @@ def help_fits_80_columns_and_starts_with_a_capital(case):
                 assert not said or said[0].isupper() or said[0] in "-json" or said.split()[0].islower(), line
 
 
+def a_workflow_that_is_not_there_is_named(case):
+    holds(case.pawl("run", status=2).stderr, "there is no workflow.yaml in this folder", "hint: name a workflow file, for example: pawl run notes.yaml")
+    holds(case.pawl("check", status=2).stderr, "there is no workflow.yaml in this folder")
+    for command in ("run", "check"):
+        holds(case.pawl(command, "no.yaml", status=2).stderr, "no such file: 'no.yaml'")
+
+
+def the_hint_of_check_names_the_file(case):
+    case.write("a b.yaml", "steps:\n- {id: a, run: x, foo: 1}\n")
+    holds(case.pawl("check", "a b.yaml", status=2).stderr, "hint: fix it, then run: pawl check 'a b.yaml'\n")
+
+
+def names_that_the_shell_does_not_know_are_warned_of(case):
+    flow = "vars: {topic: tides, n: 1}\nsteps:\n- {id: x, run: echo hi, capture: {format: text}}\n- id: a\n  run: |\n    %s\n"
+    for command, told in (('echo "${topic}"', "a: '${topic}' is a variable of the shell; write ${vars.topic}"),
+                          ("echo $topic", "a: '$topic' is a variable of the shell; write ${vars.topic}"),
+                          ("echo $vars.topic", "a: '$vars.topic' is a variable of the shell; write ${vars.topic}"),
+                          ("echo '{{ vars.topic }}'", "a: '{{ vars.topic }}' is not replaced by a value; write ${vars.topic}"),
+                          ("echo ${x.output}", "a: '${x.output}' is not replaced by a value; write ${steps.x.output}"),
+                          ("echo read it; echo $topic ${vars.n}", "a: '$topic' is a variable of the shell; write ${vars.topic}")):
+        case.write("w.yaml", flow % command)
+        holds(case.pawl("check", "w.yaml", status=0).stdout, f"w.yaml:4:3: warning: {told}\n")
+    for command in ("topic=1; echo $topic", "read topic; echo $topic", "for topic in a; do echo $topic; done", "echo '$topic'", "echo ${vars.topic}", "echo ${steps.x.output}"):
+        case.write("w.yaml", flow % command)
+        assert "warning" not in case.pawl("check", "w.yaml", status=0).stdout, command
+    case.write("w.yaml", flow % "echo $topic" + "  env: {topic: '${vars.topic}'}\n")
+    assert "warning" not in case.pawl("check", "w.yaml", status=0).stdout
+
+
 class Screen:
     """Runs the program on a terminal of a given width and returns what it prints."""
 
