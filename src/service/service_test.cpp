@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "engine/save.hpp"
 #include "service/audited_read.hpp"
 #include "service/handoff.hpp"
 #include "service/lineage.hpp"
@@ -14,50 +13,18 @@
 #include "service/run_status.hpp"
 #include "service/workflow_session.hpp"
 #include "testing/local_files_under_test.hpp"
-#include "testing/memory_under_test.hpp"
+#include "testing/service_fixture.hpp"
 
 namespace pawl::testing {
 namespace {
 
 constexpr std::int64_t kHourUs = 3'600'000'000;
 
-RunId run_id(std::string_view text) { return *RunId::parse(text); }
-
 StepRecord step_with(StepStatus status) {
   StepRecord record;
   record.status = status;
   return record;
 }
-
-class Service : public ::testing::Test {
- protected:
-  void save(const std::string& run, const RunState& state, Status status = Status::active) {
-    RunOptions options;
-    options.workflow = "w.yaml";
-    const std::string text = compact(state.to_json());
-    SaveRequest request;
-    request.body = text;
-    request.status = status;
-    const auto writer = store_->open_run(run_id(run), options);
-    ASSERT_TRUE(writer) << describe(writer.error());
-    ASSERT_TRUE(checked_save(**writer, request, 100'000));
-  }
-  void save_status(const std::string& run, RunStatus status) {
-    RunState state;
-    state.status = status;
-    save(run, state);
-  }
-  /// Simulates another process that executes the run, during its lifetime.
-  [[nodiscard]] std::unique_ptr<RunWriter> hold(const std::string& run) {
-    if (!other_) other_ = memory_.open();
-    return *other_->open_run(run_id(run), {});
-  }
-  [[nodiscard]] Timestamp now() { return memory_.clock().now(); }
-
-  MemoryUnderTest memory_;
-  std::unique_ptr<Store> store_ = memory_.open();
-  std::unique_ptr<Store> other_;
-};
 
 std::vector<std::string> names_of(const std::vector<RunInfo>& runs) {
   std::vector<std::string> names;
@@ -155,14 +122,7 @@ TEST_F(Service, NothingIsToBeDoneAboutARunThatIsBeingExecuted) {
 
 TEST_F(Service, ALineageNamesBothSides) {
   save_status("r", RunStatus::failed);
-  {
-    const auto fork = store_->fork(run_id("r"), Sequence{1}, run_id("f"), {});
-    ASSERT_TRUE(fork) << describe(fork.error());
-    const std::string text = compact(RunState{}.to_json());
-    SaveRequest request;
-    request.body = text;
-    ASSERT_TRUE(checked_save(**fork, request, 100'000));
-  }
+  fork("r", 1, "f");
   const Lineage parent = lineage_of(*store_, *store_->run(run_id("r")));
   EXPECT_FALSE(parent.fork_of);
   ASSERT_TRUE(parent.forks);
