@@ -2,11 +2,6 @@
 
 namespace pawl::cli {
 
-Error with_way_out(Error error, const RunId& run) {
-  if (category(error.code) != Category::integrity) return error;
-  return with_other_advice(std::move(error), Advice::look_at_damage, {.run = run.text()});
-}
-
 Result<Fallback> fallback_of(const Invocation& invocation, Fallback told) {
   if (told == Fallback::allow) return told;
   PAWL_TRY_ASSIGN(const Config* const config, invocation.config());

@@ -6,8 +6,6 @@
 
 namespace pawl::cli {
 
-/// If the error means damage, replaces its advice: inspect what can still be read.
-[[nodiscard]] Error with_way_out(Error error, const RunId& run);
 /// Returns `told`, or the setting recovery.fallback_to_previous.
 [[nodiscard]] Result<Fallback> fallback_of(const Invocation& invocation, Fallback told);
 

@@ -3,6 +3,7 @@
 #include "cli/recovery_options.hpp"
 #include "domain/execution_context.hpp"
 #include "service/audited_read.hpp"
+#include "service/run_status.hpp"
 
 namespace pawl::cli {
 namespace {

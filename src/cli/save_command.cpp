@@ -1,7 +1,7 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
-#include "cli/recovery_options.hpp"
 #include "engine/save.hpp"
+#include "service/run_status.hpp"
 #include "text/size_words.hpp"
 
 namespace pawl::cli {

@@ -1,12 +1,10 @@
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/lineage_text.hpp"
-#include "cli/recovery_options.hpp"
 #include "cli/show_steps.hpp"
 #include "cli/show_workflow.hpp"
 #include "domain/execution_context.hpp"
-#include "service/checkpoint_dependents.hpp"
-#include "service/step_call.hpp"
+#include "service/run_details.hpp"
 #include "text/index_ranges.hpp"
 
 namespace pawl::cli {
@@ -14,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t kCheckpointsDefault = 100;
 constexpr std::size_t kNewestShown = 10;
+constexpr std::size_t kEventsShown = 20;
 
 struct ShowArguments {
   std::string address;
@@ -85,12 +84,12 @@ std::string dependents_text(const CheckpointDependents& dependents) {
 }
 
 Result<void> show_checkpoint(const Invocation& invocation, Store& store, const Address& address) {
-  PAWL_TRY_ASSIGN(const CheckpointInfo info, store.checkpoint(address.run, address.which));
-  PAWL_TRY_ASSIGN(const CheckpointDependents dependents, find_dependents(store, address.run, info));
+  PAWL_TRY_ASSIGN(const CheckpointDetails details, checkpoint_details(store, address));
+  const CheckpointInfo& info = details.info;
   if (invocation.json()) {
     invocation.print(checkpoint_object(address.run.text(), info)
                          .text("level", to_text(level_of(info)))
-                         .raw("dependents", dependents_json(dependents))
+                         .raw("dependents", dependents_json(details.dependents))
                          .done() +
                      "\n");
     return {};
@@ -109,7 +108,7 @@ Result<void> show_checkpoint(const Invocation& invocation, Store& store, const A
   lines.add("Caller's id", info.caller_id);
   lines.add("Stage", info.stage);
   lines.add("Step", info.step);
-  lines.add("Dependents", dependents_text(dependents));
+  lines.add("Dependents", dependents_text(details.dependents));
   lines.add("Metadata", info.metadata);
   lines.add("State", size_text(info.state_bytes));
   lines.add("Stored", fmt::format("{}, {}", size_text(info.stored_bytes),
@@ -119,25 +118,12 @@ Result<void> show_checkpoint(const Invocation& invocation, Store& store, const A
   return {};
 }
 
-/// The newest `limit` checkpoints, oldest first. Pruned checkpoints leave gaps.
-Result<std::vector<CheckpointInfo>> newest_checkpoints(Store& store, const RunId& run, std::size_t limit) {
-  PAWL_TRY_ASSIGN(const RunInfo info, store.run(run));
-  for (std::uint64_t span = limit;; span *= 2) {
-    const std::uint64_t after = info.latest.value > span ? info.latest.value - span : 0;
-    PAWL_TRY_ASSIGN(std::vector<CheckpointInfo> found, store.checkpoints(run, Sequence{after}, span));
-    if (found.size() > limit) found.erase(found.begin(), found.end() - static_cast<std::ptrdiff_t>(limit));
-    if (found.size() == limit || after == 0) return found;
-  }
-}
-
 Result<void> show_checkpoints(const Invocation& invocation, Store& store, const RunId& run,
                               const ShowArguments& arguments) {
-  const std::size_t limit = arguments.limit.value_or(kCheckpointsDefault);
-  PAWL_TRY_ASSIGN(std::vector<CheckpointInfo> found, arguments.after
-                                                         ? store.checkpoints(run, Sequence{*arguments.after}, limit + 1)
-                                                         : newest_checkpoints(store, run, limit));
-  const bool more = found.size() > limit;
-  if (more) found.resize(limit);
+  CheckpointsRequest request{.after = {}, .limit = arguments.limit.value_or(kCheckpointsDefault)};
+  if (arguments.after) request.after = Sequence{*arguments.after};
+  PAWL_TRY_ASSIGN(const CheckpointPage page, list_checkpoints(store, run, request));
+  const std::vector<CheckpointInfo>& found = page.checkpoints;
   if (invocation.json()) {
     std::vector<std::string> rows;
     for (const CheckpointInfo& info : found) rows.push_back(checkpoint_object(run.text(), info).done());
@@ -147,41 +133,59 @@ Result<void> show_checkpoints(const Invocation& invocation, Store& store, const 
   } else {
     invocation.print(table_text(invocation, found));
   }
-  if (more) invocation.note(fmt::format("more available: use --after {}", found.back().sequence.value));
-  if (!arguments.after && !found.empty() && found.front().parent)
+  if (page.more_after) invocation.note(fmt::format("more available: use --after {}", found.back().sequence.value));
+  if (page.more_before)
     invocation.note(fmt::format("showing the newest {}; use --after 0 to start at the beginning", found.size()));
   return {};
 }
 
-Result<void> show_run(const Invocation& invocation, Store& store, const RunId& run) {
-  PAWL_TRY_ASSIGN(const RunInfo info, store.run(run));
-  const auto found = store.checkpoint(run, {});
-  if (!found) return fail(with_way_out(found.error(), run));
-  const CheckpointInfo& latest = *found;
+void show_plain_run(const Invocation& invocation, const PlainRunDetails& details) {
+  const RunInfo& info = details.info;
+  const CheckpointInfo& latest = details.latest;
+  const std::string run = info.id.text();
   if (invocation.json()) {
-    JsonObject document = run_object(info).raw("latest", checkpoint_object(run.text(), latest).done());
-    add_lineage(document, lineage_of(store, info));
-    invocation.print(document.done() + "\n");
-    return {};
+    JsonObject document = run_object(info).raw("latest", checkpoint_object(run, latest).done());
+    add_lineage(document, details.lineage);
+    return invocation.print(document.done() + "\n");
   }
   Lines lines;
-  lines.add("Run", run.text());
+  lines.add("Run", run);
   lines.add("UUID", info.uuid.text());
-  lines.add("Latest", fmt::format("{}@{}, {}, {}", run.text(), latest.sequence.value, to_text(latest.kind),
-                                  to_text(latest.status)));
+  lines.add("Latest",
+            fmt::format("{}@{}, {}, {}", run, latest.sequence.value, to_text(latest.kind), to_text(latest.status)));
   lines.add("Created", invocation.long_time_text(info.created));
   lines.add("Updated", invocation.long_time_text(info.updated));
   lines.add("Durability", to_text(info.durability));
   lines.add("Session", info.session);
   lines.add("Workflow", info.workflow);
-  if (info.fork_of_run) lines.add("Fork of", fork_text(origin_of(store, info)));
-  lines.add("Forks", forks_text(lineage_of(store, info)));
-  const std::uint64_t last = latest.sequence.value;
-  PAWL_TRY_ASSIGN(const std::vector<CheckpointInfo> newest,
-                  store.checkpoints(run, Sequence{last > kNewestShown ? last - kNewestShown : 0}, kNewestShown));
-  invocation.print(lines.text() + "\n" + table_text(invocation, newest));
-  if (last > kNewestShown)
+  if (details.lineage.fork_of) lines.add("Fork of", fork_text(*details.lineage.fork_of));
+  lines.add("Forks", forks_text(details.lineage));
+  invocation.print(lines.text() + "\n" + table_text(invocation, details.newest));
+  if (latest.sequence.value > kNewestShown)
     invocation.note(fmt::format("showing the newest {}; use --checkpoints to see more", kNewestShown));
+}
+
+Result<void> show_run(const Invocation& invocation, Store& store, const RunId& run, const ShowWorkflow& options) {
+  DetailOptions wanted{.detail = options.all ? Detail::events : Detail::state,
+                       .events_max = options.events ? kEventsShown : 0,
+                       .checkpoints_max = invocation.json() ? 0 : kNewestShown};
+  if (invocation.json()) wanted.outputs = DetailOptions::Outputs::read;
+  const WorkflowWorld* const world = invocation.context().workflows;
+  PAWL_TRY_ASSIGN(const RunDetails details,
+                  run_details(store, run, wanted, world == nullptr ? nullptr : world->foreground));
+  if (const auto* workflow_run = std::get_if<WorkflowRunDetails>(&details)) {
+    show_workflow_run(invocation, *workflow_run, options);
+  } else if (options.all || options.events) {
+    return fail(Error{Code::not_a_workflow_run,
+                      fmt::format("run '{}' has no workflow, so it has no steps", run.text()),
+                      {},
+                      fmt::format("pawl show {}", run.text()),
+                      0});
+  } else if (const auto* steps_run = std::get_if<StepsRunDetails>(&details)) {
+    show_steps_run(invocation, *steps_run);
+  } else {
+    show_plain_run(invocation, std::get<PlainRunDetails>(details));
+  }
   return {};
 }
 
@@ -199,22 +203,7 @@ Result<void> show(const Invocation& invocation, const ShowArguments& arguments) 
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   if (one) return show_checkpoint(invocation, *store, address);
   if (listing) return show_checkpoints(invocation, *store, address.run, arguments);
-  PAWL_TRY_ASSIGN(const RunInfo info, store->run(address.run));
-  if (!info.workflow.empty()) {  // otherwise the state, which may be large, need not be read
-    Result<void> shown = show_workflow_run(invocation, *store, address.run, arguments.workflow);
-    if (shown || shown.error().code != Code::not_a_workflow_run) return shown;
-  }
-  if (arguments.workflow.all || arguments.workflow.events)
-    return fail(Error{Code::not_a_workflow_run,
-                      fmt::format("run '{}' has no workflow, so it has no steps", address.run.text()),
-                      {},
-                      fmt::format("pawl show {}", address.run.text()),
-                      0});
-  if (invocation.context().workflows != nullptr && is_steps_run(*store, address.run)) {
-    Result<void> shown = show_steps_run(invocation, *store, info);
-    if (shown || shown.error().code != Code::not_a_steps_run) return shown;
-  }
-  return show_run(invocation, *store, address.run);
+  return show_run(invocation, *store, address.run, arguments.workflow);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "cli/json_out.hpp"
 #include "cli/lineage_text.hpp"
 #include "cli/terminal_text.hpp"
-#include "service/step_call.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -48,11 +47,11 @@ std::string step_words(const StepRecord& record, Timestamp now) {
   return text;
 }
 
-Result<Json> steps_document(Store& store, const RunInfo& info, const StepsStatus& steps) {
-  PAWL_TRY_ASSIGN(const CheckpointInfo latest, store.checkpoint(info.id, {}));
-  JsonObject document = run_object(info, to_text(steps.status));
-  document.raw("latest", checkpoint_object(info.id.text(), latest).done());
-  add_lineage(document, lineage_of(store, info));
+Json steps_document(const StepsRunDetails& details) {
+  const StepsStatus& steps = details.steps;
+  JsonObject document = run_object(details.info, to_text(steps.status));
+  document.raw("latest", checkpoint_object(details.info.id.text(), details.latest).done());
+  add_lineage(document, details.lineage);
   Json out = Json::parse(document.done(), nullptr, false);
   out["usage"] = steps.usage.document();
   Json& list = out["steps"] = Json::array();
@@ -73,15 +72,11 @@ Result<Json> steps_document(Store& store, const RunInfo& info, const StepsStatus
 
 }  // namespace
 
-Result<void> show_steps_run(const Invocation& invocation, Store& store, const RunInfo& info) {
-  const CliContext& context = invocation.context();
-  PAWL_TRY_ASSIGN(const StepsStatus steps, steps_status(store, *context.workflows->foreground, info.id));
-  if (invocation.json()) {
-    PAWL_TRY_ASSIGN(const Json document, steps_document(store, info, steps));
-    invocation.print(compact(document) + "\n");
-    return {};
-  }
-  const Timestamp now = context.clock.now();
+void show_steps_run(const Invocation& invocation, const StepsRunDetails& details) {
+  if (invocation.json()) return invocation.print(compact(steps_document(details)) + "\n");
+  const RunInfo& info = details.info;
+  const StepsStatus& steps = details.steps;
+  const Timestamp now = invocation.context().clock.now();
   const auto done = std::ranges::count_if(steps.ledger.steps,
                                           [](const auto& step) { return step.second.status == StepStatus::completed; });
   std::string text = fmt::format("{}  {}  {} of {} steps completed, updated {}", info.id.text(), to_text(steps.status),
@@ -102,7 +97,6 @@ Result<void> show_steps_run(const Invocation& invocation, Store& store, const Ru
   invocation.print(text);
   if (!failed.empty())
     invocation.note(fmt::format("to see what it printed, run: pawl logs {} {}", info.id.text(), failed));
-  return {};
 }
 
 }  // namespace pawl::cli

@@ -7,33 +7,23 @@
 #include "cli/lineage_text.hpp"
 #include "cli/terminal_text.hpp"
 #include "cli/wrap_text.hpp"
-#include "engine/resume_facts.hpp"
-#include "service/run_report.hpp"
-#include "service/run_summary.hpp"
 
 namespace pawl::cli {
 namespace {
 
-constexpr std::size_t kEventsShown = 20;
 constexpr std::size_t kInnerShown = 12;  // lines below one step, for example running items
 constexpr std::size_t kLabelColumnsMax = 40;
 constexpr std::size_t kLabelColumns = 11;  // of the header and what is next
 
-std::int64_t elapsed_ms(const RunReport& report, Timestamp now) {
-  const bool goes_on = report.standing.owner.has_value();
-  const std::int64_t since_start_us = (goes_on ? now.us : report.info.updated.us) - report.info.created.us;
-  return std::max<std::int64_t>(since_start_us / 1000 - report.paused_ms, 0);
-}
-
-Result<Json> step_json(Store& store, const RunReport& report, const ReportedStep& step, Timestamp now) {
+/// `output` is null where there is none.
+Json step_json(const ReportedStep& step, const Json& output, Timestamp now) {
   const StepRecord& record = step.record;
   Json out = {
       {"step", step.path}, {"id", step.path}, {"status", to_text(record.status)}, {"attempts", record.attempts}};
   out["started"] = record.started.us == 0 ? Json() : Json(record.started.text());
   out["ended"] = record.ended.us == 0 ? Json() : Json(record.ended.text());
   out["ms"] = step_ms(record, now);
-  PAWL_TRY_ASSIGN(Json output, step_output(store, report.info.id, record));
-  if (!output.is_null()) out["output"] = std::move(output);
+  if (!output.is_null()) out["output"] = output;
   if (!record.error.empty()) out["error"] = record.error;
   if (record.exit_code != 0) out["exit_code"] = record.exit_code;
   if (const std::string reason = record.reason_text(); !reason.empty()) out["reason"] = reason;
@@ -78,14 +68,14 @@ Json waiting_json(const RunReport& report) {
   return waits;
 }
 
-Result<Json> document(Store& store, const RunReport& report, const ShowWorkflow& options, Timestamp now) {
+Json workflow_run_json(const WorkflowRunDetails& details, Timestamp now) {
+  const RunReport& report = details.report;
   const RunState& state = report.standing.state;
   Json out = Json::parse(run_object(report.info, to_text(report.standing.status)).done(), nullptr, false);
   out["workflow"] = state.workflow_name;
   out["workflow_name"] = state.workflow_name;
   out["workflow_file"] = state.workflow_file;
-  const RunProgress progress = progress_of(state, report.workflow ? report.workflow->steps.size() : 0);
-  out["progress"] = {{"done", progress.done}, {"total", progress.total}};
+  out["progress"] = {{"done", details.progress.done}, {"total", details.progress.total}};
   out["sequence"] = report.latest.sequence.value;
   out["elapsed_ms"] = elapsed_ms(report, now);
   out["owner"] = report.standing.owner ? Json(*report.standing.owner) : Json();
@@ -96,19 +86,14 @@ Result<Json> document(Store& store, const RunReport& report, const ShowWorkflow&
   out["confidence"] = state.confidence ? Json(*state.confidence) : Json();
   out["resumes"] = state.resumes;
   JsonObject lineage;
-  add_lineage(lineage, lineage_of(store, report.info));
+  add_lineage(lineage, details.lineage);
   out.update(Json::parse(lineage.done(), nullptr, false));
   if (!state.parent_run.empty()) out["parent"] = {{"run", state.parent_run}, {"step", state.parent_step}};
   out["waiting_for"] = waiting_json(report);
   Json& steps = out["steps"] = Json::array();
-  for (const ReportedStep& step : report.steps) {
-    PAWL_TRY_ASSIGN(Json entry, step_json(store, report, step, now));
-    steps.push_back(std::move(entry));
-  }
-  if (options.events) {
-    PAWL_TRY_ASSIGN(const std::vector<Event> events, newest_events(store, report, kEventsShown));
-    for (const Event& event : events) out["events"].push_back(event_json(report.info.id.text(), event));
-  }
+  for (std::size_t i = 0; i < report.steps.size(); ++i)
+    steps.push_back(step_json(report.steps[i], details.outputs[i], now));
+  for (const Event& event : details.events) out["events"].push_back(event_json(report.info.id.text(), event));
   out["latest"] = Json::parse(checkpoint_object(report.info.id.text(), report.latest).done(), nullptr, false);
   return out;
 }
@@ -224,7 +209,8 @@ std::string masked_text(const RunState& state) {
   return fmt::format("{} secret{} ({})", sum, sum == 1 ? "" : "s", fmt::join(kinds, ", "));
 }
 
-std::string header(const Invocation& invocation, Store& store, const RunReport& report) {
+std::string header(const Invocation& invocation, const WorkflowRunDetails& details) {
+  const RunReport& report = details.report;
   const Timestamp now = invocation.context().clock.now();
   const RunState& state = report.standing.state;
   std::string out;
@@ -250,8 +236,8 @@ std::string header(const Invocation& invocation, Store& store, const RunReport& 
   add("Masked", masked_text(state));
   if (state.resumes > 0) add("Resumes", std::to_string(state.resumes));
   add("Session", report.info.session);
-  if (report.info.fork_of_run) add("Fork of", fork_text(origin_of(store, report.info)));
-  add("Forks", forks_text(lineage_of(store, report.info)));
+  if (details.lineage.fork_of) add("Fork of", fork_text(*details.lineage.fork_of));
+  add("Forks", forks_text(details.lineage));
   if (!state.parent_run.empty()) add("Child of", fmt::format("{}, step {}", state.parent_run, state.parent_step));
   return out;
 }
@@ -287,23 +273,13 @@ std::string events_text(const Invocation& invocation, const std::vector<Event>& 
 
 }  // namespace
 
-Result<void> show_workflow_run(const Invocation& invocation, Store& store, const RunId& run,
-                               const ShowWorkflow& options) {
-  PAWL_TRY_ASSIGN(const RunReport report, report_run(store, run, options.all ? Detail::events : Detail::state));
+void show_workflow_run(const Invocation& invocation, const WorkflowRunDetails& details, const ShowWorkflow& options) {
   const Timestamp now = invocation.context().clock.now();
-  if (invocation.json()) {
-    PAWL_TRY_ASSIGN(const Json out, document(store, report, options, now));
-    invocation.print(compact(out) + "\n");
-    return {};
-  }
-  const Style style = invocation.style();
-  invocation.print(header(invocation, store, report) + "\n" + timeline(report, style, options, now));
-  if (options.events) {
-    PAWL_TRY_ASSIGN(const std::vector<Event> events, newest_events(store, report, kEventsShown));
-    invocation.print("\n" + events_text(invocation, events));
-  }
+  if (invocation.json()) return invocation.print(compact(workflow_run_json(details, now)) + "\n");
+  const RunReport& report = details.report;
+  invocation.print(header(invocation, details) + "\n" + timeline(report, invocation.style(), options, now));
+  if (options.events) invocation.print("\n" + events_text(invocation, details.events));
   if (const std::string next = next_steps(invocation, report); !next.empty()) invocation.print("\n" + next);
-  return {};
 }
 
 }  // namespace pawl::cli

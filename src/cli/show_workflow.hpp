@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/command.hpp"
+#include "service/run_details.hpp"
 
 namespace pawl::cli {
 
@@ -10,8 +11,6 @@ struct ShowWorkflow {
   bool events = false;  // the newest events as well
 };
 
-/// Fails with not_a_workflow_run, having printed nothing, if the run has no workflow.
-[[nodiscard]] Result<void> show_workflow_run(const Invocation& invocation, Store& store, const RunId& run,
-                                             const ShowWorkflow& options);
+void show_workflow_run(const Invocation& invocation, const WorkflowRunDetails& details, const ShowWorkflow& options);
 
 }  // namespace pawl::cli

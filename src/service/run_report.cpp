@@ -262,6 +262,12 @@ std::int64_t step_ms(const StepRecord& record, Timestamp now) {
   return std::max<std::int64_t>((end.us - record.started.us) / 1000, 0);
 }
 
+std::int64_t elapsed_ms(const RunReport& report, Timestamp now) {
+  const bool goes_on = report.standing.owner.has_value();
+  const std::int64_t since_start_us = (goes_on ? now.us : report.info.updated.us) - report.info.created.us;
+  return std::max<std::int64_t>(since_start_us / 1000 - report.paused_ms, 0);
+}
+
 std::vector<NextAction> next_actions(const RunReport& report) {
   const std::string run = report.info.id.text();
   std::vector<NextAction> actions;

@@ -1,4 +1,4 @@
-// Everything that `show` displays about a workflow run.
+// What a workflow run has done, what it waits for, and what a person can do next.
 #pragma once
 
 #include <optional>
@@ -51,6 +51,9 @@ enum class Detail : std::uint8_t {
 
 /// Returns how long a step took, or has taken until `now`, in milliseconds.
 [[nodiscard]] std::int64_t step_ms(const StepRecord& record, Timestamp now);
+
+/// Returns how long the run took, or has taken until `now` if a process executes it, in milliseconds.
+[[nodiscard]] std::int64_t elapsed_ms(const RunReport& report, Timestamp now);
 
 /// Something that a person can do next; the caller turns it into words.
 struct NextAction {

@@ -48,6 +48,11 @@ Result<StandingRun> standing_run(Store& store, const RunId& id) {
   return run;
 }
 
+Error with_way_out(Error error, const RunId& run) {
+  if (category(error.code) != Category::integrity) return error;
+  return with_other_advice(std::move(error), Advice::look_at_damage, {.run = run.text()});
+}
+
 std::string status_word(Store& store, const RunInfo& run) {
   const std::string recorded(to_text(run.status));
   if (run.workflow.empty() && is_steps_run(store, run.id)) {

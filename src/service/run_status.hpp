@@ -20,6 +20,9 @@ struct StandingRun {
 /// Fails with not_a_workflow_run for any other run.
 [[nodiscard]] Result<StandingRun> standing_run(Store& store, const RunId& id);
 
+/// If the error means damage, replaces its advice: inspect what can still be read.
+[[nodiscard]] Error with_way_out(Error error, const RunId& run);
+
 /// Returns the word for a list: as above for a workflow run, otherwise the status of the newest checkpoint.
 [[nodiscard]] std::string status_word(Store& store, const RunInfo& run);
 
