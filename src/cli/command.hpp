@@ -132,7 +132,6 @@ inline constexpr const char* kCareGroup = "Maintenance and help";
 
 inline constexpr std::size_t kColumnsDefault = 80;
 inline constexpr std::size_t kMessageIndent = 6;  // as wide as `pawl: ` and `hint: `
-inline constexpr std::size_t kRunsMax = 1'000'000;
 
 /// Says where the key of a store comes from, and that a new one must not be lost.
 [[nodiscard]] std::string key_advice(const StoreKeyPlace& key);
