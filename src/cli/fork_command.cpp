@@ -4,9 +4,9 @@
 #include "cli/lineage_text.hpp"
 #include "cli/this_person.hpp"
 #include "cli/workflow_session.hpp"
-#include "engine/fork_run.hpp"
 #include "engine/resume_facts.hpp"
 #include "service/kept_uses.hpp"
+#include "service/start_fork.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -21,8 +21,7 @@ struct ForkArguments {
   bool resume = false;
 };
 
-Result<ForkRequest> request_of(const Invocation& invocation, Store& store, const ForkArguments& arguments) {
-  CliContext& context = invocation.context();
+Result<ForkStart> parse_fork(const CliContext& context, const ForkArguments& arguments) {
   PAWL_TRY_ASSIGN(const Address address, Address::parse(arguments.address));
   if (!arguments.from.empty() && arguments.address.find('@') != std::string::npos) {
     return fail(Error{Code::usage,
@@ -31,37 +30,30 @@ Result<ForkRequest> request_of(const Invocation& invocation, Store& store, const
                       fmt::format("run: pawl fork {} --from {}", address.run.text(), arguments.from),
                       0});
   }
-  const std::string name =
-      arguments.id.empty() ? fresh_run_id(address.run.text(), context.workflows->random) : arguments.id;
-  PAWL_TRY_ASSIGN(const RunId id, RunId::parse(name));
-  ForkRequest request{.parent = address.run, .at = {}, .id = id};
-  if (arguments.create) request.missing = MissingPath::create;
+  ForkStart start{.from = address,
+                  .step = arguments.from,
+                  .missing = arguments.create ? MissingPath::create : MissingPath::refuse,
+                  .by = this_person(context)};
+  if (!arguments.id.empty()) {
+    PAWL_TRY_ASSIGN(start.id, RunId::parse(arguments.id));
+  }
   for (const std::string& text : arguments.changes) {
     PAWL_TRY_ASSIGN(StateChange change, parse_change(text));
-    request.changes.push_back(std::move(change));
+    start.changes.push_back(std::move(change));
   }
   if (!arguments.workflow.empty()) {
     PAWL_TRY_ASSIGN(Workflow workflow, load_workflow(context, arguments.workflow));
-    request.workflow = std::make_shared<const Workflow>(std::move(workflow));
+    start.workflow = std::make_shared<const Workflow>(std::move(workflow));
   }
-  if (arguments.from.empty() && address.which.by == Which::By::sequence) {
-    request.at = address.which.sequence;
-  } else if (arguments.from.empty()) {
-    PAWL_TRY_ASSIGN(const CheckpointInfo info, store.checkpoint(address.run, address.which));
-    request.at = info.sequence;
-  } else {
-    PAWL_TRY_ASSIGN(request.at, checkpoint_before(store, address.run, arguments.from));
-    request.from = arguments.from;
-  }
-  request.by = this_person(context);
-  return request;
+  return start;
 }
 
-void print_forked(const Invocation& invocation, const ForkRequest& request, const Forked& forked) {
+void print_forked(const Invocation& invocation, const StartedFork& started) {
+  const Forked& forked = started.forked;
   const Origin origin{forked.origin.run.text(), forked.origin.uuid.text(), forked.origin.at};
   if (invocation.json()) {
     JsonObject document;
-    document.text("run", request.id.text())
+    document.text("run", started.id.text())
         .number("sequence", forked.saved.sequence.value)
         .text("id", forked.saved.id.text());
     document.raw("fork_of", fork_json(origin))
@@ -70,7 +62,7 @@ void print_forked(const Invocation& invocation, const ForkRequest& request, cons
     invocation.print(document.done() + "\n");
     return;
   }
-  invocation.print(request.id.text() + "\n");
+  invocation.print(started.id.text() + "\n");
   static_cast<void>(invocation.context().out.flush());  // its reader may not wait for the rest
   invocation.note(fmt::format("fork of {}", fork_text(origin)));
   if (!forked.reopened.empty())
@@ -80,15 +72,15 @@ void print_forked(const Invocation& invocation, const ForkRequest& request, cons
 }
 
 /// A changed variable has no effect on steps that the fork keeps.
-void note_kept_uses(const Invocation& invocation, Store& store, const ForkRequest& request) {
-  for (const StateChange& change : request.changes) {
+void note_kept_uses(const Invocation& invocation, Store& store, const ForkStart& start, const StartedFork& started) {
+  for (const StateChange& change : start.changes) {
     const bool qualified = change.path.front() == "vars" && change.path.size() > 1;
     const std::string& name = qualified ? change.path[1] : change.path.front();
-    const std::vector<std::string> steps = completed_users(store, request.id, name);
+    const std::vector<std::string> steps = completed_users(store, started.id, name);
     if (steps.empty()) continue;
     invocation.note(fmt::format(
         "completed steps that use vars.{} keep their results: {} (to run them again: pawl fork {} --from {})", name,
-        joined_list(steps), request.parent.text(), steps.front()));
+        joined_list(steps), start.from.run.text(), steps.front()));
   }
 }
 
@@ -98,14 +90,16 @@ Result<void> fork(const Invocation& invocation, const ForkArguments& arguments) 
   std::optional<RunId> id;
   {
     PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
-    PAWL_TRY_ASSIGN(const ForkRequest request, request_of(invocation, *store, arguments));
-    Result<Forked> made = fork_run(*store, request, invocation.state_bytes_max());
-    if (!made && made.error().subject.run == request.id.text()) return fail(for_new_run(std::move(made).error()));
-    PAWL_TRY_ASSIGN(const Forked forked, std::move(made));
-    print_forked(invocation, request, forked);
-    if (forked.kind == RunKind::workflow) note_kept_uses(invocation, *store, request);
-    kind = forked.kind;
-    id = request.id;
+    CliContext& context = invocation.context();
+    PAWL_TRY_ASSIGN(const ForkStart start, parse_fork(context, arguments));
+    Result<StartedFork> made = start_fork(*store, start, context.workflows->random, invocation.state_bytes_max());
+    if (!made && start.id && made.error().subject.run == start.id->text())
+      return fail(for_new_run(std::move(made).error()));
+    PAWL_TRY_ASSIGN(const StartedFork started, std::move(made));
+    print_forked(invocation, started);
+    if (started.forked.kind == RunKind::workflow) note_kept_uses(invocation, *store, start, started);
+    kind = started.forked.kind;
+    id = started.id;
   }
   if (arguments.resume && kind == RunKind::workflow) return resume_workflow(invocation, ResumeRequest{.id = *id}, {});
   if (kind == RunKind::workflow) invocation.note(fmt::format("to continue: pawl resume {}", id->text()));
