@@ -4,7 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/hints.hpp"
 #include "cli/workflow_session.hpp"
-#include "engine/dead_letters.hpp"
+#include "service/retry_letters.hpp"
 #include "text/utf8.hpp"
 
 namespace pawl::cli {
@@ -107,22 +107,7 @@ Result<void> show_letter(const Invocation& invocation, const DlqArguments& argum
                       0});
   const std::uint64_t index = choice.indices.ranges().begin()->first;
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
-  PAWL_TRY_ASSIGN(std::vector<DeadLetter> letters, dead_letters(*store, run, choice.step));
-  std::erase_if(letters, [&](const DeadLetter& letter) { return letter.index != index; });
-  if (letters.empty())
-    return fail(Error{Code::not_waiting,
-                      fmt::format("item {} has not failed", index),
-                      {},
-                      fmt::format("to list failed items, run: pawl dlq list {}", run.text()),
-                      0});
-  if (letters.size() > 1)
-    return fail(
-        Error{Code::usage,
-              fmt::format("several maps have a failed item {}", index),
-              {},
-              fmt::format("name the map, for example: pawl dlq show {} {} {}", run.text(), letters.front().step, index),
-              0});
-  const DeadLetter& letter = letters.front();
+  PAWL_TRY_ASSIGN(const DeadLetter letter, find_dead_letter(*store, run, choice.step, index));
   if (invocation.json()) {
     invocation.print(compact(letter_json(letter)) + "\n");
     return {};
@@ -153,35 +138,32 @@ void show_change(const Invocation& invocation, const RunId& run, const ChangedLe
   for (const std::string& path : changed.dependents) invocation.note(fmt::format("{} will run again", path));
 }
 
-/// Checked first, because a refused resume would leave the items queued.
-Result<void> refuse_changed(const CliContext& context, Store& store, const RunId& run, const DlqArguments& arguments) {
-  PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
-  PAWL_TRY_ASSIGN(const Workflow workflow, load_workflow(context, state.workflow_file));
-  if (workflow.hash == state.workflow_hash) return {};
+/// Repeats what the user chose, so that the hint can be pasted.
+Error with_choice(Error error, const RunId& run, const DlqArguments& arguments) {
   std::string words;
   for (const std::string& word : arguments.rest) words += " " + shell_word(word);
   if (arguments.all) words += " --all";
   if (arguments.rerun_dependents) words += " --rerun-dependents";
-  return fail(
-      Error{Code::workflow_changed, "the workflow has changed since the run started", state.workflow_file,
-            fmt::format("restore it, or run: pawl dlq retry {0}{1} --no-run && pawl resume {0} --accept-changes",
-                        run.text(), words),
-            0});
+  error.advice = Advice::none;
+  return with_hint(std::move(error),
+                   fmt::format("restore it, or run: pawl dlq retry {0}{1} --no-run && pawl resume {0} --accept-changes",
+                               run.text(), words));
 }
 
 Result<void> retry(const Invocation& invocation, const DlqArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
-  PAWL_TRY_ASSIGN(LetterChoice choice, parse_choice(arguments));
-  if (!names_items(choice)) choice.scope = LetterChoice::Scope::all;
+  RetryRequest request{.dependents = arguments.rerun_dependents ? Dependents::rerun : Dependents::keep,
+                       .then = arguments.no_run ? RetryRequest::Then::leave_queued : RetryRequest::Then::resume};
+  PAWL_TRY_ASSIGN(request.choice, parse_choice(arguments));
   CliContext& context = invocation.context();
   {
     PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
-    if (!arguments.no_run) PAWL_TRY(refuse_changed(context, *store, run, arguments));
-    PAWL_TRY_ASSIGN(
-        const ChangedLetters changed,
-        retry_letters(
-            *store, run, choice, arguments.rerun_dependents ? Dependents::rerun : Dependents::keep,
-            [&](const std::string& file) { return load_workflow(context, file); }, invocation.state_bytes_max()));
+    Result<ChangedLetters> queued = retry_dead_letters(
+        *store, run, request, [&](const std::string& file) { return load_workflow(context, file); },
+        invocation.state_bytes_max());
+    if (!queued && queued.error().advice == Advice::queue_and_accept_changes)
+      return fail(with_choice(std::move(queued).error(), run, arguments));
+    PAWL_TRY_ASSIGN(const ChangedLetters changed, std::move(queued));
     if (!invocation.json() || arguments.no_run)
       show_change(invocation, run, changed, "queued");  // otherwise the resume prints
   }

@@ -137,6 +137,12 @@ Wording Hints::acting(Advice advice) const {
       return {"to send it, run", pawl(fmt::format("signal {} {}", run_, shell_word(subject_.value)))};
     case Advice::list_dead_letters: return {"to list the failed items, run", pawl("dlq list " + run_ + step_)};
     case Advice::retry_dead_letters: return {"to run its failed items again, run", pawl("dlq retry " + run_)};
+    case Advice::show_dead_letter:
+      return {"name the map, for example",
+              pawl(fmt::format("dlq show {}{} {}", run_, step_, subject_.value.empty() ? "INDEX" : subject_.value))};
+    case Advice::queue_and_accept_changes:
+      return {"restore it, or run", pawl(fmt::format("dlq retry {} --no-run", run_)),
+              fmt::format(" && {}", resume(" --accept-changes"))};
     case Advice::fork: return {"to continue from there as a new run", pawl("fork " + address_)};
     case Advice::roll_back_or_fork:
       return {"to run them again", pawl("rollback " + address_ + " --accept-rerun"),
