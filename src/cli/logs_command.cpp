@@ -227,8 +227,7 @@ class Logs {
 
 /// Prints the logs of a run of `pawl step`.
 Result<void> step_logs(const Invocation& invocation, Store& store, const RunId& run, const LogsArguments& arguments) {
-  Foreground& foreground = *invocation.context().workflows->foreground;
-  PAWL_TRY_ASSIGN(const StepsStatus steps, steps_status(store, foreground, run));
+  PAWL_TRY_ASSIGN(const StepsStatus steps, steps_status(store, run));
   if (!arguments.step.empty() && steps.ledger.find(arguments.step) == nullptr) {
     RunState state;
     state.steps = steps.ledger.steps;
@@ -237,7 +236,7 @@ Result<void> step_logs(const Invocation& invocation, Store& store, const RunId& 
   PAWL_TRY_ASSIGN(std::string folder, store.local_folder(run));
   PAWL_TRY_ASSIGN(std::shared_ptr<LogCipher> cipher, store.log_cipher(run));
   const auto goes_on = [&]() -> Result<bool> {
-    PAWL_TRY_ASSIGN(const StepsStatus now, steps_status(store, foreground, run));
+    PAWL_TRY_ASSIGN(const StepsStatus now, steps_status(store, run));
     return now.status == RunStatus::running;
   };
   Logs printed(invocation, goes_on, arguments, std::move(folder), std::move(cipher), LogStreams::log_only);

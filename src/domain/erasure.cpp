@@ -33,6 +33,18 @@ Error forks_error(const RunId& run, const std::vector<RunId>& forks) {
                0};
 }
 
+Error step_running_error(const RunId& run, std::string_view lock_name) {
+  if (lock_name.starts_with("step-")) lock_name.remove_prefix(5);
+  if (lock_name.ends_with(".lock")) lock_name.remove_suffix(5);
+  return Error{Code::run_busy,
+               fmt::format("run '{}' is busy: step '{}' is running", run.text(), lock_name),
+               {},
+               {},
+               0,
+               Advice::wait_for_run,
+               {.run = run.text()}};
+}
+
 bool is_gone(Code code) { return code == Code::run_erased || code == Code::run_removed; }
 
 RunInfo erased_info(const RunInfo& run, Timestamp at) {

@@ -11,6 +11,9 @@ namespace pawl {
 
 /// Returns whether the error says that a run was erased or removed.
 [[nodiscard]] bool is_gone(Code code);
+/// Returns run_busy for a run whose lock `name` (`step-NAME.lock`) is held by a process.
+[[nodiscard]] Error step_running_error(const RunId& run, std::string_view lock_name);
+
 /// Returns run_erased ("run 'x' was erased on ... because ...") or run_removed ("run 'x' was removed on ... by ...").
 [[nodiscard]] Error erased_error(std::string_view run, const Erasure& erasure);
 /// Returns run_has_forks with the names of the forks.

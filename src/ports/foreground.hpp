@@ -52,8 +52,6 @@ class Foreground {
   /// Takes the lock on the file `path`, which is created if missing. Fails with step_busy, which names the process, if
   /// another one holds it.
   [[nodiscard]] virtual Result<std::unique_ptr<StepLock>> lock(const std::string& path) = 0;
-  /// Returns whether a live process holds that lock.
-  [[nodiscard]] virtual bool is_locked(const std::string& path) = 0;
   /// Kills processes that were started with this entry (NAME=value) in their environment and are still running. Fails
   /// with processes_left if that is not possible.
   [[nodiscard]] virtual Result<void> end_left(const std::string& entry) = 0;

@@ -234,6 +234,12 @@ class Store {
   /// Returns the absolute path of a local folder for files of the execution (logs, inputs of steps). Creates it if it
   /// is missing. Resuming needs nothing in it.
   virtual Result<std::string> local_folder(const RunId& run) = 0;
+  /// Returns the names of the files `*.lock` in that folder whose first byte a live process has locked, sorted: each is
+  /// work in progress on the run by a process that does not hold the lock of the run. `erase` refuses such a run.
+  virtual Result<std::vector<std::string>> held_locks(const RunId& run) {
+    static_cast<void>(run);
+    return std::vector<std::string>();
+  }
   /// Returns the cipher for reading the logs, or null if the run is not encrypted.
   [[nodiscard]] virtual Result<std::shared_ptr<LogCipher>> log_cipher(const RunId& run) {
     static_cast<void>(run);
@@ -250,8 +256,8 @@ class Store {
 
   /// Destroys the data of the run. Durable when it returns. If it is killed, the run is already erased for readers, and
   /// the next erase, fsck or writer finishes the work. The result is `pending` if the journal of a running process may
-  /// still contain data of the run. Fails with run_has_forks if the run has forks that are not erased, unless it should
-  /// erase them as well.
+  /// still contain data of the run. Fails with run_busy if a process holds the run or one of its held_locks, and with
+  /// run_has_forks if the run has forks that are not erased, unless it should erase them as well.
   virtual Result<Erasure> erase(const RunId& run, const EraseRequest& request) = 0;
   /// Returns removed runs, newest first, at most `limit`. One is `pending` if some of its data is left. Linear in the
   /// number of runs, including removed ones.

@@ -184,20 +184,21 @@ Result<Briefing> brief_saves(Store& store, const RunId& run, const std::string& 
   PAWL_TRY_ASSIGN(const Restored newest, store.restore(run, {}));
   PAWL_TRY_ASSIGN(Told told, what_was_told(store, run, {}));
   const CheckpointInfo& latest = newest.info;
+  const std::string status = status_word(store, info);
   Briefing briefing;
   briefing.title = run.text();
   briefing.head = {{"run", run.text()},
                    {"uuid", info.uuid.text()},
                    {"session", info.session},
-                   {"status", to_text(info.status)},
+                   {"status", status},
                    {"started", info.created.text()},
                    {"updated", info.updated.text()},
                    {"checkpoint", latest.sequence.value},
                    {"metadata", Json::parse(latest.metadata.empty() ? "null" : latest.metadata, nullptr, false)},
                    {"files", {{"store", store_uri}}}};
-  briefing.head_lines = {"## Status", fmt::format("- {}, started {}, last saved {} (checkpoint {}, {})",
-                                                  to_text(info.status), info.created.text(), info.updated.text(),
-                                                  latest.sequence.value, size_text(latest.state_bytes))};
+  briefing.head_lines = {"## Status",
+                         fmt::format("- {}, started {}, last saved {} (checkpoint {}, {})", status, info.created.text(),
+                                     info.updated.text(), latest.sequence.value, size_text(latest.state_bytes))};
   if (!info.session.empty())
     briefing.head_lines.push_back(fmt::format("- session: {}", markdown_text(brief_text(info.session, kShort))));
   if (!latest.metadata.empty())

@@ -4,7 +4,9 @@
 #include <map>
 #include <set>
 
+#include "domain/erasure.hpp"
 #include "service/run_status.hpp"
+#include "service/step_call.hpp"
 
 namespace pawl {
 namespace {
@@ -77,11 +79,13 @@ class Planner {
     const RunInfo& info = candidate.info;
     PAWL_TRY_ASSIGN(const auto owner, store_.owner(info.id));
     if (owner) return fail(busy_error(info.id, *owner));
+    PAWL_TRY_ASSIGN(const std::vector<std::string> held, store_.held_locks(info.id));
+    if (!held.empty()) return fail(step_running_error(info.id, held.front()));
     if (info.status == Status::erased) return {};
     const auto forks = store_.forks_of(info.id);
     if (!forks) return std::unexpected(forks.error());
     for (const ForkInfo& fork : *forks) candidate.forks.push_back(fork.run.text());
-    if (info.workflow.empty()) return {};
+    if (info.workflow.empty()) return look_at_steps(info.id);
     const auto standing = standing_run(store_, info.id);
     if (!standing && standing.error().code == Code::not_a_workflow_run) return {};
     if (!standing) return std::unexpected(standing.error());
@@ -94,6 +98,14 @@ class Planner {
       if (!record.child_run.empty()) candidate.relatives.push_back(record.child_run);
     }
     return {};
+  }
+
+  /// A run of `pawl step` whose last step was interrupted: its script can be run again.
+  [[nodiscard]] Result<void> look_at_steps(const RunId& run) const {
+    if (!is_steps_run(store_, run)) return {};
+    const auto steps = steps_status(store_, run);
+    if (!steps || is_finished(steps->status) || request_.unfinished == RemoveRequest::Unfinished::remove) return {};
+    return fail(unfinished_error(run, steps->status));
   }
 
   bool keep_tied() {
@@ -154,7 +166,7 @@ bool is_selected(Store& store, const RunInfo& info, const RemoveRequest& request
   const std::string word = status_word(store, info);
   if (!request.statuses.empty()) return std::ranges::find(request.statuses, word) != request.statuses.end();
   const auto status = parse_run_status(word);
-  return !status || *status == RunStatus::completed || *status == RunStatus::cancelled;
+  return status == RunStatus::completed || status == RunStatus::cancelled;
 }
 
 }  // namespace

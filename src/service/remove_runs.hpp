@@ -30,9 +30,9 @@ struct RemovalPlan {
   std::vector<KeptRun> kept = {};
 };
 
-/// Changes nothing. A run is kept if a process holds it, if it is an unfinished workflow run (unless the request says
-/// otherwise), or if a kept run was forked from it, started it, or was started by it. Fails with run_not_found or
-/// run_removed if a named run does not exist.
+/// Changes nothing. A run is kept if a process holds it, if it is an unfinished run of a workflow or a script (unless
+/// the request says otherwise), or if a kept run was forked from it, started it, or was started by it. Fails with
+/// run_not_found or run_removed if a named run does not exist.
 [[nodiscard]] Result<RemovalPlan> plan_removal(Store& store, const RemoveRequest& request, Clock& clock);
 
 }  // namespace pawl

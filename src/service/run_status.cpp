@@ -26,15 +26,10 @@ Result<StandingRun> look(Store& store, const RunId& id) {
   return run;
 }
 
-/// Returns the status of a run of `pawl step`. Does not check whether the process of a started step is alive.
-std::string_view steps_word(const LedgerState& ledger) {
-  const auto any = [&](StepStatus status) {
-    return std::ranges::any_of(ledger.steps, [&](const auto& step) { return step.second.status == status; });
-  };
-  if (any(StepStatus::running)) return to_text(Status::active);
-  if (any(StepStatus::failed)) return to_text(RunStatus::failed);
-  if (any(StepStatus::interrupted)) return to_text(RunStatus::interrupted);
-  return ledger.steps.empty() ? to_text(Status::active) : to_text(RunStatus::completed);
+/// Returns the status in the catalogue, unless that can't be trusted: it does not follow a workflow or a script.
+std::string word_without_state(const RunInfo& run, const Error& error) {
+  const bool no_key = error.code == Code::key_missing || error.code == Code::key_wrong;
+  return no_key ? std::string(kUnknownStatus) : std::string(to_text(run.status));
 }
 
 bool may_be_resumed(RunStatus status) { return status != RunStatus::completed && status != RunStatus::cancelled; }
@@ -55,13 +50,17 @@ Error with_way_out(Error error, const RunId& run) {
 
 std::string status_word(Store& store, const RunInfo& run) {
   const std::string recorded(to_text(run.status));
-  if (run.workflow.empty() && is_steps_run(store, run.id)) {
-    const Result<LedgerState> ledger = load_ledger(store, run.id);
-    return ledger ? std::string(steps_word(*ledger)) : recorded;
+  if (run.status == Status::erased) return recorded;
+  if (run.workflow.empty()) {
+    const Result<bool> by_steps = created_by_steps(store, run.id);
+    if (!by_steps) return word_without_state(run, by_steps.error());
+    if (!*by_steps) return recorded;
+    const Result<StepsStatus> steps = steps_status(store, run.id);
+    return steps ? std::string(to_text(steps->status)) : word_without_state(run, steps.error());
   }
-  if (run.workflow.empty() || run.status == Status::completed) return recorded;
+  if (run.status == Status::completed) return recorded;
   const Result<RunState> state = load_state(store, run.id);
-  if (!state) return recorded;
+  if (!state) return word_without_state(run, state.error());
   if (state->status != RunStatus::running)
     return std::string(to_text(state->status));  // the owner does not matter
                                                  // then

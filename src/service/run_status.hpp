@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "domain/run_state.hpp"
@@ -23,7 +24,11 @@ struct StandingRun {
 /// If the error means damage, replaces its advice: inspect what can still be read.
 [[nodiscard]] Error with_way_out(Error error, const RunId& run);
 
-/// Returns the word for a list: as above for a workflow run, otherwise the status of the newest checkpoint.
+/// The word for a run whose status can't be read without the key of its store.
+inline constexpr std::string_view kUnknownStatus = "unknown";
+
+/// Returns the word for a list: as above for a workflow run, as steps_status() for a run of `pawl step`, otherwise the
+/// status of the newest checkpoint. Returns kUnknownStatus if the key of the store is missing or wrong.
 [[nodiscard]] std::string status_word(Store& store, const RunInfo& run);
 
 /// Returns those of the newest thousand runs that can be resumed: unfinished, without an owner, and not child runs.

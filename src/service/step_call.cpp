@@ -20,9 +20,7 @@ constexpr std::size_t kLogTailBytes = 2048;
 constexpr std::uint64_t kReportBytesMax = 64ULL << 20;
 constexpr std::int64_t kLockStep_us = 20'000;
 
-std::string lock_path(const std::string& folder, const std::string& step) {
-  return fmt::format("{}/step-{}.lock", folder, step);
-}
+std::string lock_name(const std::string& step) { return fmt::format("step-{}.lock", step); }
 
 /// One finished attempt.
 struct StepAttempt {
@@ -69,7 +67,7 @@ class StepCall {
     const std::int64_t until_us =
         world_.clock.monotonic_us() + std::chrono::microseconds(world_.settings.lock_wait).count();
     while (true) {
-      Result<std::unique_ptr<StepLock>> lock = world_.foreground.lock(lock_path(folder_, options_.name));
+      Result<std::unique_ptr<StepLock>> lock = world_.foreground.lock(folder_ + "/" + lock_name(options_.name));
       if (lock || lock.error().code != Code::step_busy || world_.clock.monotonic_us() >= until_us) return lock;
       world_.clock.sleep_us(kLockStep_us);
     }
@@ -353,12 +351,25 @@ Result<int> call_step(const StepCallWorld& world, const RunId& run, const StepCa
 Result<StepsStatus> steps_status(Store& store, Foreground& foreground, const RunId& run) {
   StepsStatus out;
   PAWL_TRY_ASSIGN(out.ledger, load_ledger(store, run));
-  PAWL_TRY_ASSIGN(const std::string folder, store.local_folder(run));
+  const LedgerState before = out.ledger;
+  const bool started =
+      std::ranges::any_of(before.steps, [](const auto& step) { return step.second.status == StepStatus::running; });
+  std::vector<std::string> held;
+  if (started) {
+    PAWL_TRY_ASSIGN(held, store.held_locks(run));
+    PAWL_TRY_ASSIGN(out.ledger, load_ledger(store, run));
+  }
+  // A step that ended in between is recorded by now, and one that began in between was not running before.
+  const auto died = [&](const std::string& name, const StepRecord& record) {
+    const StepRecord* const earlier = before.find(name);
+    return earlier != nullptr && earlier->status == StepStatus::running && earlier->starts == record.starts &&
+           std::ranges::find(held, lock_name(name)) == held.end();
+  };
   bool failed = false;
   bool running = false;
   bool interrupted = false;
   for (auto& [name, record] : out.ledger.steps) {
-    if (record.status == StepStatus::running && !foreground.is_locked(lock_path(folder, name))) {
+    if (record.status == StepStatus::running && died(name, record)) {
       record.status = StepStatus::interrupted;
       record.error = "its process died";
     }
@@ -374,11 +385,13 @@ Result<StepsStatus> steps_status(Store& store, Foreground& foreground, const Run
   return out;
 }
 
-bool is_steps_run(Store& store, const RunId& run) {
-  const Result<std::vector<Event>> first = store.events(run, 0, 1);
-  if (!first || first->empty() || first->front().type != event_type::kRunStarted) return false;
-  const Json data = Json::parse(first->front().data, nullptr, false);
+Result<bool> created_by_steps(Store& store, const RunId& run) {
+  PAWL_TRY_ASSIGN(const std::vector<Event> first, store.events(run, 0, 1));
+  if (first.empty() || first.front().type != event_type::kRunStarted) return false;
+  const Json data = Json::parse(first.front().data, nullptr, false);
   return data.is_object() && data.value("by", Json()) == Json("steps");
 }
 
 }  // namespace pawl
+bool is_steps_run(Store& store, const RunId& run) { return created_by_steps(store, run).value_or(false); }
+

@@ -49,9 +49,13 @@ struct StepsStatus {
   LedgerState ledger;
   Usage usage;
 };
-[[nodiscard]] Result<StepsStatus> steps_status(Store& store, Foreground& foreground, const RunId& run);
+[[nodiscard]] Result<StepsStatus> steps_status(Store& store, const RunId& run);
 
-/// Returns whether the run was created by `pawl step` or pawl::DurableRun. Does not read its state.
+/// Returns whether the run was created by `pawl step` or pawl::DurableRun. Does not read its state. Fails if its first
+/// event can't be read, for example without the key of an encrypted store.
+[[nodiscard]] Result<bool> created_by_steps(Store& store, const RunId& run);
+
+/// The same; false if that is unknown.
 [[nodiscard]] bool is_steps_run(Store& store, const RunId& run);
 
 }  // namespace pawl

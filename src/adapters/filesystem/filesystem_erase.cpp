@@ -111,6 +111,20 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_for_erasure(const RunId& run
   }
 }
 
+/// Takes the lock of a run that no step of a script is using. Such a step needs the lock to record its result, so the
+/// lock is not kept while this waits.
+Result<std::unique_ptr<File>> FilesystemStore::lock_unused(const RunId& run) {
+  constexpr std::int64_t kStepUs = 20'000;
+  for (std::int64_t waited_us = 0;; waited_us += kStepUs) {
+    PAWL_TRY_ASSIGN(auto lock, lock_for_erasure(run));
+    PAWL_TRY_ASSIGN(const std::vector<std::string> held, held_locks(run));
+    if (held.empty()) return lock;
+    if (waited_us >= options_.lock_wait_us) return fail(step_running_error(run, held.front()));
+    lock.reset();
+    environment_.clock->sleep_us(kStepUs);
+  }
+}
+
 /// Publishes the complete audit trail and the record of the run to their files. The caller holds the writer's lock, so
 /// nothing is added in the meantime.
 Result<ErasedRecord> FilesystemStore::plan_erasure(const RunId& run, const EraseRequest& request) {
@@ -169,12 +183,11 @@ Result<Erasure> FilesystemStore::erase(const RunId& run, const EraseRequest& req
   std::vector<RunId> forks;
   if (!before) {
     PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
-    PAWL_TRY_ASSIGN(const auto busy, owner(run));  // checked before any fork is erased
-    if (busy) PAWL_TRY(lock_for_erasure(run));
+    PAWL_TRY(lock_unused(run));  // checked before any fork is erased
     PAWL_TRY_ASSIGN(forks, erase_forks(run, record.uuid, request));
   }
   PAWL_TRY_ASSIGN(const EraseWork work, erase_work());
-  PAWL_TRY_ASSIGN(const auto lock, lock_for_erasure(run));
+  PAWL_TRY_ASSIGN(const auto lock, lock_unused(run));
   // Another process may have erased the run in the meantime.
   PAWL_TRY_ASSIGN(auto record, load_erased(files_, run.text()));
   if (is_done(record)) return answer_erased(*record);

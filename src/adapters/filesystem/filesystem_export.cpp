@@ -4,6 +4,7 @@
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/run_checker.hpp"
+#include "domain/erasure.hpp"
 
 namespace pawl {
 namespace {
@@ -41,6 +42,8 @@ Result<void> refuse_findings(const CheckReport& report, std::string_view where) 
 Result<std::unique_ptr<File>> FilesystemStore::lock_for_export(const RunId& run) {
   PAWL_TRY_ASSIGN(auto lock, files_.open(layout::run_lock(run.text()), OpenMode::create));
   PAWL_TRY(take_writer_lock(run, *lock));
+  PAWL_TRY_ASSIGN(const std::vector<std::string> held, held_locks(run));
+  if (!held.empty()) return fail(step_running_error(run, held.front()));
   PAWL_TRY_ASSIGN(const bool alone, wait_for_lock(*lock, layout::kPrunerByte, *environment_.clock));
   if (!alone) return fail(Error{Code::store_busy, "another process is still pruning the run", {}, "try again", 0});
   return lock;

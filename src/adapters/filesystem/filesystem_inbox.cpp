@@ -1,4 +1,6 @@
 // FilesystemStore: messages, owners and local folders.
+#include <algorithm>
+
 #include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/inbox.hpp"
@@ -64,6 +66,22 @@ Result<std::optional<std::string>> FilesystemStore::owner(const RunId& run) {
   if (!held) return std::optional<std::string>();
   PAWL_TRY_ASSIGN(const std::string text, (*lock)->read_at(0, kWatermarkOffset));
   return std::optional(describe_owner(text));
+}
+
+Result<std::vector<std::string>> FilesystemStore::held_locks(const RunId& run) {
+  const std::string folder = layout::logs(run.text());
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(folder));
+  std::vector<std::string> held;
+  for (const FolderEntry& entry : entries) {
+    if (entry.is_folder || !entry.name.ends_with(".lock")) continue;
+    const auto file = files_.open(join_path(folder, entry.name), OpenMode::read);
+    if (!file && file.error().code == Code::input_unreadable) continue;  // removed in the meantime
+    if (!file) return std::unexpected(file.error());
+    PAWL_TRY_ASSIGN(const bool locked, (*file)->locked_elsewhere(0));
+    if (locked) held.push_back(entry.name);
+  }
+  std::ranges::sort(held);
+  return held;
 }
 
 Result<std::shared_ptr<LogCipher>> FilesystemStore::log_cipher(const RunId& run) {

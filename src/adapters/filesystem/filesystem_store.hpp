@@ -60,6 +60,7 @@ class FilesystemStore final : public Store {
   Result<void> take(const RunId& run, std::string_view message_id) override;
   Result<std::optional<std::string>> owner(const RunId& run) override;
   Result<std::string> local_folder(const RunId& run) override;
+  Result<std::vector<std::string>> held_locks(const RunId& run) override;
   Result<std::shared_ptr<LogCipher>> log_cipher(const RunId& run) override;
   Result<RunFootprint> footprint(const RunId& run) override;
   Result<std::uint64_t> shared_bytes() override;
@@ -153,6 +154,7 @@ class FilesystemStore final : public Store {
   Result<std::vector<RunId>> forks_of(const Uuid& uuid);
   Result<std::vector<RunId>> erase_forks(const RunId& run, const Uuid& uuid, const EraseRequest& request);
   Result<std::unique_ptr<File>> lock_for_erasure(const RunId& run);
+  Result<std::unique_ptr<File>> lock_unused(const RunId& run);
   Result<ErasedRecord> plan_erasure(const RunId& run, const EraseRequest& request);
   Result<ErasedRecord> plan_removal(ErasedRecord record, const EraseRequest& request);
   Result<Erasure> answer_erased(const ErasedRecord& record);

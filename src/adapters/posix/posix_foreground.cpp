@@ -260,16 +260,6 @@ Result<std::unique_ptr<StepLock>> PosixForeground::lock(const std::string& path)
   return std::make_unique<FileLock>(std::move(fd), was_left);
 }
 
-bool PosixForeground::is_locked(const std::string& path) {
-  const PosixFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return false;
-  struct flock range{};
-  range.l_type = F_WRLCK;
-  range.l_whence = SEEK_SET;
-  range.l_len = 1;
-  return ::fcntl(fd.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
-}
-
 Result<void> PosixForeground::end_left(const std::string& entry) {
   const std::vector<LeftProcess> left = end_processes_with(entry, kLeftWait_ms);
   if (left.empty()) return {};

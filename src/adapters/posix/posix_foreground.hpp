@@ -14,7 +14,6 @@ class PosixForeground final : public Foreground {
  public:
   Result<ForegroundEnd> run(const ForegroundSpec& spec) override;
   Result<std::unique_ptr<StepLock>> lock(const std::string& path) override;
-  bool is_locked(const std::string& path) override;
   Result<void> end_left(const std::string& entry) override;
 };
 

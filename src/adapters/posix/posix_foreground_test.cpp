@@ -98,13 +98,6 @@ TEST_F(ForegroundCommands, ATimeoutEndsTheCommandAndWhatItStarted) {
   EXPECT_EQ(::kill(static_cast<pid_t>(std::stol(end->output)), 0), -1);
 }
 
-TEST_F(ForegroundCommands, ALockThatIsHeldIsSeen) {
-  const std::string path = folder_ + "/lock";
-  EXPECT_FALSE(foreground_.is_locked(path));
-  const auto held = foreground_.lock(path);
-  EXPECT_TRUE(foreground_.is_locked(path));
-}
-
 TEST_F(ForegroundCommands, ALockNamesItsHolderAndIsFreeAfterIt) {
   const std::string path = folder_ + "/lock";
   {

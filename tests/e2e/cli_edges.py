@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Tests what happens at the edges of the command line: runs in use, lost streams, odd files, signals and hints.
+
+  cli_edges.py PAWL [name of a test]...
+"""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from workflow_case import equal, holds, run_tests, wait_for
+
+
+def start_step(case, name, command, *args, run="job"):
+    return case.start("step", "--run", run, name, *args, "--", "sh", "-c", command)
+
+
+def shell(case, line, timeout=60):
+    return subprocess.run(["bash", "-c", line], cwd=case.folder, env=case.env | {"PAWL": case.program}, capture_output=True, text=True, timeout=timeout)
+
+
+def exists(case, name):
+    return os.path.exists(os.path.join(case.folder, name))
+
+
+def shown(case, run="job"):
+    return json.loads(case.pawl("show", run, "--json", status=0).stdout)
+
+
+def listed(case, option=None, *args):
+    return {row["run"]: row["status"] for row in json.loads(case.pawl("list", "--json", *([option] if option else []), *args, status=0).stdout)}
+
+
+def a_run_whose_step_is_running_is_not_removed(case):
+    process = start_step(case, "a", "touch runs; while [ ! -e go ]; do sleep 0.02; done; echo result")
+    wait_for(lambda: exists(case, "runs"), "the step")
+    equal((listed(case)["job"], shown(case)["status"]), ("running", "running"))
+    equal(list(listed(case, "--running")), ["job"])
+    holds(case.pawl("rm", "job", "--yes", status=4).stderr, "PAWL-0201", "step 'a' is running")
+    holds(case.pawl("rm", "job", "--yes", "--force", status=4).stderr, "PAWL-0201")
+    holds(case.pawl("erase", "job", "--reason", "x", "--yes", status=4).stderr, "PAWL-0201")
+    case.pawl("rm", "--older-than", "0d", "--yes", status=0)
+    case.write("go", "")
+    equal((process.communicate(timeout=20)[0], process.returncode), ("result\n", 0))
+    equal((listed(case)["job"], shown(case)["status"]), ("completed", "completed"))
+    case.pawl("rm", "job", "--yes", status=0)
+
+
+def erasing_waits_for_a_step_on_request(case):
+    process = start_step(case, "a", "touch runs; sleep 1; echo result")
+    wait_for(lambda: exists(case, "runs"), "the step")
+    case.pawl("erase", "job", "--reason", "x", "--yes", "--wait-lock", "20s", status=0)
+    equal((process.communicate(timeout=20)[0], process.returncode), ("result\n", 0))
+
+
+def a_run_whose_step_was_interrupted_is_removed_only_on_request(case):
+    process = start_step(case, "a", "touch runs; sleep 60")
+    wait_for(lambda: exists(case, "runs"), "the step")
+    process.kill()
+    process.wait(20)
+    wait_for(lambda: shown(case)["status"] == "interrupted", "the keeper to end the step")
+    equal(listed(case)["job"], "interrupted")
+    equal(list(listed(case, "--status", "interrupted")), ["job"])
+    holds(case.pawl("rm", "job", "--yes", status=4).stderr, "PAWL-0257", "--force")
+    case.pawl("rm", "--older-than", "0d", "--yes", status=0)
+    equal(list(listed(case)), ["job"])
+    case.pawl("rm", "job", "--yes", "--force", status=0)
+
+
+def runs_that_go_on_are_not_selected_by_age(case):
+    for status in ("active", "recovering", "completed"):
+        case.pawl("save", status, stdin="{}", status=0)
+        if status != "active":
+            case.pawl("save", status, "--status", status, stdin='{"n": 1}', status=0)
+    case.pawl("rm", "--older-than", "0d", "--yes", status=0)
+    equal(sorted(listed(case)), ["active", "recovering"])
+
+
+run_tests(globals())
