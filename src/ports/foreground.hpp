@@ -27,9 +27,9 @@ struct ForegroundEnd {
   std::string error = {};  // why it could not be started
   int interrupted = 0;     // the signal that requested this program to stop while the command was running
   bool timed_out = false;
-  bool output_closed = false;  // the reader of standard output has closed it
-  std::string output = {};     // all of it, if it is at most output_bytes_max
-  bool in_file = false;        // otherwise it is in output_path, durable
+  int output_error = 0;     // errno if standard output could not be passed on: closed, broken or full; it is still kept
+  std::string output = {};  // all of it, if it is at most output_bytes_max
+  bool in_file = false;     // otherwise it is in output_path, durable
   std::uint64_t output_bytes = 0;
   std::string output_sha256 = {};  // hexadecimal; if the output is in the file
 };
@@ -45,9 +45,11 @@ class StepLock {
 class Foreground {
  public:
   virtual ~Foreground() = default;
-  /// Returns when the command has exited. Forwards SIGINT, SIGTERM, SIGHUP and SIGQUIT to it. After such a signal,
-  /// after a timeout, and if this program is killed, no process that the command started is left. Otherwise processes
-  /// that it leaves behind keep running. Fails if the output can't be kept. Must be called on the main thread.
+  /// Returns when the command has exited and its output is passed on. Forwards SIGINT, SIGTERM, SIGHUP and SIGQUIT to
+  /// it. After such a signal, after a timeout, and if this program is killed, no process that the command started is
+  /// left, and nobody waits for a reader that has stopped. Otherwise processes that it leaves behind keep running.
+  /// Also forwards SIGUSR1, SIGUSR2, SIGALRM and SIGWINCH. Fails if the output can't be kept. Must be called on the
+  /// main thread.
   [[nodiscard]] virtual Result<ForegroundEnd> run(const ForegroundSpec& spec) = 0;
   /// Takes the lock on the file `path`, which is created if missing. Fails with step_busy, which names the process, if
   /// another one holds it.

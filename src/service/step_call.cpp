@@ -1,6 +1,8 @@
 #include "service/step_call.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <system_error>
 
 #include "domain/event_types.hpp"
 #include "engine/environment_entries.hpp"
@@ -14,8 +16,7 @@ namespace pawl {
 namespace {
 
 constexpr int kInterruptedStatus = 130;
-constexpr int kTimeoutStatus = 124;       // as for timeout(1)
-constexpr int kOutputClosedStatus = 141;  // as for a program killed by SIGPIPE
+constexpr int kTimeoutStatus = 124;  // as for timeout(1)
 constexpr std::size_t kLogTailBytes = 2048;
 constexpr std::uint64_t kReportBytesMax = 64ULL << 20;
 constexpr std::int64_t kLockStep_us = 20'000;
@@ -104,8 +105,8 @@ class StepCall {
       PAWL_TRY(record_end(attempt));
       drop_output_file(before);
       const StepRecord& made = attempt.record;
-      const bool again = made.status == StepStatus::failed && options_.retry.allows_after(in_this_call) &&
-                         !attempt.end.output_closed && attempt.end.error.empty();
+      const bool again =
+          made.status == StepStatus::failed && options_.retry.allows_after(in_this_call) && attempt.end.error.empty();
       if (!again) {
         tell_failure(attempt, in_this_call);
         return attempt.end.status;
@@ -126,7 +127,7 @@ class StepCall {
   /// The command itself says why it failed; it can't say that it was stopped, nor how often it was tried.
   void tell_failure(const StepAttempt& attempt, std::uint32_t attempts) {
     const ForegroundEnd& end = attempt.end;
-    if (attempt.record.status != StepStatus::failed || end.output_closed || !end.error.empty()) return;
+    if (attempt.record.status != StepStatus::failed || !end.error.empty()) return;
     if (!end.timed_out && attempts == 1) return;
     const std::string tried = attempts == 1 ? "" : fmt::format(" ({} attempts)", attempts);
     world_.note(
@@ -206,6 +207,7 @@ class StepCall {
     ForegroundEnd& end = attempt.end;
     if (!end.error.empty()) world_.note(end.error);
     if (cipher_ && end.in_file) PAWL_TRY(encrypt_output(spec.output_path, folder_ + "/" + file));
+    note_lost_output(end.output_error);
     attempt.output = end.in_file ? Json{{"file", file}, {"size", end.output_bytes}, {"sha256", end.output_sha256}}
                                  : output_json(end.output);
     read_report(attempt, result);
@@ -214,6 +216,14 @@ class StepCall {
   }
 
   void read_report(StepAttempt& attempt, const std::string& path) {
+  /// A reader that has closed the stream does not want the output. A full disk loses it.
+  void note_lost_output(int os_error) const {
+    if (os_error == 0 || os_error == EPIPE || os_error == EBADF) return;
+    world_.note(
+        fmt::format("can't write to standard output: {}; the output is recorded: repeat this command to print it",
+                    std::generic_category().message(os_error)));
+  }
+
     if (!world_.files.exists(path)) return;
     const bool cut = attempt.end.interrupted != 0 || attempt.end.timed_out;
     const Result<std::string> text = world_.files.read(path, kReportBytesMax);
@@ -240,11 +250,12 @@ class StepCall {
       return;
     }
     if (end.timed_out) end.status = kTimeoutStatus;
-    if (end.output_closed && end.status == 0) end.status = kOutputClosedStatus;
+    const bool lost = !attempt.report_error.empty();
+    if (lost && end.status == 0) end.status = 1;
     ++made.attempts;
     ++made.spent;
     made.exit_code = end.status;
-    const bool fine = end.status == 0 || (options_.any_status && !end.output_closed && !end.timed_out);
+    const bool fine = end.status == 0 || (options_.any_status && !end.timed_out && !lost);
     made.status = fine ? StepStatus::completed : StepStatus::failed;
     made.partial = fine || !attempt.report.progress ? Json() : *attempt.report.progress;
     made.error.clear();

@@ -77,4 +77,49 @@ def runs_that_go_on_are_not_selected_by_age(case):
     equal(sorted(listed(case)), ["active", "recovering"])
 
 
+BROKEN = "mkfifo p; exec 3<>p; exec 4>p; exec 3<&-; {} >&4; echo status $?; rm p"
+
+
+def output_that_cannot_be_passed_on_is_recorded(case):
+    command = "$PAWL step {} --run job -- sh -c 'echo one; sleep 0.2; echo two; echo ran >> log; exit {}'"
+    for number, line in enumerate((BROKEN.format(command), command + " >&-; echo status $?", command + " >/dev/full; echo status $?", command + " | true; echo status ${{PIPESTATUS[0]}}")):
+        for status in (0, 7):
+            name = f"s{number}-{status}"
+            done = shell(case, line.format(name, status))
+            equal(done.stdout, f"status {status}\n")
+            equal("No space left on device" in done.stderr, "/dev/full" in line)
+            equal(case.pawl("logs", "job", name, status=0).stdout, "one\ntwo\n")
+        equal(shell(case, command.format(f"s{number}-0", 0)).stdout, "one\ntwo\n")
+    equal(case.log(), ["ran"] * 8)
+
+
+def a_blocked_reader_holds_up_neither_timeouts_nor_signals(case):
+    reading, writing = os.pipe()
+    began = time.monotonic()
+    done = subprocess.run([case.program, "step", "--run", "job", "a", "--timeout", "1s", "--", "yes"], cwd=case.folder, env=case.env, stdout=writing, timeout=30)
+    equal(done.returncode, 124)
+    process = subprocess.Popen([case.program, "step", "--run", "job", "b", "--", "sh", "-c", "touch runs; yes"], cwd=case.folder, env=case.env, stdout=writing)
+    case.started.append(process)
+    wait_for(lambda: exists(case, "runs"), "the step")
+    time.sleep(0.3)
+    process.terminate()
+    equal(process.wait(20), 143)
+    # A command that has finished keeps its status, even if nobody reads its last output.
+    process = subprocess.Popen([case.program, "step", "--run", "job", "c", "--", "sh", "-c", "echo last; touch done"], cwd=case.folder, env=case.env, stdout=writing)
+    case.started.append(process)
+    wait_for(lambda: exists(case, "done"), "the command")
+    time.sleep(0.3)
+    process.terminate()
+    equal(process.wait(20), 0)
+    assert time.monotonic() - began < 25
+    os.close(reading)
+    os.close(writing)
+    equal({one["id"]: one["status"] for one in shown(case)["steps"]}, {"a": "failed", "b": "interrupted", "c": "completed"})
+
+
+def a_slow_reader_gets_everything(case):
+    done = shell(case, "$PAWL step a --run job -- head -c 3000000 /dev/zero | (sleep 0.5; wc -c)")
+    equal(done.stdout.strip(), "3000000")
+
+
 run_tests(globals())

@@ -125,10 +125,8 @@ class Keeper {
 
   void take(const signalfd_siginfo& info) {
     const auto signal = static_cast<int>(info.ssi_signo);
-    if (signal == SIGCHLD) return;
-    report_.interrupted = signal;
-    // Signals from the kernel come from the terminal, which has sent them to the whole process group.
-    if (info.ssi_code != SI_KERNEL) ::kill(command_, signal);
+    if (requests_stop(signal)) report_.interrupted = signal;
+    if (is_for_command(info)) ::kill(command_, signal);
   }
 
   void time_out() {
@@ -164,6 +162,17 @@ class Keeper {
 };
 
 }  // namespace
+
+bool requests_stop(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+bool is_for_command(const signalfd_siginfo& info) {
+  const auto signal = static_cast<int>(info.ssi_signo);
+  if (signal == SIGCHLD) return false;
+  // Only SIGALRM comes from the kernel without a terminal: alarm(2) of the program that became this one.
+  return info.ssi_code != SI_KERNEL || signal == SIGALRM;
+}
 
 CaughtSignals::CaughtSignals() {
   std::signal(SIGCHLD, SIG_DFL);  // if it is ignored, the exit status is lost

@@ -13,7 +13,15 @@
 
 namespace pawl {
 
-/// While this object exists, terminating signals are delivered as data. None is lost before a command exists.
+/// Returns whether the signal asks this program to stop: SIGINT, SIGTERM, SIGHUP or SIGQUIT.
+[[nodiscard]] bool requests_stop(int signal);
+
+/// Returns whether a caught signal must be passed on to the command. The command already has those that a terminal
+/// sends to the whole process group.
+[[nodiscard]] bool is_for_command(const signalfd_siginfo& info);
+
+/// While this object exists, signals that stop this program, and those that are meant for the command, are delivered as
+/// data. None is lost before a command exists.
 class CaughtSignals {
  public:
   CaughtSignals();

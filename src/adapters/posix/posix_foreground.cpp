@@ -14,6 +14,7 @@
 #include "adapters/posix/command_keeper.hpp"
 #include "adapters/posix/end_children.hpp"
 #include "adapters/posix/end_processes.hpp"
+#include "adapters/posix/output_forward.hpp"
 #include "adapters/posix/posix_error.hpp"
 #include "adapters/posix/posix_fd.hpp"
 #include "base/hash.hpp"
@@ -82,7 +83,7 @@ Result<Pipe> make_pipe() {
 /// One output stream of the command.
 struct Stream {
   PosixFd from;
-  int to = -1;  // this program's descriptor
+  OutputForward to;
 };
 
 /// A command that runs under its keeper, with its output.
@@ -91,7 +92,8 @@ class ForegroundChild {
   ForegroundChild(pid_t keeper, Pipe output, Pipe errors, PosixFd report, const CaughtSignals& signals,
                   const ForegroundSpec& spec, Kept& kept)
       : keeper_(keeper),
-        streams_{Stream{std::move(output.from), STDOUT_FILENO}, Stream{std::move(errors.from), STDERR_FILENO}},
+        streams_{Stream{std::move(output.from), OutputForward(STDOUT_FILENO)},
+                 Stream{std::move(errors.from), OutputForward(STDERR_FILENO)}},
         report_(std::move(report)),
         signals_(signals),
         spec_(spec),
@@ -109,28 +111,58 @@ class ForegroundChild {
 
   Result<void> to_end(ForegroundEnd& end, const std::vector<pid_t>& children_before) {
     while (!ended_) {
-      std::array<pollfd, 3> fds{{{signals_.fd(), POLLIN, 0},
-                                 {streams_[0].from.get(), POLLIN, 0},
-                                 {streams_[1].from.get(), POLLIN, 0}}};  // poll ignores negative descriptors
-      if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
-        return fail(Error{Code::process_failed, "can't wait for the command", {}, {}, errno});
-      PAWL_TRY(pass_all(end));
+      PAWL_TRY(wait());
+      for (Stream& stream : streams_) {
+        stream.to.send();
+        PAWL_TRY(pass(stream, Read::while_taken));
+      }
       while (const std::optional<signalfd_siginfo> info = signals_.next()) take(*info, end);
       if (::waitpid(keeper_, nullptr, WNOHANG) == keeper_) ended_ = true;
     }
-    PAWL_TRY(pass_all(end));  // output printed just before the exit
+    for (Stream& stream : streams_) PAWL_TRY(pass(stream, Read::all));  // output printed just before the exit
     if (spec_.log) spec_.log->settle();
     read_report(end, children_before);
+    PAWL_TRY(drain(end));
+    end.output_error = streams_[0].to.os_error();
     return {};
   }
 
  private:
+  enum class Read : std::uint8_t {
+    while_taken,  // stops while the reader of the stream is slow, so that the command is slowed down as well
+    all,
+  };
+
+  /// Waits for a signal, for output of the command, or until a stream takes more.
+  [[nodiscard]] Result<void> wait() const {
+    std::array<pollfd, 3> fds{{{signals_.fd(), POLLIN, 0}, {}, {}}};
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      const Stream& stream = streams_[i];
+      fds[i + 1] = stream.to.pending() ? pollfd{stream.to.fd(), POLLOUT, 0}
+                                       : pollfd{stream.from.get(), POLLIN, 0};  // poll ignores negative descriptors
+    }
+    if (::poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
+      return fail(Error{Code::process_failed, "can't wait for the command", {}, {}, errno});
+    return {};
+  }
+
+  /// The command has exited. Waits for slow readers, unless this program was told to stop: the output is recorded.
+  Result<void> drain(const ForegroundEnd& end) {
+    bool stop = end.interrupted != 0 || end.timed_out;
+    for (Stream& stream : streams_) stream.from = PosixFd();
+    while (!stop && (streams_[0].to.pending() || streams_[1].to.pending())) {
+      PAWL_TRY(wait());
+      for (Stream& stream : streams_) stream.to.send();
+      while (const std::optional<signalfd_siginfo> info = signals_.next())
+        stop = stop || requests_stop(static_cast<int>(info->ssi_signo));
+    }
+    return {};
+  }
+
   void take(const signalfd_siginfo& info, ForegroundEnd& end) const {
     const auto signal = static_cast<int>(info.ssi_signo);
-    if (signal == SIGCHLD) return;
-    end.interrupted = signal;
-    // Signals from the kernel come from the terminal, which has sent them to the whole process group.
-    if (info.ssi_code != SI_KERNEL) ::kill(keeper_, signal);
+    if (requests_stop(signal)) end.interrupted = signal;
+    if (is_for_command(info)) ::kill(keeper_, signal);
   }
 
   void read_report(ForegroundEnd& end, const std::vector<pid_t>& children_before) const {
@@ -153,15 +185,10 @@ class ForegroundChild {
     end.status = WIFEXITED(report.wait_status) ? WEXITSTATUS(report.wait_status) : 128 + WTERMSIG(report.wait_status);
   }
 
-  Result<void> pass_all(ForegroundEnd& end) {
-    for (Stream& stream : streams_) PAWL_TRY(pass(stream, end));
-    return {};
-  }
-
-  /// Reads everything that is available now.
-  Result<void> pass(Stream& stream, ForegroundEnd& end) {
+  /// Reads what is available now. All of it is kept, even if it can't be passed on.
+  Result<void> pass(Stream& stream, Read read) {
     std::array<char, kReadBytes> block;
-    while (stream.from.valid()) {
+    while (stream.from.valid() && (read == Read::all || !stream.to.pending())) {
       const ssize_t got = ::read(stream.from.get(), block.data(), block.size());
       if (got < 0 && errno == EINTR) continue;
       if (got < 0 && errno == EAGAIN) return {};
@@ -171,11 +198,8 @@ class ForegroundChild {
       }
       const std::string_view bytes(block.data(), static_cast<std::size_t>(got));
       if (spec_.log) spec_.log->write(bytes);
-      const bool is_output = stream.to == STDOUT_FILENO;
-      if (is_output) PAWL_TRY(kept_.add(bytes));
-      if (write_all(stream.to, bytes, "a standard stream") || !is_output) continue;
-      end.output_closed = true;  // as without this program: the next write of the command fails
-      stream.from = PosixFd();
+      if (&stream == &streams_[0]) PAWL_TRY(kept_.add(bytes));
+      stream.to.add(bytes);
     }
     return {};
   }
