@@ -385,9 +385,10 @@ void Execution::watch_memory() {
 void Execution::checkpoint_now(Reason reason) {
   for_each_node(*top_, [this](Node& node) {
     if (!node.process) return;
-    const Result<std::string> text = services_.files.read(work_stem(node) + ".result", 8ULL << 20);
-    if (!text) return;
-    const StepReport report = parse_report(*text, LastLine::may_be_cut);
+    const Result<std::optional<std::string>> text =
+        services_.files.read_regular(work_stem(node) + ".result", 8ULL << 20);
+    if (!text || !*text) return;
+    const StepReport report = parse_report(**text, LastLine::may_be_cut);
     if (!report.progress || *report.progress == node.record.partial) return;
     node.record.partial = *report.progress;
     touch(node);

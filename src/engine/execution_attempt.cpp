@@ -187,15 +187,15 @@ Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
   Outcome outcome;
   const std::string stem = work_stem(node);
   outcome.memory_peak_bytes = end.memory_peak_bytes;
-  outcome.reported = services_.files.exists(stem + ".result");
-  if (outcome.reported) {
-    const Result<std::string> text = services_.files.read(stem + ".result", kResultBytesMax);
-    if (text) {
-      outcome.report = parse_report(masked(*text, secrets_),
-                                    end.how == ProcessEnd::How::exited ? LastLine::finished : LastLine::may_be_cut);
-    } else {
-      outcome.report.faults.push_back(text.error().message);
-    }
+  const Result<std::optional<std::string>> text = services_.files.read_regular(stem + ".result", kResultBytesMax);
+  outcome.reported = !text || text->has_value();
+  std::string report_error;
+  if (text && *text) {
+    outcome.report = parse_report(masked(**text, secrets_),
+                                  end.how == ProcessEnd::How::exited ? LastLine::finished : LastLine::may_be_cut);
+  } else if (!text) {
+    report_error = fmt::format("can't read $PAWL_RESULT: {}", text.error().message);
+    outcome.report.faults.push_back(report_error);
   }
   const RetrySettings retry = retry_of(node);
   switch (end.how) {
@@ -221,6 +221,10 @@ Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
   }
   if (!node.killed.empty() && hold_ == Hold::none) {  // it handled the signal and exited normally, but had timed out
     outcome.error = node.killed;
+    return outcome;
+  }
+  if (!report_error.empty()) {  // its result is unknown
+    outcome.error = report_error;
     return outcome;
   }
   outcome.ok = true;
@@ -403,10 +407,10 @@ void Execution::note_confidence(Node& node, double value) {
 /// Reads the report of an attempt that was interrupted with the whole process.
 void Execution::harvest(Node& node) {
   const std::string path = work_stem(node) + ".result";
-  if (node.record.starts == 0 || !services_.files.exists(path)) return;
-  const Result<std::string> text = services_.files.read(path, kResultBytesMax);
-  if (!text) return;
-  StepReport report = parse_report(*text, LastLine::may_be_cut);
+  if (node.record.starts == 0) return;
+  const Result<std::optional<std::string>> text = services_.files.read_regular(path, kResultBytesMax);
+  if (!text || !*text) return;
+  StepReport report = parse_report(**text, LastLine::may_be_cut);
   const auto saved = std::min<std::ptrdiff_t>(std::exchange(node.record.decisions, 0), std::ssize(report.decisions));
   report.decisions.erase(report.decisions.begin(), report.decisions.begin() + saved);
   use_report(node, report);

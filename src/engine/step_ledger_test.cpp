@@ -16,6 +16,9 @@ class NoFiles final : public LocalFiles {
   Timestamp modified(const std::string&) override { return {}; }
   std::uint64_t size(const std::string&) override { return 0; }
   Result<std::string> read(const std::string&, std::uint64_t) override { return none(); }
+  Result<std::optional<std::string>> read_regular(const std::string&, std::uint64_t) override {
+    return std::optional<std::string>();
+  }
   Result<std::string> read_tail(const std::string&, std::uint64_t) override { return none(); }
   Result<std::string> read_range(const std::string&, std::uint64_t, std::uint64_t) override { return none(); }
   Result<std::unique_ptr<LineSource>> lines(const std::string&, std::uint64_t) override {

@@ -38,6 +38,10 @@ class LocalFiles {
   [[nodiscard]] virtual Timestamp modified(const std::string& path) = 0;
   /// Reads at most `bytes_max` bytes. Fails with value_too_large for a longer file.
   [[nodiscard]] virtual Result<std::string> read(const std::string& path, std::uint64_t bytes_max) = 0;
+  /// The same for a file that somebody else created: returns nothing if there is none. Never waits and follows no
+  /// symbolic link; fails with input_unreadable unless it is a regular file.
+  [[nodiscard]] virtual Result<std::optional<std::string>> read_regular(const std::string& path,
+                                                                        std::uint64_t bytes_max) = 0;
   /// Reads the last `bytes_max` bytes.
   [[nodiscard]] virtual Result<std::string> read_tail(const std::string& path, std::uint64_t bytes_max) = 0;
   [[nodiscard]] virtual Result<std::string> read_range(const std::string& path, std::uint64_t offset,

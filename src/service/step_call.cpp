@@ -30,6 +30,7 @@ struct StepAttempt {
   StepRecord record;
   Json output;
   StepReport report;
+  std::string report_error;  // why the report can't be read; the step fails, because its result is unknown
   std::string log_tail;
 };
 
@@ -187,7 +188,7 @@ class StepCall {
     const std::uint32_t number = before.attempts + 1;
     const std::string file = output_name(number);
     const std::string result = fmt::format("{}/step-{}.{}.result", work_, options_.name, number);
-    world_.files.remove(result);  // left by an interrupted attempt
+    world_.files.remove_folder(result);  // left by an interrupted attempt
     const std::shared_ptr<StepOutput> log = open_log(number);
     const ForegroundSpec spec{.argv = options_.command,
                               .environment = environment(before, result),
@@ -206,8 +207,8 @@ class StepCall {
     attempt.log_tail = log->tail();
     ForegroundEnd& end = attempt.end;
     if (!end.error.empty()) world_.note(end.error);
-    if (cipher_ && end.in_file) PAWL_TRY(encrypt_output(spec.output_path, folder_ + "/" + file));
     note_lost_output(end.output_error);
+    if (cipher_ && end.in_file) PAWL_TRY(encrypt_output(spec.output_path, folder_ + "/" + file));
     attempt.output = end.in_file ? Json{{"file", file}, {"size", end.output_bytes}, {"sha256", end.output_sha256}}
                                  : output_json(end.output);
     read_report(attempt, result);
@@ -215,7 +216,6 @@ class StepCall {
     return attempt;
   }
 
-  void read_report(StepAttempt& attempt, const std::string& path) {
   /// A reader that has closed the stream does not want the output. A full disk loses it.
   void note_lost_output(int os_error) const {
     if (os_error == 0 || os_error == EPIPE || os_error == EBADF) return;
@@ -224,12 +224,16 @@ class StepCall {
                     std::generic_category().message(os_error)));
   }
 
-    if (!world_.files.exists(path)) return;
+  void read_report(StepAttempt& attempt, const std::string& path) {
+    const Result<std::optional<std::string>> text = world_.files.read_regular(path, kReportBytesMax);
+    if (text && !*text) return;
     const bool cut = attempt.end.interrupted != 0 || attempt.end.timed_out;
-    const Result<std::string> text = world_.files.read(path, kReportBytesMax);
-    if (text) attempt.report = parse_report(*text, cut ? LastLine::may_be_cut : LastLine::finished);
-    if (!text) attempt.report.faults.push_back(fmt::format("$PAWL_RESULT can't be read: {}", text.error().message));
-    world_.files.remove(path);
+    if (text) attempt.report = parse_report(**text, cut ? LastLine::may_be_cut : LastLine::finished);
+    if (!text) {
+      attempt.report_error = fmt::format("can't read $PAWL_RESULT: {}", text.error().message);
+      attempt.report.faults.push_back(attempt.report_error);
+    }
+    world_.files.remove_folder(path);  // whatever it is
     for (const std::string& fault : attempt.report.faults) world_.note(fault);
     for (const std::string& message : attempt.report.messages)
       world_.note(fmt::format("{}: {}", options_.name, message));
@@ -261,6 +265,7 @@ class StepCall {
     made.error.clear();
     if (fine) return;
     made.error = !end.error.empty() ? end.error
+                 : lost             ? attempt.report_error
                  : end.timed_out
                      ? fmt::format("timed out after {}", duration_text(Milliseconds(options_.timeout_us / 1000)))
                      : fmt::format("exit status {}", end.status);
@@ -359,7 +364,7 @@ Result<int> call_step(const StepCallWorld& world, const RunId& run, const StepCa
   return status;
 }
 
-Result<StepsStatus> steps_status(Store& store, Foreground& foreground, const RunId& run) {
+Result<StepsStatus> steps_status(Store& store, const RunId& run) {
   StepsStatus out;
   PAWL_TRY_ASSIGN(out.ledger, load_ledger(store, run));
   const LedgerState before = out.ledger;
@@ -403,6 +408,6 @@ Result<bool> created_by_steps(Store& store, const RunId& run) {
   return data.is_object() && data.value("by", Json()) == Json("steps");
 }
 
-}  // namespace pawl
 bool is_steps_run(Store& store, const RunId& run) { return created_by_steps(store, run).value_or(false); }
 
+}  // namespace pawl

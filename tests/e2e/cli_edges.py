@@ -122,4 +122,19 @@ def a_slow_reader_gets_everything(case):
     equal(done.stdout.strip(), "3000000")
 
 
+ODD_RESULTS = ("mkfifo $PAWL_RESULT", "ln -s /etc/passwd $PAWL_RESULT", "ln -s /nowhere $PAWL_RESULT", "mkdir $PAWL_RESULT")
+
+
+def a_result_that_is_not_a_regular_file_fails_the_step(case):
+    for number, command in enumerate(ODD_RESULTS):
+        done = case.pawl("step", "--run", "job", f"s{number}", "--", "sh", "-c", command, status=1, timeout=20)
+        holds(done.stderr, "can't read $PAWL_RESULT: not a regular file")
+        assert "root" not in done.stderr, done.stderr
+        case.write("workflow.yaml", f"steps:\n  - {{id: a, run: '{command}'}}\n")
+        done = case.pawl("run", "--run-id", f"w{number}", status=1, timeout=20)
+        holds(done.stderr + done.stdout, "can't read $PAWL_RESULT: not a regular file")
+    equal({one["status"] for one in shown(case)["steps"]}, {"failed"})
+    case.pawl("step", "--run", "job", "s0", "--", "true", status=0)
+
+
 run_tests(globals())

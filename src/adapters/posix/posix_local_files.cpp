@@ -37,6 +37,20 @@ Result<std::string> read_at(int fd, std::uint64_t offset, std::uint64_t size, co
   return bytes;
 }
 
+/// A pipe or /proc file has no size: reads until the end, or one byte too many.
+Result<std::string> read_whole(int fd, const struct stat& info, std::uint64_t bytes_max, const std::string& path) {
+  std::string bytes;
+  while (bytes.size() <= bytes_max) {
+    const std::uint64_t wanted =
+        std::min<std::uint64_t>(bytes_max + 1 - bytes.size(),
+                                std::max<std::uint64_t>(kBlockBytesMin, static_cast<std::uint64_t>(info.st_size) + 1));
+    PAWL_TRY_ASSIGN(const std::string block, read_at(fd, bytes.size(), wanted, path));
+    bytes += block;
+    if (block.size() < wanted) return bytes;
+  }
+  return fail(Error{Code::value_too_large, fmt::format("the file has more than {} bytes", bytes_max), path, {}, 0});
+}
+
 class FileLines final : public LineSource {
  public:
   FileLines(PosixFd fd, std::string path, std::uint64_t bytes_max)
@@ -113,17 +127,19 @@ Result<std::string> PosixLocalFiles::read(const std::string& path, std::uint64_t
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return fail(posix_error(PosixCall::read, errno, path));
   if (S_ISDIR(info.st_mode)) return fail(posix_error(PosixCall::read, EISDIR, path));
-  // A pipe or /proc file has no size: read until the end, or one byte too many.
-  std::string bytes;
-  while (bytes.size() <= bytes_max) {
-    const std::uint64_t wanted =
-        std::min<std::uint64_t>(bytes_max + 1 - bytes.size(),
-                                std::max<std::uint64_t>(kBlockBytesMin, static_cast<std::uint64_t>(info.st_size) + 1));
-    PAWL_TRY_ASSIGN(const std::string block, read_at(fd.get(), bytes.size(), wanted, path));
-    bytes += block;
-    if (block.size() < wanted) return bytes;
-  }
-  return fail(Error{Code::value_too_large, fmt::format("the file has more than {} bytes", bytes_max), path, {}, 0});
+  return read_whole(fd.get(), info, bytes_max, path);
+}
+
+Result<std::optional<std::string>> PosixLocalFiles::read_regular(const std::string& path, std::uint64_t bytes_max) {
+  const PosixFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
+  if (!fd.valid() && errno == ENOENT) return std::optional<std::string>();
+  if (!fd.valid() && errno != ELOOP && errno != ENXIO) return fail(posix_error(PosixCall::open_existing, errno, path));
+  struct stat info{};
+  if (fd.valid() && ::fstat(fd.get(), &info) != 0) return fail(posix_error(PosixCall::read, errno, path));
+  if (!fd.valid() || !S_ISREG(info.st_mode))
+    return fail(Error{Code::input_unreadable, "not a regular file", path, "write to it without replacing it", 0});
+  PAWL_TRY_ASSIGN(std::string bytes, read_whole(fd.get(), info, bytes_max, path));
+  return std::optional(std::move(bytes));
 }
 
 Result<std::string> PosixLocalFiles::read_tail(const std::string& path, std::uint64_t bytes_max) {

@@ -13,6 +13,7 @@ class PosixLocalFiles final : public LocalFiles {
   std::uint64_t size(const std::string& path) override;
   Timestamp modified(const std::string& path) override;
   Result<std::string> read(const std::string& path, std::uint64_t bytes_max) override;
+  Result<std::optional<std::string>> read_regular(const std::string& path, std::uint64_t bytes_max) override;
   Result<std::string> read_tail(const std::string& path, std::uint64_t bytes_max) override;
   Result<std::string> read_range(const std::string& path, std::uint64_t offset, std::uint64_t size) override;
   Result<std::unique_ptr<LineSource>> lines(const std::string& path, std::uint64_t bytes_max) override;
