@@ -2,6 +2,7 @@
 #include "cli/json_out.hpp"
 #include "engine/save.hpp"
 #include "service/run_status.hpp"
+#include "service/step_call.hpp"
 #include "text/size_words.hpp"
 
 namespace pawl::cli {
@@ -81,6 +82,14 @@ Result<Saved> save_durably(Store& store, const RunId& run, const RunOptions& opt
                       {},
                       "use another run id; steps report results through $PAWL_RESULT",
                       0});
+  }
+  if (writer->info().latest && is_steps_run(store, run)) {
+    return fail(
+        Error{Code::transition_refused,
+              fmt::format("run '{}' belongs to `pawl step`, which keeps its list of steps as the state", run.text()),
+              {},
+              "use another run id; commands report results through $PAWL_RESULT",
+              0});
   }
   if (const RunInfo info = writer->info(); !arguments.status && info.latest) request.status = info.status;
   auto saved = writer->save(request);

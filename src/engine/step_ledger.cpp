@@ -87,9 +87,9 @@ Json LedgerState::to_json() const {
 Result<LedgerState> LedgerState::from_json(const Json& value) {
   if (!is_ledger(value)) {
     return fail(Error{Code::not_a_steps_run,
-                      "this run was not made by durable steps, so it can't record any",
+                      "the state of this run is not a list of steps, so it can't record any",
                       {},
-                      "name another run: `export PAWL_RUN=my-job`",
+                      "use another run: `export PAWL_RUN=my-job`",
                       0});
   }
   const auto events = value.find("events");

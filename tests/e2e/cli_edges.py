@@ -137,4 +137,15 @@ def a_result_that_is_not_a_regular_file_fails_the_step(case):
     case.pawl("step", "--run", "job", "s0", "--", "true", status=0)
 
 
+def a_save_does_not_replace_the_list_of_steps(case):
+    case.pawl("step", "--run", "job", "a", "--", "echo", "A", status=0)
+    for extra in ((), ("--patch",), ("--force",)):
+        holds(case.pawl("save", "job", *extra, stdin='{"steps": null}', status=4).stderr, "PAWL-0204", "pawl step")
+    equal(case.pawl("step", "--run", "job", "a", "--", "echo", "B", status=0).stdout, "A\n")
+    case.pawl("fork", "job", "--run-id", "copy", status=0)
+    case.pawl("save", "copy", stdin="{}", status=4)
+    case.pawl("save", "own", stdin="{}", status=0)
+    holds(case.pawl("step", "--run", "own", "a", "--", "true", status=2).stderr, "PAWL-0107", "the state of this run is not a list of steps")
+
+
 run_tests(globals())
