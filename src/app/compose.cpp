@@ -34,17 +34,6 @@ Result<void> refuse_other_folder(FileSystem& files, const std::string& folder) {
   return fail(Error{Code::store_not_found, "this folder is not a store", folder, {}, 0});
 }
 
-/// With Missing::refuse a missing folder is a missing store, without a hint on how to create one.
-Result<std::unique_ptr<PosixFileSystem>> open_root(const std::string& folder, Missing missing,
-                                                   const Settings& settings) {
-  Result<std::unique_ptr<PosixFileSystem>> files =
-      PosixFileSystem::open(folder, settings.performance.mapped_from_bytes);
-  if (!files && missing == Missing::refuse && files.error().code == Code::store_not_found) {
-    return fail(Error{Code::store_not_found, "no store found", folder, {}, files.error().os_error});
-  }
-  return files;
-}
-
 Result<std::unique_ptr<FilesystemStore>> open_folder(const std::string& folder, const OpenOptions& options,
                                                      StoreUse use, const Settings& configured) {
   // An existing store needs neither a new folder nor a sync of its parent.
@@ -54,7 +43,8 @@ Result<std::unique_ptr<FilesystemStore>> open_folder(const std::string& folder, 
   if (options.missing == Missing::create && !made && configured.checkpoint.encryption) {
     PAWL_TRY(store_admin().make(folder, {.encrypted = true, .key = {}, .config = {}}));
   }
-  PAWL_TRY_ASSIGN(std::unique_ptr<PosixFileSystem> files, open_root(folder, options.missing, configured));
+  PAWL_TRY_ASSIGN(std::unique_ptr<PosixFileSystem> files,
+                  PosixFileSystem::open(folder, configured.performance.mapped_from_bytes));
   PAWL_TRY(refuse_network(*files, folder, options.network_filesystem));
   if (options.missing == Missing::refuse) PAWL_TRY(refuse_other_folder(*files, folder));
   FilesystemOptions settings;

@@ -22,8 +22,12 @@ std::optional<cli::FolderFacts> look_at_folder(const std::string& folder) {
   const bool is_home =
       home_path != nullptr && ::stat(home_path, &home) == 0 && home.st_dev == info.st_dev && home.st_ino == info.st_ino;
   const std::string store = folder + "/.pawl";
-  const bool has_store = ::stat(store.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-  return cli::FolderFacts{.device = device, .is_mine = is_mine, .is_home = is_home, .has_store = has_store};
+  // A link whose target is missing or can't be examined is a store as well. Opening it fails and says why. A new store
+  // in its place would repeat all work.
+  const bool exists = ::lstat(store.c_str(), &info) == 0;
+  const bool has_store = exists && (::stat(store.c_str(), &info) != 0 || S_ISDIR(info.st_mode));
+  return cli::FolderFacts{
+      .device = device, .mount = mount_of(folder), .is_mine = is_mine, .is_home = is_home, .has_store = has_store};
 }
 
 Result<void> make_parents(const std::string& path) {

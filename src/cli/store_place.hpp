@@ -27,7 +27,7 @@ struct FolderFacts {
   std::uint64_t device = 0;  // of the filesystem
   bool is_mine = false;      // it belongs to the current user
   bool is_home = false;      // it is the user's home folder
-  bool has_store = false;    // it contains a folder .pawl
+  bool has_store = false;    // it contains a folder .pawl, or a link of that name that leads nowhere
 };
 using LookAtFolder = std::function<std::optional<FolderFacts>(const std::string& folder)>;
 

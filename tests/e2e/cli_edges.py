@@ -148,4 +148,28 @@ def a_save_does_not_replace_the_list_of_steps(case):
     holds(case.pawl("step", "--run", "own", "a", "--", "true", status=2).stderr, "PAWL-0107", "the state of this run is not a list of steps")
 
 
+def a_store_that_is_a_broken_link_is_an_error(case):
+    os.makedirs(os.path.join(case.folder, "q", "sub"))
+    os.symlink("/mnt/not-mounted/store", os.path.join(case.folder, "q", ".pawl"))
+    case.env.pop("PAWL_STORE")
+    for folder in ("q/sub", "q"):
+        for command in ("step --run r a -- echo ran", "list", "save r --state /dev/null", "fsck"):
+            done = shell(case, f"cd {folder}; echo '{{}}' | $PAWL {command}; echo status $?")
+            if "save" not in command:
+                holds(done.stderr, "PAWL-0103", "symbolic link to /mnt/not-mounted/store", "q/.pawl" if folder == "q/sub" else ".pawl")
+            equal(done.stdout, "status 2\n")
+            equal(os.listdir(os.path.join(case.folder, "q", "sub")), [])
+    done = shell(case, "$PAWL --store q/.pawl list; ln -s /mnt/x/y z; echo '{}' | $PAWL --store z save r")
+    holds(done.stderr, "/mnt/not-mounted/store", "/mnt/x/y")
+
+
+def a_missing_place_for_the_store_is_named(case):
+    case.env.pop("PAWL_STORE")
+    for command in ("list", "step --run r a -- true"):
+        done = shell(case, f"mkdir gone; cd gone; rmdir ../gone; $PAWL {command}")
+        holds(done.stderr, "the current folder no longer exists")
+    holds(shell(case, "echo '{}' | $PAWL --store /proc/x save r").stderr, "no folder can be created there")
+    holds(shell(case, "echo '{}' | $PAWL --store no/x save r").stderr, "create its parent folder first")
+
+
 run_tests(globals())

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "adapters/posix/posix_error.hpp"
 #include "base/assert.hpp"
@@ -63,6 +64,31 @@ std::string parent_of_root(std::string_view path) {
   return slash == 0 ? "/" : std::string(path.substr(0, slash));
 }
 
+/// Says more than the errno does about a store's folder that does not exist.
+Error root_error(PosixCall call, int os_error, const std::string& root) {
+  Error error = posix_error(call, os_error, root);
+  struct stat info{};
+  if (::lstat(root.c_str(), &info) == 0 && S_ISLNK(info.st_mode) && os_error == ENOENT) {
+    std::error_code unknown;
+    const std::string target = std::filesystem::read_symlink(root, unknown).string();
+    error.code = Code::store_not_found;
+    error.message = fmt::format("the store is a symbolic link to {}, which does not exist", target);
+    error.hint = "mount the disk or correct the link; to use another store, pass --store";
+    return error;
+  }
+  if (os_error != ENOENT) return error;
+  if (!root.starts_with('/') && ::stat(".", &info) == 0 && info.st_nlink == 0) {
+    error.message = "the current folder no longer exists";
+    error.hint = "change to an existing folder, or pass --store with an absolute path";
+  } else if (call == PosixCall::open_root) {
+    error.message = "no store found";
+    error.hint.clear();
+  } else if (::stat(parent_of_root(root).c_str(), &info) == 0) {
+    error.hint = "no folder can be created there: choose another place";
+  }
+  return error;
+}
+
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
@@ -81,9 +107,9 @@ Result<void> make_root(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   const std::string root(path);
   const bool made = ::mkdir(root.c_str(), 0777) == 0;
-  if (!made && errno != EEXIST) return fail(posix_error(PosixCall::make_root, errno, root));
+  if (!made && errno != EEXIST) return fail(root_error(PosixCall::make_root, errno, root));
   struct stat info{};
-  if (!made && ::stat(root.c_str(), &info) < 0) return fail(posix_error(PosixCall::make_root, errno, root));
+  if (!made && ::stat(root.c_str(), &info) < 0) return fail(root_error(PosixCall::make_root, errno, root));
   if (!made && !S_ISDIR(info.st_mode)) return fail(posix_error(PosixCall::make_root, ENOTDIR, root));
   const std::string parent = parent_of_root(root);
   const PosixFd folder = open_retrying(AT_FDCWD, parent.c_str(), kFolderFlags);
@@ -97,7 +123,7 @@ PosixFileSystem::PosixFileSystem(PosixFd root, std::string root_path, std::uint6
 
 Result<std::unique_ptr<PosixFileSystem>> PosixFileSystem::open(std::string root_path, std::uint64_t mapped_from_bytes) {
   PosixFd root = open_retrying(AT_FDCWD, root_path.c_str(), kFolderFlags);
-  if (!root.valid()) return fail(posix_error(PosixCall::open_root, errno, std::move(root_path)));
+  if (!root.valid()) return fail(root_error(PosixCall::open_root, errno, root_path));
   return std::unique_ptr<PosixFileSystem>(
       new PosixFileSystem(std::move(root), std::move(root_path), mapped_from_bytes));
 }
