@@ -1,5 +1,6 @@
 #include "app/folders.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,17 @@
 #include "adapters/posix/posix_file_system.hpp"
 
 namespace pawl {
+namespace {
+
+/// Returns the id of the mount, or 0 if the kernel does not know it (before Linux 5.8). A bind mount has the device of
+/// its source, but its own id.
+std::uint64_t mount_of(const std::string& folder) {
+  struct statx info{};
+  if (::statx(AT_FDCWD, folder.c_str(), 0, STATX_MNT_ID, &info) != 0 || (info.stx_mask & STATX_MNT_ID) == 0) return 0;
+  return info.stx_mnt_id;
+}
+
+}  // namespace
 
 std::optional<cli::FolderFacts> look_at_folder(const std::string& folder) {
   struct stat info{};

@@ -20,7 +20,7 @@ StorePlace find_store(const std::string& folder, const LookAtFolder& look) {
   for (auto facts = here; facts && facts->is_mine && !facts->is_home && at != "/" && at.starts_with('/');) {
     std::string above = folder_above(at);
     const auto next = look(above);
-    if (!next || next->device != facts->device || !next->is_mine) break;
+    if (!next || next->device != facts->device || next->mount != facts->mount || !next->is_mine) break;
     if (next->has_store) return {above == "/" ? "/.pawl" : above + "/.pawl", StoreOrigin::above};
     at = std::move(above);
     facts = next;

@@ -25,6 +25,7 @@ struct StorePlace {
 /// Facts about a folder for the search for a store.
 struct FolderFacts {
   std::uint64_t device = 0;  // of the filesystem
+  std::uint64_t mount = 0;   // id of the mount; differs for a bind mount. 0: unknown
   bool is_mine = false;      // it belongs to the current user
   bool is_home = false;      // it is the user's home folder
   bool has_store = false;    // it contains a folder .pawl, or a link of that name that leads nowhere

@@ -51,6 +51,15 @@ TEST(StoreSearch, TheHomeFolderIsTheLastThatIsLookedAt) {
   EXPECT_EQ(folders.find("/users/ada/p").uri, "/users/ada/.pawl");
 }
 
+TEST(StoreSearch, ABindMountEndsIt) {
+  Folders folders;
+  folders.all["/users/ada/p"].has_store = true;
+  folders.all["/users/ada/p/src"].mount = 7;
+  EXPECT_EQ(folders.find("/users/ada/p/src").origin, StoreOrigin::none);
+  folders.all["/users/ada/p"].mount = 7;
+  EXPECT_EQ(folders.find("/users/ada/p/src").origin, StoreOrigin::above);
+}
+
 TEST(StoreSearch, AMountPointEndsIt) {
   Folders folders;
   folders.all["/users/ada/p"].has_store = true;
