@@ -172,4 +172,17 @@ def a_missing_place_for_the_store_is_named(case):
     holds(shell(case, "echo '{}' | $PAWL --store no/x save r").stderr, "create its parent folder first")
 
 
+def signals_for_the_command_are_passed_on(case):
+    script = 'trap "echo USR1 >> log" USR1; trap "echo USR2 >> log" USR2; trap "echo ALRM >> log" ALRM; echo $$ > pid; while [ ! -e go ]; do sleep 0.02; done; echo fine'
+    process = start_step(case, "a", script)
+    wait_for(lambda: case.log("pid"), "the step")
+    for name in ("USR1", "USR2", "ALRM"):
+        process.send_signal(getattr(signal, f"SIG{name}"))
+        wait_for(lambda: name in case.log(), name)
+    process.send_signal(signal.SIGWINCH)
+    case.write("go", "")
+    equal((process.communicate(timeout=20)[0], process.returncode), ("fine\n", 0))
+    equal(shown(case)["status"], "completed")
+
+
 run_tests(globals())

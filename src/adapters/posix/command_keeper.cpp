@@ -178,7 +178,8 @@ CaughtSignals::CaughtSignals() {
   std::signal(SIGCHLD, SIG_DFL);  // if it is ignored, the exit status is lost
   sigset_t wanted;
   ::sigemptyset(&wanted);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) ::sigaddset(&wanted, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCHLD})
+    ::sigaddset(&wanted, signal);
   ::pthread_sigmask(SIG_BLOCK, &wanted, &before_);
   fd_ = PosixFd(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
 }
