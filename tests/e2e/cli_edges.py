@@ -185,4 +185,11 @@ def signals_for_the_command_are_passed_on(case):
     equal(shown(case)["status"], "completed")
 
 
+def a_limit_on_the_size_of_files_is_a_storage_error(case):
+    case.pawl("step", "--run", "job", "a", "--", "true", status=0)
+    done = shell(case, "ulimit -f 1; head -c 100000 /dev/urandom | base64 -w 0 | sed 's/.*/\"&\"/' | $PAWL save big; echo status ${PIPESTATUS[3]}")
+    equal(done.stdout, "status 5\n")
+    holds(done.stderr, "File too large", "ulimit -f")
+
+
 run_tests(globals())

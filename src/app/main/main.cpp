@@ -76,6 +76,7 @@ std::size_t terminal_rows() {
 int main(int argc, char** argv) {
   reserve_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);     // a write to a closed pipe then fails, which gives a message and an exit status
+  std::signal(SIGXFSZ, SIG_IGN);     // the same for a file above `ulimit -f`
   std::ios::sync_with_stdio(false);  // lets std::cin distinguish a failed read from the end of the input
   pawl::cli::Output out = descriptor_output("standard output", STDOUT_FILENO);
   pawl::cli::Output err = descriptor_output("standard error", STDERR_FILENO);
