@@ -34,8 +34,8 @@ Json step_json(const ReportedStep& step, const Json& output, Timestamp now) {
   if (record.usage != Usage{}) out["usage"] = record.usage.document();
   if (record.map) {
     out["total"] = record.map->total;
-    out["succeeded"] = record.map->done.count() - record.map->failed.count();
-    out["failed"] = record.map->failed.count();
+    out["succeeded"] = record.map->succeeded_count();
+    out["failed"] = record.map->failed_count();
   }
   return out;
 }
@@ -122,7 +122,7 @@ std::string remark(const StepRecord& record, Timestamp now) {
   std::vector<std::string> parts;
   if (record.map) {
     const std::uint64_t done = record.map->done.count();
-    const std::uint64_t failed = record.map->failed.count();
+    const std::uint64_t failed = record.map->failed_count();
     if (failed == 0) {
       parts.push_back(fmt::format("{} of {} items", done, record.map->total));
     } else {

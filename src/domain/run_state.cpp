@@ -76,9 +76,11 @@ Result<MapProgress> map_from(const Json& value) {
                   .trips = 0};
   const auto done = IndexRanges::parse(text_at(value, "done"));
   const auto failed = IndexRanges::parse(text_at(value, "failed"));
-  if (!done || !failed) return fail(Code::state_reconstruction_failed, "can't read the progress of a map");
+  const auto dropped = IndexRanges::parse(text_at(value, "dropped"));
+  if (!done || !failed || !dropped) return fail(Code::state_reconstruction_failed, "can't read the progress of a map");
   map.done = *done;
   map.failed = *failed;
+  map.dropped = *dropped;
   map.trips = static_cast<std::uint32_t>(number_at(value, "trips"));
   return map;
 }
@@ -86,6 +88,7 @@ Result<MapProgress> map_from(const Json& value) {
 Json map_json(const MapProgress& map) {
   Json out = {{"total", map.total}, {"items_hash", map.items_hash}, {"done", map.done.text()}};
   put(out, "failed", map.failed.text());
+  put(out, "dropped", map.dropped.text());
   put(out, "trips", map.trips);
   return out;
 }

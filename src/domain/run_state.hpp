@@ -61,10 +61,14 @@ struct Usage {
 /// The progress of a map.
 struct MapProgress {
   std::uint64_t total = 0;
-  std::string items_hash;   // of all items, in order
-  IndexRanges done;         // items with a final result, failed ones included
-  IndexRanges failed;       // those of `done` that failed: the dead-letter queue
-  std::uint32_t trips = 0;  // of the circuit breaker
+  std::string items_hash;    // of all items, in order
+  IndexRanges done;          // items with a final result, failed ones included
+  IndexRanges failed;        // those of `done` that failed: the dead-letter queue
+  std::uint32_t trips = 0;   // of the circuit breaker
+  IndexRanges dropped = {};  // those of `done` that failed and were removed from the dead-letter queue
+
+  [[nodiscard]] std::uint64_t failed_count() const { return failed.count() + dropped.count(); }
+  [[nodiscard]] std::uint64_t succeeded_count() const { return done.count() - std::min(done.count(), failed_count()); }
   bool operator==(const MapProgress&) const = default;
 };
 

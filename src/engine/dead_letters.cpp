@@ -119,9 +119,7 @@ void forget(RunState& state, const std::function<bool(const std::string& path)>&
       continue;
     }
     std::uint64_t counted = entry.second.status == StepStatus::completed ? 1 : 0;
-    if (entry.second.map)
-      counted +=
-          entry.second.map->done.count() - std::min(entry.second.map->done.count(), entry.second.map->failed.count());
+    if (entry.second.map) counted += entry.second.map->succeeded_count();
     state.completed_steps -= std::min(state.completed_steps, counted);
   }
   state.steps = std::move(kept);
@@ -269,8 +267,8 @@ ItemCounts count_items(Store& store, const Records& records) {
   ItemCounts counts;
   for (const auto& [path, record] : records) {
     if (record.map) {
-      counts.failed += record.map->failed.count();
-      counts.succeeded += record.map->done.count() - std::min(record.map->done.count(), record.map->failed.count());
+      counts.failed += record.map->failed_count();
+      counts.succeeded += record.map->succeeded_count();
     }
     if (record.child_run.empty()) continue;
     const Result<RunId> child = RunId::parse(record.child_run);
@@ -323,7 +321,10 @@ Result<ChangedLetters> drop_letters(Store& store, const RunId& run, const Letter
   const auto found = std::ranges::find(edit.state.steps, changed.step, &Records::value_type::first);
   MapProgress& map = *found->second.map;
   PAWL_TRY_ASSIGN(changed.indices, choose_indices(map, run, changed.step, choice));
-  for (const std::uint64_t index : changed.indices) map.failed.remove(index);
+  for (const std::uint64_t index : changed.indices) {
+    map.failed.remove(index);
+    map.dropped.add(index);
+  }
   // The status of the run does not change, so the new checkpoint keeps the kind of the last one.
   PAWL_TRY(edit.save(edit.before().kind, Reason::manual, event_type::kDlqDropped,
                      {{"step", changed.step}, {"indices", changed.indices}}, state_bytes_max));

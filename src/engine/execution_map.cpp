@@ -279,7 +279,7 @@ void Execution::check_map(Node& node) {
 void Execution::map_items_done(Node& node) {
   MapRun& run = *node.map;
   const MapProgress& progress = *node.record.map;
-  tell(event_type::kMapCompleted, &node, {{"total", run.total}, {"failed", progress.failed.count()}});
+  tell(event_type::kMapCompleted, &node, {{"total", run.total}, {"failed", progress.failed_count()}});
   persist(Kind::step_complete, Reason::after_step, &node);
   // Results are read from events, so the events must be durable first.
   if (!run.map->reduce) {

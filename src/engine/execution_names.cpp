@@ -101,9 +101,8 @@ Result<Json> Execution::NodeNames::special(std::string_view name) const {
       return Json{{"iteration", scope->iteration}, {"index", scope->iteration - 1}, {"max", scope->iteration_max}};
     if (scope->is_reduce && name == "map") {
       const MapProgress& progress = *scope->owner->record.map;
-      return Json{{"total", progress.total},
-                  {"succeeded", progress.done.count() - progress.failed.count()},
-                  {"failed", progress.failed.count()}};
+      return Json{
+          {"total", progress.total}, {"succeeded", progress.succeeded_count()}, {"failed", progress.failed_count()}};
     }
   }
   return fail(Code::unknown_name, "unknown name '{}'", name);

@@ -43,7 +43,7 @@ Result<StepParts> step_parts(Store& store, const RunReport& report, const Told& 
       PAWL_TRY_ASSIGN(const Json output, step_output(store, report.info.id, record));
       if (record.status == StepStatus::skipped)
         line += fmt::format(" skipped: {}", markdown_text(brief_text(record.reason_text(), kShort)));
-      if (record.map) line += fmt::format(" {} items, {} failed", record.map->done.count(), record.map->failed.count());
+      if (record.map) line += fmt::format(" {} items, {} failed", record.map->done.count(), record.map->failed_count());
       if (!output.is_null()) {
         entry["output"] = brief_text(value_text(output), kShort);
         line += fmt::format(": {}", markdown_code(brief_text(value_text(output), kShort)));

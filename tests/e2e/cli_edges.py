@@ -192,4 +192,24 @@ def a_limit_on_the_size_of_files_is_a_storage_error(case):
     holds(done.stderr, "File too large", "ulimit -f")
 
 
+def dropped_items_stay_failed(case):
+    case.write("workflow.yaml", """
+        steps:
+          - id: m
+            map: {items: [1, 2, 3], on_item_failure: dlq}
+            steps: [{id: i, run: 'test ${item} = 1'}]
+        """)
+    case.pawl("run", "--run-id", "r", status=0)
+    before = shown(case, "r")["steps"]
+    case.pawl("dlq", "drop", "r", "2", status=0)
+    case.pawl("dlq", "drop", "r", "--all", status=0)
+    step = [one for one in shown(case, "r")["steps"] if one["id"] == "m"][0]
+    equal((step["succeeded"], step["failed"]), (1, 2))
+    equal([one for one in before if one["id"] == "m"][0]["failed"], 2)
+    holds(case.pawl("show", "r", status=0).stdout, "1 succeeded, 2 failed (3 items)")
+    holds(case.pawl("handoff", "r", status=0).stdout, "3 items, 2 failed")
+    equal(json.loads(case.pawl("dlq", "list", "r", "--json", status=0).stdout), [])
+    case.pawl("dlq", "retry", "r", status=4)
+
+
 run_tests(globals())
