@@ -37,7 +37,20 @@ Result<std::unique_ptr<FilesystemStore>> open_for_export(std::string_view store,
 Result<ExportedRun> export_from_store(std::string_view store, const RunId& run, ExportLogs logs,
                                       const std::function<Result<void>(std::string_view)>& write) {
   PAWL_TRY_ASSIGN(const auto opened, open_for_export(store, Missing::refuse));
-  return opened->export_run(run, logs, export_key, write);
+  auto exported = opened->export_run(run, logs, export_key, write);
+  if (exported || exported.error().code != Code::run_busy) return exported;
+  Error error = with_other_advice(exported.error(), Advice::show_run, {.run = run.text()});
+  error.hint = "wait until it finishes, then export it again";
+  return fail(std::move(error));
+}
+
+/// An id that is reserved for a removed run can only be used in another store.
+template <class T>
+Result<T> with_import_hint(Result<T> imported) {
+  if (imported || imported.error().code != Code::run_removed) return imported;
+  Error error = imported.error();
+  error.hint = "import it into another store: --store DIR";
+  return fail(std::move(error));
 }
 
 /// Checks the file. Writes nothing.

@@ -75,12 +75,19 @@ Parser::Parser() {
               add_rm(root),      add_verify(root),     add_import(root),   add_export(root),  add_fsck(root),
               add_stats(root),   add_config(root),     add_doctor(root),   add_explain(root), add_help(root),
               add_version(root), add_completion(root), add_complete(root), add_man(root)};
-  for (const Command& command : commands) {
-    if (std::ranges::find(kLockingCommands, command.options->name()) == std::end(kLockingCommands)) continue;
-    command.options
-        ->parsed("--wait-lock", "Wait for a run that another process has open, at most this long (default: 0s)",
-                 take_duration(globals.wait_lock))
+  const auto add_wait_lock = [&](Options& command) {
+    command
+        .parsed("--wait-lock", "Wait for a run that another process has open, at most this long (default: 0s)",
+                take_duration(globals.wait_lock, LowestDuration::zero))
         .value("DURATION");
+  };
+  for (const Command& command : commands) {
+    if (std::ranges::find(kLockingCommands, command.options->name()) != std::end(kLockingCommands))
+      add_wait_lock(*command.options);
+    if (command.options->name() != "dlq") continue;
+    for (const std::unique_ptr<Options>& part : command.options->commands()) {
+      if (part->name() == "retry" || part->name() == "drop") add_wait_lock(*part);
+    }
   }
 }
 

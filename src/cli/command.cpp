@@ -143,11 +143,12 @@ void Invocation::note(std::string_view text) const {
   static_cast<void>(context_.err.flush());  // so that it is visible before a long step starts
 }
 
-Option::Take take_duration(std::optional<Milliseconds>& target) {
-  return [&target](const std::string& text) {
+Option::Take take_duration(std::optional<Milliseconds>& target, LowestDuration lowest) {
+  return [&target, lowest](const std::string& text) {
     target = parse_duration(text);
-    return target && target->count() > 0 ? std::string()
-                                         : fmt::format("invalid duration '{}' (for example: 30s, 5m, 2h)", text);
+    if (!target) return fmt::format("invalid duration '{}' (for example: 30s, 5m, 2h)", text);
+    const bool fits = target->count() > 0 || lowest == LowestDuration::zero;
+    return fits ? std::string() : fmt::format("invalid duration '{}': must be positive, for example 5m", text);
   };
 }
 

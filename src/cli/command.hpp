@@ -136,7 +136,10 @@ inline constexpr std::size_t kMessageIndent = 6;  // as wide as `pawl: ` and `hi
 /// Says where the key of a store comes from, and that a new one must not be lost.
 [[nodiscard]] std::string key_advice(const StoreKeyPlace& key);
 
-/// Takes a positive duration: 30s, 5m, 2h.
-[[nodiscard]] Option::Take take_duration(std::optional<Milliseconds>& target);
+enum class LowestDuration : std::uint8_t { positive, zero };
+
+/// Takes a duration: 30s, 5m, 2h.
+[[nodiscard]] Option::Take take_duration(std::optional<Milliseconds>& target,
+                                         LowestDuration lowest = LowestDuration::positive);
 
 }  // namespace pawl::cli

@@ -148,7 +148,9 @@ Erasure announced(const RunInfo& info) {
 }
 
 Result<void> rm(const Invocation& invocation, const RmArguments& arguments) {
-  PAWL_TRY_ASSIGN(const RemoveRequest request, remove_request(arguments));
+  PAWL_TRY_ASSIGN(RemoveRequest request, remove_request(arguments));
+  PAWL_TRY_ASSIGN(const Settings settings, invocation.call_settings());
+  request.wait = std::chrono::duration_cast<Milliseconds>(settings.lock_wait);
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(RemovalPlan plan, plan_removal(*store, request, invocation.context().clock));
   // If runs are named, either all of them are removed or none.

@@ -169,9 +169,7 @@ bool is_selected(Store& store, const RunInfo& info, const RemoveRequest& request
   return status == RunStatus::completed || status == RunStatus::cancelled;
 }
 
-}  // namespace
-
-Result<RemovalPlan> plan_removal(Store& store, const RemoveRequest& request, Clock& clock) {
+Result<RemovalPlan> plan_once(Store& store, const RemoveRequest& request, Clock& clock) {
   Planner planner(store, request);
   PAWL_TRY_ASSIGN(const std::vector<RunInfo> all, store.runs(SIZE_MAX));
   if (request.runs.empty()) {
@@ -186,6 +184,20 @@ Result<RemovalPlan> plan_removal(Store& store, const RemoveRequest& request, Clo
     PAWL_TRY(planner.consider(info));
   }
   return planner.take();
+}
+
+}  // namespace
+
+Result<RemovalPlan> plan_removal(Store& store, const RemoveRequest& request, Clock& clock) {
+  constexpr std::int64_t kLook_us = 20'000;
+  const std::int64_t until_us = clock.monotonic_us() + std::chrono::microseconds(request.wait).count();
+  while (true) {
+    PAWL_TRY_ASSIGN(RemovalPlan plan, plan_once(store, request, clock));
+    const bool busy =
+        std::ranges::any_of(plan.kept, [](const KeptRun& kept) { return kept.why.code == Code::run_busy; });
+    if (!busy || clock.monotonic_us() >= until_us) return plan;
+    clock.sleep_us(kLook_us);
+  }
 }
 
 }  // namespace pawl

@@ -16,6 +16,7 @@ struct RemoveRequest {
   std::optional<Milliseconds> older_than = {};  // since their last save
   std::vector<std::string> statuses = {};       // as a list shows them; empty: all but those that can be resumed
   enum class Unfinished : std::uint8_t { keep, remove } unfinished = Unfinished::keep;
+  Milliseconds wait{0};  // at most this long for runs that a process holds
 };
 
 /// A run that is kept, and why: run_busy, run_unfinished, run_has_forks, run_referenced, or the error that makes it

@@ -212,4 +212,17 @@ def dropped_items_stay_failed(case):
     case.pawl("dlq", "retry", "r", status=4)
 
 
+def removing_waits_for_a_run_on_request(case):
+    case.write("workflow.yaml", "steps: [{id: a, run: 'touch runs; sleep 1'}]\n")
+    process = case.start("run", "--run-id", "w")
+    wait_for(lambda: exists(case, "runs"), "the step")
+    case.pawl("rm", "w", "--yes", status=4)
+    done = case.pawl("export", "w", status=4)
+    assert "--wait-lock" not in done.stderr, done.stderr
+    case.pawl("rm", "w", "--yes", "--wait-lock", "20s", status=0)
+    process.wait(20)
+    for command in (("dlq", "retry", "w"), ("dlq", "drop", "w")):
+        holds(case.pawl(*command, "--help", status=0).stdout, "--wait-lock")
+
+
 run_tests(globals())
