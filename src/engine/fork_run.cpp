@@ -214,7 +214,9 @@ Result<Forked> fork_run(Store& store, const ForkRequest& request, std::uint64_t 
   if (!state) {
     const bool evasive = state.error().code == Code::record_protected || state.error().code == Code::gate_in_the_way;
     if (evasive && forked.kind == RunKind::workflow) note_refusal(store, request, state.error(), state_bytes_max);
-    return fail(state.error());
+    if (state.error().advice == Advice::none || !state.error().subject.run.empty()) return fail(state.error());
+    return fail(with_other_advice(state.error(), state.error().advice,
+                                  {.run = request.parent.text(), .sequence = request.at.value}));
   }
   RunOptions options;
   if (request.workflow) {
@@ -225,7 +227,7 @@ Result<Forked> fork_run(Store& store, const ForkRequest& request, std::uint64_t 
   SaveRequest save;
   save.body = *state;
   save.duplicates = Duplicates::write;
-  save.status = forked.kind == RunKind::plain ? restored.info.status : Status::active;
+  save.status = Status::active;  // it continues, whatever the status of its parent run
   save.events = std::move(events);
   PAWL_TRY_ASSIGN(forked.saved, checked_save(*writer, save, state_bytes_max));
   PAWL_TRY(writer->flush());

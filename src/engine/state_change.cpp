@@ -157,10 +157,13 @@ Result<StateChange> parse_change(std::string_view text) {
   StateChange change{path.starts_with('/') ? parts_of_pointer(path) : parts_of(path), {}};
   if (change.path.empty()) return fail(bad_change(text));
   const std::string_view value = text.substr(equals + 1);
-  if (check_json(value, kValueBytesMax)) {
+  const Result<void> is_json = check_json(value, kValueBytesMax);
+  if (is_json) {
     change.value = Json::parse(value, nullptr, false);
     return change;
   }
+  // It is JSON, so it is not meant as text.
+  if (is_json.error().code == Code::number_out_of_range) return fail(at(is_json.error(), change.text()));
   change.value = std::string(value);
   if (const Result<void> checked = check_json(compact(change.value), kValueBytesMax); !checked)
     return fail(checked.error());

@@ -225,4 +225,21 @@ def removing_waits_for_a_run_on_request(case):
         holds(case.pawl(*command, "--help", status=0).stdout, "--wait-lock")
 
 
+def a_number_that_json_cannot_hold_is_refused_by_fork(case):
+    case.pawl("save", "n", stdin='{"n": 1}', status=0)
+    for number in ("99999999999999999999999", "1e400", "-1e999", '[1, 1e400]'):
+        holds(case.pawl("fork", "n", "--run-id", "n2", "--set", f"n={number}", status=2).stderr, "PAWL-0008")
+    case.pawl("fork", "n", "--run-id", "n2", "--set", "n=01", status=0)
+    equal(json.loads(case.pawl("restore", "n2", status=0).stdout), {"n": "01"})
+    holds(case.pawl("fork", "n", "--set", "n.x=1", "--create", status=2).stderr, "pawl restore n@1")
+
+
+def a_fork_of_a_completed_run_can_go_on(case):
+    case.pawl("save", "r", "--status", "completed", stdin='{"a": 1}', status=0)
+    holds(case.pawl("save", "r", "--status", "active", stdin='{"a": 2}', status=4).stderr, "PAWL-0204", "pawl fork r")
+    case.pawl("fork", "r", "--run-id", "f", status=0)
+    equal(listed(case)["f"], "active")
+    case.pawl("save", "f", "--status", "active", stdin='{"a": 2}', status=0)
+
+
 run_tests(globals())
