@@ -91,6 +91,15 @@ void note_damage(const Invocation& invocation, const std::vector<ListedRun>& run
   }
 }
 
+/// Says why statuses are unknown.
+void note_unknown(const Invocation& invocation, const std::vector<ListedRun>& runs) {
+  const bool any = std::ranges::any_of(runs, [](const ListedRun& run) { return run.summary.status == kUnknownStatus; });
+  if (any)
+    invocation.note(
+        "status unknown: the key of this encrypted store is missing or wrong; to see where it is looked for: pawl "
+        "doctor");
+}
+
 /// Reports damaged runs, which are not resumable.
 Result<void> note_damaged(const Invocation& invocation, Store& store) {
   PAWL_TRY_ASSIGN(const auto damaged, damaged_runs(store));
@@ -117,6 +126,7 @@ Result<void> list(const Invocation& invocation, const ListArguments& arguments) 
   } else {
     invocation.print(rows_text(invocation, runs));
     note_damage(invocation, runs);
+    note_unknown(invocation, runs);
   }
   if (found.more) invocation.note(fmt::format("showing the newest {}; use --limit to see more", request.limit));
   if (arguments.resumable && !invocation.json()) PAWL_TRY(note_damaged(invocation, *store));

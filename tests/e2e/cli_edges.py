@@ -242,4 +242,20 @@ def a_fork_of_a_completed_run_can_go_on(case):
     case.pawl("save", "f", "--status", "active", stdin='{"a": 2}', status=0)
 
 
+def without_its_key_a_list_shows_no_wrong_status(case):
+    case.env["HOME"] = case.folder
+    case.pawl("init", "--encrypt", status=0)
+    case.pawl("step", "--run", "s", "a", "--", "echo", "hi", status=0)
+    case.write("workflow.yaml", "steps: [{id: a, run: 'exit 1'}]\n")
+    case.pawl("run", "--run-id", "w", status=1)
+    equal(listed(case), {"s": "completed", "w": "failed"})
+    case.env["HOME"] = case.env["XDG_CONFIG_HOME"] = "/nonexistent"
+    equal(listed(case), {"s": "unknown", "w": "unknown"})
+    holds(case.pawl("list", status=0).stderr, "unknown", "key")
+    for status in ("active", "completed"):
+        equal(listed(case, "--status", status), {})
+    case.pawl("rm", "--older-than", "0d", "--yes", status=0)
+    equal(len(listed(case)), 2)
+
+
 run_tests(globals())
