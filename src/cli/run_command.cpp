@@ -66,6 +66,23 @@ Result<void> show_plan(const Invocation& invocation, const Workflow& workflow, c
   return {};
 }
 
+/// The background process had nothing to do. Its own output is not shown.
+void tell_already_completed(const Invocation& invocation, const RunId& id) {
+  if (invocation.json()) return invocation.print(compact({{"run", id.text()}, {"log", nullptr}}) + "\n");
+  invocation.print(id.text() + "\n");
+  invocation.note(fmt::format("run {} has already completed", id.text()));
+}
+
+/// Says that a session can't be changed.
+Result<void> note_ignored_session(const Invocation& invocation, const RunId& id, const std::string& session) {
+  const Result<std::unique_ptr<Store>> store = invocation.open_store(StoreAccess::read);
+  const Result<RunInfo> known = store ? (*store)->run(id) : fail(store.error());
+  if (!known || known->session == session) return {};  // a new run, or the resume reports what is wrong
+  invocation.note(fmt::format("--session is ignored: run {} already belongs to {}", id.text(),
+                              known->session.empty() ? "no session" : fmt::format("session '{}'", known->session)));
+  return {};
+}
+
 /// Returns null in the process that stays in the foreground. By then the run is durable, or could not be started.
 Result<std::unique_ptr<BackgroundProcess>> go_to_background(const Invocation& invocation, const RunId& id) {
   CliContext& context = invocation.context();
@@ -77,7 +94,10 @@ Result<std::unique_ptr<BackgroundProcess>> go_to_background(const Invocation& in
     return std::move(detached.background);
   }
   context.status = detached.status;
-  if (detached.log_path.empty()) return nullptr;
+  if (detached.log_path.empty()) {
+    if (detached.status == 0) tell_already_completed(invocation, id);
+    return nullptr;
+  }
   if (invocation.json()) {
     invocation.print(compact({{"run", id.text()}, {"log", detached.log_path}}) + "\n");
   } else {
@@ -95,6 +115,7 @@ Result<void> run(const Invocation& invocation, const RunArguments& arguments) {
   if (arguments.dry_run) return show_plan(invocation, workflow, vars);
   const std::string name = arguments.id.empty() ? fresh_run_id(workflow.name, context.workflows->random) : arguments.id;
   PAWL_TRY_ASSIGN(const RunId id, RunId::parse(name));
+  if (arguments.resume && !arguments.session.empty()) PAWL_TRY(note_ignored_session(invocation, id, arguments.session));
   std::unique_ptr<BackgroundProcess> background;
   if (arguments.detach) {
     PAWL_TRY_ASSIGN(background, go_to_background(invocation, id));
@@ -138,6 +159,9 @@ Command add_run(Options& root) {
       "  pawl run notes.yaml --var topic=tides\n"
       "  pawl run notes.yaml --run-id notes-1            choose the run id\n"
       "  pawl run notes.yaml --run-id notes-1 --resume   start or resume, for cron jobs\n"
+      "\n"
+      "With --resume, a run that has finished keeps its status, even if the workflow\n"
+      "file has changed since; --session applies to a new run only.\n"
       "\n"
       "Exit status:\n"
       "  0    completed\n"

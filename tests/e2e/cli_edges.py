@@ -258,4 +258,23 @@ def without_its_key_a_list_shows_no_wrong_status(case):
     equal(len(listed(case)), 2)
 
 
+def a_finished_run_keeps_its_status_whatever_the_workflow_is_now(case):
+    case.write("workflow.yaml", "name: a\nsteps: [{id: a, run: 'true'}]\n")
+    case.pawl("run", "--run-id", "r", "--session", "night", status=0)
+    case.write("workflow.yaml", "name: b\nsteps: [{id: a, run: 'false'}]\n")
+    done = case.pawl("run", "--run-id", "r", "--resume", "--session", "other", status=0)
+    holds(done.stdout, "already completed")
+    holds(done.stderr, "--session is ignored: run r already belongs to session 'night'")
+    equal(case.pawl("run", "--run-id", "r", "--resume", "--session", "night", status=0).stderr, "")
+
+
+def a_detached_resume_of_a_completed_run_says_so(case):
+    case.write("workflow.yaml", "steps: [{id: a, run: 'true'}]\n")
+    case.pawl("run", "--run-id", "r", status=0)
+    done = case.pawl("run", "--run-id", "r", "--resume", "--detach", status=0)
+    equal(done.stdout, "r\n")
+    holds(done.stderr, "already completed")
+    equal(json.loads(case.pawl("run", "--run-id", "r", "--resume", "--detach", "--json", status=0).stdout), {"run": "r", "log": None})
+
+
 run_tests(globals())
