@@ -66,6 +66,8 @@ Result<ImportedExport> look_at(std::string_view store, File& file) {
   const auto there = (*opened)->run(id);
   if (there && there->uuid != header.uuid)
     return fail(Code::run_exists, "the store already contains a different run '{}'", header.run);
+  if (!there && there.error().code == Code::run_removed)
+    return with_import_hint<ImportedExport>(std::unexpected(there.error()));
   if (there) checked.latest = there->latest;
   checked.repeated = there.has_value();
   return checked;
@@ -77,7 +79,7 @@ Result<ImportedExport> import_to_store(std::string_view store, File& file, Expor
   if (const auto there = open_for_export(store, Missing::refuse); !there && there.error().code == Code::store_not_found)
     PAWL_TRY(look_at(store, file));
   PAWL_TRY_ASSIGN(const auto opened, open_for_export(store, Missing::create));
-  return opened->import_run(file, export_key);
+  return with_import_hint(opened->import_run(file, export_key));
 }
 
 }  // namespace

@@ -39,6 +39,9 @@ class Hints {
   [[nodiscard]] std::string known_run() const { return subject_.run.empty() ? "" : " " + run_; }
   [[nodiscard]] std::string skipped() const { return subject_.value.empty() ? "" : " --skip-bad-events"; }
   [[nodiscard]] std::string given_values() const;
+  [[nodiscard]] std::string given_working_dir() const {
+    return subject_.value.empty() ? "" : " --working-dir " + shell_word(subject_.value);
+  }
 
   const Subject& subject_;
   const HintStyle& style_;
@@ -102,7 +105,8 @@ Wording Hints::resuming(Advice advice) const {
       return {"fix the cause, then run", resume(), fmt::format(" (its output: {})", pawl("logs " + run_))};
     case Advice::wait_and_resume: return {"to continue once it arrives, run", resume()};
     case Advice::accept_changes:
-      return {"undo the change, or continue with the changed workflow", resume(" --accept-changes")};
+      return {"undo the change, or continue with the changed workflow",
+              resume(" --accept-changes" + given_working_dir())};
     case Advice::accept_rerun: return {"to run these steps again, run", resume(" --accept-rerun" + skipped())};
     case Advice::fall_back_and_rerun:
       return {"restore the damaged file from a backup, or run", resume(" --fallback --accept-rerun" + skipped())};
@@ -210,7 +214,8 @@ std::string hint_text(const Error& error, const HintStyle& style) {
 }
 
 Error for_new_run(Error error) {
-  if (error.code == Code::run_removed) error.hint = "the ids of removed runs are not reused: choose another id";
+  if (error.code == Code::run_removed && error.hint.empty())
+    error.hint = "the ids of removed runs are not reused: choose another id";
   if (error.code == Code::run_erased) error.hint = "the ids of erased runs are not reused: choose another id";
   return error;
 }
@@ -222,6 +227,7 @@ std::vector<std::string> commands_of(const std::vector<NextAction>& actions, con
 }
 
 std::string finding_advice(const Finding& finding, const HintStyle& style) {
+  if (finding.severity == Finding::Severity::mended) return {};  // nothing is left to do
   const std::string action = advice_text(finding.action, {.run = finding.run}, style);
   const bool both = !finding.advice.empty() && !action.empty();
   return finding.advice + (both ? "; " : "") + action;

@@ -170,18 +170,20 @@ Result<void> show_run(const Invocation& invocation, Store& store, const RunId& r
                        .events_max = options.events ? kEventsShown : 0,
                        .checkpoints_max = invocation.json() ? 0 : kNewestShown};
   if (invocation.json()) wanted.outputs = DetailOptions::Outputs::read;
-  const WorkflowWorld* const world = invocation.context().workflows;
-  PAWL_TRY_ASSIGN(const RunDetails details,
-                  run_details(store, run, wanted, world == nullptr ? nullptr : world->foreground));
+  PAWL_TRY_ASSIGN(const RunDetails details, run_details(store, run, wanted));
+  const auto* const steps_run = std::get_if<StepsRunDetails>(&details);
   if (const auto* workflow_run = std::get_if<WorkflowRunDetails>(&details)) {
     show_workflow_run(invocation, *workflow_run, options);
-  } else if (options.all || options.events) {
-    return fail(Error{Code::not_a_workflow_run,
-                      fmt::format("run '{}' has no workflow, so it has no steps", run.text()),
-                      {},
-                      fmt::format("pawl show {}", run.text()),
-                      0});
-  } else if (const auto* steps_run = std::get_if<StepsRunDetails>(&details)) {
+  } else if (options.events || (options.all && steps_run == nullptr)) {
+    return fail(Error{
+        Code::not_a_workflow_run,
+        fmt::format("run '{}' has no workflow: {} can't be used", run.text(), options.events ? "--events" : "--all"),
+        {},
+        {},
+        0,
+        steps_run != nullptr ? Advice::show_run : Advice::list_checkpoints,
+        {.run = run.text()}});
+  } else if (steps_run != nullptr) {
     show_steps_run(invocation, *steps_run);
   } else {
     show_plain_run(invocation, std::get<PlainRunDetails>(details));

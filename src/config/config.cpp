@@ -174,6 +174,11 @@ Result<void> apply_file(Config& config, const ConfigWorld& world, const std::str
       !text && text.error().os_error == EACCES && place == ConfigPlace::user && world.sees && !world.sees(path);
   if (hidden) return {};
   if (!text && text.error().code == Code::state_too_large) {
+  // The store's folder can't be entered, so nobody knows whether it has settings.
+  if (!text && text.error().os_error == EACCES && world.sees && !world.sees(path)) {
+    return fail(Error{Code::permission_denied, "can't open the store's folder: Permission denied",
+                      path.substr(0, path.rfind('/')), "check owner and permissions of this path with ls -ld", EACCES});
+  }
     return fail(Error{Code::invalid_config, fmt::format("the settings have more than {} bytes", kConfigBytesMax), path,
                       "keep only settings in this file", 0});
   }

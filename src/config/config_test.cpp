@@ -223,7 +223,10 @@ TEST(Config, AHomeOfSomebodyElseHoldsNoSettings) {
   };
   closed.sees = [](const std::string&) { return false; };
   EXPECT_TRUE(load_config(closed, "./.pawl"));
-  EXPECT_FALSE(load_config(closed, "/h/store"));  // the file of a store is never ignored
+  const auto hidden = load_config(closed, "/h/store");  // the file of a store is never ignored
+  ASSERT_FALSE(hidden);
+  EXPECT_EQ(hidden.error().code, Code::permission_denied);
+  EXPECT_EQ(hidden.error().where, "/h/store");
 }
 
 TEST(Config, TheUsersFileIsWhereXdgSays) {

@@ -176,12 +176,12 @@ Result<RunState> state_in(const Json& value, const RunId& id) {
   if (state) return state;
   Error error = at(state.error(), id.text());
   if (error.code == Code::not_a_workflow_run && is_ledger(value)) {
-    error = with_other_advice(std::move(error), Advice::none);
+    error = with_other_advice(std::move(error), Advice::show_run, {.run = id.text()});
     error.message = "this run belongs to a script, not to a workflow";
     error.hint = "to continue, run the script again: completed steps are not run again";
   } else if (error.code == Code::not_a_workflow_run) {
     error = with_other_advice(std::move(error), Advice::show_state, {.run = id.text()});
-    error.hint = "only runs of workflows can be resumed";
+    error.hint = "this works for runs of workflows only";
   }
   return fail(std::move(error));
 }
@@ -303,8 +303,8 @@ Result<void> check_workflow(const ExecutionServices& services, const ResumeReque
     std::string message = fmt::format("the workflow has changed since the run was started:\n{}", difference);
     if (!dropped.empty())
       message += fmt::format("\ncompleted steps that would run again or are missing: {}", joined_list(dropped));
-    return fail(Error{
-        Code::workflow_changed, message, workflow.file, {}, 0, Advice::accept_changes, {.run = request.id.text()}});
+    const Subject subject{.run = request.id.text(), .value = request.working_dir};
+    return fail(Error{Code::workflow_changed, message, workflow.file, {}, 0, Advice::accept_changes, subject});
   }
   state = std::move(changed);
   resumption.run.first_events.push_back(

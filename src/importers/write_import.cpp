@@ -228,7 +228,7 @@ Result<void> ImportWriter::write_checkpoints(const RunId& id, ImportedRun& run, 
   const std::string caller = caller_of("workflow:" + options_.workflow->hash.substr(0, 23));
   if (known.imported.contains(caller)) {
     ++taken.repeated;
-    taken.resumable = true;
+    taken.resumable = known.latest.status != Status::completed;  // it may have been resumed since
     return {};
   }
   if (known.exists && !known.latest.caller_id.starts_with(kCallerPrefix))

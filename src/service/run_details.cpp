@@ -32,8 +32,8 @@ Result<WorkflowRunDetails> workflow_run_details(Store& store, const RunId& run, 
   return details;
 }
 
-Result<StepsRunDetails> steps_run_details(Store& store, RunInfo info, Foreground& foreground) {
-  PAWL_TRY_ASSIGN(StepsStatus steps, steps_status(store, foreground, info.id));
+Result<StepsRunDetails> steps_run_details(Store& store, RunInfo info) {
+  PAWL_TRY_ASSIGN(StepsStatus steps, steps_status(store, info.id));
   PAWL_TRY_ASSIGN(CheckpointInfo latest, store.checkpoint(info.id, {}));
   Lineage lineage = lineage_of(store, info);
   return StepsRunDetails{std::move(info), std::move(latest), std::move(lineage), std::move(steps)};
@@ -70,15 +70,15 @@ Result<CheckpointPage> list_checkpoints(Store& store, const RunId& run, const Ch
   return page;
 }
 
-Result<RunDetails> run_details(Store& store, const RunId& run, const DetailOptions& options, Foreground* foreground) {
+Result<RunDetails> run_details(Store& store, const RunId& run, const DetailOptions& options) {
   PAWL_TRY_ASSIGN(RunInfo info, store.run(run));
   if (!info.workflow.empty()) {  // otherwise the state, which may be large, need not be read
     Result<WorkflowRunDetails> details = workflow_run_details(store, run, options);
     if (details) return RunDetails(std::move(*details));
     if (details.error().code != Code::not_a_workflow_run) return fail(details.error());
   }
-  if (foreground != nullptr && is_steps_run(store, run)) {
-    Result<StepsRunDetails> details = steps_run_details(store, info, *foreground);
+  if (is_steps_run(store, run)) {
+    Result<StepsRunDetails> details = steps_run_details(store, info);
     if (details) return RunDetails(std::move(*details));
     if (details.error().code != Code::not_a_steps_run) return fail(details.error());
   }

@@ -65,8 +65,6 @@ struct DetailOptions {
   std::size_t checkpoints_max = 0;
 };
 
-/// `foreground` may be null; a run whose steps a script calls is then treated as a plain run.
-[[nodiscard]] Result<RunDetails> run_details(Store& store, const RunId& run, const DetailOptions& options,
-                                             Foreground* foreground);
+[[nodiscard]] Result<RunDetails> run_details(Store& store, const RunId& run, const DetailOptions& options);
 
 }  // namespace pawl

@@ -293,8 +293,8 @@ std::vector<NextAction> next_actions(const RunReport& report) {
       report.steps, [](const ReportedStep& step) { return step.record.map && !step.record.map->failed.empty(); });
   if (dead_letters && !report.standing.owner) actions.push_back({Advice::list_dead_letters, {.run = run}});
   const bool budget = !report.waiting_for.empty() && report.waiting_for.front().what == WaitingFor::What::budget;
-  const bool resumable =
-      status == RunStatus::failed || status == RunStatus::interrupted || status == RunStatus::waiting;
+  const bool resumable = (status == RunStatus::failed && !was_rejected(report.standing.state)) ||
+                         status == RunStatus::interrupted || status == RunStatus::waiting;
   const std::string top = report.standing.state.parent_run.empty() ? run : report.standing.state.parent_run;
   if (resumable && !budget && !report.standing.owner) actions.push_back({Advice::resume, {.run = top}});
   return actions;

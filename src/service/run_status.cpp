@@ -36,6 +36,12 @@ bool may_be_resumed(RunStatus status) { return status != RunStatus::completed &&
 
 }  // namespace
 
+bool was_rejected(const RunState& state) {
+  return state.status == RunStatus::failed && std::ranges::any_of(state.steps, [](const auto& step) {
+           return step.second.status == StepStatus::failed && step.second.reason == StepReason::rejected;
+         });
+}
+
 Result<StandingRun> standing_run(Store& store, const RunId& id) {
   PAWL_TRY_ASSIGN(StandingRun run, look(store, id));
   // The run may have been resumed between the two reads, so a crash must be seen twice.
@@ -74,7 +80,8 @@ Result<std::vector<RunInfo>> resumable_runs(Store& store) {
   for (const RunInfo& run : runs) {
     if (run.workflow.empty() || run.status == Status::completed) continue;
     const Result<StandingRun> standing = standing_run(store, run.id);
-    if (!standing || standing->owner || !may_be_resumed(standing->status) || !standing->state.parent_run.empty())
+    if (!standing || standing->owner || !may_be_resumed(standing->status) || was_rejected(standing->state) ||
+        !standing->state.parent_run.empty())
       continue;
     found.push_back(run);
   }

@@ -31,6 +31,9 @@ inline constexpr std::string_view kUnknownStatus = "unknown";
 /// status of the newest checkpoint. Returns kUnknownStatus if the key of the store is missing or wrong.
 [[nodiscard]] std::string status_word(Store& store, const RunInfo& run);
 
+/// Returns whether the run failed because a person rejected a step. That is final: a resume fails at once.
+[[nodiscard]] bool was_rejected(const RunState& state);
+
 /// Returns those of the newest thousand runs that can be resumed: unfinished, without an owner, and not child runs.
 [[nodiscard]] Result<std::vector<RunInfo>> resumable_runs(Store& store);
 

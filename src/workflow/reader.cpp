@@ -120,6 +120,12 @@ std::optional<std::string> Reader::text(const YamlNode& node, std::string_view k
     return {};
   }
   if (is_blank(node.text)) {
+    const char sign = lines_.character_at(node.place);
+    if (node.style == YamlNode::Style::quoted && (sign == '|' || sign == '>')) {
+      faults_.add(node.place, fmt::format("'{}' is empty", key),
+                  fmt::format("indent the text below '{}' more than '{}'", sign, key));
+      return {};
+    }
     refuse(node, key, "a text", "it is empty");
     return {};
   }

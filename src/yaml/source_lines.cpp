@@ -19,6 +19,11 @@ std::string_view SourceLines::line(std::size_t number) const {
   return text_.substr(begin, end - begin);
 }
 
+char SourceLines::character_at(Place place) const {
+  const std::string_view text = line(place.line);
+  return place.column > 0 && place.column <= text.size() ? text[place.column - 1] : '\0';
+}
+
 Place SourceLines::within(const YamlNode& scalar, std::size_t offset) const {
   offset = std::min(offset, scalar.text.size());
   const std::string_view text = scalar.text;

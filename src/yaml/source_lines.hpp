@@ -18,6 +18,8 @@ class SourceLines {
   /// Returns the place of byte `offset` of the scalar's value. If it can't be determined, returns the scalar's own
   /// place.
   [[nodiscard]] Place within(const YamlNode& scalar, std::size_t offset) const;
+  /// Returns the character at the place, or '\0' if there is none.
+  [[nodiscard]] char character_at(Place place) const;
 
  private:
   [[nodiscard]] std::string_view line(std::size_t number) const;  // counted from 1

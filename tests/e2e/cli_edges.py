@@ -277,4 +277,42 @@ def a_detached_resume_of_a_completed_run_says_so(case):
     equal(json.loads(case.pawl("run", "--run-id", "r", "--resume", "--detach", "--json", status=0).stdout), {"run": "r", "log": None})
 
 
+def hints_name_commands_that_work(case):
+    case.write("workflow.yaml", "name: w\nsteps: [{id: g, approve: 'ok?'}]\n")
+    case.pawl("run", "--run-id", "g", status=3)
+    case.pawl("reject", "g", "g", status=0)
+    case.pawl("resume", "g")
+    equal(listed(case)["g"], "failed")
+    assert "pawl resume" not in "".join(case.pawl("show", "g", status=0).stdout.splitlines()[1:]), "a rejection is final"
+    equal(listed(case, "--resumable"), {})
+    case.pawl("step", "--run", "s", "a", "--", "true", status=0)
+    for command in (("cancel", "s"), ("approve", "s"), ("signal", "s", "x"), ("resume", "s")):
+        holds(case.pawl(*command, status=2).stderr, "PAWL-0106", "run the script again", "pawl show s")
+    holds(case.pawl("show", "s", "--all", status=0).stdout, "a")
+    holds(case.pawl("show", "s", "--events", status=2).stderr, "PAWL-0106", "--events", "pawl show s")
+    case.pawl("export", "s", "-o", "s.pawl", status=0)
+    case.pawl("rm", "s", "--yes", status=0)
+    holds(case.pawl("import", "s.pawl", status=2).stderr, "PAWL-0110", "import it into another store")
+    assert "choose another id" not in case.pawl("show", "s", status=2).stderr
+    case.write("odd name.yaml", "steps: [{id: a}]\n")
+    holds(case.pawl("check", "odd name.yaml", status=2).stderr, "fix it, then run: pawl check 'odd name.yaml'")
+
+
+def accepting_changes_in_another_folder_repeats_the_folder(case):
+    os.makedirs(os.path.join(case.folder, "old"))
+    case.write("old/workflow.yaml", "name: w\nsteps: [{id: a, run: 'test -e ok'}]\n")
+    shell(case, "cd old; $PAWL run --run-id r")
+    os.rename(os.path.join(case.folder, "old"), os.path.join(case.folder, "new"))
+    case.write("new/workflow.yaml", "name: w\nsteps: [{id: a, run: 'true'}]\n")
+    done = case.pawl("resume", "r", "--working-dir", "new", status=4)
+    hint = done.stderr.split("hint: ")[1].strip().split(": ")[-1]
+    holds(hint, "--working-dir", "--accept-changes")
+    equal(shell(case, hint.replace("pawl", "$PAWL", 1)).returncode, 0)
+
+
+def a_text_below_a_block_sign_must_be_indented(case):
+    case.write("workflow.yaml", "steps:\n  - run: |\n    echo hi: x\n")
+    holds(case.pawl("check", status=2).stdout, "2:10: 'run' is empty (indent the text below '|' more than 'run')")
+
+
 run_tests(globals())

@@ -104,8 +104,7 @@ class Taking(Case):
         before = tree(source)
         workflow = self.workflow(stages={"design": ["ps-architect"], "review": ["ps-critic", "ps-writer"]}, variables="vars:\n  topic: none\n")
         report = self.json("import", source, "--workflow", workflow)
-        self.assertEqual(report["format"], "orchestration")
-        self.assertEqual(report["refused"], [])
+        self.assertEqual((report["format"], report["refused"]), ("orchestration", []))
         self.assertEqual(self.taken(report), {"WF-ORCH-001": 7})
         self.assertEqual(tree(source), before)
         state = self.restored("WF-ORCH-001@3")
@@ -117,6 +116,7 @@ class Taking(Case):
         self.assertEqual((imported["id"], imported["time"]), ("WF-ORCH-001/review/ps-critic/seq-00006", "2026-01-11T14:06:00.000123"))
         self.assertEqual(self.restored("WF-ORCH-001")["vars"], {"topic": "checkpoints"})
         self.resume("WF-ORCH-001", "ps-critic", "ps-writer")
+        self.assertEqual([run["resumable"] for run in self.json("import", source, "--workflow", workflow)["runs"]], [False])
         self.assertEqual(self.restored("WF-ORCH-001")["steps"]["ps-architect"]["output"], {"artifact": "design.md", "findings": 3})
         self.pawl("fsck")
 

@@ -84,7 +84,7 @@ Result<bool> RunChecker::check_erased() {
          {},
          fmt::format("the {} of this run is not finished", erased_->removed ? "removal" : "erasure"),
          {},
-         Advice::finish_erasure});
+         erased_->removed ? Advice::repair_store : Advice::finish_erasure});
     return true;
   }
   if (erased_->removed) {
