@@ -10,6 +10,7 @@ namespace {
 constexpr std::int64_t kProgressInterval_us = 10'000'000;
 
 /// Returns the interval of progress lines of maps: $PAWL_PROGRESS_INTERVAL, default 10s.
+/// Loading the settings has refused an invalid one.
 std::int64_t progress_interval(const CliContext& context) {
   const std::optional<Milliseconds> given = parse_duration(context.environment("PAWL_PROGRESS_INTERVAL").value_or(""));
   return given ? std::chrono::microseconds(*given).count() : kProgressInterval_us;

@@ -6,6 +6,7 @@
 #include "config/config_value.hpp"
 #include "domain/store_uri.hpp"
 #include "secrets/secret_patterns.hpp"
+#include "text/duration.hpp"
 #include "text/suggest.hpp"
 #include "yaml/faults.hpp"
 #include "yaml/yaml_tree.hpp"
@@ -173,12 +174,12 @@ Result<void> apply_file(Config& config, const ConfigWorld& world, const std::str
   const bool hidden =
       !text && text.error().os_error == EACCES && place == ConfigPlace::user && world.sees && !world.sees(path);
   if (hidden) return {};
-  if (!text && text.error().code == Code::state_too_large) {
   // The store's folder can't be entered, so nobody knows whether it has settings.
   if (!text && text.error().os_error == EACCES && world.sees && !world.sees(path)) {
     return fail(Error{Code::permission_denied, "can't open the store's folder: Permission denied",
                       path.substr(0, path.rfind('/')), "check owner and permissions of this path with ls -ld", EACCES});
   }
+  if (!text && text.error().code == Code::state_too_large) {
     return fail(Error{Code::invalid_config, fmt::format("the settings have more than {} bytes", kConfigBytesMax), path,
                       "keep only settings in this file", 0});
   }
@@ -197,6 +198,11 @@ std::optional<std::string> set_variable(const ConfigWorld& world, const std::str
   std::optional<std::string> value = world.environment(name);
   if (value && value->empty()) value.reset();
   return value;
+}
+
+bool is_positive(std::string_view text) {
+  const std::optional<Milliseconds> duration = parse_duration(text);
+  return duration && duration->count() > 0;
 }
 
 }  // namespace
@@ -272,6 +278,10 @@ Result<Config> load_config(const ConfigWorld& world, std::string_view store_uri)
   PAWL_TRY(apply_file(config, world, user_config_path(world), ConfigPlace::user));
   PAWL_TRY(apply_file(config, world, store_config_path(store_uri), ConfigPlace::store));
   PAWL_TRY(apply_variables(config, world.variables));
+  if (const auto interval = set_variable(world, "PAWL_PROGRESS_INTERVAL"); interval && !is_positive(*interval)) {
+    return fail(Error{Code::invalid_config, fmt::format("invalid duration '{}'", *interval), "$PAWL_PROGRESS_INTERVAL",
+                      "set a positive duration, for example 30s or 5m", 0});
+  }
   if (const auto patterns = SecretPatterns::make(config.settings.secrets, {}); !patterns) {
     return fail(Error{Code::invalid_config, fmt::format("secrets.patterns: {}", patterns.error().message),
                       config.origin("secrets", "patterns"), patterns.error().hint, 0});

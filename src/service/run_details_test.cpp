@@ -57,21 +57,21 @@ TEST_F(RunDetailsTest, ARunOfAWorkflowHasStepsAndWhatWasAskedFor) {
   done.output = Json{{"n", 1}};
   state.steps = {{"gather", done}};
   save("r", state);
-  const auto brief = run_details(*store_, run_id("r"), {}, nullptr);
+  const auto brief = run_details(*store_, run_id("r"), {});
   ASSERT_TRUE(brief) << describe(brief.error());
   const auto* details = std::get_if<WorkflowRunDetails>(&*brief);
   ASSERT_NE(details, nullptr);
   EXPECT_EQ(details->report.steps.size(), 1U);
   EXPECT_EQ(details->progress.done, 1U);
   EXPECT_TRUE(details->outputs.empty());
-  const auto full = run_details(*store_, run_id("r"), {.outputs = DetailOptions::Outputs::read}, nullptr);
+  const auto full = run_details(*store_, run_id("r"), {.outputs = DetailOptions::Outputs::read});
   ASSERT_TRUE(full);
   EXPECT_EQ(std::get<WorkflowRunDetails>(*full).outputs, std::vector<Json>{done.output});
 }
 
 TEST_F(RunDetailsTest, ARunThatNamesAWorkflowAndIsNoneIsAPlainOne) {
   save_text("r", R"({"a": 1})", {.workflow = "w.yaml"});
-  const auto details = run_details(*store_, run_id("r"), {.detail = Detail::events, .checkpoints_max = 10}, nullptr);
+  const auto details = run_details(*store_, run_id("r"), {.detail = Detail::events, .checkpoints_max = 10});
   ASSERT_TRUE(details) << describe(details.error());
   const auto* plain = std::get_if<PlainRunDetails>(&*details);
   ASSERT_NE(plain, nullptr);
@@ -80,7 +80,7 @@ TEST_F(RunDetailsTest, ARunThatNamesAWorkflowAndIsNoneIsAPlainOne) {
 }
 
 TEST_F(RunDetailsTest, AMissingRunIsNotFound) {
-  const auto details = run_details(*store_, run_id("none"), {}, nullptr);
+  const auto details = run_details(*store_, run_id("none"), {});
   ASSERT_FALSE(details);
   EXPECT_EQ(details.error().code, Code::run_not_found);
 }

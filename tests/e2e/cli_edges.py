@@ -315,4 +315,17 @@ def a_text_below_a_block_sign_must_be_indented(case):
     holds(case.pawl("check", status=2).stdout, "2:10: 'run' is empty (indent the text below '|' more than 'run')")
 
 
+def durations_of_zero_are_allowed_only_where_they_make_sense(case):
+    case.pawl("save", "r", "--wait-lock", "0s", stdin="{}", status=0)
+    for option in ("--timeout", "--backoff"):
+        holds(case.pawl("step", "--run", "s", "a", option, "0s", "--", "true", status=2).stderr, "must be positive")
+
+
+def an_invalid_progress_interval_is_an_error(case):
+    case.write("workflow.yaml", "steps: [{id: a, run: 'true'}]\n")
+    for value in ("bogus", "0s"):
+        holds(case.pawl("run", status=2, env={"PAWL_PROGRESS_INTERVAL": value}).stderr, "PAWL-0025", "PAWL_PROGRESS_INTERVAL", value)
+    case.pawl("run", status=0, env={"PAWL_PROGRESS_INTERVAL": "1m"})
+
+
 run_tests(globals())
