@@ -39,7 +39,7 @@ std::string rows_json(const std::vector<ListedRun>& runs) {
 
 std::string rows_text(const Invocation& invocation, const std::vector<ListedRun>& runs) {
   const bool is_relative = invocation.context().out_is_terminal && !invocation.utc();
-  Table table({{.name = "RUN", .cut = Cut::middle, .rank = 0, .least = 20},
+  Table table({{.name = "RUN", .cut = Cut::middle, .rank = 0, .least = 8, .wanted = SIZE_MAX},
                {.name = "STATUS"},
                {.name = "PROGRESS", .rank = 2},
                {.name = "COST", .rank = 4},

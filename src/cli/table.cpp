@@ -42,19 +42,25 @@ Table::Layout Table::layout(std::optional<std::size_t> width) const {
   }
   out.widths = natural;
   if (!width) return out;
-  // Starts with the minimum widths. If the columns still don't fit, those with the highest rank are dropped first.
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const std::size_t least = std::max(columns_[i].least, display_columns(columns_[i].name));
-    if (columns_[i].cut != Cut::never) out.widths[i] = std::min(natural[i], least);
-  }
-  while (out.total() > *width) {
-    const auto worst = std::ranges::max_element(out.shown, {}, [this](std::size_t i) { return columns_[i].rank; });
-    if (worst == out.shown.end() || columns_[*worst].rank == 0) break;
-    out.shown.erase(worst);
-  }
-  // The remaining space goes to shortened columns, the most important first.
-  std::vector<std::size_t> by_rank = out.shown;
+  std::vector<std::size_t> by_rank = std::move(out.shown);
   std::ranges::stable_sort(by_rank, {}, [this](std::size_t i) { return columns_[i].rank; });
+  std::vector<std::size_t> least = natural;
+  out.shown.clear();
+  for (const std::size_t i : by_rank) {
+    const Column& column = columns_[i];
+    if (column.cut != Cut::never) least[i] = std::min(natural[i], std::max(column.least, display_columns(column.name)));
+    const std::size_t taken = out.shown.empty() ? 0 : out.total() + kGap;
+    if (column.rank > 0 && taken + least[i] > *width) break;  // it and less important ones are dropped
+    out.widths[i] = std::min(natural[i], std::max(least[i], column.wanted));
+    if (column.rank > 0) out.widths[i] = std::min(out.widths[i], *width - taken);
+    out.shown.push_back(i);
+    // Columns that are always shown may be too wide together.
+    for (const std::size_t wide : out.shown)
+      out.widths[wide] -= std::min(out.widths[wide] - least[wide], out.total() - std::min(out.total(), *width));
+  }
+  by_rank = out.shown;
+  std::ranges::sort(out.shown);
+  // The remaining space goes to shortened columns, the most important first.
   for (const std::size_t i : by_rank) {
     const std::size_t total = out.total();
     if (total >= *width) break;

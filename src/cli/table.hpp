@@ -20,10 +20,12 @@ enum class Cut : std::uint8_t {
 struct Column {
   std::string name;  // upper case
   Cut cut = Cut::never;
-  /// 0: always shown. If the columns do not fit, the one with the highest rank is dropped first.
+  /// 0: always shown. If the columns do not fit, those with the highest ranks are dropped.
   int rank = 0;
   /// The narrowest useful width. With less, a column with a rank is dropped instead.
   std::size_t least = 12;
+  /// Columns with a higher rank are dropped before this one gets narrower than this.
+  std::size_t wanted = 0;
 };
 
 struct Cell {

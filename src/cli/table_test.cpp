@@ -54,6 +54,21 @@ TEST(Tables, CutIdsInTheMiddle) {
   EXPECT_EQ(cli::cut_in_middle("漢字漢字漢字", 7), "漢…漢字");
 }
 
+TEST(Tables, DropColumnsBeforeAWantedWidthIsCut) {
+  const std::string id = "customer-export-production-eu-central-1-2026";
+  Table table({{.name = "RUN", .cut = Cut::middle, .rank = 0, .least = 20, .wanted = SIZE_MAX},
+               {.name = "STATUS"},
+               {.name = "KIND", .rank = 9},
+               {.name = "ERROR", .cut = Cut::end, .rank = 3, .least = 10, .wanted = 40}});
+  table.add({id, "failed", "step_complete", "fetch: exit status 22"});
+  EXPECT_EQ(table.text(kPlain, 80),
+            "RUN                                           STATUS  ERROR\n" + id + "  failed  fetch: exit status 22\n");
+  EXPECT_EQ(table.text(kPlain, 52), "RUN                                           STATUS\n" + id + "  failed\n");
+  EXPECT_EQ(table.text(kPlain, 40),
+            "RUN                               STATUS\n"
+            "customer-export-…-central-1-2026  failed\n");
+}
+
 TEST(Tables, NeverExceedTheWidthWhateverTheValues) {
   for (std::size_t width = 10; width < 120; ++width) {
     expect_fits(

@@ -1,4 +1,5 @@
 """Helpers for workflow tests: a folder with a store and a workflow, and the real program."""
+import inspect
 import json
 import os
 import subprocess
@@ -95,7 +96,7 @@ def run_tests(tests):
     """Runs the test functions, which take a case. `sys.argv` contains the program and names of tests (default: all)."""
     program = os.path.abspath(sys.argv[1])
     known = {name: test for name, test in tests.items()
-             if callable(test) and getattr(test, "__code__", None) and test.__code__.co_varnames[:1] == ("case",) and test.__code__.co_argcount == 1}
+             if callable(test) and getattr(test, "__code__", None) and test.__code__.co_varnames[:1] == ("case",) and test.__code__.co_argcount == 1 and not test.__code__.co_flags & inspect.CO_VARARGS}
     wanted = sys.argv[2:] or list(known)
     failed = []
     for name in wanted:
