@@ -227,6 +227,7 @@ std::string header(const Invocation& invocation, const WorkflowRunDetails& detai
   if (report.standing.status != state.status) status += " (process died)";
   add("Status", status);
   add("Error", state.error);
+  add("Reason", state.origin);
   add("Started", invocation.long_time_text(report.info.created));
   add("Elapsed", elapsed_text(elapsed_ms(report, now)));
   std::string used;

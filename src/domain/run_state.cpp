@@ -291,6 +291,7 @@ Json RunState::to_json() const {
               {"vars", vars}};
   if (!folder.is_null()) out["folder"] = folder;
   put(out, "error", error);
+  put(out, "origin", origin);
   if (!parent_run.empty()) out["parent"] = {{"run", parent_run}, {"step", parent_step}};
   if (usage != Usage{}) out["usage"] = usage_json(usage);
   put(out, "spent_ms", spent_ms);
@@ -328,6 +329,7 @@ Result<RunState> RunState::from_json(const Json& value) {
   state.folder = value_at(value, "folder");
   state.vars = value.value("vars", Json::object());
   state.error = text_at(value, "error");
+  state.origin = text_at(value, "origin");
   if (const Json parent = value_at(value, "parent"); parent.is_object()) {
     state.parent_run = text_at(parent, "run");
     state.parent_step = text_at(parent, "step");

@@ -135,6 +135,7 @@ struct RunState {
   Json vars = Json::object();
   RunStatus status = RunStatus::running;
   std::string error;       // of a failed run
+  std::string origin;      // of a run that was not executed since a fork or a rollback: which one, for people
   std::string parent_run;  // of a child workflow
   std::string parent_step;
   std::vector<std::pair<std::string, StepRecord>> steps;  // by path, in the order in which they started

@@ -191,6 +191,7 @@ Result<void> cancel_here(Store& store, const RunId& run, const std::string& reas
   }
   edit.state.status = RunStatus::cancelled;
   edit.state.error = reason;
+  edit.state.origin.clear();
   PAWL_TRY(
       edit.save(Kind::interrupted, Reason::manual, event_type::kRunCancelled, {{"error", reason}}, state_bytes_max));
   out.runs.push_back(run.text());

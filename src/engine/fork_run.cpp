@@ -144,7 +144,8 @@ void begin_anew(RunState& state, const ForkRequest& request) {
   state.parent_step.clear();
   state.outputs = Json();
   state.status = RunStatus::interrupted;
-  state.error = fmt::format("the fork of {}", address(request.parent, request.at));
+  state.error.clear();
+  state.origin = fmt::format("forked from {}", address(request.parent, request.at));
 }
 
 Result<std::string> forked_workflow(const ForkRequest& request, const Json& value, Forked& forked,

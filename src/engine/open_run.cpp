@@ -460,6 +460,7 @@ void count_resume(const ResumeRequest& request, RunState& state, Resumption& res
   }
   state.status = RunStatus::running;
   state.error.clear();
+  state.origin.clear();
   resumption.run.first_events.push_back(
       {event_type::kRunResumed,
        compact(

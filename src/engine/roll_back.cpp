@@ -86,7 +86,8 @@ RunState state_again(RunState then, const RunState& now, const RollbackRequest& 
   then.rollbacks = now.rollbacks + 1;
   then.outputs = Json();
   then.status = RunStatus::interrupted;
-  then.error = fmt::format("a rollback to checkpoint {}", request.to.value);
+  then.error.clear();
+  then.origin = fmt::format("rolled back to checkpoint {}", request.to.value);
   return then;
 }
 

@@ -68,4 +68,17 @@ def an_id_is_cut_last(case):
     assert LONG not in tiny and "…" in tiny and "failed" in tiny, tiny
 
 
+def a_fork_and_a_rollback_are_no_errors(case):
+    case.run("steps: [{id: a, run: 'true'}, {id: b, needs: [a], approve: 'ok?'}]\n", status=3)
+    case.pawl("fork", "r@2", "--run-id", "f", status=0)
+    case.pawl("rollback", "r@1", "--accept-rerun", status=0)
+    for run, words in (("f", "Reason:    forked from r@2\n"), ("r", "Reason:    rolled back to checkpoint 1\n")):
+        shown = case.pawl("show", run, status=0).stdout
+        holds(shown, "Status:    interrupted\n", words)
+        assert "Error:" not in shown, shown
+        equal((cells(case, run)["ERROR"], rows(case)[run]["error"]), ("-", None))
+        case.pawl("resume", run, status=3)
+        assert "Reason:" not in case.pawl("show", run, status=0).stdout
+
+
 run_tests(globals())
