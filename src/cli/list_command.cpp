@@ -37,6 +37,40 @@ std::string rows_json(const std::vector<ListedRun>& runs) {
   return json_array(rows) + "\n";
 }
 
+/// "waits for approval: review"; empty if it waits for nothing.
+std::string waiting_words(const std::vector<WaitingFor>& waits) {
+  if (waits.empty()) return {};
+  const WaitingFor& wait = waits.front();
+  const std::string_view what = wait.what == WaitingFor::What::budget ? "a larger budget" : to_text(wait.what);
+  std::string text = wait.what == WaitingFor::What::breakpoint ? std::string("stopped at a breakpoint")
+                                                               : fmt::format("waits for {}", what);
+  const bool named = wait.what == WaitingFor::What::signal || wait.what == WaitingFor::What::run;
+  if (const std::string& name = named ? wait.detail : wait.step; !name.empty()) text += ": " + name;
+  if (waits.size() > 1) text += fmt::format(" (and {} more)", waits.size() - 1);
+  return text;
+}
+
+/// Returns what went wrong or, without an error, what needs attention.
+std::string error_words(const RunSummary& summary) {
+  if (!summary.error.empty()) return summary.error;
+  std::vector<std::string> parts;
+  if (summary.status == to_text(RunStatus::waiting)) parts.push_back(waiting_words(summary.waiting_for));
+  if (summary.failed_items > 0) parts.push_back(counted(summary.failed_items, "item failed", "items failed"));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// Notes the total cost of the listed runs, if any has one.
+void note_total(const Invocation& invocation, const std::vector<ListedRun>& runs) {
+  Usage total;
+  std::size_t paid = 0;
+  for (const ListedRun& run : runs) {
+    total.add(run.summary.own_usage);
+    if (run.summary.own_usage.usd > 0 || run.summary.own_usage.tokens > 0) ++paid;
+  }
+  const std::string used = used_text(total.usd, total.tokens);
+  if (!used.empty()) invocation.note(fmt::format("total: {} ({})", used, counted(paid, "run")));
+}
+
 std::string rows_text(const Invocation& invocation, const std::vector<ListedRun>& runs) {
   const bool is_relative = invocation.context().out_is_terminal && !invocation.utc();
   Table table({{.name = "RUN", .cut = Cut::middle, .rank = 0, .least = 8, .wanted = SIZE_MAX},
@@ -47,16 +81,15 @@ std::string rows_text(const Invocation& invocation, const std::vector<ListedRun>
                {.name = "LATEST", .rank = 7},
                {.name = "KIND", .rank = 8},
                {.name = "FORK OF", .cut = Cut::middle, .rank = 6, .least = 16},
-               {.name = "ERROR", .cut = Cut::end, .rank = 3, .least = 16}});
+               {.name = "ERROR", .cut = Cut::end, .rank = 3, .least = 16, .wanted = 60}});
   for (const ListedRun& run : runs) {
     const RunSummary& summary = run.summary;
     const bool damaged = run.info.status == Status::damaged;
     table.add({printable(run.info.id.text()), Cell(status_colour(summary.status), summary.status),
                summary.progress ? fmt::format("{}/{}", summary.progress->done, summary.progress->total) : "",
-               summary.usage.usd > 0 ? fmt::format("{:.2f} USD", summary.usage.usd) : "",
-               invocation.time_text(run.info.updated), damaged ? "-" : fmt::format("@{}", run.info.latest.value),
-               std::string(to_text(run.info.kind)), run.fork_of ? fork_text(*run.fork_of) : "",
-               printable(summary.error)});
+               summary.usage.usd > 0 ? usd_text(summary.usage.usd) : "", invocation.time_text(run.info.updated),
+               damaged ? "-" : fmt::format("@{}", run.info.latest.value), std::string(to_text(run.info.kind)),
+               run.fork_of ? fork_text(*run.fork_of) : "", printable(error_words(summary))});
   }
   return table.text(invocation.style(), invocation.table_width());
 }
@@ -125,6 +158,7 @@ Result<void> list(const Invocation& invocation, const ListArguments& arguments) 
     invocation.note("no runs yet; to start one: pawl run FILE");
   } else {
     invocation.print(rows_text(invocation, runs));
+    note_total(invocation, runs);
     note_damage(invocation, runs);
     note_unknown(invocation, runs);
   }

@@ -423,8 +423,7 @@ void LivePicture::end(Moment now) {
   if (failed_ > 0) text += fmt::format(", {} failed", failed_);
   if (skipped_ > 0) text += fmt::format(", {} skipped", skipped_);
   text += fmt::format(" in {}", elapsed_text(ms_between(began_us_, now.monotonic_us)));
-  if (usage_.usd > 0) text += fmt::format("  {:.2f} USD", usage_.usd);
-  if (usage_.tokens > 0) text += fmt::format("  {} tokens", usage_.tokens);
+  if (const std::string used = used_text(usage_.usd, usage_.tokens); !used.empty()) text += ", " + used;
   settle(std::move(line.add(text)));
 }
 

@@ -231,7 +231,7 @@ TEST_F(LiveViewTest, TheEndSaysWhatHappened) {
   view_->end();
   EXPECT_EQ(terminal_.text(),
             "r1  field-notes\n✓ gather   10 ms\n– pages    skipped: `when: false` is false\n✗ publish  exit status 1\n"
-            "✗ r1 failed  1 step completed, 1 failed, 1 skipped in 3.0 s  0.50 USD  1200 tokens\n");
+            "✗ r1 failed  1 step completed, 1 failed, 1 skipped in 3.0 s, 0.50 USD, 1,200 tokens\n");
 }
 
 TEST_F(LiveViewTest, NothingFromOutsideCanSteerTheTerminal) {

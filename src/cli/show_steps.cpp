@@ -9,8 +9,6 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::size_t kNameColumnsMax = 40;
-
 struct StepMark {
   Colour colour = Colour::none;
   std::string_view mark;
@@ -25,13 +23,6 @@ StepMark mark_of(StepStatus status) {
   }
 }
 
-std::string usage_words(const Usage& usage) {
-  std::string text;
-  if (usage.usd > 0) text += fmt::format("{:.2f} USD", usage.usd);
-  if (usage.tokens > 0) text += fmt::format("{}{} tokens", text.empty() ? "" : ", ", usage.tokens);
-  return text;
-}
-
 std::string step_words(const StepRecord& record, Timestamp now) {
   std::string text;
   if (record.status == StepStatus::running) {
@@ -43,7 +34,7 @@ std::string step_words(const StepRecord& record, Timestamp now) {
   }
   if (!record.error.empty()) text += "  " + printable(record.error);
   if (record.attempts > 1) text += fmt::format("  ({} attempts)", record.attempts);
-  if (const std::string usage = usage_words(record.usage); !usage.empty()) text += "  " + usage;
+  if (const std::string usage = used_text(record.usage.usd, record.usage.tokens); !usage.empty()) text += "  " + usage;
   return text;
 }
 
@@ -53,7 +44,11 @@ Json steps_document(const StepsRunDetails& details) {
   document.raw("latest", checkpoint_object(details.info.id.text(), details.latest).done());
   add_lineage(document, details.lineage);
   Json out = Json::parse(document.done(), nullptr, false);
+  const RunProgress progress = progress_of(steps);
+  const std::string error = error_of(steps);
+  out["progress"] = {{"done", progress.done}, {"total", progress.total}};
   out["usage"] = steps.usage.document();
+  out["error"] = error.empty() ? Json() : Json(error);
   Json& list = out["steps"] = Json::array();
   for (const auto& [name, record] : steps.ledger.steps) {
     Json step = {{"step", name}, {"id", name}, {"status", to_text(record.status)}, {"attempts", record.attempts}};
@@ -77,14 +72,13 @@ void show_steps_run(const Invocation& invocation, const StepsRunDetails& details
   const RunInfo& info = details.info;
   const StepsStatus& steps = details.steps;
   const Timestamp now = invocation.context().clock.now();
-  const auto done = std::ranges::count_if(steps.ledger.steps,
-                                          [](const auto& step) { return step.second.status == StepStatus::completed; });
+  const RunProgress progress = progress_of(steps);
   std::string text = fmt::format("{}  {}  {} of {} steps completed, updated {}", info.id.text(), to_text(steps.status),
-                                 done, steps.ledger.steps.size(), age(info.updated, now));
-  if (const std::string usage = usage_words(steps.usage); !usage.empty()) text += ", " + usage;
+                                 progress.done, progress.total, age(info.updated, now));
+  if (const std::string usage = used_text(steps.usage.usd, steps.usage.tokens); !usage.empty()) text += ", " + usage;
   text += "\n\n";
   std::size_t width = 0;
-  for (const auto& [name, record] : steps.ledger.steps) width = std::max(width, std::min(name.size(), kNameColumnsMax));
+  for (const auto& [name, record] : steps.ledger.steps) width = std::max(width, name.size());
   const Style style = invocation.style();
   std::string failed;
   for (const auto& [name, record] : steps.ledger.steps) {

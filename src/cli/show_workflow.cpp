@@ -153,6 +153,8 @@ std::string remark(const StepRecord& record, Timestamp now) {
     default: break;
   }
   if (!record.error.empty() && record.status != StepStatus::completed) parts.push_back(record.error);
+  if (std::string used = used_text(record.usage.usd, record.usage.tokens); !used.empty())
+    parts.push_back(std::move(used));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -230,10 +232,7 @@ std::string header(const Invocation& invocation, const WorkflowRunDetails& detai
   add("Reason", state.origin);
   add("Started", invocation.long_time_text(report.info.created));
   add("Elapsed", elapsed_text(elapsed_ms(report, now)));
-  std::string used;
-  if (state.usage.usd > 0) used = fmt::format("{:.2f} USD", state.usage.usd);
-  if (state.usage.tokens > 0) used += fmt::format("{}{} tokens", used.empty() ? "" : ", ", state.usage.tokens);
-  add("Used", used);
+  add("Used", used_text(state.usage.usd, state.usage.tokens));
   add("Masked", masked_text(state));
   if (state.resumes > 0) add("Resumes", std::to_string(state.resumes));
   add("Session", report.info.session);

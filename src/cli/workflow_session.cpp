@@ -56,8 +56,8 @@ std::string spent_text(const Resumption& resumption) {
   if (plan.kept_steps == 0) return {};
   std::vector<std::string> saved;
   if (plan.kept_ms > 0) saved.push_back(elapsed_text(static_cast<std::int64_t>(plan.kept_ms)));
-  if (plan.kept_usage.usd > 0) saved.push_back(fmt::format("{:.2f} USD", plan.kept_usage.usd));
-  if (plan.kept_usage.tokens > 0) saved.push_back(fmt::format("{} tokens", plan.kept_usage.tokens));
+  const std::string used = used_text(plan.kept_usage.usd, plan.kept_usage.tokens);
+  if (!used.empty()) saved.push_back(used);
   const std::string text = fmt::format("reused {} completed step{}", plan.kept_steps, plan.kept_steps == 1 ? "" : "s");
   return saved.empty() ? text : fmt::format("{} (saved {})", text, fmt::join(saved, ", "));
 }

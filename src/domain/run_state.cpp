@@ -294,6 +294,7 @@ Json RunState::to_json() const {
   put(out, "origin", origin);
   if (!parent_run.empty()) out["parent"] = {{"run", parent_run}, {"step", parent_step}};
   if (usage != Usage{}) out["usage"] = usage_json(usage);
+  if (inherited != Usage{}) out["inherited"] = usage_json(inherited);
   put(out, "spent_ms", spent_ms);
   put(out, "completed_steps", completed_steps);
   if (confidence) out["confidence"] = *confidence;
@@ -335,6 +336,7 @@ Result<RunState> RunState::from_json(const Json& value) {
     state.parent_step = text_at(parent, "step");
   }
   state.usage = usage_from(value_at(value, "usage"));
+  state.inherited = usage_from(value_at(value, "inherited"));
   state.spent_ms = number_at(value, "spent_ms");
   state.completed_steps = number_at(value, "completed_steps");
   if (const auto found = value.find("confidence"); found != value.end() && found->is_number())

@@ -140,6 +140,7 @@ struct RunState {
   std::string parent_step;
   std::vector<std::pair<std::string, StepRecord>> steps;  // by path, in the order in which they started
   Usage usage;
+  Usage inherited;                    // the part of `usage` that the run took over from the run it was forked from
   std::uint64_t spent_ms = 0;         // in attempts of steps, over all executions
   std::uint64_t completed_steps = 0;  // number of steps and items completed, over all executions
   std::optional<double> confidence;

@@ -143,6 +143,7 @@ void begin_anew(RunState& state, const ForkRequest& request) {
   state.parent_run.clear();
   state.parent_step.clear();
   state.outputs = Json();
+  state.inherited = state.usage;
   state.status = RunStatus::interrupted;
   state.error.clear();
   state.origin = fmt::format("forked from {}", address(request.parent, request.at));

@@ -77,6 +77,7 @@ RunState state_again(RunState then, const RunState& now, const RollbackRequest& 
     return !entry.second.binding.empty() && entry.second.status == StepStatus::waiting;
   });
   then.usage = now.usage;
+  then.inherited = now.inherited;
   then.resumes = now.resumes;
   then.automatic_resumes = now.automatic_resumes;
   then.consumed = now.consumed;

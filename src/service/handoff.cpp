@@ -14,10 +14,12 @@ constexpr std::size_t kShort = kBriefShort;
 constexpr std::size_t kLong = kBriefLong;
 
 std::string money(const Usage& usage) {
-  std::string text = fmt::format("{} tokens", usage.tokens);
-  if (usage.usd > 0) text += fmt::format(", {:.2f} USD", usage.usd);
-  if (usage.api_calls > 0) text += fmt::format(", {} API calls", usage.api_calls);
-  return text;
+  std::string text = used_text(usage.usd, usage.tokens);
+  if (usage.api_calls > 0) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} API call{}", grouped_number(usage.api_calls), usage.api_calls == 1 ? "" : "s");
+  }
+  return text.empty() ? "nothing reported" : text;
 }
 
 /// For a failed step: its log may contain the reason.

@@ -148,31 +148,36 @@ bool used_up(const RunState& state, const std::optional<Workflow>& workflow) {
   return (usd && state.usage.usd >= *usd) || (tokens && static_cast<double>(state.usage.tokens) >= *tokens);
 }
 
+/// No step waits, so the run has exceeded its budget or stopped after a step.
+WaitingFor wait_of_run(const RunState& state, const std::optional<Workflow>& workflow) {
+  const bool budget = used_up(state, workflow);
+  return {.what = budget ? WaitingFor::What::budget : WaitingFor::What::breakpoint, .step = {}, .detail = {}};
+}
+
+std::optional<WaitingFor> wait_of(const std::string& path, const StepRecord& record) {
+  if (record.status != StepStatus::waiting) return std::nullopt;
+  WaitingFor wait{.what = WaitingFor::What::timer, .step = path, .detail = record.detail, .due = record.due};
+  if (record.reason == StepReason::breakpoint) {
+    wait.what = WaitingFor::What::breakpoint;
+    wait.detail = "before";
+  } else if (record.reason == StepReason::approval) {
+    wait.what = WaitingFor::What::approval;
+  } else if (record.reason == StepReason::signal) {
+    wait.what = WaitingFor::What::signal;
+  } else if (!record.child_run.empty()) {
+    wait.what = WaitingFor::What::run;
+    wait.detail = record.child_run;
+  }
+  return wait;
+}
+
 std::vector<WaitingFor> waits_of(const RunReport& report) {
   std::vector<WaitingFor> waits;
   for (const ReportedStep& step : report.steps) {
-    const StepRecord& record = step.record;
-    if (record.status != StepStatus::waiting) continue;
-    WaitingFor wait{.what = WaitingFor::What::timer, .step = step.path, .detail = record.detail, .due = record.due};
-    if (record.reason == StepReason::breakpoint) {
-      wait.what = WaitingFor::What::breakpoint;
-      wait.detail = "before";
-    } else if (record.reason == StepReason::approval) {
-      wait.what = WaitingFor::What::approval;
-    } else if (record.reason == StepReason::signal) {
-      wait.what = WaitingFor::What::signal;
-    } else if (!record.child_run.empty()) {
-      wait.what = WaitingFor::What::run;
-      wait.detail = record.child_run;
-    }
-    waits.push_back(std::move(wait));
+    if (std::optional<WaitingFor> wait = wait_of(step.path, step.record)) waits.push_back(std::move(*wait));
   }
-  if (waits.empty() && report.standing.status == RunStatus::waiting) {
-    // No step waits, so the run has exceeded its budget or stopped after a step.
-    const bool budget = used_up(report.standing.state, report.workflow);
-    waits.push_back(
-        {.what = budget ? WaitingFor::What::budget : WaitingFor::What::breakpoint, .step = {}, .detail = {}});
-  }
+  if (waits.empty() && report.standing.status == RunStatus::waiting)
+    waits.push_back(wait_of_run(report.standing.state, report.workflow));
   return waits;
 }
 
@@ -194,6 +199,15 @@ std::string_view to_text(WaitingFor::What what) {
     case WaitingFor::What::breakpoint: return "breakpoint";
   }
   return "?";
+}
+
+std::vector<WaitingFor> waits_of(const RunState& state, const std::optional<Workflow>& workflow) {
+  std::vector<WaitingFor> waits;
+  for (const auto& [path, record] : state.steps) {
+    if (std::optional<WaitingFor> wait = wait_of(path, record)) waits.push_back(std::move(*wait));
+  }
+  if (waits.empty() && state.status == RunStatus::waiting) waits.push_back(wait_of_run(state, workflow));
+  return waits;
 }
 
 std::optional<Workflow> recorded_workflow(Store& store, const RunId& id, const RunState& state) {

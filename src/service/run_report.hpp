@@ -24,6 +24,8 @@ struct WaitingFor {
   Timestamp due = {};
 };
 [[nodiscard]] std::string_view to_text(WaitingFor::What what);
+/// Returns what a run in this state waits for, in the order in which its steps started.
+[[nodiscard]] std::vector<WaitingFor> waits_of(const RunState& state, const std::optional<Workflow>& workflow);
 
 struct RunReport {
   RunInfo info;

@@ -82,6 +82,26 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
+std::string grouped_number(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+std::string usd_text(double usd) {
+  constexpr double kCent = 0.01;
+  constexpr double kLeast = 0.0001;
+  if (usd > 0 && usd < kLeast) return fmt::format("<{} USD", kLeast);
+  return usd > 0 && usd < kCent ? fmt::format("{:.4f} USD", usd) : fmt::format("{:.2f} USD", usd);
+}
+
+std::string used_text(double usd, std::uint64_t tokens) {
+  std::string text = usd > 0 ? usd_text(usd) : "";
+  if (tokens == 0) return text;
+  if (!text.empty()) text += ", ";
+  return text + grouped_number(tokens) + (tokens == 1 ? " token" : " tokens");
+}
+
 std::size_t display_columns(std::string_view text) { return fit(text, SIZE_MAX).columns; }
 
 std::string cut_to_columns(std::string_view text, std::size_t columns) {

@@ -12,6 +12,12 @@ namespace pawl {
 [[nodiscard]] std::string printable(std::string_view text);
 /// "812 B", "1.5 KiB", "3.2 MiB"
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
+/// "3,420"
+[[nodiscard]] std::string grouped_number(std::uint64_t number);
+/// "0.82 USD"; "0.0004 USD" below one cent.
+[[nodiscard]] std::string usd_text(double usd);
+/// "0.82 USD, 3,420 tokens"; empty if nothing was used.
+[[nodiscard]] std::string used_text(double usd, std::uint64_t tokens);
 
 /// Returns how many columns printable text takes: two for wide characters (roughly), none for combining ones.
 [[nodiscard]] std::size_t display_columns(std::string_view text);

@@ -52,6 +52,58 @@ def report(case, run, name, text, *rest, status=0):
     case.pawl("step", "--run", run, name, *rest, "--", "sh", "-c", f"echo '{text}' >> $PAWL_RESULT", status=status)
 
 
+def a_script_run_is_listed_as_it_is_shown(case):
+    report(case, "s", "a", '{"cost_usd": 0.5, "tokens": 3420}')
+    equal(cells(case, "s")["STATUS"], "completed")
+    case.pawl("step", "--run", "s", "b", "--", "sh", "-c", "exit 3", status=3)
+    row = cells(case, "s")
+    equal((row["STATUS"], row["PROGRESS"], row["COST"], row["ERROR"]), ("failed", "1/2", "0.50 USD", "b: exit status 3"))
+    listed, shown = rows(case)["s"], json.loads(case.pawl("show", "s", "--json", status=0).stdout)
+    for name in ("status", "progress", "usage", "error"):
+        equal(listed[name], shown[name])
+    equal((listed["progress"], listed["usage"]["usd"], listed["error"]), ({"done": 1, "total": 2}, 0.5, "b: exit status 3"))
+    equal(list(rows(case, "--failed")), ["s"])
+
+
+def a_script_run_is_running_until_its_process_dies(case):
+    step = case.start("step", "--run", "k", "a", "--", "sleep", "60")
+    wait_for(lambda: rows(case, status=None).get("k", {}).get("status") == "running", "the step")
+    equal(list(rows(case, "--running")), ["k"])
+    equal(rows(case, "--status", "interrupted"), {})
+    step.kill()
+    step.wait()
+    equal(rows(case, "--running"), {})
+    equal(rows(case, "--status", "interrupted")["k"]["error"], "a: its process died")
+    equal(rows(case, "--resumable"), {})
+
+
+def costs_are_shown_by_step_and_summed(case):
+    case.run("""\
+        steps:
+          - { id: plan, run: 'echo "{\\"cost_usd\\": 0.02, \\"tokens\\": 1000}" >> $PAWL_RESULT' }
+          - id: pages
+            needs: [plan]
+            map: { items: [1, 2, 3] }
+            steps: [{ id: w, run: 'echo "{\\"cost_usd\\": 0.1, \\"tokens\\": 1}" >> $PAWL_RESULT' }]
+        """)
+    shown = case.pawl("show", "r", status=0).stdout
+    holds(shown, "0.02 USD, 1,000 tokens\n", "3 of 3 items, 0.30 USD, 3 tokens\n", "Used:      0.32 USD, 1,003 tokens\n")
+    report(case, "s", "a", '{"cost_usd": 0.5, "tokens": 2417}')
+    holds(case.pawl("list", status=0).stderr, "total: 0.82 USD, 3,420 tokens (2 runs)\n")
+    case.pawl("fork", "r", "--run-id", "f", status=0)
+    equal(rows(case)["f"]["usage"]["usd"], 0.32)
+    holds(case.pawl("list", status=0).stderr, "total: 0.82 USD, 3,420 tokens (2 runs)\n")
+    case.pawl("save", "saved", stdin="{}", status=0)
+    equal(case.pawl("list", "--status", "active", status=0).stderr, "")
+
+
+def a_child_is_summed_once(case):
+    case.write("child.yaml", 'steps: [{ id: c, run: \'echo "{\\"tokens\\": 7}" >> $PAWL_RESULT\' }]\n')
+    case.run("steps: [{ id: call, workflow: child.yaml }]\n")
+    equal(len(rows(case)), 2)
+    holds(case.pawl("list", status=0).stderr, "total: 7 tokens (1 run)\n")
+
+
 LONG = "customer-export-production-eu-central-1-2026-11-16"
 
 
@@ -68,6 +120,31 @@ def an_id_is_cut_last(case):
     assert LONG not in tiny and "…" in tiny and "failed" in tiny, tiny
 
 
+def what_needs_attention_is_listed(case):
+    case.run("""\
+        steps:
+          - id: m
+            map: { items: [1, 2, 3], on_item_failure: dlq }
+            steps: [{ id: i, run: 'test ${item} = 1' }]
+        """)
+    equal(cells(case, "r")["ERROR"], "2 items failed")
+    equal(rows(case)["r"]["error"], None)
+    for run, work, words in (("gate", "approve: 'ok?'", "waits for approval: a"), ("sig", "wait_for: go", "waits for signal: go")):
+        case.write("workflow.yaml", f"steps: [{{id: a, {work}}}]\n")
+        case.pawl("run", "--run-id", run, status=3)
+        equal(cells(case, run)["ERROR"], words)
+        equal(rows(case)[run]["error"], None)
+    case.write("workflow.yaml", """\
+        steps:
+          - id: m
+            map: { items: [1, 2, 3], on_item_failure: dlq }
+            steps: [{ id: i, run: 'test ${item} = 1' }]
+          - { id: review, needs: [m], approve: 'ok?' }
+        """)
+    case.pawl("run", "--run-id", "both", status=3)
+    equal(cells(case, "both")["ERROR"], "waits for approval: review, 2 items failed")
+
+
 def a_fork_and_a_rollback_are_no_errors(case):
     case.run("steps: [{id: a, run: 'true'}, {id: b, needs: [a], approve: 'ok?'}]\n", status=3)
     case.pawl("fork", "r@2", "--run-id", "f", status=0)
@@ -79,6 +156,11 @@ def a_fork_and_a_rollback_are_no_errors(case):
         equal((cells(case, run)["ERROR"], rows(case)[run]["error"]), ("-", None))
         case.pawl("resume", run, status=3)
         assert "Reason:" not in case.pawl("show", run, status=0).stdout
+
+
+def steps_that_may_fail_count_as_done_in_a_completed_run(case):
+    case.run("steps: [{id: a, run: 'exit 1', continue_on_error: true}, {id: b, run: 'true'}]\n")
+    equal(rows(case)["r"]["progress"], {"done": 2, "total": 2})
 
 
 run_tests(globals())

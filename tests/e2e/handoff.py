@@ -26,7 +26,7 @@ def a_hand_over_tells_what_was_recorded(case):
     case.run(REPORTING, "--session", "night", status=1)
     text = case.pawl("handoff", "r", status=0).stdout
     holds(text, "# Hand-over: r", "## Goal", "## Status", "## Decisions", "## Blockers", "## Open", "## Done", "## Next", "## Files",
-          "use the small model", "because it is cheap", "1200 tokens, 0.25 USD", "context window: 82 % full", "`pawl resume r`",
+          "use the small model", "because it is cheap", "0.25 USD, 1,200 tokens", "context window: 82 % full", "`pawl resume r`",
           case.env["PAWL_STORE"], "failed")
     assert "\x1b" not in text
     headings = [line for line in text.splitlines() if line.startswith("#")]
