@@ -3,6 +3,8 @@
 #include "cli/json_out.hpp"
 #include "cli/recipient_text.hpp"
 #include "cli/this_person.hpp"
+#include "cli/workflow_session.hpp"
+#include "service/run_status.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -12,11 +14,25 @@ struct DecideArguments {
   GateDecision decision;
 };
 
+Result<RunId> only_waiting(const Invocation& invocation, Store& store, GateAnswer answer) {
+  PAWL_TRY_ASSIGN(const std::vector<RunInfo> runs, runs_waiting_for_approval(store));
+  if (runs.size() == 1) return runs.front().id;
+  if (runs.empty()) return fail(Error{Code::not_waiting, "no run waits for approval", {}, {}, 0, Advice::list_runs});
+  return fail(Error{
+      Code::usage,
+      fmt::format("{} runs wait for approval; choose one:{}", runs.size(), candidates_text(invocation, store, runs)),
+      {},
+      fmt::format("for example: pawl {} {}", answer == GateAnswer::approve ? "approve" : "reject",
+                  runs.front().id.text()),
+      0});
+}
+
 Result<void> decide_gate(const Invocation& invocation, const DecideArguments& arguments) {
-  PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   GateDecision decision = arguments.decision;
   if (decision.by.empty()) decision.by = this_person(invocation.context());
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  PAWL_TRY_ASSIGN(const RunId run, arguments.run.empty() ? only_waiting(invocation, *store, decision.answer)
+                                                         : RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(const Decided decided, decide(*store, run, decision));
   const std::string_view word = decision.answer == GateAnswer::approve ? "approved" : "rejected";
   if (invocation.json()) {
@@ -38,13 +54,14 @@ Command add_decision(Options& root, const std::string& name, const std::string& 
   arguments->decision.answer = answer;
   Options& app = root.command(name, help);
   app.group(kWorkflowGroup);
-  app.text("RUN", arguments->run, "Run id, or the id of a parent run").required();
+  app.text("RUN", arguments->run, "Run id, or the id of a parent run (default: the only run that waits for approval)");
   app.text("STEP", arguments->decision.step, "Approval step (default: the only one that waits)");
   app.text("--comment", arguments->decision.comment, "Comment to record with the decision (default: none)")
       .value("TEXT");
   app.text("--by", arguments->decision.by, "Who decides (default: $USER, else the account name)").value("NAME");
   app.footer(
       fmt::format("Examples:\n"
+                  "  pawl {0}              the only run that waits for approval\n"
                   "  pawl {0} notes-k3f9\n"
                   "  pawl {0} notes-k3f9 review --comment 'read it twice'\n"
                   "\n"

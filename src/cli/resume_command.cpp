@@ -36,14 +36,12 @@ Result<RunId> only_resumable(const Invocation& invocation) {
                       {},
                       "to list runs: pawl list; to start one: pawl run FILE",
                       0});
-  std::string names;
-  for (const RunInfo& run : runs)
-    names += fmt::format("\n  {}  {}", run.id.text(), age(run.updated, invocation.context().clock.now()));
-  return fail(Error{Code::nothing_to_resume,
-                    fmt::format("{} runs can be resumed; choose one:{}", runs.size(), names),
-                    {},
-                    fmt::format("pawl resume {}", runs.front().id.text()),
-                    0});
+  return fail(Error{
+      Code::nothing_to_resume,
+      fmt::format("{} runs can be resumed; choose one:{}", runs.size(), candidates_text(invocation, *store, runs)),
+      {},
+      fmt::format("for example: pawl resume {}", runs.front().id.text()),
+      0});
 }
 
 Result<ResumeRequest> request_for(const Invocation& invocation, const ResumeArguments& arguments, const RunId& id) {

@@ -236,4 +236,18 @@ Result<void> start_or_resume_workflow(const Invocation& invocation, const NewRun
   return teller.tell_end({});
 }
 
+std::string candidates_text(const Invocation& invocation, Store& store, const std::vector<RunInfo>& runs) {
+  const Timestamp now = invocation.context().clock.now();
+  Table table({{.name = "RUN"}, {.name = "STATUS"}, {.name = "SAVED"}});
+  for (const RunInfo& run : runs) table.add({printable(run.id.text()), status_word(store, run), age(run.updated, now)});
+  const std::string rows = table.text(Style(false), std::nullopt);
+  std::string text;
+  for (std::size_t at = 0; at < rows.size();) {
+    const std::size_t end = rows.find('\n', at);
+    text += "\n  " + rows.substr(at, end - at);
+    at = end + 1;
+  }
+  return text;
+}
+
 }  // namespace pawl::cli

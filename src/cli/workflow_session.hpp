@@ -32,4 +32,7 @@ struct ShowOptions {
 [[nodiscard]] Result<void> start_or_resume_workflow(const Invocation& invocation, const NewRun& run,
                                                     const SessionOptions& options, const ShowOptions& show = {});
 
+/// One line per run for a message: its id, its status and its age, aligned.
+[[nodiscard]] std::string candidates_text(const Invocation& invocation, Store& store, const std::vector<RunInfo>& runs);
+
 }  // namespace pawl::cli

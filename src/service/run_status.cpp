@@ -88,6 +88,21 @@ Result<std::vector<RunInfo>> resumable_runs(Store& store) {
   return found;
 }
 
+Result<std::vector<RunInfo>> runs_waiting_for_approval(Store& store) {
+  PAWL_TRY_ASSIGN(const std::vector<RunInfo> runs, store.runs(kRunsLookedAt));
+  std::vector<RunInfo> found;
+  for (const RunInfo& run : runs) {
+    if (run.workflow.empty() || run.status == Status::completed) continue;
+    const Result<StandingRun> standing = standing_run(store, run.id);
+    if (!standing || standing->status == RunStatus::cancelled) continue;
+    const bool waits = std::ranges::any_of(standing->state.steps, [](const auto& step) {
+      return step.second.status == StepStatus::waiting && step.second.reason == StepReason::approval;
+    });
+    if (waits) found.push_back(run);
+  }
+  return found;
+}
+
 Result<std::vector<std::pair<RunId, Error>>> damaged_runs(Store& store) {
   PAWL_TRY_ASSIGN(const std::vector<RunInfo> runs, store.runs(kRunsLookedAt));
   std::vector<std::pair<RunId, Error>> found;

@@ -37,6 +37,9 @@ inline constexpr std::string_view kUnknownStatus = "unknown";
 /// Returns those of the newest thousand runs that can be resumed: unfinished, without an owner, and not child runs.
 [[nodiscard]] Result<std::vector<RunInfo>> resumable_runs(Store& store);
 
+/// Returns those of the same runs that wait for a decision of a person, child runs included.
+[[nodiscard]] Result<std::vector<RunInfo>> runs_waiting_for_approval(Store& store);
+
 /// Returns those of the same runs that are unfinished, as far as known, and whose state is damaged. A resume refuses
 /// them, or falls back.
 [[nodiscard]] Result<std::vector<std::pair<RunId, Error>>> damaged_runs(Store& store);

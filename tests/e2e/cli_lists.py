@@ -163,4 +163,18 @@ def steps_that_may_fail_count_as_done_in_a_completed_run(case):
     equal(rows(case)["r"]["progress"], {"done": 2, "total": 2})
 
 
+def the_only_run_that_waits_is_approved(case):
+    case.write("workflow.yaml", "steps: [{id: a, approve: 'ok?'}]\n")
+    holds(case.pawl("approve", status=2).stderr, "no store")
+    case.pawl("run", "--run-id", "one", status=3)
+    equal(case.pawl("approve", status=0).stdout, "one: a approved\n")
+    holds(case.pawl("resume", status=0).stdout, "completed")
+    holds(case.pawl("reject", status=4).stderr, "no run waits for approval")
+    for run in ("first-one", "two"):
+        case.pawl("run", "--run-id", run, status=3)
+    holds(case.pawl("reject", status=2).stderr, "2 runs wait for approval; choose one:\n", "\n  two        waiting  ", "\n  first-one  waiting  ",
+          "hint: for example: pawl reject two\n")
+    holds(case.pawl("resume", status=2).stderr, "2 runs can be resumed; choose one:\n", "\n  two        waiting  ", "\n  first-one  waiting  ")
+
+
 run_tests(globals())
