@@ -59,6 +59,12 @@ Json letter_json(const DeadLetter& letter) {
           {"stderr", letter.last_line}, {"attempts", letter.attempts}, {"at", letter.at.text()}};
 }
 
+/// Returns the error without the step and index, which have their own columns.
+std::string error_in_row(const DeadLetter& letter) {
+  const std::string item = fmt::format("{}[{}].", letter.step, letter.index);
+  return letter.error.starts_with(item) ? letter.error.substr(item.size()) : letter.error;
+}
+
 Result<void> list_letters(const Invocation& invocation, const DlqArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   if (arguments.rest.size() > 1)
@@ -85,11 +91,11 @@ Result<void> list_letters(const Invocation& invocation, const DlqArguments& argu
                {.name = "TRIES", .rank = 5},
                {.name = "FAILED", .rank = 4},
                {.name = "ITEM", .cut = Cut::end, .rank = 3, .least = 10},
-               {.name = "ERROR", .cut = Cut::end, .rank = 2, .least = 12},
-               {.name = "STDERR", .cut = Cut::end, .rank = 0, .least = 30}});
+               {.name = "ERROR", .cut = Cut::end, .rank = 2, .least = 12, .wanted = 30},
+               {.name = "STDERR", .cut = Cut::end, .rank = 0, .least = 20}});
   for (const DeadLetter& letter : letters) {
     table.add({printable(letter.step), std::to_string(letter.index), std::to_string(letter.attempts),
-               invocation.time_text(letter.at), printable(compact(letter.item)), printable(letter.error),
+               invocation.time_text(letter.at), printable(compact(letter.item)), printable(error_in_row(letter)),
                printable(letter.last_line)});
   }
   invocation.print(table.text(invocation.style(), invocation.table_width()));

@@ -39,6 +39,8 @@ std::size_t widest_label(const Steps& steps) {
     const Loop* loop = std::get_if<Loop>(&step.work);
     if (loop != nullptr && loop->steps)
       widest = std::max(widest, display_columns(step.id) + display_columns("[1].") + widest_label(*loop->steps));
+    const Map* map = std::get_if<Map>(&step.work);
+    if (map != nullptr && map->reduce) widest = std::max(widest, display_columns(step.id + ".reduce"));
   }
   return widest;
 }

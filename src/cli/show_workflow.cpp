@@ -11,8 +11,9 @@
 namespace pawl::cli {
 namespace {
 
-constexpr std::size_t kInnerShown = 12;  // lines below one step, for example running items
-constexpr std::size_t kLabelColumnsMax = 40;
+constexpr std::size_t kInnerShown = 12;       // lines below one step, for example running items
+constexpr std::size_t kLabelColumnsMax = 40;  // unless the terminal is wide
+constexpr std::size_t kEventValueColumns = 60;
 constexpr std::size_t kLabelColumns = 11;  // of the header and what is next
 
 /// `output` is null where there is none.
@@ -162,11 +163,14 @@ std::string step_line(const ReportedStep& step, std::size_t label_columns, const
   const Look look = look_of(step.record);
   TerminalLine line;
   line.add(look.colour, look.mark).add(" ");
-  line.add(look.colour == Colour::green ? Colour::none : look.colour, printable(step.path));
+  line.add(look.colour == Colour::green ? Colour::none : look.colour,
+           cut_in_middle(printable(step.path), label_columns));
   const StepStatus status = step.record.status;
   const bool timed = (step.record.started.us != 0 || step.record.duration_ms > 0) && status != StepStatus::skipped &&
                      status != StepStatus::waiting;
-  const std::string time = timed ? elapsed_text(step_ms(step.record, now)) : "";
+  const std::int64_t ms = step_ms(step.record, now);
+  const bool unknown = ms == 0 && status == StepStatus::interrupted;  // its process died
+  const std::string time = timed && !unknown ? elapsed_text(ms) : "";
   const std::string said = printable(remark(step.record, now));
   if (!time.empty() || !said.empty()) line.pad_to(std::max(label_columns + 2, line.columns()) + 2);
   line.add(time);
@@ -174,10 +178,12 @@ std::string step_line(const ReportedStep& step, std::size_t label_columns, const
   return line.add(look.colour == Colour::green ? Colour::none : look.colour, said).text(style) + "\n";
 }
 
-std::string timeline(const RunReport& report, const Style& style, const ShowWorkflow& options, Timestamp now) {
+std::string timeline(const RunReport& report, const Style& style, const ShowWorkflow& options, Timestamp now,
+                     std::optional<std::size_t> width) {
   std::size_t label_columns = 0;
   for (const ReportedStep& step : report.steps)
-    label_columns = std::max(label_columns, std::min(display_columns(printable(step.path)), kLabelColumnsMax));
+    label_columns = std::max(label_columns, display_columns(printable(step.path)));
+  if (width) label_columns = std::min(label_columns, std::max(kLabelColumnsMax, *width / 2));
   std::string out;
   std::size_t inner = 0;
   std::size_t left_out = 0;
@@ -252,6 +258,19 @@ std::string next_steps(const Invocation& invocation, const RunReport& report) {
   return out;
 }
 
+/// Shortens each value, so that one long value (the text of a workflow, an output) does not hide the others.
+Json with_short_values(Json data) {
+  if (!data.is_object()) return data;
+  for (auto& [key, value] : data.items()) {
+    if (value.is_string()) {
+      value = cut_to_columns(printable(value.get_ref<const std::string&>()), kEventValueColumns);
+    } else if (const std::string text = compact(value); display_columns(text) > kEventValueColumns) {
+      value = value.is_object() ? with_short_values(value) : Json(cut_to_columns(printable(text), kEventValueColumns));
+    }
+  }
+  return data;
+}
+
 std::string events_text(const Invocation& invocation, const std::vector<Event>& events) {
   Table table({{.name = "EVENT"},
                {.name = "TIME", .rank = 2},
@@ -266,7 +285,7 @@ std::string events_text(const Invocation& invocation, const std::vector<Event>& 
       data.erase("step");
     }
     table.add({std::to_string(event.number), invocation.time_text(event.created), printable(event.type),
-               printable(step), printable(compact(data))});
+               printable(step), printable(compact(with_short_values(std::move(data))))});
   }
   return table.text(invocation.style(), invocation.table_width());
 }
@@ -277,7 +296,8 @@ void show_workflow_run(const Invocation& invocation, const WorkflowRunDetails& d
   const Timestamp now = invocation.context().clock.now();
   if (invocation.json()) return invocation.print(compact(workflow_run_json(details, now)) + "\n");
   const RunReport& report = details.report;
-  invocation.print(header(invocation, details) + "\n" + timeline(report, invocation.style(), options, now));
+  invocation.print(header(invocation, details) + "\n" +
+                   timeline(report, invocation.style(), options, now, invocation.table_width()));
   if (options.events) invocation.print("\n" + events_text(invocation, details.events));
   if (const std::string next = next_steps(invocation, report); !next.empty()) invocation.print("\n" + next);
 }

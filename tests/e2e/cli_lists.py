@@ -177,4 +177,41 @@ def the_only_run_that_waits_is_approved(case):
     holds(case.pawl("resume", status=2).stderr, "2 runs can be resumed; choose one:\n", "\n  two        waiting  ", "\n  first-one  waiting  ")
 
 
+def failed_items_show_their_message(case):
+    case.run("""\
+        steps:
+          - id: work
+            map: { items: [a, b], on_item_failure: dlq }
+            steps: [{ id: do, run: 'echo no such customer >&2; exit 22' }]
+        """)
+    screen = on_terminal(case, 80, "dlq", "list", "r")
+    holds(screen, "do: exit status 22", "no such customer")
+    assert "work[0]" not in screen, screen
+
+
+def long_names_are_aligned(case):
+    name = "fetch-all-customer-records-from-the-warehouse"
+    case.run(f"steps: [{{id: {name}, run: 'true'}}, {{id: b, run: 'true'}}]\n")
+    shown = case.pawl("show", "r", status=0).stdout.splitlines()
+    first, second = [line for line in shown if line.startswith("✓")]
+    equal(first.index(" ms"), second.index(" ms") + len(first.split()[2]) - len(second.split()[2]))
+    assert len(first.split("  ")[0]) == len(name) + 2
+
+
+def a_killed_step_has_no_time(case):
+    case.write("workflow.yaml", "steps: [{id: a, run: 'touch started; exec sleep 60'}]\n")
+    run = case.start("run", "--run-id", "r")
+    wait_for(lambda: os.path.exists(os.path.join(case.folder, "started")), "the step")
+    run.kill()
+    run.wait()
+    holds(case.pawl("show", "r", status=0).stdout, "‖ a  interrupted\n")
+
+
+def long_values_of_events_are_cut(case):
+    case.run("# " + "x" * 300 + "\nsteps: [{id: a, run: 'true'}]\n")
+    for line in case.pawl("show", "r", "--events", status=0).stdout.splitlines():
+        assert "x" * 80 not in line, line
+    holds(case.pawl("show", "r", "--events", "--json", status=0).stdout, "x" * 300)
+
+
 run_tests(globals())
