@@ -12,7 +12,8 @@ PAGE = "docs/json.md"
 INTRO = """\
 # JSON output
 
-Every command prints JSON with `--json`. This page lists the fields. It is generated from `schemas/` by
+Every command prints JSON with `--json`, except `step`, which prints what its command prints and refuses the option,
+and `schema`, `help` and `completion`. This page lists the fields. It is generated from `schemas/` by
 `tools/json_docs.py`; `pawl schema --of COMMAND` prints the same as a JSON Schema, for example
 `pawl schema --of 'audit list'`.
 
@@ -26,7 +27,7 @@ The same name always means the same thing:
 | `step` | path of a step, for example `pages[17].write` |
 | `event`, `at` | type and time of an event |
 | `workflow_name`, `workflow_file`, `workflow_hash` | workflow of a run |
-| `progress` | `done` and `total` steps of the workflow's own list |
+| `progress` | `done` and `total` steps of the workflow's own list, or of the script |
 | `usage` | `tokens`, `usd` and `api_calls` |
 | `error` | error message, or null |
 | `ms` | duration in milliseconds |

@@ -39,6 +39,12 @@ Result<RunId> chosen_run(const Invocation& invocation, const StepArguments& argu
 }
 
 Result<void> step(const Invocation& invocation, const StepArguments& arguments) {
+  if (invocation.json())
+    return fail(Error{Code::usage,
+                      "step has no --json: it prints what the command prints",
+                      {},
+                      "to see the steps of the run as JSON: pawl show RUN --json",
+                      0});
   if (invocation.command().empty()) return fail(missing_command());
   PAWL_TRY(check_step_name(arguments.name));
   PAWL_TRY_ASSIGN(const RunId run, chosen_run(invocation, arguments));

@@ -77,7 +77,11 @@ Result<RunDetails> run_details(Store& store, const RunId& run, const DetailOptio
     if (details) return RunDetails(std::move(*details));
     if (details.error().code != Code::not_a_workflow_run) return fail(details.error());
   }
-  if (is_steps_run(store, run)) {
+  const Result<bool> by_steps = created_by_steps(store, run);
+  const bool no_key =
+      !by_steps && (by_steps.error().code == Code::key_missing || by_steps.error().code == Code::key_wrong);
+  if (no_key) return fail(by_steps.error());  // what is known without the key would be misleading
+  if (by_steps.value_or(false)) {
     Result<StepsRunDetails> details = steps_run_details(store, info);
     if (details) return RunDetails(std::move(*details));
     if (details.error().code != Code::not_a_steps_run) return fail(details.error());

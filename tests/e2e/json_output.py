@@ -5,7 +5,7 @@ import json
 import os
 
 from json_schema import faults
-from workflow_case import equal, holds, run_tests
+from workflow_case import equal, holds, run_tests, wait_for
 
 WORKFLOW = """\
     name: demo
@@ -46,6 +46,13 @@ class Checker:
             equal(faults(json.loads(done.stderr.splitlines()[-1]), error), [])
             self.seen.add("error")
         return documents if lines else documents[0]
+
+    def error(self, *args, status):
+        """Validates the error that a command prints, and that it prints no JSON otherwise."""
+        done = self.case.pawl(*args[:args.index("--")], "--json", *args[args.index("--"):], status=status) if "--" in args \
+            else self.case.pawl(*args, "--json", status=status)
+        schema = json.loads(self.case.pawl("schema", "--of", "error", status=0).stdout)
+        equal((faults(json.loads(done.stderr.splitlines()[-1]), schema), done.stdout), ([], ""))
 
 
 def commands_of(case, *path):
@@ -157,6 +164,113 @@ def names_agree_between_list_show_and_events(case):
 
 def an_unknown_schema_is_suggested(case):
     holds(case.pawl("schema", "--of", "lst", status=2).stderr, "--of: unknown value 'lst' (did you mean 'list'?)")
+
+
+def kill(process):
+    process.kill()
+    process.wait()
+
+
+def look(check, *runs):
+    """Validates all commands that read a run."""
+    check("list", "list")
+    for run in runs:
+        check("show", "show", run)
+        check("show", "show", run, "--checkpoints")
+        check("handoff", "handoff", run)
+        check("restore", "restore", run)
+        if run != "forked":
+            check("restore", "restore", run, "--mode", "full")
+            check("restore", "restore", run, "--at", "1")
+        check("stats", "stats", run)
+
+
+def errors_match_their_schema(case):
+    check = Checker(case)
+    for args in (("list",), ("list", "--status", "x"), ("show", "none"), ("nonsense",), ("step", "a", "--", "true")):
+        check.error(*args, status=2)
+    case.pawl("save", "saved", stdin="{}", status=0)
+    case.write("bad.yaml", "steps:\n  - rn: x\n")
+    for args in (("show", "none"), ("restore", "saved@9"), ("run", "bad.yaml"), ("run", "none.yaml"), ("resume",), ("signal", "saved", "x"),
+                 ("cancel", "saved"), ("logs", "none"), ("handoff", "none"), ("fork", "none"), ("rollback", "none@1"), ("dlq", "list", "none"),
+                 ("diff", "none@1", "saved@1"), ("rm", "none"), ("erase", "none", "--reason", "x", "--yes"), ("import", "bad.yaml"), ("export", "none", "-o", "x"),
+                 ("replay", "none"), ("explain", "9999"), ("prune", "none", "--keep", "1"), ("audit", "report", "none"), ("verify", "none"),
+                 ("step", "--run", "job", "a", "--", "true")):
+        check.error(*args, status=2)
+
+
+def an_empty_store_matches_its_schemas(case):
+    check = Checker(case)
+    check("init", "init")
+    equal(check("list", "list"), [])
+    equal(check("list", "list", "--removed"), [])
+    for name, *args in (("stats",), ("fsck",), ("verify", "--all"), ("audit list", "--all"), ("prune", "--keep", "1"), ("rm", "--older-than", "1d"), ("doctor",),
+                        ("config",)):
+        check(name, *name.split(), *args)
+
+
+def script_runs_match_their_schemas(case):
+    check = Checker(case)
+    case.pawl("step", "--run", "done", "a", "--", "sh", "-c", "echo '{\"confidence\": 0.5, \"context_usage\": 0.25, \"tokens\": 3}' >> $PAWL_RESULT; echo x", status=0)
+    case.pawl("step", "--run", "failed", "a", "--", "false", status=1)
+    killed = case.start("step", "--run", "killed", "a", "--", "sleep", "60")
+    wait_for(lambda: case.pawl("show", "killed").returncode == 0, "the run")
+    look(check, "done", "failed", "killed")
+    kill(killed)
+    look(check, "killed")
+    check("logs", "logs", "done", lines=True)
+    check("fork", "fork", "done", "--run-id", "forked", lines=True)
+    look(check, "forked")
+
+
+def runs_in_every_state_match_their_schemas(case):
+    check = Checker(case)
+    case.write("demo.yaml", WORKFLOW)
+    case.write("slow.yaml", """\
+        steps:
+          - { id: first, run: 'echo {\\"confidence\\":0.5,\\"context_usage\\":0.25} >> $PAWL_RESULT' }
+          - { id: slow, needs: [first], run: 'touch started; exec sleep 60' }
+        """)
+    case.write("bad.yaml", "steps: [{id: a, run: 'echo x; exit 1'}]\n")
+    check("run", "run", "demo.yaml", "--run-id", "waiting", status=3, lines=True)
+    check("run", "run", "bad.yaml", "--run-id", "failed", status=1, lines=True)
+    slow = case.start("run", "slow.yaml", "--run-id", "slow")
+    wait_for(lambda: os.path.exists(os.path.join(case.folder, "started")), "the second step")
+    look(check, "slow")
+    kill(slow)
+    check("fork", "fork", "slow@2", "--run-id", "forked", lines=True)
+    look(check, "waiting", "failed", "slow", "forked")
+    check("rollback", "rollback", "waiting@2", "--accept-rerun")
+    look(check, "waiting")
+    check("cancel", "cancel", "waiting")
+    look(check, "waiting")
+    equal(check("handoff", "handoff", "slow")["confidence"], 0.5)
+    check("handoff", "handoff", "waiting")
+    case.write("ok.yaml", "steps: [{id: a, run: 'true'}]\n")
+    check("run", "run", "ok.yaml", "--run-id", "ok", lines=True)
+    check("run", "run", "ok.yaml", "--run-id", "ok", "--resume", "--detach", lines=True)
+    check("export", "export", "ok", "-o", "ok.pawl")
+    other = os.path.join(case.folder, "third")
+    for extra in (("--dry-run",), (), ("--dry-run",), ()):
+        check("import", "--store", other, "import", "ok.pawl", *extra)
+
+
+def an_encrypted_store_without_its_key_matches_its_schemas(case):
+    check = Checker(case)
+    case.env["HOME"] = case.folder
+    check("init", "init", "--encrypt")
+    case.pawl("save", "saved", stdin="{}", status=0)
+    case.pawl("step", "--run", "job", "a", "--", "true", status=0)
+    case.write("ok.yaml", "steps: [{id: a, run: 'true'}]\n")
+    case.pawl("run", "ok.yaml", "--run-id", "flow", status=0)
+    case.env["HOME"] = case.env["XDG_CONFIG_HOME"] = "/nonexistent"
+    rows = check("list", "list")
+    equal({row["run"] for row in rows}, {"saved", "job", "flow"})
+    equal({row["progress"] for row in rows}, {None})
+    for run in ("job", "flow"):
+        check.error("show", run, status=2)
+        check.error("handoff", run, status=2)
+        check.error("restore", run, status=2)
 
 
 run_tests(globals())
