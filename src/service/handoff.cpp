@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "service/handoff_told.hpp"
+#include "service/run_summary.hpp"
 #include "text/display.hpp"
 
 namespace pawl {
@@ -29,20 +30,32 @@ std::vector<std::string> printed_last(const Told& told, const ReportedStep& step
   return last_lines(found->second);
 }
 
+enum class MadeBy : std::uint8_t { workflow, script };
+
 struct StepParts {
   BriefingPart done{.key = "done", .title = "Done"};
   BriefingPart open{.key = "open", .title = "Open"};
 };
 
-Result<StepParts> step_parts(Store& store, const RunReport& report, const Told& told) {
+/// Returns the output of a step. Bytes of a script's step that are not text are left out.
+Result<Json> brief_output(Store& store, const RunId& run, const StepRecord& record, MadeBy made_by) {
+  PAWL_TRY_ASSIGN(Json output, step_output(store, run, record));
+  if (made_by == MadeBy::workflow || !output.is_object()) return output;
+  if (output.contains("result")) return output["result"];
+  const std::string text = text_in(output, "text");
+  return text.empty() ? Json() : Json(text);
+}
+
+Result<StepParts> step_parts(Store& store, const RunId& run, const std::vector<ReportedStep>& steps, const Told& told,
+                             MadeBy made_by) {
   StepParts parts;
-  for (const ReportedStep& step : report.steps) {
+  for (const ReportedStep& step : steps) {
     const StepRecord& record = step.record;
     const std::string_view status = to_text(record.status);
     Json entry = {{"step", step.path}, {"status", status}};
     std::string line = markdown_code(step.path);
     if (record.status == StepStatus::completed || record.status == StepStatus::skipped) {
-      PAWL_TRY_ASSIGN(const Json output, step_output(store, report.info.id, record));
+      PAWL_TRY_ASSIGN(const Json output, brief_output(store, run, record, made_by));
       if (record.status == StepStatus::skipped)
         line += fmt::format(" skipped: {}", markdown_text(brief_text(record.reason_text(), kShort)));
       if (record.map) line += fmt::format(" {} items, {} failed", record.map->done.count(), record.map->failed_count());
@@ -139,9 +152,9 @@ Result<void> add_files(Store& store, Briefing& briefing, const RunReport& report
 }
 
 /// A failed step is a blocker, even if nobody reported it as one.
-void add_failures(const RunReport& report, Told& told) {
+void add_failures(const std::vector<ReportedStep>& steps, const std::vector<WaitingFor>& waits, Told& told) {
   BriefingPart& blockers = told.blockers;
-  for (const ReportedStep& step : report.steps) {
+  for (const ReportedStep& step : steps) {
     if (step.record.status != StepStatus::failed) continue;
     Json entry = {{"at", step.record.ended.text()},
                   {"step", step.path},
@@ -156,7 +169,7 @@ void add_failures(const RunReport& report, Told& told) {
     blockers.entries.insert(blockers.entries.begin(), std::move(entry));
     blockers.lines.insert(blockers.lines.begin(), std::move(line));
   }
-  for (const WaitingFor& wait : report.waiting_for) {
+  for (const WaitingFor& wait : waits) {
     Json entry = {
         {"step", wait.step}, {"blocker", fmt::format("waits for {}", to_text(wait.what))}, {"detail", wait.detail}};
     blockers.entries.insert(blockers.entries.begin(), std::move(entry));
@@ -213,14 +226,68 @@ Result<Briefing> brief_saves(Store& store, const RunId& run, const std::string& 
   return briefing;
 }
 
+/// A run whose steps a script calls.
+Result<Briefing> brief_steps(Store& store, const RunId& run, const std::string& store_uri, Timestamp now) {
+  PAWL_TRY_ASSIGN(const RunInfo info, store.run(run));
+  PAWL_TRY_ASSIGN(const StepsStatus standing, steps_status(store, run));
+  PAWL_TRY_ASSIGN(const std::string logs, store.local_folder(run));
+  RunState state;
+  state.steps = standing.ledger.steps;
+  PAWL_TRY_ASSIGN(Told told, what_was_told(store, run, state));
+  std::vector<ReportedStep> reported;
+  for (const auto& [name, record] : standing.ledger.steps) reported.push_back({name, record});
+  PAWL_TRY_ASSIGN(StepParts steps, step_parts(store, run, reported, told, MadeBy::script));
+  const RunProgress progress = progress_of(standing);
+  const std::string error = error_of(standing);
+  Briefing briefing;
+  briefing.title = run.text();
+  briefing.head = {{"run", run.text()},
+                   {"uuid", info.uuid.text()},
+                   {"session", info.session},
+                   {"made", now.text()},
+                   {"status", to_text(standing.status)},
+                   {"started", info.created.text()},
+                   {"updated", info.updated.text()},
+                   {"checkpoint", info.latest.value},
+                   {"error", error},
+                   {"usage", standing.usage.document()},
+                   {"context_usage", told.context_usage ? Json(*told.context_usage) : Json()},
+                   {"context_usage_by_step", told.context_by_step},
+                   {"files", {{"store", store_uri}, {"logs", logs}}}};
+  std::vector<std::string>& lines = briefing.head_lines;
+  lines = {"## Status", fmt::format("- {}, {} of {} steps completed, started {}, last saved {} (checkpoint {})",
+                                    to_text(standing.status), progress.done, progress.total, info.created.text(),
+                                    info.updated.text(), info.latest.value)};
+  if (!error.empty()) lines.push_back(fmt::format("- error: {}", markdown_text(brief_text(error, kLong))));
+  if (!info.session.empty())
+    lines.push_back(fmt::format("- session: {}", markdown_text(brief_text(info.session, kShort))));
+  lines.push_back(fmt::format("- used: {}", money(standing.usage)));
+  if (standing.status == RunStatus::failed || standing.status == RunStatus::interrupted)
+    lines.emplace_back("- to continue, run the script again; completed steps are not run again");
+  lines.insert(lines.end(), {"## Files", fmt::format("- store: {}", markdown_code(store_uri)),
+                             fmt::format("- logs: {}", markdown_code(logs))});
+  add_failures(reported, {}, told);
+  for (const ReportedStep& step : reported) {
+    if (step.record.status == StepStatus::failed)
+      briefing.next = {{Advice::show_logs, {.run = run.text(), .step = step.path}}};
+  }
+  briefing.next.push_back({Advice::show_run, {.run = run.text()}});
+  steps.done.more = steps.open.more = {Advice::show_run, {.run = run.text()}};
+  briefing.parts = {std::move(told.blockers),  std::move(told.notes),      std::move(steps.open),
+                    std::move(told.decisions), std::move(told.recoveries), std::move(steps.done),
+                    std::move(told.confidence)};
+  return briefing;
+}
+
 }  // namespace
 
 Result<Briefing> brief_run(Store& store, const RunId& run, const std::string& store_uri, Timestamp now) {
   Result<RunReport> reported = report_run(store, run, Detail::state);
-  if (!reported && reported.error().code == Code::not_a_workflow_run) return brief_saves(store, run, store_uri);
+  if (!reported && reported.error().code == Code::not_a_workflow_run)
+    return is_steps_run(store, run) ? brief_steps(store, run, store_uri, now) : brief_saves(store, run, store_uri);
   PAWL_TRY_ASSIGN(const RunReport report, std::move(reported));
   PAWL_TRY_ASSIGN(Told told, what_was_told(store, run, report.standing.state));
-  PAWL_TRY_ASSIGN(StepParts steps, step_parts(store, report, told));
+  PAWL_TRY_ASSIGN(StepParts steps, step_parts(store, run, report.steps, told, MadeBy::workflow));
   Briefing briefing;
   briefing.title = run.text();
   briefing.head = {
@@ -228,7 +295,7 @@ Result<Briefing> brief_run(Store& store, const RunId& run, const std::string& st
   add_goal(briefing, report);
   add_status(briefing, report, told);
   PAWL_TRY(add_files(store, briefing, report, store_uri));
-  add_failures(report, told);
+  add_failures(report.steps, report.waiting_for, told);
   briefing.next = next_actions(report);
   if (briefing.next.empty()) briefing.next.push_back({Advice::show_run, {.run = run.text()}});
   steps.done.more = steps.open.more = {Advice::show_everything, {.run = run.text()}};

@@ -214,4 +214,16 @@ def long_values_of_events_are_cut(case):
     holds(case.pawl("show", "r", "--events", "--json", status=0).stdout, "x" * 300)
 
 
+def a_script_run_is_handed_over_with_its_steps(case):
+    case.pawl("step", "--run", "s", "fetch", "--", "echo", "result", status=0)
+    case.pawl("step", "--run", "s", "load", "--", "sh", "-c", "echo no table >&2; exit 3", status=3)
+    text = case.pawl("handoff", "s", status=0).stdout
+    holds(text, "- failed, 1 of 2 steps completed", "- error: load: exit status 3", "run the script again", "`fetch`: `result", "`load` failed: exit status 3",
+          "printed: `no table`", "pawl logs s load")
+    assert "steps/1" not in text, text
+    document = json.loads(case.pawl("handoff", "s", "--json", status=0).stdout)
+    equal((document["status"], document["done"][0]["step"], document["open"][0]["error"]), ("failed", "fetch", "exit status 3"))
+    assert "state" not in document, document
+
+
 run_tests(globals())
