@@ -212,8 +212,8 @@ Result<void> anchor(const Invocation& invocation, const AuditArguments& argument
   PAWL_TRY_ASSIGN(const std::string text, sign_anchor(made, key));
   PAWL_TRY(deliver(invocation, arguments.output, text));
   if (!arguments.output.empty() && arguments.output != "-") {
-    invocation.note(fmt::format("{}: anchor of {} runs, signed with {}; keep it apart from the store", arguments.output,
-                                made.runs.size(), made.public_key));
+    invocation.note(fmt::format("{}: anchor of {}, signed with {}; keep it apart from the store", arguments.output,
+                                counted(made.runs.size(), "run"), made.public_key));
   }
   return {};
 }

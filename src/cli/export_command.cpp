@@ -73,7 +73,7 @@ void report(const Invocation& invocation, const ExportArguments& arguments, cons
                          .done() +
                      "\n");
   } else {
-    invocation.print(fmt::format("{}: {} files, {} in {}\n", printable(arguments.run), exported.files,
+    invocation.print(fmt::format("{}: {}, {} in {}\n", printable(arguments.run), counted(exported.files, "file"),
                                  size_text(exported.bytes), printable(arguments.output)));
   }
 }

@@ -69,7 +69,8 @@ std::string summary(const CheckReport& report) {
   for (const Finding::Severity severity :
        {Finding::Severity::damage, Finding::Severity::mendable, Finding::Severity::mended, Finding::Severity::note}) {
     if (const std::size_t found = count(report, severity); found > 0)
-      text += fmt::format(", {} {}", found, to_text(severity));
+      text += fmt::format(", {}", severity == Finding::Severity::note ? counted(found, "note")
+                                                                      : fmt::format("{} {}", found, to_text(severity)));
   }
   return text + "\n";
 }

@@ -153,6 +153,18 @@ std::string no_logs(const RunId& run, const RunState& state, const std::optional
   return fmt::format("{} has no output", arguments.step);
 }
 
+Error no_attempt(const RunId& run, const LogsArguments& arguments) {
+  const std::string step = arguments.step.empty() ? "" : " " + arguments.step;
+  return Error{
+      Code::step_not_found,
+      arguments.step.empty()
+          ? fmt::format("no step of run '{}' has printed anything in attempt {}", run.text(), *arguments.attempt)
+          : fmt::format("step '{}' of run '{}' has no attempt {}", arguments.step, run.text(), *arguments.attempt),
+      {},
+      fmt::format("to print all attempts, run: pawl logs {}{}", run.text(), step),
+      0};
+}
+
 class Logs {
  public:
   /// `goes_on` returns whether more may be printed.
@@ -243,6 +255,10 @@ Result<void> step_logs(const Invocation& invocation, Store& store, const RunId& 
   if (arguments.follow) return printed.follow(arguments.step.empty() ? PrefixLines::always : PrefixLines::never);
   PAWL_TRY_ASSIGN(const bool any, printed.print(PrefixLines::where_several));
   printed.end();
+  if (!any && arguments.attempt) {
+    const StepRecord* const record = steps.ledger.find(arguments.step);
+    if (record == nullptr || *arguments.attempt > record->attempts + 1) return fail(no_attempt(run, arguments));
+  }
   if (!any)
     invocation.note(arguments.step.empty() ? fmt::format("run {} has printed nothing", run.text())
                                            : fmt::format("{} has printed nothing", arguments.step));
@@ -273,6 +289,10 @@ Result<void> logs(const Invocation& invocation, const LogsArguments& arguments) 
   PAWL_TRY_ASSIGN(const bool any, printed.print(PrefixLines::where_several));
   printed.end();
   PAWL_TRY_ASSIGN(const std::optional<ForkInfo> origin, store->origin_of(run));
+  if (!any && !origin && arguments.attempt) {
+    const StepRecord* const record = standing.state.find(arguments.step);
+    if (record == nullptr || *arguments.attempt > record->starts) return fail(no_attempt(run, arguments));
+  }
   if (!any && !origin) invocation.note(no_logs(run, standing.state, workflow, arguments));
   if (origin) {
     const std::string step = arguments.step.empty() ? "" : " " + arguments.step;

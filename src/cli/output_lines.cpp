@@ -8,17 +8,17 @@ namespace {
 
 constexpr std::size_t kUnfinishedBytesMax = 8U << 10;  // longer lines are split
 
-void print_line(const std::string& source, std::string_view line, Output& out) {
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  out.write(fmt::format("{} | {}\n", source, printable(line)));
-}
-
 std::uint64_t number_in(const Json& data, const char* key) {
   const auto found = data.find(key);
   return found != data.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
 }
 
 }  // namespace
+
+void OutputLines::print_line(const std::string& source, std::string_view line, Output& out) const {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  out.write(fmt::format("{} | {}\n", source, printable_output(line, colours_)));
+}
 
 void OutputLines::add(const std::string& source, std::string_view text, Output& out) {
   std::string& line = unfinished_[source];

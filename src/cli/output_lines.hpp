@@ -8,18 +8,23 @@
 #include "cli/output.hpp"
 #include "engine/run_events.hpp"
 #include "ports/environment.hpp"
+#include "text/display.hpp"
 
 namespace pawl::cli {
 
 /// Prints the output of several concurrent sources as whole lines: "fetch | 200 OK".
 class OutputLines {
  public:
+  explicit OutputLines(Colours colours) : colours_(colours) {}
   void add(const std::string& source, std::string_view text, Output& out);
   /// Prints the unfinished line of a source.
   void end(const std::string& source, Output& out);
   void end_all(Output& out);
 
  private:
+  void print_line(const std::string& source, std::string_view line, Output& out) const;
+
+  const Colours colours_;
   std::map<std::string, std::string> unfinished_;
 };
 

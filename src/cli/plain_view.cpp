@@ -32,7 +32,8 @@ class PlainView final : public RunView {
       : out_(invocation.context().out),
         err_(invocation.context().err),
         options_(options),
-        progress_(invocation.context().clock, progress_interval(invocation.context())) {}
+        progress_(invocation.context().clock, progress_interval(invocation.context())),
+        lines_(invocation.style().colours() ? Colours::keep : Colours::remove) {}
 
   void begin(const RunId& run, const Workflow&, const RunState&) override { main_run_ = run.text(); }
 

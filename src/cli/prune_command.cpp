@@ -96,9 +96,8 @@ std::string document_of(const PrunedLogs& pruned, PruneMode mode) {
 
 std::string text_of(const PrunedLogs& pruned, PruneMode mode) {
   const bool dry = mode == PruneMode::dry_run;
-  return fmt::format("{} {}: {} {} logs, {} {}\n", pruned.runs.size(), pruned.runs.size() == 1 ? "run" : "runs",
-                     dry ? "would remove" : "removed", pruned.removed(), dry ? "would free" : "freed",
-                     size_text(pruned.freed_bytes()));
+  return fmt::format("{}: {} {}, {} {}\n", counted(pruned.runs.size(), "run"), dry ? "would remove" : "removed",
+                     counted(pruned.removed(), "log"), dry ? "would free" : "freed", size_text(pruned.freed_bytes()));
 }
 
 Result<std::vector<RunId>> runs_of(Store& store, const std::string& run) {

@@ -176,7 +176,12 @@ Command add_resume(Options& root) {
   app.group(kWorkflowGroup).when_output_closes(ClosedOutput::ignored);
   app.text("RUN", arguments->run, "Run id (default: the only run that can be resumed)");
   app.text("--workflow", arguments->workflow, "New location of the workflow file").value("FILE");
-  app.text("--working-dir", arguments->working_dir, "New directory of a project that was moved").value("DIR");
+  app.parsed("--working-dir", "New directory of a project that was moved",
+             [arguments](const std::string& text) {
+               arguments->working_dir = text;
+               return text.empty() ? std::string("must not be empty") : std::string();
+             })
+      .value("DIR");
   app.flag("-v,--verbose", arguments->verbose, "Show the output of steps as it comes");
   app.flag("--fail-on-dlq", arguments->fail_on_dlq, "Exit with 1 if the run completes but items of a map failed");
   app.flag("--accept-changes", arguments->accept_changes,

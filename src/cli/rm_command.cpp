@@ -181,6 +181,7 @@ Result<void> rm(const Invocation& invocation, const RmArguments& arguments) {
       continue;
     }
     Error why = std::move(erased).error();
+    if (why.code == Code::usage) return fail(why);  // the same for every run
     if (why.code == Code::run_busy) why.advice = Advice::wait_or_cancel;
     if (!trouble) trouble = why;
     done.kept.push_back({info.id, std::move(why)});

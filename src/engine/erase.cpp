@@ -29,7 +29,7 @@ Result<Erasure> checked_erase(Store& store, const RunId& run, const EraseRequest
     return fail(Error{Code::usage,
                       fmt::format("invalid reason: must be one line of 1 to {} bytes", kReasonBytesMax),
                       {},
-                      "pass a reason, for example --reason 'request 17 of 2026-01-11'; it stays in the audit trail",
+                      "for example: --reason 'request 17 of 2026-01-11'",
                       0});
   }
   return store.erase(run, request);

@@ -6,6 +6,7 @@
 #include "domain/event_types.hpp"
 #include "engine/save.hpp"
 #include "engine/secret_log.hpp"
+#include "text/display.hpp"
 #include "text/utf8.hpp"
 
 namespace pawl {
@@ -115,7 +116,7 @@ Result<void> check_step_name(std::string_view name) {
       std::ranges::all_of(name, fine))
     return {};
   return fail(Error{Code::invalid_label,
-                    fmt::format("invalid step name '{}'", name),
+                    fmt::format("invalid step name '{}'", printable(name)),
                     {},
                     "use up to 128 letters, digits, '.', '_' or '-', starting with a letter, a digit or '_'",
                     0});

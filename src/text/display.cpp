@@ -73,6 +73,29 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string printable_output(std::string_view text, Colours colours) {
+  constexpr std::string_view kReset = "\x1b[0m";
+  std::string out;
+  bool coloured = false;
+  while (!text.empty()) {
+    const std::size_t start = std::min(text.find("\x1b["), text.size());
+    out += printable(text.substr(0, start));
+    text.remove_prefix(start);
+    if (text.empty()) break;
+    const std::size_t end = text.find_first_not_of("0123456789;:?", 2);
+    const bool whole = end != std::string_view::npos && text[end] >= '@' && text[end] <= '~';
+    const std::string_view sequence = text.substr(0, whole ? end + 1 : 1);
+    if (!whole) {
+      out += printable(sequence);
+    } else if (colours == Colours::keep && sequence.ends_with('m')) {
+      out += sequence;
+      coloured = sequence != kReset;
+    }
+    text.remove_prefix(sequence.size());
+  }
+  return coloured ? out.append(kReset) : out;
+}
+
 std::string size_text(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
   constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};

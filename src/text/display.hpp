@@ -10,6 +10,10 @@ namespace pawl {
 /// Returns `text` with control characters and invalid UTF-8 shown as \x1b, so that untrusted text can't control a
 /// terminal.
 [[nodiscard]] std::string printable(std::string_view text);
+enum class Colours : std::uint8_t { remove, keep };
+/// The same for the output of a command. Escape sequences for colours are kept, up to the end of the text, or removed
+/// with all other escape sequences.
+[[nodiscard]] std::string printable_output(std::string_view text, Colours colours);
 /// "812 B", "1.5 KiB", "3.2 MiB"
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
 /// "3,420"

@@ -17,5 +17,12 @@ TEST(Display, AmountsAreReadable) {
   EXPECT_EQ(used_text(0.5, 3420), "0.50 USD, 3,420 tokens");
 }
 
+TEST(Display, OnlyColoursOfACommandReachATerminal) {
+  const std::string text = "\x1b[1;31mred\x1b[0m \x1b[2J\x1b]0;title\x07 \x1b[3";
+  EXPECT_EQ(printable_output(text, Colours::keep), "\x1b[1;31mred\x1b[0m \\x1b]0;title\\x07 \\x1b[3");
+  EXPECT_EQ(printable_output(text, Colours::remove), "red \\x1b]0;title\\x07 \\x1b[3");
+  EXPECT_EQ(printable_output("\x1b[32mgreen", Colours::keep), "\x1b[32mgreen\x1b[0m");
+}
+
 }  // namespace
 }  // namespace pawl::testing

@@ -226,4 +226,28 @@ def a_script_run_is_handed_over_with_its_steps(case):
     assert "state" not in document, document
 
 
+def colours_reach_only_a_terminal(case):
+    case.write("workflow.yaml", "steps: [{id: a, run: \"printf '\\\\033[31mred\\\\033[0m \\\\033[2Jx\\\\n'\"}]\n")
+    holds(case.pawl("run", "--run-id", "r", "-v", status=0).stdout, "a | red x\n")
+    holds(on_terminal(case, 80, "run", "--run-id", "t", "-v"), "a | \x1b[31mred\x1b[0m x\n")
+
+
+def an_attempt_that_was_not_made_has_no_logs(case):
+    case.run("steps: [{id: a, run: 'true'}]\n")
+    case.pawl("step", "--run", "s", "a", "--", "true", status=0)
+    for run in ("r", "s"):
+        holds(case.pawl("logs", run, "a", "--attempt", "9", status=2).stderr, f"step 'a' of run '{run}' has no attempt 9")
+        case.pawl("logs", run, "a", "--attempt", "1", status=0)
+
+
+def empty_and_odd_values_are_refused(case):
+    case.run("steps: [{id: a, run: 'exit 1'}]\n", status=1)
+    holds(case.pawl("list", "--status", "", status=2).stderr, "--status: unknown value ''")
+    holds(case.pawl("resume", "r", "--working-dir", "", status=2).stderr, "--working-dir: must not be empty")
+    holds(case.pawl("step", "--run", "s", "a\nb", "--", "true", status=2).stderr, "invalid step name 'a\\x0ab'\n")
+    error = case.pawl("rm", "r", "--reason", "a\x01b", "--yes", status=2).stderr
+    equal(error.count("invalid reason"), 1)
+    assert "kept" not in error, error
+
+
 run_tests(globals())
