@@ -102,7 +102,8 @@ Wording Hints::resuming(Advice advice) const {
     case Advice::try_again: return {"to try again, run", resume()};
     case Advice::fix_and_resume: return {"fix the cause, then run", resume()};
     case Advice::fix_failed_step:
-      return {"fix the cause, then run", resume(), fmt::format(" (its output: {})", pawl("logs " + run_))};
+      return {"fix the cause, then run", resume(),
+              fmt::format("; to see what the steps printed, run: {}", pawl("logs " + run_))};
     case Advice::wait_and_resume: return {"to continue once it arrives, run", resume()};
     case Advice::accept_changes:
       return {"undo the change, or continue with the changed workflow",
@@ -132,6 +133,7 @@ Wording Hints::acting(Advice advice) const {
       return {"wait until it finishes, for example with --wait-lock 30s; to see its status, run", pawl("show " + run_)};
     case Advice::wait_or_cancel: return {"wait until it finishes, or run", pawl("cancel " + run_)};
     case Advice::force_removal: return {"to remove it anyway, run", pawl("rm " + run_ + " --force")};
+    case Advice::remove_together: return {"to remove both, run", pawl("rm " + run_ + " " + shell_word(subject_.value))};
     case Advice::decide:
       return {"to decide, run", pawl("approve " + run_ + step_),
               fmt::format(" (or {}), then: {}", pawl("reject " + run_ + step_),

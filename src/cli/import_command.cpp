@@ -95,7 +95,7 @@ std::string document_of(std::string_view format, const ImportReport& report, con
 }
 
 std::string text_of(std::string_view format, const ImportReport& report, const ImportArguments& arguments) {
-  const char* const taken = arguments.dry_run ? "would import" : "took";
+  const char* const taken = arguments.dry_run ? "would import" : "imported";
   std::string text;
   std::uint64_t checkpoints = 0;
   for (const TakenRun& run : report.runs) {

@@ -175,8 +175,9 @@ Result<void> rm(const Invocation& invocation, const RmArguments& arguments) {
     auto erased = erase_run(*store, info.id, erase, world == nullptr ? StartProcesses() : world->start_processes);
     if (erased) {
       if (erased->outcome == Erasure::Outcome::pending)
-        invocation.note(fmt::format("{}: some data is still in {}; it goes when that process is idle or ends",
-                                    info.id.text(), fmt::join(erased->waiting_for, ", ")));
+        invocation.note(
+            fmt::format("{} still contains some data of {}; it is deleted when that process is idle or exits",
+                        fmt::join(erased->waiting_for, ", "), info.id.text()));
       done.removed.push_back(std::move(*erased));
       continue;
     }

@@ -57,14 +57,14 @@ Result<std::string> choose_map(const RunState& state, const RunId& run, const st
   if (paths.size() == 1) return paths.front();
   if (paths.empty())
     return fail(Error{Code::not_waiting,
-                      fmt::format("run '{}' has no dead letters", run.text()),
+                      fmt::format("run '{}' has no failed items", run.text()),
                       {},
                       {},
                       0,
                       Advice::show_run,
                       {.run = run.text()}});
   return fail(Error{Code::usage,
-                    fmt::format("several maps have dead letters; name one: {}", joined_list(paths)),
+                    fmt::format("several maps have failed items; name one: {}", joined_list(paths)),
                     {},
                     {},
                     0,
@@ -78,7 +78,7 @@ Result<std::vector<std::uint64_t>> choose_indices(const MapProgress& map, const 
   if (choice.scope == LetterChoice::Scope::all) {
     if (map.failed.empty())
       return fail(Error{Code::not_waiting,
-                        fmt::format("map '{}' of run '{}' has no dead letters", step, run.text()),
+                        fmt::format("map '{}' of run '{}' has no failed items", step, run.text()),
                         {},
                         {},
                         0,

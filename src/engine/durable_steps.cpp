@@ -147,7 +147,9 @@ Result<DurableSteps> DurableSteps::open(const DurableServices& services, const R
 }
 
 Result<std::unique_ptr<StepLock>> DurableSteps::lock(const std::string& name) const {
-  return services_.lock(fmt::format("{}/step-{}.lock", folder_, name));
+  Result<std::unique_ptr<StepLock>> held = services_.lock(fmt::format("{}/step-{}.lock", folder_, name));
+  if (!held && held.error().code == Code::step_busy) return fail(busy_step(held.error(), run_, name));
+  return held;
 }
 
 Result<std::string> DurableSteps::recorded(const std::string& name, const StepRecord& record) const {

@@ -109,9 +109,10 @@ std::string nearest_text(const std::vector<std::string>& path, std::size_t known
     return fmt::format("did you mean {}?", pointer_of(better, better.size()));
   }
   const std::string where = known == 0 ? "the state" : pointer_of(path, known);
-  if (nearest.is_array()) return fmt::format("{} exists and is an array of {}", where, nearest.size());
-  if (nearest.is_object()) return fmt::format("{} exists and is an object of {}", where, nearest.size());
-  return fmt::format("{} exists and is not an object or array", where);
+  if (nearest.is_array())
+    return fmt::format("{} has {} element{}", where, nearest.size(), nearest.size() == 1 ? "" : "s");
+  if (nearest.is_object()) return fmt::format("{} has no member '{}'", where, path[known]);
+  return fmt::format("{} is not an object or array", where);
 }
 
 Result<void> refuse_missing(Json& value, const StateChange& change) {
@@ -122,11 +123,12 @@ Result<void> refuse_missing(Json& value, const StateChange& change) {
       at = next;
       continue;
     }
-    return fail(Error{Code::invalid_change,
-                      fmt::format("'{}' does not exist in the state", change.text()),
-                      {},
-                      fmt::format("{}; to add it, pass --create", nearest_text(change.path, known, *at)),
-                      0});
+    return fail(
+        Error{Code::invalid_change,
+              fmt::format("'{}' does not exist in the state", change.typed.empty() ? change.text() : change.typed),
+              {},
+              fmt::format("{}; to add it, pass --create", nearest_text(change.path, known, *at)),
+              0});
   }
   return {};
 }
@@ -154,7 +156,7 @@ Result<StateChange> parse_change(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) return fail(bad_change(text));
   const std::string_view path = text.substr(0, equals);
-  StateChange change{path.starts_with('/') ? parts_of_pointer(path) : parts_of(path), {}};
+  StateChange change{path.starts_with('/') ? parts_of_pointer(path) : parts_of(path), {}, std::string(path)};
   if (change.path.empty()) return fail(bad_change(text));
   const std::string_view value = text.substr(equals + 1);
   const Result<void> is_json = check_json(value, kValueBytesMax);

@@ -15,6 +15,7 @@ namespace pawl {
 struct StateChange {
   std::vector<std::string> path;  // names of members, or indices of arrays
   Json value;
+  std::string typed = {};  // the path as written by the user; empty: unknown
   /// Returns the path with dots (`plan.steps.2.done`), or as a JSON pointer if a name contains a dot, a bracket or a
   /// slash.
   [[nodiscard]] std::string text() const;

@@ -79,12 +79,12 @@ TEST(StateChange, AMissingPathIsRefusedWithTheNearestOne) {
   const std::pair<const char*, const char*> missing[] = {
       {"dome=1", "did you mean /done?"},
       {"a.b.c=1", "did you mean /a.b?"},
-      {"/todo/2=x", "/todo exists and is an array of 2"},
-      {"/todo/-=x", "/todo exists and is an array of 2"},
-      {"todo[9]=x", "/todo exists and is an array of 2"},
-      {"/done/deep=1", "/done exists and is not an object or array"},
-      {"/n/deep=1", "/n exists and is not an object or array"},
-      {"zzzzzz=1", "the state exists and is an object of 5"},
+      {"/todo/2=x", "/todo has 2 elements"},
+      {"/todo/-=x", "/todo has 2 elements"},
+      {"todo[9]=x", "/todo has 2 elements"},
+      {"/done/deep=1", "/done is not an object or array"},
+      {"/n/deep=1", "/n is not an object or array"},
+      {"zzzzzz=1", "the state has no member 'zzzzzz'"},
   };
   for (const auto& [text, nearest] : missing) {
     const std::string said = refused(kState, text);

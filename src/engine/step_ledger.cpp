@@ -88,7 +88,7 @@ Json LedgerState::to_json() const {
 Result<LedgerState> LedgerState::from_json(const Json& value) {
   if (!is_ledger(value)) {
     return fail(Error{Code::not_a_steps_run,
-                      "the state of this run is not a list of steps, so it can't record any",
+                      "steps of a script can't be recorded in this run: it was created in another way",
                       {},
                       "use another run: `export PAWL_RUN=my-job`",
                       0});
@@ -103,6 +103,11 @@ Result<LedgerState> LedgerState::from_json(const Json& value) {
     state.steps.emplace_back(name, std::move(parsed));
   }
   return state;
+}
+
+Error busy_step(Error error, const RunId& run, std::string_view name) {
+  error.message = fmt::format("step '{}' of run {} is {}", name, run.text(), error.message);
+  return error;
 }
 
 bool is_ledger(const Json& state) { return state.is_object() && state.value("pawl", Json()) == Json(kFormat); }

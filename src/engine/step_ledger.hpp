@@ -33,6 +33,9 @@ struct LedgerState {
 /// Checks for `[A-Za-z0-9_][A-Za-z0-9._-]*` with at most 128 characters. Fails with invalid_label.
 [[nodiscard]] Result<void> check_step_name(std::string_view name);
 
+/// Completes an error of a step's lock: "step 'load' of run nightly is already running (process 4711)".
+[[nodiscard]] Error busy_step(Error error, const RunId& run, std::string_view name);
+
 /// Returns whether this is the state of a run whose steps a script or a program calls.
 [[nodiscard]] bool is_ledger(const Json& state);
 /// Fails with run_not_found or not_a_steps_run.

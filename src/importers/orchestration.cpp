@@ -211,7 +211,7 @@ void hand_over(const std::string& workflow, std::map<std::uint64_t, Orchestratio
       if (place == places.end()) {
         sink.note(
             {found.checkpoint.file,
-             fmt::format("its parent {} is missing or comes later: its state has no context from before it", parent)});
+             fmt::format("its parent {} is missing or comes later: its state contains only its own part", parent)});
       } else {
         found.checkpoint.parent = place->second;
       }

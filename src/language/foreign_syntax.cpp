@@ -93,7 +93,7 @@ std::optional<DoubleBraces> find_double_braces(std::string_view text) {
                         Error{Code::invalid_expression,
                               fmt::format("'${{{{ {} }}}}' is the syntax of another tool", inside.substr(0, kShownMax)),
                               {},
-                              form_of(inside.substr(0, kShownMax)) + "; for a literal ${{ write $${{",
+                              form_of(inside.substr(0, kShownMax)) + "; to print ${{ itself, write $${{",
                               0}};
   }
   return std::nullopt;

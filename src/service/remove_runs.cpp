@@ -118,16 +118,20 @@ class Planner {
           why = Error{Code::run_has_forks,
                       fmt::format("run '{}' was forked from run '{}' and needs its data", fork, run),
                       {},
-                      "remove both together, or the fork first",
-                      0};
+                      {},
+                      0,
+                      Advice::remove_together,
+                      {.run = run, .value = fork}};
       }
       for (const std::string& relative : candidate.relatives) {
         if (!why && !candidates_.contains(relative) && exists(relative))
           why = Error{Code::run_referenced,
                       fmt::format("run '{}' refers to run '{}'", relative, run),
                       {},
-                      fmt::format("remove both together: {} {}", relative, run),
-                      0};
+                      {},
+                      0,
+                      Advice::remove_together,
+                      {.run = run, .value = relative}};
       }
       if (!why) continue;
       plan_.kept.push_back({candidate.info.id, std::move(*why)});

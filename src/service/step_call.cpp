@@ -70,7 +70,8 @@ class StepCall {
         world_.clock.monotonic_us() + std::chrono::microseconds(world_.settings.lock_wait).count();
     while (true) {
       Result<std::unique_ptr<StepLock>> lock = world_.foreground.lock(folder_ + "/" + lock_name(options_.name));
-      if (lock || lock.error().code != Code::step_busy || world_.clock.monotonic_us() >= until_us) return lock;
+      if (lock || lock.error().code != Code::step_busy) return lock;
+      if (world_.clock.monotonic_us() >= until_us) return fail(busy_step(lock.error(), ledger_.run(), options_.name));
       world_.clock.sleep_us(kLockStep_us);
     }
   }

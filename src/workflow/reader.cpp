@@ -111,6 +111,17 @@ void Reader::refuse(const YamlNode& node, std::string_view key, std::string_view
   faults_.add(node.place, fmt::format("'{}' must be {}, not {}", key, expected, shown), std::move(hint));
 }
 
+namespace {
+
+std::string_view what_to_write(std::string_view key) {
+  if (key == "approve") return "write the question to ask";
+  if (key == "run") return "write the command to run";
+  if (key == "wait_for") return "write the name of the signal";
+  return "write a text, or remove the key";
+}
+
+}  // namespace
+
 std::optional<std::string> Reader::text(const YamlNode& node, std::string_view key) const {
   if (!node.is_scalar()) {
     refuse(node, key, "a text",
@@ -126,7 +137,7 @@ std::optional<std::string> Reader::text(const YamlNode& node, std::string_view k
                   fmt::format("indent the text below '{}' more than '{}'", sign, key));
       return {};
     }
-    refuse(node, key, "a text", "it is empty");
+    faults_.add(node.place, fmt::format("'{}' is empty", key), std::string(what_to_write(key)));
     return {};
   }
   return node.text;

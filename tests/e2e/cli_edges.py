@@ -145,7 +145,7 @@ def a_save_does_not_replace_the_list_of_steps(case):
     case.pawl("fork", "job", "--run-id", "copy", status=0)
     case.pawl("save", "copy", stdin="{}", status=4)
     case.pawl("save", "own", stdin="{}", status=0)
-    holds(case.pawl("step", "--run", "own", "a", "--", "true", status=2).stderr, "PAWL-0107", "the state of this run is not a list of steps")
+    holds(case.pawl("step", "--run", "own", "a", "--", "true", status=2).stderr, "PAWL-0107", "steps of a script can't be recorded in this run")
 
 
 def a_store_that_is_a_broken_link_is_an_error(case):

@@ -250,4 +250,20 @@ def empty_and_odd_values_are_refused(case):
     assert "kept" not in error, error
 
 
+def messages_name_what_they_are_about(case):
+    step = case.start("step", "--run", "s", "a", "--", "sleep", "60")
+    wait_for(lambda: rows(case, status=None).get("s", {}).get("status") == "running", "the step")
+    holds(case.pawl("step", "--run", "s", "a", "--", "true", status=4).stderr, "step 'a' of run s is already running (process ")
+    step.kill()
+    step.wait()
+    case.pawl("save", "n", stdin='{"list": [1, 2, 3]}', status=0)
+    holds(case.pawl("step", "--run", "n", "a", "--", "true", status=2).stderr, "steps of a script can't be recorded in this run")
+    case.pawl("fork", "n", "--run-id", "m", status=0)
+    holds(case.pawl("rm", "n", "--yes", status=4).stderr, "to remove both, run: pawl rm n m\n")
+    holds(case.pawl("fork", "n", "--set", "/list/7=9", status=2).stderr, "'/list/7' does not exist", "/list has 3 elements")
+    holds(case.pawl("fork", "n", "--set", "x.y=9", status=2).stderr, "the state has no member 'x'")
+    case.write("workflow.yaml", "steps: [{id: a, approve: ''}]\n")
+    holds(case.pawl("check", status=2).stdout, "'approve' is empty (write the question to ask)")
+
+
 run_tests(globals())

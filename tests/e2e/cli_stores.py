@@ -347,7 +347,7 @@ class Forking(StoreCase):
 
     def test_a_missing_path_is_refused(self):
         self.save("p", {"done": False, "todo": ["a"], "a.b": 1})
-        for change, nearest in (("dome=1", "/done"), ("/todo/1=x", "/todo exists and is an array of 1"), ("a.b=2", "/a.b"), ("new=1", "--create")):
+        for change, nearest in (("dome=1", "/done"), ("/todo/1=x", "/todo has 1 element"), ("a.b=2", "/a.b"), ("new=1", "--create")):
             said = self.fork(change, status=2)
             self.assertIn("PAWL-0030", said)
             self.assertIn(nearest, said)

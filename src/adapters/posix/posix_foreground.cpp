@@ -272,7 +272,7 @@ Result<std::unique_ptr<StepLock>> PosixForeground::lock(const std::string& path)
     const std::string holder = content(fd.get());
     return fail(Error{
         Code::step_busy,
-        fmt::format("the step is already running in process {}", holder.empty() ? "?" : holder),
+        fmt::format("already running (process {})", holder.empty() ? "unknown" : holder),
         {},
         "wait until it finishes, for example with --wait-lock 5m; steps that run at the same time need different names",
         0});
