@@ -9,6 +9,7 @@
 #include "cli/this_person.hpp"
 #include "domain/event_types.hpp"
 #include "engine/run_or_resume.hpp"
+#include "service/run_status.hpp"
 
 namespace pawl::cli {
 namespace {
