@@ -171,6 +171,7 @@ class BytesFile final : public File {
   Result<void> sync(SyncPoint) override { return refuse(); }
   Result<void> resize(std::uint64_t) override { return refuse(); }
   Result<bool> try_lock(std::uint64_t) override { return refuse(); }
+  Result<bool> try_lock_shared(std::uint64_t) override { return refuse(); }
   Result<void> unlock(std::uint64_t) override { return refuse(); }
   Result<bool> locked_elsewhere(std::uint64_t) override { return refuse(); }
 

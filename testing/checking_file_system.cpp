@@ -59,6 +59,9 @@ class CheckingFile final : public File {
   Result<bool> try_lock(std::uint64_t byte) override {
     return logged(*log_, op(What::try_lock, byte, 1), inner_->try_lock(byte));
   }
+  Result<bool> try_lock_shared(std::uint64_t byte) override {
+    return logged(*log_, op(What::try_lock, byte, 1), inner_->try_lock_shared(byte));
+  }
   Result<void> unlock(std::uint64_t byte) override {
     return logged(*log_, op(What::unlock, byte, 1), inner_->unlock(byte));
   }

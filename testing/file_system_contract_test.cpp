@@ -107,6 +107,26 @@ TEST_P(FileSystemContract, ReadsAreShortOnlyAtTheEnd) {
   EXPECT_EQ(code(fs().read_file("a", 9)), Code::read_failed);
 }
 
+TEST_P(FileSystemContract, ReadsReturnAtMostWhatWasAskedFor) {
+  put("a", std::string(200, 'x'));
+  const auto file = open("a", OpenMode::read);
+  for (std::uint64_t size = 0; size <= 100; ++size) EXPECT_EQ(file->read_at(3, size)->size(), size);
+}
+
+TEST_P(FileSystemContract, SharedLocksExcludeOnlyExclusiveOnes) {
+  const auto one = open("a", OpenMode::create);
+  const auto two = open("a", OpenMode::write);
+  EXPECT_TRUE(one->try_lock_shared(7).value());
+  EXPECT_TRUE(two->try_lock_shared(7).value());
+  EXPECT_FALSE(two->try_lock(7).value());
+  EXPECT_TRUE(one->locked_elsewhere(7).value());
+  ASSERT_TRUE(one->unlock(7));
+  EXPECT_TRUE(two->try_lock(7).value()) << "a shared lock becomes an exclusive one";
+  EXPECT_FALSE(one->try_lock_shared(7).value());
+  EXPECT_TRUE(two->try_lock_shared(7).value()) << "and the other way round";
+  EXPECT_TRUE(one->try_lock_shared(7).value());
+}
+
 TEST_P(FileSystemContract, WritesOverwriteAndExtendAndGapsAreZeros) {
   auto file = open("a", OpenMode::create);
   ASSERT_TRUE(file->write_at(0, "aaaa").has_value());

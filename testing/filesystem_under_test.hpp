@@ -41,6 +41,7 @@ class TemporaryFolder {
   options.batch_bytes_max = 4U << 10;
   options.differences_floor_bytes = 2U << 10;
   options.differences_max = 10;
+  options.catalogue = false;
   return options;
 }
 
@@ -57,6 +58,7 @@ class FilesystemUnderTest final : public StoreUnderTest {
  public:
   explicit FilesystemUnderTest(const FilesystemOptions& options) : options_(options) {
     options_.root = folder_.path();
+    options_.catalogue = true;
     if (options.background == Background::thread) clock_.sleep_really();
   }
 
@@ -65,7 +67,7 @@ class FilesystemUnderTest final : public StoreUnderTest {
     if (!files) std::abort();
     files_.push_back(std::move(*files));
     Environment environment{&clock_, &random_, sim_owner("boot", writer_pid())};
-    auto store = FilesystemStore::open(*files_.back(), environment, options_, folder_.path() + "/catalogue.db");
+    auto store = FilesystemStore::open(*files_.back(), environment, options_);
     if (!store) std::abort();
     return std::move(*store);
   }

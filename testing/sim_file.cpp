@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 
 #include "testing/sim_machine.hpp"
@@ -31,7 +32,10 @@ class SimFile final : public File {
 
   ~SimFile() override {
     const std::scoped_lock lock(machine_->mutex);
-    std::erase_if(machine_->locks, [&](const auto& held) { return held.second.handle == handle_; });
+    for (auto& [place, holders] : machine_->locks) {
+      std::erase_if(holders, [&](const auto& holder) { return is_this(holder); });
+    }
+    std::erase_if(machine_->locks, [](const auto& held) { return held.second.empty(); });
   }
 
   Result<std::string> read_at(std::uint64_t offset, std::uint64_t size) override {
@@ -83,20 +87,13 @@ class SimFile final : public File {
     return call.run([&]() -> Result<std::uint64_t> { return inode_->content.cached().size(); });
   }
 
-  Result<bool> try_lock(std::uint64_t byte) override {
-    SimCall call(*machine_, *process_, SimCallKind::lock, path_);
-    return call.run([&]() -> Result<bool> {
-      if (!writable_) return fail(sim_error(Code::write_failed, EBADF, path_));
-      const SimMachine::Holder self{handle_, process_->id};
-      return machine_->locks.try_emplace({inode_.get(), byte}, self).first->second.handle == handle_;
-    });
-  }
+  Result<bool> try_lock(std::uint64_t byte) override { return take_lock(byte, false); }
+  Result<bool> try_lock_shared(std::uint64_t byte) override { return take_lock(byte, true); }
 
   Result<void> unlock(std::uint64_t byte) override {
     SimCall call(*machine_, *process_, SimCallKind::lock, path_);
     return call.run([&]() -> Result<void> {
-      const auto held = machine_->locks.find({inode_.get(), byte});
-      if (held != machine_->locks.end() && held->second.handle == handle_) machine_->locks.erase(held);
+      std::erase_if(machine_->locks[{inode_.get(), byte}], [&](const auto& holder) { return is_this(holder); });
       return {};
     });
   }
@@ -104,12 +101,27 @@ class SimFile final : public File {
   Result<bool> locked_elsewhere(std::uint64_t byte) override {
     SimCall call(*machine_, *process_, SimCallKind::lock, path_);
     return call.run([&]() -> Result<bool> {
-      const auto held = machine_->locks.find({inode_.get(), byte});
-      return held != machine_->locks.end() && held->second.handle != handle_;
+      return std::ranges::any_of(machine_->locks[{inode_.get(), byte}],
+                                 [&](const auto& holder) { return !is_this(holder); });
     });
   }
 
  private:
+  [[nodiscard]] bool is_this(const SimMachine::Holder& holder) const { return holder.handle == handle_; }
+
+  Result<bool> take_lock(std::uint64_t byte, bool shared) {
+    SimCall call(*machine_, *process_, SimCallKind::lock, path_);
+    return call.run([&]() -> Result<bool> {
+      if (!writable_ && !shared) return fail(sim_error(Code::write_failed, EBADF, path_));
+      auto& holders = machine_->locks[{inode_.get(), byte}];
+      const auto conflicts = [&](const auto& holder) { return !is_this(holder) && !(shared && holder.shared); };
+      if (std::ranges::any_of(holders, conflicts)) return false;
+      std::erase_if(holders, [&](const auto& holder) { return is_this(holder); });
+      holders.push_back({handle_, process_->id, shared});
+      return true;
+    });
+  }
+
   const std::shared_ptr<SimMachine> machine_;
   const std::shared_ptr<SimProcess> process_;
   const SimInodePtr inode_;

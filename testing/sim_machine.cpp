@@ -63,7 +63,9 @@ SimPlace SimMachine::look_up(std::string_view path) const {
 void SimMachine::kill(SimProcess& process) {
   process.dead = true;
   process.later.clear();
-  std::erase_if(locks, [&](const auto& lock) { return lock.second.process == process.id; });
+  for (auto& [place, holders] : locks) {
+    std::erase_if(holders, [&](const Holder& holder) { return holder.process == process.id; });
+  }
 }
 
 void SimMachine::kill_all() {

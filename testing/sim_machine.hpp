@@ -53,6 +53,7 @@ struct SimMachine {
   struct Holder {
     std::uint64_t handle = 0;
     std::uint64_t process = 0;
+    bool shared = false;
   };
   using LockPlace = std::pair<const SimInode*, std::uint64_t>;
 
@@ -69,7 +70,7 @@ struct SimMachine {
   std::uint64_t boot = 1;
   bool power_is_off = false;
   std::uint64_t last_id = 0;  // counts processes, handles and name changes
-  std::map<LockPlace, Holder> locks;
+  std::map<LockPlace, std::vector<Holder>> locks;
   std::vector<std::weak_ptr<SimProcess>> processes;
 };
 

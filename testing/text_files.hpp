@@ -58,6 +58,7 @@ class TextFiles final : public FileSystem {
     Result<void> sync(SyncPoint) override { return owner_.refuse(); }
     Result<void> resize(std::uint64_t) override { return owner_.refuse(); }
     Result<bool> try_lock(std::uint64_t) override { return owner_.refuse(); }
+    Result<bool> try_lock_shared(std::uint64_t) override { return owner_.refuse(); }
     Result<void> unlock(std::uint64_t) override { return owner_.refuse(); }
     Result<bool> locked_elsewhere(std::uint64_t) override { return false; }
 

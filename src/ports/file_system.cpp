@@ -17,7 +17,8 @@ std::string_view to_text(SyncPoint point) {
       "pruned_new_names", "pruned_list",      "pruned_list_name",
       "fork_note",        "fork_note_name",   "erased_mark",
       "erased_mark_name", "erased_bytes",     "erased_names",
-      "imported_files",   "imported_name"};
+      "imported_files",   "imported_name",    "catalogue",
+      "catalogue_name"};
   return kNames[static_cast<std::size_t>(point)];
 }
 

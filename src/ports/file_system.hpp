@@ -55,8 +55,10 @@ enum class SyncPoint : std::uint8_t {
   erased_names,      // the removal of these names
   imported_files,    // all files of an imported run, before it gets its name
   imported_name,     // its name
+  catalogue,         // the catalogue and its rollback journal, in SQLite's order
+  catalogue_name,    // the names of both
 };
-constexpr std::size_t kSyncPointCount = 35;
+constexpr std::size_t kSyncPointCount = 37;
 [[nodiscard]] std::string_view to_text(SyncPoint point);
 
 /// An open file. Not thread-safe, except that `sync` may run at the same time as `write_at` and `read_at`. Closing it
@@ -80,6 +82,8 @@ class File {
   /// Takes the exclusive kernel lock on one byte of this file, without waiting. Returns false if another open file
   /// holds it, in this process or another. `unlock`, closing the file and the end of the process release it.
   virtual Result<bool> try_lock(std::uint64_t byte) = 0;
+  /// The same for a lock that several may share. Replaces an exclusive lock of this file, and `try_lock` replaces it.
+  virtual Result<bool> try_lock_shared(std::uint64_t byte) = 0;
   virtual Result<void> unlock(std::uint64_t byte) = 0;
   /// Returns whether somebody else holds that lock. Does not take it, so it can't disturb a writer.
   virtual Result<bool> locked_elsewhere(std::uint64_t byte) = 0;

@@ -46,10 +46,11 @@ Result<std::string> PosixFile::read_at(std::uint64_t offset, std::uint64_t size)
   }
   int os_error = 0;
   std::string bytes;
-  bytes.resize_and_overwrite(size, [&](char* place, std::size_t room) {
+  // libstdc++ 12 passes the capacity instead of the size.
+  bytes.resize_and_overwrite(size, [&](char* place, std::size_t) {
     std::size_t done = 0;
-    while (done < room) {
-      const ssize_t got = ::pread(fd_.get(), place + done, room - done, static_cast<off_t>(offset + done));
+    while (done < size) {
+      const ssize_t got = ::pread(fd_.get(), place + done, size - done, static_cast<off_t>(offset + done));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) os_error = errno;
       if (got <= 0) break;
@@ -111,12 +112,16 @@ Result<std::uint64_t> PosixFile::size() {
   return static_cast<std::uint64_t>(info.st_size);
 }
 
-Result<bool> PosixFile::try_lock(std::uint64_t byte) {
-  struct flock lock = one_byte(F_WRLCK, byte);
+Result<bool> PosixFile::take_lock(short type, std::uint64_t byte) {
+  struct flock lock = one_byte(type, byte);
   if (fcntl_retrying(fd_.get(), F_OFD_SETLK, lock) == 0) return true;
   if (errno == EAGAIN || errno == EACCES) return false;
   return fail(posix_error(PosixCall::lock, errno, where_));
 }
+
+Result<bool> PosixFile::try_lock(std::uint64_t byte) { return take_lock(F_WRLCK, byte); }
+
+Result<bool> PosixFile::try_lock_shared(std::uint64_t byte) { return take_lock(F_RDLCK, byte); }
 
 Result<void> PosixFile::unlock(std::uint64_t byte) {
   struct flock lock = one_byte(F_UNLCK, byte);

@@ -34,11 +34,13 @@ class PosixFile final : public File {
   Result<std::optional<FileContent>> map();
   /// Requires a file that is open for writing.
   Result<bool> try_lock(std::uint64_t byte) override;
+  Result<bool> try_lock_shared(std::uint64_t byte) override;
   Result<void> unlock(std::uint64_t byte) override;
   /// Works on any open file.
   Result<bool> locked_elsewhere(std::uint64_t byte) override;
 
  private:
+  Result<bool> take_lock(short type, std::uint64_t byte);
   PosixFd fd_;
   std::string where_;
   std::shared_ptr<PosixSyncCounts> counts_;
