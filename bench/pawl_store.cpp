@@ -45,8 +45,7 @@ PawlStore::PawlStore(const Folder& folder, Background background, const Retentio
 PawlStore::PawlStore(const Folder& folder, FilesystemOptions options) {
   must(make_root(folder.string()));
   files_ = must(PosixFileSystem::open(folder.string()));
-  store_ = must(FilesystemStore::open(*files_, Environment{&clock_, &random_, current_owner()}, options,
-                                      std::filesystem::absolute(folder / "catalogue.db").string()));
+  store_ = must(FilesystemStore::open(*files_, Environment{&clock_, &random_, current_owner()}, options));
 }
 
 std::unique_ptr<RunWriter> PawlStore::run(const std::string& id) {

@@ -59,8 +59,7 @@ Result<std::unique_ptr<FilesystemStore>> open_folder(const std::string& folder, 
     return find_outer_key(id, info, file);
   };
   settings.background = use == StoreUse::service ? Background::thread : Background::none;
-  return FilesystemStore::open(std::move(files), system_environment(), settings,
-                               join_path(settings.root, layout::kCatalogue));
+  return FilesystemStore::open(std::move(files), system_environment(), settings);
 }
 
 }  // namespace

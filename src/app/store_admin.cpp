@@ -34,7 +34,7 @@ Result<std::unique_ptr<FilesystemStore>> open_folder(const std::string& folder, 
   options.find_key = [key_file](const Uuid& store, const StoreKeyInfo& info) {
     return find_outer_key(store, info, key_file);
   };
-  return FilesystemStore::open(std::move(files), system_environment(), options, "");
+  return FilesystemStore::open(std::move(files), system_environment(), options);
 }
 
 struct ChosenKey {

@@ -236,7 +236,7 @@ TEST_P(CutFork, LeavesTheForkWholeOrAbsentAndTheParentAsItWas) {
     std::uint64_t pids = 10;
     const auto open = [&](SimFileSystem& files) {
       return std::move(
-          *FilesystemStore::open(files, {&clock, &random, sim_owner(disk.boot_id(), ++pids)}, small_options(), ""));
+          *FilesystemStore::open(files, {&clock, &random, sim_owner(disk.boot_id(), ++pids)}, small_options()));
     };
     {
       SimFileSystem files(disk);

@@ -121,8 +121,7 @@ TEST(InboxOnASimulatedDisk, SurvivesPowerLossAtEveryCall) {
     ManualClock clock;
     SeededRandom random(op);
     const auto open = [&](SimFileSystem& files) {
-      return std::move(
-          *FilesystemStore::open(files, {&clock, &random, sim_owner(disk.boot_id(), 1)}, small_options(), ""));
+      return std::move(*FilesystemStore::open(files, {&clock, &random, sim_owner(disk.boot_id(), 1)}, small_options()));
     };
     std::vector<std::string> posted;
     {
@@ -149,8 +148,7 @@ TEST(InboxOnASimulatedDisk, IsReadWithoutChangingAnything) {
   ManualClock clock;
   SeededRandom random(1);
   SimFileSystem files(disk);
-  const auto store =
-      std::move(*FilesystemStore::open(files, {&clock, &random, sim_owner("boot", 1)}, small_options(), ""));
+  const auto store = std::move(*FilesystemStore::open(files, {&clock, &random, sim_owner("boot", 1)}, small_options()));
   const auto writer = store->open_run(inbox_run("r"), {});
   ASSERT_TRUE((*writer)->save({.body = "1"}));
   ASSERT_TRUE(store->post(inbox_run("r"), "1"));
@@ -168,7 +166,7 @@ TEST(InboxOnASimulatedDisk, ASecondMessageCostsTwoSyncs) {
   SimFileSystem files(disk);
   CheckingFileSystem checking(files);
   const auto store =
-      std::move(*FilesystemStore::open(checking, {&clock, &random, sim_owner("boot", 1)}, small_options(), ""));
+      std::move(*FilesystemStore::open(checking, {&clock, &random, sim_owner("boot", 1)}, small_options()));
   ASSERT_TRUE((*store->open_run(inbox_run("r"), {}))->save({.body = "1"}));
   ASSERT_TRUE(store->post(inbox_run("r"), "1"));
   checking.clear();

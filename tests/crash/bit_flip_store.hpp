@@ -60,6 +60,7 @@ class ImageFileSystem final : public FileSystem {
     Result<void> sync(SyncPoint) override { return refuse(); }
     Result<void> resize(std::uint64_t) override { return refuse(); }
     Result<bool> try_lock(std::uint64_t) override { return refuse(); }
+    Result<bool> try_lock_shared(std::uint64_t) override { return refuse(); }
     Result<void> unlock(std::uint64_t) override { return refuse(); }
     Result<bool> locked_elsewhere(std::uint64_t) override { return false; }
 
@@ -76,6 +77,7 @@ inline FilesystemOptions flip_options() {
   options.segment_bytes = 12U << 10;
   options.inline_bytes_max = 300;
   options.differences_max = 4;
+  options.catalogue = true;
   return options;
 }
 
@@ -88,9 +90,16 @@ struct Surroundings {
   }
 };
 
+/// For images, which can't be written.
+inline FilesystemOptions read_only_options() {
+  FilesystemOptions options = flip_options();
+  options.catalogue = false;
+  return options;
+}
+
 inline std::unique_ptr<FilesystemStore> must_open(FileSystem& files, const Environment& environment,
-                                                  const std::string& catalogue) {
-  auto store = FilesystemStore::open(files, environment, flip_options(), catalogue);
+                                                  const FilesystemOptions& options = flip_options()) {
+  auto store = FilesystemStore::open(files, environment, options);
   EXPECT_TRUE(store) << describe(store.error());
   return store ? std::move(*store) : nullptr;
 }
@@ -188,20 +197,18 @@ struct Sample {
   TemporaryFolder folder;
   Image image;        // while its writer is alive
   Image before_last;  // the same without the last save
-  std::string catalogue;
 };
 
 inline const Sample& sample() {
   static const std::unique_ptr<Sample> made = [] {
     auto sample = std::make_unique<Sample>();
-    sample->catalogue = sample->folder.path() + "/catalogue.db";
     const auto files = PosixFileSystem::open(sample->folder.path());
     Surroundings around;
-    save_settled(*must_open(**files, around.environment(kBoot), sample->catalogue));
+    save_settled(*must_open(**files, around.environment(kBoot)));
     around.clock.advance(1'000'000);
-    save_published(*must_open(**files, around.environment(kBoot), sample->catalogue));
+    save_published(*must_open(**files, around.environment(kBoot)));
     around.clock.advance(1'000'000);
-    const auto store = must_open(**files, around.environment(kBoot), sample->catalogue);
+    const auto store = must_open(**files, around.environment(kBoot));
     save_in_journal(*store);
     sample->before_last = read_image(sample->folder.path());
     around.clock.advance(1'000'000);

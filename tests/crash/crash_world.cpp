@@ -30,6 +30,7 @@ RunId run_id(const std::string& name) { return *RunId::parse(name); }
 CrashWorld::CrashWorld(std::uint64_t seed, const Mutation& mutation)
     : random_(seed), mutation_(mutation), options_(small_options()), disk_(std::make_unique<SimDisk>(seed * 31 + 7)) {
   options_.segment_bytes = 8U << 10;
+  options_.catalogue = true;
   options_.inline_bytes_max = 1U << 10;
   options_.differences_floor_bytes = 1U << 10;
   options_.differences_max = 1 + random_.below(8);
@@ -67,7 +68,7 @@ CrashWorld::Process* CrashWorld::process(std::size_t index) {
     fresh->files = std::make_unique<SimFileSystem>(*disk_);
     mutate(*fresh->files);
     const Environment environment{&clock_, &random_, sim_owner(disk_->boot_id(), ++pids_)};
-    auto store = FilesystemStore::open(*fresh->files, environment, options_, "");
+    auto store = FilesystemStore::open(*fresh->files, environment, options_);
     if (!store) {
       broken(fmt::format("the store can't be opened: {}", describe(store.error())));
       return nullptr;
@@ -126,7 +127,7 @@ void CrashWorld::arm(Process& victim) {
     nesting_ = true;
     ++counts_.nested;
     if (random_.coin()) read_beside();
-    if (random_.coin()) act(random_.below(kProcesses));
+    if (random_.coin()) act_inside();
     nesting_ = false;
   });
 }
@@ -369,6 +370,19 @@ void CrashWorld::rekey(std::size_t index) {
     broken(fmt::format("the key can't be changed: {}", describe(changed.error())));
 }
 
+/// An action in the middle of another process's call. The inner process may die on the way: then the outer one
+/// continues with what the inner one left, as if both were at work at once.
+void CrashWorld::act_inside() {
+  const std::size_t index = random_.below(kProcesses);
+  if (index == steps_ % kProcesses) return;
+  Process* inner = process(index);
+  if (inner == nullptr || inner->files->died()) return;
+  if (random_.coin()) inner->files->kill_at(inner->files->ops() + 1 + random_.below(60));
+  if (random_.coin()) return act(index);
+  ++counts_.settles;
+  static_cast<void>(inner->store->settle_all());  // both may be publishing the same run
+}
+
 void CrashWorld::act(std::size_t index) {
   // A process that is inside a call can't start another one.
   if (nesting_ && processes_[index] && !processes_[index]->files->died() && index == steps_ % kProcesses) return;
@@ -415,7 +429,8 @@ void CrashWorld::step() {
   if (violation_) return;
   if (crashed) verify("after a crash");
   if (random_.below(8) == 0) read_beside();
-  if (random_.below(16) == 0) {
+  const bool both_at_work = counts_.nested != nested && random_.below(3) == 0;
+  if (both_at_work || random_.below(16) == 0) {
     for (std::size_t i = 0; i < processes_.size(); ++i) {
       if (processes_[i]) processes_[i]->files->kill();
     }

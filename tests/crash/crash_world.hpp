@@ -76,6 +76,7 @@ class CrashWorld {
   void bury();
   void step();
   void act(std::size_t index);
+  void act_inside();
   void save(std::size_t index);
   void post(std::size_t index);
   void take(std::size_t index);
@@ -94,6 +95,7 @@ class CrashWorld {
   void read_beside();
   void verify(std::string_view when);
   void verify_evidence(SimFileSystem& files, std::string_view when);
+  void verify_list(Store& reader, std::string_view when);
   void verify_run(Store& reader, const std::string& run, std::string_view when);
   void verify_checkpoint(Store& reader, const std::string& run, std::uint64_t sequence, std::string_view when);
   void verify_listed(const std::vector<CheckpointInfo>& listed, const std::string& run, std::uint64_t latest,

@@ -35,12 +35,39 @@ void CrashWorld::verify(std::string_view when) {
   SimFileSystem files(*disk_);
   mutate(files);  // readers confirm batches that a killed writer left
   const Environment environment{&clock_, &random_, sim_owner(disk_->boot_id(), ++pids_)};
-  auto reader = FilesystemStore::open(files, environment, options_, "");
+  auto reader = FilesystemStore::open(files, environment, options_);
   if (!reader) return broken(fmt::format("{}: the store can't be opened: {}", when, describe(reader.error())));
   std::vector<std::string> runs;  // a copy, because more may be added during the checks
   for (const auto& entry : runs_) runs.push_back(entry.first);
+  verify_list(**reader, when);
   for (const std::string& run : runs) verify_run(**reader, run, when);
   verify_evidence(files, when);
+}
+
+/// `pawl list` contains every promised run, with its newest checkpoint or a later one.
+void CrashWorld::verify_list(Store& reader, std::string_view when) {
+  const auto listed = reader.runs(SIZE_MAX);
+  if (!listed) {
+    // In the middle of a call of another process, that process may hold the lock of the catalogue.
+    if (nesting_ && listed.error().code == Code::store_busy) return;
+    return broken(fmt::format("{}: the runs can't be listed: {}", when, describe(listed.error())));
+  }
+  std::map<std::string, std::uint64_t> found;
+  for (const RunInfo& run : *listed) {
+    if (!found.emplace(run.id.text(), run.latest.value).second)
+      broken(fmt::format("{}: {} is listed twice", when, run.id.text()));
+  }
+  for (const auto& [run, slots] : runs_) {
+    std::uint64_t promised = 0;
+    for (const auto& [sequence, slot] : slots) {
+      if (slot.promised) promised = sequence;
+    }
+    if (promised == 0) continue;
+    const auto entry = found.find(run);
+    if (entry == found.end()) return broken(fmt::format("{}: {} is missing from the list", when, run));
+    if (entry->second < promised)
+      return broken(fmt::format("{}: {} is listed at {}, but {} was promised", when, run, entry->second, promised));
+  }
 }
 
 void CrashWorld::verify_run(Store& reader, const std::string& run, std::string_view when) {

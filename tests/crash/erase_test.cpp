@@ -86,7 +86,7 @@ TEST_P(EraseOrder, ZerosAreDurableBeforeANameGoes) {
   ManualClock clock;
   SeededRandom random(5);
   const Environment environment{&clock, &random, sim_owner(disk.boot_id(), 1)};
-  auto store = FilesystemStore::open(files, environment, packed_options(small_options(), StateFormat::json), "");
+  auto store = FilesystemStore::open(files, environment, packed_options(small_options(), StateFormat::json));
   ASSERT_TRUE(store.has_value());
   {
     const auto writer = (*store)->open_run(*RunId::parse("r"), {});

@@ -71,7 +71,7 @@ EraseWorld::Process EraseWorld::start() {
   if (mutation_.ignored) process.files->ignore_sync(*mutation_.ignored);
   if (mutation_.postponed) process.files->postpone_sync(*mutation_.postponed, mutation_.postponed_ops);
   const Environment environment{&clock_, &random_, sim_owner(disk_->boot_id(), ++pids_)};
-  auto store = FilesystemStore::open(*process.files, environment, options_, "");
+  auto store = FilesystemStore::open(*process.files, environment, options_);
   if (store) {
     process.store = std::move(*store);
   } else {

@@ -24,7 +24,7 @@ class Machine {
 
   std::unique_ptr<FilesystemStore> open(SimFileSystem& files) {
     auto store =
-        FilesystemStore::open(files, {&clock_, &random_, sim_owner(disk_.boot_id(), ++pids_)}, small_options(), "");
+        FilesystemStore::open(files, {&clock_, &random_, sim_owner(disk_.boot_id(), ++pids_)}, small_options());
     return store ? std::move(*store) : nullptr;
   }
   void prepare() {

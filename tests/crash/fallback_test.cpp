@@ -41,8 +41,7 @@ struct DamagedDisk {
   }
 
   std::unique_ptr<FilesystemStore> open(SimFileSystem& files) {
-    auto store =
-        FilesystemStore::open(files, Environment{&clock, &random, sim_owner(disk.boot_id(), 4711)}, roomy(), "");
+    auto store = FilesystemStore::open(files, Environment{&clock, &random, sim_owner(disk.boot_id(), 4711)}, roomy());
     EXPECT_TRUE(store);
     return std::move(*store);
   }
@@ -120,7 +119,7 @@ TEST(Fallback, SurvivesPowerLossAtEveryOperation) {
       files.power_cut_at(op);
       {
         auto store = FilesystemStore::open(
-            files, Environment{&damaged.clock, &damaged.random, sim_owner(damaged.disk.boot_id(), 4711)}, roomy(), "");
+            files, Environment{&damaged.clock, &damaged.random, sim_owner(damaged.disk.boot_id(), 4711)}, roomy());
         acknowledged = store && DamagedDisk::go_on(**store).has_value();
       }
       finished = !damaged.disk.power_is_off();

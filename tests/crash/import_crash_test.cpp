@@ -25,7 +25,7 @@ struct World {
   SeededRandom random;
 
   std::unique_ptr<FilesystemStore> open(SimFileSystem& files, std::uint64_t pid) {
-    auto store = FilesystemStore::open(files, {&clock, &random, sim_owner("boot", pid)}, small_options(), "");
+    auto store = FilesystemStore::open(files, {&clock, &random, sim_owner("boot", pid)}, small_options());
     EXPECT_TRUE(store) << describe(store.error());
     return store ? std::move(*store) : nullptr;
   }

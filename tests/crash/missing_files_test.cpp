@@ -83,7 +83,7 @@ TEST(KilledSave, IsSeenByReadersAsTheNextSaveWillSeeIt) {
     SeededRandom random(op);
     const auto open = [&](SimFileSystem& files, std::uint64_t pid) {
       return std::move(
-          *FilesystemStore::open(files, {&clock, &random, sim_owner(disk.boot_id(), pid)}, small_options(), ""));
+          *FilesystemStore::open(files, {&clock, &random, sim_owner(disk.boot_id(), pid)}, small_options()));
     };
     {
       SimFileSystem files(disk);

@@ -13,7 +13,7 @@ class ReaderBesideWriter : public ::testing::Test {
  protected:
   std::unique_ptr<Store> open(FileSystem& files) {
     auto store = FilesystemStore::open(files, Environment{&clock_, &random_, sim_owner(disk_.boot_id(), ++pid_)},
-                                       small_options(), "");
+                                       small_options());
     EXPECT_TRUE(store);
     return std::move(*store);
   }

@@ -59,6 +59,7 @@ struct GoldenSave {
   options.inline_bytes_max = 512;
   options.differences_floor_bytes = 4U << 10;
   options.differences_max = 4;
+  options.catalogue = false;
   return options;
 }
 
@@ -70,7 +71,7 @@ struct GoldenSave {
   if (!files) return false;
   const Environment environment{&clock, &random,
                                 Owner{"00000000-0000-4000-8000-000000002026", 4711, 17, "golden", "test"}};
-  const auto store = FilesystemStore::open(**files, environment, golden_options(), "");
+  const auto store = FilesystemStore::open(**files, environment, golden_options());
   if (!store) return false;
   for (GoldenSave& save : golden_saves()) {
     const auto id = RunId::parse(save.run);

@@ -27,8 +27,9 @@ struct GoldenCopy {
   }
   [[nodiscard]] std::unique_ptr<FilesystemStore> open(std::string_view boot) {
     const Environment environment{&clock, &random, testing::sim_owner(std::string(boot), 1)};
-    return std::move(
-        *FilesystemStore::open(*files, environment, testing::golden_options(), folder.path() + "/catalogue.db"));
+    FilesystemOptions options = testing::golden_options();
+    options.catalogue = true;
+    return std::move(*FilesystemStore::open(*files, environment, options));
   }
   TemporaryFolder folder;
   testing::ManualClock clock;
@@ -163,14 +164,14 @@ TEST(GoldenStore, AMigrationThatIsCutAnywhereLeavesAStoreThatOpens) {
           files.kill_at(files.ops() + op);
         }
         const Environment environment{&clock, &random, testing::sim_owner(disk.boot_id(), 1)};
-        auto store = FilesystemStore::open(files, environment, testing::golden_options(), "");
+        auto store = FilesystemStore::open(files, environment, testing::golden_options());
         const bool opened = store && (*store)->open_run(*RunId::parse("alpha"), {});
         finished = opened && !files.died() && !disk.power_is_off();
       }
       if (power) disk.power_loss(testing::Loss::random);
       testing::SimFileSystem files(disk);
       const Environment environment{&clock, &random, testing::sim_owner(disk.boot_id(), 2)};
-      const auto store = FilesystemStore::open(files, environment, testing::golden_options(), "");
+      const auto store = FilesystemStore::open(files, environment, testing::golden_options());
       ASSERT_TRUE(store) << "cut at " << op << ": " << describe(store.error());
       expect_golden(**store);
       ASSERT_TRUE((*store)->open_run(*RunId::parse("beta"), {})) << "cut at " << op;
@@ -189,7 +190,7 @@ TEST(GoldenStore, IsMadeAnewFromTheSameSaves) {
   testing::SeededRandom random{1};
   const auto files = PosixFileSystem::open(folder.path());
   const auto store =
-      FilesystemStore::open(**files, {&clock, &random, testing::sim_owner("boot", 1)}, testing::golden_options(), "");
+      FilesystemStore::open(**files, {&clock, &random, testing::sim_owner("boot", 1)}, testing::golden_options());
   expect_golden(**store);
 }
 

@@ -2,45 +2,30 @@
 
 #include <sqlite3.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <memory>
+#include <algorithm>
 
-#include "base/hash.hpp"
+#include "adapters/filesystem/layout.hpp"
 
 namespace pawl {
 namespace {
 
 constexpr int kBusyTimeoutMs = 10'000;
-constexpr int kCatalogueFormat = 2;
-/// Files up to this size are checked completely before they are used, which takes about 1 ms.
-constexpr std::uintmax_t kCheckedBytesMax = 256U << 10;
-
+constexpr int kCatalogueFormat = 3;
 constexpr const char* kSchema =
     "CREATE TABLE IF NOT EXISTS runs(run TEXT PRIMARY KEY, uuid TEXT, created INTEGER, updated INTEGER, latest INTEGER,"
     " status INTEGER, kind INTEGER, durability INTEGER, workflow TEXT, workflow_hash TEXT, session TEXT, fork_of TEXT,"
-    " fork_of_seq INTEGER, row_check INTEGER)"
+    " fork_of_seq INTEGER)"
     " WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS runs_by_update ON runs(updated DESC, run);"
     "CREATE TABLE IF NOT EXISTS saves(run TEXT, caller TEXT, seq INTEGER, id TEXT, checksum TEXT, kind INTEGER, "
-    "fingerprint TEXT,"
-    " row_check INTEGER, PRIMARY KEY(run, caller)) WITHOUT ROWID;";
+    "fingerprint TEXT, PRIMARY KEY(run, caller)) WITHOUT ROWID;";
 
-struct CloseDatabase {
-  void operator()(sqlite3* database) const { sqlite3_close(database); }
-};
-using Database = std::unique_ptr<sqlite3, CloseDatabase>;
+constexpr int kForWriting = SQLITE_OPEN_READWRITE;
+constexpr const char* kRebuildHint = "delete catalogue.db; it is rebuilt from the runs' files";
 
-Error sqlite_error(sqlite3* database, const std::string& path) {
-  const int code = database != nullptr ? sqlite3_errcode(database) : SQLITE_NOMEM;
-  const Code mapped = code == SQLITE_FULL                              ? Code::disk_full
-                      : code == SQLITE_READONLY || code == SQLITE_PERM ? Code::permission_denied
-                      : code == SQLITE_BUSY                            ? Code::store_busy
-                                                                       : Code::store_damaged;
-  return Error{
-      mapped,
-      fmt::format("can't use the catalogue: {}", database != nullptr ? sqlite3_errmsg(database) : "out of memory"),
-      path, "delete catalogue.db; it is rebuilt from the runs' files", 0};
+Error damaged_row() {
+  return Error{Code::store_damaged, "a row of the catalogue is damaged", std::string(layout::kCatalogue), kRebuildHint,
+               0};
 }
 
 /// A prepared statement with its bound values.
@@ -71,14 +56,12 @@ class Statement {
                             : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
   }
   [[nodiscard]] std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
-  /// One letter per column: 't' for text, 'i' for an integer. A single flipped bit can turn a text into a blob with the
-  /// same bytes, which queries then miss.
-  [[nodiscard]] bool has_types(std::string_view letters) const {
-    for (std::size_t i = 0; i < letters.size(); ++i) {
-      const int expected = letters[i] == 't' ? SQLITE_TEXT : SQLITE_INTEGER;
-      if (sqlite3_column_type(statement_, static_cast<int>(i)) != expected) return false;
-    }
-    return true;
+  /// Reads an enumerator, if it is one up to `last`.
+  template <class Enum>
+  [[nodiscard]] std::optional<Enum> one_of(int column, Enum last) const {
+    const std::int64_t value = number(column);
+    if (value < 0 || value > static_cast<std::int64_t>(last)) return std::nullopt;
+    return static_cast<Enum>(value);
   }
 
  private:
@@ -86,230 +69,235 @@ class Statement {
   int bound_ = 0;
 };
 
-Result<Database> open_database(const std::string& path, int flags) {
-  sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
-  Database database(raw);
-  if (code != SQLITE_OK) return fail(sqlite_error(database.get(), path));
-  sqlite3_busy_timeout(database.get(), kBusyTimeoutMs);
-  return database;
-}
-
-/// Opens the database for reading, but writable if possible: only then can SQLite roll back an interrupted change.
-Result<Database> open_for_reading(const std::string& path) {
-  auto database = open_database(path, SQLITE_OPEN_READWRITE);
-  if (!database) return open_database(path, SQLITE_OPEN_READONLY);
-  return database;
-}
-
-Result<void> execute(sqlite3* database, const char* text, const std::string& path) {
-  if (sqlite3_exec(database, text, nullptr, nullptr, nullptr) != SQLITE_OK) return fail(sqlite_error(database, path));
-  return {};
-}
-
 std::string fork_of(const RunInfo& run) { return run.fork_of_run ? run.fork_of_run->text() : std::string(); }
 
-std::int64_t check_of(const RunInfo& run) {
-  return crc32c(fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", run.id.text(), run.uuid.text(), run.created.us,
-                            run.updated.us, run.latest.value, static_cast<int>(run.status), static_cast<int>(run.kind),
-                            static_cast<int>(run.durability), run.workflow, run.workflow_hash, run.session,
-                            fork_of(run), run.fork_of_sequence.value));
-}
-
-std::int64_t check_of(const CatalogueSave& save) {
-  return crc32c(fmt::format("{}|{}|{}|{}|{}|{}|{}", save.run, save.caller_id, save.sequence.value, save.id.text(),
-                            save.checksum, static_cast<int>(save.kind), save.fingerprint));
-}
-
-/// Fails with store_damaged if the checksum differs or a value could not have been written by this program.
-Result<RunInfo> run_of(const Statement& row, const std::string& path) {
-  const auto damaged = [&] {
-    return fail(Error{Code::store_damaged, "a row of the catalogue has a wrong checksum", path,
-                      "delete catalogue.db; it is rebuilt from the runs' files", 0});
-  };
-  if (!row.has_types("ttiiiiiittttii")) return damaged();
+/// Somebody else may have written the file: values that Pawl does not write are damage.
+Result<RunInfo> run_of(const Statement& row) {
   const auto id = RunId::parse(row.text(0));
   const auto uuid = Uuid::parse(row.text(1));
-  if (!id || !uuid) return damaged();
+  const auto status = row.one_of(5, Status::damaged);
+  const auto kind = row.one_of(6, Kind::workflow_complete);
+  const auto durability = row.one_of(7, Durability::exit);
+  if (!id || !uuid || !status || !kind || !durability) return fail(damaged_row());
   RunInfo run{.id = *id,
               .uuid = *uuid,
               .created = {row.number(2)},
               .updated = {row.number(3)},
               .latest = {static_cast<std::uint64_t>(row.number(4))},
-              .status = static_cast<Status>(row.number(5)),
-              .kind = static_cast<Kind>(row.number(6)),
-              .durability = static_cast<Durability>(row.number(7)),
+              .status = *status,
+              .kind = *kind,
+              .durability = *durability,
               .workflow = row.text(8),
               .workflow_hash = row.text(9),
               .session = row.text(10),
               .fork_of_run = {},
               .fork_of_sequence = {static_cast<std::uint64_t>(row.number(12))}};
-  if (!row.text(11).empty()) run.fork_of_run = Uuid::parse(row.text(11)).value_or(Uuid{});
-  if (check_of(run) != row.number(13)) return damaged();
+  if (row.text(11).empty()) return run;
+  const auto origin = Uuid::parse(row.text(11));
+  if (!origin) return fail(damaged_row());
+  run.fork_of_run = *origin;
   return run;
 }
 
-Result<CatalogueSave> save_of(const Statement& row, const std::string& path) {
-  const bool typed = row.has_types("ttittiti");
-  CatalogueSave save{row.text(0),
-                     row.text(1),
-                     {static_cast<std::uint64_t>(row.number(2))},
-                     Uuid::parse(row.text(3)).value_or(Uuid{}),
-                     row.text(4),
-                     static_cast<Kind>(row.number(5)),
-                     row.text(6)};
-  if (typed && check_of(save) == row.number(7)) return save;
-  return fail(Error{Code::store_damaged, "a row of the catalogue has a wrong checksum", path,
-                    "delete catalogue.db; it is rebuilt from the runs' files", 0});
+Result<CatalogueSave> save_of(const Statement& row) {
+  const auto id = Uuid::parse(row.text(3));
+  const auto kind = row.one_of(5, Kind::workflow_complete);
+  if (!id || !kind) return fail(damaged_row());
+  return CatalogueSave{row.text(0), row.text(1), {static_cast<std::uint64_t>(row.number(2))}, *id, row.text(4),
+                       *kind,       row.text(6)};
 }
 
-Result<void> insert(sqlite3* database, const CatalogueUpdate& update, const std::string& path) {
-  Statement runs(
-      database,
-      "INSERT INTO runs VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(run) DO UPDATE SET uuid=excluded.uuid,"
-      " created=excluded.created, updated=excluded.updated, latest=excluded.latest, status=excluded.status,"
-      " kind=excluded.kind, durability=excluded.durability, workflow=excluded.workflow,"
-      " workflow_hash=excluded.workflow_hash, session=excluded.session, fork_of=excluded.fork_of,"
-      " fork_of_seq=excluded.fork_of_seq, row_check=excluded.row_check"
-      " WHERE excluded.latest >= runs.latest");
+Code code_of(int sqlite_code) {
+  switch (sqlite_code) {
+    case SQLITE_FULL: return Code::disk_full;
+    case SQLITE_READONLY:
+    case SQLITE_PERM: return Code::permission_denied;
+    case SQLITE_BUSY: return Code::store_busy;
+    default: return Code::store_damaged;
+  }
+}
+
+}  // namespace
+
+Catalogue::Catalogue(FileSystem& files, Clock& clock) : files_(files), sqlite_(files, clock) {}
+
+Error Catalogue::error_of(sqlite3* database) const {
+  if (auto failure = sqlite_.take_failure()) return *std::move(failure);
+  const int code = database != nullptr ? sqlite3_errcode(database) : SQLITE_NOMEM;
+  return Error{
+      code_of(code),
+      fmt::format("can't use the catalogue: {}", database != nullptr ? sqlite3_errmsg(database) : "out of memory"),
+      std::string(layout::kCatalogue), kRebuildHint, 0};
+}
+
+Result<Database> Catalogue::open(int flags) const {
+  Database database = sqlite_.open(std::string(layout::kCatalogue), flags);
+  if (!database) return fail(error_of(nullptr));
+  sqlite3_busy_timeout(database.get(), kBusyTimeoutMs);
+  return database;
+}
+
+/// Writable if possible: otherwise SQLite can't roll back a transaction that a crash interrupted.
+Result<Database> Catalogue::open_for_reading() const {
+  auto database = open(SQLITE_OPEN_READWRITE);
+  if (database || database.error().code == Code::input_unreadable) return database;
+  return open(SQLITE_OPEN_READONLY);
+}
+
+Result<void> Catalogue::execute(sqlite3* database, const std::string& text) const {
+  if (sqlite3_exec(database, text.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return fail(error_of(database));
+  return {};
+}
+
+Result<void> Catalogue::insert(sqlite3* database, const CatalogueUpdate& update) const {
+  Statement runs(database,
+                 "INSERT INTO runs VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(run) DO UPDATE SET uuid=excluded.uuid,"
+                 " created=excluded.created, updated=excluded.updated, latest=excluded.latest, status=excluded.status,"
+                 " kind=excluded.kind, durability=excluded.durability, workflow=excluded.workflow,"
+                 " workflow_hash=excluded.workflow_hash, session=excluded.session, fork_of=excluded.fork_of,"
+                 " fork_of_seq=excluded.fork_of_seq"
+                 " WHERE excluded.latest >= runs.latest");
   for (const RunInfo& run : update.runs) {
     runs.bind(run.id.text()).bind(run.uuid.text()).bind(run.created.us).bind(run.updated.us);
     runs.bind(static_cast<std::int64_t>(run.latest.value)).bind(static_cast<std::int64_t>(run.status));
     runs.bind(static_cast<std::int64_t>(run.kind)).bind(static_cast<std::int64_t>(run.durability));
     runs.bind(run.workflow).bind(run.workflow_hash).bind(run.session).bind(fork_of(run));
-    runs.bind(static_cast<std::int64_t>(run.fork_of_sequence.value)).bind(check_of(run));
-    if (runs.step() != SQLITE_DONE) return fail(sqlite_error(database, path));
+    runs.bind(static_cast<std::int64_t>(run.fork_of_sequence.value));
+    if (runs.step() != SQLITE_DONE) return fail(error_of(database));
     runs.reset();
   }
-  Statement saves(database, "INSERT OR REPLACE INTO saves VALUES(?,?,?,?,?,?,?,?)");
+  Statement saves(database, "INSERT OR REPLACE INTO saves VALUES(?,?,?,?,?,?,?)");
   for (const CatalogueSave& save : update.saves) {
     saves.bind(save.run).bind(save.caller_id).bind(static_cast<std::int64_t>(save.sequence.value)).bind(save.id.text());
-    saves.bind(save.checksum).bind(static_cast<std::int64_t>(save.kind)).bind(save.fingerprint).bind(check_of(save));
-    if (saves.step() != SQLITE_DONE) return fail(sqlite_error(database, path));
+    saves.bind(save.checksum).bind(static_cast<std::int64_t>(save.kind)).bind(save.fingerprint);
+    if (saves.step() != SQLITE_DONE) return fail(error_of(database));
     saves.reset();
   }
   return {};
 }
 
-}  // namespace
-
-Catalogue::Catalogue(std::string path) : path_(std::move(path)) {}
-
-bool Catalogue::usable() const {
-  {
-    const auto database = open_for_reading(path_);
-    if (!database) return false;
-    // The format number is written last, so a catalogue without it is incomplete.
-    Statement version(database->get(), "PRAGMA user_version");
-    if (version.step() != SQLITE_ROW || version.number(0) != kCatalogueFormat) return false;
-  }
-  // Must run after the first reader is closed: a second one would wait for a writer that waits for the first.
-  std::error_code problem;
-  if (std::filesystem::file_size(path_, problem) > kCheckedBytesMax || problem) return !problem;
-  return find_fault().empty();
+Result<bool> Catalogue::usable() const {
+  const auto database = open_for_reading();
+  if (!database && database.error().code == Code::input_unreadable) return false;  // missing
+  if (!database) return std::unexpected(database.error());
+  // The format number is written last when a catalogue is built.
+  Statement version(database->get(), "PRAGMA user_version");
+  if (version.step() == SQLITE_ROW) return version.number(0) == kCatalogueFormat;
+  const Error error = error_of(database->get());
+  if (error.code == Code::store_damaged) return false;
+  return fail(error);
 }
 
-std::string Catalogue::find_fault() const {
-  const auto database = open_for_reading(path_);
-  if (!database) return database.error().message;
-  Statement check(database->get(), "PRAGMA integrity_check(1)");
-  if (check.step() != SQLITE_ROW) return "SQLite can't check the file";
-  if (check.text(0) != "ok") return check.text(0);
-  Statement rows(database->get(), "SELECT * FROM runs");
+Result<std::string> Catalogue::find_fault() const {
+  PAWL_TRY_ASSIGN(const Database database, open_for_reading());
+  const auto unreadable = [&](const char* what) -> Result<std::string> {
+    const Error error = error_of(database.get());
+    if (error.code != Code::store_damaged) return fail(error);
+    return what;
+  };
+  Statement check(database.get(), "PRAGMA integrity_check(1)");
+  if (check.step() != SQLITE_ROW) return unreadable("SQLite can't check the file");
+  if (check.text(0) != "ok") return unreadable(check.text(0).c_str());
+  Statement rows(database.get(), "SELECT * FROM runs");
   int code = SQLITE_DONE;
   while ((code = rows.step()) == SQLITE_ROW) {
-    if (const auto run = run_of(rows, path_); !run) return run.error().message;
+    if (const auto run = run_of(rows); !run) return run.error().message;
   }
-  if (code != SQLITE_DONE) return "its rows can't be read";
-  Statement saves(database->get(), "SELECT * FROM saves");
+  if (code != SQLITE_DONE) return unreadable("its rows can't be read");
+  Statement saves(database.get(), "SELECT * FROM saves");
   while ((code = saves.step()) == SQLITE_ROW) {
-    if (const auto save = save_of(saves, path_); !save) return save.error().message;
+    if (const auto save = save_of(saves); !save) return save.error().message;
   }
-  return code == SQLITE_DONE ? "" : "its rows can't be read";
+  return code == SQLITE_DONE ? std::string() : unreadable("its rows can't be read");
 }
 
+// EXTRA also syncs the folder after the rollback journal was removed: only then is a commit durable.
+
 Result<void> Catalogue::record(const CatalogueUpdate& update) {
-  PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READWRITE));
-  PAWL_TRY(execute(database.get(), "PRAGMA synchronous=FULL; BEGIN IMMEDIATE", path_));
-  PAWL_TRY(insert(database.get(), update, path_));
-  return execute(database.get(), "COMMIT", path_);
+  PAWL_TRY_ASSIGN(const Database database, open(kForWriting));
+  PAWL_TRY(execute(database.get(), "PRAGMA synchronous=EXTRA; BEGIN IMMEDIATE"));
+  PAWL_TRY(insert(database.get(), update));
+  return execute(database.get(), "COMMIT");
 }
 
 Result<void> Catalogue::forget(std::string_view run, const std::optional<RunInfo>& row) {
-  PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READWRITE));
-  // The rollback journal contains the old pages. It is kept, so that its bytes can be overwritten instead of only
-  // unlinked.
-  PAWL_TRY(execute(database.get(), "PRAGMA synchronous=FULL; PRAGMA secure_delete=ON", path_));
+  PAWL_TRY_ASSIGN(const Database database, open(kForWriting));
+  // The rollback journal contains the old pages: it is kept, so that the caller can overwrite it.
+  PAWL_TRY(execute(database.get(), "PRAGMA synchronous=EXTRA; PRAGMA secure_delete=ON"));
   Statement mode(database.get(), "PRAGMA journal_mode=PERSIST");
-  if (mode.step() != SQLITE_ROW) return fail(sqlite_error(database.get(), path_));
+  if (mode.step() != SQLITE_ROW) return fail(error_of(database.get()));
   mode.reset();
-  PAWL_TRY(execute(database.get(), "BEGIN IMMEDIATE", path_));
+  PAWL_TRY(execute(database.get(), "BEGIN IMMEDIATE"));
   for (const char* text : {"DELETE FROM saves WHERE run=?", "DELETE FROM runs WHERE run=?"}) {
     Statement remove(database.get(), text);
     remove.bind(std::string(run));
-    if (remove.step() != SQLITE_DONE) return fail(sqlite_error(database.get(), path_));
+    if (remove.step() != SQLITE_DONE) return fail(error_of(database.get()));
   }
-  if (row) PAWL_TRY(insert(database.get(), {{*row}, {}}, path_));
-  PAWL_TRY(execute(database.get(), "COMMIT", path_));
-  // Split pages may still contain deleted rows after their current ones, so all pages are rewritten.
-  return execute(database.get(), "VACUUM", path_);
+  if (row) PAWL_TRY(insert(database.get(), {{*row}, {}}));
+  PAWL_TRY(execute(database.get(), "COMMIT"));
+  // Pages that were split contain old rows after their new ones: VACUUM writes all of them anew.
+  return execute(database.get(), "VACUUM");
 }
 
 Result<void> Catalogue::suspend() {
-  PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READWRITE));
-  return execute(database.get(), "PRAGMA synchronous=FULL; PRAGMA user_version=0", path_);
+  PAWL_TRY_ASSIGN(const Database database, open(kForWriting));
+  return execute(database.get(), "PRAGMA synchronous=EXTRA; PRAGMA user_version=0");
 }
 
 Result<void> Catalogue::resume() {
-  PAWL_TRY_ASSIGN(const Database database, open_database(path_, SQLITE_OPEN_READWRITE));
-  return execute(database.get(),
-                 fmt::format("PRAGMA synchronous=FULL; PRAGMA user_version={}", kCatalogueFormat).c_str(), path_);
+  PAWL_TRY_ASSIGN(const Database database, open(kForWriting));
+  return execute(database.get(), fmt::format("PRAGMA synchronous=EXTRA; PRAGMA user_version={}", kCatalogueFormat));
 }
 
 Result<std::vector<RunInfo>> Catalogue::newest(std::size_t limit) const {
-  PAWL_TRY_ASSIGN(const Database database, open_for_reading(path_));
+  PAWL_TRY_ASSIGN(const Database database, open_for_reading());
   Statement rows(database.get(), "SELECT * FROM runs ORDER BY updated DESC, run LIMIT ?");
   rows.bind(static_cast<std::int64_t>(std::min<std::size_t>(limit, std::size_t{1} << 40)));
   std::vector<RunInfo> found;
   int code = SQLITE_DONE;
   while ((code = rows.step()) == SQLITE_ROW) {
-    PAWL_TRY_ASSIGN(RunInfo run, run_of(rows, path_));
+    PAWL_TRY_ASSIGN(RunInfo run, run_of(rows));
     found.push_back(std::move(run));
   }
-  if (code != SQLITE_DONE) return fail(sqlite_error(database.get(), path_));
+  if (code != SQLITE_DONE) return fail(error_of(database.get()));
   return found;
 }
 
 Result<std::optional<CatalogueSave>> Catalogue::find_save(std::string_view run, std::string_view caller_id) const {
-  PAWL_TRY_ASSIGN(const Database database, open_for_reading(path_));
+  PAWL_TRY_ASSIGN(const Database database, open_for_reading());
   Statement rows(database.get(), "SELECT * FROM saves WHERE run=? AND caller=?");
   rows.bind(run).bind(caller_id);
   const int code = rows.step();
   if (code == SQLITE_DONE) return std::optional<CatalogueSave>();
-  if (code != SQLITE_ROW) return fail(sqlite_error(database.get(), path_));
-  PAWL_TRY_ASSIGN(CatalogueSave save, save_of(rows, path_));
+  if (code != SQLITE_ROW) return fail(error_of(database.get()));
+  PAWL_TRY_ASSIGN(CatalogueSave save, save_of(rows));
   return std::optional(std::move(save));
 }
 
 Result<void> Catalogue::rebuild(
     const std::function<Result<void>(const std::function<Result<void>(const CatalogueUpdate&)>& add)>& produce) {
-  const std::string temporary = path_ + ".tmp";
-  std::error_code ignored;
-  std::filesystem::remove(temporary, ignored);
-  std::filesystem::remove(temporary + "-journal", ignored);
+  const std::string path(layout::kCatalogue);
+  const std::string temporary = path + ".tmp";
+  PAWL_TRY(files_.remove(temporary));
   {
-    PAWL_TRY_ASSIGN(const Database database, open_database(temporary, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
-    PAWL_TRY(execute(database.get(), "PRAGMA synchronous=FULL; PRAGMA cache_size=-16384; BEGIN", path_));
-    PAWL_TRY(execute(database.get(), kSchema, path_));
-    PAWL_TRY(produce([&](const CatalogueUpdate& update) { return insert(database.get(), update, path_); }));
-    PAWL_TRY(execute(database.get(), fmt::format("PRAGMA user_version={}; COMMIT", kCatalogueFormat).c_str(), path_));
+    const Database database = sqlite_.open(temporary, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    if (!database) return fail(error_of(nullptr));
+    // Nothing has to be rolled back: after a crash the file is built again.
+    PAWL_TRY(execute(database.get(), "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=FULL; PRAGMA cache_size=-16384"));
+    PAWL_TRY(execute(database.get(), std::string("BEGIN; ") + kSchema));
+    PAWL_TRY(produce([&](const CatalogueUpdate& update) { return insert(database.get(), update); }));
+    PAWL_TRY(execute(database.get(), fmt::format("PRAGMA user_version={}; COMMIT", kCatalogueFormat)));
   }
-  // A rollback journal of the old file must never be applied to the new one.
-  std::filesystem::remove(path_ + "-journal", ignored);
-  if (std::rename(temporary.c_str(), path_.c_str()) != 0) {
-    return fail(Code::rename_failed, "can't move the rebuilt catalogue to {}", path_);
+  // A rollback journal belongs to its database: it must neither be applied to the new one, nor be missing next to the
+  // old one. So the old database goes first, then its journal.
+  for (const std::string& old : {path, path + "-journal"}) {
+    PAWL_TRY_ASSIGN(const bool exists, files_.exists(old));
+    if (!exists) continue;
+    PAWL_TRY(files_.remove(old));
+    PAWL_TRY(files_.sync_folder("", SyncPoint::catalogue_name));
   }
-  return {};
+  PAWL_TRY(files_.rename(temporary, path));
+  return files_.sync_folder("", SyncPoint::catalogue_name);
 }
 
 }  // namespace pawl

@@ -1,6 +1,6 @@
 // catalogue.db: an index for queries over all runs. It contains nothing that is not also in the files: if it is
-// deleted, it is rebuilt. Every row has its own checksum. An invalid row or file means that the catalogue must be
-// rebuilt.
+// deleted, it is rebuilt. Every page has a checksum. A damaged page, or a row that Pawl would not write, means that the
+// catalogue must be rebuilt.
 #pragma once
 
 #include <functional>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "adapters/filesystem/sqlite_files.hpp"
 #include "base/result.hpp"
 
 namespace pawl {
@@ -33,18 +34,18 @@ struct CatalogueUpdate {
 /// Only one process at a time may write; the store holds a lock for that.
 class Catalogue {
  public:
-  explicit Catalogue(std::string path);
+  Catalogue(FileSystem& files, Clock& clock);
 
-  /// Returns false if the file is missing, unreadable, incomplete or has another format. Small files are checked
-  /// completely.
-  [[nodiscard]] bool usable() const;
+  /// Returns false if the file is missing, is not a database, is incomplete or has another format. Fails if it can't be
+  /// read. Damage further inside is found by whoever reads it: store_damaged.
+  [[nodiscard]] Result<bool> usable() const;
   /// Adds rows or replaces older ones in one transaction, which is durable on return.
   Result<void> record(const CatalogueUpdate& update);
   /// Marks the catalogue as outdated until `resume`. Durable on return. Used before a change of files that the
   /// catalogue must not miss.
   Result<void> suspend();
   Result<void> resume();
-  /// Returns runs, newest first. Fails with store_damaged if a row does not match its checksum.
+  /// Returns runs, newest first. Fails with store_damaged if a row is damaged.
   [[nodiscard]] Result<std::vector<RunInfo>> newest(std::size_t limit) const;
   [[nodiscard]] Result<std::optional<CatalogueSave>> find_save(std::string_view run, std::string_view caller_id) const;
   /// Replaces everything about that run with `row`, if any. Leaves no traces in the file, neither in free pages nor
@@ -53,11 +54,18 @@ class Catalogue {
   /// Builds a new catalogue from the pieces that `produce` passes, and moves it into place.
   Result<void> rebuild(
       const std::function<Result<void>(const std::function<Result<void>(const CatalogueUpdate&)>& add)>& produce);
-  /// Checks everything. Returns a description of the error, or an empty string.
-  [[nodiscard]] std::string find_fault() const;
+  /// Checks everything. Returns a description of the damage, or an empty string. Fails if the file can't be read.
+  [[nodiscard]] Result<std::string> find_fault() const;
 
  private:
-  const std::string path_;
+  [[nodiscard]] Result<Database> open(int flags) const;
+  [[nodiscard]] Result<Database> open_for_reading() const;
+  [[nodiscard]] Error error_of(sqlite3* database) const;
+  [[nodiscard]] Result<void> execute(sqlite3* database, const std::string& text) const;
+  [[nodiscard]] Result<void> insert(sqlite3* database, const CatalogueUpdate& update) const;
+
+  FileSystem& files_;
+  mutable SqliteFiles sqlite_;
 };
 
 }  // namespace pawl

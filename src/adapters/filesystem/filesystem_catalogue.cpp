@@ -38,6 +38,21 @@ std::vector<std::string> newest_in_journals(const JournalSnapshot& snapshot, std
   return runs;
 }
 
+/// Adds the rows of a run. A damaged run is listed as damaged, with the saves that can be read. Fails only on errors
+/// that say nothing about the run, such as too many open files.
+Result<void> add_rows(RunReader reader, CatalogueUpdate& update) {
+  auto info = reader.listing();
+  if (!info && (info.error().code == Code::run_not_found || is_gone(info.error().code))) return {};
+  if (!info && !is_refusal(info.error().code)) return std::unexpected(info.error());
+  if (info) update.runs.push_back(std::move(*info));
+  const auto saves = reader.saves_with_caller_id();
+  if (!saves && (is_gone(saves.error().code) || is_refusal(saves.error().code))) return {};
+  if (!saves) return std::unexpected(saves.error());
+  for (const auto& [saved, fingerprint] : *saves)
+    update.saves.push_back(save_of(std::string(reader.run()), saved, fingerprint));
+  return {};
+}
+
 /// A cheap test: most saves have no caller's id.
 bool has_caller(const RecordView& record) { return record.metadata.find("\"caller\":") != std::string_view::npos; }
 
@@ -59,7 +74,8 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_catalogue() {
 Result<void> FilesystemStore::update_catalogue(const RunBatches& batches) {
   if (!has_catalogue()) return {};
   PAWL_TRY_ASSIGN(const auto lock, lock_catalogue());
-  if (!catalogue_.usable()) return rebuild_catalogue_locked();
+  PAWL_TRY_ASSIGN(const bool usable, catalogue_.usable());
+  if (!usable) return rebuild_catalogue_locked();
   const auto nothing = std::make_shared<JournalSnapshot>();
   CatalogueUpdate update;
   for (const auto& [run, batch] : batches) {
@@ -91,29 +107,20 @@ Result<void> FilesystemStore::rebuild_catalogue() {
 }
 
 Result<void> FilesystemStore::rebuild_catalogue_locked() {
+  // The journals too: without them, the end of a file may be incomplete.
+  PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
-  const auto nothing = std::make_shared<JournalSnapshot>();
-  auto rebuilt = catalogue_.rebuild([&](const auto& add) -> Result<void> {
+  return catalogue_.rebuild([&](const auto& add) -> Result<void> {
     CatalogueUpdate update;
     for (const FolderEntry& entry : entries) {
-      RunReader reader(files_, keys_, entry.name, nothing);
-      // An unpublished run has no row yet; the journal contains it.
-      auto info = reader.listing();
-      if (!info) continue;
-      const bool damaged = info->status == Status::damaged;
-      update.runs.push_back(std::move(*info));
-      if (damaged) continue;
-      if (auto saves = reader.saves_with_caller_id()) {
-        for (const auto& [saved, fingerprint] : *saves) update.saves.push_back(save_of(entry.name, saved, fingerprint));
-      }
+      if (!RunId::parse(entry.name)) continue;
+      PAWL_TRY(add_rows(RunReader(files_, keys_, entry.name, snapshot), update));
       if (update.runs.size() < kRebuildStep) continue;
       PAWL_TRY(add(update));
       update = {};
     }
     return add(update);
   });
-  if (!rebuilt) return rebuilt;
-  return files_.sync_folder("", SyncPoint::published_name);
 }
 
 /// Finds the save with this caller's id in the journals, in the catalogue or, if there is no catalogue, in the files.
@@ -130,7 +137,8 @@ Result<std::optional<CatalogueSave>> FilesystemStore::find_save_in(const std::sh
     if (saved.caller_id == caller_id) return std::optional(save_of(run, saved, fingerprint));
   }
   if (has_catalogue()) {
-    if (!catalogue_.usable()) PAWL_TRY(rebuild_catalogue());
+    PAWL_TRY_ASSIGN(const bool usable, catalogue_.usable());
+    if (!usable) PAWL_TRY(rebuild_catalogue());
     auto found = catalogue_.find_save(run, caller_id);
     if (found || found.error().code != Code::store_damaged) return found;
     PAWL_TRY(rebuild_catalogue());
@@ -164,7 +172,8 @@ Result<std::vector<RunInfo>> FilesystemStore::runs(std::size_t limit) {
 /// files if the catalogue can't be written, as in a read-only store.
 Result<std::vector<RunInfo>> FilesystemStore::settled_runs(std::size_t limit) {
   if (!has_catalogue()) return runs_from_files();
-  if (!catalogue_.usable() && !rebuild_catalogue()) return runs_from_files();
+  PAWL_TRY_ASSIGN(const bool usable, catalogue_.usable());
+  if (!usable && !rebuild_catalogue()) return runs_from_files();
   auto runs = catalogue_.newest(limit);
   if (!runs && runs.error().code == Code::store_damaged && rebuild_catalogue()) runs = catalogue_.newest(limit);
   return runs;

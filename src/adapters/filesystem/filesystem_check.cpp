@@ -149,11 +149,15 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
                                  "the journals are missing; data that only they contained is lost",
                                  "restore the folder from a backup"});
     }
-    if (!scope.run) find_missing_runs(runs, report);
+    if (!scope.run) PAWL_TRY(find_missing_runs(runs, *snapshot, report));
     PAWL_TRY_ASSIGN(const bool catalogue_exists, files_.exists(layout::kCatalogue));
     if (!scope.run && has_catalogue() && catalogue_exists) {
       ++report.files;
-      std::string fault = catalogue_.usable() ? catalogue_.find_fault() : "unreadable or incomplete";
+      PAWL_TRY_ASSIGN(const bool usable, catalogue_.usable());
+      std::string fault = "unreadable or incomplete";
+      if (usable) {
+        PAWL_TRY_ASSIGN(fault, catalogue_.find_fault());
+      }
       if (!fault.empty()) {
         report.findings.push_back({Severity::mendable,
                                    Code::store_damaged,
@@ -176,17 +180,35 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
   }
 }
 
-/// The catalogue is not authoritative, but it lists runs whose folders are missing.
-void FilesystemStore::find_missing_runs(const std::set<std::string>& runs, CheckReport& report) {
-  if (!has_catalogue()) return;
+/// The catalogue is not authoritative, but it lists runs whose folders are missing. A settled run that it does not list
+/// is missing from `pawl list`.
+Result<void> FilesystemStore::find_missing_runs(const std::set<std::string>& runs, const JournalSnapshot& snapshot,
+                                                CheckReport& report) {
+  if (!has_catalogue()) return {};
   const auto known = catalogue_.newest(SIZE_MAX);
-  if (!known) return;
+  if (!known) return {};  // missing, or damaged, which is reported
+  std::set<std::string> listed;
+  for (const RunInfo& run : *known) listed.insert(run.id.text());
+  for (const std::string& run : runs) {
+    if (listed.contains(run) || snapshot.find(run) != nullptr) continue;
+    PAWL_TRY_ASSIGN(const bool described, files_.exists(layout::run_file(run)));
+    if (!described) continue;  // its first save never happened, or it was removed
+    report.findings.push_back({Severity::mendable,
+                               Code::store_damaged,
+                               std::string(layout::kCatalogue),
+                               run,
+                               {},
+                               "the catalogue does not list this run",
+                               "or delete the file; it is rebuilt from the runs' files",
+                               Advice::repair_store});
+  }
   for (const RunInfo& run : *known) {
     if (runs.contains(run.id.text())) continue;
     report.findings.push_back({Severity::damage, Code::run_not_found, layout::run(run.id.text()), run.id.text(),
                                run.latest, "the catalogue lists this run but its folder is missing",
                                "restore the folder from a backup; if it was removed on purpose, delete catalogue.db"});
   }
+  return {};
 }
 
 /// Rejects an unknown run or number as a usage error; it is not damage.

@@ -356,7 +356,8 @@ Result<void> FilesystemStore::clean_catalogue(const ErasedRecord& record) {
   if (!has_catalogue()) return {};
   PAWL_TRY_ASSIGN(const auto lock, lock_catalogue());
   const std::string catalogue(layout::kCatalogue);
-  if (catalogue_.usable()) {
+  PAWL_TRY_ASSIGN(const bool usable, catalogue_.usable());
+  if (usable) {
     std::optional<RunInfo> row;
     if (!record.removed) {
       PAWL_TRY_ASSIGN(row, info_of_erased(record));

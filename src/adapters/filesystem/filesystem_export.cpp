@@ -106,10 +106,11 @@ Result<std::optional<UnpackedRun>> FilesystemStore::known_import(const UnpackedR
 /// together therefore know every run, even after a power failure.
 Result<void> FilesystemStore::place_run(const std::string& run) {
   std::unique_ptr<File> lock;
+  bool catalogued = false;
   if (has_catalogue()) {
     PAWL_TRY_ASSIGN(lock, lock_catalogue());
+    PAWL_TRY_ASSIGN(catalogued, catalogue_.usable());
   }
-  const bool catalogued = has_catalogue() && catalogue_.usable();
   if (catalogued) PAWL_TRY(catalogue_.suspend());
   // A first save that failed leaves a folder that contains only a lock.
   PAWL_TRY_ASSIGN(const auto left, files_.list(layout::run(run)));

@@ -29,21 +29,18 @@ Result<bool> has_segments(FileSystem& files) {
 
 }  // namespace
 
-FilesystemStore::FilesystemStore(FileSystem& files, const Environment& environment, const FilesystemOptions& options,
-                                 std::string catalogue_path)
+FilesystemStore::FilesystemStore(FileSystem& files, const Environment& environment, const FilesystemOptions& options)
     : files_(files),
       environment_(environment),
       options_(options),
-      catalogue_path_(std::move(catalogue_path)),
-      catalogue_(catalogue_path_),
+      catalogue_(files, *environment.clock),
       keys_(files, options_),
       new_key_(options.new_key),
       publisher_(files, environment, options) {}
 
 Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(FileSystem& files, const Environment& environment,
-                                                               const FilesystemOptions& options,
-                                                               std::string catalogue_path) {
-  std::unique_ptr<FilesystemStore> store(new FilesystemStore(files, environment, options, std::move(catalogue_path)));
+                                                               const FilesystemOptions& options) {
+  std::unique_ptr<FilesystemStore> store(new FilesystemStore(files, environment, options));
   auto text = files.read_file(layout::kStoreFile, 1ULL << 20);
   if (!text && text.error().code == Code::input_unreadable) {
     // store.json and its name are durable before the first journal segment is created.
@@ -64,9 +61,8 @@ Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(FileSystem& files
 
 Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(std::unique_ptr<FileSystem> files,
                                                                const Environment& environment,
-                                                               const FilesystemOptions& options,
-                                                               std::string catalogue_path) {
-  PAWL_TRY_ASSIGN(auto store, open(*files, environment, options, std::move(catalogue_path)));
+                                                               const FilesystemOptions& options) {
+  PAWL_TRY_ASSIGN(auto store, open(*files, environment, options));
   store->owned_files_ = std::move(files);
   return store;
 }
@@ -274,8 +270,14 @@ Result<void> FilesystemStore::take_writer_lock(const RunId& run, File& run_lock)
   for (std::int64_t waited_us = 0;; waited_us += step_us, step_us = std::min(2 * step_us, kStepMaxUs)) {
     PAWL_TRY_ASSIGN(const bool locked, run_lock.try_lock(layout::kWriterByte));
     if (locked) return run_lock.write_at(0, encode_owner(environment_.owner));
-    if (waited_us >= options_.lock_wait_us) break;
-    environment_.clock->sleep_us(std::min(step_us, options_.lock_wait_us - waited_us));
+    std::int64_t wait_us = options_.lock_wait_us;
+    if (waited_us >= wait_us) {
+      // A pruner needs the lock only for a moment.
+      PAWL_TRY_ASSIGN(const bool closing, run_lock.locked_elsewhere(layout::kClosingByte));
+      if (!closing || waited_us >= kLockWaitUs) break;
+      wait_us = kLockWaitUs;
+    }
+    environment_.clock->sleep_us(std::min(step_us, wait_us - waited_us));
   }
   PAWL_TRY_ASSIGN(const std::string owner, run_lock.read_at(0, kWatermarkOffset));
   return fail(Error{Code::run_busy,

@@ -30,16 +30,13 @@ namespace pawl {
 class FilesystemStore final : public Store {
  public:
   /// Opens the store in `files`, which must outlive it. Only reads; the first open_run creates the files of a new
-  /// store. `catalogue_path` is the path of catalogue.db for SQLite. If it is empty, there is no catalogue and queries
-  /// read files.
+  /// store.
   [[nodiscard]] static Result<std::unique_ptr<FilesystemStore>> open(FileSystem& files, const Environment& environment,
-                                                                     const FilesystemOptions& options,
-                                                                     std::string catalogue_path);
+                                                                     const FilesystemOptions& options);
   /// Opens a store that owns `files`.
   [[nodiscard]] static Result<std::unique_ptr<FilesystemStore>> open(std::unique_ptr<FileSystem> files,
                                                                      const Environment& environment,
-                                                                     const FilesystemOptions& options,
-                                                                     std::string catalogue_path);
+                                                                     const FilesystemOptions& options);
   /// Commits and publishes everything that is pending.
   ~FilesystemStore() override;
 
@@ -98,8 +95,7 @@ class FilesystemStore final : public Store {
 
  private:
   friend class FilesystemRunWriter;
-  FilesystemStore(FileSystem& files, const Environment& environment, const FilesystemOptions& options,
-                  std::string catalogue_path);
+  FilesystemStore(FileSystem& files, const Environment& environment, const FilesystemOptions& options);
 
   /// What an erasure uses, so that it does not hold a lock of this object while it waits for others.
   struct EraseWork {
@@ -141,6 +137,7 @@ class FilesystemStore final : public Store {
   void prune_grown(const std::function<bool()>& stop);
   Result<PruneReport> prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
                                   const std::function<bool()>& stop);
+  Result<bool> has_writer(const RunId& run);
   Result<std::shared_ptr<JournalSnapshot>> snapshot_of_everything();
   /// Repeats `write` after pruning as long as the disk is full.
   Result<void> with_room(const std::function<Result<void>()>& write);
@@ -183,7 +180,8 @@ class FilesystemStore final : public Store {
   // Checking.
   Result<void> check_scope(const CheckScope& scope);
   Result<CheckReport> find_faults(const CheckScope& scope);
-  void find_missing_runs(const std::set<std::string>& runs, CheckReport& report);
+  Result<void> find_missing_runs(const std::set<std::string>& runs, const JournalSnapshot& snapshot,
+                                 CheckReport& report);
   Result<void> mend(const CheckReport& report);
   Result<void> mend_forks();
 
@@ -213,13 +211,12 @@ class FilesystemStore final : public Store {
   Result<void> update_catalogue(const RunBatches& batches);
   Result<std::unique_ptr<File>> lock_catalogue();
   Result<void> rebuild_catalogue_locked();
-  [[nodiscard]] bool has_catalogue() const { return !catalogue_path_.empty(); }
+  [[nodiscard]] bool has_catalogue() const { return options_.catalogue; }
 
   std::unique_ptr<FileSystem> owned_files_;  // null if the caller owns the files; destroyed last
   FileSystem& files_;
   const Environment environment_;
   const FilesystemOptions options_;
-  const std::string catalogue_path_;
   Catalogue catalogue_;
   KeyRing keys_;
 

@@ -27,6 +27,7 @@ struct NewStoreKey {
 struct FilesystemOptions {
   std::string root = {};  // absolute path of the store's folder; empty if it is not on a shared disk
   Background background = Background::none;
+  bool catalogue = true;  // false: queries over all runs read all files
   std::uint64_t segment_bytes = 4ULL << 20;
   std::uint64_t segments_max = 4;                        // so a journal has at most 16 MB
   std::uint64_t inline_bytes_max = 1ULL << 20;           // a larger payload gets its own file

@@ -31,6 +31,7 @@ struct RunHead {
   std::uint64_t event_number = 0;
   Timestamp audited_at;
   std::optional<AsideEntry> to_set_aside;  // by the next save, before anything else
+  bool base_is_kept = false;               // the newest group was pruned: the next checkpoint starts a group
   std::string aside_sum;                   // hash of a list that the audit trail does not contain yet
   [[nodiscard]] bool behind_damage() const { return to_set_aside || !aside_sum.empty(); }
 };
@@ -40,6 +41,7 @@ class RunReader {
  public:
   RunReader(FileSystem& files, KeyRing& keys, std::string run, std::shared_ptr<const JournalSnapshot> snapshot);
 
+  [[nodiscard]] std::string_view run() const { return run_; }
   /// Fails with run_not_found if neither journals nor files contain the run.
   Result<RunRecord> run_record();
   Result<Restored> restore(const Which& which);
@@ -89,10 +91,10 @@ class RunReader {
   /// Returns the state of a checkpoint of the chain, dropped or not.
   Result<std::string> rebuild(const Chain& links, Sequence sequence);
   Result<std::uint32_t> seed();
+  Result<Sequence> latest();
 
  private:
   Result<Sequence> base_of(Sequence sequence);
-  Result<Sequence> latest();
   Result<Sequence> last_difference(Sequence base);
   Result<Sequence> last_audited();
   Result<Sequence> resolve(const Which& which);
