@@ -6,6 +6,7 @@
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
+#include "adapters/filesystem/whole_file.hpp"
 
 namespace pawl {
 namespace {
@@ -30,6 +31,14 @@ Result<void> cut_garbage(File& file, std::uint64_t end, std::uint64_t next_numbe
   PAWL_TRY_ASSIGN(const std::string rest, file.read_at(end, std::min(kLookBytes, size - end)));
   if (line_number(rest) == next_number) return {};
   return file.resize(end);
+}
+
+/// When publishing lazily, a file of the right size is taken as it is: the journal still contains its content.
+Result<bool> has_content(File& file, std::string_view text, Publish mode) {
+  PAWL_TRY_ASSIGN(const std::uint64_t size, file.size());
+  if (size != text.size() || mode != Publish::settled) return size == text.size();
+  PAWL_TRY_ASSIGN(const std::string content, file.read_at(0, size));
+  return content == text;
 }
 
 }  // namespace
@@ -117,17 +126,25 @@ Result<void> Publisher::make_folders(std::string_view run, const RunBatch& batch
   return {};
 }
 
+/// Two processes may settle the same run, and one may recycle its journal between the rename and the sync of the other.
+/// So a complete file is never replaced: both write and sync the same file.
 Result<void> Publisher::write_whole(const std::string& path, std::string_view text, Publish mode) {
-  if (written_.contains(path)) {
-    if (mode != Publish::settled) return {};
-    PAWL_TRY_ASSIGN(std::shared_ptr<File> file, files_.open(path, OpenMode::write));
-    touch(path, std::move(file), mode);
-    return {};
+  const bool known = written_.contains(path);
+  if (known && mode != Publish::settled) return {};
+  auto existing = files_.open(path, OpenMode::write);
+  if (!existing && existing.error().code != Code::input_unreadable) return std::unexpected(existing.error());
+  if (existing) {
+    std::shared_ptr<File> file = std::move(*existing);
+    PAWL_TRY_ASSIGN(const bool same, known ? Result<bool>(true) : has_content(*file, text, mode));
+    if (same) {
+      // The pages may never have reached the disk, and still look clean.
+      if (!known && mode == Publish::settled) PAWL_TRY(file->write_at(0, text));
+      if (mode == Publish::settled) written_.insert(path);
+      touch(path, std::move(file), mode);
+      return {};
+    }
   }
-  const std::string temporary = path + ".tmp";
-  PAWL_TRY_ASSIGN(std::shared_ptr<File> file, files_.open(temporary, OpenMode::create_empty));
-  PAWL_TRY(file->write_at(0, text));
-  PAWL_TRY(files_.rename(temporary, path));
+  PAWL_TRY_ASSIGN(std::shared_ptr<File> file, write_whole_file(files_, path, text, std::nullopt));
   written_.insert(path);
   touch(path, std::move(file), mode);
   return {};

@@ -4,6 +4,7 @@
 
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/run_log_cipher.hpp"
+#include "adapters/filesystem/whole_file.hpp"
 #include "codec/base64.hpp"
 #include "domain/audited_events.hpp"
 #include "domain/event_types.hpp"
@@ -280,7 +281,8 @@ Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const S
   Form form;
   const FilesystemOptions& options = store_.options_;
   const std::uint64_t room = std::max<std::uint64_t>(state.size(), options.differences_floor_bytes);
-  const bool alone = !exists_ || head_.differences >= options.differences_max || head_.behind_damage();
+  const bool alone =
+      !exists_ || head_.differences >= options.differences_max || head_.base_is_kept || head_.behind_damage();
   if (!alone) form = form_of(state);
   const std::uint64_t line_bytes = form.kind == Payload::diff ? form.payload.size() : state.size();
   draft.own_file = alone || head_.differences_bytes + line_bytes > room;
@@ -358,14 +360,11 @@ Result<void> FilesystemRunWriter::store_blob(std::string_view payload, std::stri
   name = to_hex(sha256(head_.run.salt, payload));
   const std::string path = layout::blob(run_.text(), name);
   PAWL_TRY(files.make_folder(layout::blobs(run_.text())));
-  PAWL_TRY_ASSIGN(const bool exists, files.exists(path));
-  if (!exists) {
-    const std::string temporary = path + ".tmp";
-    PAWL_TRY_ASSIGN(const auto file, files.open(temporary, OpenMode::create_empty));
-    PAWL_TRY(file->write_at(0, payload));
-    PAWL_TRY(file->sync(SyncPoint::blob));
-    PAWL_TRY(files.rename(temporary, path));
-  }
+  // A blob with the right name may be damaged.
+  const auto existing = files.content(path);
+  if (!existing && existing.error().code != Code::input_unreadable && existing.error().code != Code::read_failed)
+    return std::unexpected(existing.error());
+  if (!existing || existing->bytes != payload) PAWL_TRY(write_whole_file(files, path, payload, SyncPoint::blob));
   PAWL_TRY(files.sync_folder(layout::blobs(run_.text()), SyncPoint::blob_name));
   if (blob_folder_synced_) return {};
   PAWL_TRY(files.sync_folder(layout::run(run_.text()), SyncPoint::blob_folder_name));
@@ -474,6 +473,7 @@ void FilesystemRunWriter::advance(const SaveRequest& request, std::string_view s
   if (draft.own_file) {
     if (exists_) store_.mark_grown(run_.text());
     head_.base = draft.info.sequence;
+    head_.base_is_kept = false;
     head_.differences = 0;
     head_.differences_bytes = 0;
   } else {
