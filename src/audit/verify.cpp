@@ -278,7 +278,7 @@ class RunVerifier {
   }
 
   Result<void> check_checkpoint(const AuditLine& line) {
-    if (pruned_.is_closed({line.sequence}) && pruned_.is_dropped({line.sequence})) {
+    if (pruned_.is_gone({line.sequence})) {
       ++verdict_.pruned;
       return {};
     }

@@ -10,7 +10,7 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kListFormat = 1;
+constexpr std::uint64_t kListFormat = 2;
 constexpr std::size_t kSumHexDigits = 64;
 
 Error pruned_list_damaged() {
@@ -34,6 +34,19 @@ std::optional<std::map<std::uint64_t, PrunedList::Sums>> parse_kept(const std::s
   return kept;
 }
 
+std::optional<std::map<std::uint64_t, std::uint64_t>> parse_tails(const std::string& text) {
+  if (text.empty()) return std::map<std::uint64_t, std::uint64_t>();  // format 1 has none
+  const auto rows = nlohmann::json::parse(text, nullptr, false);
+  if (!rows.is_array()) return std::nullopt;
+  std::map<std::uint64_t, std::uint64_t> tails;
+  for (const auto& row : rows) {
+    if (!row.is_array() || row.size() != 2 || !row[0].is_number_unsigned() || !row[1].is_number_unsigned())
+      return std::nullopt;
+    tails[row[0].get<std::uint64_t>()] = row[1].get<std::uint64_t>();
+  }
+  return tails;
+}
+
 std::optional<std::string_view> body_of(std::string_view text, std::uint32_t seed) {
   if (text.ends_with('\n')) text.remove_suffix(1);
   const auto body = unseal(text, seed);
@@ -50,6 +63,12 @@ Sequence PrunedList::last_there(Sequence sequence) const {
   return last < sequence.value ? sequence : Sequence{first - 1};
 }
 
+bool PrunedList::is_gone(Sequence sequence) const {
+  if (!is_closed(sequence) || !is_dropped(sequence)) return false;
+  const auto after = tails.upper_bound(sequence.value);
+  return after == tails.begin() || std::prev(after)->second < sequence.value;
+}
+
 Sequence PrunedList::before_aside(Sequence base, Sequence up_to) const {
   const auto after = aside.ranges().upper_bound(base.value);
   if (after == aside.ranges().end()) return up_to;
@@ -57,7 +76,8 @@ Sequence PrunedList::before_aside(Sequence base, Sequence up_to) const {
 }
 
 std::string encode_pruned(const PrunedList& list, std::uint32_t seed) {
-  std::string out = fmt::format("{{\"pawl\":{}", kListFormat);
+  // Older programs can read a list without tails.
+  std::string out = fmt::format("{{\"pawl\":{}", list.tails.empty() ? 1 : kListFormat);
   append_json_member(out, "at", list.at.text());
   append_json_member(out, "dropped", list.dropped.text());
   append_json_member(out, "closed", list.closed.text());
@@ -66,7 +86,16 @@ std::string encode_pruned(const PrunedList& list, std::uint32_t seed) {
     if (!out.ends_with('[')) out += ',';
     out += fmt::format("[{},\"{}\",\"{}\"]", sequence, sums.was, sums.is);
   }
-  out += fmt::format("],\"callers\":{}", list.callers);
+  out += ']';
+  if (!list.tails.empty()) {
+    out += ",\"tails\":[";
+    for (const auto& [base, last] : list.tails) {
+      if (!out.ends_with('[')) out += ',';
+      out += fmt::format("[{},{}]", base, last);
+    }
+    out += ']';
+  }
+  out += fmt::format(",\"callers\":{}", list.callers);
   seal(out, seed);
   out += '\n';
   return out;
@@ -85,11 +114,16 @@ Result<PrunedList> decode_pruned(std::string_view text, std::uint32_t seed) {
   auto dropped = IndexRanges::parse(members->text("dropped"));
   auto closed = IndexRanges::parse(members->text("closed"));
   auto kept = parse_kept(members->raw("kept"));
-  if (!at_time || !dropped || !closed || !kept) return fail(pruned_list_damaged());
+  auto tails = parse_tails(members->raw("tails"));
+  if (!at_time || !dropped || !closed || !kept || !tails) return fail(pruned_list_damaged());
+  const bool based = std::ranges::all_of(
+      *tails, [&](const auto& tail) { return kept->contains(tail.first) && tail.second > tail.first; });
+  if (!based) return fail(pruned_list_damaged());
   list.at = *at_time;
   list.dropped = std::move(*dropped);
   list.closed = std::move(*closed);
   list.kept = std::move(*kept);
+  list.tails = std::move(*tails);
   list.callers = members->number("callers");
   return list;
 }

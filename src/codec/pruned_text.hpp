@@ -1,6 +1,7 @@
 // The files that pruning writes: docs/formats/checkpoint.md, "Pruned".
 //
-// Invariants: every number in `closed` is either in `dropped` or in `kept`; nothing in `kept` is in `dropped`.
+// Invariants: every number in `closed` is in `dropped`, in `kept` or in a tail. A number in `kept` is in `dropped` only
+// if it has a tail, which needs it.
 #pragma once
 
 #include <map>
@@ -22,8 +23,10 @@ struct PrunedList {
   IndexRanges dropped;                 // no longer visible
   IndexRanges closed;                  // journals and older files no longer count for these
   std::map<std::uint64_t, Sums> kept;  // of the closed ones; each has its own file
-  std::uint64_t callers = 0;           // number of lines in the file of caller IDs
-  IndexRanges aside;  // damaged, and set aside by a fallback: stored in aside.json; in memory also in `dropped`
+  /// Kept checkpoints whose differences are kept, too, in a file of their own: up to and including this one.
+  std::map<std::uint64_t, std::uint64_t> tails;
+  std::uint64_t callers = 0;  // number of lines in the file of caller IDs
+  IndexRanges aside;          // damaged, and set aside by a fallback: stored in aside.json; in memory also in `dropped`
 
   [[nodiscard]] bool is_dropped(Sequence sequence) const { return dropped.contains(sequence.value); }
   [[nodiscard]] bool is_closed(Sequence sequence) const { return closed.contains(sequence.value); }
@@ -37,6 +40,13 @@ struct PrunedList {
     const auto found = kept.find(sequence.value);
     return found == kept.end() ? nullptr : &found->second;
   }
+  /// Returns the last one in the tail of a kept checkpoint, or that checkpoint itself if it has none.
+  [[nodiscard]] Sequence tail_end(Sequence base) const {
+    const auto found = tails.find(base.value);
+    return found == tails.end() ? base : Sequence{found->second};
+  }
+  /// Returns whether nothing of it is stored any more. A dropped checkpoint may still be in its group or in a tail.
+  [[nodiscard]] bool is_gone(Sequence sequence) const;
   /// Returns the first one from `sequence` on that was not dropped.
   [[nodiscard]] Sequence next_there(Sequence sequence) const { return {dropped.next_missing(sequence.value)}; }
   /// Returns the last one up to `sequence` that was not dropped, or 0.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <thread>
 
 #include "testing/filesystem_under_test.hpp"
@@ -79,7 +80,7 @@ class FullDisk : public ::testing::Test {
     fill_pruned(*open(files, small_options()), "old", 40);
   }
   std::unique_ptr<FilesystemStore> open(SimFileSystem& files, const FilesystemOptions& options) {
-    auto store = FilesystemStore::open(files, {&clock_, &random_, sim_owner(disk_.boot_id(), ++pids_)}, options, "");
+    auto store = FilesystemStore::open(files, {&clock_, &random_, sim_owner(disk_.boot_id(), ++pids_)}, options);
     return store ? std::move(*store) : nullptr;
   }
   SimDisk disk_{5};
@@ -157,6 +158,59 @@ TEST_F(PrunedFiles, OfGroupsThatAreGivenUpAreGone) {
   EXPECT_FALSE(std::filesystem::exists(path("checkpoint_00001.json")));
   EXPECT_FALSE(std::filesystem::exists(path("checkpoint_00001.jsonl")));
   EXPECT_TRUE(std::filesystem::exists(path("pruned.json")));
+}
+
+/// The newest group of a run that nobody has open is pruned like the others.
+TEST_F(PrunedFiles, OfTheNewestGroupAreGoneIfTheRunIsClosed) {
+  const RetentionSettings one{.keep = 1, .keep_days = {}, .keep_per_stage = {}};
+  const auto expected = place_.open()->prune(pruned_run("r"), one, PruneMode::dry_run);
+  const auto report = place_.open()->prune(pruned_run("r"), one, PruneMode::remove);
+  ASSERT_TRUE(expected && report);
+  EXPECT_EQ(report->freed_bytes, expected->freed_bytes);
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(path(""))) names.insert(entry.path().filename());
+  EXPECT_EQ(names, (std::set<std::string>{"kept_00040.json", "pruned.json"}));
+  EXPECT_EQ(place_.open()->restore(pruned_run("r"), {})->state, fmt::format("[39,\"{}\"]", std::string(100, 'x')));
+}
+
+TEST_F(PrunedFiles, ACheckpointAfterAClosedNewestGroupStartsAGroup) {
+  const RetentionSettings one{.keep = 1, .keep_days = {}, .keep_per_stage = {}};
+  ASSERT_TRUE(place_.open()->prune(pruned_run("r"), one, PruneMode::remove));
+  fill_pruned(*place_.open(), "r", 5);
+  EXPECT_EQ(listed(*place_.open(), "r"), std::vector<std::uint64_t>({40, 41, 42, 43, 44, 45}));
+  EXPECT_EQ(place_.open()->restore(pruned_run("r"), {})->state, fmt::format("[4,\"{}\"]", std::string(100, 'x')));
+  EXPECT_FALSE(place_.open()->check({}, Repair::no)->damaged());
+}
+
+TEST_F(PrunedFiles, OfTheNewestGroupStayWhileAWriterHasTheRunOpen) {
+  const RetentionSettings one{.keep = 1, .keep_days = {}, .keep_per_stage = {}};
+  const auto store = place_.open();
+  const auto writer = store->open_run(pruned_run("r"), {});
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(place_.open()->prune(pruned_run("r"), one, PruneMode::remove));
+  EXPECT_TRUE((*writer)->save({.body = "[\"next\"]"}));
+  EXPECT_EQ(listed(*place_.open(), "r"), std::vector<std::uint64_t>({40, 41}));
+  EXPECT_FALSE(place_.open()->check({}, Repair::no)->damaged());
+}
+
+/// Only the first of them becomes a full checkpoint.
+TEST_F(PrunedFiles, KeptUpToTheEndOfAGroupStayDifferences) {
+  ASSERT_TRUE(place_.open()->prune(pruned_run("r"), kThree, PruneMode::remove));
+  EXPECT_TRUE(std::filesystem::exists(path("kept_00038.json")));
+  EXPECT_TRUE(std::filesystem::exists(path("kept_00038.jsonl")));
+  for (std::uint64_t sequence = 38; sequence <= 40; ++sequence) {
+    const auto restored =
+        place_.open()->restore(pruned_run("r"), {.by = Which::By::sequence, .sequence = Sequence{sequence}});
+    ASSERT_TRUE(restored) << describe(restored.error());
+    EXPECT_EQ(restored->state, fmt::format("[{},\"{}\"]", sequence - 1, std::string(100, 'x')));
+  }
+  // A later prune drops the first of them, which the others are based on.
+  const RetentionSettings two{.keep = 2, .keep_days = {}, .keep_per_stage = {}};
+  ASSERT_TRUE(place_.open()->prune(pruned_run("r"), two, PruneMode::remove));
+  EXPECT_EQ(listed(*place_.open(), "r"), std::vector<std::uint64_t>({39, 40}));
+  EXPECT_FALSE(std::filesystem::exists(path("kept_00038.json")));
+  EXPECT_FALSE(std::filesystem::exists(path("kept_00038.jsonl")));
+  EXPECT_FALSE(place_.open()->check({}, Repair::no)->damaged());
 }
 
 TEST_F(PrunedFiles, ThatAreMissingWithoutBeingListedAreDamage) {

@@ -86,6 +86,11 @@ std::string whole_path(const ChainSource& source, Sequence base) {
   return source.pruned.rewritten(base) != nullptr ? layout::kept(source.run, base) : layout::full(source.run, base);
 }
 
+std::string lines_path(const ChainSource& source, Sequence base) {
+  return source.pruned.rewritten(base) != nullptr ? layout::kept_differences(source.run, base)
+                                                  : layout::differences(source.run, base);
+}
+
 Result<std::vector<Sequence>> list_bases(const ChainSource& source) {
   std::set<Sequence> bases;
   if (source.fork_at) bases.insert(source.fork_at);
@@ -118,9 +123,10 @@ Result<Chain> read_chain(const ChainSource& source, std::uint32_t seed, Sequence
   const Sequence bound = source.pruned.before_aside(base, up_to);
   const bool ends_aside = bound < up_to;
   up_to = bound;
-  // A kept checkpoint of a pruned group has no differences after it.
-  if (chain.damage || up_to <= base || source.pruned.rewritten(base) != nullptr) return chain;
-  const std::string path = layout::differences(source.run, base);
+  // Of a pruned group, only the tail of a kept checkpoint remains.
+  if (source.pruned.rewritten(base) != nullptr) up_to = std::min(up_to, source.pruned.tail_end(base));
+  if (chain.damage || up_to <= base) return chain;
+  const std::string path = lines_path(source, base);
   PAWL_TRY_ASSIGN(auto text, read_if_there(source.files, path));
   FileLines lines;
   if (text) {

@@ -64,5 +64,7 @@ struct ChainSource {
 
 /// Returns the path of the file of a full checkpoint.
 [[nodiscard]] std::string whole_path(const ChainSource& source, Sequence base);
+/// Returns the path of the file of the differences after it.
+[[nodiscard]] std::string lines_path(const ChainSource& source, Sequence base);
 
 }  // namespace pawl

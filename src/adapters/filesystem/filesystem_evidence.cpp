@@ -187,7 +187,7 @@ Result<bool> RunFiles::read_next_chain() {
   const Sequence base = bases_[next_base_++];
   const Sequence end{next_base_ < bases_.size() ? bases_[next_base_].value - 1 : kHighest};
   whole_path_ = whole_path(source(), base);
-  lines_path_ = layout::differences(run_, base);
+  lines_path_ = lines_path(source(), base);
   PAWL_TRY_ASSIGN(chain_, read_chain(source(), seed_, base, end));
   next_link_ = chain_.borrowed ? 1 : 0;
   return true;

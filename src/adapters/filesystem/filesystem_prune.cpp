@@ -42,11 +42,41 @@ Result<PruneReport> FilesystemStore::prune(const RunId& run, const RetentionSett
 
 Result<PruneReport> FilesystemStore::prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
                                                  const std::function<bool()>& stop) {
-  return read_consistently(run.text(), [&](auto snapshot) {
+  bool newest_is_left = false;
+  const auto pass = [&](std::shared_ptr<JournalSnapshot> snapshot, RunPruner::Newest newest) -> Result<PruneReport> {
     RunPruner pruner({&files_, &keys_, environment_, options_, [this] { return snapshot_of_everything(); }, stop},
-                     run.text(), std::move(snapshot));
-    return pruner.prune(settings, mode);
-  });
+                     run.text(), std::move(snapshot), newest);
+    PAWL_TRY_ASSIGN(PruneReport report, pruner.prune(settings, mode));
+    PAWL_TRY_ASSIGN(newest_is_left, pruner.newest_has_dropped());
+    return report;
+  };
+  if (mode == PruneMode::dry_run) {
+    PAWL_TRY_ASSIGN(const bool open, has_writer(run));
+    const auto newest = open ? RunPruner::Newest::stays : RunPruner::Newest::is_closed;
+    return read_consistently(run.text(), [&](auto snapshot) { return pass(std::move(snapshot), newest); });
+  }
+  PAWL_TRY_ASSIGN(PruneReport report, read_consistently(run.text(), [&](auto snapshot) {
+                    return pass(std::move(snapshot), RunPruner::Newest::stays);
+                  }));
+  if (!newest_is_left || (stop && stop())) return report;
+  PAWL_TRY_ASSIGN(const auto lock, files_.open(layout::run_lock(run.text()), OpenMode::create));
+  // A writer that comes now waits for this byte. It is taken first and released last.
+  PAWL_TRY_ASSIGN(const bool alone, lock->try_lock(layout::kClosingByte));
+  if (!alone) return report;
+  PAWL_TRY_ASSIGN(const bool closed, lock->try_lock(layout::kWriterByte));
+  if (!closed) return report;
+  PAWL_TRY_ASSIGN(auto snapshot, snapshot_of_everything());
+  const auto rest = pass(std::move(snapshot), RunPruner::Newest::is_closed);
+  PAWL_TRY(lock->unlock(layout::kWriterByte));
+  if (!rest) return std::unexpected(rest.error());
+  report.freed_bytes += rest->freed_bytes;
+  return report;
+}
+
+Result<bool> FilesystemStore::has_writer(const RunId& run) {
+  const auto lock = files_.open(layout::run_lock(run.text()), OpenMode::read);
+  if (!lock) return false;
+  return (*lock)->locked_elsewhere(layout::kWriterByte);
 }
 
 /// Always takes a new snapshot: a batch that a killed writer left after the watermark does not invalidate the cached

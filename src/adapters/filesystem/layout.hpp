@@ -36,6 +36,7 @@ constexpr std::uint64_t kWriterByte = 0;
 constexpr std::uint64_t kPublisherByte = 1;
 constexpr std::uint64_t kBlobByte = 2;    // a record that refers to a blob is being written, or blobs are being removed
 constexpr std::uint64_t kPrunerByte = 3;  // the run is being pruned
+constexpr std::uint64_t kClosingByte = 4;  // the pruner holds the writer's byte for a moment
 
 inline std::string journal(std::uint64_t number) { return fmt::format("journal/{}", number); }
 inline std::string journal_owner(std::uint64_t number) { return fmt::format("journal/{}/owner", number); }
@@ -60,6 +61,10 @@ inline std::string differences(std::string_view id, Sequence base) {
 /// A checkpoint that pruning kept from a removed group.
 inline std::string kept(std::string_view id, Sequence sequence) {
   return fmt::format("runs/{}/checkpoints/kept_{:05}.json", id, sequence.value);
+}
+/// The differences after a kept checkpoint.
+inline std::string kept_differences(std::string_view id, Sequence sequence) {
+  return fmt::format("runs/{}/checkpoints/kept_{:05}.jsonl", id, sequence.value);
 }
 inline std::string pruned(std::string_view id) { return fmt::format("runs/{}/checkpoints/pruned.json", id); }
 /// The list of checkpoints that a fallback has set aside.

@@ -40,6 +40,7 @@ Result<CallerLines> read_callers(FileSystem& files, std::string_view run, std::u
 
 bool is_void(std::string_view name, const PrunedList& list) {
   if (const auto kept = sequence_in_file_name(name, "kept_", ".json")) return list.rewritten(*kept) == nullptr;
+  if (const auto tail = sequence_in_file_name(name, "kept_", ".jsonl")) return !list.tails.contains(tail->value);
   for (const std::string_view suffix : {".json", ".jsonl"}) {
     const auto base = sequence_in_file_name(name, "checkpoint_", suffix);
     // The differences after a base that a fork borrows form their own group.

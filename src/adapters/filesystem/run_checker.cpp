@@ -247,7 +247,7 @@ Result<void> RunChecker::check_checkpoints(Sequence only) {
 void RunChecker::check_chain(const Chain& chain) {
   report_.files += (chain.lines_text ? 1U : 0U) + (chain.borrowed ? 0U : 1U);
   const std::string whole = whole_path(source(), chain.base);
-  const std::string lines = layout::differences(run_, chain.base);
+  const std::string lines = lines_path(source(), chain.base);
   for (const ChainLink& link : chain.links) {
     if (chain.borrowed && link.record.sequence == chain.base) continue;
     ++report_.checkpoints;

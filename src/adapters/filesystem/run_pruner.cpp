@@ -7,6 +7,7 @@
 #include "adapters/filesystem/fork_notes.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
+#include "adapters/filesystem/whole_file.hpp"
 #include "codec/base64.hpp"
 #include "domain/retention.hpp"
 #include "text/json_text.hpp"
@@ -35,12 +36,13 @@ std::string blob_named_in(const RecordView& record) {
 
 }  // namespace
 
-RunPruner::RunPruner(Place place, std::string run, std::shared_ptr<JournalSnapshot> snapshot)
+RunPruner::RunPruner(Place place, std::string run, std::shared_ptr<JournalSnapshot> snapshot, Newest newest)
     : files_(*place.files),
       place_(std::move(place)),
       run_(std::move(run)),
       snapshot_(std::move(snapshot)),
-      reader_(files_, *place_.keys, run_, snapshot_) {}
+      reader_(files_, *place_.keys, run_, snapshot_),
+      newest_(newest) {}
 
 Result<void> RunPruner::lock_byte(File& lock, std::uint64_t byte, const char* what) {
   for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
@@ -101,7 +103,8 @@ Result<void> RunPruner::drop(const RetentionSettings& settings) {
   if (with_callers) PAWL_TRY(gather_callers(dropped));
   for (const Sequence sequence : dropped) {
     next_.dropped.add(sequence.value);
-    next_.kept.erase(sequence.value);
+    // The tail of a kept checkpoint needs it until the group is closed again.
+    if (!next_.tails.contains(sequence.value)) next_.kept.erase(sequence.value);
   }
   return {};
 }
@@ -123,31 +126,65 @@ Result<void> RunPruner::gather_callers(const std::set<Sequence>& dropped) {
   return {};
 }
 
-/// Closes every group except the newest if that frees space.
+/// Returns the last checkpoint of the group, or 0 if the group can't be closed or is closed without a tail.
+Result<Sequence> RunPruner::end_of_group(const std::vector<Sequence>& bases, std::size_t index) {
+  const Sequence base = bases[index];
+  if (list_.rewritten(base) != nullptr) {
+    const Sequence end = list_.tail_end(base);
+    return end == base ? Sequence() : end;
+  }
+  const Sequence first = base == fork_at_ ? base.next() : base;
+  if (list_.is_closed(first)) return Sequence();
+  Sequence end;
+  if (index + 1 < bases.size()) {
+    end = Sequence{bases[index + 1].value - 1};
+  } else if (newest_ == Newest::is_closed) {
+    PAWL_TRY_ASSIGN(end, reader_.latest());
+  }
+  end = last_open(list_, end);
+  return end < first ? Sequence() : end;
+}
+
+Result<bool> RunPruner::newest_has_dropped() {
+  PAWL_TRY_ASSIGN(const auto bases, reader_.bases());
+  if (bases.empty() || list_.rewritten(bases.back()) != nullptr) return false;
+  const Sequence first = bases.back() == fork_at_ ? bases.back().next() : bases.back();
+  return !list_.is_closed(first) && !list_.dropped.empty() && list_.dropped.ranges().rbegin()->second >= first.value;
+}
+
+/// Closes every group of which something was dropped, if that frees space.
 Result<void> RunPruner::close_groups(PruneMode mode) {
   PAWL_TRY_ASSIGN(const auto bases, reader_.bases());
   std::size_t groups = 0;
   std::int64_t written_bytes = 0;
-  for (std::size_t i = 0; i + 1 < bases.size(); ++i) {
-    const Sequence first = bases[i] == fork_at_ ? bases[i].next() : bases[i];
-    if (list_.is_closed(first) || first >= bases[i + 1]) continue;
+  for (std::size_t i = 0; i < bases.size(); ++i) {
+    PAWL_TRY_ASSIGN(const Sequence last, end_of_group(bases, i));
+    if (!last) continue;
     if (place_.stop && place_.stop()) break;
-    PAWL_TRY_ASSIGN(const auto group, plan_group(bases[i], last_open(list_, Sequence{bases[i + 1].value - 1})));
+    PAWL_TRY_ASSIGN(const auto group, plan_group(bases[i], last));
     if (!group) continue;
-    for (const Kept& kept : group->kept) {
-      if (mode == PruneMode::remove) PAWL_TRY(write_kept(kept));
-      next_.kept[kept.sequence.value] = kept.sums;
-      kept_blobs_.insert(kept.blob);
-    }
-    report_.freed_bytes -= group->new_bytes;
-    for (Sequence sequence = group->first; sequence <= group->last; sequence = sequence.next())
-      next_.closed.add(sequence.value);
+    PAWL_TRY(close_group(*group, mode));
     written_bytes += group->new_bytes;
     if (++groups < kBatchGroups && written_bytes < kBatchBytes) continue;
     if (mode == PruneMode::remove) PAWL_TRY(switch_lists());
     groups = 0;
     written_bytes = 0;
   }
+  return {};
+}
+
+Result<void> RunPruner::close_group(const Group& group, PruneMode mode) {
+  next_.kept.erase(group.base.value);
+  next_.tails.erase(group.base.value);
+  for (const Kept& kept : group.kept) {
+    if (mode == PruneMode::remove) PAWL_TRY(write_kept(kept));
+    next_.kept[kept.sequence.value] = kept.sums;
+    if (kept.tail_end > kept.sequence) next_.tails[kept.sequence.value] = kept.tail_end.value;
+    if (!kept.blob.empty()) kept_blobs_.insert(kept.blob);
+  }
+  report_.freed_bytes -= group.new_bytes;
+  for (Sequence sequence = group.first; sequence <= group.last; sequence = sequence.next())
+    next_.closed.add(sequence.value);
   return {};
 }
 
@@ -161,43 +198,57 @@ Result<std::optional<RunPruner::Group>> RunPruner::plan_group(Sequence base, Seq
   PAWL_TRY_ASSIGN(const Chain chain, reader_.chain(base, last));
   // Damaged or incomplete groups are not pruned.
   if (chain.damage || chain.links.size() != last.value - base.value + 1) return std::optional<Group>();
-  Group group{.first = first, .last = last, .kept = {}};
-  std::set<std::string> blobs;
-  for (const ChainLink& link : chain.links) {
-    if (std::string name = blob_named_in(link.record); !name.empty()) blobs.insert(std::move(name));
+  // The kept ones up to the end stay together.
+  std::size_t alone = kept.size();
+  for (Sequence next = last.next(); alone > 0 && kept[alone - 1].next() == next; --alone) next = kept[alone - 1];
+  if (alone > 0) {
+    // If the others would need more space in files of their own than everything since the first of them, all of it
+    // stays, and only what is before goes.
+    PAWL_TRY_ASSIGN(const std::int64_t apart, least_bytes(chain, kept, alone < kept.size() ? kept[alone] : Sequence()));
+    PAWL_TRY_ASSIGN(const std::int64_t together, least_bytes(chain, {}, kept.front()));
+    if (apart >= together && kept.front() == first) return std::optional<Group>();
+    if (apart >= together) alone = 0;
   }
-  PAWL_TRY_ASSIGN(const std::int64_t whole, size_of(layout::full(run_, base)));
-  PAWL_TRY_ASSIGN(const std::int64_t lines, size_of(layout::differences(run_, base)));
-  std::int64_t gained = whole + lines;
-  for (const std::string& name : blobs) {
-    PAWL_TRY_ASSIGN(const std::int64_t size, size_of(layout::blob(run_, name)));
-    gained += size;
-  }
-  // Checked before any state is rebuilt, because this already rules out most groups.
-  PAWL_TRY_ASSIGN(const std::int64_t at_least, least_bytes(chain, kept));
-  if (!kept.empty() && at_least >= gained) return std::optional<Group>();
-  for (const Sequence sequence : kept) {
-    PAWL_TRY_ASSIGN(Kept one, keep(chain, sequence));
-    group.new_bytes += bytes_of(one.text) + bytes_of(one.blob_bytes);
-    if (blobs.erase(one.blob) > 0) {
-      PAWL_TRY_ASSIGN(const std::int64_t size, size_of(layout::blob(run_, one.blob)));
-      gained -= size;
-    }
+  Group group{.base = base, .first = first, .last = last, .kept = {}};
+  const std::size_t count = std::min(kept.size(), alone + 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    PAWL_TRY_ASSIGN(Kept one, keep(chain, kept[i]));
+    if (i == alone) PAWL_TRY(add_tail(chain, last, one));
+    group.new_bytes += bytes_of(one.text) + bytes_of(one.blob_bytes) + bytes_of(one.tail);
     group.kept.push_back(std::move(one));
   }
-  if (!kept.empty() && group.new_bytes >= gained) return std::optional<Group>();
   return std::optional(std::move(group));
 }
 
-/// Returns the minimum size of these checkpoints in their own files.
-Result<std::int64_t> RunPruner::least_bytes(const Chain& chain, const std::vector<Sequence>& kept) {
+/// Returns the minimum size of these checkpoints in their own files. From `tail` on, differences stay differences.
+Result<std::int64_t> RunPruner::least_bytes(const Chain& chain, const std::vector<Sequence>& kept, Sequence tail) {
   std::int64_t bytes = 0;
-  for (const Sequence sequence : kept) {
+  const auto add = [&](Sequence sequence) -> Result<void> {
     const RecordView& record = *chain.find(sequence);
     PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(record));
     bytes += record.whole() ? bytes_of(record.text) : static_cast<std::int64_t>(info.state_bytes);
+    return {};
+  };
+  for (const Sequence sequence : kept) {
+    if (!tail || sequence < tail) PAWL_TRY(add(sequence));
+  }
+  if (!tail) return bytes;
+  PAWL_TRY(add(tail));
+  for (const ChainLink& link : chain.links) {
+    if (link.record.sequence > tail) bytes += bytes_of(link.record.text);
   }
   return bytes;
+}
+
+Result<void> RunPruner::add_tail(const Chain& chain, Sequence last, Kept& kept) {
+  kept.tail_end = last;
+  for (const ChainLink& link : chain.links) {
+    if (link.record.sequence <= kept.sequence) continue;
+    kept.tail += link.record.text;
+    kept.tail += '\n';
+    if (std::string blob = blob_named_in(link.record); !blob.empty()) kept_blobs_.insert(std::move(blob));
+  }
+  return {};
 }
 
 /// A full checkpoint is copied byte for byte.
@@ -207,8 +258,11 @@ Result<RunPruner::Kept> RunPruner::keep(const Chain& chain, Sequence sequence) {
             .sums = {std::string(record.sum), std::string(record.sum)},
             .text = std::string(record.text) + "\n",
             .blob = {},
-            .blob_bytes = {}};
+            .blob_bytes = {},
+            .tail_end = sequence,
+            .tail = {}};
   if (record.whole()) {
+    if (const PrunedList::Sums* before = list_.rewritten(sequence)) kept.sums.was = before->was;
     kept.blob = blob_named_in(record);
     return kept;
   }
@@ -237,27 +291,21 @@ Result<RunPruner::Kept> RunPruner::keep(const Chain& chain, Sequence sequence) {
 
 Result<void> RunPruner::write_kept(const Kept& kept) {
   if (!kept.blob_bytes.empty()) PAWL_TRY(write_blob(kept));
-  const std::string path = layout::kept(run_, kept.sequence);
-  const std::string temporary = path + ".tmp";
-  PAWL_TRY(files_.remove(temporary));  // after a power loss it may be a second name of a renamed file
-  PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
-  PAWL_TRY(file->write_at(0, kept.text));
-  PAWL_TRY(file->sync(SyncPoint::pruned_kept));
-  PAWL_TRY(files_.rename(temporary, path));
+  PAWL_TRY(write_file(layout::kept(run_, kept.sequence), kept.text));
+  if (!kept.tail.empty()) PAWL_TRY(write_file(layout::kept_differences(run_, kept.sequence), kept.tail));
   new_names_ = true;
+  return {};
+}
+
+Result<void> RunPruner::write_file(const std::string& path, std::string_view text) {
+  PAWL_TRY(write_whole_file(files_, path, text, SyncPoint::pruned_kept));
   return {};
 }
 
 /// Writes a blob as a writer does, but under a different temporary name, because a writer may be writing the same blob.
 Result<void> RunPruner::write_blob(const Kept& kept) {
-  const std::string path = layout::blob(run_, kept.blob);
-  const std::string temporary = path + ".kept.tmp";
   PAWL_TRY(files_.make_folder(layout::blobs(run_)));
-  PAWL_TRY(files_.remove(temporary));  // after a power loss it may be a second name of a renamed file
-  PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
-  PAWL_TRY(file->write_at(0, kept.blob_bytes));
-  PAWL_TRY(file->sync(SyncPoint::blob));
-  PAWL_TRY(files_.rename(temporary, path));
+  PAWL_TRY(write_whole_file(files_, layout::blob(run_, kept.blob), kept.blob_bytes, SyncPoint::blob, ".kept.tmp"));
   PAWL_TRY(files_.sync_folder(layout::blobs(run_), SyncPoint::blob_name));
   return files_.sync_folder(layout::run(run_), SyncPoint::blob_folder_name);
 }

@@ -3,8 +3,9 @@
 // Checkpoints are stored in groups: a full checkpoint and the differences after it. Dropped checkpoints are hidden at
 // once. A group releases its space when it is closed: the checkpoints to keep get their own files, then the list of
 // pruned checkpoints (pruned_file.hpp) is replaced, and then the files of the group are removed. Replacing the list is
-// the atomic step. The newest group is never closed, because a writer continues it. A group whose kept checkpoints
-// would need more space separately stays until more of them can be dropped.
+// the atomic step. If the checkpoints up to the end of a group are kept, only the first of them becomes a full
+// checkpoint, and the differences after it, its tail, are copied as they are. The newest group is closed only if no
+// writer has the run open, because a writer continues it; the next writer then starts a new group.
 //
 // After a crash at any point, either the old or the new list is in effect, and everything it needs exists. The next
 // prune removes what neither needs.
@@ -32,10 +33,15 @@ class RunPruner {
     TakeSnapshot fresh;          // everything durable now, including tails of dead writers
     std::function<bool()> stop;  // called before each group; true leaves the rest to the next prune
   };
-  RunPruner(Place place, std::string run, std::shared_ptr<JournalSnapshot> snapshot);
+  /// Whether the newest group may be closed. The caller must then hold the run's writer lock, since before the
+  /// snapshot.
+  enum class Newest : std::uint8_t { stays, is_closed };
+  RunPruner(Place place, std::string run, std::shared_ptr<JournalSnapshot> snapshot, Newest newest);
 
   /// Holds the run's pruner lock throughout, and its publisher lock briefly for each batch of groups.
   Result<PruneReport> prune(const RetentionSettings& settings, PruneMode mode);
+  /// Returns whether the newest group contains dropped checkpoints. Call it after `prune`.
+  Result<bool> newest_has_dropped();
 
  private:
   struct Kept {
@@ -44,8 +50,11 @@ class RunPruner {
     std::string text;
     std::string blob;        // name of its blob; empty: none
     std::string blob_bytes;  // contents of the blob if it must be written
+    Sequence tail_end;       // the last checkpoint of its tail; itself: none
+    std::string tail;        // the lines of its tail
   };
   struct Group {
+    Sequence base;
     Sequence first;
     Sequence last;
     std::vector<Kept> kept;
@@ -56,8 +65,13 @@ class RunPruner {
   Result<void> gather_callers(const std::set<Sequence>& dropped);
   Result<void> close_groups(PruneMode mode);
   Result<void> keep_forked(std::set<Sequence>& dropped);
+  Result<Sequence> end_of_group(const std::vector<Sequence>& bases, std::size_t index);
   Result<std::optional<Group>> plan_group(Sequence base, Sequence last);
-  Result<std::int64_t> least_bytes(const Chain& chain, const std::vector<Sequence>& kept);
+  /// Returns what is kept of the group if everything between the kept ones goes.
+  Result<std::int64_t> least_bytes(const Chain& chain, const std::vector<Sequence>& kept, Sequence tail);
+  Result<void> add_tail(const Chain& chain, Sequence last, Kept& kept);
+  Result<void> close_group(const Group& group, PruneMode mode);
+  Result<void> write_file(const std::string& path, std::string_view text);
   Result<Kept> keep(const Chain& chain, Sequence sequence);
   Result<void> write_kept(const Kept& kept);
   Result<void> write_blob(const Kept& kept);
@@ -71,6 +85,7 @@ class RunPruner {
   const std::string run_;
   const std::shared_ptr<JournalSnapshot> snapshot_;
   RunReader reader_;
+  const Newest newest_;
   std::unique_ptr<File> lock_;
   std::uint32_t seed_ = 0;
   Sequence fork_at_;                   // of a fork: the last shared checkpoint

@@ -256,6 +256,7 @@ Result<Sequence> RunReader::last_audited() {
 Result<Sequence> RunReader::last_difference(Sequence base) {
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
   if (const Sequence before = list->before_aside(base, {kHighest}); before.value != kHighest) return before;
+  if (list->rewritten(base) != nullptr) return list->tail_end(base);
   const std::string path = layout::differences(run_, base);
   const auto file = files_.open(path, OpenMode::read);
   if (!file)

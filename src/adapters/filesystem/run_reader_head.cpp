@@ -33,6 +33,7 @@ Result<std::optional<RunHead>> RunReader::head() {
   PAWL_TRY(audit_head(head));
   PAWL_TRY(event_head(head));
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+  head.base_is_kept = list->rewritten(head.base) != nullptr || (links.borrowed && list->is_closed(head.base.next()));
   if (const Sequence aside = list->last_aside(); aside > last) {
     // A fallback was interrupted after it set the damage aside and before its first save.
     PAWL_TRY_ASSIGN(const std::string text, files_.read_file(layout::aside(run_)));

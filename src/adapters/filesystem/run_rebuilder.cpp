@@ -91,8 +91,8 @@ class Pass {
   [[nodiscard]] Error in_run(Error error, Sequence sequence) const {
     error.message = fmt::format("checkpoint {} of run '{}': {}", sequence.value, source_.chains.run, error.message);
     if (error.where.empty()) {
-      error.where = sequence == chain_.base ? whole_path(source_.chains, chain_.base)
-                                            : layout::differences(source_.chains.run, chain_.base);
+      error.where =
+          sequence == chain_.base ? whole_path(source_.chains, chain_.base) : lines_path(source_.chains, chain_.base);
     }
     return error;
   }
@@ -119,7 +119,7 @@ void name_missing(const RebuildSource& source, const Chain& chain, Sequence end,
           : fmt::format("checkpoints {} to {} of run '{}' are missing", missing.value, end.value, source.chains.run);
   group.damage.push_back({missing, Error{Code::chain_broken,
                                          what,
-                                         layout::differences(source.chains.run, chain.base),
+                                         lines_path(source.chains, chain.base),
                                          {},
                                          0,
                                          Advice::check_store,

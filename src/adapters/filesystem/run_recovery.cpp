@@ -48,6 +48,7 @@ Result<Sequence> RunReader::highest_in_names() {
       if (suffix == ".jsonl") last_lines = std::max(last_lines, *base);
     }
     if (const auto kept = sequence_in_file_name(entry.name, "kept_", ".json")) highest = std::max(highest, *kept);
+    if (const auto tail = sequence_in_file_name(entry.name, "kept_", ".jsonl")) highest = std::max(highest, *tail);
   }
   if (!last_lines) return highest;
   PAWL_TRY_ASSIGN(const std::string text, files_.read_file(layout::differences(run_, last_lines)));
