@@ -126,9 +126,10 @@ class RunVerifier {
                            : !removal || (anchor_->head == hash && anchor_->root == verdict_.head.root);
     if (!same) return wrong(Code::anchor_mismatch, "the audit trail did not end as the anchor says");
     if (!last && !removal)
-      verdict_.notes.push_back(fmt::format(
-          "the run had {} more audit entries than the anchor: those the anchor covers are gone with the run",
-          erased_->entries - anchor_->entries));
+      verdict_.notes.push_back(
+          fmt::format("the run had {} more audit entries than the anchor; it was removed, so the anchored entries can "
+                      "no longer be checked",
+                      erased_->entries - anchor_->entries));
     return {};
   }
 

@@ -173,7 +173,7 @@ std::string man_page(const CommandInfo& root, const ManualTitle& title) {
       "step is recorded durably, and a run that crashed, failed, waited or was\n"
       "interrupted continues where it stopped. Programs and scripts can save their own\n"
       "states as checkpoints. Everything is kept in a store, which is a folder.\n";
-  out += ".SH OPTIONS\nEvery command takes these, before or behind its name.\n";
+  out += ".SH OPTIONS\nEvery command takes these, before or after its name.\n";
   for (const OptionInfo& option : root.options) add_option(out, option);
   for (const std::string& group : groups_of(root)) {
     out += fmt::format(".SH {}\n", macro_argument(upper(group)));

@@ -94,9 +94,9 @@ Result<void> restore(const Invocation& invocation, const RestoreArguments& argum
       !arguments.mode && arguments.at.empty() && !arguments.fallback && !arguments.skip_bad_events && !arguments.report;
   if (!plain && arguments.level) {
     return fail(Error{Code::usage,
-                      "--level can't be combined with options of a recovery",
+                      "--level can't be used with --mode, --at, --fallback, --skip-bad-events or --report",
                       {},
-                      "restore the whole state and take the member from it",
+                      "restore the whole state, then extract the member from it",
                       0});
   }
   if (!plain) return recover(invocation, arguments, address);

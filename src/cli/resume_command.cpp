@@ -70,13 +70,14 @@ Result<ResumeRequest> request_for(const Invocation& invocation, const ResumeArgu
     request.given[text.substr(0, equals)] = text.substr(equals + 1);
   }
   if (arguments.mode == RecoveryMode::point_in_time)
-    return fail(Error{Code::usage,
-                      "a run continues from its newest checkpoint",
-                      {},
-                      fmt::format("`pawl rollback {0}@SEQ` or `pawl fork {0}@SEQ` go on from an older one; `pawl show "
-                                  "{0} --checkpoints` lists them",
-                                  id.text()),
-                      0});
+    return fail(
+        Error{Code::usage,
+              "a run continues from its newest checkpoint",
+              {},
+              fmt::format("to continue from an older one, run: pawl rollback {0}@SEQ (or pawl fork {0}@SEQ); to "
+                          "list them: pawl show {0} --checkpoints",
+                          id.text()),
+              0});
   request.mode = arguments.mode.value_or(RecoveryMode::latest);
   PAWL_TRY_ASSIGN(request.fallback, fallback_of(invocation, arguments.fallback ? Fallback::allow : Fallback::refuse));
   request.reruns = arguments.accept_rerun ? Reruns::accept : Reruns::refuse;

@@ -76,7 +76,7 @@ Result<std::string> unpack(std::string_view how, std::string_view bytes, const S
     if (name == kAes && is_first) {
       if (key == nullptr) {
         return fail(Error{Code::key_missing,
-                          "this is encrypted, and its key is not known",
+                          "the data is encrypted and no key was given",
                           {},
                           "give the key as PAWL_KEY_FILE, PAWL_KEY or PAWL_PASSPHRASE",
                           0});
@@ -90,7 +90,7 @@ Result<std::string> unpack(std::string_view how, std::string_view bytes, const S
       next = from_binary(given, name == kCbor ? StateFormat::cbor : StateFormat::msgpack, bytes_max);
     } else {
       return fail(Error{Code::unsupported_version,
-                        fmt::format("a record is stored in a way that this program does not know: '{}'", name),
+                        fmt::format("a record has the unknown storage format '{}'", name),
                         {},
                         "use the version of pawl that wrote it, or a newer one",
                         0});

@@ -71,7 +71,7 @@ Result<void> take_version(std::string_view& head, RecordView& record) {
   head.remove_prefix(kKey.size());
   const std::size_t end = head.find('"');
   if (end == std::string_view::npos || head.substr(end, 2) != "\",")
-    return fail(corrupt("the record of a checkpoint does not say how it is stored"));
+    return fail(corrupt("a checkpoint's record does not name its storage format"));
   record.how = head.substr(0, end);
   head.remove_prefix(end + 2);
   return {};

@@ -47,7 +47,7 @@ Result<void> check_recoverable(const RecoveryFacts& facts) {
     return refuse(Code::retries_exhausted,
                   fmt::format("recovery has failed {} times, and {} is the limit", facts.lifecycle->retry_count,
                               facts.retries_max),
-                  facts, "Find out why it fails, then raise the limit or fork the run");
+                  facts, "find out why it fails, then raise the limit or fork the run");
   }
   if (facts.missing_parent) {
     return refuse(Code::chain_broken,
@@ -56,7 +56,7 @@ Result<void> check_recoverable(const RecoveryFacts& facts) {
   }
   if (!facts.handler.empty() && !facts.handler_registered) {
     return refuse(Code::handler_not_registered, fmt::format("the handler '{}' is not registered", facts.handler), facts,
-                  "Register it before recovering, or name the workflow file that has it");
+                  "register it before recovering, or name the workflow file that has it");
   }
   return {};
 }

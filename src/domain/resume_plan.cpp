@@ -27,8 +27,8 @@ StepPlan plan_failed(const Step& step, const StepRecord& record, ResumedBy by) {
 StepPlan plan_step(const Step& step, const StepRecord* record, bool completed_in_events, ResumedBy by) {
   const bool known = record != nullptr && record->status != StepStatus::pending;
   if (!known) {
-    if (completed_in_events) return {step.id, Action::keep, "its completion is among the events"};
-    return {step.id, Action::run, "it has not begun"};
+    if (completed_in_events) return {step.id, Action::keep, "its completion is recorded in the events"};
+    return {step.id, Action::run, "it has not started"};
   }
   const bool settled = record->status == StepStatus::completed || record->status == StepStatus::skipped;
   if (settled && !record->definition.empty() && !step.definition_hash.starts_with(record->definition))
@@ -43,8 +43,8 @@ StepPlan plan_step(const Step& step, const StepRecord* record, bool completed_in
       return plan_failed(step, *record, by);
     default: break;
   }
-  if (completed_in_events) return {step.id, Action::keep, "its completion is among the events"};
-  if (contains_steps(step)) return {step.id, Action::go_on, "it was under way"};
+  if (completed_in_events) return {step.id, Action::keep, "its completion is recorded in the events"};
+  if (contains_steps(step)) return {step.id, Action::go_on, "it was in progress"};
   return {step.id, Action::again, "it was running"};
 }
 

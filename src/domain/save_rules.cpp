@@ -20,10 +20,10 @@ Result<void> check_caller_id(const SaveRequest& request, const SaveFacts& facts)
   const bool same_kind = earlier.kind == request.kind;
   if (facts.earlier_has_same_body && same_kind) return {};
   const std::string& run = facts.run.text();
-  const std::string what = same_kind ? std::string("another body or form")
+  const std::string what = same_kind ? std::string("a different body or format")
                                      : fmt::format("kind {} (now {})", to_text(earlier.kind), to_text(request.kind));
   return fail(Error{Code::caller_id_reused,
-                    fmt::format("the caller's id '{}' was saved before with {}", request.caller_id, what),
+                    fmt::format("id '{}' was already used for a save with {}", request.caller_id, what),
                     fmt::format("{}@{}", run, earlier.sequence.value),
                     "give each save an id of its own",
                     0,

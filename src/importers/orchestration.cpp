@@ -89,7 +89,7 @@ Result<OrchestrationCheckpoint> read_orchestration_checkpoint(const SourceTree& 
   OrchestrationCheckpoint found;
   PAWL_TRY_ASSIGN(found.name, name_of(*id));
   if (!is_at_its_place(file, found.name)) {
-    return fail(Code::import_invalid, "its id belongs to another place: {}", found.name.path());
+    return fail(Code::import_invalid, "its id does not match its location: expected {}", found.name.path());
   }
   PAWL_TRY_ASSIGN(found.kind, need_text(json, "checkpoint_type"));
   PAWL_TRY_ASSIGN(const std::string status, need_text(json, "status"));

@@ -119,7 +119,7 @@ void add_fallback(const Event& event, const Json& data, Told& told) {
                 {"to", data.value("to", Json())},
                 {"why", data.value("why", Json::array())},
                 {"run_again", data.value("run_again", Json::array())}};
-  std::string line = fmt::format("went back from checkpoint {}, which could not be read, to {} ({})",
+  std::string line = fmt::format("fell back from checkpoint {}, which could not be read, to {} ({})",
                                  shown_in(data, "from"), shown_in(data, "to"), event.created.text());
   if (!why.empty()) line += fmt::format(": {}", markdown_text(brief_text(why, kBriefLong)));
   if (!again.empty()) line += fmt::format(", run again: {}", markdown_text(brief_text(again, kBriefShort)));
@@ -135,7 +135,7 @@ void add_blocker(const Event& event, const Json& data, const std::string& by, co
   if (!by.empty()) entry["by"] = by;
   std::string line = step_prefix(data) + markdown_text(brief_text(what, kBriefLong));
   if (!by.empty()) line += fmt::format(" (by {})", markdown_text(brief_text(by, kBriefShort)));
-  add(told.blockers, std::move(entry), line + (done ? " (the step was completed since)" : ""));
+  add(told.blockers, std::move(entry), line + (done ? " (the step has completed since)" : ""));
 }
 
 void add_note(const Event& event, const Json& data, const std::string& by, Told& told) {

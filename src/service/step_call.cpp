@@ -333,10 +333,11 @@ class StepCall {
       return {};
     });
     if (recorded) return {};
-    return fail(
-        with_hint(recorded.error(),
-                  fmt::format("the command exited with status {}, which may not be recorded: then it runs again",
-                              attempt.end.status)));
+    return fail(with_hint(
+        recorded.error(),
+        fmt::format(
+            "the command exited with status {}, but this may not have been recorded; the next call then runs it again",
+            attempt.end.status)));
   }
 
   /// Replaces invalid UTF-8, for example where the text was truncated, by replacement characters.

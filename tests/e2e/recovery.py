@@ -265,7 +265,7 @@ def a_fallback_that_would_run_a_completed_step_again_stops_and_lists_it(case):
     case.write("mended", "")
     gone_on = case.pawl("resume", "r", "--fallback", "--accept-rerun", status=0)
     holds(gone_on.stderr, "fell back to checkpoint", "step two was completed and will run again")
-    holds(case.pawl("handoff", "r", status=0).stdout, "## Recoveries\n- went back from checkpoint ", ", run again: two\n")
+    holds(case.pawl("handoff", "r", status=0).stdout, "## Recoveries\n- fell back from checkpoint ", ", run again: two\n")
     told = json.loads(case.pawl("handoff", "r", "--json", status=0).stdout)["recoveries"]
     equal([(entry["what"], entry["run_again"], entry["from"] > entry["to"], len(entry["why"]) > 0) for entry in told], [("recovery_fallback", ["two"], True, True)])
     equal(case.log().count("two"), 2)

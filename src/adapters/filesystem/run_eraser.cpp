@@ -96,7 +96,7 @@ Result<void> RunEraser::close_audit(const ErasedRecord& record) {
   PAWL_TRY(files_.make_folder(layout::audit_folder(run_)));
   PAWL_TRY_ASSIGN(const auto file, files_.open(layout::audit(run_), OpenMode::create));
   PAWL_TRY_ASSIGN(const auto last, last_line_below(*file, std::numeric_limits<std::uint64_t>::max()));
-  const auto entry = last ? decode_audit(last->text) : fail(Code::chain_broken, "there is none");
+  const auto entry = last ? decode_audit(last->text) : fail(Code::chain_broken, "it is missing");
   // A damaged end of the trail stays damaged; the entry still records the erasure.
   std::uint64_t end = last ? last->end : 0;
   std::string line = encode_erased_entry(record, last ? last->number + 1 : 1,

@@ -248,7 +248,7 @@ Result<Sequence> RunReader::last_audited() {
   const auto file = files_.open(layout::audit(run_), OpenMode::read);
   if (!file) return Sequence();
   PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
-  const auto entry = line ? decode_audit(line->text) : fail(Code::checksum_mismatch, "there is none");
+  const auto entry = line ? decode_audit(line->text) : fail(Code::checksum_mismatch, "it is missing");
   return entry ? entry->sequence : Sequence();
 }
 

@@ -66,7 +66,7 @@ Result<Sequence> RunReader::highest_in_events() {
   if (!newest.empty()) {
     PAWL_TRY_ASSIGN(const auto file, files_.open(join_path(layout::events_folder(run_), newest), OpenMode::read));
     PAWL_TRY_ASSIGN(const auto line, last_line_below(*file, kHighest));
-    const auto event = line ? decode_event(line->text, run_seed) : fail(Code::checksum_mismatch, "there is none");
+    const auto event = line ? decode_event(line->text, run_seed) : fail(Code::checksum_mismatch, "it is missing");
     if (event) highest = event->event.sequence;
   }
   if (records_ != nullptr && !records_->events.empty())
