@@ -90,6 +90,7 @@ class Run:
         pruned = sealed(path.read_bytes().rstrip(b"\n"), self.seed, path) if path.exists() else {}
         self.dropped, self.closed = ranges(pruned.get("dropped", "")), ranges(pruned.get("closed", ""))
         self.kept = {number: (was, now) for number, was, now in pruned.get("kept", [])}
+        self.tails = dict(pruned.get("tails", []))
         borrowed = self.folder / f"checkpoints/checkpoint_{self.first:05}.jsonl"
         if self.first and borrowed.exists() and self.first + 1 not in self.closed:  # the first checkpoints of a fork are differences to its parent
             self.records = {self.first + 1 + i: (line, borrowed) for i, line in enumerate(lines_of(borrowed))}
@@ -105,9 +106,11 @@ class Run:
                 raise Bad("the file is truncated", name, self.entry)
             if self.records:
                 raise Bad("a file of differences continues after its last checkpoint", folder, self.entry)
-            if sequence not in self.kept:
-                lines = folder / f"checkpoint_{sequence:05}.jsonl"
+            if sequence not in self.kept or sequence in self.tails:
+                lines = name.with_suffix(".jsonl")
                 self.records = {sequence + 1 + i: (line, lines) for i, line in enumerate(lines_of(lines))}
+                if sequence in self.tails and len(self.records) != self.tails[sequence] - sequence:
+                    raise Bad("the kept differences are incomplete", lines, self.entry)
             return text[:-1], name
         return self.records.pop(sequence, (None, folder))
 
