@@ -27,7 +27,7 @@ class CrashTest : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(CrashTest, NothingAcknowledgedIsLost) {
   const std::uint64_t only = number_from("PAWL_CRASH_SEED", 0);
-  const std::uint64_t seeds = number_from("PAWL_CRASH_SEEDS", 20'000) / kQuarters;
+  const std::uint64_t seeds = number_from("PAWL_CRASH_SEEDS", 10'000) / kQuarters;
   const std::uint64_t first = only != 0 ? only : GetParam() * seeds + 1;
   const std::uint64_t last = only != 0 ? only : first + seeds - 1;
   CrashWorld::Counts sum;
