@@ -361,7 +361,7 @@ def a_resume_reports_its_recovery(case):
     told = json.loads(done.stdout.splitlines()[0])
     equal((told["event"], told["run"], told["mode"], told["fallback"], told["warnings"]), ("recovery", "r", "full", False, []))
     assert told["checkpoints_rebuilt"] > 3 and told["events_replayed"] > 3, told
-    holds(case.pawl("resume", "r", "--mode", "point-in-time", status=2).stderr, "PAWL-0001", "`pawl rollback r@SEQ`", "`pawl fork r@SEQ`")
+    holds(case.pawl("resume", "r", "--mode", "point-in-time", status=2).stderr, "PAWL-0001", "pawl rollback r@SEQ", "pawl fork r@SEQ")
     holds(case.pawl("resume", "r", "--mode", "ful", status=2).stderr, "did you mean 'full'", "one of: latest, full\n")
     assert "point-in-time" not in case.pawl("resume", "r", "--mode", "x", status=2).stderr
 

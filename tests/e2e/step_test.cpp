@@ -185,7 +185,7 @@ TEST_F(StepScripts, TheSameStepIsNotRunTwiceAtOnce) {
   static_cast<void>(pid_in("pid"));
   const Finished second = sh("pawl step one -- sh -c 'echo y >> ran'");
   expect_error(second, 4, "PAWL-0230");
-  EXPECT_TRUE(contains(second.err, "in process "));
+  EXPECT_TRUE(contains(second.err, "(process "));
   write_bytes(path("go"), "");
   EXPECT_EQ(first.read_line(), "done");
   EXPECT_EQ(first.finish(), 0);
