@@ -1,0 +1,65 @@
+// What the filesystem store writes to the readable files, and what it takes from them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "testing/checking_file_system.hpp"
+#include "testing/filesystem_under_test.hpp"
+
+namespace pawl::testing {
+namespace {
+
+RunId published_run() { return *RunId::parse("r"); }
+
+/// A later save has the same payload, and finds the blob of the first one damaged.
+TEST(StoredBlob, ThatIsDamagedIsNotReused) {
+  FilesystemUnderTest place(small_options());
+  const auto store = place.open();
+  const auto writer = store->open_run(published_run(), {});
+  ASSERT_TRUE(writer) << describe(writer.error());
+  const std::string large = fmt::format("{{\"large\":\"{}\"}}", std::string(5000, 'x'));
+  ASSERT_TRUE((*writer)->save({.body = large}));
+  ASSERT_TRUE((*writer)->save({.body = "[]"}));
+  const std::filesystem::path blob = std::filesystem::directory_iterator(place.path() + "/runs/r/blobs")->path();
+  std::fstream(blob, std::ios::binary | std::ios::in | std::ios::out).write("damage", 6);
+  ASSERT_TRUE((*writer)->save({.body = large}));
+  const auto restored = place.open()->restore(published_run(), {});
+  ASSERT_TRUE(restored) << describe(restored.error());
+  EXPECT_EQ(restored->state, large);
+}
+
+/// Each process publishes lazily when it closes. A checkpoint that is in its file already is not written again.
+TEST(LazyPublishing, DoesNotRewriteACheckpointThatIsInItsFile) {
+  SimDisk disk{1};
+  ManualClock clock;
+  SeededRandom random{1};
+  FilesystemOptions options = small_options();
+  options.segment_bytes = 64U << 10;
+  options.inline_bytes_max = 32U << 10;
+  options.differences_floor_bytes = 32U << 10;
+  const std::string padding(10'000, 'x');
+  std::uint64_t written = 0;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    SimFileSystem files(disk);
+    CheckingFileSystem checking(files);
+    {
+      const Environment environment{&clock, &random, sim_owner(disk.boot_id(), i + 1)};
+      const auto store = std::move(*FilesystemStore::open(checking, environment, options));
+      const auto writer = store->open_run(published_run(), {});
+      ASSERT_TRUE(writer) << describe(writer.error());
+      ASSERT_TRUE((*writer)->save({.body = fmt::format("{{\"n\":{},\"padding\":\"{}\"}}", i, padding)}));
+    }
+    written = 0;
+    for (const LoggedOp& op : checking.changes()) {
+      if (op.what == LoggedOp::What::write && op.path.starts_with("runs/r/checkpoints/")) written += op.size;
+    }
+    if (i == 0) {
+      EXPECT_GT(written, padding.size());
+    }
+  }
+  EXPECT_LT(written, 1000U) << "only the difference is new";
+}
+
+}  // namespace
+}  // namespace pawl::testing
