@@ -31,6 +31,8 @@ def stages(options: argparse.Namespace) -> list[tuple[str, str, str]]:
         (f"torture, {options.minutes} min and 400 kills", f"make torture MINUTES={options.minutes}", r".*\b(?:kills|rounds)\b.*"),
         ("200,000 crash schedules", "PAWL_CRASH_SEEDS=200000 build/release/crash_test --gtest_filter='Quarter*'",
          r"\d+ schedules: .*"),
+        ("power loss in 5,000 states of a trace", "python3 -B tests/crash/trace_states.py build/release/pawl --script full --states 5000",
+         r"\d+ commands, .*"),
         ("flips of every bit", "PAWL_FLIPS=all build/release/crash_test --gtest_filter='BitFlip*'", r"\[  PASSED  \].*"),
         ("attacks at every position",
          "PAWL_ATTACKS=full python3 -B tests/e2e/audit_attacks.py build/release/pawl", r"Ran \d+ tests.*"),
