@@ -33,6 +33,7 @@ def stages(options: argparse.Namespace) -> list[tuple[str, str, str]]:
          r"\d+ schedules: .*"),
         ("power loss in 5,000 states of a trace", "python3 -B tests/crash/trace_states.py build/release/pawl --script full --states 5000",
          r"\d+ commands, .*"),
+        ("a week in an hour", "python3 -B tests/crash/week.py build/release/pawl --minutes 60", r"\d+ saves, .*"),
         ("flips of every bit", "PAWL_FLIPS=all build/release/crash_test --gtest_filter='BitFlip*'", r"\[  PASSED  \].*"),
         ("attacks at every position",
          "PAWL_ATTACKS=full python3 -B tests/e2e/audit_attacks.py build/release/pawl", r"Ran \d+ tests.*"),
