@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Works on one store with eight processes that are killed in turns, and checks that it neither loses data nor grows.
 
-    tests/crash/week.py PAWL [--minutes 60] [--seed 1]
+    tests/crash/week.py PAWL [--minutes 60] [--seed N]
 
 Four processes save, one runs workflows, one prunes, one erases and removes runs, one backs up and checks. Every minute, the
 size of the store without audit trails, its journals, and the time of a save are measured. At the end, everything

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Measures the commands on large stores: time and peak memory, as a Markdown table.
+
+    bench/large_stores.py PAWL [--runs 100000] [--checkpoints 1000000] [--folder FOLDER]
+
+The stores are created by `pawl_large_store` beside PAWL: one with many runs of 3 checkpoints each, and one with 100 runs that
+have many checkpoints. The prune of all runs has nothing to remove in the first store. Measure on an idle machine.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SAVES_OF_A_RUN = 3
+LONG_RUNS = 100
+KEPT = 10
+
+
+def environment():
+    return {**{name: value for name, value in os.environ.items() if not name.startswith("PAWL_")}, "NO_COLOR": "1"}
+
+
+def measured(program, store, *args, stdin=None):
+    """Runs a command; returns seconds and MiB. A command that fails stops the measurement."""
+    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as errors:
+        source.write((stdin or "").encode())
+        source.seek(0)
+        began = time.monotonic()
+        process = subprocess.Popen([program, *args], env={**environment(), "PAWL_STORE": str(store)}, stdin=source, stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, used = os.wait4(process.pid, 0)
+        took = time.monotonic() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            errors.seek(0)
+            sys.exit(f"large_stores: pawl {' '.join(args)} exited with {process.returncode}: {errors.read().decode()[:500]}")
+    return took, used.ru_maxrss / 1024
+
+
+def create(program, store, runs, saves):
+    store.mkdir()
+    # Automatic pruning would remove what is to be measured.
+    (store / "config.yaml").write_text("checkpoint: { keep: 1000000000 }\n")
+    began = time.monotonic()
+    builder = Path(program).with_name("pawl_large_store")
+    subprocess.run([str(builder), str(store), "--runs", str(runs), "--saves", str(saves)], env=environment(), check=True)
+    return time.monotonic() - began
+
+
+def commands(runs, saves):
+    """Returns what is measured: a description, arguments, standard input."""
+    last = f"run-{runs - 1:06}"
+    middle = f"run-{runs // 2:06}"
+    return [
+        ("open: show one checkpoint", ["show", f"{middle}@1"], None),
+        ("list, 50 runs", ["list"], None),
+        ("list, all runs as JSON", ["list", "--json", "--limit", str(runs)], None),
+        ("save, first after the creation", ["save", last], '{"after": 1}'),
+        ("save", ["save", last], '{"after": 2}'),
+        ("save of a new run", ["save", "new"], '{"after": 3}'),
+        ("restore, newest", ["restore", middle], None),
+        ("restore, in the middle", ["restore", f"{middle}@{max(1, saves // 2)}"], None),
+        ("fsck", ["fsck"], None),
+        ("prune of one run", ["prune", middle, "--keep", "1"], None),
+        (f"prune of all runs, {min(KEPT, saves)} kept", ["prune", "--keep", str(min(KEPT, saves))], None),
+        ("fsck after it", ["fsck"], None),
+    ]
+
+
+def size_of(store):
+    total = count = 0
+    for path, _, names in os.walk(store):
+        for name in names:
+            total += os.lstat(os.path.join(path, name)).st_blocks * 512
+            count += 1
+    return total, count
+
+
+def measure(program, folder, runs, saves):
+    store = Path(folder) / f"store-{runs}"
+    seconds = create(program, store, runs, saves)
+    total, files = size_of(store)
+    print(f"\n{runs:,} runs with {saves:,} checkpoints each, created in {seconds:.0f} s: {total / 2**20:,.0f} MiB in {files:,} files\n")
+    print("| Command | Time | Peak memory |\n|---|---|---|", flush=True)
+    for what, args, stdin in commands(runs, saves):
+        took, memory = measured(program, store, *args, stdin=stdin)
+        print(f"| {what} | {f'{took * 1000:.0f} ms' if took < 1 else f'{took:.1f} s'} | {memory:.0f} MiB |", flush=True)
+    shutil.rmtree(store)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", help="the pawl program; pawl_large_store must be beside it")
+    parser.add_argument("--runs", type=int, default=100_000, help="runs of the first store (default: 100000)")
+    parser.add_argument("--checkpoints", type=int, default=1_000_000, help="checkpoints of the second store (default: 1000000)")
+    parser.add_argument("--folder", help="where the stores are created (default: a temporary folder)")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="pawl-large-", dir=options.folder) as folder:
+        if options.runs:
+            measure(os.path.abspath(options.program), folder, options.runs, SAVES_OF_A_RUN)
+        if options.checkpoints:
+            measure(os.path.abspath(options.program), folder, LONG_RUNS, options.checkpoints // LONG_RUNS)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
