@@ -128,6 +128,7 @@ class Check:
     def __init__(self, program, world, state, known, trace, rebooted):
         self.program, self.world, self.state, self.rebooted = program, world, state, rebooted
         self.count, self.problems = 0, []
+        self.truths = trace.truths
         self.before = trace.truths[known.done + 1]
         within = known.group > known.done
         self.after = trace.truths[known.group + 1] if within else self.before
@@ -186,6 +187,7 @@ class Check:
         self.check_steps(store)
         self.check_new_save(store, before, after, found)
         self.check_resume(store, found)
+        self.check_backup(store)
         self.check_whole(store, "fsck afterwards", "fsck")
 
     def check_whole(self, store, kind, *args):
@@ -315,6 +317,24 @@ class Check:
             for name in LOGGED.get(step, [step]):
                 if f"{run} {name}" in again:
                     self.problem("repeated step", f"{name} of {run} was completed and ran again")
+
+    def check_backup(self, store):
+        """A backup that was acknowledged contains the runs that were there before it."""
+        for number in sorted(self.ended) if store == "store" else ():
+            command = self.commands[number]
+            if "backup" not in command or command["group"] < self.recent:
+                continue
+            folder = f"from-{command['backup']}"
+            done = self.ask(store, "backup", "restore", command["backup"], "--to", folder)
+            if done.returncode != 0:
+                self.problem("backup", f"{command['backup']}: {said(done)}")
+                continue
+            listed = self.ask(folder, "list", "--json", "--limit", "1000")
+            found = {entry["run"]: entry["latest"] for entry in json.loads(listed.stdout)} if listed.returncode == 0 else {}
+            for run, truth in self.truths[command["group"]]["stores"][store].items():
+                if isinstance(truth["states"], dict) and found.get(run, 0) < truth["latest"]:
+                    self.problem("backup", f"{command['backup']} has {found.get(run, 0)} of {truth['latest']} checkpoints of {run}")
+            self.check_whole(folder, "fsck of a backup", "fsck")
 
     def completed_steps(self, run):
         """Steps that the command which runs the workflow has reported as completed."""
