@@ -99,6 +99,19 @@ def stores_in(world):
     return sorted(path.parent.name for path in world.glob("*/store.json"))
 
 
+def trails_of(done):
+    """Returns the length and the last hash of each audit trail from the answer of `verify --json`."""
+    return {run["run"]: [run["entries"], run["head"]] for run in json.loads(done.stdout)["runs"] if run.get("ok")} if done.stdout.startswith(b"{") else {}
+
+
+def failed_items(program, world, store, entry, check=None):
+    """Returns the indices in the dead-letter queue of a run that has one."""
+    if entry["workflow_name"] != "items":
+        return []
+    done = ask(program, world, store, "dlq", "list", entry["run"], "--json", check=check)
+    return [item["index"] for item in json.loads(done.stdout)] if done.returncode == 0 else said(done)
+
+
 def snapshot(program, world, previous, group):
     """Returns what the stores contain: store -> run -> status, newest checkpoint, states; and which markers are in files."""
     touched = {command.get("run") for command in group}
@@ -109,9 +122,11 @@ def snapshot(program, world, previous, group):
         if listed.returncode != 0:
             raise SystemExit(f"trace_states: the recorded store {store} can't be listed: {said(listed)}")
         runs = found["stores"].setdefault(store, {})
+        trails = trails_of(ask(program, world, store, "verify", "--all", "--json"))
         for entry in json.loads(listed.stdout):
             old = previous.get("stores", {}).get(store, {}).get(entry["run"])
-            made = {"status": entry["status"], "latest": entry["latest"], "updated": entry["updated"], "workflow": entry["workflow_name"]}
+            made = {"status": entry["status"], "latest": entry["latest"], "updated": entry["updated"], "workflow": entry["workflow_name"],
+                    "trail": trails.get(entry["run"]), "failed_items": failed_items(program, world, store, entry)}
             if old and not pruned and entry["run"] not in touched and {**made, "states": old["states"]} == old:
                 made = old
             else:
@@ -177,12 +192,13 @@ class Check:
             self.problem("list", f"{store}: {said(listed)}")
             return
         found = {entry["run"]: entry for entry in json.loads(listed.stdout)}
-        self.check_whole(store, "verify", "verify", "--all")
+        trails = trails_of(self.check_whole(store, "verify", "verify", "--all", "--json"))
         before, after = self.before["stores"][store], self.after["stores"].get(store, {})
         for run in set(found) - set(before) - set(after):
             self.problem("list", f"{store}: run {run} came from nowhere")
         for run in sorted(set(before) | set(after)):
             self.check_run(store, run, before.get(run), after.get(run), found.get(run))
+            self.check_trail(store, run, before.get(run), after.get(run), trails.get(run))
         self.check_repeated(store)
         self.check_steps(store)
         self.check_new_save(store, before, after, found)
@@ -192,10 +208,17 @@ class Check:
 
     def check_whole(self, store, kind, *args):
         done = self.ask(store, *args)
-        if done.returncode != 0:
-            if args[0] == "verify" and any(c["args"][0] in ("erase", "rm") for c in self.in_flight):
-                return  # an erasure that is half done
+        half_erased = args[0] == "verify" and any(c["args"][0] in ("erase", "rm") for c in self.in_flight)
+        if done.returncode != 0 and not half_erased:
             self.problem(kind, f"{store}: {said(done)}")
+        return done
+
+    def check_trail(self, store, run, before, after, found):
+        """Entries of the audit trail that were acknowledged are there. Only this notices a trail that became shorter."""
+        if not (before and after and before["trail"] and found):
+            return  # new, or reported by verify
+        if found[0] < before["trail"][0] or before == after and found != before["trail"]:
+            self.problem("audit trail", f"{store}: {run} has {found[0]} entries, {before['trail'][0]} were acknowledged")
 
     def required(self, store, run):
         """Sequences of the run that commands of the current group have reported."""
@@ -230,6 +253,8 @@ class Check:
         if untouched and (found["status"], found["latest"]) != (before["status"], before["latest"]):
             self.problem("list", f"{store}: {run} is {found['status']} with {found['latest']} checkpoints, not {before['status']} with {before['latest']}")
         near = any(c.get("run") == run and c["group"] >= self.recent for c in self.commands.values())
+        if untouched and near and failed_items(self.program, self.world, store, found, self) != before["failed_items"]:
+            self.problem("failed items", f"{store}: {run} had {before['failed_items']}")
         if untouched and not near and self.dice.random() < 0.8:
             return
         states = states_of(self.program, self.world, store, run, self)
