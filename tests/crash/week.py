@@ -57,6 +57,7 @@ class Week:
         self.counts = dict.fromkeys(("saves", "kills", "prunes", "erased", "removed", "workflows", "backups", "checks"), 0)
         self.stop = threading.Event()
         self.has_backup = " backup " in self.pawl("--help").stdout.decode()
+        self.pawl("init")
         (self.folder / "week.yaml").write_text(WORKFLOW)
         (self.folder / "log").write_text("")
 
