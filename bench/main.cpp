@@ -20,6 +20,7 @@ constexpr Entry kEntries[] = {
     {"one-shot", measure_one_shot}, {"prune", measure_prune},
     {"codecs", measure_codecs},     {"recovery", measure_recovery},
     {"fork", measure_fork},         {"cpu", measure_cpu},
+    {"threads-alone", measure_threads_alone},
 };
 
 std::string names() {

@@ -19,6 +19,8 @@ struct Settings {
 [[nodiscard]] Scenario measure_bursts(const Settings& settings);
 [[nodiscard]] Scenario measure_sustained(const Settings& settings);
 [[nodiscard]] Scenario measure_threads(const Settings& settings);
+/// The same without the other stores, for a profile.
+[[nodiscard]] Scenario measure_threads_alone(const Settings& settings);
 [[nodiscard]] Scenario measure_small_change(const Settings& settings);
 [[nodiscard]] Scenario measure_growth(const Settings& settings);
 [[nodiscard]] Scenario measure_many_runs(const Settings& settings);

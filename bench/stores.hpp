@@ -55,5 +55,7 @@ using Folder = std::filesystem::path;
 /// One thread takes all waiting rows and commits them together.
 [[nodiscard]] std::unique_ptr<SharedWriter> make_batching_sqlite(const Folder& folder);
 [[nodiscard]] std::unique_ptr<SharedWriter> make_shared_rocksdb(const Folder& folder);
+/// The lower bound: one log, in which the saves of all threads share a write and an fdatasync.
+[[nodiscard]] std::unique_ptr<SharedWriter> make_group_commit(const Folder& folder);
 
 }  // namespace pawl::bench

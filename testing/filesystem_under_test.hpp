@@ -37,6 +37,7 @@ class TemporaryFolder {
   FilesystemOptions options;
   options.segment_bytes = 16U << 10;
   options.segments_max = 3;
+  options.journals_max = 1;
   options.inline_bytes_max = 2U << 10;
   options.batch_bytes_max = 4U << 10;
   options.differences_floor_bytes = 2U << 10;

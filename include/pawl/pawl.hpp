@@ -7,6 +7,9 @@
 //
 // No function throws. Functions that can fail return a Result. All functions except moves and destructors may be called
 // from several threads at the same time.
+//
+// After fork(), the child can't use a store that its parent opened: every function fails with used_after_fork, and
+// destructors touch nothing. The child opens the store again. fork() followed by exec is always allowed.
 #pragma once
 
 #include <memory>

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 
 #if defined(__clang__)
 #define PAWL_ATTRIBUTE(x) __attribute__((x))
@@ -52,6 +53,8 @@ class Condition {
   }
   void notify_one() { condition_.notify_one(); }
   void notify_all() { condition_.notify_all(); }
+  /// For a forked child, before the destructor: the waiting threads don't exist there, and it would wait for them.
+  void forget_waiters() { ::new (&condition_) std::condition_variable; }
 
  private:
   std::condition_variable condition_;

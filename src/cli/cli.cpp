@@ -1,6 +1,7 @@
 #include "cli/cli.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 
@@ -44,9 +45,60 @@ constexpr std::string_view kLockingCommands[] = {"run",      "resume", "step",  
 /// Those that create the run that they name.
 constexpr std::string_view kCreatingCommands[] = {"run", "save", "step", "import"};
 
+struct CommandEntry {
+  std::string_view name;
+  Command (*add)(Options&);
+};
+constexpr CommandEntry kCommands[] = {
+    {"run", add_run},
+    {"resume", add_resume},
+    {"step", add_step},
+    {"approve", add_approve},
+    {"reject", add_reject},
+    {"signal", add_signal},
+    {"cancel", add_cancel},
+    {"dlq", add_dlq},
+    {"list", add_list},
+    {"show", add_show},
+    {"logs", add_logs},
+    {"handoff", add_handoff},
+    {"save", add_save},
+    {"restore", add_restore},
+    {"diff", add_diff},
+    {"replay", add_replay},
+    {"fork", add_fork},
+    {"rollback", add_rollback},
+    {"check", add_check},
+    {"schema", add_schema},
+    {"init", add_init},
+    {"rekey", add_rekey},
+    {"audit", add_audit},
+    {"prune", add_prune},
+    {"erase", add_erase},
+    {"rm", add_rm},
+    {"verify", add_verify},
+    {"import", add_import},
+    {"export", add_export},
+    {"fsck", add_fsck},
+    {"stats", add_stats},
+    {"config", add_config},
+    {"doctor", add_doctor},
+    {"explain", add_explain},
+    {"help", add_help},
+    {"version", add_version},
+    {"completion", add_completion},
+    {"__complete", add_complete},
+    {"__man", add_man},
+};
+
+/// Commands that use the options of other commands.
+constexpr std::array<std::string_view, 4> kNeedAll = {"help", "completion", "__complete", "__man"};
+
 /// The commands, and the variables that their options set. The options refer to it, so it can't be moved.
 struct Parser {
-  Parser();
+  /// `word` is the command on the command line, if any. Only its options are made, because making those of all commands
+  /// takes longer than many of the commands.
+  explicit Parser(std::string_view word);
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
 
@@ -56,7 +108,7 @@ struct Parser {
   std::vector<Command> commands;
 };
 
-Parser::Parser() {
+Parser::Parser(std::string_view word) {
   root.for_all(root.flag("-h,--help", help_or_version, "Show this help")).group(kGlobalGroup);
   root.for_all(
           root.text("--store", globals.store, "Store folder (default: $PAWL_STORE, else .pawl here or in a parent)"))
@@ -67,14 +119,10 @@ Parser::Parser() {
       .group(kGlobalGroup);
   root.for_all(root.flag("--version", help_or_version, "Show the version")).group(kGlobalGroup);
   root.footer(kExamples);
-  commands = {add_run(root),     add_resume(root),     add_step(root),     add_approve(root), add_reject(root),
-              add_signal(root),  add_cancel(root),     add_dlq(root),      add_list(root),    add_show(root),
-              add_logs(root),    add_handoff(root),    add_save(root),     add_restore(root), add_diff(root),
-              add_replay(root),  add_fork(root),       add_rollback(root), add_check(root),   add_schema(root),
-              add_init(root),    add_rekey(root),      add_audit(root),    add_prune(root),   add_erase(root),
-              add_rm(root),      add_verify(root),     add_import(root),   add_export(root),  add_fsck(root),
-              add_stats(root),   add_config(root),     add_doctor(root),   add_explain(root), add_help(root),
-              add_version(root), add_completion(root), add_complete(root), add_man(root)};
+  const bool known = std::ranges::find(kCommands, word, &CommandEntry::name) != std::end(kCommands);
+  for (const CommandEntry& entry : kCommands) {
+    if (!known || std::ranges::find(kNeedAll, word) != kNeedAll.end() || entry.name == word) commands.push_back(entry.add(root));
+  }
   const auto add_wait_lock = [&](Options& command) {
     command
         .parsed("--wait-lock", "Wait for a run that another process has open, at most this long (default: 0s)",
@@ -158,6 +206,18 @@ bool asks_for_json(const std::vector<std::string>& args) {
   return std::find(args.begin(), std::ranges::find(args, "--"), "--json") != std::ranges::find(args, "--");
 }
 
+/// Returns the first argument that is neither an option nor the value of one.
+std::string_view command_word(const std::vector<std::string>& args) {
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == "--store") {
+      ++i;
+    } else if (!args[i].starts_with('-')) {
+      return args[i];
+    }
+  }
+  return {};
+}
+
 /// Removes and returns what follows `--` in `pawl step` and `pawl __complete`: another command line, which is not
 /// parsed here.
 std::vector<std::string> take_command(std::vector<std::string>& args) {
@@ -171,7 +231,9 @@ std::vector<std::string> take_command(std::vector<std::string>& args) {
 }
 
 int parse_and_run(std::vector<std::string> args, CliContext& context, ClosedOutput& closed_output, bool json) {
-  Parser parser;
+  std::string word(command_word(args));
+  if (word.empty() && std::ranges::find(args, "--version") != args.end()) word = "version";
+  Parser parser(word);
   parser.globals.command = take_command(args);
   const Result<ParsedCall> call = parse_arguments(parser.root, std::move(args));
   if (!call) return report(context, call.error(), json);

@@ -102,6 +102,7 @@ const std::map<Code, int> kStatuses = {
     {Code::outcome_unknown, 5},
     {Code::handle_failed, 5},
     {Code::store_busy, 5},
+    {Code::used_after_fork, 5},
     {Code::recover_completed, 4},
     {Code::recovery_in_progress, 4},
     {Code::retries_exhausted, 4},

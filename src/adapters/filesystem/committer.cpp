@@ -1,8 +1,11 @@
 #include "adapters/filesystem/committer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.hpp"
+#include "base/futex.hpp"
+#include "base/thread_name.hpp"
 
 namespace pawl {
 namespace {
@@ -26,6 +29,12 @@ Committer::Committer(Append append, const FilesystemOptions& options, Clock& clo
 }
 
 Committer::~Committer() {
+  if (process_.is_copy()) {
+    if (thread_.joinable()) thread_.detach();
+    work_.forget_waiters();
+    idle_.forget_waiters();
+    return;
+  }
   {
     const Lock lock(mutex_);
     stopping_ = true;
@@ -45,42 +54,69 @@ std::uint64_t Committer::epoch() {
 }
 
 void Committer::push(Commit& commit) {
+  commit.batch = open_batch_;
   queue_.push_back(&commit);
   queued_bytes_ += commit.body.size();
   if (commit.awaited) ++awaited_;
 }
 
-void Committer::submit(Commit& commit) {
-  const Lock lock(mutex_);
-  if (commit.epoch == epoch_) {
-    push(commit);
-    return;
+/// A lone saver writes itself. With several, the batching thread is faster, because it takes all of them at once.
+Committer::Then Committer::choose_writer(Commit& commit) {
+  if (writing_) return Then::nothing;
+  if (awaited_ == 1 && crowd_ <= 1) {
+    writing_ = commit.leads = true;
+    return Then::nothing;
   }
-  commit.result = earlier_failure();
-  commit.finished = true;
+  return resting_ || awaited_ >= crowd_ ? Then::notify : Then::nothing;
 }
 
-Result<void> Committer::wait(Commit& commit) {
+void Committer::submit(Commit& commit) {
   Lock lock(mutex_);
-  if (!thread_.joinable()) {
+  if (commit.epoch != epoch_) {
+    commit.result = earlier_failure();
+    commit.finished = true;
+    return;
+  }
+  push(commit);
+  if (!thread_.joinable()) return;
+  const Then then = choose_writer(commit);
+  lock.unlock();
+  if (then == Then::notify) work_.notify_one();
+}
+
+Result<void> Committer::wait(Commit& commit) { return thread_.joinable() ? wait_for_batch(commit) : wait_for_turn(commit); }
+
+/// Without a thread: the saver whose turn it is writes for all.
+Result<void> Committer::wait_for_turn(Commit& commit) {
+  Lock lock(mutex_);
+  while (!commit.finished) {
+    if (writing_) {
+      idle_.wait(lock);
+    } else {
+      writing_ = true;
+      write_some(lock);
+    }
+  }
+  return commit.result;
+}
+
+Result<void> Committer::wait_for_batch(Commit& commit) {
+  if (commit.leads) {
+    Lock lock(mutex_);
+    // The first batch may be full without this commit, if others were queued before it.
     while (!commit.finished) {
-      if (writing_) {
-        idle_.wait(lock);
-      } else {
-        write_some(lock);
-      }
+      writing_ = true;
+      write_some(lock);
     }
     return commit.result;
   }
-  // A lone saver writes here. With several, the batching thread is faster, because it takes all of them at once.
-  while (!commit.finished && !writing_ && awaited_ == 1 && crowd_ <= 1) write_some(lock);
-  if (commit.finished) return commit.result;
-  Wakeup wakeup;
-  commit.parked = &wakeup;
-  // Every saver may have to notify the thread, not only the first in the queue: several may submit before one waits.
-  if (!writing_ && (resting_ || awaited_ >= crowd_)) work_.notify_one();
-  lock.unlock();
-  wakeup.sleep();
+  for (std::uint32_t batch = commit.batch; !commit.finished.load(std::memory_order_acquire); ++batch) {
+    std::atomic<std::uint32_t>& word = finished_batch_[batch % 2];
+    for (std::uint32_t seen = word.load(std::memory_order_acquire); static_cast<std::int32_t>(seen - batch) < 0;
+         seen = word.load(std::memory_order_acquire)) {
+      futex_wait(word, seen);
+    }
+  }
   return commit.result;
 }
 
@@ -120,6 +156,7 @@ Result<void> Committer::enqueue(std::unique_ptr<Commit> commit, std::int64_t win
   if (thread_.joinable()) {
     work_.notify_one();
   } else if (!writing_) {
+    writing_ = true;
     write_some(lock);
   }
   return unawaited_failure_;
@@ -145,62 +182,81 @@ Committer::Queue Committer::take_some() {
 }
 
 void Committer::write_some(Lock& lock) {
-  writing_ = true;
   const Queue taken = take_some();
   const auto served =
       static_cast<std::size_t>(std::ranges::count_if(taken, [](const Commit* c) { return c->awaited; }));
+  const std::uint32_t batch = open_batch_++;
   awaited_ -= served;
   crowd_ = served;
   lock.unlock();
   const Result<void> result = append_all(taken);
+  Queue rest;
+  if (!result) {
+    lock.lock();
+    rest = drop_dependent(taken, result);
+    lock.unlock();
+  }
+  // Batches are reported in their order, so the next one must not be written before.
+  finish(taken, result);
+  wake_savers(batch);
+  if (!result) {
+    finish(rest, earlier_failure());
+    wake_savers(batch + 1);
+  }
   lock.lock();
   writing_ = false;
-  finish(taken, result);
-  if (!result) {
-    // Commits that were queued in the meantime may depend on the failed one.
-    ++epoch_;
-    const Queue rest = std::exchange(queue_, {});
-    queued_bytes_ = 0;
-    awaited_ = 0;
-    deadline_us_ = 0;
-    finish(rest, earlier_failure());
+  if (!thread_.joinable()) {
+    idle_.notify_all();
+  } else if (!queue_.empty()) {
+    work_.notify_one();
   }
-  idle_.notify_all();
-  if (thread_.joinable() && !queue_.empty()) work_.notify_one();
 }
 
-/// A commit may be destroyed as soon as its saver is woken, or sees under the mutex that it is finished.
+/// Takes the commits that were queued while `failed` was written: they may depend on it.
+Committer::Queue Committer::drop_dependent(const Queue& failed, const Result<void>& result) {
+  ++epoch_;
+  ++open_batch_;
+  Queue rest = std::exchange(queue_, {});
+  queued_bytes_ = 0;
+  awaited_ = 0;
+  deadline_us_ = 0;
+  const auto unawaited = [](const Commit* commit) { return !commit->awaited; };
+  if (std::ranges::any_of(failed, unawaited) || std::ranges::any_of(rest, unawaited)) unawaited_failure_ = result;
+  return rest;
+}
+
+/// A commit may be destroyed as soon as its saver sees that it is finished.
 void Committer::finish(const Queue& taken, const Result<void>& result) {
   for (Commit* commit : taken) {
     if (!commit->awaited) {
-      if (!result) unawaited_failure_ = result;
       delete commit;
       continue;
     }
     commit->result = result;
-    commit->finished = true;
-    if (commit->parked != nullptr) commit->parked->ring();
+    commit->finished.store(true, std::memory_order_release);
   }
+}
+
+void Committer::wake_savers(std::uint32_t batch) {
+  std::atomic<std::uint32_t>& word = finished_batch_[batch % 2];
+  word.store(batch, std::memory_order_release);
+  if (thread_.joinable()) futex_wake_all(word);
 }
 
 Result<void> Committer::append_all(const Queue& taken) {
-  if (taken.size() == 1) {
-    const Commit& only = *taken.front();
-    return only.record_count == 0 ? Result<void>() : append_(only.body, only.record_count);
-  }
-  std::string body;
+  std::vector<std::string_view> bodies;
+  bodies.reserve(taken.size());
   std::uint32_t record_count = 0;
-  std::size_t bytes = 0;
-  for (const Commit* commit : taken) bytes += commit->body.size();
-  body.reserve(bytes);
   for (const Commit* commit : taken) {
-    body += commit->body;
+    if (commit->record_count == 0) continue;
+    bodies.emplace_back(commit->body);
     record_count += commit->record_count;
   }
-  return record_count == 0 ? Result<void>() : append_(body, record_count);
+  return record_count == 0 ? Result<void>() : append_(bodies, record_count);
 }
 
 void Committer::run_thread() {
+  name_this_thread("pawl-batch");
   Lock lock(mutex_);
   while (!stopping_) {
     if (writing_ || (awaited_ == 0 && !unawaited_due())) {
@@ -217,6 +273,7 @@ void Committer::run_thread() {
       work_.wait_us(lock, kGatherUs);
       if (writing_) continue;
     }
+    writing_ = true;
     write_some(lock);
   }
 }

@@ -17,10 +17,12 @@ struct Log {
   bool failing PAWL_GUARDED_BY(mutex) = false;
 
   [[nodiscard]] Committer::Append append() {
-    return [this](std::string_view body, std::uint32_t count) -> Result<void> {
+    return [this](Committer::Bodies bodies, std::uint32_t count) -> Result<void> {
       const Lock lock(mutex);
       if (failing) return fail(Code::outcome_unknown, "the sync failed");
-      batches.emplace_back(body, count);
+      std::string all;
+      for (const std::string_view body : bodies) all += body;
+      batches.emplace_back(std::move(all), count);
       return {};
     };
   }

@@ -175,6 +175,7 @@ Result<ErasedRecord> FilesystemStore::plan_removal(ErasedRecord record, const Er
 }
 
 Result<Erasure> FilesystemStore::erase(const RunId& run, const EraseRequest& request) {
+  PAWL_TRY(process_.refuse_copy());
   const auto is_done = [&](const std::optional<ErasedRecord>& mark) {
     return mark && mark->finished && (mark->removed || request.remains == Remains::trail);
   };

@@ -50,6 +50,7 @@ Result<std::unique_ptr<File>> FilesystemStore::hold_new_run(const RunId& run) {
 /// leaves at most a note of a fork that does not exist.
 Result<std::unique_ptr<RunWriter>> FilesystemStore::fork(const RunId& parent, Sequence at, const RunId& run,
                                                          const RunOptions& options) {
+  PAWL_TRY(process_.refuse_copy());
   // A fork at a shared checkpoint of another fork is a fork of the original run.
   PAWL_TRY_ASSIGN(const std::string home, read_consistently(parent.text(), [&](auto snapshot) -> Result<std::string> {
                     RunReader reader(files_, keys_, parent.text(), std::move(snapshot));

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "adapters/filesystem/filesystem_store.hpp"
+#include "base/thread_name.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/run_pruner.hpp"
 
@@ -37,6 +38,7 @@ Result<std::string> FilesystemStore::prune_stamp(const std::string& run,
 }
 
 Result<PruneReport> FilesystemStore::prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) {
+  PAWL_TRY(process_.refuse_copy());
   return prune_until(run, settings, mode, {});
 }
 
@@ -95,6 +97,7 @@ void FilesystemStore::mark_grown(const std::string& run) {
 }
 
 void FilesystemStore::run_pruning() {
+  name_this_thread("pawl-prune");
   const auto stop = [this] {
     const Lock lock(dirty_mutex_);
     return stopping_;

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/filesystem/layout.hpp"
+#include "base/thread_name.hpp"
 
 namespace pawl {
 namespace {
@@ -35,6 +37,13 @@ Earlier with_earlier(const JournalSnapshot& snapshot, std::uint64_t own_journal,
   return result;
 }
 
+RunBatch in_order(RunBatch batch) {
+  std::ranges::sort(batch.checkpoints, {}, [](const JournalRecord& record) { return record.sequence.value; });
+  std::ranges::sort(batch.events, {}, &JournalRecord::number);
+  std::ranges::sort(batch.audit, {}, &JournalRecord::number);
+  return batch;
+}
+
 }  // namespace
 
 void FilesystemStore::start_background() {
@@ -43,6 +52,7 @@ void FilesystemStore::start_background() {
 }
 
 void FilesystemStore::run_background(const EraseWork& work) {
+  name_this_thread("pawl-publish");
   Lock lock(dirty_mutex_);
   while (!stopping_) {
     if (!wanted_) wake_publisher_.wait_us(lock, kIdlePublishUs);
@@ -95,6 +105,57 @@ Result<void> FilesystemStore::settle_full(JournalWriter& journal) {
   return {};
 }
 
+Result<void> FilesystemStore::settle_together(std::vector<std::unique_ptr<JournalWriter>>& journals) {
+  std::vector<std::unique_ptr<SegmentView>> views;
+  RunBatches batches;
+  for (const auto& journal : journals) {
+    std::vector<FullSegment> segments = journal->full_segments();
+    segments.push_back(journal->active());
+    for (const FullSegment& segment : segments) {
+      PAWL_TRY_ASSIGN(auto view, journal->read(segment));
+      PAWL_TRY(collect(*view, batches));
+      views.push_back(std::move(view));
+    }
+  }
+  if (batches.empty()) return {};
+  PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+  RunBatches ordered;
+  for (const auto& [run, batch] : batches) {
+    // The records of a run may be in several of these journals, in any order.
+    RunBatch all = with_earlier(*snapshot, 0, run, in_order(batch)).batch;
+    PAWL_TRY(publisher_.publish(run, all, Publish::settled));
+    ordered.emplace(run, std::move(all));
+  }
+  PAWL_TRY(publisher_.sync());
+  return update_catalogue(ordered);
+}
+
+Result<void> FilesystemStore::merge_journals(const JournalWriter::Place& place) {
+  PAWL_TRY_ASSIGN(auto numbers, list_journals(files_));
+  if (numbers.size() <= options_.journals_max) return {};
+  std::vector<std::uint64_t> used;
+  for (const std::uint64_t number : numbers) {
+    PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::journal(number)));
+    if (std::ranges::any_of(entries, [](const FolderEntry& entry) { return entry.name.ends_with(".log"); }))
+      used.push_back(number);
+  }
+  if (used.size() <= options_.journals_max) return {};
+  PAWL_TRY_ASSIGN(const auto lock, files_.open(layout::kMergeLock, OpenMode::create));
+  PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
+  if (!locked) return {};
+  const std::int64_t end_us = environment_.clock->monotonic_us() + options_.merge_us;
+  std::vector<std::unique_ptr<JournalWriter>> taken;
+  for (auto number = used.rbegin(); number != used.rend(); ++number) {
+    if (used.size() - taken.size() <= options_.journals_max || environment_.clock->monotonic_us() >= end_us) break;
+    if (*number == journal_->number()) continue;
+    auto journal = JournalWriter::take_over(place, *number);
+    if (journal && *journal) taken.push_back(std::move(*journal));  // a damaged one is left to fsck
+  }
+  PAWL_TRY(settle_together(taken));
+  for (const auto& journal : taken) PAWL_TRY(journal->discard());
+  return {};
+}
+
 Result<void> FilesystemStore::settle_everything(JournalWriter& journal) {
   // The full segments first: recycling them makes room for the next active one.
   PAWL_TRY(settle_full(journal));
@@ -103,6 +164,7 @@ Result<void> FilesystemStore::settle_everything(JournalWriter& journal) {
 }
 
 Result<void> FilesystemStore::settle_all() {
+  PAWL_TRY(process_.refuse_copy());
   if (!journal_) return {};
   PAWL_TRY(committer_->flush());
   const Lock lock(publish_mutex_);
@@ -110,6 +172,7 @@ Result<void> FilesystemStore::settle_all() {
 }
 
 Result<void> FilesystemStore::publish_lazily() {
+  PAWL_TRY(process_.refuse_copy());
   if (!journal_) return {};
   const Lock lock(publish_mutex_);
   return publish_dirty(Publish::lazy);

@@ -68,6 +68,13 @@ Result<std::unique_ptr<FilesystemStore>> FilesystemStore::open(std::unique_ptr<F
 }
 
 FilesystemStore::~FilesystemStore() {
+  if (process_.is_copy()) {
+    for (std::thread* thread : {&pruning_, &background_}) {
+      if (thread->joinable()) thread->detach();
+    }
+    for (Condition* condition : {&wake_publisher_, &wake_pruning_, &room_}) condition->forget_waiters();
+    return;
+  }
   {
     const Lock lock(dirty_mutex_);
     stopping_ = true;
@@ -77,6 +84,10 @@ FilesystemStore::~FilesystemStore() {
   if (pruning_.joinable()) pruning_.join();
   if (background_.joinable()) background_.join();
   if (!journal_) return;
+  const JournalWriter::Place at_close = [&] {
+    const Lock lock(open_mutex_);
+    return place();
+  }();
   // Everything acknowledged is already durable. If this fails, the next process that opens the store publishes the
   // rest.
   static_cast<void>(committer_->flush());
@@ -86,6 +97,7 @@ FilesystemStore::~FilesystemStore() {
     if (publish_dirty(Publish::closing) && !behind_) static_cast<void>(journal_->mark_published());
     if (!journal_->full_segments().empty()) static_cast<void>(settle_full(*journal_));
     if (journal_->wants_next()) static_cast<void>(journal_->ensure_next());
+    static_cast<void>(merge_journals(at_close));
   }
   const std::int64_t end_us = environment_.clock->monotonic_us() + options_.prune_at_close_us;
   prune_grown([&] { return environment_.clock->monotonic_us() >= end_us; });
@@ -147,6 +159,7 @@ Result<void> FilesystemStore::replace_store_file(std::string_view text) {
 }
 
 Result<void> FilesystemStore::create(const Uuid& id, const std::optional<NewStoreKey>& key) {
+  PAWL_TRY(process_.refuse_copy());
   const Lock lock(open_mutex_);
   PAWL_TRY_ASSIGN(const bool exists, files_.exists(layout::kStoreFile));
   if (exists) {
@@ -160,6 +173,7 @@ Result<void> FilesystemStore::create(const Uuid& id, const std::optional<NewStor
 }
 
 Result<void> FilesystemStore::rekey(const NewStoreKey& key) {
+  PAWL_TRY(process_.refuse_copy());
   const Lock lock(open_mutex_);
   PAWL_TRY(make_store());
   if (!keys_.encrypted()) {
@@ -205,8 +219,9 @@ Result<std::unique_ptr<JournalWriter>> FilesystemStore::acquire_journal(const Ru
 Result<void> FilesystemStore::ensure_journal(const RunId& run) {
   if (journal_) return {};
   PAWL_TRY_ASSIGN(journal_, acquire_journal(run));
+  journaled_ = journal_->runs_at_takeover();
   committer_ =
-      std::make_unique<Committer>([this](std::string_view body, std::uint32_t count) { return append(body, count); },
+      std::make_unique<Committer>([this](Committer::Bodies bodies, std::uint32_t count) { return append(bodies, count); },
                                   options_, *environment_.clock);
   if (options_.background == Background::thread) start_background();
   return {};
@@ -215,8 +230,19 @@ Result<void> FilesystemStore::ensure_journal(const RunId& run) {
 /// Confirms batches of this run in journals whose writer died: they may be only in the page cache. The holder of the
 /// run's lock must do so before it can tell which checkpoint is the run's last.
 Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(const RunId& run) {
+  // Reading the own journal takes longer the fuller it is, and it says nothing about a run that it never mentioned.
+  std::uint64_t except = journaled_.contains(run.text()) ? 0 : journal_->number();
   for (std::int64_t waited_us = 0;; waited_us += kTakeoverStepUs) {
-    PAWL_TRY_ASSIGN(auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+    PAWL_TRY_ASSIGN(auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id,
+                                                         JournalSnapshot::Records::all, except));
+    if (except != 0) {
+      const auto record = RunReader(files_, keys_, run.text(), snapshot).run_record();
+      const bool is_new = !record && record.error().code == Code::run_not_found;
+      if (!is_new && (!record || record->fork_of_run)) {
+        except = 0;  // the run that it was forked from may be in the own journal
+        PAWL_TRY_ASSIGN(snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+      }
+    }
     bool unconfirmed = false;
     for (const JournalView& view : snapshot->journals()) {
       if (view.number == journal_->number() || !view.has_unconfirmed()) continue;
@@ -247,6 +273,7 @@ Result<std::optional<RunHead>> FilesystemStore::load_head(const RunId& run, Sequ
   if (const RunRecords* records = snapshot->find(run.text())) {
     for (const auto& [sequence, found] : records->checkpoints) elsewhere |= found.journal != journal_->number();
   }
+  journaled_.insert(run.text());
   const Lock lock(publish_mutex_);
   if (elsewhere) {
     clear_.erase(run.text());
@@ -290,6 +317,7 @@ Result<void> FilesystemStore::take_writer_lock(const RunId& run, File& run_lock)
 }
 
 Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, const RunOptions& options) {
+  PAWL_TRY(process_.refuse_copy());
   const Lock lock(open_mutex_);
   PAWL_TRY(refuse_erased(files_, run.text()));
   PAWL_TRY(make_store());
@@ -304,15 +332,15 @@ Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, c
 
 // ---- The save path --------------------------------------------------------------------------------
 
-Result<void> FilesystemStore::append(std::string_view body, std::uint32_t record_count) {
-  return with_room([&] { return append_once(body, record_count); });
+Result<void> FilesystemStore::append(Committer::Bodies bodies, std::uint32_t record_count) {
+  return with_room([&] { return append_once(bodies, record_count); });
 }
 
-Result<void> FilesystemStore::append_once(std::string_view body, std::uint32_t record_count) {
-  auto appended = journal_->append(body, record_count);
+Result<void> FilesystemStore::append_once(Committer::Bodies bodies, std::uint32_t record_count) {
+  auto appended = journal_->append(bodies, record_count);
   if (!appended && appended.error().code == Code::store_busy) {
     PAWL_TRY(wait_for_room());
-    appended = journal_->append(body, record_count);
+    appended = journal_->append(bodies, record_count);
   }
   if (options_.background == Background::thread && journal_->wants_care()) {
     const Lock lock(dirty_mutex_);
@@ -370,6 +398,7 @@ bool FilesystemStore::confirm_tails_of_the_dead(const JournalSnapshot& snapshot)
 }
 
 Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_reader() {
+  PAWL_TRY(process_.refuse_copy());
   std::shared_ptr<JournalSnapshot> last;
   {
     const Lock lock(snapshot_mutex_);

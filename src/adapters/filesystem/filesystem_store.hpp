@@ -37,7 +37,7 @@ class FilesystemStore final : public Store {
   [[nodiscard]] static Result<std::unique_ptr<FilesystemStore>> open(std::unique_ptr<FileSystem> files,
                                                                      const Environment& environment,
                                                                      const FilesystemOptions& options);
-  /// Commits and publishes everything that is pending.
+  /// Commits and publishes everything that is pending. In a forked child, it touches nothing.
   ~FilesystemStore() override;
 
   Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override;
@@ -118,8 +118,8 @@ class FilesystemStore final : public Store {
   [[nodiscard]] Result<void> take_writer_lock(const RunId& run, File& run_lock);
   Result<std::unique_ptr<File>> hold_new_run(const RunId& run);
   Result<std::unique_ptr<File>> hold_pruning(const std::string& run);
-  Result<void> append(std::string_view body, std::uint32_t record_count);
-  Result<void> append_once(std::string_view body, std::uint32_t record_count);
+  Result<void> append(Committer::Bodies bodies, std::uint32_t record_count);
+  Result<void> append_once(Committer::Bodies bodies, std::uint32_t record_count);
   Result<void> wait_for_room();
   [[nodiscard]] JournalWriter::Place place() const PAWL_REQUIRES(open_mutex_);
 
@@ -129,6 +129,10 @@ class FilesystemStore final : public Store {
   Result<void> settle_full(JournalWriter& journal) PAWL_REQUIRES(publish_mutex_);
   Result<void> settle_everything(JournalWriter& journal) PAWL_REQUIRES(publish_mutex_);
   Result<void> publish_dirty(Publish mode) PAWL_REQUIRES(publish_mutex_);
+  /// Settles the journals of processes that ended and removes their segments, until few are left. Many processes at a
+  /// time leave many journals, and every open reads all of them.
+  Result<void> merge_journals(const JournalWriter::Place& place) PAWL_REQUIRES(publish_mutex_);
+  Result<void> settle_together(std::vector<std::unique_ptr<JournalWriter>>& journals) PAWL_REQUIRES(publish_mutex_);
   void mark_dirty(const std::string& run);
   // Pruning.
   /// Called when a new group of checkpoints has started, so that the previous one can be closed.
@@ -213,6 +217,7 @@ class FilesystemStore final : public Store {
   Result<void> rebuild_catalogue_locked();
   [[nodiscard]] bool has_catalogue() const { return options_.catalogue; }
 
+  const ProcessBound process_;
   std::unique_ptr<FileSystem> owned_files_;  // null if the caller owns the files; destroyed last
   FileSystem& files_;
   const Environment environment_;
@@ -228,6 +233,9 @@ class FilesystemStore final : public Store {
   // Set once under open_mutex_ before any run is open; used by run writers and the publisher afterwards.
   std::unique_ptr<JournalWriter> journal_;
   std::unique_ptr<Committer> committer_;
+
+  std::set<std::string, std::less<>> journaled_ PAWL_GUARDED_BY(open_mutex_);  // runs that this store's journal may
+                                                                              // mention
 
   Mutex snapshot_mutex_;
   std::shared_ptr<JournalSnapshot> last_snapshot_ PAWL_GUARDED_BY(snapshot_mutex_);

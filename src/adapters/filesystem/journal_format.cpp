@@ -185,12 +185,16 @@ std::uint64_t batch_size(std::uint64_t body_bytes) {
 }
 
 std::string encode_batch(std::uint64_t generation, std::uint64_t number, std::uint32_t record_count,
-                         std::string_view body) {
-  PAWL_ASSERT(body.size() < (std::uint64_t{1} << 31));
+                         std::span<const std::string_view> bodies) {
+  std::uint64_t size = 0;
+  for (const std::string_view body : bodies) size += body.size();
+  PAWL_ASSERT(size < (std::uint64_t{1} << 31));
   const std::uint32_t salt = salt_of(generation);
-  const auto body_bytes = static_cast<std::uint32_t>(body.size());
+  const auto body_bytes = static_cast<std::uint32_t>(size);
+  std::uint32_t body_crc = salt;
+  for (const std::string_view body : bodies) body_crc = crc32c(body, body_crc);
   std::string out;
-  out.reserve(batch_size(body.size()));
+  out.reserve(batch_size(size));
   put_int(out, generation);
   put_int(out, body_bytes);
   put_int(out, record_count);
@@ -198,11 +202,11 @@ std::string encode_batch(std::uint64_t generation, std::uint64_t number, std::ui
   put_int(out, generation);
   put_int(out, body_bytes);
   out.resize(56, '\0');
-  put_int(out, crc32c(body, salt));
+  put_int(out, body_crc);
   put_int(out, crc32c(out, salt));
   PAWL_ASSERT(out.size() == kBatchHeaderBytes);
-  out += body;
-  out.resize(batch_size(body.size()), '\0');
+  for (const std::string_view body : bodies) out += body;
+  out.resize(batch_size(size), '\0');
   return out;
 }
 

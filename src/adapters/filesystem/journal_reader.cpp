@@ -38,6 +38,8 @@ Result<void> read_segments(FileSystem& files, JournalView& view) {
     auto segment = read_segment(files, view.number, *slot);
     if (segment) {
       view.segments.push_back(std::move(*segment));
+    } else if (segment.error().code == Code::input_unreadable) {
+      continue;  // discarded in the meantime: everything in it is settled
     } else if (segment.error().code == Code::journal_corrupt || segment.error().code == Code::unsupported_version) {
       view.damage = damage_at(segment.error(), layout::segment(view.number, *slot));
     } else {
@@ -144,7 +146,7 @@ Result<std::optional<Watermark>> read_watermark(FileSystem& files, std::uint64_t
 
 Result<void> read_batches(File& file, SegmentView& view) {
   // Most segments are mostly empty, so the part after the last batch is not read.
-  constexpr std::uint64_t kFirstLookBytes = 256ULL << 10;
+  constexpr std::uint64_t kFirstLookBytes = 64ULL << 10;
   PAWL_TRY_ASSIGN(const std::uint64_t size, file.size());
   for (std::uint64_t look = kFirstLookBytes;; look *= 4) {
     PAWL_TRY_ASSIGN(view.bytes, file.read_at(0, std::min(look, size)));
@@ -200,10 +202,11 @@ Result<std::vector<std::uint64_t>> list_journals(FileSystem& files) {
 }
 
 Result<std::shared_ptr<JournalSnapshot>> JournalSnapshot::take(FileSystem& files, std::string_view boot_id,
-                                                               Records wanted) {
+                                                               Records wanted, std::uint64_t except) {
   auto snapshot = std::make_shared<JournalSnapshot>();
   PAWL_TRY_ASSIGN(const auto numbers, list_journals(files));
   for (const std::uint64_t number : numbers) {
+    if (number == except) continue;
     PAWL_TRY_ASSIGN(JournalView view, read_journal(files, number, boot_id));
     snapshot->journals_.push_back(std::move(view));
   }
@@ -268,8 +271,10 @@ Result<bool> JournalSnapshot::is_current(FileSystem& files, std::string_view boo
 Result<bool> JournalSnapshot::still_valid(FileSystem& files) const {
   for (const JournalView& journal : journals_) {
     for (const auto& segment : journal.segments) {
-      PAWL_TRY_ASSIGN(const auto file, files.open(layout::segment(journal.number, segment->slot), OpenMode::read));
-      PAWL_TRY_ASSIGN(const std::string bytes, file->read_at(0, kSegmentHeaderBytes));
+      const auto file = files.open(layout::segment(journal.number, segment->slot), OpenMode::read);
+      if (!file && file.error().code == Code::input_unreadable) return false;  // discarded
+      if (!file) return std::unexpected(file.error());
+      PAWL_TRY_ASSIGN(const std::string bytes, (*file)->read_at(0, kSegmentHeaderBytes));
       std::uint64_t offset = 0;
       bool other_is_damaged = false;
       const auto header = choose_segment_header(bytes, offset, other_is_damaged);

@@ -70,8 +70,10 @@ class JournalSnapshot {
  public:
   /// Which records it contains: all, or only those that may be missing in the files of the runs.
   enum class Records : std::uint8_t { all, unpublished };
+  /// Journal `except` is not read (0: all are).
   [[nodiscard]] static Result<std::shared_ptr<JournalSnapshot>> take(FileSystem& files, std::string_view boot_id,
-                                                                     Records records = Records::all);
+                                                                     Records records = Records::all,
+                                                                     std::uint64_t except = 0);
 
   /// Returns null if no journal contains records of the run.
   [[nodiscard]] const RunRecords* find(std::string_view run) const;

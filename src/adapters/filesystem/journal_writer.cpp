@@ -71,6 +71,14 @@ Result<void> JournalWriter::adopt() {
     PAWL_TRY(place_.files->sync_folder("", SyncPoint::journals_name));
   }
   PAWL_TRY(open_segments(view));
+  for (const auto& segment : view.segments) {
+    for (const Batch& batch : segment->scan.batches) {
+      PAWL_TRY_ASSIGN(const auto records, decode_records(batch));
+      for (const JournalRecord& record : records) {
+        if (!runs_at_takeover_.contains(record.run)) runs_at_takeover_.emplace(record.run);
+      }
+    }
+  }
   PAWL_TRY(confirm_tail(view));
   if (view.torn) PAWL_TRY(set_aside_torn(view));
   PAWL_TRY(owner_->write_at(0, encode_owner(place_.environment.owner)));
@@ -199,12 +207,14 @@ Result<JournalWriter::Segment> JournalWriter::create_segment(std::uint64_t slot,
   return segment;
 }
 
-Result<void> JournalWriter::append(std::string_view body, std::uint32_t record_count) {
+Result<void> JournalWriter::append(std::span<const std::string_view> bodies, std::uint32_t record_count) {
   if (failed_) {
     return fail(Error{Code::handle_failed, "an earlier sync of this journal failed, so it accepts no more writes",
                       layout::journal(number_), "reopen the store; saves with an id can be repeated safely", 0});
   }
-  const std::uint64_t size = batch_size(body.size());
+  std::uint64_t body_bytes = 0;
+  for (const std::string_view body : bodies) body_bytes += body.size();
+  const std::uint64_t size = batch_size(body_bytes);
   if (size > kBatchBytesMax) {
     return fail(Code::state_too_large, "a batch of {} bytes exceeds the maximum of {} bytes", size, kBatchBytesMax);
   }
@@ -219,7 +229,7 @@ Result<void> JournalWriter::append(std::string_view body, std::uint32_t record_c
     generation = segments_[active_].header.generation;
     batch_number = next_batch_;
   }
-  PAWL_TRY(file->write_at(end_, encode_batch(generation, batch_number, record_count, body)));
+  PAWL_TRY(file->write_at(end_, encode_batch(generation, batch_number, record_count, bodies)));
   if (auto synced = file->sync(SyncPoint::journal_batch); !synced) {
     failed_ = true;
     Error error = synced.error();
@@ -364,6 +374,49 @@ Result<void> JournalWriter::wipe_unused() {
     PAWL_TRY(file->sync(SyncPoint::erased_bytes));
   }
   return {};
+}
+
+/// Overwrites the batches of a segment, and what an earlier use of it left behind them. Most of a segment is zeros, which
+/// are cheaper to read than to write.
+Result<void> overwrite_batches(File& file) {
+  PAWL_TRY_ASSIGN(std::uint64_t end, file.size());
+  while (end > kSegmentHeaderBytes) {
+    const std::uint64_t begin = std::max(kSegmentHeaderBytes, end - std::min(end, kZeroChunkBytes));
+    PAWL_TRY_ASSIGN(const std::string piece, file.read_at(begin, end - begin));
+    if (const std::size_t last = piece.find_last_not_of('\0'); last != std::string::npos)
+      return file.write_at(kSegmentHeaderBytes, std::string(begin + last + 1 - kSegmentHeaderBytes, '\0'));
+    end = begin;
+  }
+  return {};
+}
+
+/// The new header comes first: with it, the old batches don't count, so that overwriting them is not damage.
+Result<void> JournalWriter::discard_segment(const Segment& segment, std::uint64_t position,
+                                            std::uint64_t settled_through) {
+  const std::uint64_t other = kSegmentHeaderBytes / 2 - segment.header_offset;
+  PAWL_TRY(segment.file->write_at(other, encode_segment_header(fresh_header(position, settled_through))));
+  PAWL_TRY(segment.file->sync(SyncPoint::segment_recycled));
+  PAWL_TRY(overwrite_batches(*segment.file));
+  PAWL_TRY(segment.file->sync(SyncPoint::erased_bytes));
+  return place_.files->remove(layout::segment(number_, segment.slot));
+}
+
+Result<void> JournalWriter::discard() {
+  const Lock growing(grow_mutex_);
+  std::vector<Segment> segments;
+  std::uint64_t last_batch = 0;
+  {
+    const Lock guard(mutex_);
+    last_batch = next_batch_ - 1;
+    segments = std::exchange(segments_, {});
+    // Without segments, a watermark above 0 would mean that acknowledged batches are missing.
+    PAWL_TRY(write_watermark(0));
+  }
+  failed_ = true;
+  std::uint64_t position = segments.empty() ? 0 : segments.back().header.position;
+  for (const Segment& segment : segments) PAWL_TRY(discard_segment(segment, ++position, last_batch));
+  // Otherwise a power loss could bring a segment back, with records of a run that was erased in the meantime.
+  return place_.files->sync_folder(layout::journal(number_), SyncPoint::segment_name);
 }
 
 Result<void> JournalWriter::retire_active() {

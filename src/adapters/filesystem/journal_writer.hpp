@@ -2,6 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <set>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "adapters/filesystem/journal_reader.hpp"
@@ -38,7 +41,7 @@ class JournalWriter {
   /// Writes one batch and syncs it; the batch is durable on return. If the write fails, nothing was appended and the
   /// call may be repeated. If the sync fails, the error is outcome_unknown, and all later calls fail with
   /// handle_failed. Fails with store_busy if there is no room because all segments wait to be published.
-  Result<void> append(std::string_view body, std::uint32_t record_count);
+  Result<void> append(std::span<const std::string_view> bodies, std::uint32_t record_count);
 
   /// Oldest first.
   [[nodiscard]] std::vector<FullSegment> full_segments() const;
@@ -59,6 +62,11 @@ class JournalWriter {
   Result<void> wipe_unused();
   /// Records that everything appended by this writer was written to the files of the runs, though not synced.
   Result<void> mark_published();
+  /// Removes all segments, after overwriting what they contain. Everything in them must be durable in files. The journal
+  /// can't be used after that; the next writer that takes it over creates new segments.
+  Result<void> discard();
+  /// Returns the runs that the batches of this journal mentioned when it was taken over.
+  [[nodiscard]] const std::set<std::string, std::less<>>& runs_at_takeover() const { return runs_at_takeover_; }
   /// Starts a new segment, so that the active one counts as full. Does nothing if the active one is empty.
   Result<void> retire_active();
 
@@ -77,6 +85,7 @@ class JournalWriter {
   Result<void> set_aside_torn(const JournalView& view);
   Result<void> open_segments(const JournalView& view);
   Result<void> write_watermark(std::uint64_t batch_number) PAWL_REQUIRES(mutex_);
+  Result<void> discard_segment(const Segment& segment, std::uint64_t position, std::uint64_t settled_through);
   Result<Segment> create_segment(std::uint64_t slot, std::uint64_t position, std::uint64_t settled_through);
   Result<void> rotate();
   [[nodiscard]] std::optional<std::pair<std::uint64_t, std::uint64_t>> next_to_create() const;
@@ -85,6 +94,8 @@ class JournalWriter {
   const Place place_;
   const std::uint64_t number_;
   std::unique_ptr<File> owner_;  // holds the kernel lock
+
+  std::set<std::string, std::less<>> runs_at_takeover_;  // constant after construction
 
   // Used only by the appending thread.
   std::uint64_t end_ = 0;

@@ -38,6 +38,7 @@ constexpr std::uint64_t kBlobByte = 2;    // a record that refers to a blob is b
 constexpr std::uint64_t kPrunerByte = 3;  // the run is being pruned
 constexpr std::uint64_t kClosingByte = 4;  // the pruner holds the writer's byte for a moment
 
+constexpr std::string_view kMergeLock = "journal/merge.lock";  // held by the process that merges journals
 inline std::string journal(std::uint64_t number) { return fmt::format("journal/{}", number); }
 inline std::string journal_owner(std::uint64_t number) { return fmt::format("journal/{}/owner", number); }
 inline std::string segment(std::uint64_t number, std::uint64_t slot) {

@@ -30,6 +30,8 @@ struct FilesystemOptions {
   bool catalogue = true;  // false: queries over all runs read all files
   std::uint64_t segment_bytes = 4ULL << 20;
   std::uint64_t segments_max = 4;                        // so a journal has at most 16 MB
+  std::uint64_t journals_max = 4;                        // above it, journals of ended processes are merged
+  std::int64_t merge_us = 1'500'000;                     // how long that may take when a store is closed
   std::uint64_t inline_bytes_max = 1ULL << 20;           // a larger payload gets its own file
   std::uint64_t batch_bytes_max = 2ULL << 20;            // saves are collected up to this size
   std::uint64_t differences_floor_bytes = 256ULL << 10;  // maximum total size of differences before a full checkpoint

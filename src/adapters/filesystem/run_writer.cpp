@@ -14,7 +14,6 @@
 namespace pawl {
 namespace {
 
-constexpr std::uint64_t kLargeState = 64U << 10;
 constexpr std::int64_t kBlobWaitUs = 5'000'000;
 constexpr std::int64_t kBlobStepUs = 200;
 
@@ -23,6 +22,11 @@ std::uint64_t size_of(const std::vector<Splice>& splices) {
   std::uint64_t size = 2;
   for (const Splice& splice : splices) size += splice.inserted.size() + 8;
   return size;
+}
+
+/// Two searches for a character are much faster than one for either (docs/benchmarks.md).
+bool has_line_break(std::string_view text) {
+  return text.find('\n') != std::string_view::npos || text.find('\r') != std::string_view::npos;
 }
 
 std::string random_salt(Random& random) {
@@ -129,6 +133,7 @@ Result<std::unique_ptr<RunWriter>> FilesystemRunWriter::make_fork(FilesystemStor
 }
 
 FilesystemRunWriter::~FilesystemRunWriter() {
+  if (store_.process_.is_copy()) return;
   bool lazy = false;
   {
     const Lock guard(mutex_);
@@ -167,7 +172,10 @@ std::optional<Appended> FilesystemRunWriter::appended(std::string_view body) con
   return exists_ ? appended_elements(head_.state, body) : std::nullopt;
 }
 
-Result<void> FilesystemRunWriter::flush() { return store_.committer_->flush(); }
+Result<void> FilesystemRunWriter::flush() {
+  PAWL_TRY(store_.process_.refuse_copy());
+  return store_.committer_->flush();
+}
 
 Result<std::optional<FilesystemRunWriter::Earlier>> FilesystemRunWriter::find_earlier(const std::string& caller_id) {
   if (caller_id.empty() || !recorded_) return std::optional<Earlier>();
@@ -185,6 +193,7 @@ Result<std::optional<FilesystemRunWriter::Earlier>> FilesystemRunWriter::find_ea
 }
 
 Result<Saved> FilesystemRunWriter::save(const SaveRequest& request) {
+  PAWL_TRY(store_.process_.refuse_copy());
   Lock lock(mutex_);
   PAWL_TRY(ensure_key());
   PAWL_TRY_ASSIGN(std::string fingerprint, fingerprint_of(request));
@@ -259,8 +268,8 @@ Result<Saved> FilesystemRunWriter::hand_over(Saved saved, const Draft& draft, st
 /// Returns the difference to the last state if it is smaller than the state.
 FilesystemRunWriter::Form FilesystemRunWriter::form_of(std::string_view state) const {
   const std::vector<Splice> splices = diff_text(head_.state, state);
-  // For a large state, a difference of nearly the same size is not worth a chain, nor the work of encoding it.
-  const std::uint64_t saving = state.size() < kLargeState ? 0 : state.size() / 8;
+  // A difference of nearly the same size is not worth a chain, nor the work of encoding it.
+  const std::uint64_t saving = state.size() / 8;
   if (size_of(splices) >= state.size() - saving) return {};
   Form form{Payload::diff, encode_splices(splices), {}};
   if (form.payload.size() >= state.size()) return {};
@@ -294,7 +303,7 @@ Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const S
   PAWL_TRY(pack_payload(info, state, form));
   draft.has_blob = form.kind == Payload::state_blob || form.kind == Payload::diff_blob;
   const bool as_given = form.kind == Payload::state && form.how.empty();
-  const bool breaks = as_given && !draft.own_file && state.find_first_of("\n\r") != std::string_view::npos;
+  const bool breaks = as_given && !draft.own_file && has_line_break(state);
   if (breaks) form = {Payload::text, escape_json(state), {}};
   const std::string_view payload = as_given && !breaks ? state : std::string_view(form.payload);
   std::string sum;

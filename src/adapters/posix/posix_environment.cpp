@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/assert.hpp"
+#include "base/process_bound.hpp"
 
 namespace pawl {
 namespace {
@@ -74,7 +75,7 @@ void SystemClock::sleep_us(std::int64_t duration_us) {
 std::uint64_t SystemRandom::next() {
   const Lock lock(mutex_);
   // A forked child has a copy of the block and must not repeat its parent's numbers.
-  if (used_ == kBlock || pid_ != ::getpid()) refill();
+  if (used_ == kBlock || generation_ != fork_generation()) refill();
   return block_[used_++];
 }
 
@@ -89,7 +90,7 @@ void SystemRandom::refill() {
     left -= static_cast<std::size_t>(got);
   }
   used_ = 0;
-  pid_ = ::getpid();
+  generation_ = fork_generation();
 }
 
 // "1234 (any (name) here) S 1 ...": the name may contain spaces and parentheses, so fields are counted from the last

@@ -33,7 +33,7 @@ class SystemRandom final : public Random {
   Mutex mutex_;
   std::array<std::uint64_t, kBlock> block_ PAWL_GUARDED_BY(mutex_){};
   std::size_t used_ PAWL_GUARDED_BY(mutex_) = kBlock;
-  pid_t pid_ PAWL_GUARDED_BY(mutex_) = 0;  // of the process that filled the block
+  std::uint64_t generation_ PAWL_GUARDED_BY(mutex_) = 0;  // fork_generation() when the block was filled
 };
 
 /// Describes this process. Unknown values are empty or 0.

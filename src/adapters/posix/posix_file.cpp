@@ -40,6 +40,7 @@ PosixFile::PosixFile(PosixFd fd, std::string where, std::shared_ptr<PosixSyncCou
     : fd_(std::move(fd)), where_(std::move(where)), counts_(std::move(counts)) {}
 
 Result<std::string> PosixFile::read_at(std::uint64_t offset, std::uint64_t size) {
+  PAWL_TRY(process_.refuse_copy());
   if (size > kTrustedReadBytes) {
     PAWL_TRY_ASSIGN(const std::uint64_t end, this->size());
     size = std::min(size, end - std::min(end, offset));
@@ -63,6 +64,7 @@ Result<std::string> PosixFile::read_at(std::uint64_t offset, std::uint64_t size)
 }
 
 Result<std::optional<FileContent>> PosixFile::map() {
+  PAWL_TRY(process_.refuse_copy());
   PAWL_TRY_ASSIGN(const std::uint64_t bytes, size());
   void* const memory = bytes == 0 ? MAP_FAILED : ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd_.get(), 0);
   if (memory == MAP_FAILED) return std::optional<FileContent>();
@@ -76,6 +78,7 @@ Result<std::optional<FileContent>> PosixFile::map() {
 }
 
 Result<void> PosixFile::write_at(std::uint64_t offset, std::string_view bytes) {
+  PAWL_TRY(process_.refuse_copy());
   while (!bytes.empty()) {
     const ssize_t put = ::pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
@@ -88,6 +91,7 @@ Result<void> PosixFile::write_at(std::uint64_t offset, std::string_view bytes) {
 }
 
 Result<void> PosixFile::sync(SyncPoint point) {
+  PAWL_TRY(process_.refuse_copy());
   counts_->add(point);
   int result = 0;
   do {
@@ -98,6 +102,7 @@ Result<void> PosixFile::sync(SyncPoint point) {
 }
 
 Result<void> PosixFile::resize(std::uint64_t size) {
+  PAWL_TRY(process_.refuse_copy());
   int result = 0;
   do {
     result = ::ftruncate(fd_.get(), static_cast<off_t>(size));
@@ -107,12 +112,14 @@ Result<void> PosixFile::resize(std::uint64_t size) {
 }
 
 Result<std::uint64_t> PosixFile::size() {
+  PAWL_TRY(process_.refuse_copy());
   struct stat info{};
   if (::fstat(fd_.get(), &info) < 0) return fail(posix_error(PosixCall::look_up, errno, where_));
   return static_cast<std::uint64_t>(info.st_size);
 }
 
 Result<bool> PosixFile::take_lock(short type, std::uint64_t byte) {
+  PAWL_TRY(process_.refuse_copy());
   struct flock lock = one_byte(type, byte);
   if (fcntl_retrying(fd_.get(), F_OFD_SETLK, lock) == 0) return true;
   if (errno == EAGAIN || errno == EACCES) return false;
@@ -124,12 +131,14 @@ Result<bool> PosixFile::try_lock(std::uint64_t byte) { return take_lock(F_WRLCK,
 Result<bool> PosixFile::try_lock_shared(std::uint64_t byte) { return take_lock(F_RDLCK, byte); }
 
 Result<void> PosixFile::unlock(std::uint64_t byte) {
+  PAWL_TRY(process_.refuse_copy());
   struct flock lock = one_byte(F_UNLCK, byte);
   if (fcntl_retrying(fd_.get(), F_OFD_SETLK, lock) < 0) return fail(posix_error(PosixCall::lock, errno, where_));
   return {};
 }
 
 Result<bool> PosixFile::locked_elsewhere(std::uint64_t byte) {
+  PAWL_TRY(process_.refuse_copy());
   struct flock lock = one_byte(F_WRLCK, byte);
   if (fcntl_retrying(fd_.get(), F_OFD_GETLK, lock) < 0) return fail(posix_error(PosixCall::lock, errno, where_));
   return lock.l_type != F_UNLCK;

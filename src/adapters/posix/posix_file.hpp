@@ -8,6 +8,7 @@
 #include <string>
 
 #include "adapters/posix/posix_fd.hpp"
+#include "base/process_bound.hpp"
 #include "ports/file_system.hpp"
 
 namespace pawl {
@@ -19,7 +20,8 @@ struct PosixSyncCounts {
 };
 
 /// Locks are open-file-description locks (F_OFD_SETLK). They belong to this object, so two objects in one process
-/// exclude each other. A child forked without exec shares them until it exits.
+/// exclude each other. A child forked without exec shares them until it exits, so it can't use the file: everything
+/// except closing it fails with used_after_fork.
 class PosixFile final : public File {
  public:
   /// `where` is the full path, for errors.
@@ -44,6 +46,7 @@ class PosixFile final : public File {
   PosixFd fd_;
   std::string where_;
   std::shared_ptr<PosixSyncCounts> counts_;
+  const ProcessBound process_;
 };
 
 }  // namespace pawl

@@ -147,6 +147,7 @@ Result<FileContent> PosixFileSystem::content(std::string_view path, std::uint64_
 }
 
 Result<std::unique_ptr<PosixFile>> PosixFileSystem::open_file(std::string_view path, OpenMode mode) const {
+  PAWL_TRY(process_.refuse_copy());
   const bool creates = mode == OpenMode::create || mode == OpenMode::create_empty;
   const PosixCall call = creates ? PosixCall::open_created : PosixCall::open_existing;
   PosixFd fd = open_retrying(root_.get(), checked(path).c_str(), flags_of(mode), 0666);
@@ -159,6 +160,7 @@ Result<std::unique_ptr<PosixFile>> PosixFileSystem::open_file(std::string_view p
 }
 
 Result<bool> PosixFileSystem::exists(std::string_view path) {
+  PAWL_TRY(process_.refuse_copy());
   struct stat info{};
   if (::fstatat(root_.get(), checked(path).c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) return true;
   if (errno == ENOENT || errno == ENOTDIR) return false;
@@ -166,6 +168,7 @@ Result<bool> PosixFileSystem::exists(std::string_view path) {
 }
 
 Result<std::vector<FolderEntry>> PosixFileSystem::list(std::string_view folder) {
+  PAWL_TRY(process_.refuse_copy());
   PosixFd fd = open_retrying(root_.get(), checked(folder).c_str(), kFolderFlags | O_NOFOLLOW);
   if (!fd.valid() && errno == ENOENT) return std::vector<FolderEntry>{};
   if (!fd.valid()) return fail(posix_error(PosixCall::list, errno, where(folder)));
@@ -191,6 +194,7 @@ Result<bool> PosixFileSystem::is_folder(const std::string& path) const {
 }
 
 Result<bool> PosixFileSystem::make_folder(std::string_view path) {
+  PAWL_TRY(process_.refuse_copy());
   const std::string relative = checked(path);
   if (::mkdirat(root_.get(), relative.c_str(), 0777) == 0) return true;
   if (errno != EEXIST) return fail(posix_error(PosixCall::make_folder, errno, where(path)));
@@ -200,11 +204,13 @@ Result<bool> PosixFileSystem::make_folder(std::string_view path) {
 }
 
 Result<void> PosixFileSystem::rename(std::string_view from, std::string_view to) {
+  PAWL_TRY(process_.refuse_copy());
   if (::renameat(root_.get(), checked(from).c_str(), root_.get(), checked(to).c_str()) == 0) return {};
   return fail(posix_error(PosixCall::rename, errno, fmt::format("{} -> {}", where(from), where(to))));
 }
 
 Result<void> PosixFileSystem::remove(std::string_view path) {
+  PAWL_TRY(process_.refuse_copy());
   const std::string relative = checked(path);
   if (::unlinkat(root_.get(), relative.c_str(), 0) == 0 || errno == ENOENT) return {};
   if (errno == EISDIR && ::unlinkat(root_.get(), relative.c_str(), AT_REMOVEDIR) == 0) return {};
@@ -212,11 +218,13 @@ Result<void> PosixFileSystem::remove(std::string_view path) {
 }
 
 Result<void> PosixFileSystem::remove_folder(std::string_view path) {
+  PAWL_TRY(process_.refuse_copy());
   if (::unlinkat(root_.get(), checked(path).c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
   return fail(posix_error(PosixCall::remove, errno, where(path)));
 }
 
 Result<void> PosixFileSystem::sync_folder(std::string_view path, SyncPoint point) {
+  PAWL_TRY(process_.refuse_copy());
   counts_->add(point);
   const PosixFd folder = open_retrying(root_.get(), checked(path).c_str(), kFolderFlags | O_NOFOLLOW);
   if (folder.valid() && fsync_retrying(folder.get()) == 0) return {};
@@ -224,6 +232,7 @@ Result<void> PosixFileSystem::sync_folder(std::string_view path, SyncPoint point
 }
 
 Result<void> PosixFileSystem::sync_all(SyncPoint point) {
+  PAWL_TRY(process_.refuse_copy());
   counts_->add(point);
   // On this long-lived descriptor syncfs also reports write-back errors since the last call (Linux 5.8).
   if (::syncfs(root_.get()) < 0) return fail(posix_error(PosixCall::sync, errno, root_path_));

@@ -19,7 +19,8 @@ namespace pawl {
 [[nodiscard]] Result<void> make_root(std::string_view path);
 
 /// The files below one folder, which stays the same folder even if it is renamed. Symbolic links are not followed in
-/// the last part of a path. Absolute paths and ".." are bugs of the caller. Thread-safe. Files may outlive it.
+/// the last part of a path. Absolute paths and ".." are bugs of the caller. Thread-safe. Files may outlive it. In a
+/// forked child everything fails with used_after_fork.
 class PosixFileSystem final : public FileSystem {
  public:
   /// Fails with store_not_found if the folder does not exist.
@@ -54,6 +55,7 @@ class PosixFileSystem final : public FileSystem {
   const std::string root_path_;
   const std::uint64_t mapped_from_bytes_;
   const std::shared_ptr<PosixSyncCounts> counts_ = std::make_shared<PosixSyncCounts>();
+  const ProcessBound process_;
 };
 
 }  // namespace pawl

@@ -1,0 +1,18 @@
+# Libraries that are linked statically where Debian has an archive of them. Loading all of them as shared libraries takes
+# 2 of the 4 ms that a short command runs (docs/adr/0020-static-libraries.md).
+set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+set(OPENSSL_USE_STATIC_LIBS ON)
+find_package(OpenSSL REQUIRED)
+find_package(SQLite3 REQUIRED)
+target_link_libraries(SQLite::SQLite3 INTERFACE m ${CMAKE_DL_LIBS} Threads::Threads)
+find_package(ZLIB REQUIRED)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
+find_package(yaml-cpp REQUIRED)
+find_library(PAWL_YAML_ARCHIVE NAMES libyaml-cpp.a)
+if(PAWL_YAML_ARCHIVE)
+  get_target_property(yaml_configurations yaml-cpp IMPORTED_CONFIGURATIONS)
+  foreach(configuration IN LISTS yaml_configurations)
+    set_target_properties(yaml-cpp PROPERTIES IMPORTED_LOCATION_${configuration} ${PAWL_YAML_ARCHIVE})
+  endforeach()
+endif()
