@@ -3,8 +3,8 @@
 
     bench/large_stores.py PAWL [--runs 100000] [--checkpoints 1000000] [--folder FOLDER]
 
-The stores are created by `pawl_large_store` beside PAWL: one with many runs of 3 checkpoints each, and one with 100 runs that
-have many checkpoints. The prune of all runs has nothing to remove in the first store. Measure on an idle machine.
+The stores are created by `pawl_large_store` beside PAWL: one with many runs of 3 checkpoints each, one whose checkpoints are
+in 100 runs, and one with a single run. The prune of all runs has nothing to remove in the first store. Measure on an idle machine.
 """
 import argparse
 import os
@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 SAVES_OF_A_RUN = 3
-LONG_RUNS = 100
+LONG_RUNS = (100, 1)
 KEPT = 10
 
 
@@ -24,20 +24,26 @@ def environment():
     return {**{name: value for name, value in os.environ.items() if not name.startswith("PAWL_")}, "NO_COLOR": "1"}
 
 
+# Runs a command and prints its time, peak memory and status. The peak of a process includes what its parent used when it
+# was started, so the parent must be small.
+LAUNCHER = """
+import os, sys, time
+began = time.monotonic()
+child = os.spawnvp(os.P_NOWAIT, sys.argv[1], sys.argv[1:])
+_, status, used = os.wait4(child, 0)
+print(time.monotonic() - began, used.ru_maxrss / 1024, os.waitstatus_to_exitcode(status), file=sys.stderr)
+"""
+
+
 def measured(program, store, *args, stdin=None):
     """Runs a command; returns seconds and MiB. A command that fails stops the measurement."""
-    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as errors:
-        source.write((stdin or "").encode())
-        source.seek(0)
-        began = time.monotonic()
-        process = subprocess.Popen([program, *args], env={**environment(), "PAWL_STORE": str(store)}, stdin=source, stdout=subprocess.DEVNULL, stderr=errors)
-        _, status, used = os.wait4(process.pid, 0)
-        took = time.monotonic() - began
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            errors.seek(0)
-            sys.exit(f"large_stores: pawl {' '.join(args)} exited with {process.returncode}: {errors.read().decode()[:500]}")
-    return took, used.ru_maxrss / 1024
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", LAUNCHER, program, *args], env={**environment(), "PAWL_STORE": str(store)},
+                          input=(stdin or "").encode(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
+    *errors, last = done.stderr.decode().splitlines()
+    took, memory, status = last.split()
+    if status != "0":
+        sys.exit(f"large_stores: pawl {' '.join(args)} exited with {status}: {' '.join(errors)[:500]}")
+    return float(took), float(memory)
 
 
 def create(program, store, runs, saves):
@@ -83,7 +89,7 @@ def measure(program, folder, runs, saves):
     store = Path(folder) / f"store-{runs}"
     seconds = create(program, store, runs, saves)
     total, files = size_of(store)
-    print(f"\n{runs:,} runs with {saves:,} checkpoints each, created in {seconds:.0f} s: {total / 2**20:,.0f} MiB in {files:,} files\n")
+    print(f"\n{runs:,} run{'s' if runs > 1 else ''} with {saves:,} checkpoints each, created in {seconds:.0f} s: {total / 2**20:,.0f} MiB in {files:,} files\n")
     print("| Command | Time | Peak memory |\n|---|---|---|", flush=True)
     for what, args, stdin in commands(runs, saves):
         took, memory = measured(program, store, *args, stdin=stdin)
@@ -95,14 +101,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", help="the pawl program; pawl_large_store must be beside it")
     parser.add_argument("--runs", type=int, default=100_000, help="runs of the first store (default: 100000)")
-    parser.add_argument("--checkpoints", type=int, default=1_000_000, help="checkpoints of the second store (default: 1000000)")
+    parser.add_argument("--checkpoints", type=int, default=1_000_000, help="checkpoints of the other stores (default: 1000000)")
     parser.add_argument("--folder", help="where the stores are created (default: a temporary folder)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="pawl-large-", dir=options.folder) as folder:
         if options.runs:
             measure(os.path.abspath(options.program), folder, options.runs, SAVES_OF_A_RUN)
         if options.checkpoints:
-            measure(os.path.abspath(options.program), folder, LONG_RUNS, options.checkpoints // LONG_RUNS)
+            for runs in LONG_RUNS:
+                measure(os.path.abspath(options.program), folder, runs, options.checkpoints // runs)
     return 0
 
 
