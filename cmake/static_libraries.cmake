@@ -1,5 +1,6 @@
 # Libraries that are linked statically where Debian has an archive of them. Loading all of them as shared libraries takes
 # 2 of the 4 ms that a short command runs (docs/adr/0020-static-libraries.md).
+set(pawl_suffixes ${CMAKE_FIND_LIBRARY_SUFFIXES})
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
 set(OPENSSL_USE_STATIC_LIBS ON)
 find_package(OpenSSL REQUIRED)
@@ -16,3 +17,4 @@ if(PAWL_YAML_ARCHIVE)
     set_target_properties(yaml-cpp PROPERTIES IMPORTED_LOCATION_${configuration} ${PAWL_YAML_ARCHIVE})
   endforeach()
 endif()
+set(CMAKE_FIND_LIBRARY_SUFFIXES ${pawl_suffixes})

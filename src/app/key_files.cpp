@@ -44,6 +44,18 @@ Result<std::optional<KeyFileText>> read_private_file(const std::string& path, co
   return std::optional(KeyFileText{std::move(text), info.st_uid});
 }
 
+namespace {
+
+/// Makes the names in the folder of `path` durable. Returns 0 or an errno.
+int sync_key_folder(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const PosixFd parent(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (parent.get() < 0) return errno == EACCES ? 0 : errno;  // a folder that can't be listed can't be synced either
+  return ::fsync(parent.get()) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
 Result<Created> create_private_file(const std::string& path, std::string_view text, mode_t mode,
                                     const KeyFileNames& names) {
   const auto refuse = [&](int error) {
@@ -66,9 +78,16 @@ Result<Created> create_private_file(const std::string& path, std::string_view te
   ::unlink(temporary.c_str());
   if (problem == EEXIST) return Created::no;
   if (problem != 0) return refuse(problem);
-  const PosixFd parent(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (parent.get() >= 0) ::fsync(parent.get());
+  if (const int unsynced = sync_key_folder(path); unsynced != 0) return refuse(unsynced);
   return Created::yes;
+}
+
+Result<void> rename_private_file(const std::string& from, const std::string& to) {
+  int problem = std::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+  if (problem == 0) problem = sync_key_folder(to);
+  if (problem == 0) return {};
+  return fail(Error{Code::invalid_key, fmt::format("can't replace the key file: {}", std::strerror(problem)), to,
+                    fmt::format("the new key is in {} or in {}; keep both", from, to), problem});
 }
 
 Result<std::string> key_folder(const KeyFileNames& names) {

@@ -33,6 +33,9 @@ enum class Created : std::uint8_t { no, yes };
 [[nodiscard]] Result<Created> create_private_file(const std::string& path, std::string_view text, mode_t mode,
                                                   const KeyFileNames& names);
 
+/// Renames a key file and makes that durable. Fails with invalid_key.
+[[nodiscard]] Result<void> rename_private_file(const std::string& from, const std::string& to);
+
 /// Returns `$XDG_CONFIG_HOME/pawl`, or `~/.config/pawl`. Fails with key_missing if neither variable is set.
 [[nodiscard]] Result<std::string> key_folder(const KeyFileNames& names);
 

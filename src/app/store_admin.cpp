@@ -11,6 +11,7 @@
 #include "adapters/posix/posix_environment.hpp"
 #include "adapters/posix/posix_file_system.hpp"
 #include "app/compose.hpp"
+#include "app/key_files.hpp"
 #include "app/keys.hpp"
 #include "app/local_files.hpp"
 #include "app/settings.hpp"
@@ -136,8 +137,7 @@ Result<ChosenKey> choose_next_key(const NewKey& wanted, const StoreRecord& store
   }
   // An interrupted rotation may have left the store's current key next to its final place.
   if (auto fresh = read_key_file(path + ".new"); fresh && key_id(*fresh) == store.key->id) {
-    if (std::rename((path + ".new").c_str(), path.c_str()) != 0)
-      return fail(Error{Code::invalid_key, "can't replace the key file", path, {}, errno});
+    PAWL_TRY(rename_private_file(path + ".new", path));
   }
   return beside(path, random);
 }
@@ -155,10 +155,7 @@ Result<StoreKeyPlace> rekey_store(std::string_view uri, const NewKey& wanted) {
   SystemRandom random;
   PAWL_TRY_ASSIGN(const ChosenKey chosen, choose_next_key(wanted, *record, configured, random));
   PAWL_TRY(opened->rekey(chosen.key));
-  if (!chosen.replaces.empty() && std::rename((chosen.replaces + ".new").c_str(), chosen.replaces.c_str()) != 0) {
-    return fail(Error{Code::invalid_key, "the store has its new key, but the key file could not be replaced",
-                      chosen.replaces + ".new", "rename it by hand", errno});
-  }
+  if (!chosen.replaces.empty()) PAWL_TRY(rename_private_file(chosen.replaces + ".new", chosen.replaces));
   return chosen.place;
 }
 

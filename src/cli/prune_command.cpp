@@ -2,6 +2,7 @@
 
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
+#include "domain/erasure.hpp"
 #include "service/prune_logs.hpp"
 #include "service/prune_runs.hpp"
 #include "text/index_ranges.hpp"
@@ -142,7 +143,9 @@ Result<void> prune(const Invocation& invocation, const PruneArguments& arguments
   PAWL_TRY_ASSIGN(const std::vector<RunId> runs, runs_of(*store, arguments.run));
   const PruneMode mode = arguments.dry_run ? PruneMode::dry_run : PruneMode::remove;
   std::vector<PrunedRun> pruned = prune_runs(*store, runs, limits, mode);
-  if (runs.size() == 1 && !pruned.front().report) return fail(pruned.front().report.error());
+  if (arguments.run.empty())
+    std::erase_if(pruned, [](const PrunedRun& run) { return !run.report && is_gone(run.report.error().code); });
+  if (!arguments.run.empty() && !pruned.front().report) return fail(pruned.front().report.error());
   std::optional<Error> first_error;
   for (const PrunedRun& run : pruned) {
     if (run.report) continue;

@@ -1,6 +1,10 @@
 // Large events, and large numbers of events.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 #include "engine/save.hpp"
 #include "testing/filesystem_under_test.hpp"
 
@@ -14,6 +18,11 @@ std::string text_of_size(std::size_t bytes, char letter) {
   std::string text(bytes, letter);
   text.front() = text.back() = '"';
   return text;
+}
+
+std::string files_text(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 class FilesystemEvents : public ::testing::TestWithParam<Background> {
@@ -102,6 +111,35 @@ TEST_P(FilesystemEvents, AreListedPageByPageFromFilesAndJournal) {
   EXPECT_TRUE(store->events(events_run("r"), kEvents, 10)->empty());
   EXPECT_TRUE(store->events(events_run("r"), UINT64_MAX, 10)->empty());
   EXPECT_TRUE(store->events(events_run("r"), 0, 0)->empty());
+}
+
+/// After a power loss, sectors of a file that was not synced are zeros. The journal contains their lines.
+TEST_P(FilesystemEvents, AreReadFromTheJournalWhereTheFileIsSpoiled) {
+  constexpr std::uint64_t kCount = 12;
+  {
+    const auto store = place_.open();
+    const auto writer = store->open_run(events_run("r"), {});
+    for (std::uint64_t i = 1; i <= kCount; ++i)
+      ASSERT_TRUE((*writer)->save({.body = std::to_string(i), .events = {{"e", std::to_string(i)}}}));
+  }
+  std::filesystem::path path;
+  for (const auto& entry : std::filesystem::directory_iterator(place_.path() + "/runs/r/events")) path = entry.path();
+  const std::string intact = files_text(path);
+  ASSERT_GT(intact.size(), 700U);
+  for (std::size_t sector = 0; sector + 64 < intact.size(); sector += 64) {
+    std::string spoiled = intact;
+    spoiled.replace(sector, 64, std::string(64, '\0'));
+    std::ofstream(path, std::ios::binary) << spoiled;
+    const auto store = place_.open();
+    for (std::uint64_t after = 0; after <= kCount; ++after) {
+      for (const std::size_t limit : {1UL, 5UL, 100UL}) {
+        const auto page = store->events(events_run("r"), after, limit);
+        ASSERT_TRUE(page) << describe(page.error()) << " after " << after << ", zeros at " << sector;
+        ASSERT_EQ(page->size(), std::min<std::uint64_t>(limit, kCount - after));
+        for (std::size_t i = 0; i < page->size(); ++i) ASSERT_EQ((*page)[i].data, std::to_string(after + i + 1));
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Publishing, FilesystemEvents, ::testing::Values(Background::none, Background::thread),

@@ -482,7 +482,8 @@ Result<std::vector<Event>> RunReader::own_events(std::uint64_t after_number, std
     });
     if (damage || found.size() >= limit) break;
   }
-  const std::uint64_t next = found.empty() ? after_number + 1 : found.rbegin()->first + 1;
+  // A power loss may have spoiled lines that were not synced. The journal contains those, and all that follow.
+  const std::uint64_t next = found.empty() ? skipped + 1 : found.rbegin()->first + 1;
   const bool journal_goes_on = records_ != nullptr && records_->events.contains(next);
   if (damage && !journal_goes_on) return std::unexpected(*damage);
   if (records_ != nullptr) {
