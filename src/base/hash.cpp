@@ -4,6 +4,7 @@
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 
+#include <array>
 #include <cstring>
 
 #include "base/assert.hpp"
@@ -90,11 +91,11 @@ Sha256 Sha256Stream::finish() {
 
 std::string to_hex(std::string_view bytes) {
   static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(bytes.size() * 2);
+  std::string hex(bytes.size() * 2, '\0');
+  char* to = hex.data();
   for (const char byte : bytes) {
-    hex += kDigits[static_cast<std::uint8_t>(byte) >> 4];
-    hex += kDigits[static_cast<std::uint8_t>(byte) & 15];
+    *to++ = kDigits[static_cast<std::uint8_t>(byte) >> 4];
+    *to++ = kDigits[static_cast<std::uint8_t>(byte) & 15];
   }
   return hex;
 }
@@ -109,19 +110,27 @@ std::string to_hex(std::uint32_t value) {
   return to_hex(bytes);
 }
 
+namespace {
+
+constexpr std::array<std::int8_t, 256> make_digit_values() {
+  std::array<std::int8_t, 256> values{};
+  values.fill(-1);
+  for (int i = 0; i < 10; ++i) values[static_cast<std::size_t>('0' + i)] = static_cast<std::int8_t>(i);
+  for (int i = 0; i < 6; ++i) values[static_cast<std::size_t>('a' + i)] = static_cast<std::int8_t>(10 + i);
+  return values;
+}
+constexpr auto kDigitValues = make_digit_values();
+
+}  // namespace
+
 std::string from_hex(std::string_view hex) {
-  const auto digit = [](char c) -> int {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return -1;
-  };
-  std::string bytes;
-  if (hex.size() % 2 != 0) return bytes;
-  for (std::size_t i = 0; i < hex.size(); i += 2) {
-    const int high = digit(hex[i]);
-    const int low = digit(hex[i + 1]);
+  if (hex.size() % 2 != 0) return {};
+  std::string bytes(hex.size() / 2, '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const int high = kDigitValues[static_cast<std::uint8_t>(hex[2 * i])];
+    const int low = kDigitValues[static_cast<std::uint8_t>(hex[2 * i + 1])];
     if (high < 0 || low < 0) return {};
-    bytes += static_cast<char>(high * 16 + low);
+    bytes[i] = static_cast<char>(high * 16 + low);
   }
   return bytes;
 }

@@ -212,11 +212,46 @@ class Scan {
 
 }  // namespace
 
+namespace {
+
+/// Writes the last `digits` digits of `value`, with leading zeros. Much faster than a format string, and every record
+/// contains a time.
+char* put_digits(char* to, std::int64_t value, int digits) {
+  for (int i = digits - 1; i >= 0; --i, value /= 10) to[i] = static_cast<char>('0' + value % 10);
+  return to + digits;
+}
+
+char* put_date(char* to, const Date& date) {
+  to = put_digits(to, date.year, 4);
+  *to++ = '-';
+  to = put_digits(to, date.month, 2);
+  *to++ = '-';
+  return put_digits(to, date.day, 2);
+}
+
+constexpr std::int64_t kPlainYearMax = 9999;
+
+}  // namespace
+
 std::string Timestamp::text() const {
+  const Date date = date_of(floor_div(us, kUsPerDay));
   const std::int64_t in_day = us % kUsPerDay + (us % kUsPerDay < 0 ? kUsPerDay : 0);
   const std::int64_t seconds = in_day / kUsPerSecond;
-  return fmt::format("{}T{:02}:{:02}:{:02}.{:06}Z", day(), seconds / 3600, seconds / 60 % 60, seconds % 60,
-                     in_day % kUsPerSecond);
+  if (date.year < 0 || date.year > kPlainYearMax)
+    return fmt::format("{}T{:02}:{:02}:{:02}.{:06}Z", day(), seconds / 3600, seconds / 60 % 60, seconds % 60,
+                       in_day % kUsPerSecond);
+  std::string text(27, '\0');
+  char* to = put_date(text.data(), date);
+  *to++ = 'T';
+  to = put_digits(to, seconds / 3600, 2);
+  *to++ = ':';
+  to = put_digits(to, seconds / 60 % 60, 2);
+  *to++ = ':';
+  to = put_digits(to, seconds % 60, 2);
+  *to++ = '.';
+  to = put_digits(to, in_day % kUsPerSecond, 6);
+  *to = 'Z';
+  return text;
 }
 
 std::string Timestamp::day() const {

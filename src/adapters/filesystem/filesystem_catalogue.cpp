@@ -54,7 +54,11 @@ Result<void> add_rows(RunReader reader, CatalogueUpdate& update) {
 }
 
 /// A cheap test that needs no decoding: most saves have no caller's id. May be wrong about a state with such a member.
-bool may_have_caller(std::string_view record) { return record.find("\"caller\":") != std::string_view::npos; }
+/// Labels come before the payload, and records without them are short there.
+bool may_have_caller(std::string_view record) {
+  const std::size_t size = record.find("\"size\":");
+  return record.substr(0, size).find("\"caller\":") != std::string_view::npos;
+}
 
 }  // namespace
 

@@ -94,6 +94,7 @@ void judge_watermark(JournalView& view) {
   if (!view.watermark) return;
   std::uint64_t settled = 0;
   for (const auto& segment : view.segments) settled = std::max(settled, segment->header.settled_through);
+  if (view.watermark->segments_named == 0) settled = view.watermark->batch_number;  // its segments were discarded
   if (view.watermark->batch_number > std::max(view.last_batch, settled) && !view.damage) {
     view.damage = damage_at(
         Error{Code::journal_corrupt,

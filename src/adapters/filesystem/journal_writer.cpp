@@ -102,7 +102,8 @@ Result<void> JournalWriter::mark_published() {
 
 Result<void> JournalWriter::open_segments(const JournalView& view) {
   const Lock guard(mutex_);
-  std::uint64_t settled = 0;
+  const bool discarded = view.watermark && view.watermark->segments_named == 0;
+  std::uint64_t settled = discarded ? view.watermark->batch_number : 0;
   for (const auto& seen : view.segments) {
     Segment segment;
     segment.slot = seen->slot;
@@ -120,7 +121,7 @@ Result<void> JournalWriter::open_segments(const JournalView& view) {
   next_batch_ = std::max(view.last_batch, settled) + 1;
   if (view.last_batch == 0) end_ = active_end_ = kSegmentHeaderBytes;
   if (segments_.empty()) {
-    PAWL_TRY_ASSIGN(Segment first, create_segment(1, 1, 0));
+    PAWL_TRY_ASSIGN(Segment first, create_segment(1, 1, settled));
     segments_.push_back(std::move(first));
     end_ = active_end_ = kSegmentHeaderBytes;
   }
@@ -409,8 +410,8 @@ Result<void> JournalWriter::discard() {
     const Lock guard(mutex_);
     last_batch = next_batch_ - 1;
     segments = std::exchange(segments_, {});
-    // Without segments, a watermark above 0 would mean that acknowledged batches are missing.
-    PAWL_TRY(write_watermark(0));
+    // With no segment named, this says that everything up to the last batch is settled.
+    PAWL_TRY(write_watermark(last_batch));
   }
   failed_ = true;
   std::uint64_t position = segments.empty() ? 0 : segments.back().header.position;
