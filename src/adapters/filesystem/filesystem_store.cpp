@@ -198,10 +198,12 @@ Result<StoreRecord> FilesystemStore::store_record() {
   return decode_store(text);
 }
 
+/// The run is locked: whoever wrote to it before has ended, and all of its batches are in the snapshot.
 /// Prefers a free journal with the run's last records, because continuing it costs nothing. Otherwise takes any free
 /// journal, or creates one.
 Result<std::unique_ptr<JournalWriter>> FilesystemStore::acquire_journal(const RunId& run) {
   PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+  opening_ = snapshot;
   std::vector<std::uint64_t> candidates;
   if (const RunRecords* records = snapshot->find(run.text()); records != nullptr && !records->checkpoints.empty()) {
     candidates.push_back(records->checkpoints.rbegin()->second.journal);
@@ -217,6 +219,7 @@ Result<std::unique_ptr<JournalWriter>> FilesystemStore::acquire_journal(const Ru
 }
 
 Result<void> FilesystemStore::ensure_journal(const RunId& run) {
+  opening_.reset();
   if (journal_) return {};
   PAWL_TRY_ASSIGN(journal_, acquire_journal(run));
   journaled_ = journal_->runs_at_takeover();
@@ -233,8 +236,13 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(co
   // Reading the own journal takes longer the fuller it is, and it says nothing about a run that it never mentioned.
   std::uint64_t except = journaled_.contains(run.text()) ? 0 : journal_->number();
   for (std::int64_t waited_us = 0;; waited_us += kTakeoverStepUs) {
-    PAWL_TRY_ASSIGN(auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id,
-                                                         JournalSnapshot::Records::all, except));
+    std::shared_ptr<JournalSnapshot> snapshot = std::exchange(opening_, nullptr);
+    const bool unchanged =
+        snapshot && std::ranges::none_of(snapshot->journals(), &JournalView::has_unconfirmed) && !snapshot->damage();
+    if (!unchanged) {
+      PAWL_TRY_ASSIGN(snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id,
+                                                      JournalSnapshot::Records::all, except));
+    }
     if (except != 0) {
       const auto record = RunReader(files_, keys_, run.text(), snapshot).run_record();
       const bool is_new = !record && record.error().code == Code::run_not_found;
@@ -397,8 +405,7 @@ bool FilesystemStore::confirm_tails_of_the_dead(const JournalSnapshot& snapshot)
   return confirmed;
 }
 
-Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_reader() {
-  PAWL_TRY(process_.refuse_copy());
+Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::current_snapshot() {
   std::shared_ptr<JournalSnapshot> last;
   {
     const Lock lock(snapshot_mutex_);
@@ -409,12 +416,16 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_reader() 
     if (current) return last;
   }
   PAWL_TRY_ASSIGN(auto fresh, JournalSnapshot::take(files_, environment_.owner.boot_id));
-  if (confirm_tails_of_the_dead(*fresh)) {
-    PAWL_TRY_ASSIGN(fresh, JournalSnapshot::take(files_, environment_.owner.boot_id));
-  }
   const Lock lock(snapshot_mutex_);
   last_snapshot_ = fresh;
   return fresh;
+}
+
+Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_reader() {
+  PAWL_TRY(process_.refuse_copy());
+  PAWL_TRY_ASSIGN(auto snapshot, current_snapshot());
+  if (!confirm_tails_of_the_dead(*snapshot)) return snapshot;
+  return current_snapshot();
 }
 
 Result<Restored> FilesystemStore::restore(const RunId& run, const Which& which) {

@@ -198,6 +198,8 @@ class FilesystemStore final : public Store {
   Result<std::string> prune_stamp(const std::string& run, const std::shared_ptr<JournalSnapshot>& snapshot);
   bool confirm_tails_of_the_dead(const JournalSnapshot& snapshot);
   /// Returns the previous snapshot if nothing has changed.
+  Result<std::shared_ptr<JournalSnapshot>> current_snapshot();
+  /// The same, after unconfirmed batches of dead writers were confirmed.
   Result<std::shared_ptr<JournalSnapshot>> snapshot_for_reader();
   Result<std::optional<CatalogueSave>> find_save(const std::string& run, const std::string& caller_id);
   Result<std::optional<CatalogueSave>> find_save_in(const std::shared_ptr<JournalSnapshot>& snapshot,
@@ -236,6 +238,9 @@ class FilesystemStore final : public Store {
 
   std::set<std::string, std::less<>> journaled_ PAWL_GUARDED_BY(open_mutex_);  // runs that this store's journal may
                                                                               // mention
+
+  // Taken by acquire_journal after the run was locked, and used once: reading all journals again would find the same.
+  std::shared_ptr<JournalSnapshot> opening_ PAWL_GUARDED_BY(open_mutex_);
 
   Mutex snapshot_mutex_;
   std::shared_ptr<JournalSnapshot> last_snapshot_ PAWL_GUARDED_BY(snapshot_mutex_);

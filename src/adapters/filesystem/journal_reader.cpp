@@ -147,10 +147,12 @@ Result<std::optional<Watermark>> read_watermark(FileSystem& files, std::uint64_t
 
 Result<void> read_batches(File& file, SegmentView& view) {
   // Most segments are mostly empty, so the part after the last batch is not read.
-  constexpr std::uint64_t kFirstLookBytes = 64ULL << 10;
+  constexpr std::uint64_t kFirstLookBytes = 32ULL << 10;
   PAWL_TRY_ASSIGN(const std::uint64_t size, file.size());
+  view.bytes.clear();
   for (std::uint64_t look = kFirstLookBytes;; look *= 4) {
-    PAWL_TRY_ASSIGN(view.bytes, file.read_at(0, std::min(look, size)));
+    PAWL_TRY_ASSIGN(const std::string piece, file.read_at(view.bytes.size(), std::min(look, size) - view.bytes.size()));
+    view.bytes += piece;
     bool other_is_damaged = false;
     PAWL_TRY_ASSIGN(view.header, choose_segment_header(view.bytes, view.header_offset, other_is_damaged));
     view.scan = scan_segment(view.bytes, view.header.generation);
@@ -159,7 +161,7 @@ Result<void> read_batches(File& file, SegmentView& view) {
     if (other_is_damaged && view.scan.batches.empty())
       return fail(Code::journal_corrupt, "a journal segment's header is damaged");
     const bool end_is_seen = !view.scan.bad_batch && view.scan.end + kBatchHeaderBytes <= view.bytes.size();
-    if (end_is_seen || view.bytes.size() >= size) return {};
+    if (end_is_seen || view.bytes.size() >= size || piece.empty()) return {};
   }
 }
 
