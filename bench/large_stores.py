@@ -21,7 +21,7 @@ KEPT = 10
 
 
 def environment():
-    return {**{name: value for name, value in os.environ.items() if not name.startswith("PAWL_")}, "NO_COLOR": "1"}
+    return {**{name: value for name, value in os.environ.items() if not name.startswith("PAWL_")}, "NO_COLOR": "1", "PAWL_CHECKPOINT_KEEP": "all"}
 
 
 # Runs a command and prints its time, peak memory and status. The peak of a process includes what its parent used when it

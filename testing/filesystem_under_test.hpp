@@ -43,6 +43,7 @@ class TemporaryFolder {
   options.differences_floor_bytes = 2U << 10;
   options.differences_max = 10;
   options.catalogue = false;
+  options.reserve_bytes = 0;
   return options;
 }
 

@@ -17,11 +17,16 @@ namespace {
 Result<void> refuse_network(const PosixFileSystem& files, const std::string& folder, NetworkFilesystem allowed) {
   if (allowed == NetworkFilesystem::allow) return {};
   PAWL_TRY_ASSIGN(const FilesystemInfo info, files.filesystem_info());
-  if (!info.is_network) return {};
-  return fail(
-      Error{Code::network_filesystem,
-            fmt::format("the store is on a network filesystem ({}), where locks and syncs are unreliable", info.type),
-            folder, "put it on a local disk, or set PAWL_ALLOW_NETWORK_FS=1 if only one machine uses it", 0});
+  if (info.place == FilesystemPlace::local) return {};
+  const std::string message =
+      info.place == FilesystemPlace::network
+          ? fmt::format("the store is on a network filesystem ({}), where locks and syncs are unreliable", info.type)
+          : fmt::format(
+                "the store is on a filesystem that is not known to be local ({}): locks and syncs may be "
+                "unreliable",
+                info.type);
+  return fail(Error{Code::network_filesystem, message, folder,
+                    "put it on a local disk, or set PAWL_ALLOW_NETWORK_FS=1 if only one machine uses it", 0});
 }
 
 /// Refuses a folder that contains no part of a store. One that contains only some of them is damaged, which the adapter

@@ -84,7 +84,8 @@ Result<MadeStore> make_store(std::string_view uri, const NewStore& asked) {
   PAWL_TRY(make_root(folder));
   PAWL_TRY_ASSIGN(const auto opened, open_folder(folder, {}));
   SystemRandom random;
-  MadeStore made{.folder = folder, .id = make_uuid(random), .key = {}};
+  MadeStore made{
+      .folder = folder, .id = make_uuid(random), .key = {}, .retention = config.settings.checkpoint.retention};
   if (opened->store_record()) {
     return fail(Error{Code::store_exists, "a store already exists here", folder,
                       "use it, or choose another folder with --store", 0});

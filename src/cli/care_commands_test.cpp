@@ -41,7 +41,7 @@ TEST_F(CareCommands, ConfigShowsValuesAndTheirOrigins) {
   const auto shown = pawl({"config", "--json"}).json();
   EXPECT_EQ(shown.at("recovery.within"), nlohmann::json({{"value", "90m"}, {"source", "./.pawl/config.yaml:2"}}));
   EXPECT_EQ(shown.at("checkpoint.checkpoint_size_limit_mb").at("value"), "1KB");  // the fixture's
-  EXPECT_EQ(shown.at("checkpoint.keep"), nlohmann::json({{"value", "all"}, {"source", "default"}}));
+  EXPECT_EQ(shown.at("checkpoint.keep"), nlohmann::json({{"value", 100}, {"source", "default"}}));
   EXPECT_EQ(shown.size(), config_keys().size());
 }
 

@@ -79,6 +79,7 @@ constexpr CommandEntry kCommands[] = {
     {"verify", add_verify},
     {"import", add_import},
     {"export", add_export},
+    {"backup", add_backup},
     {"fsck", add_fsck},
     {"stats", add_stats},
     {"config", add_config},

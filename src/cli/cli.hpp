@@ -13,6 +13,7 @@
 #include "cli/output.hpp"
 #include "cli/store_place.hpp"
 #include "domain/settings.hpp"
+#include "ports/backup.hpp"
 #include "ports/environment.hpp"
 #include "ports/file_system.hpp"
 #include "ports/machine.hpp"
@@ -54,6 +55,7 @@ struct CliContext {
   /// Opens a folder for an import. Fails with input_unreadable if it does not exist.
   std::function<Result<std::unique_ptr<FileSystem>>(const std::string& folder)> open_folder = {};
   RunExport run_export = {};
+  StoreBackups backups = {};
   Machine* machine = nullptr;          // never null for `pawl doctor`
   WorkflowWorld* workflows = nullptr;  // never null for commands that run workflows
   /// The account that this process runs as.

@@ -152,4 +152,14 @@ Option::Take take_duration(std::optional<Milliseconds>& target, LowestDuration l
   };
 }
 
+std::string retention_text(const RetentionSettings& retention) {
+  if (retention.keeps_everything()) return "all are kept";
+  std::vector<std::string> limits;
+  if (retention.keep) limits.push_back(fmt::format("the newest {} of a run", *retention.keep));
+  if (retention.keep_per_stage) limits.push_back(fmt::format("the newest {} of a stage", *retention.keep_per_stage));
+  if (retention.keep_days) limits.push_back(fmt::format("those of the last {} days", *retention.keep_days));
+  return fmt::format("kept are {}; always named ones,{} fork points and the newest", fmt::join(limits, ", "),
+                     retention.keep_stage_ends ? " stage ends," : "");
+}
+
 }  // namespace pawl::cli

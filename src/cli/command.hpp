@@ -118,6 +118,7 @@ struct Command {
 [[nodiscard]] Command add_rm(Options& root);
 [[nodiscard]] Command add_import(Options& root);
 [[nodiscard]] Command add_export(Options& root);
+[[nodiscard]] Command add_backup(Options& root);
 [[nodiscard]] Command add_explain(Options& root);
 [[nodiscard]] Command add_help(Options& root);
 [[nodiscard]] Command add_version(Options& root);
@@ -135,6 +136,9 @@ inline constexpr std::size_t kMessageIndent = 6;  // as wide as `pawl: ` and `hi
 
 /// Says where the key of a store comes from, and that a new one must not be lost.
 [[nodiscard]] std::string key_advice(const StoreKeyPlace& key);
+
+/// Which checkpoints of a run are kept, for people: "the newest 100 of a run, named ones, stage ends and fork points".
+[[nodiscard]] std::string retention_text(const RetentionSettings& retention);
 
 enum class LowestDuration : std::uint8_t { positive, zero };
 

@@ -92,6 +92,9 @@ class Visit {
       warn("checkpoints", fmt::format("turned off by {}", (*config)->origin("checkpoint", "enabled")),
            "set checkpoint.enabled to true to be able to resume");
     }
+    const RetentionSettings& retention = (*config)->settings.checkpoint.retention;
+    fine("retention", fmt::format("{} (checkpoint.keep from {})", retention_text(retention),
+                                  (*config)->origin("checkpoint", "keep")));
     key_file((*config)->settings.encryption.key_file);
     settings_ = (*config)->settings;
   }
@@ -175,6 +178,10 @@ class Visit {
     if (facts->is_network) {
       broken("file system", Code::network_filesystem,
              fmt::format("{} is on a network file system ({})", folder, facts->type),
+             "use a local disk; set PAWL_ALLOW_NETWORK_FS=1 only if a single machine uses the store");
+    } else if (facts->is_unknown) {
+      broken("file system", Code::network_filesystem,
+             fmt::format("{} is on a file system that is not known to be local ({})", folder, facts->type),
              "use a local disk; set PAWL_ALLOW_NETWORK_FS=1 only if a single machine uses the store");
     } else if (facts->type == "tmpfs" || facts->type == "ramfs") {
       warn("file system", fmt::format("{} is in memory ({}): nothing survives a restart", folder, facts->type),

@@ -20,6 +20,10 @@ std::string config_of(const InitArguments& arguments) {
 
 Json key_json(const StoreKeyPlace& key) { return {{"id", key.key_id}, {"from", key.from}}; }
 
+std::string keep_text(const RetentionSettings& retention) {
+  return fmt::format("checkpoints: {} (to change it: checkpoint.keep in config.yaml)\n", retention_text(retention));
+}
+
 Result<void> init(const Invocation& invocation, InitArguments arguments) {
   arguments.store.config = config_of(arguments);
   if (!arguments.store.encrypted && (arguments.store.key.file || arguments.store.key.passphrase))
@@ -30,11 +34,13 @@ Result<void> init(const Invocation& invocation, InitArguments arguments) {
   PAWL_TRY_ASSIGN(const MadeStore made, invocation.context().admin.make(place.uri, arguments.store));
   if (invocation.json()) {
     Json document = {{"store", made.folder}, {"id", made.id.text()}, {"encrypted", made.key.has_value()}};
+    document["keep"] = made.retention.keep ? Json(*made.retention.keep) : Json();
     if (made.key) document["key"] = key_json(*made.key);
     invocation.print(compact(document) + "\n");
     return {};
   }
   invocation.print(fmt::format("created {} store {}\n", made.key ? "the encrypted" : "the", made.folder));
+  invocation.print(keep_text(made.retention));
   if (made.key) invocation.print(key_advice(*made.key));
   return {};
 }
@@ -66,7 +72,8 @@ Command add_init(Options& root) {
   app.group(kCareGroup);
   app.flag("--encrypt", arguments->store.encrypted, "Encrypt stored data (AES-256-GCM)");
   add_key_options(app, arguments->store.key);
-  app.text("--format", arguments->format, "Format of stored states: json, msgpack or cbor (default: json)")
+  app.text("--format", arguments->format,
+           "Format of stored states where it is smaller: json, msgpack or cbor (default: json)")
       .words({"json", "msgpack", "cbor"})
       .value("WORD");
   app.text("--compression", arguments->compression, "auto (large states only), zstd or none (default: auto)")

@@ -127,6 +127,16 @@ Result<void> prune_only_logs(const Invocation& invocation, const PruneArguments&
   return {};
 }
 
+/// The checkpoints are removed in any case.
+void note_wiped(const Invocation& invocation, const Result<std::vector<std::string>>& held) {
+  if (!held) {
+    return invocation.note(
+        fmt::format("the journals may still contain data of removed checkpoints: {}", describe(held.error())));
+  }
+  for (const std::string& journal : *held)
+    invocation.note(fmt::format("{} may contain data of removed checkpoints until that process exits", journal));
+}
+
 Result<void> prune(const Invocation& invocation, const PruneArguments& arguments) {
   if (arguments.logs) return prune_only_logs(invocation, arguments);
   PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
@@ -146,6 +156,7 @@ Result<void> prune(const Invocation& invocation, const PruneArguments& arguments
   if (arguments.run.empty())
     std::erase_if(pruned, [](const PrunedRun& run) { return !run.report && is_gone(run.report.error().code); });
   if (!arguments.run.empty() && !pruned.front().report) return fail(pruned.front().report.error());
+  if (mode == PruneMode::remove && !sum_of(pruned).dropped.empty()) note_wiped(invocation, store->wipe_pruned());
   std::optional<Error> first_error;
   for (const PrunedRun& run : pruned) {
     if (run.report) continue;
@@ -179,17 +190,19 @@ Command add_prune(Options& root) {
   app.flag("--dry-run", arguments->dry_run, "Show what would be removed and freed; remove nothing");
   app.footer(
       "A checkpoint is removed if it exceeds at least one limit. The newest checkpoint\n"
-      "of a run and named checkpoints are never removed. Limits given here replace\n"
-      "those in config.yaml.\n"
-      "Runs can be in use meanwhile. Removed checkpoints can't be restored. The\n"
-      "newest part of a run that a process has open is freed later.\n"
+      "of a run, named checkpoints and those that runs were forked from are never\n"
+      "removed. Limits given here replace those of the settings, which also keep the\n"
+      "ends of stages.\n"
+      "Runs can be in use meanwhile. Removed checkpoints can't be restored, and their\n"
+      "data is overwritten in the journals. The newest part of a run that a process has\n"
+      "open is freed later.\n"
       "\n"
       "Examples:\n"
       "  pawl prune --keep 10 --dry-run         show what would be removed in all runs\n"
       "  pawl prune nightly --keep 10\n"
       "  pawl prune --older-than 30d --keep-per-stage 3\n"
       "  pawl prune --logs --older-than 90d     remove old logs of finished runs\n"
-      "  pawl prune                             use the limits in config.yaml");
+      "  pawl prune                             use the limits of the settings");
   return {&app, [arguments](const Invocation& invocation) { return prune(invocation, *arguments); }};
 }
 

@@ -17,6 +17,7 @@ class PruneCommand : public CliTest {
 };
 
 TEST_F(PruneCommand, WithoutALimitIsAUsageErrorThatShowsAnExample) {
+  environment_["PAWL_CHECKPOINT_KEEP"] = "all";
   save("r", 1);
   const CliResult result = pawl({"prune"});
   EXPECT_EQ(result.status, 2);

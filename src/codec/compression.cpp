@@ -56,6 +56,12 @@ Result<std::string> decompress_zstd(std::string_view frame, std::uint64_t bytes_
   return bytes;
 }
 
+Result<std::uint64_t> zstd_frame_bytes(std::string_view bytes) {
+  const std::size_t size = ZSTD_findFrameCompressedSize(bytes.data(), bytes.size());
+  if (ZSTD_isError(size) != 0U) return undecodable("zstd", ZSTD_getErrorName(size));
+  return size;
+}
+
 Result<std::string> decompress_gzip(std::string_view file, std::uint64_t bytes_max) {
   constexpr std::size_t kBlock = 64U << 10U;
   constexpr int kGzipOnly = 16;

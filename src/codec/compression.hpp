@@ -16,6 +16,8 @@ namespace pawl {
 /// Fails with decoding_failed if it is not a single frame, is damaged, or would exceed `bytes_max`.
 [[nodiscard]] Result<std::string> decompress_zstd(std::string_view frame, std::uint64_t bytes_max,
                                                   std::string_view dictionary = {});
+/// Returns the size of the frame at the start of `bytes`. Fails with decoding_failed if it is not complete.
+[[nodiscard]] Result<std::uint64_t> zstd_frame_bytes(std::string_view bytes);
 /// Returns the content of all members of a gzip file. Fails as above.
 [[nodiscard]] Result<std::string> decompress_gzip(std::string_view file, std::uint64_t bytes_max);
 

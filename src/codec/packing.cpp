@@ -34,15 +34,10 @@ bool wants_compression(std::uint64_t size, const PackRules& rules) {
 
 }  // namespace
 
-Packed pack(std::string_view bytes, Content content, const PackRules& rules) {
-  Packed packed;
-  if (content == Content::state && rules.format != StateFormat::json) {
-    if (auto binary = to_binary(bytes, rules.format)) {
-      packed.how = rules.format == StateFormat::cbor ? kCbor : kMessagePack;
-      packed.bytes = std::move(*binary);
-      bytes = packed.bytes;
-    }
-  }
+namespace {
+
+Packed compressed(Packed packed, std::string_view bytes, const PackRules& rules) {
+  if (!packed.how.empty()) bytes = packed.bytes;
   if (!wants_compression(bytes.size(), rules)) return packed;
   const bool small = rules.dictionary == Dictionary::built_in && bytes.size() <= kDictionaryMax;
   std::string smaller = compress_zstd(bytes, rules.compression_level, small ? kDictionary1 : std::string_view());
@@ -51,6 +46,23 @@ Packed pack(std::string_view bytes, Content content, const PackRules& rules) {
   packed.bytes = std::move(smaller);
   add_name(packed.how, small ? kZstd1 : kZstd);
   return packed;
+}
+
+/// The size of the payload in a record: text as it is, anything else as base64.
+std::uint64_t stored_size(const Packed& packed, std::string_view bytes) {
+  return packed.how.empty() ? bytes.size() : (packed.bytes.size() + 2) / 3 * 4 + 2;
+}
+
+}  // namespace
+
+Packed pack(std::string_view bytes, Content content, const PackRules& rules) {
+  Packed as_text = compressed({}, bytes, rules);
+  if (content != Content::state || rules.format == StateFormat::json) return as_text;
+  auto binary = to_binary(bytes, rules.format);
+  if (!binary) return as_text;
+  Packed as_binary{std::string(rules.format == StateFormat::cbor ? kCbor : kMessagePack), std::move(*binary)};
+  as_binary = compressed(std::move(as_binary), bytes, rules);
+  return stored_size(as_binary, bytes) < stored_size(as_text, bytes) ? std::move(as_binary) : std::move(as_text);
 }
 
 void encrypt(Packed& packed, std::string_view bytes, const SecretKey& key, std::string_view nonce,

@@ -35,7 +35,8 @@ enum class Content : std::uint8_t {
   other,  // differences, data of events
 };
 
-/// Applies format and compression if they make the data smaller.
+/// Applies format and compression if they make the stored record smaller. A binary format can only be used for JSON
+/// that it gives back byte for byte: without spaces between tokens, and with numbers in their shortest form.
 [[nodiscard]] Packed pack(std::string_view bytes, Content content, const PackRules& rules);
 /// Encrypts `packed`, the packed form of `bytes`.
 void encrypt(Packed& packed, std::string_view bytes, const SecretKey& key, std::string_view nonce,

@@ -201,6 +201,7 @@ std::string sealed(const Json& members) {
 std::string encode_store(const StoreRecord& store) {
   Json members = {{"pawl", store.format}, {"id", store.id.text()}, {"created", store.created.text()}, {"key", nullptr}};
   if (store.key) members["key"] = key_members(*store.key);
+  if (store.keep) members["keep"] = *store.keep;
   return sealed(members);
 }
 
@@ -229,7 +230,8 @@ Result<StoreRecord> decode_store(std::string_view text) {
   const auto id = members ? Uuid::parse(members->text("id")) : std::nullopt;
   const auto created = members ? Timestamp::parse(members->text("created")) : std::nullopt;
   if (!id || !created || format == 0) return fail(damaged_record("store.json"));
-  StoreRecord store{static_cast<std::uint32_t>(format), *id, *created, {}};
+  StoreRecord store{static_cast<std::uint32_t>(format), *id, *created, {}, {}};
+  if (const std::uint64_t keep = members->number("keep"); keep > 0) store.keep = keep;
   if (const std::string key = members->raw("key"); key.starts_with('{')) {
     store.key = key_in(Json::parse(key, nullptr, false));
     if (!store.key) return fail(damaged_record("store.json"));

@@ -129,7 +129,8 @@ struct StoreRecord {
   std::uint32_t format = kFormat;
   Uuid id = {};
   Timestamp created = {};
-  std::optional<StoreKeyInfo> key = {};  // of an encrypted store
+  std::optional<StoreKeyInfo> key = {};    // of an encrypted store
+  std::optional<std::uint64_t> keep = {};  // checkpoints of a run, if no setting says otherwise; nothing: all
 };
 [[nodiscard]] std::string encode_store(const StoreRecord& store);
 /// Returns the same file with another format or key. Unknown members stay unchanged.

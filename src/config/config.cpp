@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/json.hpp"
 #include "config/config_value.hpp"
 #include "domain/store_uri.hpp"
 #include "secrets/secret_patterns.hpp"
@@ -266,6 +267,27 @@ std::string configured_store(const Settings& settings, const ConfigWorld& world)
   return path.starts_with("~/") && home ? *home + path.substr(1) : path;
 }
 
+namespace {
+
+/// The store itself says how many checkpoints it keeps by default. Stores of older versions say nothing and keep all.
+/// A damaged file is reported by whoever opens the store.
+void apply_store_default(Config& config, const ConfigWorld& world, std::string_view store_uri) {
+  std::string path = store_config_path(store_uri);
+  if (path.empty()) return;
+  path = path.substr(0, path.rfind('/')) + "/store.json";
+  const Result<std::string> text = world.read_file(path, kConfigBytesMax);
+  if (!text) {
+    if (text.error().os_error == ENOENT) config.settings.checkpoint.retention.keep = kKeepInNewStores;
+    return;
+  }
+  const Json record = Json::parse(*text, nullptr, false);
+  if (!record.is_object() || !record.contains("keep") || !record["keep"].is_number_unsigned()) return;
+  const auto keep = record["keep"].get<std::uint64_t>();
+  if (keep > 0) config.settings.checkpoint.retention.keep = keep;
+}
+
+}  // namespace
+
 Result<Config> load_user_config(const ConfigWorld& world) {
   Config config;
   PAWL_TRY(apply_file(config, world, user_config_path(world), ConfigPlace::user));
@@ -275,6 +297,7 @@ Result<Config> load_user_config(const ConfigWorld& world) {
 
 Result<Config> load_config(const ConfigWorld& world, std::string_view store_uri) {
   Config config;
+  apply_store_default(config, world, store_uri);
   PAWL_TRY(apply_file(config, world, user_config_path(world), ConfigPlace::user));
   PAWL_TRY(apply_file(config, world, store_config_path(store_uri), ConfigPlace::store));
   PAWL_TRY(apply_variables(config, world.variables));

@@ -24,7 +24,9 @@ std::set<Sequence> checkpoints_to_drop(const std::vector<CheckpointInfo>& checkp
   for (auto checkpoint = checkpoints.rbegin(); checkpoint != checkpoints.rend(); ++checkpoint, ++newer) {
     const std::uint64_t newer_of_stage = checkpoint->stage.empty() ? 0 : of_stage[checkpoint->stage]++;
     if (newer == 0 || !checkpoint->name.empty()) continue;
-    const bool too_many = settings.keep && newer >= *settings.keep;
+    const bool ends_stage =
+        !checkpoint->stage.empty() && (newer_of_stage == 0 || checkpoint->kind == Kind::stage_complete);
+    const bool too_many = settings.keep && newer >= *settings.keep && !(settings.keep_stage_ends && ends_stage);
     const bool too_old = settings.keep_days && checkpoint->created.us < oldest_us(*settings.keep_days, now);
     const bool too_many_of_stage =
         settings.keep_per_stage && !checkpoint->stage.empty() && newer_of_stage >= *settings.keep_per_stage;

@@ -14,13 +14,23 @@ struct RetentionSettings {
   std::optional<std::uint64_t> keep;            // this many of the newest; not set: all
   std::optional<std::uint64_t> keep_days;       // those that are newer
   std::optional<std::uint64_t> keep_per_stage;  // this many of the newest of each stage
+  bool keep_stage_ends = false;                 // `keep` does not remove the newest checkpoint of a stage
   [[nodiscard]] bool keeps_everything() const { return !keep && !keep_days && !keep_per_stage; }
 };
 
+/// How many checkpoints of a run are kept in stores that are created from now on, unless a setting says otherwise.
+inline constexpr std::uint64_t kKeepInNewStores = 100;
+
+/// Returns after how many saves of a run it is worth pruning again, so that the work per save is bounded.
+[[nodiscard]] constexpr std::uint64_t saves_between_prunes(std::uint64_t keep) {
+  constexpr std::uint64_t kFewest = 25;
+  return keep / 2 > kFewest ? keep / 2 : kFewest;
+}
+
 /// Returns the sequences that `settings` removes from `checkpoints` (existing ones, ascending by sequence). The last
 /// one and those with a name are never removed. Each limit that is set can remove a checkpoint: beyond the `keep`
-/// newest, older than `keep_days` at `now`, or beyond the `keep_per_stage` newest of its stage (which does not apply
-/// without a stage).
+/// newest (and not the end of a stage, with `keep_stage_ends`), older than `keep_days` at `now`, or beyond the
+/// `keep_per_stage` newest of its stage (which does not apply without a stage).
 [[nodiscard]] std::set<Sequence> checkpoints_to_drop(const std::vector<CheckpointInfo>& checkpoints,
                                                      const RetentionSettings& settings, Timestamp now);
 

@@ -25,7 +25,7 @@ struct CheckpointSettings {
   Compression compression = Compression::automatic;
   std::uint64_t compression_from_bytes = 100'000;
   bool encryption = false;  // for new stores
-  RetentionSettings retention = {};
+  RetentionSettings retention = {.keep = {}, .keep_days = {}, .keep_per_stage = {}, .keep_stage_ends = true};
   std::uint64_t size_max_bytes = 100ULL << 20;
   std::uint64_t size_warning_bytes = 500'000;
 };

@@ -61,6 +61,7 @@ Execution::Execution(const ExecutionServices& services, EventLoop& loop, OpenedR
       events_(run.events + pending_.size()),
       kind_(run.first_kind),
       reason_(run.first_reason) {
+  if (workflow_->checkpoint.keep) writer_->keep_newest(*workflow_->checkpoint.keep);
   secret_keys_ = std::exchange(state_.masked_keys, {});
   secret_keys_.insert(services_.settings.secrets.state_keys.begin(), services_.settings.secrets.state_keys.end());
   SecretSettings known = services_.settings.secrets;

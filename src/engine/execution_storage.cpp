@@ -129,6 +129,7 @@ void Execution::save_again_after(std::int64_t delay_us, Handle handle) {
     Result<std::unique_ptr<RunWriter>> again = services_.store.open_run(id_, {});
     if (!again) return save_failed(std::move(again).error());
     writer_ = std::move(*again);
+    if (workflow_->checkpoint.keep) writer_->keep_newest(*workflow_->checkpoint.keep);
     saver_ = std::make_unique<Saver>(*writer_, services_.settings.checkpoint.size_max_bytes,
                                      [this, alive](Result<Saved> result) {
                                        loop_.post([this, alive, result = std::move(result)]() mutable {

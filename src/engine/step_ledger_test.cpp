@@ -26,7 +26,7 @@ class NoFiles final : public LocalFiles {
   }
   Result<void> write(const std::string&, std::string_view) override { return {}; }
   Result<void> write_over(const std::string&, std::string_view) override { return {}; }
-  Result<void> make_durable(const std::string&) override { return {}; }
+  Result<void> make_durable(const std::string&, const std::string&) override { return {}; }
   bool rename(const std::string&, const std::string&) override { return false; }
   Result<void> append(const std::string&, std::string_view) override { return {}; }
   Result<void> make_folder(const std::string&) override { return {}; }

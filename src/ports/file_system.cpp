@@ -18,7 +18,8 @@ std::string_view to_text(SyncPoint point) {
       "fork_note",        "fork_note_name",   "erased_mark",
       "erased_mark_name", "erased_bytes",     "erased_names",
       "imported_files",   "imported_name",    "catalogue",
-      "catalogue_name"};
+      "catalogue_name",   "backup_file",      "backup_name",
+      "restored_files",   "restored_name"};
   return kNames[static_cast<std::size_t>(point)];
 }
 

@@ -57,8 +57,12 @@ enum class SyncPoint : std::uint8_t {
   imported_name,     // its name
   catalogue,         // the catalogue and its rollback journal, in SQLite's order
   catalogue_name,    // the names of both
+  backup_file,       // a backup, before it gets its name
+  backup_name,       // its name
+  restored_files,    // all files of a restored store, before its folder gets its name
+  restored_name,     // that name
 };
-constexpr std::size_t kSyncPointCount = 37;
+constexpr std::size_t kSyncPointCount = 41;
 [[nodiscard]] std::string_view to_text(SyncPoint point);
 
 /// An open file. Not thread-safe, except that `sync` may run at the same time as `write_at` and `read_at`. Closing it

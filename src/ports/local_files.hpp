@@ -51,8 +51,9 @@ class LocalFiles {
   virtual Result<void> write(const std::string& path, std::string_view bytes) = 0;
   /// The same, but writes to the existing file instead of replacing it.
   virtual Result<void> write_over(const std::string& path, std::string_view bytes) = 0;
-  /// Creates or replaces the file durably: the file and its name survive a power loss when this returns.
-  virtual Result<void> make_durable(const std::string& path) = 0;
+  /// Makes a file durable: it survives a power loss when this returns, with its name and those of the folders above it,
+  /// up to the names in `top`, a folder above it.
+  virtual Result<void> make_durable(const std::string& path, const std::string& top) = 0;
   /// Returns false if that is not possible.
   virtual bool rename(const std::string& from, const std::string& to) = 0;
   virtual Result<void> append(const std::string& path, std::string_view bytes) = 0;

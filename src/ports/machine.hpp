@@ -15,6 +15,7 @@ namespace pawl {
 struct DiskFacts {
   std::string type;  // "ext4", "nfs"
   bool is_network = false;
+  bool is_unknown = false;  // a type that is not known to be local, such as FUSE
   bool read_only = false;
   std::uint64_t free_bytes = 0;  // for this user
   std::uint64_t total_bytes = 0;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "domain/retention.hpp"
 
 namespace pawl {
 
@@ -34,6 +35,7 @@ struct MadeStore {
   std::string folder = {};
   Uuid id = {};
   std::optional<StoreKeyPlace> key = {};
+  RetentionSettings retention = {};  // what the settings say about its checkpoints
 };
 
 struct StoreAdmin {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 
 #include "domain/event_types.hpp"
@@ -210,6 +211,7 @@ class StepCall {
     if (!end.error.empty()) world_.note(end.error);
     note_lost_output(end.output_error);
     if (cipher_ && end.in_file) PAWL_TRY(encrypt_output(spec.output_path, folder_ + "/" + file));
+    if (end.in_file) PAWL_TRY(keep_output(folder_ + "/" + file));
     attempt.output = end.in_file ? Json{{"file", file}, {"size", end.output_bytes}, {"sha256", end.output_sha256}}
                                  : output_json(end.output);
     read_report(attempt, result);
@@ -283,7 +285,13 @@ class StepCall {
       PAWL_TRY(out->append(block));
     }
     world_.files.remove(plain);
-    return world_.files.make_durable(path);  // before the record that names it
+    return {};
+  }
+
+  /// Makes a large output durable before the record that names it. Nobody else has synced the folders of a new run.
+  Result<void> keep_output(const std::string& path) {
+    const std::filesystem::path logs(folder_);  // STORE/runs/RUN/logs
+    return world_.files.make_durable(path, logs.parent_path().parent_path().parent_path().string());
   }
 
   void add_event(LedgerChange& change, const char* type, Json data) {

@@ -147,5 +147,28 @@ TEST(ImportCrash, EverySyncOfItIsNeeded) {
   }
 }
 
+/// A writer that waits for the lock of the run while the run is imported must wait for the same file as everybody
+/// later.
+TEST(ImportCrash, AWaitingWriterKeepsTheLockFile) {
+  World world(1);
+  const std::string text = exported_run();
+  TextFiles source({{"a.pawl", text}});
+  const auto file = *source.open("a.pawl", OpenMode::read);
+  SimFileSystem files(world.disk);
+  save(*world.open(files, 2), "resident", "{\"here\":true}");
+  ASSERT_TRUE(files.make_folder(layout::run("traveller")));
+  SimFileSystem waiting(world.disk);
+  const auto held = waiting.open(layout::run_lock("traveller"), OpenMode::create);
+  ASSERT_TRUE(held);
+  SimFileSystem importing(world.disk);
+  const auto imported = world.open(importing, 3)->import_run(*file, no_key);
+  ASSERT_TRUE(imported) << describe(imported.error());
+  ASSERT_TRUE((*held)->try_lock(layout::kWriterByte).value_or(false));
+  SimFileSystem later(world.disk);
+  const auto writer = world.open(later, 4)->open_run(imported_run("traveller"), {});
+  ASSERT_FALSE(writer);
+  EXPECT_EQ(writer.error().code, Code::run_busy);
+}
+
 }  // namespace
 }  // namespace pawl::testing

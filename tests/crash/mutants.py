@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STORE = ROOT / "src" / "adapters" / "filesystem"
-SUITE = "Quarter/CrashTest*/0:Call/FailNth*:FailedSync*:Store/EraseCrash*:EraseSchedules*:EraseOrder*:ImportCrash*:Fallback*"
+SUITE = "Backup.B*:Quarter/CrashTest*/0:Call/FailNth*:FailedSync*:Store/EraseCrash*:EraseSchedules*:EraseOrder*:ImportCrash*:Fallback*"
 
 MUTANTS = [
     ("the watermark is written before the sync", "journal_writer.cpp",
@@ -45,8 +45,13 @@ MUTANTS = [
      "    failed_ = true;\n    Error error = synced.error();", "    Error error = synced.error();"),
     ("saves that build on a failed one continue", "committer.cpp", "    ++epoch_;\n", ""),
     ("a new segment gets its name before it is complete", "journal_writer.cpp",
-     "  PAWL_TRY(segment.file->sync(SyncPoint::segment_created));\n  PAWL_TRY(place_.files->rename(temporary, path));",
-     "  PAWL_TRY(place_.files->rename(temporary, path));\n  PAWL_TRY(segment.file->sync(SyncPoint::segment_created));"),
+     "    PAWL_TRY(segment.file->sync(SyncPoint::segment_created));\n    return place_.files->rename(temporary, path);",
+     "    PAWL_TRY(place_.files->rename(temporary, path));\n    return segment.file->sync(SyncPoint::segment_created);"),
+    ("a backup copies a run that has changed since the snapshot", "store_backup.cpp",
+     "  if (stamp_of(files, candidate.run) != candidate.stamp) return false;\n", ""),
+    ("a backup does not notice that something was removed", "store_backup.cpp", "    complete = before == after;\n", ""),
+    ("a backup contains a fork whose parent was erased", "store_backup.cpp",
+     "    if (erased) return std::optional<WrittenBackup>();\n", "    static_cast<void>(erased);\n"),
     ("publishing restores pruned checkpoints", "publisher.cpp",
      "    if (pruned.is_closed(record.sequence) || pruned.is_aside(record.sequence)) {",
      "    if ((pruned.is_closed(record.sequence) || pruned.is_aside(record.sequence)) && batch.checkpoints.empty()) {"),

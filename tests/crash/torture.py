@@ -35,6 +35,7 @@ SAVES_PER_STORE = 20_000
 TAIL = 5
 SAMPLE = 30
 CALL_TIMEOUT_S = 120
+os.environ["PAWL_CHECKPOINT_KEEP"] = "all"  # every acknowledged state is checked
 
 
 class Violation(Exception):

@@ -41,7 +41,7 @@ def later_places_win_and_each_value_says_where_it_came_from(case):
 
 def one_setting_or_section_can_be_asked_for(case):
     for name in ("checkpoint.keep", "keep", "max_checkpoints", "checkpoint_config.max_checkpoints"):
-        equal(config(case, name), {"checkpoint.keep": {"value": "all", "source": "default"}})
+        equal(config(case, name), {"checkpoint.keep": {"value": 100, "source": "default"}})
     equal(len(config(case, "recovery")), 5)
     failed = case.pawl("config", "retention_day", status=2)
     holds(failed.stderr, "did you mean `pawl config retention_days`?")

@@ -37,7 +37,8 @@ class Prune(unittest.TestCase):
     # Helpers.
 
     def environment(self):
-        return {**os.environ, "PAWL_STORE": self.store, "NO_COLOR": "1", "PAWL_CHECKPOINT_COMPRESSION": "none"}
+        return {**os.environ, "PAWL_STORE": self.store, "NO_COLOR": "1", "PAWL_CHECKPOINT_COMPRESSION": "none",
+                "PAWL_CHECKPOINT_KEEP": "all"}
 
     def pawl(self, *args, status=0, stdin=b""):
         done = subprocess.run([PROGRAM, *args], cwd=self.folder, env=self.environment(), input=stdin, capture_output=True, timeout=120)
@@ -134,7 +135,8 @@ class Prune(unittest.TestCase):
     def test_a_run_of_another_process_is_pruned_while_it_saves(self):
         log = os.path.join(self.folder, "log")
         self.save("live", 100, "--name", "first")
-        writer = subprocess.Popen([WRITER, "write", self.store, log, "3", "live", "other"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        writer = subprocess.Popen([WRITER, "write", self.store, log, "3", "live", "other"], env=self.environment(), stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE)
         self.started.append(writer)
         freed, turns, before = 0, 0, 0
         end = time.monotonic() + 8

@@ -176,6 +176,10 @@ Result<ErasedRecord> FilesystemStore::plan_removal(ErasedRecord record, const Er
 
 Result<Erasure> FilesystemStore::erase(const RunId& run, const EraseRequest& request) {
   PAWL_TRY(process_.refuse_copy());
+  return with_reserve([&] { return erase_now(run, request); });
+}
+
+Result<Erasure> FilesystemStore::erase_now(const RunId& run, const EraseRequest& request) {
   const auto is_done = [&](const std::optional<ErasedRecord>& mark) {
     return mark && mark->finished && (mark->removed || request.remains == Remains::trail);
   };
@@ -294,19 +298,19 @@ Result<void> FilesystemStore::clean_journals(const EraseWork& work, const Erased
   PAWL_TRY_ASSIGN(const auto numbers, list_journals(files_));
   for (const std::uint64_t number : numbers) {
     if (work.own != nullptr && work.own->number() == number) {
-      PAWL_TRY_ASSIGN(const bool cleaned, clean_own_journal(*work.own, record));
+      PAWL_TRY_ASSIGN(const bool cleaned, clean_own_journal(*work.own, record.uuid));
       if (!cleaned) waiting_for.push_back(fmt::format("journal {}, which this process is writing to", number));
       continue;
     }
-    PAWL_TRY_ASSIGN(std::string holder, clean_free_journal(work, record, number));
+    PAWL_TRY_ASSIGN(std::string holder, clean_free_journal(work, record.uuid, number));
     if (!holder.empty()) waiting_for.push_back(std::move(holder));
   }
   return {};
 }
 
-Result<bool> FilesystemStore::clean_own_journal(JournalWriter& own, const ErasedRecord& record) {
+Result<bool> FilesystemStore::clean_own_journal(JournalWriter& own, const Uuid& run) {
   if (!wipe_again_) {
-    PAWL_TRY_ASSIGN(const bool clean, journal_is_clean(files_, own.number(), record.uuid));
+    PAWL_TRY_ASSIGN(const bool clean, journal_is_clean(files_, own.number(), run));
     if (clean) return true;
   }
   // After a failed sync, the page cache may show zeros that are not on the disk.
@@ -321,18 +325,17 @@ Result<bool> FilesystemStore::clean_own_journal(JournalWriter& own, const Erased
 }
 
 /// Returns an empty string if the journal is clean now, otherwise the reason why it is not.
-Result<std::string> FilesystemStore::clean_free_journal(const EraseWork& work, const ErasedRecord& record,
-                                                        std::uint64_t number) {
+Result<std::string> FilesystemStore::clean_free_journal(const EraseWork& work, const Uuid& run, std::uint64_t number) {
   const auto stuck = [&](const Error& error) {
     return fmt::format("journal {}, which is damaged: {}", number, error.message);
   };
   const auto taken = JournalWriter::take_over(work.place, number);
   if (!taken && is_refusal(taken.error().code)) return stuck(taken.error());
   if (!taken) return std::unexpected(taken.error());
-  if (!*taken) return look_at_held_journal(record, number);
+  if (!*taken) return look_at_held_journal(run, number);
   const Lock lock(publish_mutex_);
   PAWL_TRY_ASSIGN(const auto active, (*taken)->read((*taken)->active()));
-  PAWL_TRY_ASSIGN(const bool mentioned, mentions(active->scan, record.uuid));
+  PAWL_TRY_ASSIGN(const bool mentioned, mentions(active->scan, run));
   if (mentioned || !(*taken)->full_segments().empty()) {
     const auto settled = settle_everything(**taken);
     if (!settled && is_refusal(settled.error().code)) return stuck(settled.error());
@@ -342,9 +345,41 @@ Result<std::string> FilesystemStore::clean_free_journal(const EraseWork& work, c
   return std::string();
 }
 
-Result<std::string> FilesystemStore::look_at_held_journal(const ErasedRecord& record, std::uint64_t number) {
+/// Everything in a journal of nobody is settled, so that it contains no records at all.
+Result<std::vector<std::string>> FilesystemStore::wipe_pruned() {
+  PAWL_TRY(process_.refuse_copy());
+  PAWL_TRY_ASSIGN(const EraseWork work, erase_work());
+  PAWL_TRY_ASSIGN(const auto numbers, list_journals(files_));
+  std::vector<std::string> held;
+  for (const std::uint64_t number : numbers) {
+    if (work.own != nullptr && work.own->number() == number) {
+      PAWL_TRY_ASSIGN(const bool wiped, committer_->try_alone([&]() -> Result<void> {
+        const Lock lock(publish_mutex_);
+        PAWL_TRY(settle_everything(*work.own));
+        return work.own->wipe_unused();
+      }));
+      if (!wiped) held.push_back(fmt::format("journal {}, which this process is writing to", number));
+      continue;
+    }
+    const auto taken = JournalWriter::take_over(work.place, number);
+    if (!taken && !is_refusal(taken.error().code)) return std::unexpected(taken.error());
+    if (!taken || !*taken) {
+      const auto owner = files_.open(layout::journal_owner(number), OpenMode::read);
+      const auto text = owner ? (*owner)->read_at(0, kWatermarkOffset) : Result<std::string>();
+      held.push_back(taken ? fmt::format("journal {} of {}", number, describe_owner(text ? *text : std::string()))
+                           : fmt::format("journal {}, which is damaged: {}", number, taken.error().message));
+      continue;
+    }
+    const Lock lock(publish_mutex_);
+    PAWL_TRY(settle_everything(**taken));
+    PAWL_TRY((*taken)->wipe_unused());
+  }
+  return held;
+}
+
+Result<std::string> FilesystemStore::look_at_held_journal(const Uuid& run, std::uint64_t number) {
   for (int look = 0; look < kLooks; ++look) {
-    PAWL_TRY_ASSIGN(const bool clean, journal_is_clean(files_, number, record.uuid));
+    PAWL_TRY_ASSIGN(const bool clean, journal_is_clean(files_, number, run));
     if (clean) return std::string();
     environment_.clock->sleep_us(kLockStepUs);  // a batch that is being written looks like leftover data
   }

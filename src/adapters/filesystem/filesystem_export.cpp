@@ -1,9 +1,10 @@
-// FilesystemStore: exporting and importing runs.
+// FilesystemStore: exporting and importing runs, and backups.
 #include <algorithm>
 
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/run_checker.hpp"
+#include "adapters/filesystem/store_backup.hpp"
 #include "domain/erasure.hpp"
 
 namespace pawl {
@@ -121,7 +122,8 @@ Result<void> FilesystemStore::place_run(const std::string& run) {
     if (!locked)
       return fail(Error{Code::run_busy, fmt::format("another process is creating run '{}'", run), layout::run_lock(run),
                         "try again", 0});
-    PAWL_TRY(files_.remove(layout::run_lock(run)));
+    // The file itself moves: a process that waits for its lock must not be left with a file that nobody else uses.
+    PAWL_TRY(files_.rename(layout::run_lock(run), join_path(layout::kArriving, "lock")));
   }
   PAWL_TRY(files_.rename(layout::kArriving, layout::run(run)));
   PAWL_TRY(files_.sync_folder(layout::kRuns, SyncPoint::imported_name));
@@ -248,6 +250,21 @@ Result<ImportedExport> FilesystemStore::import_run(File& file, const FindExportK
   static_cast<void>(remove_all(files_, unpacking));
   if (!known) return std::unexpected(known.error());
   return (*known)->imported;
+}
+
+Result<WrittenBackup> FilesystemStore::back_up(File& file, const ShowBackupProgress& show) {
+  PAWL_TRY(process_.refuse_copy());
+  // A killed eraser may have left data. It is not copied in any case; finishing the erasure here is only better.
+  if (const auto work = erase_work()) static_cast<void>(finish_erasures(*work));
+  constexpr int kBackupAttempts = 5;
+  for (int attempt = 1; attempt <= kBackupAttempts; ++attempt) {
+    PAWL_TRY(file.resize(0));
+    StoreBackup backup({&files_, environment_, options_.segment_bytes, [this] { return snapshot_of_everything(); }},
+                       file, show);
+    PAWL_TRY_ASSIGN(auto written, backup.write());
+    if (written) return std::move(*written);
+  }
+  return fail(Error{Code::store_busy, "runs are being erased all the time", {}, "try again", 0});
 }
 
 }  // namespace pawl

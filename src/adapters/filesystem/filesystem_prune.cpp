@@ -2,14 +2,21 @@
 #include <algorithm>
 
 #include "adapters/filesystem/filesystem_store.hpp"
-#include "base/thread_name.hpp"
 #include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/run_pruner.hpp"
+#include "adapters/filesystem/whole_file.hpp"
+#include "base/thread_name.hpp"
+#include "codec/object_members.hpp"
+#include "codec/sealed_text.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl {
 namespace {
 
 constexpr std::int64_t kBetweenPrunesUs = 200'000;
+constexpr std::int64_t kClockSlackUs = 3'600'000'000;  // clocks are set by seconds all the time
+constexpr std::uint64_t kClockNoteMax = 4096;
 
 }  // namespace
 
@@ -39,14 +46,16 @@ Result<std::string> FilesystemStore::prune_stamp(const std::string& run,
 
 Result<PruneReport> FilesystemStore::prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) {
   PAWL_TRY(process_.refuse_copy());
-  return prune_until(run, settings, mode, {});
+  if (mode == PruneMode::dry_run) return prune_until(run, settings, mode, {});
+  return with_reserve([&] { return prune_until(run, settings, mode, {}); });
 }
 
 Result<PruneReport> FilesystemStore::prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
                                                  const std::function<bool()>& stop) {
   bool newest_is_left = false;
+  const Timestamp now = settings.keep_days ? believable_now() : environment_.clock->now();
   const auto pass = [&](std::shared_ptr<JournalSnapshot> snapshot, RunPruner::Newest newest) -> Result<PruneReport> {
-    RunPruner pruner({&files_, &keys_, environment_, options_, [this] { return snapshot_of_everything(); }, stop},
+    RunPruner pruner({&files_, &keys_, environment_, options_, [this] { return snapshot_of_everything(); }, stop, now},
                      run.text(), std::move(snapshot), newest);
     PAWL_TRY_ASSIGN(PruneReport report, pruner.prune(settings, mode));
     PAWL_TRY_ASSIGN(newest_is_left, pruner.newest_has_dropped());
@@ -81,6 +90,33 @@ Result<bool> FilesystemStore::has_writer(const RunId& run) {
   return (*lock)->locked_elsewhere(layout::kWriterByte);
 }
 
+/// The wall clock may have jumped ahead, which must not make young checkpoints old. The monotonic clock of the machine
+/// says how much time has really passed since this object was created, and since the first process of this boot noted
+/// both clocks. The earliest of the three times counts (docs/adr/0023-age-of-checkpoints.md).
+Timestamp FilesystemStore::believable_now() {
+  const std::int64_t monotonic_us = environment_.clock->monotonic_us();
+  Timestamp now = environment_.clock->now();
+  const auto limit = [&](Timestamp then, std::int64_t then_monotonic_us) {
+    const std::int64_t since_us = monotonic_us - then_monotonic_us;
+    if (since_us >= 0) now.us = std::min(now.us, then.us + since_us + kClockSlackUs);
+  };
+  limit(opened_at_, opened_monotonic_us_);
+  const auto text = files_.read_file(layout::kClockNote, kClockNoteMax);
+  const auto body = text ? unseal(without_newline(*text)) : std::nullopt;
+  const auto members = body ? ObjectMembers::parse(body->substr(1)) : fail(Code::store_damaged, "no note");
+  const auto at = members ? Timestamp::parse(members->text("at")) : std::nullopt;
+  if (at && members->text("boot") == environment_.owner.boot_id) {
+    limit(*at, static_cast<std::int64_t>(members->number("monotonic_us")));
+    return now;
+  }
+  std::string note = fmt::format(R"({{"boot":{},"monotonic_us":{},"at":"{}")", escape_json(environment_.owner.boot_id),
+                                 monotonic_us, now.text());
+  seal(note);
+  // Best effort, and not synced: after a power loss it is worthless.
+  static_cast<void>(write_whole_file(files_, std::string(layout::kClockNote), note + "\n", std::nullopt));
+  return now;
+}
+
 /// Always takes a new snapshot: a batch that a killed writer left after the watermark does not invalidate the cached
 /// one, and may refer to a blob.
 Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_of_everything() {
@@ -89,8 +125,44 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_of_everything
   return JournalSnapshot::take(files_, environment_.owner.boot_id);
 }
 
+RetentionSettings FilesystemStore::retention_of(const std::string& run) {
+  RetentionSettings settings = options_.retention;
+  if (!has_own_keep_) return settings;
+  const Lock lock(dirty_mutex_);
+  if (const auto own = own_keep_.find(run); own != own_keep_.end()) {
+    settings.keep = own->second;
+    settings.keep_stage_ends = true;
+  }
+  return settings;
+}
+
+void FilesystemStore::keep_newest(const RunId& run, std::uint64_t count) {
+  const Lock lock(dirty_mutex_);
+  own_keep_[run.text()] = count;
+  has_own_keep_ = true;
+  start_pruning();
+}
+
+void FilesystemStore::start_pruning() {
+  if (options_.background != Background::thread || pruning_.joinable() || stopping_) return;
+  pruning_ = std::thread([this] { run_pruning(); });
+}
+
+void FilesystemStore::mark_saved(const std::string& run, Sequence latest) {
+  if (!options_.retention.keep && !has_own_keep_) return;
+  const auto keep = retention_of(run).keep;
+  if (keep && latest.value > *keep && latest.value % saves_between_prunes(*keep) == 0) mark_grown(run);
+}
+
+/// A process that stays prunes what is left when it closes the run. A single save does not.
+void FilesystemStore::mark_closed(const std::string& run, Sequence latest) {
+  if (options_.background != Background::thread || !latest) return;
+  const auto keep = retention_of(run).keep;
+  if (keep && latest.value > *keep) mark_grown(run);
+}
+
 void FilesystemStore::mark_grown(const std::string& run) {
-  if (options_.retention.keeps_everything()) return;
+  if (retention_of(run).keeps_everything()) return;
   const Lock lock(dirty_mutex_);
   grown_.insert(run);
   if (pruning_waits_) wake_pruning_.notify_one();
@@ -125,8 +197,10 @@ void FilesystemStore::prune_grown(const std::function<bool()>& stop) {
   }
   for (const std::string& run : grown) {
     if (stop()) return;
-    if (const auto id = RunId::parse(run))
-      static_cast<void>(prune_until(*id, options_.retention, PruneMode::remove, stop));
+    const auto id = RunId::parse(run);
+    if (!id) continue;
+    const auto report = prune_until(*id, retention_of(run), PruneMode::remove, stop);
+    if (report && !report->dropped.empty()) has_pruned_ = true;
   }
 }
 
@@ -138,6 +212,25 @@ void FilesystemStore::make_room() {
   for (const FolderEntry& entry : *entries) {
     if (const auto id = RunId::parse(entry.name)) static_cast<void>(prune(*id, options_.retention, PruneMode::remove));
   }
+}
+
+bool FilesystemStore::give_up_reserve() {
+  const auto exists = files_.exists(layout::kReserve);
+  return exists && *exists && files_.remove(layout::kReserve).has_value();
+}
+
+/// Best effort: without it, a full disk is only harder to get out of. Its bytes are random, so that a file system that
+/// compresses really stores them.
+void FilesystemStore::make_reserve() {
+  if (options_.reserve_bytes == 0) return;
+  const auto exists = files_.exists(layout::kReserve);
+  if (!exists || *exists) return;
+  std::string bytes;
+  while (bytes.size() < options_.reserve_bytes) {
+    const std::uint64_t word = environment_.random->next();
+    bytes.append(reinterpret_cast<const char*>(&word), sizeof(word));
+  }
+  static_cast<void>(write_whole_file(files_, std::string(layout::kReserve), bytes, std::nullopt));
 }
 
 Result<void> FilesystemStore::with_room(const std::function<Result<void>()>& write) {

@@ -48,7 +48,8 @@ RunBatch in_order(RunBatch batch) {
 
 void FilesystemStore::start_background() {
   background_ = std::thread([this, work = EraseWork{place(), journal_.get()}] { run_background(work); });
-  if (!options_.retention.keeps_everything()) pruning_ = std::thread([this] { run_pruning(); });
+  const Lock lock(dirty_mutex_);
+  if (!options_.retention.keeps_everything()) start_pruning();
 }
 
 void FilesystemStore::run_background(const EraseWork& work) {

@@ -35,6 +35,8 @@ FilesystemStore::FilesystemStore(FileSystem& files, const Environment& environme
       options_(options),
       catalogue_(files, *environment.clock),
       keys_(files, options_),
+      opened_at_(environment.clock->now()),
+      opened_monotonic_us_(environment.clock->monotonic_us()),
       new_key_(options.new_key),
       publisher_(files, environment, options) {}
 
@@ -101,6 +103,11 @@ FilesystemStore::~FilesystemStore() {
   }
   const std::int64_t end_us = environment_.clock->monotonic_us() + options_.prune_at_close_us;
   prune_grown([&] { return environment_.clock->monotonic_us() >= end_us; });
+  // A process that stayed leaves no pruned data in its journal. For a single save that would take too long; the journal
+  // is then overwritten by later saves, or by an explicit prune.
+  if (!has_pruned_ || options_.background != Background::thread) return;
+  const Lock lock(publish_mutex_);
+  if (settle_everything(*journal_)) static_cast<void>(journal_->wipe_unused());
 }
 
 JournalWriter::Place FilesystemStore::place() const { return {&files_, environment_, store_id_, options_}; }
@@ -133,6 +140,7 @@ Result<void> FilesystemStore::make_store() {
   } else {
     record.id = new_id_ ? *new_id_ : make_uuid(*environment_.random);
     record.created = environment_.clock->now();
+    record.keep = kKeepInNewStores;
     if (new_key_) record.key = make_store_key(record.id, new_key_->outer, new_key_->scrypt, *environment_.random);
     PAWL_TRY(write_store_file(encode_store(record)));
   }
@@ -223,6 +231,8 @@ Result<void> FilesystemStore::ensure_journal(const RunId& run) {
   if (journal_) return {};
   PAWL_TRY_ASSIGN(journal_, acquire_journal(run));
   journaled_ = journal_->runs_at_takeover();
+  make_reserve();
+  if (options_.retention.keep_days) static_cast<void>(believable_now());  // notes the clocks of this boot
   committer_ =
       std::make_unique<Committer>([this](Committer::Bodies bodies, std::uint32_t count) { return append(bodies, count); },
                                   options_, *environment_.clock);

@@ -23,6 +23,7 @@
 #include "adapters/filesystem/run_reader.hpp"
 #include "base/mutex.hpp"
 #include "codec/erased_text.hpp"
+#include "ports/backup.hpp"
 #include "ports/store.hpp"
 
 namespace pawl {
@@ -62,6 +63,7 @@ class FilesystemStore final : public Store {
   Result<RunFootprint> footprint(const RunId& run) override;
   Result<std::uint64_t> shared_bytes() override;
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;
+  Result<std::vector<std::string>> wipe_pruned() override;
   Result<Erasure> erase(const RunId& run, const EraseRequest& request) override;
   Result<std::vector<Erasure>> removed(std::size_t limit) override;
   Result<Recovered> recover(const RunId& run, const RecoverScope& scope) override;
@@ -78,6 +80,9 @@ class FilesystemStore final : public Store {
   /// run that the store already contains with the same history is reported as repeated. Fails with run_exists,
   /// export_damaged, or the error that a check of the run finds.
   Result<ImportedExport> import_run(File& file, const FindExportKey& outer);
+
+  /// Writes a backup of the whole store to `file`, without syncing it (see store_backup.hpp). Does not block writers.
+  Result<WrittenBackup> back_up(File& file, const ShowBackupProgress& show);
 
   /// Publishes and syncs everything in the journal of this store, and recycles the journal.
   Result<void> settle_all();
@@ -137,12 +142,26 @@ class FilesystemStore final : public Store {
   // Pruning.
   /// Called when a new group of checkpoints has started, so that the previous one can be closed.
   void mark_grown(const std::string& run);
+  /// Called after every save: notes every now and then that the run should be pruned.
+  void mark_saved(const std::string& run, Sequence latest);
+  /// Called when a writer was closed; `latest` is 0 if it saved nothing.
+  void mark_closed(const std::string& run, Sequence latest);
+  void keep_newest(const RunId& run, std::uint64_t count);
+  [[nodiscard]] RetentionSettings retention_of(const std::string& run);
+  void start_pruning() PAWL_REQUIRES(dirty_mutex_);
   void run_pruning();
   void prune_grown(const std::function<bool()>& stop);
   Result<PruneReport> prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
                                   const std::function<bool()>& stop);
   Result<bool> has_writer(const RunId& run);
+  /// The time by which the age of checkpoints is judged: never ahead of what the monotonic clock allows.
+  Timestamp believable_now();
   Result<std::shared_ptr<JournalSnapshot>> snapshot_of_everything();
+  /// Repeats `work` once without the reserve if the disk is full, and creates the reserve again if there is room.
+  template <class Work>
+  auto with_reserve(Work work) -> decltype(work());
+  bool give_up_reserve();
+  void make_reserve();
   /// Repeats `write` after pruning as long as the disk is full.
   Result<void> with_room(const std::function<Result<void>()>& write);
   void make_room();
@@ -158,6 +177,7 @@ class FilesystemStore final : public Store {
   Result<std::unique_ptr<File>> lock_unused(const RunId& run);
   Result<ErasedRecord> plan_erasure(const RunId& run, const EraseRequest& request);
   Result<ErasedRecord> plan_removal(ErasedRecord record, const EraseRequest& request);
+  Result<Erasure> erase_now(const RunId& run, const EraseRequest& request);
   Result<Erasure> answer_erased(const ErasedRecord& record);
   Result<Erasure> finish_erasure(const EraseWork& work, ErasedRecord record, File& lock);
   Result<void> finish_if_free(const EraseWork& work, const std::string& run);
@@ -165,9 +185,9 @@ class FilesystemStore final : public Store {
   Result<void> finish_erasures(const EraseWork& work);
   Result<void> clean_journals(const EraseWork& work, const ErasedRecord& record, std::vector<std::string>& waiting_for);
   Result<void> mend_erasures(const CheckReport& report) PAWL_REQUIRES(open_mutex_);
-  Result<bool> clean_own_journal(JournalWriter& own, const ErasedRecord& record);
-  Result<std::string> clean_free_journal(const EraseWork& work, const ErasedRecord& record, std::uint64_t number);
-  Result<std::string> look_at_held_journal(const ErasedRecord& record, std::uint64_t number);
+  Result<bool> clean_own_journal(JournalWriter& own, const Uuid& run);
+  Result<std::string> clean_free_journal(const EraseWork& work, const Uuid& run, std::uint64_t number);
+  Result<std::string> look_at_held_journal(const Uuid& run, std::uint64_t number);
   Result<void> clean_catalogue(const ErasedRecord& record);
 
   // Export.
@@ -226,6 +246,8 @@ class FilesystemStore final : public Store {
   const FilesystemOptions options_;
   Catalogue catalogue_;
   KeyRing keys_;
+  const Timestamp opened_at_;
+  const std::int64_t opened_monotonic_us_;
 
   Mutex open_mutex_;  // taken before publish_mutex_
   bool made_ PAWL_GUARDED_BY(open_mutex_) = false;
@@ -265,14 +287,25 @@ class FilesystemStore final : public Store {
   std::vector<std::unique_ptr<File>> kept_locks_ PAWL_GUARDED_BY(dirty_mutex_);
   bool stopping_ PAWL_GUARDED_BY(dirty_mutex_) = false;
   bool wanted_ PAWL_GUARDED_BY(dirty_mutex_) = false;
-  std::set<std::string> grown_ PAWL_GUARDED_BY(dirty_mutex_);  // runs to be pruned
-  bool pruning_waits_ PAWL_GUARDED_BY(dirty_mutex_) = false;   // waiting until a run grows
+  std::set<std::string> grown_ PAWL_GUARDED_BY(dirty_mutex_);                    // runs to be pruned
+  std::map<std::string, std::uint64_t> own_keep_ PAWL_GUARDED_BY(dirty_mutex_);  // of runs with a limit of their own
+  std::atomic<bool> has_own_keep_ = false;
+  std::atomic<bool> has_pruned_ = false;                      // this process removed checkpoints in the background
+  bool pruning_waits_ PAWL_GUARDED_BY(dirty_mutex_) = false;  // waiting until a run grows
   Condition wake_publisher_;
   Condition wake_pruning_;
   Condition room_;
   std::thread background_;
   std::thread pruning_;
 };
+
+template <class Work>
+auto FilesystemStore::with_reserve(Work work) -> decltype(work()) {
+  auto done = work();
+  if (!done && done.error().code == Code::disk_full && give_up_reserve()) done = work();
+  make_reserve();
+  return done;
+}
 
 constexpr int kReadAttemptsMax = 1000;
 

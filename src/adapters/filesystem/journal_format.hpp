@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <pawl/types.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -194,16 +194,24 @@ Result<JournalWriter::Segment> JournalWriter::create_segment(std::uint64_t slot,
   segment.header = fresh_header(position, settled_through);
   const std::string path = layout::segment(number_, slot);
   const std::string temporary = path + ".tmp";
-  PAWL_TRY_ASSIGN(segment.file, place_.files->open(temporary, OpenMode::create_empty));
-  // Writes zeros first: overwriting allocated blocks changes no metadata, which would take a third of the time of a
-  // sync.
-  const std::string zeros(std::min(kZeroChunkBytes, place_.options.segment_bytes), '\0');
-  for (std::uint64_t offset = 0; offset < place_.options.segment_bytes; offset += zeros.size()) {
-    PAWL_TRY(segment.file->write_at(offset, std::string_view(zeros).substr(0, place_.options.segment_bytes - offset)));
+  const auto fill = [&]() -> Result<void> {
+    PAWL_TRY_ASSIGN(segment.file, place_.files->open(temporary, OpenMode::create_empty));
+    // Writes zeros first: overwriting allocated blocks changes no metadata, which would take a third of the time of a
+    // sync.
+    const std::string zeros(std::min(kZeroChunkBytes, place_.options.segment_bytes), '\0');
+    for (std::uint64_t offset = 0; offset < place_.options.segment_bytes; offset += zeros.size()) {
+      PAWL_TRY(
+          segment.file->write_at(offset, std::string_view(zeros).substr(0, place_.options.segment_bytes - offset)));
+    }
+    PAWL_TRY(segment.file->write_at(0, encode_segment_header(segment.header)));
+    PAWL_TRY(segment.file->sync(SyncPoint::segment_created));
+    return place_.files->rename(temporary, path);
+  };
+  if (auto filled = fill(); !filled) {
+    segment.file.reset();
+    static_cast<void>(place_.files->remove(temporary));  // a full disk needs the blocks
+    return std::unexpected(filled.error());
   }
-  PAWL_TRY(segment.file->write_at(0, encode_segment_header(segment.header)));
-  PAWL_TRY(segment.file->sync(SyncPoint::segment_created));
-  PAWL_TRY(place_.files->rename(temporary, path));
   PAWL_TRY(place_.files->sync_folder(layout::journal(number_), SyncPoint::segment_name));
   return segment;
 }

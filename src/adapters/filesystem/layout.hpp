@@ -29,6 +29,8 @@ constexpr std::string_view kArriving = "runs/.import";  // names of runs never s
 constexpr std::string_view kArrivingLock = "import.lock";
 constexpr std::string_view kFailures = "recovery/failures.jsonl";
 constexpr std::string_view kCatalogue = "catalogue.db";
+constexpr std::string_view kReserve = "reserve";  // space that is given up when the disk is full
+constexpr std::string_view kClockNote = "clock.json";
 constexpr std::string_view kCatalogueLock = "catalogue.lock";
 
 // Bytes of a lock file.

@@ -94,7 +94,7 @@ Result<PruneReport> RunPruner::prune(const RetentionSettings& settings, PruneMod
 /// Marks the checkpoints that the settings don't keep.
 Result<void> RunPruner::drop(const RetentionSettings& settings) {
   PAWL_TRY_ASSIGN(const auto there, reader_.list(fork_at_, std::numeric_limits<std::size_t>::max()));
-  std::set<Sequence> dropped = checkpoints_to_drop(there, settings, place_.environment.clock->now());
+  std::set<Sequence> dropped = checkpoints_to_drop(there, settings, place_.now);
   PAWL_TRY(keep_forked(dropped));
   report_.dropped.assign(dropped.begin(), dropped.end());
   report_.kept = there.size() - dropped.size();

@@ -32,6 +32,7 @@ class RunPruner {
     FilesystemOptions options;
     TakeSnapshot fresh;          // everything durable now, including tails of dead writers
     std::function<bool()> stop;  // called before each group; true leaves the rest to the next prune
+    Timestamp now;               // for the age of checkpoints; not after the wall clock
   };
   /// Whether the newest group may be closed. The caller must then hold the run's writer lock, since before the
   /// snapshot.

@@ -140,7 +140,16 @@ FilesystemRunWriter::~FilesystemRunWriter() {
     lazy = exists_ && head_.run.durability != Durability::sync;
   }
   if (lazy) static_cast<void>(store_.committer_->flush());
+  Sequence latest;
+  {
+    const Lock guard(mutex_);
+    if (recorded_) latest = head_.latest.sequence;
+    lock_.reset();  // pruning needs it for the newest group
+  }
+  store_.mark_closed(run_.text(), latest);
 }
+
+void FilesystemRunWriter::keep_newest(std::uint64_t count) { store_.keep_newest(run_, count); }
 
 RunInfo FilesystemRunWriter::info() const {
   const Lock guard(mutex_);
@@ -488,6 +497,7 @@ void FilesystemRunWriter::advance(const SaveRequest& request, std::string_view s
   } else {
     ++head_.differences;
     head_.differences_bytes += draft.text.size();
+    store_.mark_saved(run_.text(), draft.info.sequence);
   }
   head_.latest = draft.info;
   head_.state.assign(state);

@@ -275,21 +275,22 @@ TEST_F(PosixFileSystemTest, TellsTheFilesystemsTypeAndRoom) {
 }
 
 TEST(PosixFilesystemInfo, NetworkFilesystemsAreKnownByTheirNumber) {
-  EXPECT_TRUE(classify_filesystem(0x6969, "nfs4").is_network);
-  EXPECT_TRUE(classify_filesystem(0xFF534D42, "cifs").is_network);
-  EXPECT_TRUE(classify_filesystem(0xFE534D42, "smb3").is_network);
-  EXPECT_TRUE(classify_filesystem(0x01021997, "9p").is_network);
-  EXPECT_TRUE(classify_filesystem(0x5346414F, "afs").is_network);
-  EXPECT_TRUE(classify_filesystem(0x00C36400, "ceph").is_network);
-  EXPECT_FALSE(classify_filesystem(0xEF53, "ext4").is_network);
+  EXPECT_EQ(classify_filesystem(0x6969, "nfs4").place, FilesystemPlace::network);
+  EXPECT_EQ(classify_filesystem(0xFF534D42, "cifs").place, FilesystemPlace::network);
+  EXPECT_EQ(classify_filesystem(0xFE534D42, "smb3").place, FilesystemPlace::network);
+  EXPECT_EQ(classify_filesystem(0x01021997, "9p").place, FilesystemPlace::network);
+  EXPECT_EQ(classify_filesystem(0x5346414F, "afs").place, FilesystemPlace::network);
+  EXPECT_EQ(classify_filesystem(0x00C36400, "ceph").place, FilesystemPlace::network);
+  EXPECT_EQ(classify_filesystem(0xEF53, "ext4").place, FilesystemPlace::local);
   EXPECT_EQ(classify_filesystem(0xEF53, "").type, "ext4");
   EXPECT_EQ(classify_filesystem(0x12345, "").type, "0x12345");
 }
 
-TEST(PosixFilesystemInfo, FuseIsJudgedByItsMount) {
-  EXPECT_TRUE(classify_filesystem(0x65735546, "fuse.sshfs").is_network);
-  EXPECT_TRUE(classify_filesystem(0x65735546, "fuse.glusterfs").is_network);
-  EXPECT_FALSE(classify_filesystem(0x65735546, "fuseblk").is_network);
+TEST(PosixFilesystemInfo, WhatIsNotKnownToBeLocalIsUnknown) {
+  for (const std::string_view type : {"fuse.sshfs", "fuse.glusterfs", "fuseblk", "fuse.something", "virtiofs", ""})
+    EXPECT_EQ(classify_filesystem(0x65735546, type).place, FilesystemPlace::unknown) << type;
+  EXPECT_EQ(classify_filesystem(0x12345, "newfs").place, FilesystemPlace::unknown);
+  EXPECT_EQ(classify_filesystem(0x12345, "newfs").type, "newfs");
   EXPECT_EQ(classify_filesystem(0x65735546, "fuse.sshfs").type, "fuse.sshfs");
   EXPECT_EQ(classify_filesystem(0x65735546, "").type, "fuse");
 }

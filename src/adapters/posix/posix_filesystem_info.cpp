@@ -30,18 +30,13 @@ constexpr auto kKnownTypes = std::to_array<KnownType>({
     {0x2FC12FC1, "zfs", false},      {0xF2F52010, "f2fs", false},     {0xCA451A4E, "bcachefs", false},
     {0x3153464A, "jfs", false},      {0x52654973, "reiserfs", false}, {0x4D44, "vfat", false},
     {0x2011BAB0, "exfat", false},    {0x5346544E, "ntfs", false},     {0x7366746E, "ntfs3", false},
-    {0x73717368, "squashfs", false}, {kFuseMagic, "fuse", false},     {0x6969, "nfs", true},
+    {0x73717368, "squashfs", false}, {0x61756673, "aufs", false},     {0xF15F, "ecryptfs", false},
+    {0x3434, "nilfs2", false},       {0x24051905, "ubifs", false},    {0x72B6, "jffs2", false},
+    {0x482B, "hfsplus", false},      {0xE0F5E1E2, "erofs", false},    {0x6969, "nfs", true},
     {0xFF534D42, "cifs", true},      {0xFE534D42, "smb2", true},      {0x517B, "smb", true},
     {0x01021997, "9p", true},        {0x5346414F, "afs", true},       {0x6B414653, "afs", true},
     {0x00C36400, "ceph", true},      {0x73757245, "coda", true},      {0x564C, "ncp", true},
     {0x7461636F, "ocfs2", true},     {0x01161970, "gfs2", true},      {0x0BD00BD0, "lustre", true},
-});
-
-constexpr auto kNetworkFuse = std::to_array<std::string_view>({
-    "fuse.sshfs",     "fuse.glusterfs",  "fuse.ceph",     "fuse.ceph-fuse", "fuse.s3fs",
-    "fuse.rclone",    "fuse.gcsfuse",    "fuse.goofys",   "fuse.curlftpfs", "fuse.davfs",
-    "fuse.davfs2",    "fuse.smbnetfs",   "fuse.juicefs",  "fuse.mfs",       "fuse.moosefs",
-    "fuse.seaweedfs", "fuse.gvfsd-fuse", "fuse.kio-fuse", "fuse.afp",       "fuse.beegfs",
 });
 
 std::string mount_type_of(int fd) {
@@ -74,16 +69,16 @@ std::string mount_type_in(std::string_view mountinfo, unsigned device_major, uns
 FilesystemInfo classify_filesystem(std::uint64_t magic, std::string_view mount_type) {
   FilesystemInfo info;
   const auto* known = std::ranges::find(kKnownTypes, magic, &KnownType::magic);
-  if (known == kKnownTypes.end()) {
-    info.type = mount_type.empty() ? fmt::format("{:#x}", magic) : std::string(mount_type);
+  if (known != kKnownTypes.end()) {
+    info.type = known->name;
+    info.place = known->is_network ? FilesystemPlace::network : FilesystemPlace::local;
     return info;
   }
-  info.type = known->name;
-  info.is_network = known->is_network;
-  if (magic == kFuseMagic && !mount_type.empty()) {
-    info.type = mount_type;
-    info.is_network = std::ranges::find(kNetworkFuse, mount_type) != kNetworkFuse.end();
-  }
+  // A FUSE file system is whatever its program makes of it.
+  info.place = FilesystemPlace::unknown;
+  info.type = !mount_type.empty()   ? std::string(mount_type)
+              : magic == kFuseMagic ? "fuse"
+                                    : fmt::format("{:#x}", magic);
   return info;
 }
 

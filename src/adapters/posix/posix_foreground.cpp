@@ -40,17 +40,11 @@ class Kept {
     return add_to_file(std::exchange(memory_, {}));
   }
 
-  /// Makes the output durable before the record that refers to it.
   Result<void> finish(ForegroundEnd& end) {
     end.output_bytes = bytes_;
     end.in_file = file_.valid();
     end.output = std::move(memory_);
     if (!file_.valid()) return {};
-    if (::fsync(file_.get()) != 0) return fail(posix_error(PosixCall::sync, errno, spec_.output_path));
-    const PosixFd folder(
-        ::open(spec_.output_path.substr(0, spec_.output_path.rfind('/')).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!folder.valid() || ::fsync(folder.get()) != 0)
-      return fail(posix_error(PosixCall::sync, errno, spec_.output_path));
     end.output_sha256 = to_hex(hash_.finish());
     return {};
   }

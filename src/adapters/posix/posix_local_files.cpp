@@ -177,13 +177,20 @@ Result<void> PosixLocalFiles::write_over(const std::string& path, std::string_vi
   return {};
 }
 
-Result<void> PosixLocalFiles::make_durable(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  for (const std::string& one : {path, folder}) {
+Result<void> PosixLocalFiles::make_durable(const std::string& path, const std::string& top) {
+  const auto sync = [](const std::string& one) -> Result<void> {
     PAWL_TRY_ASSIGN(const PosixFd fd, open_file(one, O_RDONLY, PosixCall::open_existing));
-    if (::fsync(fd.get()) != 0) return fail(posix_error(PosixCall::write, errno, one));
+    if (::fsync(fd.get()) != 0) return fail(posix_error(PosixCall::sync, errno, one));
+    return {};
+  };
+  PAWL_TRY(sync(path));
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const std::filesystem::path last = std::filesystem::path(top).lexically_normal();
+  while (true) {
+    PAWL_TRY(sync(folder.string()));
+    if (folder == last || folder == folder.parent_path()) return {};
+    folder = folder.parent_path();
   }
-  return {};
 }
 
 bool PosixLocalFiles::rename(const std::string& from, const std::string& to) {

@@ -19,7 +19,7 @@ class PosixLocalFiles final : public LocalFiles {
   Result<std::unique_ptr<LineSource>> lines(const std::string& path, std::uint64_t bytes_max) override;
   Result<void> write(const std::string& path, std::string_view bytes) override;
   Result<void> write_over(const std::string& path, std::string_view bytes) override;
-  Result<void> make_durable(const std::string& path) override;
+  Result<void> make_durable(const std::string& path, const std::string& top) override;
   bool rename(const std::string& from, const std::string& to) override;
   Result<void> append(const std::string& path, std::string_view bytes) override;
   Result<void> make_folder(const std::string& path) override;

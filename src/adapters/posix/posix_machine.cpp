@@ -23,7 +23,8 @@ Result<DiskFacts> PosixMachine::disk(const std::string& folder) {
   if (::fstatvfs(fd.get(), &room) != 0) return fail(posix_error(PosixCall::look_up, errno, folder));
   DiskFacts facts;
   facts.type = info.type;
-  facts.is_network = info.is_network;
+  facts.is_network = info.place == FilesystemPlace::network;
+  facts.is_unknown = info.place == FilesystemPlace::unknown;
   facts.read_only = info.read_only;
   facts.free_bytes = info.free_bytes;
   facts.total_bytes = static_cast<std::uint64_t>(room.f_blocks) * room.f_frsize;

@@ -14,6 +14,7 @@
 #include "adapters/posix/posix_machine.hpp"
 #include "adapters/posix/posix_process_runner.hpp"
 #include "app/audit_world.hpp"
+#include "app/backup.hpp"
 #include "app/compose.hpp"
 #include "app/detach.hpp"
 #include "app/folders.hpp"
@@ -118,6 +119,7 @@ int main(int argc, char** argv) {
       .audit = pawl::audit_world(),
       .open_folder = pawl::open_source_folder,
       .run_export = pawl::run_export(),
+      .backups = pawl::store_backups(),
       .machine = &machine,
       .workflows = &workflows,
       .system_user = [] { return pawl::current_owner().user; },

@@ -1,0 +1,100 @@
+#include "app/backup.hpp"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "adapters/filesystem/backups.hpp"
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/posix/posix_environment.hpp"
+#include "adapters/posix/posix_file_system.hpp"
+#include "app/compose.hpp"
+#include "app/settings.hpp"
+
+namespace pawl {
+namespace {
+
+// States compress well, but not a thousandfold. A file that says so is meant to fill the disk.
+constexpr std::uint64_t kAlwaysAllowedBytes = 1ULL << 30U;
+constexpr std::uint64_t kRatioMax = 1000;
+
+struct NamedPlace {
+  std::unique_ptr<FileSystem> folder;
+  std::string folder_path;
+  std::string name;
+};
+
+/// Opens the folder that contains `path`.
+Result<NamedPlace> open_parent(const std::string& path, Code code) {
+  std::filesystem::path absolute = absolute_path(path);
+  if (absolute.filename().empty()) absolute = absolute.parent_path();  // a trailing slash
+  NamedPlace place;
+  place.folder_path = absolute.parent_path().string();
+  place.name = absolute.filename().string();
+  if (place.name.empty() || place.name == "." || place.name == "..")
+    return fail(Error{Code::usage, "not a name of a file or folder", path, "pass another name", 0});
+  auto folder = PosixFileSystem::open(place.folder_path);
+  if (!folder) {
+    return fail(Error{code, "the folder that should contain it can't be opened", place.folder_path,
+                      "create it first, or pass another path", folder.error().os_error});
+  }
+  place.folder = std::move(*folder);
+  return place;
+}
+
+/// Names the file as the user did.
+template <class T>
+Result<T> named(Result<T> result, const std::string& path) {
+  if (result) return result;
+  Error error = std::move(result).error();
+  const bool about_the_file = error.code == Code::backup_damaged || error.code == Code::backup_exists ||
+                              error.code == Code::backup_too_large || error.code == Code::folder_not_empty ||
+                              (error.code == Code::unsupported_version && error.where.empty());
+  if (about_the_file) error.where = path;
+  return fail(std::move(error));
+}
+
+Result<WrittenBackup> create_from_store(std::string_view store, const std::string& path, ExistingBackup existing,
+                                        const ShowBackupProgress& show) {
+  PAWL_TRY_ASSIGN(const Config config, load_settings(store));
+  OpenOptions options;
+  options.missing = Missing::refuse;
+  const char* network = std::getenv("PAWL_ALLOW_NETWORK_FS");
+  if (network != nullptr && std::string_view(network) == "1") options.network_filesystem = NetworkFilesystem::allow;
+  PAWL_TRY_ASSIGN(const auto opened, open_filesystem(store, options, config.settings));
+  PAWL_TRY_ASSIGN(const NamedPlace place, open_parent(path, Code::write_failed));
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown))
+    return fail(Error{Code::usage, "it is a folder", path, "pass a file name", 0});
+  return named(create_backup(*opened, {place.folder.get(), place.name, existing, system_environment()}, show), path);
+}
+
+std::uint64_t free_bytes(const std::string& folder) {
+  struct statvfs info{};
+  if (::statvfs(folder.c_str(), &info) != 0) return UINT64_MAX;
+  return static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize;
+}
+
+Result<RestoredStore> restore_to_folder(const std::string& path, const std::string& folder,
+                                        std::optional<std::uint64_t> bytes_max, const ShowBackupProgress& show) {
+  PAWL_TRY_ASSIGN(const NamedPlace source, open_parent(path, Code::input_unreadable));
+  auto file = source.folder->open(source.name, OpenMode::read);
+  if (!file)
+    return fail(Error{Code::input_unreadable, file.error().message, path, file.error().hint, file.error().os_error});
+  PAWL_TRY_ASSIGN(const std::uint64_t size, (*file)->size());
+  PAWL_TRY_ASSIGN(const NamedPlace target, open_parent(folder, Code::write_failed));
+  if (!bytes_max) bytes_max = std::max(kAlwaysAllowedBytes, size > UINT64_MAX / kRatioMax ? size : size * kRatioMax);
+  RestorePlace place{target.folder.get(), target.name, system_environment(),
+                     std::min(*bytes_max, free_bytes(target.folder_path))};
+  auto restored = restore_backup(**file, place, show);
+  const bool about_the_target = !restored && restored.error().code == Code::folder_not_empty;
+  return named(std::move(restored), about_the_target ? folder : path);
+}
+
+}  // namespace
+
+StoreBackups store_backups() { return {.create = create_from_store, .restore = restore_to_folder}; }
+
+}  // namespace pawl

@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+"""Backups with the real program: beside writers, of every kind of run, hostile files, kill -9, and docs/backup.md as it is
+printed."""
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PROGRAM = None
+SECRET_KEY = "9f" * 32
+
+WORKFLOW = """
+name: gated
+steps:
+  - id: before
+    run: echo once >> ran.txt
+  - id: gate
+    approve: "Go on?"
+  - id: after
+    run: echo after >> ran.txt
+"""
+
+
+class Backup(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="pawl-backup-"))
+        self.store = self.folder / "store"
+        self.env = {**os.environ, "PAWL_STORE": str(self.store), "NO_COLOR": "1", "PAWL_CHECKPOINT_KEEP": "all",
+                    "XDG_CONFIG_HOME": str(self.folder / "xdg")}
+        self.env.pop("PAWL_RUN", None)
+
+    def tearDown(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def pawl(self, *args, status=0, stdin=b"", env=None):
+        done = subprocess.run([PROGRAM, *map(str, args)], cwd=self.folder, env={**self.env, **(env or {})}, input=stdin, capture_output=True,
+                              timeout=120)
+        self.assertEqual(done.returncode, status, f"pawl {' '.join(map(str, args))}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        return done
+
+    def save(self, run, state, *more, **kwargs):
+        return json.loads(self.pawl("save", run, "--json", *more, stdin=json.dumps(state).encode(), **kwargs).stdout)["sequence"]
+
+    def back_up(self, name="b.tar.zst", **kwargs):
+        return json.loads(self.pawl("backup", "create", name, "--json", **kwargs).stdout)
+
+    def restore(self, name="b.tar.zst", to="copy", **kwargs):
+        return json.loads(self.pawl("backup", "restore", name, "--to", to, "--json", **kwargs).stdout)
+
+    def all_of(self, store, env=None):
+        """Every checkpoint of every run, and the list."""
+        found = {}
+        for run in json.loads(self.pawl("--store", store, "list", "--json", "--limit", "1000", env=env).stdout):
+            if run["status"] == "erased":
+                found[run["run"]] = "erased"
+                continue
+            rows = json.loads(self.pawl("--store", store, "show", run["run"], "--checkpoints", "--limit", "10000", "--json", env=env).stdout)
+            found[run["run"]] = {row["sequence"]: self.pawl("--store", store, "restore", f"{run['run']}@{row['sequence']}", env=env).stdout
+                                 for row in rows}
+        return found
+
+    def unpacked(self, name="b.tar.zst"):
+        folder = self.folder / "unpacked"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        subprocess.run(["tar", "--zstd", "-xf", self.folder / name, "-C", folder], check=True)
+        return folder
+
+    # What a backup contains.
+
+    def fill(self):
+        for number in range(5):
+            self.save("plain", {"n": number, "text": "x" * 300}, "--id", f"call-{number}")
+        self.save("named", {"n": 1}, "--name", "first")
+        self.save("blob", {"rows": [f"row {number:06}" for number in range(150_000)]})
+        self.pawl("fork", "plain@3", "--run-id", "fork")
+        self.save("fork", {"n": "own"})
+        for number in range(8):
+            self.save("pruned", {"n": number, "text": hashlib.sha256(str(number).encode()).hexdigest() * 40})
+        self.pawl("prune", "pruned", "--keep", "2")
+        self.save("gone", {"secret": "personal data of gone"})
+        self.pawl("erase", "gone", "--reason", "a request")
+        self.save("removed", {"secret": "personal data of removed"})
+        self.pawl("rm", "removed", "--force", "--yes")
+        (self.folder / "w.yaml").write_text(WORKFLOW)
+        self.pawl("run", "w.yaml", "--run-id", "waits", status=3)
+        self.pawl("step", "large", "--run", "script", "--", "seq", "1", "200000")
+
+    def test_every_kind_of_run_comes_back(self):
+        self.fill()
+        before = self.all_of(self.store)
+        made = self.back_up()
+        self.assertEqual(made["runs"], 9)
+        self.assertEqual(made["omitted"], [])
+        restored = self.restore()
+        self.assertEqual(restored["id"], made["id"])
+        self.assertEqual(restored["damaged"], 0)
+        copy = self.folder / "copy"
+        self.assertEqual(self.all_of(copy), before)
+        self.pawl("--store", copy, "fsck")
+        self.pawl("--store", copy, "verify", "--all")
+        subprocess.run([sys.executable, "-B", ROOT / "tools/verify_store.py", copy], check=True, capture_output=True)
+        self.assertEqual(self.pawl("--store", copy, "restore", "gone", status=2).stderr.count(b"PAWL-0109"), 1)
+        self.assertIn(b"removed", self.pawl("--store", copy, "list", "--removed").stdout)
+        # A repeated save is answered, a new one gets the next number.
+        again = json.loads(self.pawl("--store", copy, "save", "plain", "--id", "call-4", "--json",
+                                     stdin=json.dumps({"n": 4, "text": "x" * 300}).encode()).stdout)
+        self.assertEqual((again["sequence"], again["outcome"]), (5, "repeated")) if "outcome" in again else self.assertEqual(again["sequence"], 5)
+        self.assertEqual(json.loads(self.pawl("--store", copy, "save", "plain", "--json", stdin=b"6").stdout)["sequence"], 6)
+        # The waiting run continues, and its completed step does not run again.
+        self.pawl("--store", copy, "approve", "waits")
+        if json.loads(self.pawl("--store", copy, "show", "waits", "--json").stdout)["status"] != "completed":
+            self.pawl("--store", copy, "resume", "waits")
+        self.assertEqual((self.folder / "ran.txt").read_text().split(), ["once", "after"])
+        self.assertEqual(self.pawl("--store", copy, "step", "large", "--run", "script", "--", "seq", "1", "200000").stdout,
+                         subprocess.run(["seq", "1", "200000"], capture_output=True).stdout)
+
+    def test_nothing_erased_or_pruned_is_in_the_file(self):
+        self.fill()
+        self.back_up()
+        for path in self.unpacked().rglob("*"):
+            if path.is_file():
+                content = path.read_bytes()
+                self.assertNotIn(b"personal data", content, path)
+                for number in range(6):
+                    self.assertNotIn(hashlib.sha256(str(number).encode()).hexdigest().encode() * 2, content, path)
+
+    def test_keys_are_never_included(self):
+        key = self.store / "store.key"
+        self.store.mkdir()
+        key.write_text(SECRET_KEY + "\n")
+        key.chmod(0o600)
+        self.pawl("init", "--encrypt", "--key-file", key)
+        signing = self.store / "signing.pem"
+        signing.write_text("-----BEGIN PRIVATE KEY-----\nsigning\n")
+        self.save("r", {"n": "sealed text"})
+        self.save("r", {"n": "sealed text 2"})
+        self.back_up()
+        unpacked = self.unpacked()
+        names = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
+        self.assertNotIn("store.key", names)
+        self.assertNotIn("signing.pem", names)
+        for name in names:
+            content = (unpacked / name).read_bytes()
+            for secret in (SECRET_KEY.encode(), bytes.fromhex(SECRET_KEY), b"PRIVATE KEY", b"sealed text"):
+                self.assertNotIn(secret, content, name)
+        moved = self.folder / "elsewhere.key"
+        key.rename(moved)
+        env = {"PAWL_KEY_FILE": str(moved)}
+        self.restore(env={})
+        self.assertEqual(json.loads(self.pawl("--store", self.folder / "copy", "restore", "r", env=env).stdout), {"n": "sealed text 2"})
+        self.pawl("--store", self.folder / "copy", "fsck", env=env)
+        self.pawl("--store", self.folder / "copy", "save", "r", stdin=b"3", env=env)
+
+    def test_beside_writers(self):
+        """Several processes save, prune and erase; each backup has what was acknowledged before it started."""
+        stop = threading.Event()
+        acknowledged = {f"w{number}": {} for number in range(3)}
+        errors = []
+
+        def write(run):
+            number = 0
+            while not stop.is_set():
+                number += 1
+                state = {"n": number, "text": hashlib.sha256(f"{run}{number}".encode()).hexdigest() * (1 + number % 40)}
+                done = subprocess.run([PROGRAM, "save", run, "--json"], env=self.env, input=json.dumps(state).encode(), capture_output=True)
+                if done.returncode != 0:
+                    errors.append(done.stderr)
+                    return
+                acknowledged[run][json.loads(done.stdout)["sequence"]] = json.dumps(state).encode()
+
+        def tidy():
+            number = 0
+            while not stop.is_set():
+                number += 1
+                name = f"short{number}"
+                subprocess.run([PROGRAM, "save", name], env=self.env, input=b'{"personal":1}', capture_output=True)
+                subprocess.run([PROGRAM, "erase", name, "--reason", "x"], env=self.env, capture_output=True)
+                subprocess.run([PROGRAM, "prune", "w0", "--keep", "5"], env=self.env, capture_output=True)
+
+        self.save("still", {"n": 0})
+        threads = [threading.Thread(target=write, args=(run,)) for run in acknowledged] + [threading.Thread(target=tidy)]
+        for thread in threads:
+            thread.start()
+        try:
+            for number in range(4):
+                time.sleep(0.3)
+                before = {run: dict(states) for run, states in acknowledged.items()}
+                self.back_up(f"live{number}.tar.zst")
+                restored = self.restore(f"live{number}.tar.zst", f"copy{number}")
+                self.assertEqual(restored["damaged"], 0)
+                copy = self.folder / f"copy{number}"
+                found = self.all_of(copy)
+                after = {run: dict(states) for run, states in acknowledged.items()}
+                for run, states in before.items():
+                    latest = max(found[run]) if run in found else 0
+                    self.assertGreaterEqual(latest, max(states, default=0), run)
+                    for sequence, state in after[run].items():
+                        if sequence in found.get(run, {}):
+                            self.assertEqual(found[run][sequence], state)
+                        elif sequence <= latest:
+                            self.assertEqual(run, "w0", "only w0 is pruned")
+                self.pawl("--store", copy, "fsck")
+                self.pawl("--store", copy, "verify", "--all")
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(errors, [])
+
+    # Files and folders that exist, and hostile files.
+
+    def test_an_existing_file_and_a_folder_in_use_are_refused(self):
+        self.save("r", {"n": 1})
+        self.back_up()
+        before = (self.folder / "b.tar.zst").read_bytes()
+        self.assertIn(b"PAWL-0267", self.pawl("backup", "create", "b.tar.zst", status=4).stderr)
+        self.assertEqual((self.folder / "b.tar.zst").read_bytes(), before)
+        self.pawl("backup", "create", "b.tar.zst", "--force")
+        (self.folder / "used").mkdir()
+        (self.folder / "used/x").write_text("x")
+        self.assertIn(b"PAWL-0268", self.pawl("backup", "restore", "b.tar.zst", "--to", "used", status=4).stderr)
+        self.assertIn(b"PAWL-0268", self.pawl("backup", "restore", "b.tar.zst", "--to", "used/x", status=4).stderr)
+        self.assertEqual(os.listdir(self.folder / "used"), ["x"])
+        (self.folder / "empty").mkdir()
+        self.pawl("backup", "restore", "b.tar.zst", "--to", "empty")
+        self.pawl("backup", "restore", "b.tar.zst", "--to", "with/slash/", status=5)
+        self.pawl("backup", "restore", "none.tar.zst", "--to", "c", status=2)
+        self.pawl("--store", "nothing", "backup", "create", "x.tar.zst", status=2)
+        self.assertFalse((self.folder / "x.tar.zst").exists())
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(".")], [])
+
+    def hostile(self, entries, totals=None):
+        """Writes a backup as somebody else could: (name, type, content) of each entry, otherwise as `pawl` writes it."""
+        def block(name, kind, size):
+            header = bytearray(512)
+            header[0:len(name[:100])] = name[:100].encode()
+            header[100:124] = b"0000600\0" + b"0000000\0" * 2
+            header[124:136] = b"%011o\0" % size
+            header[136:148] = b"%011o\0" % 0
+            header[148:156] = b" " * 8
+            header[156:157] = kind
+            header[257:265] = b"ustar\x0000"
+            header[148:156] = b"%06o\0 " % sum(header)
+            return bytes(header)
+
+        sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, _, content in entries).encode()
+        raw = b""
+        for name, kind, content in [*entries, ("backup.sha256", b"0", sums)]:
+            raw += block(name, kind, len(content)) + content + bytes(-len(content) % 512)
+        raw += bytes(1024)
+        body = subprocess.run(["zstd", "-q", "-c", f"--stream-size={len(raw)}"], input=raw, capture_output=True, check=True).stdout
+        files, size = totals or (len(entries), sum(len(content) for _, _, content in entries))
+        text = f"pawl backup/1 files {files:020} bytes {size:020}".ljust(79) + "\n"
+        (self.folder / "evil.tar.zst").write_bytes(body + b"\x50\x2a\x4d\x18\x50\0\0\0" + text.encode())
+
+    def refused(self, code=b"PAWL-0265"):
+        done = self.pawl("backup", "restore", "evil.tar.zst", "--to", "copy", status=4)
+        self.assertIn(code, done.stderr)
+        self.assertFalse((self.folder / "copy").exists())
+        self.assertFalse((self.folder / "outside").exists())
+        self.assertFalse(os.path.exists("/tmp/pawl-outside"))
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(".")], [])
+        return done.stderr.decode()
+
+    ABOUT = ("backup.json", b"0",
+             b'{"pawl":"backup/1","store":"238d9491-9855-4cdb-9d45-35ed7d92bc78","at":"2026-01-11T14:30:00.000000Z"}\n')
+
+    def test_hostile_files_are_refused(self):
+        for name in ("../outside", "/tmp/pawl-outside", "runs/../../outside", "runs/r/../../../outside", "runs/r/logs/../../../../outside",
+                     "catalogue.db", "runs/r/lock", "evil.sh", "journal/2/00000001.log", "runs/.import/run.json", "", "runs/r", "store.json/x"):
+            self.hostile([self.ABOUT, (name, b"0", b"escaped")])
+            self.assertIn("not part of a store", self.refused(), name)
+        for kind in b"123456gLKS":
+            self.hostile([self.ABOUT, ("store.json", bytes([kind]), b"")])
+            self.assertIn("do not have", self.refused())
+        self.hostile([("store.json", b"0", b"x")])
+        self.assertIn("not the first entry", self.refused())
+        self.hostile([self.ABOUT, ("store.json", b"0", b"x"), ("store.json", b"0", b"y")])
+        self.assertIn("twice", self.refused())
+        self.hostile([self.ABOUT, ("store.json", b"0", b"x")], totals=(2, 9000))
+        self.assertIn("less than it says", self.refused())
+        self.hostile([self.ABOUT])
+        self.refused(b"PAWL-")
+
+    def test_a_bomb_is_refused_before_anything_is_written(self):
+        for size in (1 << 60, 100 << 30):
+            self.hostile([self.ABOUT], totals=(1, size))
+            self.refused(b"PAWL-0266")
+        # One that lies about its size: many zeros.
+        self.hostile([self.ABOUT, ("store.json", b"0", bytes(300 << 20))], totals=(2, 1000))
+        self.refused()
+
+    def test_killed_at_any_moment(self):
+        for number in range(30):
+            self.save(f"r{number % 5}", {"n": number, "text": "y" * 20_000})
+        for number in range(15):
+            process = subprocess.Popen([PROGRAM, "backup", "create", "k.tar.zst", "--force"], cwd=self.folder, env=self.env,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(random.Random(number).random() * 0.05)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            if (self.folder / "k.tar.zst").exists():
+                target = f"k{number}"
+                process = subprocess.Popen([PROGRAM, "backup", "restore", "k.tar.zst", "--to", target], cwd=self.folder, env=self.env,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(random.Random(number).random() * 0.08)
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                if not (self.folder / target).exists():
+                    self.restore("k.tar.zst", target)
+                self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(f".{target}.")], [])
+                self.pawl("--store", target, "fsck")
+                self.assertEqual(len(self.all_of(self.folder / target)), 5)
+                shutil.rmtree(self.folder / target)
+        self.pawl("backup", "create", "k.tar.zst", "--force")
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(".k.tar.zst")], [])
+
+    # The page.
+
+    def test_the_page_as_it_is_printed(self):
+        page = (ROOT / "docs/backup.md").read_text(encoding="utf-8")
+        blocks = re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+        self.assertGreaterEqual(len(blocks), 7)
+        bin_folder = self.folder / "bin"
+        bin_folder.mkdir()
+        (bin_folder / "pawl").symlink_to(Path(PROGRAM).resolve())
+        work = self.folder / "work"
+        work.mkdir()
+        env = {**self.env, "PATH": f"{bin_folder}:{os.environ['PATH']}"}
+        env.pop("PAWL_STORE")
+        setup = "for n in 1 2 3; do echo \"{\\\"n\\\": $n}\" | pawl save nightly; done\n"
+        for script in [setup, *blocks]:
+            done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=work, env=env, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, f"{script}\n{done.stdout}{done.stderr}")
+        for store in ("look", "restored", "broken", "moved", "copied", "untarred/.pawl"):
+            done = subprocess.run([PROGRAM, "--store", store, "restore", "nightly"], cwd=work, env=env, capture_output=True)
+            self.assertEqual(json.loads(done.stdout), {"n": 3}, store)
+
+
+if __name__ == "__main__":
+    PROGRAM = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=1)
