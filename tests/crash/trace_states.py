@@ -10,6 +10,7 @@ is on the disk (disk_states.py). The exit status is 1 if a state contradicts wha
 """
 import argparse
 import copy
+import itertools
 import json
 import multiprocessing
 import os
@@ -146,9 +147,15 @@ def signature(state, known, killed):
 
 
 def choose(trace, count, seed):
-    """Returns the identities of up to `count` states that differ from each other, spread over the whole trace."""
-    possible = [variant.identity for call, disk, known in trace.moments() for variant in variants(disk, call.at)]
-    order = random.Random(seed).sample(possible, len(possible))
+    """Returns the identities of up to `count` states that differ from each other. Each group of commands gets the same share:
+    a command of few calls would hardly be tested otherwise."""
+    shares, dice = {}, random.Random(seed)
+    for call, disk, known in trace.moments():
+        shares.setdefault(known.group, []).extend(variant.identity for variant in variants(disk, call.at))
+    for share in shares.values():
+        dice.shuffle(share)
+    order = [identity for turn in itertools.zip_longest(*shares.values()) for identity in turn if identity]
+    possible = list(order)
     seen, chosen = set(), []
     while order and len(chosen) < count:
         sample, order = order[: 2 * count], order[2 * count :]
