@@ -166,9 +166,9 @@ def full(commands):
     ]
     if " backup " in commands:
         groups += [
-            [act("backup", "create", "backup.pawl", backup="backup.pawl")],
-            [act("backup", "create", "second.pawl", backup="second.pawl"), identified("alpha", {"done": 7}, "a-7")],
-            [act("backup", "restore", "backup.pawl", "--to", "restored")],
+            [act("backup", "create", "@/backup.pawl", backup="backup.pawl")],
+            [act("backup", "create", "@/second.pawl", backup="second.pawl"), identified("alpha", {"done": 7}, "a-7")],
+            [act("backup", "restore", "@/backup.pawl", "--to", "@/restored")],
             [identified("alpha", {"in": "the restored store"}, "r-1", store="restored")],
         ]
     return groups
