@@ -153,13 +153,17 @@ Option::Take take_duration(std::optional<Milliseconds>& target, LowestDuration l
 }
 
 std::string retention_text(const RetentionSettings& retention) {
-  if (retention.keeps_everything()) return "all are kept";
+  if (retention.keeps_everything()) return "keeps all checkpoints";
+  const std::string always = retention.keep_stage_ends && retention.keep ? "named ones, stage ends and fork points"
+                                                                         : "named ones and fork points";
+  if (retention.keep && !retention.keep_per_stage && !retention.keep_days)
+    return fmt::format("keeps the newest {} checkpoints of a run, plus {}", *retention.keep, always);
   std::vector<std::string> limits;
-  if (retention.keep) limits.push_back(fmt::format("the newest {} of a run", *retention.keep));
-  if (retention.keep_per_stage) limits.push_back(fmt::format("the newest {} of a stage", *retention.keep_per_stage));
-  if (retention.keep_days) limits.push_back(fmt::format("those of the last {} days", *retention.keep_days));
-  return fmt::format("kept are {}; always named ones,{} fork points and the newest", fmt::join(limits, ", "),
-                     retention.keep_stage_ends ? " stage ends," : "");
+  if (retention.keep) limits.push_back(fmt::format("among the newest {} of a run", *retention.keep));
+  if (retention.keep_per_stage)
+    limits.push_back(fmt::format("among the newest {} of a stage", *retention.keep_per_stage));
+  if (retention.keep_days) limits.push_back(fmt::format("at most {} days old", *retention.keep_days));
+  return fmt::format("keeps checkpoints that are {}, plus {}", fmt::join(limits, " and "), always);
 }
 
 }  // namespace pawl::cli

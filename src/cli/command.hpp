@@ -137,7 +137,7 @@ inline constexpr std::size_t kMessageIndent = 6;  // as wide as `pawl: ` and `hi
 /// Says where the key of a store comes from, and that a new one must not be lost.
 [[nodiscard]] std::string key_advice(const StoreKeyPlace& key);
 
-/// Which checkpoints of a run are kept, for people: "the newest 100 of a run, named ones, stage ends and fork points".
+/// For people: "keeps the newest 100 checkpoints of a run, plus named ones, stage ends and fork points".
 [[nodiscard]] std::string retention_text(const RetentionSettings& retention);
 
 enum class LowestDuration : std::uint8_t { positive, zero };

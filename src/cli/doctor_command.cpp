@@ -93,8 +93,8 @@ class Visit {
            "set checkpoint.enabled to true to be able to resume");
     }
     const RetentionSettings& retention = (*config)->settings.checkpoint.retention;
-    fine("retention", fmt::format("{} (checkpoint.keep from {})", retention_text(retention),
-                                  (*config)->origin("checkpoint", "keep")));
+    fine("retention",
+         fmt::format("{} (checkpoint.keep: {})", retention_text(retention), (*config)->origin("checkpoint", "keep")));
     key_file((*config)->settings.encryption.key_file);
     settings_ = (*config)->settings;
   }

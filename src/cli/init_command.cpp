@@ -21,7 +21,7 @@ std::string config_of(const InitArguments& arguments) {
 Json key_json(const StoreKeyPlace& key) { return {{"id", key.key_id}, {"from", key.from}}; }
 
 std::string keep_text(const RetentionSettings& retention) {
-  return fmt::format("checkpoints: {} (to change it: checkpoint.keep in config.yaml)\n", retention_text(retention));
+  return fmt::format("it {}\nto change this, set checkpoint.keep in config.yaml\n", retention_text(retention));
 }
 
 Result<void> init(const Invocation& invocation, InitArguments arguments) {
