@@ -39,17 +39,25 @@ def crc32c(data):
     return crc ^ 0xFFFFFFFF
 
 
-def after_reboot(path, data):
-    """Gives marks that are valid for one boot of the machine the ID of another boot."""
-    if BOOT not in data:
-        return data
-    made = data.replace(BOOT, OTHER_BOOT)
-    if fnmatch(path, "*/journal/*/owner"):
-        for begin in (512, 576):
-            end = begin + 60
-            if len(data) >= end + 4 and int.from_bytes(data[end : end + 4], "little") == crc32c(data[begin:end]):
-                made = made[:end] + crc32c(made[begin:end]).to_bytes(4, "little") + made[end + 4 :]
-    return made
+# The marks of a journal's owner file: where each begins and where it has the inode number of the file.
+MARKS = ((512, 560), (576, 628))
+
+
+def on_this_disk(data, inode, rebooted):
+    """Returns an owner file as its disk has it: its inode number is that of the rebuilt file. Otherwise it would be a copy of a
+    journal. After a reboot, its marks are of another boot."""
+    made = bytearray(data)
+    for begin, place in MARKS:
+        end = begin + 60
+        if len(made) < end + 4 or int.from_bytes(made[end : end + 4], "little") != crc32c(made[begin:end]):
+            continue
+        if rebooted and made[begin : begin + len(BOOT)] == BOOT:
+            made[begin : begin + len(BOOT)] = OTHER_BOOT
+        if any(made[place : place + 8]):
+            made[place : place + 8] = inode.to_bytes(8, "little")
+        made[end : end + 4] = crc32c(made[begin:end]).to_bytes(4, "little")
+    text = bytes(made[:512])
+    return (text.replace(BOOT, OTHER_BOOT) if rebooted else text) + bytes(made[512:])
 
 
 def materialise(world, state, rebooted):
@@ -60,14 +68,17 @@ def materialise(world, state, rebooted):
         if content is None:
             continue
         with open(world / path, "wb", buffering=0) as file:
-            if rebooted and (path.endswith("/owner") or path.endswith("/lock")):
-                file.write(after_reboot(path, content.read()))
+            if fnmatch(path, "*/journal/*/owner"):
+                file.write(on_this_disk(content.read(), os.fstat(file.fileno()).st_ino, rebooted))
+                continue
+            if rebooted and path.endswith("/lock"):
+                file.write(content.read().replace(BOOT, OTHER_BOOT))
                 continue
             file.truncate(content.size)
             for number, page in content.pages.items():
                 if number * PAGE < content.size:
                     os.pwrite(file.fileno(), page[: content.size - number * PAGE], number * PAGE)
-        if path == "vault.key":
+        if path.startswith("vault.key"):
             os.chmod(world / path, 0o600)
 
 
