@@ -14,12 +14,18 @@ struct Entry {
   Scenario (*measure)(const Settings&);
 };
 constexpr Entry kEntries[] = {
-    {"bursts", measure_bursts},     {"sustained", measure_sustained},
-    {"threads", measure_threads},   {"small-change", measure_small_change},
-    {"growth", measure_growth},     {"many-runs", measure_many_runs},
-    {"one-shot", measure_one_shot}, {"prune", measure_prune},
-    {"codecs", measure_codecs},     {"recovery", measure_recovery},
-    {"fork", measure_fork},         {"cpu", measure_cpu},
+    {"bursts", measure_bursts},
+    {"sustained", measure_sustained},
+    {"threads", measure_threads},
+    {"small-change", measure_small_change},
+    {"growth", measure_growth},
+    {"many-runs", measure_many_runs},
+    {"one-shot", measure_one_shot},
+    {"prune", measure_prune},
+    {"codecs", measure_codecs},
+    {"recovery", measure_recovery},
+    {"fork", measure_fork},
+    {"cpu", measure_cpu},
     {"threads-alone", measure_threads_alone},
 };
 

@@ -93,8 +93,8 @@ Scenario measure_in_turns(const Settings& settings, std::string name, std::vecto
                                 .to_pawl = ratio(contestant.saves_per_s, contestants.front().saves_per_s),
                                 .flushes_per_save = static_cast<double>(contestant.flushes) / saves,
                                 .all_flushes_per_save = static_cast<double>(contestant.all_flushes) / saves});
-    scenario.figures.push_back(
-        {fmt::format("processor time of a save, {}", contestant.writer->name()), contestant.processor_us / saves, "us"});
+    scenario.figures.push_back({fmt::format("processor time of a save, {}", contestant.writer->name()),
+                                contestant.processor_us / saves, "us"});
   }
   const double own_us = contestants.front().processor_us / static_cast<double>(contestants.front().saves);
   scenario.goals.push_back({"saves/s", *scenario.rows[0].saves_per_s, Goal::Sense::at_least, 90'000, ""});

@@ -7,7 +7,13 @@
 set -euo pipefail
 pawl=$1 run=$2 units=$3 done_file=$4
 
-state=$("$pawl" restore "$run" 2>/dev/null) || state='{"unit": 0, "total": 0}'
+# A new run starts at 0. Any other error, such as damage or a wrong key, stops the worker.
+error=$(mktemp)
+trap 'rm -f "$error"' EXIT
+if ! state=$("$pawl" restore "$run" 2>"$error"); then
+  grep -qE 'PAWL-(0101|0103):' "$error" || { cat "$error" >&2; exit 1; }
+  state='{"unit": 0, "total": 0}'
+fi
 unit=$(sed -E 's/.*"unit": ([0-9]+).*/\1/' <<<"$state")
 total=$(sed -E 's/.*"total": ([0-9]+).*/\1/' <<<"$state")
 

@@ -8,8 +8,8 @@
 
 namespace pawl {
 
-/// Returns how often this process and its ancestors called fork(). Costs no system call. A child made with a raw clone()
-/// system call is not noticed.
+/// Returns how often this process and its ancestors called fork(). Costs no system call. A child made with a raw
+/// clone() system call is not noticed.
 [[nodiscard]] std::uint64_t fork_generation();
 
 /// Belongs to the process in which it was constructed.

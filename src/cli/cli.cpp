@@ -122,7 +122,8 @@ Parser::Parser(std::string_view word) {
   root.footer(kExamples);
   const bool known = std::ranges::find(kCommands, word, &CommandEntry::name) != std::end(kCommands);
   for (const CommandEntry& entry : kCommands) {
-    if (!known || std::ranges::find(kNeedAll, word) != kNeedAll.end() || entry.name == word) commands.push_back(entry.add(root));
+    if (!known || std::ranges::find(kNeedAll, word) != kNeedAll.end() || entry.name == word)
+      commands.push_back(entry.add(root));
   }
   const auto add_wait_lock = [&](Options& command) {
     command

@@ -101,6 +101,7 @@ Command add_rekey(Options& root) {
       "Without options the new key replaces the old one in the same file. A new\n"
       "passphrase is asked for, or taken from PAWL_NEW_PASSPHRASE; PAWL_NEW_KEY holds a\n"
       "new key itself.\n"
+      "Backups and copies made before need the old key: copy the key file first.\n"
       "\n"
       "Examples:\n"
       "  pawl rekey\n"

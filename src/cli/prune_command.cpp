@@ -131,7 +131,7 @@ Result<void> prune_only_logs(const Invocation& invocation, const PruneArguments&
 void note_wiped(const Invocation& invocation, const Result<std::vector<std::string>>& held) {
   if (!held) {
     return invocation.note(
-        fmt::format("the journals may still contain data of removed checkpoints: {}", describe(held.error())));
+        fmt::format("the journals may still contain data of removed checkpoints: {}", held.error().message));
   }
   for (const std::string& journal : *held)
     invocation.note(fmt::format("{} may contain data of removed checkpoints until that process exits", journal));

@@ -176,6 +176,9 @@ void add_labels(Options& app, SaveArguments& arguments) {
 }
 
 constexpr const char* kSaveExamples =
+    "A new store keeps the newest 100 checkpoints of a run, and named ones; the\n"
+    "setting checkpoint.keep changes that.\n"
+    "\n"
     "Examples:\n"
     "  echo '{\"done\": 3}' | pawl save nightly           prints nightly@1\n"
     "  pawl save nightly --state state.json --name ok   from a file, with a name\n"

@@ -64,7 +64,8 @@ std::vector<ConfigKey> checkpoint_keys() {
        .names = {{"format"}},
        .type = ConfigType::word,
        .words = {"json", "msgpack", "cbor"},
-       .about = "msgpack or cbor: store states in this format where that is smaller than JSON; commands always print JSON",
+       .about =
+           "msgpack or cbor: store states in this format where that is smaller than JSON; commands always print JSON",
        .get = [](const S& s) { return Json(kFormats[static_cast<std::size_t>(s.checkpoint.format)]); },
        .set = [](S& s, const Json& v) { s.checkpoint.format = static_cast<StateFormat>(index_of(kFormats, v)); }},
       {.section = "checkpoint",
@@ -101,7 +102,8 @@ std::vector<ConfigKey> checkpoint_keys() {
        .type = ConfigType::whole_or_all,
        .lowest = 1,
        .highest = 1'000'000'000,
-       .about = "keep this many of a run's newest checkpoints, and named ones and stage ends (default of older stores: all)",
+       .about =
+           "keep this many of a run's newest checkpoints, and named ones and stage ends (default of older stores: all)",
        .get = [](const S& s) { return count_of(s.checkpoint.retention.keep); },
        .set = [](S& s, const Json& v) { s.checkpoint.retention.keep = to_count(v); }},
       {.section = "checkpoint",

@@ -115,8 +115,8 @@ class RunWriter {
   /// Makes everything saved so far durable, at any level.
   virtual Result<void> flush() = 0;
   [[nodiscard]] virtual RunInfo info() const = 0;
-  /// Limits how many of the newest checkpoints are kept, while this writer is open and when it is closed, instead of what
-  /// the settings of the store say. Named ones and ends of stages are kept in addition. A store may ignore it.
+  /// Limits how many of the newest checkpoints are kept, while this writer is open and when it is closed, instead of
+  /// what the settings of the store say. Named ones and ends of stages are kept in addition. A store may ignore it.
   virtual void keep_newest(std::uint64_t count) { static_cast<void>(count); }
   /// Returns the cipher for the output of the steps, or null if the run is not encrypted.
   [[nodiscard]] virtual Result<std::shared_ptr<LogCipher>> log_cipher() { return nullptr; }
@@ -257,8 +257,8 @@ class Store {
   /// killed, everything that is kept is intact, and the next prune finishes the work.
   virtual Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) = 0;
 
-  /// Overwrites what the journals still contain of pruned checkpoints. Returns the journals that running processes write
-  /// to, as text for people: their data stays until these processes close the store.
+  /// Overwrites what the journals still contain of pruned checkpoints. Returns the journals that running processes
+  /// write to, as text for people: their data stays until these processes close the store.
   virtual Result<std::vector<std::string>> wipe_pruned() { return std::vector<std::string>(); }
 
   /// Destroys the data of the run. Durable when it returns. If it is killed, the run is already erased for readers, and

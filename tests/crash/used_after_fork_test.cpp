@@ -30,8 +30,8 @@ class UsedAfterFork : public ::testing::TestWithParam<Background> {
   [[nodiscard]] std::unique_ptr<FilesystemStore> open() const {
     auto files = PosixFileSystem::open(root_);
     if (!files) return nullptr;
-    auto store = FilesystemStore::open(std::move(*files), system_environment(),
-                                       FilesystemOptions{.background = GetParam()});
+    auto store =
+        FilesystemStore::open(std::move(*files), system_environment(), FilesystemOptions{.background = GetParam()});
     return store ? std::move(*store) : nullptr;
   }
   static RunId id(const std::string& text) { return *RunId::parse(text); }

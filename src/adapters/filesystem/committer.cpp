@@ -84,7 +84,9 @@ void Committer::submit(Commit& commit) {
   if (then == Then::notify) work_.notify_one();
 }
 
-Result<void> Committer::wait(Commit& commit) { return thread_.joinable() ? wait_for_batch(commit) : wait_for_turn(commit); }
+Result<void> Committer::wait(Commit& commit) {
+  return thread_.joinable() ? wait_for_batch(commit) : wait_for_turn(commit);
+}
 
 /// Without a thread: the saver whose turn it is writes for all.
 Result<void> Committer::wait_for_turn(Commit& commit) {

@@ -141,13 +141,23 @@ Result<void> FilesystemStore::merge_journals(const JournalWriter::Place& place) 
       used.push_back(number);
   }
   if (used.size() <= options_.journals_max) return {};
+  // While many processes write, journals that are free for a moment are needed again soon.
+  std::size_t held = 0;
+  for (const std::uint64_t number : used) {
+    const auto owner = files_.open(layout::journal_owner(number), OpenMode::read);
+    if (!owner) continue;
+    PAWL_TRY_ASSIGN(const bool locked, (*owner)->locked_elsewhere(layout::kWriterByte));
+    held += locked ? 1U : 0U;
+  }
+  const std::size_t kept = std::max<std::size_t>(options_.journals_max, 2 * held);
+  if (used.size() <= kept) return {};
   PAWL_TRY_ASSIGN(const auto lock, files_.open(layout::kMergeLock, OpenMode::create));
   PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
   if (!locked) return {};
   const std::int64_t end_us = environment_.clock->monotonic_us() + options_.merge_us;
   std::vector<std::unique_ptr<JournalWriter>> taken;
   for (auto number = used.rbegin(); number != used.rend(); ++number) {
-    if (used.size() - taken.size() <= options_.journals_max || environment_.clock->monotonic_us() >= end_us) break;
+    if (used.size() - taken.size() <= kept || environment_.clock->monotonic_us() >= end_us) break;
     if (*number == journal_->number()) continue;
     auto journal = JournalWriter::take_over(place, *number);
     if (journal && *journal) taken.push_back(std::move(*journal));  // a damaged one is left to fsck

@@ -47,9 +47,9 @@ struct FilesystemOptions {
   RetentionSettings retention = {};   // runs are pruned in the background when they grow, and when the disk is full
   RetryPolicy disk_full_policy = {};  // of a save that finds the disk full, if something can be pruned
   std::uint64_t reserve_bytes = 256ULL << 10;  // given up by a prune or an erasure that finds the disk full; 0: none
-  std::int64_t prune_at_close_us = 200'000;   // maximum time without background threads
-  std::int64_t lock_wait_us = 0;              // how long opening a run waits for another process to release it
-  std::int64_t backlog_wait_us = 30'000'000;  // a save waits this long for the publisher before it fails
+  std::int64_t prune_at_close_us = 200'000;    // maximum time without background threads
+  std::int64_t lock_wait_us = 0;               // how long opening a run waits for another process to release it
+  std::int64_t backlog_wait_us = 30'000'000;   // a save waits this long for the publisher before it fails
 };
 
 }  // namespace pawl

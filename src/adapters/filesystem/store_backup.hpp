@@ -39,8 +39,8 @@ class StoreBackup {
   };
   StoreBackup(Place place, File& file, ShowBackupProgress show);
 
-  /// Writes the backup to the empty file, without syncing it. Returns nothing if a run was erased meanwhile and must not
-  /// be in it; then it must be started again. Fails if a journal is damaged.
+  /// Writes the backup to the empty file, without syncing it. Returns nothing if a run was erased meanwhile and must
+  /// not be in it; then it must be started again. Fails if a journal is damaged.
   Result<std::optional<WrittenBackup>> write();
 
  private:
