@@ -233,9 +233,9 @@ Result<void> FilesystemStore::ensure_journal(const RunId& run) {
   journaled_ = journal_->runs_at_takeover();
   make_reserve();
   if (options_.retention.keep_days) static_cast<void>(believable_now());  // notes the clocks of this boot
-  committer_ =
-      std::make_unique<Committer>([this](Committer::Bodies bodies, std::uint32_t count) { return append(bodies, count); },
-                                  options_, *environment_.clock);
+  committer_ = std::make_unique<Committer>(
+      [this](Committer::Bodies bodies, std::uint32_t count) { return append(bodies, count); }, options_,
+      *environment_.clock);
   if (options_.background == Background::thread) start_background();
   return {};
 }
@@ -250,8 +250,8 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(co
     const bool unchanged =
         snapshot && std::ranges::none_of(snapshot->journals(), &JournalView::has_unconfirmed) && !snapshot->damage();
     if (!unchanged) {
-      PAWL_TRY_ASSIGN(snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id,
-                                                      JournalSnapshot::Records::all, except));
+      PAWL_TRY_ASSIGN(snapshot,
+                      JournalSnapshot::take(files_, environment_.owner.boot_id, JournalSnapshot::Records::all, except));
     }
     if (except != 0) {
       const auto record = RunReader(files_, keys_, run.text(), snapshot).run_record();

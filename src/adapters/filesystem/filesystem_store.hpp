@@ -259,7 +259,7 @@ class FilesystemStore final : public Store {
   std::unique_ptr<Committer> committer_;
 
   std::set<std::string, std::less<>> journaled_ PAWL_GUARDED_BY(open_mutex_);  // runs that this store's journal may
-                                                                              // mention
+                                                                               // mention
 
   // Taken by acquire_journal after the run was locked, and used once: reading all journals again would find the same.
   std::shared_ptr<JournalSnapshot> opening_ PAWL_GUARDED_BY(open_mutex_);

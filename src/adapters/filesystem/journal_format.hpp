@@ -86,8 +86,8 @@ void append_record(std::string& body, const JournalRecord& record);
 /// Returns the padded bytes of a batch, ready to be written.
 [[nodiscard]] std::string encode_batch(std::uint64_t generation, std::uint64_t number, std::uint32_t record_count,
                                        std::span<const std::string_view> bodies);
-[[nodiscard]] inline std::string encode_batch(std::uint64_t generation, std::uint64_t number, std::uint32_t record_count,
-                                              std::string_view body) {
+[[nodiscard]] inline std::string encode_batch(std::uint64_t generation, std::uint64_t number,
+                                              std::uint32_t record_count, std::string_view body) {
   return encode_batch(generation, number, record_count, std::span(&body, 1));
 }
 [[nodiscard]] std::uint64_t batch_size(std::uint64_t body_bytes);

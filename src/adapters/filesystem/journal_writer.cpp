@@ -385,8 +385,8 @@ Result<void> JournalWriter::wipe_unused() {
   return {};
 }
 
-/// Overwrites the batches of a segment, and what an earlier use of it left behind them. Most of a segment is zeros, which
-/// are cheaper to read than to write.
+/// Overwrites the batches of a segment, and what an earlier use of it left behind them. Most of a segment is zeros,
+/// which are cheaper to read than to write.
 Result<void> overwrite_batches(File& file) {
   PAWL_TRY_ASSIGN(std::uint64_t end, file.size());
   while (end > kSegmentHeaderBytes) {

@@ -62,8 +62,8 @@ class JournalWriter {
   Result<void> wipe_unused();
   /// Records that everything appended by this writer was written to the files of the runs, though not synced.
   Result<void> mark_published();
-  /// Removes all segments, after overwriting what they contain. Everything in them must be durable in files. The journal
-  /// can't be used after that; the next writer that takes it over creates new segments.
+  /// Removes all segments, after overwriting what they contain. Everything in them must be durable in files. The
+  /// journal can't be used after that; the next writer that takes it over creates new segments.
   Result<void> discard();
   /// Returns the runs that the batches of this journal mentioned when it was taken over.
   [[nodiscard]] const std::set<std::string, std::less<>>& runs_at_takeover() const { return runs_at_takeover_; }
