@@ -285,6 +285,14 @@ void Publisher::touch(const std::string& path, std::shared_ptr<File> file, Publi
   folders_.insert(std::string(parent_folder(path)));
 }
 
+/// A folder that another process has removed with its run has no names to sync.
+Result<void> Publisher::sync_names(const std::string& folder) {
+  const auto synced = files_.sync_folder(folder, SyncPoint::published_name);
+  if (synced) return {};
+  PAWL_TRY_ASSIGN(const bool exists, files_.exists(folder));
+  return exists ? synced : Result<void>();
+}
+
 Result<void> Publisher::sync() {
   const auto touched = std::exchange(touched_, {});
   const auto folders = std::exchange(folders_, {});
@@ -292,7 +300,7 @@ Result<void> Publisher::sync() {
     if (touched.size() + folders.size() > options_.sync_all_from_files)
       return files_.sync_all(SyncPoint::published_all);
     for (const auto& [path, file] : touched) PAWL_TRY(file->sync(SyncPoint::published_file));
-    for (const std::string& folder : folders) PAWL_TRY(files_.sync_folder(folder, SyncPoint::published_name));
+    for (const std::string& folder : folders) PAWL_TRY(sync_names(folder));
     return {};
   };
   auto synced = sync_each();

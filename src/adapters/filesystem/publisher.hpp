@@ -83,6 +83,7 @@ class Publisher {
   Result<bool> append_unbroken(const Lines& lines, std::span<const JournalRecord> records, Publish mode);
   Result<std::optional<Known>> append_point(File& file, const Lines& lines, std::uint64_t first, std::uint64_t last,
                                             Publish mode);
+  Result<void> sync_names(const std::string& folder);
   void touch(const std::string& path, std::shared_ptr<File> file, Publish mode);
 
   FileSystem& files_;

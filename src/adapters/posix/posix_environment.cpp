@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <fstream>
@@ -58,7 +59,13 @@ std::optional<ProcessStat> stat_of(std::string_view process) {
 
 }  // namespace
 
-Timestamp SystemClock::now() { return Timestamp{read_clock_us(CLOCK_REALTIME)}; }
+Timestamp storable_time(std::int64_t us) {
+  // Records have room for four digits of a year. A clock beyond that is wrong, and must not make a run unreadable.
+  constexpr std::int64_t kLastUs = 253'402'300'799'999'999;  // the end of 9999
+  return Timestamp{std::clamp<std::int64_t>(us, 0, kLastUs)};
+}
+
+Timestamp SystemClock::now() { return storable_time(read_clock_us(CLOCK_REALTIME)); }
 
 std::int64_t SystemClock::monotonic_us() { return read_clock_us(CLOCK_MONOTONIC); }
 

@@ -36,6 +36,9 @@ class SystemRandom final : public Random {
   std::uint64_t generation_ PAWL_GUARDED_BY(mutex_) = 0;  // fork_generation() when the block was filled
 };
 
+/// Returns the time, or the nearest one that a record can contain: from 1970 to the end of 9999.
+[[nodiscard]] Timestamp storable_time(std::int64_t us);
+
 /// Describes this process. Unknown values are empty or 0.
 [[nodiscard]] Owner current_owner();
 

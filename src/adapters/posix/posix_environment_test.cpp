@@ -21,6 +21,15 @@ TEST(SystemClock, SleepsAtLeastAsLongAsAskedAndNeverGoesBack) {
   EXPECT_GT(clock.now().us, 1'700'000'000'000'000);
 }
 
+TEST(SystemClock, ReturnsOnlyTimesThatARecordCanContain) {
+  for (const std::int64_t us : {std::int64_t{-1}, INT64_MIN, INT64_MAX, std::int64_t{253'402'300'800'000'000}}) {
+    const Timestamp time = storable_time(us);
+    EXPECT_EQ(Timestamp::parse(time.text()), time) << us;
+  }
+  EXPECT_EQ(storable_time(INT64_MAX).text(), "9999-12-31T23:59:59.999999Z");
+  EXPECT_EQ(storable_time(1'768'141'800'000'123).us, 1'768'141'800'000'123);
+}
+
 TEST(SystemRandom, NumbersDifferAcrossThreads) {
   SystemRandom random;
   std::vector<std::vector<std::uint64_t>> drawn(4);
