@@ -146,8 +146,14 @@ class Backup(unittest.TestCase):
         signing.write_text("-----BEGIN PRIVATE KEY-----\nsigning\n")
         self.save("r", {"n": "sealed text"})
         self.save("r", {"n": "sealed text 2"})
+        for place in ("recovery/my.key", "runs/r/logs/my.key", "runs/r/logs/step-x.out"):
+            copy = self.store / place
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text(f"  {SECRET_KEY}  \n" if place.endswith(".out") else SECRET_KEY)
+        (self.store / "runs/r/logs/digest.out").write_text("0" * 64 + "\n")
         self.back_up()
         unpacked = self.unpacked()
+        self.assertTrue((unpacked / "runs/r/logs/digest.out").exists())
         names = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
         self.assertNotIn("store.key", names)
         self.assertNotIn("signing.pem", names)

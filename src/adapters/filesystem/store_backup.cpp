@@ -7,6 +7,7 @@
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
 #include "codec/record_text.hpp"
+#include "codec/store_keys.hpp"
 
 namespace pawl {
 namespace {
@@ -15,6 +16,7 @@ constexpr int kRoundsMax = 3;
 constexpr int kBackupDepthMax = 64;
 constexpr std::size_t kCarriedBatchBytes = 2U << 20U;
 constexpr std::uint64_t kSmallFileMax = 64U << 20U;
+constexpr std::uint64_t kKeyTextMax = 256;
 
 /// Returns nothing if the file does not exist.
 Result<std::optional<std::string>> read_small(FileSystem& files, const std::string& path) {
@@ -114,6 +116,7 @@ Result<void> StoreBackup::add_store_files() {
   auto record = decode_store(*text);
   if (!record) return fail(at(record.error(), std::string(layout::kStoreFile)));
   written_.store = record->id;
+  if (record->key) key_id_ = record->key->id;
   PAWL_TRY(out_.add(std::string(kBackupAbout), encode_backup_about({written_.store, written_.at})));
   PAWL_TRY(out_.add(std::string(layout::kStoreFile), *text));
   PAWL_TRY(add_if_there("config.yaml"));
@@ -133,7 +136,15 @@ Result<void> StoreBackup::add_recovery() {
 
 Result<void> StoreBackup::add_if_there(const std::string& path) {
   PAWL_TRY_ASSIGN(const auto text, read_small(files_, path));
-  return text ? out_.add(path, *text) : Result<void>();
+  if (text && is_store_key(*text)) omitted_.insert(path);
+  return text && !is_store_key(*text) ? out_.add(path, *text) : Result<void>();
+}
+
+/// The key of the store may be anywhere in its folder, under any name.
+bool StoreBackup::is_store_key(std::string_view text) const {
+  if (key_id_.empty() || text.size() > kKeyTextMax) return false;
+  const auto key = parse_key(text);
+  return key && key_id(*key) == key_id_;
 }
 
 Result<std::vector<StoreBackup::Candidate>> StoreBackup::candidates() {
@@ -297,6 +308,13 @@ Result<bool> StoreBackup::copy_file(const CopiedFile& file) {
   const auto opened = files_.open(file.path, OpenMode::read);
   if (!opened && opened.error().code == Code::input_unreadable) return log;  // a log that was pruned is not missed
   if (!opened) return std::unexpected(opened.error());
+  if (!key_id_.empty() && file.size_bytes <= kKeyTextMax) {
+    PAWL_TRY_ASSIGN(const std::string text, (*opened)->read_at(0, file.size_bytes));
+    if (is_store_key(text)) {
+      omitted_.insert(file.path);
+      return true;
+    }
+  }
   const auto read = [&](std::uint64_t offset, std::uint64_t size) { return (*opened)->read_at(offset, size); };
   return out_.add(file.path, file.size_bytes, read, log ? BackupWriter::Short::is_filled : BackupWriter::Short::fails);
 }

@@ -58,6 +58,7 @@ class StoreBackup {
   Result<void> add_store_files();
   Result<void> add_recovery();
   Result<void> add_if_there(const std::string& path);
+  [[nodiscard]] bool is_store_key(std::string_view text) const;
   Result<std::vector<Candidate>> candidates();
   Result<Candidate> look_at(const std::string& run);
   Result<void> take_snapshot();
@@ -83,6 +84,7 @@ class StoreBackup {
   BackupWriter out_;
   const ShowBackupProgress show_;
   WrittenBackup written_;
+  std::string key_id_;  // of the store; empty if it is not encrypted
   std::uint64_t runs_all_ = 0;
   std::set<std::string> omitted_;
   std::vector<std::string> copied_;  // runs that were not erased
