@@ -87,6 +87,8 @@ class SimFile final : public File {
     return call.run([&]() -> Result<std::uint64_t> { return inode_->content.cached().size(); });
   }
 
+  Result<std::uint64_t> id() override { return inode_->id; }
+
   Result<bool> try_lock(std::uint64_t byte) override { return take_lock(byte, false); }
   Result<bool> try_lock_shared(std::uint64_t byte) override { return take_lock(byte, true); }
 

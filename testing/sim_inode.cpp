@@ -164,6 +164,7 @@ class Copier {
   SimInodePtr copy(const SimInode& from) {
     if (const auto known = copies_.find(&from); known != copies_.end()) return known->second;
     auto to = std::make_shared<SimInode>(from.is_folder);
+    to->id = from.id;
     copies_.emplace(&from, to);
     to->content = from.content;
     for (const auto& [name, child] : from.names.cached) to->names.cached.emplace(name, copy(*child));

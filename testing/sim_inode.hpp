@@ -3,6 +3,7 @@
 // SimDisk's mutex protects them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -89,8 +90,15 @@ struct SimNames {
 struct SimInode : std::enable_shared_from_this<SimInode> {
   explicit SimInode(bool folder) : is_folder(folder) {}
   const bool is_folder;
+  std::uint64_t id = next_id();  // of the file on its disk; a snapshot of the whole disk keeps it
   SimContent content;
   SimNames names;
+
+ private:
+  static std::uint64_t next_id() {
+    static std::atomic<std::uint64_t> last = 0;
+    return ++last;
+  }
 };
 
 /// Makes the names in this folder durable, and those elsewhere that they depend on.

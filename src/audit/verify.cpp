@@ -1,9 +1,11 @@
 #include "audit/verify.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "audit/audit_line.hpp"
 #include "audit/roots.hpp"
+#include "base/json.hpp"
 #include "codec/erased_text.hpp"
 #include "codec/pruned_text.hpp"
 #include "codec/record_text.hpp"
@@ -146,12 +148,33 @@ class RunVerifier {
       return fail(
           Error{Code::store_damaged, "the file belongs to another run", evidence_.path_of("erased.json"), {}, 0});
     last_sequence_ = record_.fork_of_run ? record_.fork_of_sequence : Sequence();
+    PAWL_TRY(read_aside());
     PAWL_TRY_ASSIGN(const auto pruned, evidence_.pruned_file());
     if (!pruned) return {};
     auto list = decode_pruned(*pruned, seed_);
     if (!list) return fail(at(list.error(), evidence_.path_of("checkpoints/pruned.json")));
     pruned_ = std::move(*list);
     return {};
+  }
+
+  /// The list counts only if the last entry about it has its hash (see finish).
+  Result<void> read_aside() {
+    PAWL_TRY_ASSIGN(const auto text, evidence_.aside_file());
+    if (!text) return {};
+    aside_sum_ = std::string(kSumPrefix) + to_hex(sha256(*text));
+    const Json list = Json::parse(*text, nullptr, false);
+    if (!list.is_object() || !list.contains("aside") || !list["aside"].is_array())
+      return bad("the list of checkpoints that were set aside is damaged", "checkpoints/aside.json");
+    for (const Json& row : list["aside"]) {
+      if (!row.is_object()) continue;
+      aside_.emplace_back(row.value("from", std::uint64_t{0}), row.value("to", std::uint64_t{0}));
+    }
+    return {};
+  }
+
+  /// Returns whether the checkpoints from `first` to `last` were set aside because of damage.
+  [[nodiscard]] bool is_aside(std::uint64_t first, std::uint64_t last) const {
+    return std::ranges::any_of(aside_, [&](const auto& range) { return range.first <= first && last <= range.second; });
   }
 
   /// An unfinished file is valid as long as a journal contains the entries that follow.
@@ -188,6 +211,8 @@ class RunVerifier {
       PAWL_TRY(check_created(*line));
     } else if (line->event != 0) {
       PAWL_TRY(check_event(*line));
+    } else if (line->type == event_type::kCheckpointsSetAside) {
+      aside_audited_ = line->payload;
     }
     last_type_ = line->type;
     head_ = hash;
@@ -271,7 +296,10 @@ class RunVerifier {
   }
 
   Result<void> check_saved(const AuditLine& line) {
-    if (line.sequence != last_sequence_.value + 1)
+    const bool jumps =
+        line.sequence > last_sequence_.value + 1 && is_aside(last_sequence_.value + 1, line.sequence - 1);
+    uses_aside_ |= jumps;
+    if (line.sequence != last_sequence_.value + 1 && !jumps)
       return bad(fmt::format("checkpoint {} follows {}", line.sequence, last_sequence_.value), kTrail);
     last_sequence_.value = line.sequence;
     PAWL_TRY(check_checkpoint(line));
@@ -289,6 +317,10 @@ class RunVerifier {
                     checkpoint_->file);
     }
     if (!checkpoint_ || checkpoint_->number > line.sequence) {
+      if (is_aside(line.sequence, line.sequence)) {
+        uses_aside_ = true;
+        return {};
+      }
       if (!pruned_.is_dropped({line.sequence}))
         return bad(fmt::format("checkpoint {} is missing", line.sequence), "checkpoints");
       ++verdict_.pruned;
@@ -354,6 +386,9 @@ class RunVerifier {
     sequence_ = {};
     if (anchor_ != nullptr) PAWL_TRY(check_against_anchor());
     if (head.entries == 0) return bad("the audit trail is missing", kTrail);
+    if (uses_aside_ && aside_audited_ != aside_sum_)
+      return bad("the list of checkpoints that were set aside is not the one that the audit trail recorded",
+                 "checkpoints/aside.json");
     if (next_root_ < roots_.size()) {
       return bad(
           fmt::format(
@@ -382,8 +417,12 @@ class RunVerifier {
   Result<void> finish_erased() {
     if (erased_->finished && last_type_ != event_type::kErased)
       return bad("erased.json says that the run was erased, but the audit trail does not", kTrail);
-    verdict_.notes.push_back(fmt::format("the run was erased on {} by {}: {}; only the chain of entries was verified",
-                                         erased_->at.text(), erased_->by, erased_->reason));
+    verdict_.notes.push_back(
+        erased_->finished ? fmt::format("the run was erased on {} by {}: {}; only the chain of entries was verified",
+                                        erased_->at.text(), erased_->by, erased_->reason)
+                          : fmt::format("the run is being erased since {} by {}: {}; the erasure is not finished, and "
+                                        "only the chain of entries was verified",
+                                        erased_->at.text(), erased_->by, erased_->reason));
     return {};
   }
 
@@ -426,6 +465,10 @@ class RunVerifier {
   RunRecord record_;
   std::uint32_t seed_ = 0;
   PrunedList pruned_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> aside_;  // first and last checkpoint of each range
+  std::string aside_sum_;                                       // of the list
+  std::string aside_audited_;                                   // the same, in the last entry about it
+  bool uses_aside_ = false;                                     // a missing checkpoint was excused by the list
   std::optional<ErasedRecord> erased_;
   std::string last_type_;
   std::vector<SettledRoot> roots_;

@@ -81,6 +81,8 @@ const std::map<Code, int> kStatuses = {
     {Code::backup_too_large, 4},
     {Code::backup_exists, 4},
     {Code::folder_not_empty, 4},
+    {Code::records_lost, 4},
+    {Code::journal_of_other_store, 4},
     {Code::checkpoint_corrupt, 4},
     {Code::checksum_mismatch, 4},
     {Code::journal_corrupt, 4},

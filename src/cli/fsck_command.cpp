@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "cli/command.hpp"
@@ -31,6 +33,11 @@ Result<CheckScope> scope_of(Store& store, const std::optional<Address>& address,
   return scope;
 }
 
+/// Returns whether the repair had to set acknowledged checkpoints aside.
+bool has_lost(const CheckReport& report) {
+  return std::ranges::find(report.findings, Code::records_lost, &Finding::code) != report.findings.end();
+}
+
 Colour colour_of(Finding::Severity severity) {
   switch (severity) {
     case Finding::Severity::note: return Colour::none;
@@ -62,10 +69,23 @@ std::size_t count(const CheckReport& report, Finding::Severity severity) {
   return static_cast<std::size_t>(std::ranges::count(report.findings, severity, &Finding::severity));
 }
 
+/// Returns whether a crash or a power loss left something behind that the journals make up for.
+bool is_recovered(const CheckReport& report) {
+  return std::ranges::any_of(report.findings, [](const Finding& finding) {
+    return finding.severity == Finding::Severity::note &&
+           (finding.code == Code::journal_corrupt || finding.code == Code::checkpoint_corrupt ||
+            finding.code == Code::checksum_mismatch);
+  });
+}
+
+std::string verdict(const CheckReport& report) {
+  if (report.damaged()) return "DAMAGED";
+  return is_recovered(report) && !has_lost(report) ? "ok (recovered, nothing lost)" : "ok";
+}
+
 std::string summary(const CheckReport& report) {
-  std::string text =
-      fmt::format("{}: {}, {}, {} checked", report.damaged() ? "DAMAGED" : "ok", counted(report.runs, "run"),
-                  counted(report.checkpoints, "checkpoint"), counted(report.files, "file"));
+  std::string text = fmt::format("{}: {}, {}, {} checked", verdict(report), counted(report.runs, "run"),
+                                 counted(report.checkpoints, "checkpoint"), counted(report.files, "file"));
   for (const Finding::Severity severity :
        {Finding::Severity::damage, Finding::Severity::mendable, Finding::Severity::mended, Finding::Severity::note}) {
     if (const std::size_t found = count(report, severity); found > 0)
@@ -79,9 +99,22 @@ Error left_over(const CheckReport& report) {
   const std::size_t damage = count(report, Finding::Severity::damage);
   const std::size_t mendable = count(report, Finding::Severity::mendable);
   Error error{Code::findings, fmt::format("found {} damaged and {} repairable", damage, mendable), {}, {}, 0};
-  error.hint = mendable > 0 ? "to repair what can be repaired without loss, run: pawl fsck --repair"
-                            : "follow the advice at each finding";
+  error.hint =
+      mendable > 0 ? "to repair what can be repaired, run: pawl fsck --repair" : "follow the advice at each finding";
   return error;
+}
+
+/// Names each run that lost checkpoints.
+Error lost_records(const CheckReport& report) {
+  std::vector<std::string> runs;
+  for (const Finding& finding : report.findings) {
+    if (finding.code == Code::records_lost) runs.push_back(finding.run);
+  }
+  return Error{Code::records_lost,
+               fmt::format("repaired, but checkpoints were lost: {}", fmt::join(runs, ", ")),
+               {},
+               "the store works again; restore what was lost from a backup, if you have one",
+               0};
 }
 
 Result<void> fsck(const Invocation& invocation, const FsckArguments& arguments) {
@@ -97,6 +130,7 @@ Result<void> fsck(const Invocation& invocation, const FsckArguments& arguments) 
     invocation.print(summary(report));
   }
   if (report.damaged()) return fail(left_over(report));
+  if (has_lost(report)) return fail(lost_records(report));
   return {};
 }
 
@@ -107,8 +141,11 @@ Command add_fsck(Options& root) {
   Options& app = root.command("fsck", "Check the store, a run or a checkpoint for damage; exit 4 if damaged");
   app.group(kCareGroup);
   app.text("RUN[@SEQ]", arguments->address, "Run or checkpoint to check (default: the whole store)");
-  app.flag("--repair", arguments->repair, "Repair what can be repaired without losing acknowledged data");
+  app.flag("--repair", arguments->repair, "Repair what can be repaired, and set aside damaged parts of a journal");
   app.footer(
+      "A damaged part of a journal is moved to recovery/ in the store. If checkpoints\n"
+      "were lost with it, they are listed, and the exit status is 4 once.\n"
+      "\n"
       "Examples:\n"
       "  pawl fsck                    the whole store\n"
       "  pawl fsck nightly@7          one checkpoint\n"

@@ -35,6 +35,8 @@ class RunEvidence {
   virtual Result<std::string> run_file() = 0;
   virtual Result<std::optional<std::string>> pruned_file() = 0;
   virtual Result<std::optional<std::string>> roots_file() = 0;
+  /// Returns the list of checkpoints that were set aside because of damage.
+  virtual Result<std::optional<std::string>> aside_file() { return std::optional<std::string>(); }
   /// Returns the content of erased.json.
   virtual Result<std::optional<std::string>> erased_file() = 0;
   /// Each returns the next record in ascending order, or nothing after the last one.

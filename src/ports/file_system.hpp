@@ -82,6 +82,9 @@ class File {
   virtual Result<void> sync(SyncPoint point) = 0;
   virtual Result<void> resize(std::uint64_t size) = 0;
   virtual Result<std::uint64_t> size() = 0;
+  /// Returns a number that a copy of this file does not share. Moving, renaming or writing the file does not change it.
+  /// 0: unknown.
+  virtual Result<std::uint64_t> id() { return std::uint64_t{0}; }
 
   /// Takes the exclusive kernel lock on one byte of this file, without waiting. Returns false if another open file
   /// holds it, in this process or another. `unlock`, closing the file and the end of the process release it.

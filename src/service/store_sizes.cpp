@@ -68,6 +68,10 @@ Result<StoreSizes> store_sizes(Store& store, std::size_t top) {
     if (run.status == Status::erased) continue;
     const Result<RunFootprint> bytes = store.footprint(run.id);
     if (!bytes && bytes.error().code == Code::run_not_found) continue;  // removed in the meantime
+    if (!bytes && is_refusal(bytes.error().code)) {
+      sizes.damaged.emplace_back(run.id, bytes.error());
+      continue;
+    }
     if (!bytes) return fail(bytes.error());
     ++sizes.runs;
     sizes.run_bytes += bytes->total();
@@ -77,7 +81,13 @@ Result<StoreSizes> store_sizes(Store& store, std::size_t top) {
   keep_largest(sizes.largest, top);
   PAWL_TRY_ASSIGN(sizes.shared_bytes, store.shared_bytes());
   for (SizedRun& sized : sizes.largest) {
-    PAWL_TRY_ASSIGN(sized.growth, growth_of(store, sized.run));
+    const auto growth = growth_of(store, sized.run);
+    if (!growth && !is_refusal(growth.error().code)) return fail(growth.error());
+    if (growth) {
+      sized.growth = *growth;
+    } else {
+      sizes.damaged.emplace_back(sized.run.id, growth.error());
+    }
   }
   return sizes;
 }

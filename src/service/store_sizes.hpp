@@ -25,7 +25,8 @@ struct StoreSizes {
   std::vector<SizedRun> largest;  // largest first
   std::uint64_t runs = 0;
   std::uint64_t run_bytes = 0;
-  std::uint64_t shared_bytes = 0;  // journals and the catalogue
+  std::uint64_t shared_bytes = 0;                     // journals and the catalogue
+  std::vector<std::pair<RunId, Error>> damaged = {};  // runs whose states can't be read, with the reason
 };
 
 /// Looks at every file of the store once. Erased runs don't count.

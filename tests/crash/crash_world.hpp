@@ -96,6 +96,7 @@ class CrashWorld {
   void verify(std::string_view when);
   void verify_evidence(SimFileSystem& files, std::string_view when);
   void verify_list(Store& reader, std::string_view when);
+  void verify_soundness(Store& reader, std::string_view when);
   void verify_run(Store& reader, const std::string& run, std::string_view when);
   void verify_checkpoint(Store& reader, const std::string& run, std::uint64_t sequence, std::string_view when);
   void verify_listed(const std::vector<CheckpointInfo>& listed, const std::string& run, std::uint64_t latest,

@@ -42,6 +42,19 @@ void CrashWorld::verify(std::string_view when) {
   verify_list(**reader, when);
   for (const std::string& run : runs) verify_run(**reader, run, when);
   verify_evidence(files, when);
+  verify_soundness(**reader, when);
+}
+
+/// What a power loss or a killed process leaves is ordinary: fsck finds nothing to repair.
+void CrashWorld::verify_soundness(Store& reader, std::string_view when) {
+  if (nesting_ || violation_) return;
+  const auto report = reader.check({}, Repair::no);
+  if (!report) return broken(fmt::format("{}: fsck fails: {}", when, describe(report.error())));
+  for (const Finding& finding : report->findings) {
+    if (finding.severity == Finding::Severity::note) continue;
+    return broken(fmt::format("{}: fsck finds {}: {}@{}: {}", when, finding.file, finding.run, finding.sequence.value,
+                              finding.what));
+  }
 }
 
 /// `pawl list` contains every promised run, with its newest checkpoint or a later one.

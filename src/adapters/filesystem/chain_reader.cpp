@@ -37,10 +37,6 @@ struct FileLines {
   std::string_view rest;  // starting with the invalid line
 };
 
-bool is_cut_short(std::string_view copy, std::string_view whole) {
-  return copy.size() < whole.size() && whole.starts_with(copy);
-}
-
 FileLines decode_lines(std::string_view text, std::uint32_t seed, Sequence base) {
   FileLines lines;
   Sequence expected = base.next();
@@ -69,7 +65,7 @@ Result<void> read_whole(const ChainSource& source, std::uint32_t seed, Chain& ch
     record = decode_as(*chain.whole_text, seed, chain.base);
   }
   if (!record && text && copy != nullptr)
-    chain.bad_copies.push_back({chain.base, is_cut_short(*chain.whole_text, copy->text), *chain.whole_text});
+    chain.bad_copies.push_back({chain.base, is_left_by_crash(*chain.whole_text, copy->text), *chain.whole_text});
   if (copy != nullptr) record = decode_as(copy->text, seed, chain.base);
   if (record) {
     chain.links.push_back({*record, copy != nullptr});
@@ -96,7 +92,7 @@ Result<std::vector<Sequence>> list_bases(const ChainSource& source) {
   if (source.fork_at) bases.insert(source.fork_at);
   PAWL_TRY_ASSIGN(const auto entries, source.files.list(layout::checkpoints(source.run)));
   for (const FolderEntry& entry : entries) {
-    const auto base = base_in_file_name(entry.name);
+    const auto base = entry.is_folder ? std::nullopt : base_in_file_name(entry.name);
     if (base && !source.pruned.is_closed(*base) && !source.pruned.is_aside(*base)) bases.insert(*base);
   }
   for (const auto& [sequence, sums] : source.pruned.kept) bases.insert(Sequence{sequence});
@@ -107,6 +103,19 @@ Result<std::vector<Sequence>> list_bases(const ChainSource& source) {
     }
   }
   return std::vector<Sequence>(bases.begin(), bases.end());
+}
+
+Result<void> drop_stray_bases(const ChainSource& source, std::uint32_t seed, Sequence audited,
+                              std::vector<Sequence>& bases) {
+  while (audited && !bases.empty() && bases.back() > audited) {
+    const Sequence base = bases.back();
+    if (base == source.fork_at || in_journal(source, base) != nullptr) return {};
+    const auto text = source.files.read_file(whole_path(source, base));
+    if (!text && !is_refusal(text.error().code)) return std::unexpected(text.error());
+    if (text && decode_as(*text, seed, base)) return {};
+    bases.pop_back();
+  }
+  return {};
 }
 
 Result<Chain> read_chain(const ChainSource& source, std::uint32_t seed, Sequence base, Sequence up_to) {
@@ -150,7 +159,7 @@ Result<Chain> read_chain(const ChainSource& source, std::uint32_t seed, Sequence
       }
       break;
     }
-    if (bad_line) chain.bad_copies.push_back({next, is_cut_short(lines.rest, copy->text), lines.rest});
+    if (bad_line) chain.bad_copies.push_back({next, is_left_by_crash(lines.rest, copy->text), lines.rest});
     auto record = decode_as(copy->text, seed, next);
     if (!record) {
       chain.damage = in_run(record.error(), source.run, next, std::string(layout::kJournals));

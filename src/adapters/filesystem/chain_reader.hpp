@@ -18,7 +18,7 @@ namespace pawl {
 /// A copy in a file that differs from the record in the journal.
 struct BadCopy {
   Sequence sequence;
-  bool cut_short = false;       // it is a prefix of the record: its writer was interrupted
+  bool by_crash = false;        // a power loss or a killed writer can have left it so
   std::string_view found = {};  // from the start of the copy to the end of its file
 };
 
@@ -57,6 +57,11 @@ struct ChainSource {
 
 /// Returns the full checkpoints of a run in files and journals, ascending. The first one of a fork is the borrowed one.
 [[nodiscard]] Result<std::vector<Sequence>> list_bases(const ChainSource& source);
+
+/// Removes those that are above `audited`, the last checkpoint in the audit trail, in no journal, and no checkpoint of
+/// the run: somebody put a file with such a name there. Does nothing if `audited` is 0, because the trail is unknown.
+Result<void> drop_stray_bases(const ChainSource& source, std::uint32_t seed, Sequence audited,
+                              std::vector<Sequence>& bases);
 
 /// Returns the chain of `base` up to `up_to`, or as much of it as exists. Fails only if the operating system can't
 /// read.

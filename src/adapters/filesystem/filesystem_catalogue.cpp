@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kRebuildWaitUs = 60'000'000;
 constexpr std::size_t kRebuildStep = 1000;
+constexpr std::size_t kCheckedRowsMax = 1000;  // up to so many rows, run.json is read, because the catalogue is a copy
 
 CatalogueSave save_of(const std::string& run, const CheckpointInfo& info, std::string fingerprint) {
   return {run, info.caller_id, info.sequence, info.id, info.checksum, info.kind, std::move(fingerprint)};
@@ -117,7 +118,7 @@ Result<void> FilesystemStore::rebuild_catalogue_locked() {
   return catalogue_.rebuild([&](const auto& add) -> Result<void> {
     CatalogueUpdate update;
     for (const FolderEntry& entry : entries) {
-      if (!RunId::parse(entry.name)) continue;
+      if (!entry.is_folder || !RunId::parse(entry.name)) continue;
       PAWL_TRY(add_rows(RunReader(files_, keys_, entry.name, snapshot), update));
       if (update.runs.size() < kRebuildStep) continue;
       PAWL_TRY(add(update));
@@ -160,6 +161,7 @@ Result<std::vector<RunInfo>> FilesystemStore::runs_from_files() {
   const auto nothing = std::make_shared<JournalSnapshot>();
   std::vector<RunInfo> runs;
   for (const FolderEntry& entry : entries) {
+    if (!entry.is_folder) continue;
     if (auto info = RunReader(files_, keys_, entry.name, nothing).listing()) runs.push_back(std::move(*info));
   }
   return runs;
@@ -187,26 +189,40 @@ Result<std::vector<RunInfo>> FilesystemStore::settled_runs(std::size_t limit) {
 Result<std::set<std::string>> FilesystemStore::runs_being_erased() {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kErasing));
   std::set<std::string> runs;
-  for (const FolderEntry& entry : entries) runs.insert(entry.name);
+  for (const FolderEntry& entry : entries) {
+    if (!entry.is_folder && RunId::parse(entry.name)) runs.insert(entry.name);
+  }
   return runs;
 }
 
 /// For runs that they still contain, the journals are more recent than the catalogue.
 Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<JournalSnapshot>& snapshot,
                                                         std::size_t limit, Damaged damaged) {
-  if (snapshot->damage()) return std::unexpected(*snapshot->damage());
   const std::size_t unsettled = snapshot->runs().size();
   // The catalogue and the journals may still contain runs whose erasure is not finished.
   PAWL_TRY_ASSIGN(const std::set<std::string> going, runs_being_erased());
   const std::size_t more = unsettled + going.size();
   PAWL_TRY_ASSIGN(const auto settled, settled_runs(limit > SIZE_MAX - more ? SIZE_MAX : limit + more));
   std::vector<RunInfo> merged;
+  std::set<std::string> others = going;
   for (const RunInfo& run : settled) {
     const RunRecords* records = snapshot->find(run.id.text());
     const bool in_journal = records != nullptr && !records->checkpoints.empty();
-    if (!in_journal && !going.contains(run.id.text())) merged.push_back(run);
+    if (in_journal || going.contains(run.id.text())) continue;
+    const bool checked = limit > kCheckedRowsMax || run.status == Status::erased ||
+                         RunReader(files_, keys_, run.id.text(), snapshot).run_record();
+    if (!checked || snapshot->doubt(run.id.text())) {
+      others.insert(run.id.text());
+    } else {
+      merged.push_back(run);
+    }
   }
-  std::set<std::string> others = going;
+  for (const JournalView& journal : snapshot->journals()) {
+    for (const LostBatches& lost : journal.lost) {
+      if (lost.nothing_lost) continue;
+      for (const auto& [run, sequence] : lost.runs) others.insert(run);
+    }
+  }
   for (std::string& run : newest_in_journals(*snapshot, limit > SIZE_MAX - more ? SIZE_MAX : limit + going.size()))
     others.insert(std::move(run));
   for (const std::string& run : others) {

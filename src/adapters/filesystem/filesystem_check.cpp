@@ -1,4 +1,6 @@
 // FilesystemStore: fsck.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "adapters/filesystem/filesystem_store.hpp"
@@ -17,6 +19,10 @@ using Severity = Finding::Severity;
 Result<void> check_store_file(FileSystem& files, CheckReport& report) {
   const auto text = files.read_file(layout::kStoreFile, 1ULL << 20);
   if (!text && text.error().code != Code::input_unreadable) return std::unexpected(text.error());
+  if (!text) {
+    PAWL_TRY_ASSIGN(const bool journals, has_segments(files));
+    if (!journals) return {};  // nothing was ever saved
+  }
   ++report.files;
   const auto record = text ? decode_store(*text) : fail(Code::store_damaged, "the file is missing");
   if (!record) {
@@ -31,58 +37,102 @@ Result<void> check_store_file(FileSystem& files, CheckReport& report) {
   return {};
 }
 
-Result<void> check_journal(FileSystem& files, const JournalView& journal, CheckReport& report) {
-  if (journal.damage) {
-    report.findings.push_back({Severity::damage,
-                               journal.damage->code,
-                               journal.damage->where,
-                               {},
-                               {},
-                               journal.damage->message,
-                               "restore the file from a backup; published checkpoints can be restored by number"});
+Finding of_journal(Severity severity, std::string file, std::string what, std::string advice, Advice action) {
+  return {severity, Code::journal_corrupt, std::move(file), {}, {}, std::move(what), std::move(advice), action};
+}
+
+/// Returns the runs whose newest checkpoints may be lost, for a message.
+std::string affected_text(const LostBatches& lost, const std::set<std::string>& runs) {
+  constexpr std::size_t kNamedMax = 10;
+  std::vector<std::string> named;
+  std::size_t more = 0;
+  for (const std::string& run : runs) {
+    const auto highest = lost.highest_lost(run);
+    if (!highest) continue;
+    if (named.size() == kNamedMax) {
+      ++more;
+    } else {
+      named.push_back(*highest == kUnknownSequence ? run : fmt::format("{}@{}", run, *highest));
+    }
   }
+  if (named.empty()) return "no existing run is affected";
+  std::string text =
+      fmt::format("{}{}", lost.any_run ? "any of these runs may be affected: " : "affected: ", fmt::join(named, ", "));
+  if (more > 0) text += fmt::format(" and {} more", more);
+  return text;
+}
+
+void check_lost(const JournalView& journal, const CheckScope& scope, const std::set<std::string>& runs,
+                CheckReport& report) {
+  for (const LostBatches& lost : journal.lost) {
+    if (scope.run && !lost.highest_lost(scope.run->text())) continue;
+    Finding finding = of_journal(Severity::damage, lost.file, lost.error.message,
+                                 "restore the file from a backup, or set the batch aside", Advice::repair_store);
+    finding.code = lost.error.code;
+    if (lost.nothing_lost) {
+      finding.severity = Severity::mendable;
+      finding.what += "; nothing is lost";
+      finding.advice.clear();
+    } else {
+      finding.what += "; " + affected_text(lost, runs);
+    }
+    if (lost.runs.size() == 1 && lost.filters.empty() && !lost.any_run) {
+      finding.run = lost.runs.begin()->first;
+      finding.sequence = {lost.runs.begin()->second};
+    }
+    report.findings.push_back(std::move(finding));
+  }
+  if (scope.run) return;
+  for (const auto& wreck : journal.wrecks) {
+    const std::string path = layout::segment(journal.number, wreck->slot);
+    ++report.files;
+    if (std::ranges::find(journal.lost, path, &LostBatches::file) != journal.lost.end()) continue;
+    report.findings.push_back(of_journal(Severity::mendable, path,
+                                         "the header of this segment is damaged; its batches can be read, and nothing "
+                                         "is lost",
+                                         {}, Advice::repair_store));
+  }
+}
+
+Result<void> check_journal(FileSystem& files, const JournalView& journal, const CheckScope& scope,
+                           const std::set<std::string>& runs, CheckReport& report) {
+  check_lost(journal, scope, runs, report);
+  if (scope.run) return {};
   for (const auto& segment : journal.segments) {
     ++report.files;
     const std::string path = layout::segment(journal.number, segment->slot);
+    const bool named = std::ranges::find(report.findings, path, &Finding::file) != report.findings.end();
     if (segment->scan.bad_batch && !journal.damage) {
-      report.findings.push_back({Severity::note,
-                                 Code::journal_corrupt,
-                                 path,
-                                 {},
-                                 {},
-                                 "incomplete batch: its writer stopped while writing it, and it was never acknowledged",
-                                 journal.torn ? "the next writer sets it aside" : ""});
-    } else if (segment->scan.bad_batch && journal.damage->where != path) {
-      report.findings.push_back({Severity::damage,
-                                 Code::journal_corrupt,
-                                 path,
-                                 {},
-                                 {},
-                                 fmt::format("the batch at byte {} is damaged", segment->scan.end),
-                                 "restore the file from a backup"});
+      report.findings.push_back(
+          of_journal(Severity::note, path,
+                     "incomplete batch: its writer stopped while writing it, and it was never acknowledged; nothing is "
+                     "lost",
+                     journal.torn ? "the next writer sets it aside" : "", Advice::none));
+    } else if (segment->scan.bad_batch && !named) {
+      report.findings.push_back(of_journal(Severity::damage, path,
+                                           fmt::format("the batch at byte {} is damaged", segment->scan.end),
+                                           "restore the file from a backup", Advice::repair_store));
     }
     PAWL_TRY_ASSIGN(const std::string bytes, files.read_file(path));
     std::uint64_t header_offset = 0;
     bool other_is_damaged = false;
     static_cast<void>(choose_segment_header(bytes, header_offset, other_is_damaged));
-    if (journal.damage && other_is_damaged && journal.damage->where != path) {
-      report.findings.push_back({Severity::damage,
-                                 Code::journal_corrupt,
-                                 path,
-                                 {},
-                                 {},
-                                 "one of the two copies of its header is damaged, possibly the current one",
-                                 "restore the file from a backup"});
+    if (journal.damage && other_is_damaged && !named) {
+      report.findings.push_back(of_journal(Severity::damage, path,
+                                           "one of the two copies of its header is damaged, possibly the current one",
+                                           "restore the file from a backup", Advice::repair_store));
     }
-    if (!segment->scan.bad_batch && hidden_batch(bytes, segment->scan, segment->header.generation) && !journal.damage) {
+    const bool hidden = !segment->scan.bad_batch && hidden_batch(bytes, segment->scan, segment->header.generation);
+    if ((hidden || segment->has_remains) && journal.copied) {
+      report.findings.push_back(of_journal(Severity::note, path,
+                                           "this copy was made while the store was in use; batches that were written "
+                                           "meanwhile are ignored",
+                                           "the next writer removes them", Advice::none));
+    } else if (hidden && !journal.damage) {
       report.findings.push_back(
-          {Severity::damage,
-           Code::journal_corrupt,
-           path,
-           {},
-           {},
-           fmt::format("the batch at byte {} is damaged but valid batches follow it", segment->scan.end),
-           "restore the file from a backup"});
+          of_journal(Severity::damage, path,
+                     fmt::format("the batch at byte {} is damaged but valid batches follow it", segment->scan.end),
+                     "restore the file from a backup", Advice::none));
     }
   }
   return {};
@@ -117,8 +167,6 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
     CheckReport report;
     PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
     if (!scope.run) PAWL_TRY(check_store_file(files_, report));
-    // A damaged journal may contain the newest checkpoint of any run.
-    for (const JournalView& journal : snapshot->journals()) PAWL_TRY(check_journal(files_, journal, report));
     std::set<std::string> runs;
     if (scope.run) {
       runs.insert(scope.run->text());
@@ -126,7 +174,17 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
       PAWL_TRY(check_failure_log(files_, report));
       PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
       for (const FolderEntry& entry : entries) {
-        if (!entry.name.starts_with('.')) runs.insert(entry.name);
+        if (entry.is_folder && RunId::parse(entry.name)) {
+          runs.insert(entry.name);
+        } else if (join_path(layout::kRuns, entry.name) != layout::kArriving) {
+          report.findings.push_back({Severity::note,
+                                     Code::store_damaged,
+                                     join_path(layout::kRuns, entry.name),
+                                     {},
+                                     {},
+                                     "not a run; it is ignored",
+                                     "move it out of the store"});
+        }
         if (join_path(layout::kRuns, entry.name) != layout::kArriving) continue;
         report.findings.push_back({Severity::note,
                                    Code::store_damaged,
@@ -138,6 +196,8 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
       }
       for (const auto& [run, records] : snapshot->runs()) runs.insert(run);
     }
+    for (const JournalView& journal : snapshot->journals())
+      PAWL_TRY(check_journal(files_, journal, scope, runs, report));
     for (const std::string& run : runs)
       PAWL_TRY(RunChecker(files_, keys_, run, snapshot, report).check(scope.sequence));
     if (!scope.run && snapshot->journals().empty() && report.runs > 0) {
@@ -232,25 +292,32 @@ Result<void> FilesystemStore::check_scope(const CheckScope& scope) {
 
 /// Repairs only by doing what a healthy store does anyway: takes over free journals, publishes their records and
 /// rebuilds the catalogue.
-Result<void> FilesystemStore::mend(const CheckReport& report) {
+Result<void> FilesystemStore::mend(const CheckReport& report, std::vector<Finding>& findings) {
   PAWL_TRY_ASSIGN(const auto numbers, list_journals(files_));
-  const Lock opening(open_mutex_);
-  PAWL_TRY(make_store());
-  for (const std::uint64_t number : numbers) {
-    if (journal_ && journal_->number() == number) continue;
-    const Lock lock(publish_mutex_);
-    const auto journal = JournalWriter::take_over(place(), number);
-    if (!journal && journal.error().code == Code::journal_corrupt) continue;
-    if (!journal) return std::unexpected(journal.error());
-    if (*journal) PAWL_TRY(settle_everything(**journal));
+  std::map<std::string, Restored> complete;
+  {
+    const Lock opening(open_mutex_);
+    PAWL_TRY(make_store());
+    // The damaged journals first: what they contain of a run must be published before what others contain.
+    for (const std::uint64_t number : numbers) {
+      if (!journal_ || journal_->number() != number) PAWL_TRY(repair_journal(number, findings, complete));
+    }
+    for (const std::uint64_t number : numbers) {
+      if (journal_ && journal_->number() == number) continue;
+      const Lock lock(publish_mutex_);
+      const auto journal = JournalWriter::take_over(place(), number);
+      if (!journal && category(journal.error().code) == Category::integrity) continue;
+      if (!journal) return std::unexpected(journal.error());
+      if (*journal) PAWL_TRY(settle_everything(**journal));
+    }
+    PAWL_TRY(settle_all());
+    for (const Finding& finding : report.findings) {
+      if (finding.file.ends_with(".tmp")) PAWL_TRY(files_.remove(finding.file));
+    }
+    PAWL_TRY(mend_erasures(report));
+    PAWL_TRY(rebuild_catalogue());
   }
-  PAWL_TRY(settle_all());
-  for (const Finding& finding : report.findings) {
-    if (finding.file.ends_with(".tmp")) PAWL_TRY(files_.remove(finding.file));
-  }
-  PAWL_TRY(mend_erasures(report));
-  PAWL_TRY(rebuild_catalogue());
-  return {};
+  return save_again(complete);
 }
 
 Result<CheckReport> FilesystemStore::check(const CheckScope& scope, Repair repair) {
@@ -258,7 +325,8 @@ Result<CheckReport> FilesystemStore::check(const CheckScope& scope, Repair repai
   PAWL_TRY(snapshot_for_reader());  // confirms the batches that a killed writer left
   PAWL_TRY_ASSIGN(CheckReport report, find_faults(scope));
   if (repair == Repair::no) return report;
-  PAWL_TRY(mend(report));
+  std::vector<Finding> lost;
+  PAWL_TRY(mend(report, lost));
   PAWL_TRY(mend_forks());
   PAWL_TRY_ASSIGN(CheckReport after, find_faults(scope));
   for (Finding& finding : report.findings) {
@@ -270,6 +338,7 @@ Result<CheckReport> FilesystemStore::check(const CheckScope& scope, Repair repai
     finding.advice.clear();
     after.findings.insert(after.findings.begin(), std::move(finding));
   }
+  for (Finding& finding : lost) after.findings.push_back(std::move(finding));
   return after;
 }
 

@@ -65,7 +65,9 @@ Result<std::vector<RunId>> FilesystemStore::forks_of(const Uuid& uuid) {
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_of_everything());
   std::set<std::string> names;
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
-  for (const FolderEntry& entry : entries) names.insert(entry.name);
+  for (const FolderEntry& entry : entries) {
+    if (entry.is_folder) names.insert(entry.name);
+  }
   for (const auto& [run, records] : snapshot->runs()) names.insert(run);
   std::vector<RunId> forks;
   for (const std::string& name : names) {
@@ -242,7 +244,10 @@ Result<std::vector<Erasure>> FilesystemStore::removed(std::size_t limit) {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
   std::vector<Erasure> found;
   for (const FolderEntry& entry : entries) {
-    PAWL_TRY_ASSIGN(const auto record, load_erased(files_, entry.name));
+    if (!entry.is_folder) continue;
+    const auto mark = load_erased(files_, entry.name);
+    if (!mark && is_refusal(mark.error().code)) continue;  // damaged: not known to be removed
+    PAWL_TRY_ASSIGN(const auto record, mark);
     if (!record || !record->removed) continue;
     PAWL_TRY_ASSIGN(Erasure one,
                     erasure_of(*record, record->finished ? Erasure::Outcome::already : Erasure::Outcome::pending));
@@ -269,7 +274,9 @@ Result<void> FilesystemStore::finish_if_free(const EraseWork& work, const std::s
 
 Result<void> FilesystemStore::finish_erasures(const EraseWork& work) {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kErasing));
-  for (const FolderEntry& entry : entries) PAWL_TRY(finish_if_free(work, entry.name));
+  for (const FolderEntry& entry : entries) {
+    if (!entry.is_folder && RunId::parse(entry.name)) PAWL_TRY(finish_if_free(work, entry.name));
+  }
   return {};
 }
 

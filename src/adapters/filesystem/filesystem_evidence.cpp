@@ -17,7 +17,7 @@ Result<std::vector<std::string>> event_files(FileSystem& files, const std::strin
   PAWL_TRY_ASSIGN(const auto entries, files.list(layout::events_folder(run)));
   std::vector<std::string> paths;
   for (const FolderEntry& entry : entries) {
-    if (entry.name.ends_with(".jsonl")) paths.push_back(join_path(layout::events_folder(run), entry.name));
+    if (is_event_file(entry)) paths.push_back(join_path(layout::events_folder(run), entry.name));
   }
   std::ranges::sort(paths);
   return paths;
@@ -27,15 +27,25 @@ std::unexpected<Error> bad_file(std::string message, const std::string& path) {
   return fail(Error{Code::checkpoint_corrupt, std::move(message), path, {}, 0});
 }
 
+Result<Sequence> last_audited(FileSystem& files, const std::string& run, const RunRecords* records) {
+  Sequence last;
+  if (records != nullptr && !records->audit.empty()) last = records->audit.rbegin()->second.sequence;
+  const auto file = files.open(layout::audit(run), OpenMode::read);
+  if (!file) return last;
+  PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
+  const auto entry = line ? decode_audit(line->text) : fail(Code::checksum_mismatch, "it is missing");
+  return entry ? std::max(last, entry->sequence) : last;
+}
+
 class RunFiles final : public RunEvidence {
  public:
   RunFiles(FileSystem& files, std::string boot_id, std::string run, std::shared_ptr<const JournalSnapshot> snapshot,
-           std::vector<std::string> events)
+           const RunRecords* records, std::vector<std::string> events)
       : files_(files),
         boot_id_(std::move(boot_id)),
         run_(std::move(run)),
         snapshot_(std::move(snapshot)),
-        records_(snapshot_->find(run_)),
+        records_(records),
         entries_(files_, "entry", {layout::audit(run_)}, records_ == nullptr ? nullptr : &records_->audit),
         events_(files_, "event", std::move(events), records_ == nullptr ? nullptr : &records_->events) {}
 
@@ -65,6 +75,7 @@ class RunFiles final : public RunEvidence {
   }
 
   Result<std::optional<std::string>> pruned_file() override { return read_if_there(files_, layout::pruned(run_)); }
+  Result<std::optional<std::string>> aside_file() override { return read_if_there(files_, layout::aside(run_)); }
   Result<std::optional<std::string>> roots_file() override { return read_if_there(files_, layout::roots(run_)); }
   Result<std::optional<std::string>> erased_file() override { return read_if_there(files_, layout::erased(run_)); }
 
@@ -144,6 +155,8 @@ Result<void> RunFiles::prepare() {
   PAWL_TRY_ASSIGN(pruned_text_, pruned_file());
   PAWL_TRY_ASSIGN(pruned_, load_pruned(files_, run_, seed_));
   PAWL_TRY_ASSIGN(bases_, list_bases(source()));
+  PAWL_TRY_ASSIGN(const Sequence audited, last_audited(files_, run_, records_));
+  PAWL_TRY(drop_stray_bases(source(), seed_, audited, bases_));
   prepared_ = true;
   return {};
 }
@@ -225,7 +238,6 @@ Result<void> FilesystemEvidence::read_journals(Journals journals) {
   if (snapshot_ && journals == Journals::as_read) return {};
   // Published records must still be in the files: a missing run is not replaced by the journal's copy here.
   PAWL_TRY_ASSIGN(snapshot_, JournalSnapshot::take(files_, boot_id_, JournalSnapshot::Records::unpublished));
-  if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
   return {};
 }
 
@@ -242,7 +254,7 @@ Result<std::vector<std::string>> FilesystemEvidence::runs() {
   for (const auto& [run, records] : snapshot_->runs()) names.insert(run);
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
   for (const FolderEntry& entry : entries) {
-    if (names.contains(entry.name)) continue;
+    if (names.contains(entry.name) || !entry.is_folder) continue;
     // A folder that contains only a lock belongs to a run whose first save never happened.
     PAWL_TRY_ASSIGN(const bool has_run, files_.exists(layout::run_file(entry.name)));
     PAWL_TRY_ASSIGN(const bool has_mark, files_.exists(layout::erased(entry.name)));
@@ -265,8 +277,15 @@ Result<std::unique_ptr<RunEvidence>> FilesystemEvidence::run(const RunId& run, J
                       0,
                       Advice::list_runs});
   }
+  // A damaged batch counts unless the trail goes beyond what it can have contained.
+  if (auto doubt = has_mark ? std::nullopt : snapshot_->doubt(run.text())) {
+    PAWL_TRY_ASSIGN(const Sequence audited, last_audited(files_, run.text(), snapshot_->find(run.text())));
+    if (audited < Sequence{doubt->highest_lost}) return std::unexpected(std::move(doubt->error));
+  }
   PAWL_TRY_ASSIGN(auto events, event_files(files_, run.text()));
-  auto evidence = std::make_unique<RunFiles>(files_, boot_id_, run.text(), snapshot_, std::move(events));
+  // The trail of an erased run is in its file. Journals may still contain data that is about to be destroyed.
+  const RunRecords* const records = has_mark ? nullptr : snapshot_->find(run.text());
+  auto evidence = std::make_unique<RunFiles>(files_, boot_id_, run.text(), snapshot_, records, std::move(events));
   PAWL_TRY(evidence->begin());
   return evidence;
 }

@@ -18,16 +18,6 @@ Result<bool> wait_for_lock(File& file, std::uint64_t byte, Clock& clock) {
   }
 }
 
-/// Returns every record of the run that the journals contain.
-RunBatch whole_batch(const RunRecords& records) {
-  RunBatch batch;
-  if (records.run) batch.run = records.run->text;
-  for (const auto& [sequence, found] : records.checkpoints) batch.checkpoints.push_back(found.record);
-  for (const auto& [number, record] : records.events) batch.events.push_back(record);
-  for (const auto& [number, record] : records.audit) batch.audit.push_back(record);
-  return batch;
-}
-
 Result<void> refuse_findings(const CheckReport& report, std::string_view where) {
   for (const Finding& finding : report.findings) {
     if (finding.severity != Finding::Severity::damage && finding.severity != Finding::Severity::mendable) continue;
@@ -52,7 +42,7 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_for_export(const RunId& run)
 
 Result<void> FilesystemStore::settle_run(const std::string& run) {
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_of_everything());
-  if (snapshot->damage()) return std::unexpected(*snapshot->damage());
+  if (snapshot->doubt(run)) PAWL_TRY(RunReader(files_, keys_, run, snapshot).latest());
   const RunRecords* records = snapshot->find(run);
   if (records == nullptr) return {};
   const Lock lock(publish_mutex_);

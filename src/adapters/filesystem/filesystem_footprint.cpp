@@ -1,6 +1,4 @@
 // FilesystemStore: how many bytes its parts take up.
-#include <cerrno>
-
 #include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
@@ -13,8 +11,8 @@ constexpr int kFoldersDeepMax = 64;  // folders; logs of nested steps have one e
 /// Returns 0 if the file no longer exists: other processes publish and prune at the same time.
 Result<std::uint64_t> file_bytes(FileSystem& files, const std::string& path) {
   const auto file = files.open(path, OpenMode::read);
-  if (!file && (file.error().code == Code::input_unreadable || file.error().os_error == ELOOP))
-    return 0;  // links are not followed
+  if (!file && (file.error().code == Code::input_unreadable || file.error().code == Code::store_damaged))
+    return 0;  // links are not followed, and pipes have no size
   if (!file) return fail(file.error());
   return (*file)->size();
 }

@@ -28,7 +28,9 @@ Result<std::string> FilesystemStore::prune_stamp(const std::string& run,
     runs = lineage ? std::move(*lineage) : std::vector<std::string>{run};
   } else {
     PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
-    for (const FolderEntry& entry : entries) runs.push_back(entry.name);
+    for (const FolderEntry& entry : entries) {
+      if (entry.is_folder) runs.push_back(entry.name);
+    }
     std::ranges::sort(runs);
   }
   std::string stamp;

@@ -16,17 +16,6 @@ constexpr std::int64_t kTakeoverStepUs = 1'000;
 
 Error busy(std::string message) { return Error{Code::store_busy, std::move(message), {}, "try again", 0}; }
 
-Result<bool> has_segments(FileSystem& files) {
-  PAWL_TRY_ASSIGN(const auto numbers, list_journals(files));
-  for (const std::uint64_t number : numbers) {
-    PAWL_TRY_ASSIGN(const auto entries, files.list(layout::journal(number)));
-    for (const FolderEntry& entry : entries) {
-      if (entry.name.ends_with(".log")) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 FilesystemStore::FilesystemStore(FileSystem& files, const Environment& environment, const FilesystemOptions& options)
@@ -216,12 +205,14 @@ Result<std::unique_ptr<JournalWriter>> FilesystemStore::acquire_journal(const Ru
   if (const RunRecords* records = snapshot->find(run.text()); records != nullptr && !records->checkpoints.empty()) {
     candidates.push_back(records->checkpoints.rbegin()->second.journal);
   }
+  for (const JournalView& journal : snapshot->journals()) candidates.push_back(journal.number);
   for (const JournalView& journal : snapshot->journals()) {
-    if (!journal.damage) candidates.push_back(journal.number);
+    if (journal.damage) std::erase(candidates, journal.number);
   }
   for (const std::uint64_t number : candidates) {
-    PAWL_TRY_ASSIGN(auto journal, JournalWriter::take_over(place(), number));
-    if (journal) return journal;
+    auto journal = JournalWriter::take_over(place(), number);
+    if (!journal && category(journal.error().code) == Category::integrity) continue;  // damaged since
+    if (!journal || *journal) return journal;
   }
   return JournalWriter::create(place());
 }
@@ -336,6 +327,7 @@ Result<void> FilesystemStore::take_writer_lock(const RunId& run, File& run_lock)
 
 Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, const RunOptions& options) {
   PAWL_TRY(process_.refuse_copy());
+  PAWL_TRY(adopt_if_copied());
   const Lock lock(open_mutex_);
   PAWL_TRY(refuse_erased(files_, run.text()));
   PAWL_TRY(make_store());
@@ -346,6 +338,22 @@ Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, c
   PAWL_TRY(ensure_journal(run));
   PAWL_TRY_ASSIGN(auto head, load_head(run, options.fall_back_to));
   return FilesystemRunWriter::make(*this, run, options, std::move(run_lock), std::move(head));
+}
+
+/// Looks only at the marks of the journals, before this process writes to one.
+Result<void> FilesystemStore::adopt_if_copied() {
+  {
+    const Lock lock(open_mutex_);
+    if (journal_) return {};
+  }
+  PAWL_TRY_ASSIGN(const auto numbers, list_journals(files_));
+  bool copied = false;
+  for (const std::uint64_t number : numbers) {
+    PAWL_TRY_ASSIGN(const bool foreign, is_copied_journal(files_, number));
+    copied |= foreign;
+  }
+  if (copied) PAWL_TRY(adopt_copy());
+  return {};
 }
 
 // ---- The save path --------------------------------------------------------------------------------
@@ -434,6 +442,11 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::current_snapshot() {
 Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_reader() {
   PAWL_TRY(process_.refuse_copy());
   PAWL_TRY_ASSIGN(auto snapshot, current_snapshot());
+  if (snapshot->copied()) {
+    const auto adopted = adopt_copy();
+    if (!adopted && category(adopted.error().code) != Category::storage) return std::unexpected(adopted.error());
+    PAWL_TRY_ASSIGN(snapshot, current_snapshot());
+  }
   if (!confirm_tails_of_the_dead(*snapshot)) return snapshot;
   return current_snapshot();
 }

@@ -206,7 +206,15 @@ class FilesystemStore final : public Store {
   Result<CheckReport> find_faults(const CheckScope& scope);
   Result<void> find_missing_runs(const std::set<std::string>& runs, const JournalSnapshot& snapshot,
                                  CheckReport& report);
-  Result<void> mend(const CheckReport& report);
+  Result<void> mend(const CheckReport& report, std::vector<Finding>& findings);
+  Result<void> repair_journal(std::uint64_t number, std::vector<Finding>& findings,
+                              std::map<std::string, Restored>& complete) PAWL_REQUIRES(open_mutex_);
+  Result<std::uint64_t> publish_connected(const std::string& run, const JournalSnapshot& snapshot);
+  Result<std::optional<Finding>> list_lost(const std::string& run, std::uint64_t highest, const LostBatches& lost,
+                                           const std::string& kept, std::map<std::string, Restored>& complete);
+  std::optional<Restored> newest_complete(const std::string& run, const std::shared_ptr<JournalSnapshot>& snapshot);
+  Result<void> empty_journal(const JournalView& journal, File& owner) PAWL_REQUIRES(open_mutex_);
+  Result<void> save_again(const std::map<std::string, Restored>& complete);
   Result<void> mend_forks();
 
   // Reading.
@@ -217,6 +225,10 @@ class FilesystemStore final : public Store {
   /// forked from. Covers all runs if `run` is empty.
   Result<std::string> prune_stamp(const std::string& run, const std::shared_ptr<JournalSnapshot>& snapshot);
   bool confirm_tails_of_the_dead(const JournalSnapshot& snapshot);
+  /// Makes an ordinary store of a copy that was made while the store was in use.
+  Result<bool> adopt_copy();
+  Result<void> settle_copy(const std::shared_ptr<JournalSnapshot>& snapshot) PAWL_REQUIRES(open_mutex_);
+  Result<void> adopt_if_copied();
   /// Returns the previous snapshot if nothing has changed.
   Result<std::shared_ptr<JournalSnapshot>> current_snapshot();
   /// The same, after unconfirmed batches of dead writers were confirmed.

@@ -17,7 +17,7 @@ constexpr std::size_t kRecordFixedBytes = 1 + 1 + 2 + 16 + 8 + 8 + 8 + 4 + 12 + 
 constexpr std::size_t kBootIdBytes = 36;
 static_assert(kHeaderCrcAt == 508 && kBatchHeaderCrcAt == 60 && kRecordFixedBytes == 68,
               "docs/formats/journal.md says so");
-static_assert(kWatermarkOffset + kWatermarkBytes == 576 && kBootIdBytes + 8 + 4 <= kWatermarkBytes - 4);
+static_assert(kWatermarkOffset + kWatermarkBytes == 576 && kBootIdBytes + 8 + 4 + 8 <= kWatermarkBytes - 4);
 static_assert(kSegmentHeaderBytes % kBatchAlignment == 0 && kBatchHeaderBytes % kBatchAlignment == 0);
 static_assert(kSegmentHeaderUsed <= kSegmentHeaderBytes / 2, "there are two copies");
 
@@ -64,11 +64,55 @@ std::optional<Batch> valid_batch(std::string_view segment, std::uint64_t offset,
   return batch;
 }
 
-bool any_valid_batch_behind(std::string_view segment, std::uint64_t from, std::uint64_t generation) {
+std::optional<Batch> next_valid_batch(std::string_view segment, std::uint64_t from, std::uint64_t generation) {
   for (std::uint64_t at = from + kBatchAlignment; at + kBatchHeaderBytes <= segment.size(); at += kBatchAlignment) {
-    if (load_int<std::uint64_t>(segment.data() + at) == generation && valid_batch(segment, at, generation)) return true;
+    if (load_int<std::uint64_t>(segment.data() + at) != generation) continue;
+    if (auto batch = valid_batch(segment, at, generation)) return batch;
   }
-  return false;
+  return std::nullopt;
+}
+
+/// Three of 160 bits for each run.
+std::array<std::uint64_t, 3> filter_bits(std::string_view run) {
+  constexpr std::uint64_t kBits = RunsFilter::kBytes * 8;
+  std::uint64_t mixed = crc32c(run) + 0x9e3779b97f4a7c15U;
+  mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;
+  mixed = (mixed ^ (mixed >> 27U)) * 0x94d049bb133111ebU;
+  mixed ^= mixed >> 31U;
+  return {mixed % kBits, (mixed >> 20U) % kBits, (mixed >> 40U) % kBits};
+}
+
+JournalRecord take_record(ByteReader& reader) {
+  JournalRecord record;
+  record.type = static_cast<RecordType>(reader.take_int<std::uint8_t>());
+  record.flags = static_cast<RecordFlags>(reader.take_int<std::uint8_t>());
+  reader.take(2);
+  record.run_uuid = take_uuid(reader);
+  record.sequence.value = reader.take_int<std::uint64_t>();
+  record.parent.value = reader.take_int<std::uint64_t>();
+  record.number = reader.take_int<std::uint64_t>();
+  record.key_id = reader.take_int<std::uint32_t>();
+  const std::string_view nonce = reader.take(record.nonce.size());
+  if (nonce.size() == record.nonce.size()) std::memcpy(record.nonce.data(), nonce.data(), nonce.size());
+  record.run = reader.take_string();
+  record.text = reader.take_string();
+  return record;
+}
+
+/// Reads only what leads to the name of each record's run.
+void add_runs(std::string_view body, RunsFilter& runs) {
+  constexpr std::size_t kRunLengthAt = kRecordFixedBytes - 8;
+  std::string_view last;
+  while (body.size() >= kRecordFixedBytes) {
+    const auto run_bytes = load_int<std::uint32_t>(body.data() + kRunLengthAt);
+    if (run_bytes > body.size() - kRecordFixedBytes) break;
+    const std::string_view run = body.substr(kRunLengthAt + 4, run_bytes);
+    if (run != last) runs.add(run);
+    last = run;
+    const auto text_bytes = load_int<std::uint32_t>(body.data() + kRunLengthAt + 4 + run_bytes);
+    if (text_bytes > body.size() - kRecordFixedBytes - run_bytes) break;
+    body.remove_prefix(kRecordFixedBytes + run_bytes + text_bytes);
+  }
 }
 
 // The layout after the owner's text: a boot id, numbers, zeros, a checksum.
@@ -158,22 +202,7 @@ Result<std::vector<JournalRecord>> decode_records(const Batch& batch) {
   std::vector<JournalRecord> records;
   records.reserve(std::min<std::size_t>(batch.record_count, batch.body.size() / kRecordFixedBytes));
   ByteReader reader(batch.body);
-  while (reader.ok() && !reader.rest().empty()) {
-    JournalRecord record;
-    record.type = static_cast<RecordType>(reader.take_int<std::uint8_t>());
-    record.flags = static_cast<RecordFlags>(reader.take_int<std::uint8_t>());
-    reader.take(2);
-    record.run_uuid = take_uuid(reader);
-    record.sequence.value = reader.take_int<std::uint64_t>();
-    record.parent.value = reader.take_int<std::uint64_t>();
-    record.number = reader.take_int<std::uint64_t>();
-    record.key_id = reader.take_int<std::uint32_t>();
-    const std::string_view nonce = reader.take(record.nonce.size());
-    if (nonce.size() == record.nonce.size()) std::memcpy(record.nonce.data(), nonce.data(), nonce.size());
-    record.run = reader.take_string();
-    record.text = reader.take_string();
-    records.push_back(record);
-  }
+  while (reader.ok() && !reader.rest().empty()) records.push_back(take_record(reader));
   if (!reader.ok() || records.size() != batch.record_count) {
     return fail(Code::journal_corrupt, "the records of batch {} of a journal don't match its header", batch.number);
   }
@@ -201,7 +230,9 @@ std::string encode_batch(std::uint64_t generation, std::uint64_t number, std::ui
   put_int(out, number);
   put_int(out, generation);
   put_int(out, body_bytes);
-  out.resize(56, '\0');
+  RunsFilter runs;
+  for (const std::string_view body : bodies) add_runs(body, runs);
+  out.append(reinterpret_cast<const char*>(runs.bytes.data()), runs.bytes.size());
   put_int(out, body_crc);
   put_int(out, crc32c(out, salt));
   PAWL_ASSERT(out.size() == kBatchHeaderBytes);
@@ -209,6 +240,37 @@ std::string encode_batch(std::uint64_t generation, std::uint64_t number, std::ui
   out.resize(batch_size(size), '\0');
   return out;
 }
+
+void RunsFilter::add(std::string_view run) {
+  for (const std::uint64_t bit : filter_bits(run)) bytes[bit / 8] |= static_cast<std::uint8_t>(1U << (bit % 8));
+}
+
+bool RunsFilter::may_have(std::string_view run) const {
+  for (const std::uint64_t bit : filter_bits(run)) {
+    if ((bytes[bit / 8] & (1U << (bit % 8))) == 0) return false;
+  }
+  return true;
+}
+
+namespace {
+
+/// Finds the valid batches after an invalid one at `scan.end`, and the holes before and between them.
+void scan_behind_damage(std::string_view segment, std::uint64_t generation, SegmentScan& scan) {
+  std::uint64_t end = scan.end;
+  while (const auto next = next_valid_batch(segment, end, generation)) {
+    scan.holes.push_back({end, next->offset});
+    for (auto batch = next; batch; batch = valid_batch(segment, end, generation)) {
+      scan.after.push_back(*batch);
+      end = batch->end;
+    }
+    scan.valid_after_bad = true;
+    scan.after_end = end;
+    const bool more = end + kBatchHeaderBytes <= segment.size() && claims_generation(segment.substr(end), generation);
+    if (!more) break;
+  }
+}
+
+}  // namespace
 
 SegmentScan scan_segment(std::string_view segment, std::uint64_t generation) {
   SegmentScan scan;
@@ -220,13 +282,58 @@ SegmentScan scan_segment(std::string_view segment, std::uint64_t generation) {
   }
   if (scan.end + kBatchHeaderBytes <= segment.size() && claims_generation(segment.substr(scan.end), generation)) {
     scan.bad_batch = true;
-    scan.valid_after_bad = any_valid_batch_behind(segment, scan.end, generation);
+    scan_behind_damage(segment, generation, scan);
   }
   return scan;
 }
 
+std::optional<std::uint64_t> generation_of_first_batch(std::string_view segment) {
+  if (segment.size() < kSegmentHeaderBytes + kBatchHeaderBytes) return std::nullopt;
+  const auto generation = load_int<std::uint64_t>(segment.data() + kSegmentHeaderBytes);
+  if (!valid_batch(segment, kSegmentHeaderBytes, generation)) return std::nullopt;
+  return generation;
+}
+
+std::vector<SalvagedBatch> salvage(std::string_view segment, const Hole& hole, std::uint64_t generation) {
+  std::vector<SalvagedBatch> found;
+  const std::uint64_t end = std::min<std::uint64_t>(hole.end, segment.size());
+  for (std::uint64_t at = hole.offset; at < end; at = found.back().place.end) {
+    SalvagedBatch& batch = found.emplace_back();
+    batch.place = {at, end};
+    if (at + kBatchHeaderBytes > end) break;
+    const std::string_view header = segment.substr(at, kBatchHeaderBytes);
+    if (!claims_generation(header, generation)) break;
+    const std::uint32_t salt = salt_of(generation);
+    batch.header_valid =
+        load_int<std::uint32_t>(header.data() + kBatchHeaderCrcAt) == crc32c(header.substr(0, kBatchHeaderCrcAt), salt);
+    if (batch.header_valid) {
+      batch.number = load_int<std::uint64_t>(header.data() + 16);
+      batch.record_count = load_int<std::uint32_t>(header.data() + 12);
+      std::memcpy(batch.runs.bytes.data(), header.data() + 36, batch.runs.bytes.size());
+    }
+    const std::uint64_t room = end - at - kBatchHeaderBytes;
+    const auto body_sum = load_int<std::uint32_t>(header.data() + 56);
+    std::optional<std::uint64_t> length;
+    for (const std::size_t copy : {8U, 32U}) {
+      const auto claimed = load_int<std::uint32_t>(header.data() + copy);
+      if (claimed > room) continue;
+      batch.body_valid = crc32c(segment.substr(at + kBatchHeaderBytes, claimed), salt) == body_sum;
+      // Without a valid body, a length from a damaged header counts only if it ends where the hole ends.
+      if (batch.body_valid || batch.header_valid || at + batch_size(claimed) == end) length = claimed;
+      if (batch.body_valid) break;
+    }
+    if (!length) break;
+    batch.place.end = std::min(end, at + batch_size(*length));
+    ByteReader reader(segment.substr(at + kBatchHeaderBytes, *length));
+    while (reader.ok() && !reader.rest().empty()) batch.records.push_back(take_record(reader));
+    batch.complete = reader.ok() && (!batch.header_valid || batch.records.size() == batch.record_count);
+    if (!reader.ok()) batch.records.pop_back();
+  }
+  return found;
+}
+
 bool hidden_batch(std::string_view segment, const SegmentScan& scan, std::uint64_t generation) {
-  return any_valid_batch_behind(segment, scan.end, generation);
+  return next_valid_batch(segment, scan.end, generation).has_value();
 }
 
 std::string encode_watermark(const Watermark& mark) {
@@ -234,6 +341,7 @@ std::string encode_watermark(const Watermark& mark) {
   out.resize(kBootIdBytes, '\0');
   put_int(out, mark.batch_number);
   put_int(out, mark.segments_named);
+  put_int(out, mark.file_id);
   return with_mark_checksum(std::move(out));
 }
 
@@ -243,6 +351,7 @@ std::optional<Watermark> decode_watermark(std::string_view bytes) {
   mark.boot_id = boot_id_in(bytes);
   mark.batch_number = load_int<std::uint64_t>(bytes.data() + kBootIdBytes);
   mark.segments_named = load_int<std::uint32_t>(bytes.data() + kBootIdBytes + 8);
+  mark.file_id = load_int<std::uint64_t>(bytes.data() + kBootIdBytes + 12);
   return mark;
 }
 
@@ -251,13 +360,15 @@ std::string encode_published(const PublishedRange& range) {
   out.resize(kBootIdBytes, '\0');
   put_int(out, range.first);
   put_int(out, range.last);
+  put_int(out, range.file_id);
   return with_mark_checksum(std::move(out));
 }
 
 std::optional<PublishedRange> decode_published(std::string_view bytes) {
   if (!is_mark(bytes)) return std::nullopt;
   return PublishedRange{boot_id_in(bytes), load_int<std::uint64_t>(bytes.data() + kBootIdBytes),
-                        load_int<std::uint64_t>(bytes.data() + kBootIdBytes + 8)};
+                        load_int<std::uint64_t>(bytes.data() + kBootIdBytes + 8),
+                        load_int<std::uint64_t>(bytes.data() + kBootIdBytes + 16)};
 }
 
 }  // namespace pawl

@@ -83,6 +83,17 @@ struct JournalRecord {
 
 void append_record(std::string& body, const JournalRecord& record);
 
+/// The runs that have records in a batch, as a Bloom filter in its header. It may name more runs than that, never
+/// fewer. If the body is damaged, it tells which runs are affected. Empty in batches of older versions of pawl.
+struct RunsFilter {
+  static constexpr std::size_t kBytes = 20;
+  std::array<std::uint8_t, kBytes> bytes{};
+  void add(std::string_view run);
+  [[nodiscard]] bool may_have(std::string_view run) const;
+  [[nodiscard]] bool empty() const { return bytes == decltype(bytes){}; }
+  bool operator==(const RunsFilter&) const = default;
+};
+
 /// Returns the padded bytes of a batch, ready to be written.
 [[nodiscard]] std::string encode_batch(std::uint64_t generation, std::uint64_t number, std::uint32_t record_count,
                                        std::span<const std::string_view> bodies);
@@ -104,14 +115,39 @@ struct Batch {
 /// right, which means a bug or a forgery.
 [[nodiscard]] Result<std::vector<JournalRecord>> decode_records(const Batch& batch);
 
+/// A part of a segment that contains no valid batch.
+struct Hole {
+  std::uint64_t offset = 0;
+  std::uint64_t end = 0;
+};
+
 /// Scans the bytes of a segment. Never fails: invalid content is described in the result.
 struct SegmentScan {
   std::vector<Batch> batches;               // the valid batches before the first invalid one, in order
   std::uint64_t end = kSegmentHeaderBytes;  // end of the last valid batch
   bool bad_batch = false;                   // there is an invalid batch of this generation at `end`
   bool valid_after_bad = false;             // a valid batch follows the invalid one: damage, not a torn write
+  std::vector<Hole> holes;                  // if a valid batch follows: the invalid parts before it and between others
+  std::vector<Batch> after;                 // the valid batches after the first hole, in order
+  std::uint64_t after_end = 0;              // end of the last of them
 };
 [[nodiscard]] SegmentScan scan_segment(std::string_view segment, std::uint64_t generation);
+/// What a damaged batch still tells.
+struct SalvagedBatch {
+  Hole place;
+  bool header_valid = false;
+  std::uint64_t number = 0;        // 0: unknown
+  std::uint32_t record_count = 0;  // 0: unknown
+  RunsFilter runs;                 // empty: unknown
+  bool body_valid = false;         // its records are intact: only the header is damaged
+  bool complete = false;           // all of its records have boundaries that make sense
+  std::vector<JournalRecord> records;
+};
+/// Returns the batches in a hole, as far as they can be told apart. The last one reaches to the end of the hole.
+[[nodiscard]] std::vector<SalvagedBatch> salvage(std::string_view segment, const Hole& hole, std::uint64_t generation);
+/// Returns the generation of the batch at the start of a segment whose header is unreadable, if that batch is valid.
+[[nodiscard]] std::optional<std::uint64_t> generation_of_first_batch(std::string_view segment);
+
 /// Returns whether a valid batch follows the apparent end, which takes several damaged bits. Reads the whole segment,
 /// so only fsck calls it.
 [[nodiscard]] bool hidden_batch(std::string_view segment, const SegmentScan& scan, std::uint64_t generation);
@@ -123,6 +159,7 @@ struct Watermark {
   std::string boot_id;
   std::uint64_t batch_number = 0;
   std::uint32_t segments_named = 0;  // number of segments whose names are known to be durable
+  std::uint64_t file_id = 0;         // of the owner file; a copy of the journal has another one. 0: unknown
   bool operator==(const Watermark&) const = default;
 };
 constexpr std::uint64_t kWatermarkOffset = 512;  // in the owner file, after its text
@@ -136,6 +173,7 @@ struct PublishedRange {
   std::string boot_id;
   std::uint64_t first = 0;
   std::uint64_t last = 0;
+  std::uint64_t file_id = 0;  // of the owner file, as in the watermark
   [[nodiscard]] bool has(std::uint64_t batch) const { return first <= batch && batch <= last; }
 };
 constexpr std::uint64_t kPublishedOffset = kWatermarkOffset + kWatermarkBytes;

@@ -197,5 +197,58 @@ TEST(Watermark, GoesBothWaysAndFindsEveryFlippedBit) {
   EXPECT_FALSE(decode_watermark(bytes + "x"));
 }
 
+std::string record_of(std::string_view run, std::uint64_t sequence) {
+  JournalRecord record;
+  record.type = RecordType::checkpoint;
+  record.run = run;
+  record.sequence.value = sequence;
+  record.text = "text\n";
+  std::string body;
+  append_record(body, record);
+  return body;
+}
+
+TEST(RunsFilter, ContainsEveryRunOfTheBatchAndFewOthers) {
+  RunsFilter filter;
+  EXPECT_TRUE(filter.empty());
+  for (int i = 0; i < 8; ++i) filter.add("run-" + std::to_string(i));
+  std::size_t others = 0;
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(filter.may_have("run-" + std::to_string(i)));
+  for (int i = 0; i < 1000; ++i) others += filter.may_have("other-" + std::to_string(i)) ? 1U : 0U;
+  EXPECT_LT(others, 30U);
+}
+
+TEST(Salvage, BatchesAfterADamagedOneAreFound) {
+  const std::string first = batch(41, record_of("a", 1));
+  const std::string second = batch(42, record_of("b", 2));
+  const std::string third = batch(43, record_of("c", 3));
+  const std::string good = segment_of(first + second + third);
+  for (std::size_t byte = 0; byte < 64 + record_of("b", 2).size(); ++byte) {
+    const std::string segment = flipped(good, (kSegmentHeaderBytes + first.size() + byte) * 8 + byte % 8);
+    const SegmentScan scan = scan_segment(segment, kGeneration);
+    ASSERT_TRUE(scan.valid_after_bad && scan.batches.size() == 1 && scan.after.size() == 1) << byte;
+    EXPECT_EQ(scan.after.front().number, 43U);
+    ASSERT_EQ(scan.holes.size(), 1U);
+    const auto parts = salvage(segment, scan.holes.front(), kGeneration);
+    ASSERT_EQ(parts.size(), 1U) << byte;
+    if (byte >= kBatchHeaderBytes) {
+      EXPECT_TRUE(parts[0].header_valid && !parts[0].body_valid && parts[0].number == 42);
+      EXPECT_TRUE(parts[0].runs.may_have("b") && !parts[0].runs.may_have("a") && !parts[0].runs.may_have("c"));
+    } else {
+      const bool body_sum = byte >= 56 && byte < 60;
+      EXPECT_TRUE(!parts[0].header_valid && parts[0].body_valid != body_sum) << byte;
+      ASSERT_TRUE(parts[0].complete) << byte;
+      EXPECT_EQ(parts[0].records.front().run, "b");
+    }
+  }
+}
+
+TEST(Salvage, TheFirstBatchTellsTheGeneration) {
+  const std::string segment = segment_of(batch(41, record_of("a", 1)));
+  EXPECT_EQ(generation_of_first_batch(segment), kGeneration);
+  EXPECT_FALSE(generation_of_first_batch(flipped(segment, (kSegmentHeaderBytes + 70) * 8)));
+  EXPECT_FALSE(generation_of_first_batch(segment_of("")));
+}
+
 }  // namespace
 }  // namespace pawl

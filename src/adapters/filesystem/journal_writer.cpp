@@ -41,6 +41,7 @@ JournalWriter::JournalWriter(Place place, std::uint64_t number) : place_(std::mo
 
 Result<bool> JournalWriter::lock() {
   PAWL_TRY_ASSIGN(owner_, place_.files->open(layout::journal_owner(number_), OpenMode::create));
+  PAWL_TRY_ASSIGN(owner_id_, owner_->id());
   return owner_->try_lock(layout::kWriterByte);
 }
 
@@ -56,13 +57,15 @@ Result<std::unique_ptr<JournalWriter>> JournalWriter::create(const Place& place)
   PAWL_TRY(place.files->make_folder(layout::kJournals));
   for (std::uint64_t number = 1;; ++number) {
     PAWL_TRY(place.files->make_folder(layout::journal(number)));
-    PAWL_TRY_ASSIGN(auto writer, take_over(place, number));
-    if (writer) return writer;
+    auto writer = take_over(place, number);
+    if (!writer && category(writer.error().code) == Category::integrity) continue;  // that journal stays as it is
+    if (!writer || *writer) return writer;
   }
 }
 
 Result<void> JournalWriter::adopt() {
-  PAWL_TRY_ASSIGN(const JournalView view, read_journal(*place_.files, number_, place_.environment.owner.boot_id));
+  PAWL_TRY_ASSIGN(const JournalView view, read_journal(*place_.files, number_, place_.environment.owner.boot_id,
+                                                       read_store_text(*place_.files)));
   if (view.damage) return std::unexpected(*view.damage);
   if (!view.watermark || view.watermark->segments_named != view.segments.size()) {
     // The process that created them may have died before their names were synced.
@@ -70,6 +73,7 @@ Result<void> JournalWriter::adopt() {
     PAWL_TRY(place_.files->sync_folder(layout::kJournals, SyncPoint::journal_name));
     PAWL_TRY(place_.files->sync_folder("", SyncPoint::journals_name));
   }
+  if (view.copied) PAWL_TRY(clear_remains(view));
   PAWL_TRY(open_segments(view));
   for (const auto& segment : view.segments) {
     for (const Batch& batch : segment->scan.batches) {
@@ -96,7 +100,7 @@ Result<void> JournalWriter::mark_published() {
     return published_ ? owner_->write_at(kPublishedOffset, encode_published(*published_)) : Result<void>();
   const bool goes_on = published_ && published_->last + 1 == first_batch_;
   const PublishedRange range{place_.environment.owner.boot_id, goes_on ? published_->first : first_batch_,
-                             next_batch_ - 1};
+                             next_batch_ - 1, owner_id_};
   return owner_->write_at(kPublishedOffset, encode_published(range));
 }
 
@@ -148,6 +152,27 @@ Result<void> JournalWriter::confirm_tail(const JournalView& view) {
   return {};
 }
 
+/// Batches that follow the end of a copied journal belong to the original. They have the generation of the segment, so
+/// they must not stay behind what is appended here.
+Result<void> JournalWriter::clear_remains(const JournalView& view) {
+  for (const auto& seen : view.segments) {
+    const std::string path = layout::segment(number_, seen->slot);
+    PAWL_TRY_ASSIGN(const auto file, place_.files->open(path, OpenMode::write));
+    PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
+    PAWL_TRY_ASSIGN(const std::string bytes, file->read_at(0, size));
+    if (!seen->has_remains && (seen->scan.bad_batch || !hidden_batch(bytes, seen->scan, seen->header.generation)))
+      continue;
+    std::string_view remains = std::string_view(bytes).substr(seen->scan.end);
+    remains = remains.substr(0, remains.find_last_not_of('\0') + 1);
+    const std::string name = fmt::format("recovery/copied-journal-{}-{:016x}-{}-{}.bin", number_,
+                                         seen->header.generation, seen->scan.end, to_hex(crc32c(remains)));
+    PAWL_TRY(set_aside(*place_.files, name, remains));
+    PAWL_TRY(overwrite(*file, seen->scan.end));
+    PAWL_TRY(file->sync(SyncPoint::journal_takeover));
+  }
+  return {};
+}
+
 Result<void> JournalWriter::set_aside_torn(const JournalView& view) {
   for (const auto& seen : view.segments) {
     if (!seen->scan.bad_batch) continue;
@@ -180,7 +205,8 @@ Result<void> JournalWriter::set_aside_torn(const JournalView& view) {
 
 Result<void> JournalWriter::write_watermark(std::uint64_t batch_number) {
   const auto named = static_cast<std::uint32_t>(segments_.size());
-  return owner_->write_at(kWatermarkOffset, encode_watermark({place_.environment.owner.boot_id, batch_number, named}));
+  return owner_->write_at(kWatermarkOffset,
+                          encode_watermark({place_.environment.owner.boot_id, batch_number, named, owner_id_}));
 }
 
 SegmentHeader JournalWriter::fresh_header(std::uint64_t position, std::uint64_t settled_through) const {

@@ -82,6 +82,7 @@ class JournalWriter {
   Result<bool> lock();
   Result<void> adopt();
   Result<void> confirm_tail(const JournalView& view);
+  Result<void> clear_remains(const JournalView& view);
   Result<void> set_aside_torn(const JournalView& view);
   Result<void> open_segments(const JournalView& view);
   Result<void> write_watermark(std::uint64_t batch_number) PAWL_REQUIRES(mutex_);
@@ -94,6 +95,7 @@ class JournalWriter {
   const Place place_;
   const std::uint64_t number_;
   std::unique_ptr<File> owner_;  // holds the kernel lock
+  std::uint64_t owner_id_ = 0;   // of that file
 
   std::set<std::string, std::less<>> runs_at_takeover_;  // constant after construction
 

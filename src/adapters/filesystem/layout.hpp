@@ -114,6 +114,17 @@ namespace pawl {
   return sequence;
 }
 
+/// Returns whether this is the file of the events of one day: events_2026-01-11.jsonl.
+[[nodiscard]] inline bool is_event_file(const FolderEntry& entry) {
+  constexpr std::string_view kForm = "events_0000-00-00.jsonl";
+  if (entry.is_folder || entry.name.size() != kForm.size()) return false;
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    const char found = entry.name[i];
+    if (kForm[i] == '0' ? found < '0' || found > '9' : found != kForm[i]) return false;
+  }
+  return true;
+}
+
 /// Returns the sequence in the name of a full checkpoint's file.
 [[nodiscard]] inline std::optional<Sequence> base_in_file_name(std::string_view name) {
   return sequence_in_file_name(name, "checkpoint_", ".json");

@@ -100,7 +100,11 @@ Result<std::optional<NumberedLines::Line>> NumberedLines::next() {
     consume(line->text.size() + 1);
     return std::optional(Line{number, line->text, paths_[next_path_ - 1]});
   };
-  if (!line) return record != nullptr ? from_journal() : std::optional<Line>();
+  if (!line && record != nullptr) return from_journal();
+  if (!line && journal_ != nullptr && journal_->upper_bound(number) != journal_->end())
+    return fail(bad(
+        fmt::format("{} {} is missing; found {} in its place", what_, number, journal_->upper_bound(number)->first)));
+  if (!line) return std::optional<Line>();
   const auto found = line_number(line->text);
   if (record != nullptr) {
     if (line->complete && line->text == without_newline(record->text)) return from_file();

@@ -65,6 +65,24 @@ Result<void> collect(const SegmentView& segment, RunBatches& batches) {
   return {};
 }
 
+RunBatch whole_batch(const RunRecords& records) {
+  RunBatch batch;
+  if (records.run) batch.run = records.run->text;
+  for (const auto& [sequence, found] : records.checkpoints) batch.checkpoints.push_back(found.record);
+  for (const auto& [number, record] : records.events) batch.events.push_back(record);
+  for (const auto& [number, record] : records.audit) batch.audit.push_back(record);
+  return batch;
+}
+
+std::vector<JournalRecord>::const_iterator first_unconnected(const std::vector<JournalRecord>& records,
+                                                             std::uint64_t last) {
+  return std::ranges::find_if(records, [&](const JournalRecord& record) {
+    if (record.number > last + 1) return true;
+    last = std::max(last, record.number);
+    return false;
+  });
+}
+
 Publisher::Publisher(FileSystem& files, const Environment& environment, const FilesystemOptions& options)
     : files_(files), environment_(environment), options_(options) {}
 
@@ -188,7 +206,7 @@ Result<std::uint64_t> Publisher::first_event_after_earlier_days(std::string_view
   const std::string today = fmt::format("events_{}.jsonl", day);
   std::string newest;
   for (const FolderEntry& entry : entries) {
-    if (entry.name.ends_with(".jsonl") && entry.name < today) newest = std::max(newest, entry.name);
+    if (is_event_file(entry) && entry.name < today) newest = std::max(newest, entry.name);
   }
   if (newest.empty()) {
     const auto text = files_.read_file(layout::run_file(run), 1ULL << 20);  // written before any event
@@ -247,8 +265,14 @@ Result<bool> Publisher::append(const Lines& lines, std::span<const JournalRecord
            number_of(records[count], lines.by_sequence) == number_of(records[count - 1], lines.by_sequence) + 1) {
       ++count;
     }
-    PAWL_TRY_ASSIGN(const bool done, append_unbroken(lines, records.first(count), mode));
-    if (!done) return false;
+    const auto done = append_unbroken(lines, records.first(count), mode);
+    if (!done && done.error().code == Code::chain_broken) {
+      // What connects these lines to the file was lost with a damaged batch, and a repair set their save aside.
+      PAWL_TRY_ASSIGN(const PrunedList pruned, load_pruned(files_, lines.run, seal_seed(records.front().run_uuid)));
+      if (!pruned.is_aside(records.front().sequence)) return done;
+    } else if (!done || !*done) {
+      return done;
+    }
     records = records.subspan(count);
   }
   return true;

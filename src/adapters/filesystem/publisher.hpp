@@ -34,6 +34,11 @@ struct RunBatch {
 };
 using RunBatches = std::map<std::string, RunBatch, std::less<>>;
 
+/// Returns every record of the run that the journals contain.
+[[nodiscard]] RunBatch whole_batch(const RunRecords& records);
+/// Returns the first record after a gap in the numbers, or the end. `last` is the number of the last line in the file.
+[[nodiscard]] std::vector<JournalRecord>::const_iterator first_unconnected(const std::vector<JournalRecord>& records,
+                                                                           std::uint64_t last);
 /// Adds the records of a segment.
 Result<void> collect(const SegmentView& segment, RunBatches& batches);
 

@@ -16,7 +16,7 @@ namespace pawl {
 namespace {
 
 constexpr const char* kCutShort =
-    "a crash truncated the copy in the file; the journal has all of it, and it will be rewritten";
+    "a crash left an incomplete copy in the file; the journal has all of it, and it will be rewritten";
 
 }  // namespace
 
@@ -141,7 +141,9 @@ Result<bool> RunChecker::check_run_file() {
   if (!text && text.error().code != Code::input_unreadable) return std::unexpected(text.error());
   if (text) ++report_.files;
   if (in_journal) {
-    if (text && *text != records_->run->text) {
+    if (text && *text != records_->run->text && is_left_by_crash(*text, records_->run->text)) {
+      add(Finding::Severity::note, Code::store_damaged, path, {}, kCutShort);
+    } else if (text && *text != records_->run->text) {
       add(Finding::Severity::mendable, Code::store_damaged, path, {}, "the file differs from the journal");
     }
     PAWL_TRY_ASSIGN(run_record_, decode_run(records_->run->text));
@@ -221,7 +223,10 @@ Result<bool> RunChecker::check_pruned() {
 }
 
 Result<void> RunChecker::check_checkpoints(Sequence only) {
-  PAWL_TRY_ASSIGN(const auto bases, list_bases(source()));
+  PAWL_TRY_ASSIGN(auto bases, list_bases(source()));
+  PAWL_TRY_ASSIGN(stray_above_, last_audited());
+  PAWL_TRY(drop_stray_bases(source(), seed_, stray_above_, bases));
+  if (!bases.empty() && stray_above_) stray_above_ = std::max(stray_above_, bases.back());
   for (std::size_t i = 0; i < bases.size(); ++i) {
     const Sequence end{i + 1 < bases.size() ? bases[i + 1].value - 1 : kHighest};
     if (only && (only < bases[i] || only > end)) continue;
@@ -236,12 +241,33 @@ Result<void> RunChecker::check_checkpoints(Sequence only) {
   }
   if (only || sums_.empty()) return {};
   // Checks all numbers of the run itself up to the highest one found anywhere.
-  for (std::uint64_t sequence = run_record_.fork_of_sequence.value + 1; sequence < sums_.rbegin()->first; ++sequence) {
-    if (sums_.contains(sequence) || pruned_.is_dropped({sequence})) continue;
-    add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), Sequence{sequence},
-        "the checkpoint is missing");
+  std::uint64_t next = run_record_.fork_of_sequence.value + 1;
+  for (const auto& [sequence, sum] : sums_) {
+    add_missing(next, sequence);
+    next = sequence + 1;
   }
   return {};
+}
+
+/// Reports the checkpoints from `first` up to `end` (exclusive) that were not dropped, one finding for each stretch.
+void RunChecker::add_missing(std::uint64_t first, std::uint64_t end) {
+  while ((first = pruned_.next_there({first}).value) < end) {
+    const auto dropped = pruned_.dropped.ranges().upper_bound(first);
+    const std::uint64_t stop = dropped == pruned_.dropped.ranges().end() ? end : std::min(end, dropped->first);
+    add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), Sequence{first},
+        stop == first + 1 ? std::string("the checkpoint is missing")
+                          : fmt::format("checkpoints {} to {} are missing", first, stop - 1));
+    first = stop;
+  }
+}
+
+/// Returns the last checkpoint in the audit trail's file, or 0.
+Result<Sequence> RunChecker::last_audited() {
+  const auto file = files_.open(layout::audit(run_), OpenMode::read);
+  if (!file) return Sequence();
+  PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
+  const auto entry = line ? decode_audit(line->text) : fail(Code::checksum_mismatch, "it is missing");
+  return entry ? entry->sequence : Sequence();
 }
 
 void RunChecker::check_chain(const Chain& chain) {
@@ -256,7 +282,7 @@ void RunChecker::check_chain(const Chain& chain) {
   }
   for (const BadCopy& bad : chain.bad_copies) {
     const std::string& path = bad.sequence == chain.base ? whole : lines;
-    if (bad.cut_short) {
+    if (bad.by_crash) {
       add(Finding::Severity::note, Code::checkpoint_corrupt, path, bad.sequence, kCutShort);
     } else {
       add(Finding::Severity::mendable, Code::checkpoint_corrupt, path, bad.sequence, "the file's copy is damaged");
@@ -373,15 +399,16 @@ Result<void> RunChecker::check_audit() {
     audited.insert(entry->sequence.value);
     return true;
   };
-  std::string_view incomplete;
-  for_each_line(text ? std::string_view(*text) : std::string_view(), [&](std::string_view line, bool complete) {
+  std::string_view rest;  // from the bad line on
+  const std::string_view lines = text ? std::string_view(*text) : std::string_view();
+  for_each_line(lines, [&](std::string_view line, bool complete) {
+    rest = lines.substr(static_cast<std::size_t>(line.data() - lines.data()));
     if (complete) return take(line);
     bad = fmt::format("entry {} is incomplete", index + 1);
-    incomplete = line;
     return false;
   });
   const bool journal_goes_on = records_ != nullptr && records_->audit.contains(index + 1);
-  if (bad && journal_goes_on && !incomplete.empty() && records_->audit.at(index + 1).text.starts_with(incomplete)) {
+  if (bad && journal_goes_on && is_left_by_crash(rest, records_->audit.at(index + 1).text)) {
     add(Finding::Severity::note, Code::checksum_mismatch, path, {}, kCutShort);
   } else if (bad) {
     add(journal_goes_on ? Finding::Severity::mendable : Finding::Severity::damage, Code::checksum_mismatch, path, {},
@@ -466,7 +493,7 @@ Result<void> RunChecker::check_events() {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
   std::vector<std::string> names;
   for (const FolderEntry& entry : entries) {
-    if (entry.name.ends_with(".jsonl")) names.push_back(entry.name);
+    if (is_event_file(entry)) names.push_back(entry.name);
   }
   std::ranges::sort(names);
   std::uint64_t expected = run_record_.fork_events + 1;
@@ -481,7 +508,8 @@ Result<void> RunChecker::check_events() {
         return true;
       }
       const bool in_journal = records_ != nullptr && records_->events.contains(expected);
-      if (in_journal && !complete && records_->events.at(expected).text.starts_with(line)) {
+      const std::string_view rest = std::string_view(text).substr(static_cast<std::size_t>(line.data() - text.data()));
+      if (in_journal && is_left_by_crash(rest, records_->events.at(expected).text)) {
         add(Finding::Severity::note, Code::checksum_mismatch, path, {}, kCutShort);
         return false;
       }
@@ -541,6 +569,12 @@ Result<void> RunChecker::check_stray(const std::string& folder, const std::strin
     add(Finding::Severity::note, Code::checkpoint_set_aside, path, *set_aside, "damaged; set aside by a fallback");
     return {};
   }
+  const auto numbered = sequence_in_file_name(name, "checkpoint_", name.ends_with(".jsonl") ? ".jsonl" : ".json");
+  const bool known = numbered && records_ != nullptr && records_->checkpoints.contains(numbered->value);
+  if (numbered && stray_above_ && *numbered > stray_above_ && !known) {
+    add(Finding::Severity::note, Code::store_damaged, path, {}, "not a checkpoint of this run; the file is ignored");
+    return {};
+  }
   if (!name.ends_with(".jsonl")) return {};
   // A file of differences belongs to the full checkpoint with the same number.
   const std::string whole = name.substr(0, name.size() - 1);
@@ -549,8 +583,10 @@ Result<void> RunChecker::check_stray(const std::string& folder, const std::strin
   if (base && *base == run_record_.fork_of_sequence) return {};  // checked by check_origin
   const bool in_journal = base && records_ != nullptr && records_->checkpoints.contains(base->value);
   if (base && !exists) {
-    add(in_journal ? Finding::Severity::mendable : Finding::Severity::damage, Code::chain_broken,
-        join_path(folder, whole), *base, "the full checkpoint is missing");
+    add(in_journal ? Finding::Severity::note : Finding::Severity::damage, Code::chain_broken, join_path(folder, whole),
+        *base,
+        in_journal ? "a crash lost this file; the journal has all of it, and it will be rewritten"
+                   : "the full checkpoint is missing");
   }
   return {};
 }

@@ -27,6 +27,8 @@ class RunChecker {
   Result<void> check_key();
   Result<bool> check_pruned();
   Result<void> check_checkpoints(Sequence only);
+  void add_missing(std::uint64_t first, std::uint64_t end);
+  Result<Sequence> last_audited();
   void check_chain(const Chain& chain);
   void check_copy(const ChainLink& link);
   void apply(const RecordView& record, const std::string& path);
@@ -56,6 +58,7 @@ class RunChecker {
   std::optional<RunCodec> codec_;
   bool has_key_ = true;
   PrunedList pruned_;
+  Sequence stray_above_;                       // files with higher numbers are no checkpoints of the run; 0: unknown
   std::map<std::uint64_t, std::string> sums_;  // checksums of all checkpoints read
   std::set<std::string> blobs_;                // that records refer to
   std::optional<std::string> shared_state_;    // of a fork: the state that its first differences are based on

@@ -9,6 +9,7 @@
 #include "adapters/filesystem/numbered_lines.hpp"
 #include "adapters/filesystem/payload_reader.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
+#include "domain/erasure.hpp"
 
 namespace pawl {
 namespace {
@@ -83,6 +84,8 @@ Error RunReader::not_found(Sequence sequence) {
                  Advice::list_checkpoints,
                  {.run = run_}};
   }
+  // Saved with the damaged batch, or based on something in it.
+  if (auto doubt = snapshot_->doubt(run_)) return std::move(doubt->error);
   if (const auto last = latest(); last && sequence && sequence <= *last) {
     return Error{Code::chain_broken,
                  fmt::format("checkpoint {} of run '{}' is missing", sequence.value, run_),
@@ -111,7 +114,7 @@ Result<RunRecord> RunReader::run_record() {
   const std::string path = layout::run_file(run_);
   auto text = files_.read_file(path, 1ULL << 20);
   if (!text && text.error().code == Code::input_unreadable) {
-    if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
+    if (auto doubt = snapshot_->doubt(run_)) return std::unexpected(std::move(doubt->error));
     PAWL_TRY_ASSIGN(const auto checkpoints, files_.list(layout::checkpoints(run_)));
     if (!checkpoints.empty() || records_ != nullptr) {
       return fail(Error{Code::store_damaged,
@@ -162,7 +165,12 @@ Result<std::vector<Sequence>> RunReader::bases() {
   if (bases_) return *bases_;
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
   PAWL_TRY_ASSIGN(const Sequence shared, fork_at());
-  PAWL_TRY_ASSIGN(bases_, list_bases({files_, run_, records_, *list, shared}));
+  const ChainSource source{files_, run_, records_, *list, shared};
+  PAWL_TRY_ASSIGN(auto found, list_bases(source));
+  PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
+  PAWL_TRY_ASSIGN(const Sequence audited, last_audited());
+  PAWL_TRY(drop_stray_bases(source, run_seed, audited, found));
+  bases_ = std::move(found);
   return *bases_;
 }
 
@@ -186,14 +194,33 @@ Result<RecordView> RunReader::link(const Chain& links, Sequence sequence) {
   return fail(not_found(sequence));
 }
 
-/// Returns the newest sequence in the journals and files.
+/// A damaged batch matters if it may have contained something newer than everything that can be read.
 Result<Sequence> RunReader::latest() {
-  if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
-  PAWL_TRY(run_record());
+  auto newest = latest_readable();
+  auto doubt = snapshot_->doubt(run_);
+  if (!doubt || (!newest && !is_refusal(newest.error().code))) return newest;
+  const auto list = pruned();
+  const Sequence lost{doubt->highest_lost};
+  const bool counts = !list || !(*list)->is_aside(lost);
+  if (counts && (!newest || *newest < lost)) return std::unexpected(std::move(doubt->error));
+  return newest;
+}
+
+Result<Sequence> RunReader::newest_stored() {
   Sequence newest;
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
   if (records_ != nullptr && !records_->checkpoints.empty())
     newest = list->last_there({records_->checkpoints.rbegin()->first});
+  PAWL_TRY_ASSIGN(const auto all, bases());
+  if (all.empty()) return newest;
+  PAWL_TRY_ASSIGN(const Sequence in_file, last_difference(all.back()));
+  return std::max({newest, all.back(), in_file});
+}
+
+/// Returns the newest sequence in the journals and files, unless something newer is missing.
+Result<Sequence> RunReader::latest_readable() {
+  PAWL_TRY(run_record());
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
   PAWL_TRY_ASSIGN(const auto all, bases());
   if (all.empty()) {
     PAWL_TRY_ASSIGN(const Sequence named, highest_in_names());
@@ -215,9 +242,7 @@ Result<Sequence> RunReader::latest() {
                       Advice::check_store,
                       {.run = run_}});
   }
-  newest = std::max(newest, all.back());
-  PAWL_TRY_ASSIGN(const Sequence in_file, last_difference(all.back()));
-  newest = std::max(newest, in_file);
+  PAWL_TRY_ASSIGN(const Sequence newest, newest_stored());
   // A missing file leaves a trace only in the audit trail, which lists every checkpoint.
   PAWL_TRY_ASSIGN(const Sequence audited, last_audited());
   if (list->last_there(audited) > newest) {
@@ -453,12 +478,12 @@ Result<std::vector<Event>> RunReader::events(std::uint64_t after_number, std::si
 }
 
 Result<std::vector<Event>> RunReader::own_events(std::uint64_t after_number, std::size_t limit) {
-  if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
+  if (snapshot_->doubt(run_)) PAWL_TRY(latest());
   PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
   std::vector<std::string> names;
   for (const FolderEntry& entry : entries) {
-    if (entry.name.ends_with(".jsonl")) names.push_back(entry.name);
+    if (is_event_file(entry)) names.push_back(entry.name);
   }
   std::ranges::sort(names);
   PAWL_TRY_ASSIGN(RunCodec* const coder, codec());
@@ -499,6 +524,16 @@ Result<std::vector<Event>> RunReader::own_events(std::uint64_t after_number, std
   std::vector<Event> listed;
   for (auto& [number, stored] : found) {
     if (listed.size() == limit) break;
+    const std::uint64_t expected = std::max(after_number, run.fork_events) + listed.size() + 1;
+    if (number != expected) {
+      return fail(Error{Code::chain_broken,
+                        fmt::format("event {} of run '{}' is missing", expected, run_),
+                        layout::events_folder(run_),
+                        {},
+                        0,
+                        Advice::check_store,
+                        {.run = run_}});
+    }
     PAWL_TRY_ASSIGN(Event event, coder->event(std::move(stored)));
     listed.push_back(std::move(event));
   }
@@ -507,9 +542,9 @@ Result<std::vector<Event>> RunReader::own_events(std::uint64_t after_number, std
 
 /// Returns stored entries with the data of the events that they refer to.
 Result<std::vector<AuditEntry>> RunReader::audit(std::uint64_t after, std::size_t limit) {
-  if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
   PAWL_TRY_ASSIGN(const auto erased, load_erased(files_, run_));  // of an erased run, only the trail remains
   if (!erased || erased->removed) PAWL_TRY(run_record());
+  if (!erased && snapshot_->doubt(run_)) PAWL_TRY(latest());
   NumberedLines lines(files_, "entry", {layout::audit(run_)}, records_ == nullptr ? nullptr : &records_->audit);
   std::vector<AuditEntry> found;
   std::map<std::uint64_t, std::size_t> by_event;
@@ -547,9 +582,10 @@ Result<RunInfo> RunReader::listing() {
   auto info = overview();
   if (info || !is_refusal(info.error().code)) return info;
   const auto record = run_record();
-  if (!record) return info;
-  PAWL_TRY_ASSIGN(RunInfo damaged, run_info(run_, *record, {}));
-  damaged.updated = record->created;
+  const bool described = record || is_refusal(record.error().code);
+  if (!described || is_gone(info.error().code)) return info;
+  PAWL_TRY_ASSIGN(RunInfo damaged, run_info(run_, record ? *record : RunRecord(), {}));
+  damaged.updated = damaged.created;
   damaged.status = Status::damaged;
   return damaged;
 }

@@ -91,9 +91,18 @@ class RunReader {
   /// Returns the state of a checkpoint of the chain, dropped or not.
   Result<std::string> rebuild(const Chain& links, Sequence sequence);
   Result<std::uint32_t> seed();
+  /// Returns the newest checkpoint in the journals and files, whatever the audit trail says. 0: none.
+  Result<Sequence> newest_stored();
+  /// Returns the number of the last event in the files of the run.
+  Result<std::uint64_t> published_events();
+  /// Fails if a damaged journal may have contained a newer checkpoint.
   Result<Sequence> latest();
 
  private:
+  Result<Sequence> latest_readable();
+  /// Fails if the entries or events in files and journals have a gap, so that a writer would continue behind it.
+  Result<void> refuse_gap(const RunHead& head);
+  Result<std::uint64_t> last_published_event(std::uint64_t before);
   Result<Sequence> base_of(Sequence sequence);
   Result<Sequence> last_difference(Sequence base);
   Result<Sequence> last_audited();

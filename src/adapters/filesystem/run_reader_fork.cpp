@@ -98,7 +98,7 @@ Result<std::uint64_t> RunReader::lent_bytes(Sequence sequence) {
 
 /// Reads only the beginnings of the lines, newest file first. Linear in the number of events, but decodes none.
 Result<std::uint64_t> RunReader::events_up_to(Sequence sequence) {
-  if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
+  if (snapshot_->doubt(run_)) PAWL_TRY(latest());
   PAWL_TRY_ASSIGN(const RunRecord record, run_record());
   if (record.fork_of_run && sequence <= record.fork_of_sequence) {
     PAWL_TRY_ASSIGN(RunReader* const parent, origin());
@@ -115,7 +115,7 @@ Result<std::uint64_t> RunReader::events_up_to(Sequence sequence) {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
   std::vector<std::string> names;
   for (const FolderEntry& entry : entries) {
-    if (entry.name.ends_with(".jsonl")) names.push_back(entry.name);
+    if (is_event_file(entry)) names.push_back(entry.name);
   }
   std::ranges::sort(names, std::greater<>());
   for (const std::string& name : names) {

@@ -32,6 +32,7 @@ Result<std::optional<RunHead>> RunReader::head() {
   }
   PAWL_TRY(audit_head(head));
   PAWL_TRY(event_head(head));
+  if (snapshot_->doubt(run_)) PAWL_TRY(refuse_gap(head));
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
   head.base_is_kept = list->rewritten(head.base) != nullptr || (links.borrowed && list->is_closed(head.base.next()));
   if (const Sequence aside = list->last_aside(); aside > last) {
@@ -86,6 +87,34 @@ Result<RunReader::IdentifiedSaves> RunReader::journal_saves_with_caller_id() {
   return saves;
 }
 
+namespace {
+
+/// Returns whether the journals contain every line from the last one in the file on.
+bool is_unbroken(const std::map<std::uint64_t, JournalRecord>& records, std::uint64_t last_in_file) {
+  std::uint64_t next = last_in_file + 1;
+  for (auto found = records.upper_bound(last_in_file); found != records.end(); ++found, ++next) {
+    if (found->first != next) return false;
+  }
+  return true;
+}
+
+Result<std::uint64_t> last_number_in(FileSystem& files, const std::string& path) {
+  const auto file = files.open(path, OpenMode::read);
+  if (!file) return file.error().code == Code::input_unreadable ? Result<std::uint64_t>(0) : fail(file.error());
+  PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
+  return line ? line->number : 0;
+}
+
+}  // namespace
+
+Result<void> RunReader::refuse_gap(const RunHead& head) {
+  if (records_ == nullptr) return {};
+  PAWL_TRY_ASSIGN(const std::uint64_t entries, last_number_in(files_, layout::audit(run_)));
+  PAWL_TRY_ASSIGN(const std::uint64_t events, last_published_event(head.run.fork_events));
+  if (is_unbroken(records_->audit, entries) && is_unbroken(records_->events, events)) return {};
+  return std::unexpected(snapshot_->doubt(run_)->error);
+}
+
 /// Returns the last entry, from the file or a journal.
 Result<void> RunReader::audit_head(RunHead& head) {
   std::string line;
@@ -111,18 +140,27 @@ Result<void> RunReader::audit_head(RunHead& head) {
 }
 
 Result<void> RunReader::event_head(RunHead& head) {
-  head.event_number = head.run.fork_events;
-  if (records_ != nullptr && !records_->events.empty()) head.event_number = records_->events.rbegin()->first;
+  PAWL_TRY_ASSIGN(head.event_number, last_published_event(head.run.fork_events));
+  if (records_ != nullptr && !records_->events.empty())
+    head.event_number = std::max(head.event_number, records_->events.rbegin()->first);
+  return {};
+}
+
+Result<std::uint64_t> RunReader::published_events() {
+  PAWL_TRY_ASSIGN(const RunRecord record, run_record());
+  return last_published_event(record.fork_events);
+}
+
+/// Returns the number of the last event in the files, or `before` if there is none.
+Result<std::uint64_t> RunReader::last_published_event(std::uint64_t before) {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
   std::string newest;
   for (const FolderEntry& entry : entries) {
-    if (entry.name.ends_with(".jsonl")) newest = std::max(newest, entry.name);
+    if (is_event_file(entry)) newest = std::max(newest, entry.name);
   }
-  if (newest.empty()) return {};
-  PAWL_TRY_ASSIGN(const auto file, files_.open(join_path(layout::events_folder(run_), newest), OpenMode::read));
-  PAWL_TRY_ASSIGN(const auto found, last_line_below(*file, kHighest));
-  if (found) head.event_number = std::max(head.event_number, found->number);
-  return {};
+  if (newest.empty()) return before;
+  PAWL_TRY_ASSIGN(const std::uint64_t last, last_number_in(files_, join_path(layout::events_folder(run_), newest)));
+  return std::max(before, last);
 }
 
 }  // namespace pawl

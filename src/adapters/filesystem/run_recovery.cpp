@@ -40,10 +40,15 @@ Result<Sequence> RunReader::highest_in_names() {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::checkpoints(run_)));
   Sequence highest;
   Sequence last_lines;
+  PAWL_TRY_ASSIGN(const auto known, bases());
+  PAWL_TRY_ASSIGN(const Sequence audited, last_audited());
   for (const FolderEntry& entry : entries) {
+    if (entry.is_folder) continue;
     for (const std::string_view suffix : {".json", ".jsonl"}) {
       const auto base = sequence_in_file_name(entry.name, "checkpoint_", suffix);
       if (!base) continue;
+      const bool stray = audited && *base > audited && (known.empty() || *base > known.back());
+      if (stray) continue;
       highest = std::max(highest, *base);
       if (suffix == ".jsonl") last_lines = std::max(last_lines, *base);
     }
@@ -61,7 +66,7 @@ Result<Sequence> RunReader::highest_in_events() {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
   std::string newest;
   for (const FolderEntry& entry : entries) {
-    if (entry.name.ends_with(".jsonl")) newest = std::max(newest, entry.name);
+    if (is_event_file(entry)) newest = std::max(newest, entry.name);
   }
   if (!newest.empty()) {
     PAWL_TRY_ASSIGN(const auto file, files_.open(join_path(layout::events_folder(run_), newest), OpenMode::read));
@@ -93,7 +98,11 @@ Result<Recovered> RunReader::recover(const RecoverScope& scope) {
   Recovered recovered;
   PAWL_TRY_ASSIGN(recovered.highest, highest());
   // A damaged journal may have contained something newer than everything else.
-  if (snapshot_->damage()) recovered.damage.push_back(*snapshot_->damage());
+  if (auto doubt = snapshot_->doubt(run_)) {
+    const bool known = doubt->highest_lost != kUnknownSequence;
+    if (!known || Sequence{doubt->highest_lost} > recovered.highest) recovered.damage.push_back(doubt->error);
+    if (known) recovered.highest = std::max(recovered.highest, Sequence{doubt->highest_lost});
+  }
   const RebuildSource source{{files_, run_, records_, *list}, record, keys_};
   const std::vector<GroupRange> ranges = group_ranges(all, list->last_there(recovered.highest), scope.up_to);
   std::optional<Restored> newest;
@@ -153,8 +162,9 @@ Result<Recovered> RunReader::recover(const RecoverScope& scope) {
 }
 
 Result<RunHead> RunReader::head_behind_damage(Sequence back_to, Timestamp now) {
-  // The highest number in a damaged journal is unknown, and no number may be used twice.
-  if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
+  // No number may be used twice, so the highest one in a damaged batch must be known. A repair sets the batch aside.
+  if (auto doubt = snapshot_->doubt(run_); doubt && doubt->highest_lost == kUnknownSequence)
+    return std::unexpected(std::move(doubt->error));
   PAWL_TRY_ASSIGN(Recovered recovered, recover({}));
   const Sequence whole = recovered.checkpoint.info.sequence;
   if (recovered.damage.empty())

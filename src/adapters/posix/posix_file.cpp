@@ -118,6 +118,12 @@ Result<std::uint64_t> PosixFile::size() {
   return static_cast<std::uint64_t>(info.st_size);
 }
 
+Result<std::uint64_t> PosixFile::id() {
+  struct stat info{};
+  if (::fstat(fd_.get(), &info) < 0) return fail(posix_error(PosixCall::look_up, errno, where_));
+  return std::uint64_t{info.st_ino};  // not the device: its number can change when the machine restarts
+}
+
 Result<bool> PosixFile::take_lock(short type, std::uint64_t byte) {
   PAWL_TRY(process_.refuse_copy());
   struct flock lock = one_byte(type, byte);

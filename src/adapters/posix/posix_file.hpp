@@ -32,6 +32,7 @@ class PosixFile final : public File {
   Result<void> sync(SyncPoint point) override;
   Result<void> resize(std::uint64_t size) override;
   Result<std::uint64_t> size() override;
+  Result<std::uint64_t> id() override;
   /// Maps the whole file. Returns nothing if the kernel can't load it into memory at once; it must then be read.
   Result<std::optional<FileContent>> map();
   /// Requires a file that is open for writing.

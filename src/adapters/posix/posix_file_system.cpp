@@ -99,6 +99,17 @@ bool entry_is_folder(int folder, const dirent& entry) {
   return ::fstatat(folder, entry.d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
 }
 
+/// A folder, a link, a pipe or a socket in the place of a file is damage of what the file belongs to, not a failure of
+/// the machine. ENXIO: a socket, or a pipe opened for writing.
+Error open_error(PosixCall call, int os_error, std::string where) {
+  Error error = posix_error(call, os_error, std::move(where));
+  if (os_error == EISDIR || os_error == EINVAL || os_error == ELOOP || os_error == ENXIO) {
+    error.code = Code::store_damaged;
+    if (os_error != EISDIR && os_error != ELOOP) error.hint = "expected a file, found something else: move it away";
+  }
+  return error;
+}
+
 bool is_dots(const char* name) { return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0; }
 
 }  // namespace
@@ -151,11 +162,11 @@ Result<std::unique_ptr<PosixFile>> PosixFileSystem::open_file(std::string_view p
   const bool creates = mode == OpenMode::create || mode == OpenMode::create_empty;
   const PosixCall call = creates ? PosixCall::open_created : PosixCall::open_existing;
   PosixFd fd = open_retrying(root_.get(), checked(path).c_str(), flags_of(mode), 0666);
-  if (!fd.valid()) return fail(posix_error(call, errno, where(path)));
+  if (!fd.valid()) return fail(open_error(call, errno, where(path)));
   struct stat info{};
   if (::fstat(fd.get(), &info) < 0) return fail(posix_error(call, errno, where(path)));
-  if (S_ISDIR(info.st_mode)) return fail(posix_error(call, EISDIR, where(path)));
-  if (!S_ISREG(info.st_mode)) return fail(posix_error(call, EINVAL, where(path)));
+  if (S_ISDIR(info.st_mode)) return fail(open_error(call, EISDIR, where(path)));
+  if (!S_ISREG(info.st_mode)) return fail(open_error(call, EINVAL, where(path)));
   return std::make_unique<PosixFile>(std::move(fd), where(path), counts_);
 }
 

@@ -1,0 +1,330 @@
+// FilesystemStore: taking over a copy that was made while the store was in use.
+//
+// The files of such a copy come from different moments. A journal may be older than the files of a run, a file may end
+// in the middle of a line, and the audit trail may be ahead of the checkpoints. None of that is damage: the copy
+// contains each run up to some checkpoint. The first process that opens the copy cuts off what is incomplete, keeps it
+// in recovery/, publishes the rest of the journals and empties them, and removes the catalogue, which is rebuilt. After
+// that, the copy is an ordinary store. If the process is killed before the journals are empty, the next one does the
+// same again.
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
+#include "adapters/filesystem/failure_log.hpp"
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/line_file.hpp"
+#include "audit/roots.hpp"
+#include "base/hash.hpp"
+
+namespace pawl {
+namespace {
+
+/// Cuts what a run has beyond its last complete checkpoint.
+class CopiedRun {
+ public:
+  CopiedRun(FileSystem& files, KeyRing& keys, const Environment& environment, std::string run,
+            std::shared_ptr<JournalSnapshot> snapshot)
+      : files_(files),
+        keys_(keys),
+        environment_(environment),
+        run_(std::move(run)),
+        snapshot_(std::move(snapshot)),
+        records_(snapshot_->find(run_)) {}
+
+  /// Removes the files of a run whose run.json did not exist yet when its folder was copied.
+  Result<void> remove_nameless() {
+    PAWL_TRY_ASSIGN(const bool described, files_.exists(layout::run_file(run_)));
+    if (described || (records_ != nullptr && records_->run)) return {};
+    for (const std::string& folder :
+         {layout::checkpoints(run_), layout::events_folder(run_), layout::audit_folder(run_)}) {
+      PAWL_TRY_ASSIGN(const auto entries, files_.list(folder));
+      for (const FolderEntry& entry : entries) {
+        if (!entry.is_folder) PAWL_TRY(keep_whole(join_path(folder, entry.name)));
+      }
+    }
+    return {};
+  }
+
+  /// Returns the records of the journals up to the last complete checkpoint, which is the end of the run in the copy.
+  Result<RunBatch> cut() {
+    PAWL_TRY_ASSIGN(const auto lines, line_files());
+    for (const std::string& path : lines) PAWL_TRY(cut_file(path, [](std::string_view) { return true; }));
+    RunBatch batch = records_ == nullptr ? RunBatch() : whole_batch(*records_);
+    PAWL_TRY_ASSIGN(const std::uint32_t seed, RunReader(files_, keys_, run_, snapshot_).seed());
+    PAWL_TRY_ASSIGN(Sequence complete, connect(batch));
+    PAWL_TRY_ASSIGN(complete, before_missing_blobs(complete));
+    PAWL_TRY_ASSIGN(complete, before_missing_events(complete, batch));
+    for (auto* records : {&batch.checkpoints, &batch.events, &batch.audit})
+      std::erase_if(*records, [&](const JournalRecord& record) { return record.sequence > complete; });
+    PAWL_TRY(cut_file(layout::audit(run_), [&](std::string_view line) {
+      const auto entry = decode_audit(line);
+      return !entry || entry->sequence <= complete;
+    }));
+    for (const std::string& path : lines) {
+      if (!path.starts_with(layout::events_folder(run_))) continue;
+      PAWL_TRY(cut_file(path, [&](std::string_view line) { return number_after(line, "\"seq\":") <= complete.value; }));
+    }
+    PAWL_TRY(cut_checkpoints(complete));
+    const std::uint64_t entries = batch.audit.empty() ? 0 : batch.audit.back().number;
+    PAWL_TRY(cut_roots(seed, entries));
+    return batch;
+  }
+
+ private:
+  /// Removes the records that don't connect to the files, because what is between them was settled after the files were
+  /// copied. Returns the last checkpoint of which everything is there.
+  Result<Sequence> connect(RunBatch& batch) {
+    // Without the journals, a run that has no files yet is unknown.
+    RunReader published(files_, keys_, run_, std::make_shared<JournalSnapshot>());
+    const auto stored = published.newest_stored();
+    const bool unknown = !stored && (is_refusal(stored.error().code) || stored.error().code == Code::run_not_found);
+    if (!stored && !unknown) return std::unexpected(stored.error());
+    PAWL_TRY_ASSIGN(const RunRecord record, RunReader(files_, keys_, run_, snapshot_).run_record());
+    Sequence newest = std::max(stored ? *stored : Sequence(), record.fork_of_sequence);
+    PAWL_TRY_ASSIGN(const std::uint64_t entries, last_entry());
+    const auto events = published.published_events();
+    batch.audit.erase(first_unconnected(batch.audit, entries), batch.audit.end());
+    batch.events.erase(first_unconnected(batch.events, events ? *events : record.fork_events), batch.events.end());
+    const auto gap = std::ranges::find_if(batch.checkpoints, [&](const JournalRecord& next) {
+      if (next.sequence > newest.next()) return true;
+      newest = std::max(newest, next.sequence);
+      return false;
+    });
+    batch.checkpoints.erase(gap, batch.checkpoints.end());
+    PAWL_TRY_ASSIGN(Sequence audited, last_audited());
+    if (!batch.audit.empty()) audited = std::max(audited, batch.audit.back().sequence);
+    return std::min(newest, audited);
+  }
+
+  /// The folder of blobs may have been copied before the newest ones were written. A missing blob with others after it
+  /// is damage, and stays.
+  Result<Sequence> before_missing_blobs(Sequence complete) {
+    Sequence last = complete;
+    RunReader reader(files_, keys_, run_, snapshot_);
+    auto bases = reader.bases();
+    if (!bases) return is_refusal(bases.error().code) ? Result<Sequence>(complete) : std::unexpected(bases.error());
+    for (auto base = bases->rbegin(); base != bases->rend(); ++base) {
+      if (*base > complete) continue;
+      PAWL_TRY_ASSIGN(const Chain chain, reader.chain(*base, complete));
+      for (auto link = chain.links.rbegin(); link != chain.links.rend(); ++link) {
+        const RecordView& record = link->record;
+        if (chain.borrowed && record.sequence == chain.base) continue;
+        if (record.payload_kind != Payload::state_blob && record.payload_kind != Payload::diff_blob) continue;
+        PAWL_TRY_ASSIGN(const bool there,
+                        files_.exists(layout::blob(run_, decode_text_payload(record.payload).value_or(""))));
+        if (there) return last;
+        last = Sequence{record.sequence.value - 1};
+      }
+    }
+    return last;
+  }
+
+  /// The audit trail tells which saves had events.
+  Result<Sequence> before_missing_events(Sequence complete, const RunBatch& batch) {
+    Sequence last_told;
+    PAWL_TRY_ASSIGN(const auto lines, line_files());
+    for (const std::string& path : lines) {
+      if (!path.starts_with(layout::events_folder(run_))) continue;
+      PAWL_TRY_ASSIGN(const auto file, files_.open(path, OpenMode::read));
+      PAWL_TRY_ASSIGN(const auto line, last_line_below(*file, kHighest));
+      if (line) last_told = std::max(last_told, Sequence{number_after(line->text, "\"seq\":")});
+    }
+    if (!batch.events.empty()) last_told = std::max(last_told, batch.events.back().sequence);
+    const auto look = [&](std::string_view line) {
+      const auto entry = decode_audit(line);
+      if (entry && !entry->events.empty() && entry->sequence > last_told)
+        complete = std::min(complete, Sequence{entry->sequence.value - 1});
+    };
+    PAWL_TRY_ASSIGN(const auto trail, read_if_there(files_, layout::audit(run_)));
+    for_each_line(trail ? std::string_view(*trail) : std::string_view(), [&](std::string_view line, bool) {
+      look(line);
+      return true;
+    });
+    for (const JournalRecord& record : batch.audit) look(without_newline(record.text));
+    return complete;
+  }
+
+  Result<std::uint64_t> last_entry() {
+    const auto file = files_.open(layout::audit(run_), OpenMode::read);
+    if (!file && file.error().code == Code::input_unreadable) return 0;
+    if (!file) return std::unexpected(file.error());
+    PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
+    return line ? line->number : 0;
+  }
+
+  static std::uint64_t number_after(std::string_view line, std::string_view key) {
+    const auto found = line.find(key);
+    std::uint64_t number = 0;
+    if (found != std::string_view::npos)
+      std::from_chars(line.data() + found + key.size(), line.data() + line.size(), number);
+    return number;
+  }
+
+  Result<std::vector<std::string>> line_files() {
+    std::vector<std::string> paths;
+    for (const std::string& folder :
+         {layout::checkpoints(run_), layout::events_folder(run_), layout::audit_folder(run_)}) {
+      PAWL_TRY_ASSIGN(const auto entries, files_.list(folder));
+      for (const FolderEntry& entry : entries) {
+        if (!entry.is_folder && entry.name.ends_with(".jsonl")) paths.push_back(join_path(folder, entry.name));
+      }
+    }
+    return paths;
+  }
+
+  /// Cuts the file before its first line that is incomplete or not wanted.
+  Result<void> cut_file(const std::string& path, const std::function<bool(std::string_view)>& wanted) {
+    const auto text = files_.read_file(path);
+    if (!text && (text.error().code == Code::input_unreadable || is_refusal(text.error().code))) return {};
+    if (!text) return std::unexpected(text.error());
+    std::size_t end = 0;
+    for_each_line(*text, [&](std::string_view line, bool complete) {
+      if (!complete || !wanted(line)) return false;
+      end += line.size() + 1;
+      return true;
+    });
+    if (end == text->size()) return {};
+    PAWL_TRY(keep(path, std::string_view(*text).substr(end)));
+    PAWL_TRY_ASSIGN(const auto file, files_.open(path, OpenMode::write));
+    PAWL_TRY(file->resize(end));
+    return file->sync(SyncPoint::side_file);
+  }
+
+  Result<void> keep(const std::string& path, std::string_view bytes) {
+    const std::string name = fmt::format("recovery/copied-{}-{}.bin", run_, to_hex(crc32c(bytes, crc32c(path))));
+    PAWL_TRY(set_aside(files_, name, bytes));
+    return log_failure(files_, environment_,
+                       Finding{Finding::Severity::note,
+                               Code::checksum_mismatch,
+                               path,
+                               run_,
+                               {},
+                               fmt::format("this copy was made while the store was in use; {} bytes that belong to an "
+                                           "incomplete checkpoint were moved to {}",
+                                           bytes.size(), name),
+                               {}});
+  }
+
+  Result<Sequence> last_audited() {
+    const auto file = files_.open(layout::audit(run_), OpenMode::read);
+    if (!file && file.error().code == Code::input_unreadable) return Sequence();
+    if (!file) return std::unexpected(file.error());
+    PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
+    const auto entry = line ? decode_audit(line->text) : fail(Code::checksum_mismatch, "it is missing");
+    return entry ? entry->sequence : Sequence();
+  }
+
+  Result<void> keep_whole(const std::string& path) {
+    const auto text = read_if_there(files_, path);
+    if (!text && is_refusal(text.error().code)) return {};  // no file
+    if (!text) return std::unexpected(text.error());
+    if (*text) PAWL_TRY(keep(path, **text));
+    return files_.remove(path);
+  }
+
+  Result<void> cut_checkpoints(Sequence complete) {
+    bool removed = false;
+    PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::checkpoints(run_)));
+    for (const FolderEntry& entry : entries) {
+      const std::string path = join_path(layout::checkpoints(run_), entry.name);
+      const auto lines = sequence_in_file_name(entry.name, "checkpoint_", ".jsonl");
+      const auto base = lines ? lines : base_in_file_name(entry.name);
+      if (entry.is_folder || !base) continue;
+      if (*base > complete) {
+        PAWL_TRY(keep_whole(path));
+        removed = true;
+      } else if (lines) {
+        PAWL_TRY(
+            cut_file(path, [&](std::string_view line) { return line_number(line).value_or(0) <= complete.value; }));
+      }
+    }
+    return removed ? files_.sync_folder(layout::checkpoints(run_), SyncPoint::side_name) : Result<void>();
+  }
+
+  /// The roots are computed again when the run is published. A file that is ahead of the trail would not fit it.
+  Result<void> cut_roots(std::uint32_t seed, std::uint64_t entries) {
+    const std::string path = layout::roots(run_);
+    PAWL_TRY_ASSIGN(const auto text, read_if_there(files_, path));
+    if (!text) return {};
+    PAWL_TRY_ASSIGN(const std::uint64_t published, last_entry());
+    entries = std::max(entries, published);
+    const RootsText parsed = parse_roots(*text, seed);
+    if (parsed.fault.empty() && (parsed.roots.empty() || parsed.roots.back().tree.size() <= entries)) return {};
+    PAWL_TRY(keep(path, *text));
+    PAWL_TRY(files_.remove(path));
+    return files_.sync_folder(layout::audit_folder(run_), SyncPoint::side_name);
+  }
+
+  FileSystem& files_;
+  KeyRing& keys_;
+  const Environment environment_;
+  const std::string run_;
+  const std::shared_ptr<JournalSnapshot> snapshot_;
+  const RunRecords* const records_;
+};
+
+}  // namespace
+
+/// Makes the files of each run contain all that the copy has of it.
+Result<void> FilesystemStore::settle_copy(const std::shared_ptr<JournalSnapshot>& snapshot) {
+  std::set<std::string> runs;
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
+  for (const FolderEntry& entry : entries) {
+    if (entry.is_folder && RunId::parse(entry.name)) runs.insert(entry.name);
+  }
+  for (const auto& [run, records] : snapshot->runs()) runs.insert(run);
+  const Lock lock(publish_mutex_);
+  for (const std::string& run : runs) {
+    PAWL_TRY_ASSIGN(const bool erased, files_.exists(layout::erased(run)));
+    if (erased || snapshot->doubt(run)) continue;
+    CopiedRun copied(files_, keys_, environment_, run, snapshot);
+    PAWL_TRY(copied.remove_nameless());
+    auto batch = copied.cut();
+    // What is damaged otherwise is reported later, and so is a run whose folder was copied before it was created.
+    if (!batch && (is_refusal(batch.error().code) || batch.error().code == Code::run_not_found)) continue;
+    if (!batch) return std::unexpected(batch.error());
+    if (batch->checkpoints.empty() && batch->audit.empty()) continue;
+    const auto published = publisher_.publish(run, *batch, Publish::settled);
+    if (!published && !is_refusal(published.error().code)) return std::unexpected(published.error());
+  }
+  return publisher_.sync();
+}
+
+/// Returns whether it changed anything. A copy that can't be written is read as it is.
+Result<bool> FilesystemStore::adopt_copy() {
+  const Lock opening(open_mutex_);
+  if (!made_ || journal_) return false;
+  const auto store_lock = lock_store_file();
+  if (!store_lock) return false;
+  PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+  if (!snapshot->copied()) return true;  // another process did it
+  std::vector<std::unique_ptr<File>> owners;
+  for (const JournalView& journal : snapshot->journals()) {
+    PAWL_TRY_ASSIGN(auto owner, files_.open(layout::journal_owner(journal.number), OpenMode::create));
+    PAWL_TRY_ASSIGN(const bool free, owner->try_lock(layout::kWriterByte));
+    if (!free) return false;  // somebody writes to the copy already
+    owners.push_back(std::move(owner));
+  }
+  PAWL_TRY(settle_copy(snapshot));
+  {
+    PAWL_TRY_ASSIGN(const auto catalogue_lock, lock_catalogue());
+    // The database first: a rollback journal must not be missing next to it.
+    for (const std::string_view ending : {"", "-journal"}) {
+      PAWL_TRY(files_.remove(std::string(layout::kCatalogue) + std::string(ending)));
+      PAWL_TRY(files_.sync_folder("", SyncPoint::catalogue_name));
+    }
+  }
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    const JournalView& journal = snapshot->journals()[i];
+    if (journal.damage) {
+      // From now on, the damage is what counts.
+      PAWL_TRY(owners[i]->write_at(kWatermarkOffset, std::string(2 * kWatermarkBytes, '\0')));
+    } else {
+      PAWL_TRY(empty_journal(journal, *owners[i]));
+    }
+  }
+  return true;
+}
+
+}  // namespace pawl

@@ -1,0 +1,109 @@
+#include "adapters/filesystem/journal_losses.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "codec/record_text.hpp"
+#include "codec/sealed_text.hpp"
+
+namespace pawl {
+namespace {
+
+std::string_view line_of(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  return text;
+}
+
+/// The text of a record has a checksum of its own.
+bool is_intact(const JournalRecord& record) {
+  const std::uint32_t seed = seal_seed(record.run_uuid);
+  switch (record.type) {
+    case RecordType::run: {
+      const auto run = decode_run(record.text);
+      return run && run->run == record.run && run->uuid == record.run_uuid;
+    }
+    case RecordType::checkpoint: {
+      const auto checkpoint = decode_checkpoint(line_of(record.text), seed);
+      return checkpoint && checkpoint->sequence == record.sequence;
+    }
+    case RecordType::event: {
+      const auto event = decode_event(line_of(record.text), seed);
+      return event && event->event.sequence == record.sequence && event->event.number == record.number;
+    }
+    case RecordType::audit: {
+      const auto entry = decode_audit(line_of(record.text));
+      return entry && entry->sequence == record.sequence && entry->index == record.number;
+    }
+    default: return false;
+  }
+}
+
+bool same_save(const JournalRecord& a, const JournalRecord& b) {
+  return a.run == b.run && a.run_uuid == b.run_uuid && a.sequence == b.sequence;
+}
+
+/// Returns whether it is known which run and save each record belongs to. The records of a save follow each other, so a
+/// damaged one between intact ones of the same save belongs to it.
+bool owners_known(const SalvagedBatch& part) {
+  if (!part.complete || part.records.empty()) return false;
+  if (part.body_valid) return true;
+  for (std::size_t i = 0; i < part.records.size(); ++i) {
+    const JournalRecord& record = part.records[i];
+    if (is_intact(record)) continue;
+    const bool before = i > 0 && same_save(part.records[i - 1], record) && is_intact(part.records[i - 1]);
+    const bool after =
+        i + 1 < part.records.size() && same_save(part.records[i + 1], record) && is_intact(part.records[i + 1]);
+    if (!before && !after) return false;
+  }
+  return true;
+}
+
+/// No save takes less than the fixed parts of its two records.
+std::uint64_t saves_in(const SalvagedBatch& part) {
+  constexpr std::uint64_t kSaveBytesMin = 2 * 68;
+  if (part.header_valid) return part.record_count;
+  return (part.place.end - part.place.offset) / kSaveBytesMin + 1;
+}
+
+}  // namespace
+
+void LostBatches::add(const SalvagedBatch& part) {
+  saves_max += saves_in(part);
+  if (owners_known(part)) {
+    for (const JournalRecord& record : part.records) {
+      auto found = runs.find(record.run);
+      if (found == runs.end()) found = runs.emplace(std::string(record.run), 0).first;
+      found->second = std::max(found->second, record.sequence.value);
+      if (part.body_valid || is_intact(record)) intact.push_back(record);
+    }
+  } else if (part.header_valid && !part.runs.empty()) {
+    filters.push_back(part.runs);
+  } else {
+    any_run = true;
+  }
+}
+
+std::optional<std::uint64_t> LostBatches::highest_lost(std::string_view run) const {
+  if (nothing_lost) return std::nullopt;
+  std::optional<std::uint64_t> highest;
+  const auto known = runs.find(run);
+  if (known != runs.end()) highest = known->second;
+  const bool suspected =
+      any_run || std::ranges::any_of(filters, [&](const RunsFilter& filter) { return filter.may_have(run); });
+  if (!suspected) return highest;
+  // The records of a run are written in order: what was lost before an existing one is older than that.
+  const auto next = later.find(run);
+  return next == later.end() ? kUnknownSequence : std::max(highest.value_or(0), next->second - 1);
+}
+
+std::string LostBatches::runs_text() const {
+  if (any_run) return "unknown";
+  std::vector<std::string> names;
+  for (const auto& [run, sequence] : runs) names.push_back(fmt::format("{}@{}", run, sequence));
+  std::string text = fmt::format("{}", fmt::join(names, ", "));
+  if (!filters.empty()) text += text.empty() ? "listed below" : ", and others listed below";
+  return text;
+}
+
+}  // namespace pawl

@@ -1,0 +1,170 @@
+// A copy of a store whose files were read at different moments, while processes saved, opened elsewhere.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "testing/filesystem_under_test.hpp"
+
+namespace pawl::testing {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 4096;
+constexpr std::uint64_t kLargeSegment = 128ULL << 10;
+
+/// A store with several runs, and what was saved to them.
+class CopiedWorld {
+ public:
+  explicit CopiedWorld(std::uint64_t seed)
+      : segment_bytes_(seed % 2 == 0 ? kLargeSegment : 16ULL << 10),
+        random_(seed),
+        disk_(seed),
+        other_disk_(seed + 1) {}
+
+  void run() {
+    for (std::uint64_t i = 0; i < 3 + random_.below(12); ++i) work();
+    const auto before = acknowledged_;
+    copy("");
+    if (::testing::Test::HasFatalFailure()) return;
+    for (std::uint64_t i = 0; i < random_.below(4); ++i) work();
+    check(before);
+  }
+
+ private:
+  /// Sometimes the segments are so small that some are recycled while a copy is made.
+  FilesystemOptions options() {
+    FilesystemOptions options = small_options();
+    options.segment_bytes = segment_bytes_;
+    options.catalogue = true;
+    return options;
+  }
+
+  [[nodiscard]] bool recycles() const { return segment_bytes_ < kLargeSegment; }
+
+  Environment environment(const SimDisk& disk) {
+    // Both are folders of one machine, so the marks of the original look valid in the copy.
+    static_cast<void>(disk);
+    return {&clock_, &random_, sim_owner(disk_.boot_id(), ++pids_)};
+  }
+
+  static std::string state(std::uint64_t number, std::uint64_t size) {
+    return fmt::format(R"({{"n":{},"fill":"{}"}})", number, std::string(size, static_cast<char>('a' + number % 26)));
+  }
+
+  /// One process saves to a run, and sometimes publishes or settles.
+  void work() {
+    const std::string run = random_.coin() ? "a" : "b";
+    SimFileSystem files(disk_);
+    auto store = FilesystemStore::open(files, environment(disk_), options());
+    ASSERT_TRUE(store) << describe(store.error());
+    {
+      auto writer = (*store)->open_run(*RunId::parse(run), {});
+      ASSERT_TRUE(writer) << describe(writer.error());
+      for (std::uint64_t i = 0; i < 1 + random_.below(3); ++i) {
+        const std::uint64_t number = acknowledged_[run] + 1;
+        const std::string body = state(number, random_.below(3000));
+        const auto saved = (*writer)->save({.body = body,
+                                            .caller_id = fmt::format("id-{}", number),
+                                            .events = {{.type = "note", .data = std::to_string(number)}}});
+        ASSERT_TRUE(saved) << describe(saved.error());
+        states_[run][number] = body;
+        acknowledged_[run] = number;
+      }
+    }
+    switch (random_.below(4)) {
+      case 0: files.kill(); break;
+      case 1: ASSERT_TRUE((*store)->publish_lazily()); break;
+      default: break;
+    }
+  }
+
+  /// Copies a folder: first its names, then one file after the other, in pieces.
+  void copy(const std::string& folder) {
+    SimFileSystem from(disk_);
+    SimFileSystem to(other_disk_);
+    auto entries = from.list(folder);
+    ASSERT_TRUE(entries);
+    for (const FolderEntry& entry : *entries) {
+      const std::string path = folder.empty() ? entry.name : join_path(folder, entry.name);
+      if (random_.below(6) == 0) work();
+      if (entry.is_folder) {
+        ASSERT_TRUE(to.make_folder(path));
+        copy(path);
+        continue;
+      }
+      const auto source = from.open(path, OpenMode::read);
+      if (!source) continue;  // it is gone
+      const auto target = to.open(path, OpenMode::create);
+      ASSERT_TRUE(target);
+      for (std::uint64_t offset = 0;; offset += kPieceBytes) {
+        const auto piece = (*source)->read_at(offset, kPieceBytes);
+        ASSERT_TRUE(piece);
+        if (!piece->empty()) {
+          ASSERT_TRUE((*target)->write_at(offset, *piece));
+        }
+        if (piece->size() < kPieceBytes) break;
+        if (random_.below(16) == 0) work();
+      }
+    }
+  }
+
+  void check(const std::map<std::string, std::uint64_t>& before) {
+    SimFileSystem files(other_disk_);
+    auto store = FilesystemStore::open(files, environment(other_disk_), options());
+    ASSERT_TRUE(store) << describe(store.error());
+    if (random_.coin()) expect_sound(**store, "at first");
+    for (const auto& [run, number] : before) {
+      const RunId id = *RunId::parse(run);
+      const auto restored = (*store)->restore(id, {});
+      // Its records may have been settled after its files were copied, and recycled before the journal was.
+      if (recycles() && !restored && restored.error().code == Code::run_not_found) continue;
+      ASSERT_TRUE(restored) << run << ": " << describe(restored.error());
+      const std::uint64_t newest = restored->info.sequence.value;
+      if (!recycles()) {
+        ASSERT_GE(newest, number) << run << " was acknowledged before the copy began";
+      }
+      EXPECT_EQ(restored->state, states_[run][newest]);
+      auto writer = (*store)->open_run(id, {});
+      ASSERT_TRUE(writer) << run << ": " << describe(writer.error());
+      const auto repeated = (*writer)->save({.body = states_[run][newest], .caller_id = fmt::format("id-{}", newest)});
+      ASSERT_TRUE(repeated) << describe(repeated.error());
+      EXPECT_EQ(repeated->outcome, Saved::Outcome::repeated) << run << "@" << newest;
+      const auto saved = (*writer)->save({.body = "{}"});
+      ASSERT_TRUE(saved) << describe(saved.error());
+      EXPECT_EQ(saved->sequence.value, newest + 1);
+    }
+    expect_sound(**store, "after saving");
+    ASSERT_TRUE((*store)->settle_all());
+    expect_sound(**store, "after settling");
+  }
+
+  static void expect_sound(FilesystemStore& store, const char* when) {
+    const auto report = store.check({}, Repair::no);
+    ASSERT_TRUE(report) << describe(report.error());
+    for (const Finding& finding : report->findings) {
+      EXPECT_TRUE(finding.severity == Finding::Severity::note) << when << ": " << finding.file << " " << finding.run
+                                                               << "@" << finding.sequence.value << ": " << finding.what;
+    }
+  }
+
+  const std::uint64_t segment_bytes_;
+  SeededRandom random_;
+  ManualClock clock_;
+  SimDisk disk_;
+  SimDisk other_disk_;
+  std::uint64_t pids_ = 10;
+  std::map<std::string, std::uint64_t> acknowledged_;
+  std::map<std::string, std::map<std::uint64_t, std::string>> states_;
+};
+
+TEST(CopiedStore, OpensWithoutAFalseAlarm) {
+  constexpr std::uint64_t kSchedules = 60;
+  for (std::uint64_t seed = 1; seed <= kSchedules; ++seed) {
+    SCOPED_TRACE(seed);
+    CopiedWorld(seed).run();
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace pawl::testing

@@ -1,0 +1,378 @@
+#!/usr/bin/env python3
+"""Tests that damage stops the runs it touches and no other, that it is named, and that there is a way out.
+
+  damage_confined.py PAWL [name of a test]...
+"""
+import json
+import os
+import shutil
+import struct
+import subprocess
+import time
+
+from workflow_case import equal, holds, run_tests
+
+HEADER = 4096
+GARBAGE = b"\xa5"
+
+
+class Journal:
+    """The first segment of a journal, as bytes."""
+
+    def __init__(self, case, number=1, slot=1):
+        self.folder = os.path.join(case.env["PAWL_STORE"], "journal", str(number))
+        self.path = os.path.join(self.folder, f"{slot:08}.log")
+        with open(self.path, "rb") as file:
+            self.bytes = bytearray(file.read())
+
+    def batches(self):
+        """The offset and the size of each batch."""
+        generation = max((struct.unpack_from("<QQ", self.bytes, copy + 40) for copy in (0, 2048)))[1]
+        found, at = [], HEADER
+        while struct.unpack_from("<Q", self.bytes, at)[0] == generation:
+            size = (64 + struct.unpack_from("<I", self.bytes, at + 8)[0] + 7) // 8 * 8
+            found.append((at, size))
+            at += size
+        return found
+
+    def write(self, published=True):
+        with open(self.path, "r+b") as file:
+            file.write(self.bytes)
+        if not published:
+            with open(os.path.join(self.folder, "owner"), "r+b") as file:
+                file.seek(576)
+                file.write(bytes(64))
+
+
+def store(case, *names):
+    return os.path.join(case.env["PAWL_STORE"], *names)
+
+
+def save(case, run, number, **options):
+    return case.pawl("save", run, stdin=json.dumps({"run": run, "n": number}), **options)
+
+
+def make_runs(case, rounds=3, runs="abc"):
+    for number in range(1, rounds + 1):
+        for run in runs:
+            save(case, run, number, status=0)
+
+
+def unpublished(case, work):
+    """Does `work`, and puts the files of the runs back to how they were: only the journal has what was saved."""
+    before = os.path.join(case.folder, "before")
+    shutil.copytree(store(case, "runs"), before)
+    work()
+    shutil.rmtree(store(case, "runs"))
+    shutil.move(before, store(case, "runs"))
+
+
+def listed(case, status):
+    return {row["run"]: row for row in json.loads(case.pawl("list", "--json", status=status).stdout)}
+
+
+def others_work(case, damaged, others):
+    """Everything that concerns the other runs works, and what concerns all runs reports the damaged one."""
+    rows = listed(case, 4)
+    equal({run for run in rows if rows[run]["status"] == "damaged"}, {damaged})
+    equal(set(rows), {damaged, *others})
+    text = case.pawl("list", status=4)
+    holds(text.stdout, *others)
+    holds(text.stderr, "damaged", damaged)
+    stats = case.pawl("stats", "--json", status=4)
+    assert {row["run"] for row in json.loads(stats.stdout)["runs"]} >= set(others), stats.stdout
+    pruned = case.pawl("prune", "--keep", "1000", "--json", status=4)
+    assert {row["run"] for row in json.loads(pruned.stdout)["runs"]} >= set(others), pruned.stdout
+    case.pawl("doctor", status=None)
+    for run in others:
+        equal(case.state(run)["run"], run)
+        case.pawl("show", run, status=0)
+        case.pawl("fsck", run, status=0)
+        case.pawl("verify", run, status=0)
+        fork = f"fork-{run}-{os.urandom(4).hex()}"
+        case.pawl("fork", f"{run}@1", "--run-id", fork, status=0)
+        case.pawl("rm", fork, "--yes", "--force", status=None)
+        case.pawl("export", run, "--output", os.path.join(case.folder, f"{run}.export"), status=0)
+        save(case, run, 100, status=0)
+    case.pawl("restore", damaged, status=4)
+    equal(save(case, damaged, 100).returncode, 4)
+
+
+def a_destroyed_batch_stops_only_its_run(case):
+    make_runs(case)
+    unpublished(case, lambda: save(case, "b", 4, status=0))
+    save(case, "c", 4, status=0)
+    journal = Journal(case)
+    at, size = journal.batches()[9]
+    journal.bytes[at + 64:at + size] = GARBAGE * (size - 64)
+    journal.write(published=False)
+    others_work(case, "b", ["a", "c"])
+    equal(case.pawl("restore", "b@3", status=0).stdout, '{"run": "b", "n": 3}')
+    found = case.pawl("fsck", status=4)
+    holds(found.stdout, "journal/1/00000001.log", "affected: b", "--repair")
+
+
+def a_repair_sets_the_batch_aside_and_says_what_is_lost(case):
+    make_runs(case)
+    unpublished(case, lambda: save(case, "b", 4, status=0))
+    save(case, "c", 4, status=0)
+    journal = Journal(case)
+    at, size = journal.batches()[9]
+    journal.bytes[at + 64:at + size] = GARBAGE * (size - 64)
+    journal.write(published=False)
+    repaired = case.pawl("fsck", "--repair", status=4)
+    holds(repaired.stderr, "PAWL-0260", "b")
+    holds(repaired.stdout, "the run continues from 3", "recovery/journal-1-")
+    kept = [name for name in os.listdir(store(case, "recovery")) if name.startswith("journal-1-")]
+    with open(store(case, "recovery", kept[0]), "rb") as file:
+        assert bytes(journal.bytes[at:at + size]) in file.read(), "the damaged bytes are kept"
+    with open(store(case, "recovery", "failures.jsonl")) as file:
+        holds(file.read(), "PAWL-0260", '"run":"b"')
+    case.pawl("fsck", status=0)
+    equal({row["status"] for row in listed(case, 0).values()}, {"active"})
+    equal(case.state("b")["n"], 3)
+    equal(case.state("c")["n"], 4)
+    saved = save(case, "b", 5, status=0).stdout.strip()
+    assert int(saved.split("@")[1]) > 4, f"{saved}: the number of a lost checkpoint is not used again"
+    equal(case.state("b")["n"], 5)
+    case.pawl("fsck", status=0)
+    case.pawl("verify", "b", status=0)
+    holds(case.pawl("audit", "list", "b", status=0).stdout, "set_aside")
+
+
+def a_flipped_bit_damages_one_record_at_most(case):
+    """A batch whose records are still readable one by one, or whose header alone is damaged, loses nothing else."""
+    make_runs(case)
+    unpublished(case, lambda: save(case, "b", 4, status=0))
+    save(case, "c", 4, status=0)
+    journal = Journal(case)
+    at, size = journal.batches()[9]
+    for offset in list(range(0, 64)) + list(range(64, size, 37)):
+        journal.bytes[at + offset] ^= 4
+        journal.write(published=False)
+        rows = listed(case, None)
+        equal((offset, rows["a"]["status"], rows["c"]["status"]), (offset, "active", "active"))
+        equal((case.state("a")["n"], case.state("c")["n"]), (3, 4))
+        found = case.pawl("fsck", "--json", status=None)
+        holds(found.stdout, "journal/1/00000001.log")
+        b = case.pawl("restore", "b", status=None)
+        if b.returncode == 0:
+            equal(json.loads(b.stdout)["n"], 4)
+        else:
+            equal(b.returncode, 4)
+            holds(b.stderr, "journal/1/00000001.log")
+        journal.bytes[at + offset] ^= 4
+    journal.write(published=False)
+    case.pawl("fsck", status=0)
+
+
+def a_damaged_old_batch_does_not_hide_a_newer_one(case):
+    save(case, "b", 1, status=0)
+    save(case, "a", 1, status=0)
+
+    def work():
+        for number in range(2, 14):
+            case.pawl("save", "b", stdin=json.dumps({"n": number, "noise": os.urandom(20000).hex()}), status=0)
+    unpublished(case, work)
+    journal = Journal(case)
+    at, size = journal.batches()[2]
+    journal.bytes[at + 64:at + size] = GARBAGE * (size - 64)
+    journal.write(published=False)
+    equal(case.state("a")["n"], 1)
+    equal(case.state("b")["n"], 13)
+    equal(save(case, "b", 14).returncode, 4)
+    case.pawl("fsck", "--repair", status=4)
+    equal(case.state("b")["n"], 13)
+    case.pawl("fsck", status=0)
+    case.pawl("verify", "b", status=0)
+    saved = save(case, "b", 15, status=0).stdout.strip()
+    assert int(saved.split("@")[1]) > 13, saved
+    case.pawl("fsck", status=0)
+
+
+def records_that_the_files_have_are_not_lost(case):
+    make_runs(case)
+    journal = Journal(case)
+    at, size = journal.batches()[4]
+    journal.bytes[at + 64:at + size] = GARBAGE * (size - 64)
+    journal.write()
+    equal({row["status"] for row in listed(case, 0).values()}, {"active"})
+    holds(case.pawl("fsck", status=4).stdout, "nothing is lost")
+    holds(case.pawl("fsck", "--repair", status=0).stdout, "ok")
+    case.pawl("fsck", status=0)
+    for run in "abc":
+        equal(save(case, run, 4, status=0).stdout.strip(), f"{run}@4")
+
+
+def a_destroyed_header_stops_the_runs_without_later_records(case):
+    make_runs(case)
+    unpublished(case, lambda: save(case, "b", 4, status=0))
+    save(case, "c", 4, status=0)
+    journal = Journal(case)
+    at, size = journal.batches()[9]
+    journal.bytes[at + 8:at + size] = bytes(size - 8)
+    journal.write(published=False)
+    rows = listed(case, 4)
+    equal((rows["b"]["status"], rows["c"]["status"]), ("damaged", "active"))
+    equal(case.state("c")["n"], 4)
+    save(case, "c", 5, status=0)
+    holds(case.pawl("fsck", status=4).stdout, "any of these runs may be affected")
+    holds(case.pawl("fsck", "--repair", status=4).stderr, "PAWL-0260")
+    case.pawl("fsck", status=0)
+    for run in "abc":
+        save(case, run, 7, status=0)
+        equal(case.state(run)["n"], 7)
+    case.pawl("fsck", status=0)
+
+
+def a_damaged_segment_header_loses_nothing(case):
+    make_runs(case)
+    unpublished(case, lambda: save(case, "b", 4, status=0))
+    journal = Journal(case)
+    journal.bytes[20] ^= 1
+    journal.write(published=False)
+    equal(case.state("b")["n"], 4)
+    equal({row["status"] for row in listed(case, 0).values()}, {"active"})
+    save(case, "a", 4, status=0)
+    holds(case.pawl("fsck", status=4).stdout, "nothing is lost")
+    case.pawl("fsck", "--repair", status=0)
+    case.pawl("fsck", status=0)
+    equal((case.state("b")["n"], save(case, "b", 5, status=0).stdout.strip()), (4, "b@5"))
+
+
+def a_segment_of_another_store_is_not_read(case):
+    make_runs(case)
+    other = os.path.join(case.folder, "other")
+    case.pawl("save", "z", "--store", other, stdin="1", status=0)
+    shutil.copy(os.path.join(other, "journal/1/00000001.log"), store(case, "journal/1/00000002.log"))
+    assert "z" not in listed(case, None)
+    found = case.pawl("fsck", status=4)
+    holds(found.stdout, "PAWL-0261", "journal/1/00000002.log")
+    case.pawl("restore", "z", status=2 if case.pawl("restore", "z").returncode == 2 else 4)
+    case.pawl("fsck", "--repair", status=None)
+    case.pawl("fsck", status=0)
+    for run in "abc":
+        save(case, run, 4, status=0)
+    assert "z" not in listed(case, 0)
+
+
+def a_damaged_run_file_stops_only_its_run(case):
+    make_runs(case)
+    case.pawl("fsck", "--repair", status=0)  # settles, so that the journal has no copy
+    for text in ("{", "", "\x00" * 100, "{}"):
+        with open(store(case, "runs/b/run.json"), "r+") as file:
+            before = file.read()
+            file.seek(0)
+            file.truncate()
+            file.write(text)
+        others_work(case, "b", ["a", "c"])
+        os.remove(store(case, "catalogue.db"))
+        others_work(case, "b", ["a", "c"])
+        holds(case.pawl("fsck", status=4).stdout, "runs/b/run.json")
+        with open(store(case, "runs/b/run.json"), "w") as file:
+            file.write(before)
+    case.pawl("fsck", status=0)
+
+
+ODD_NAMES = ("checkpoint_100000000.json", "checkpoint_100000000.jsonl", "checkpoint_18446744073709551615.json",
+             "checkpoint_99999999999999999999999.json", "checkpoint_-1.json", "kept_100000000.json", "x" * 200, "a b\nc", ".hidden")
+
+
+def plant(kind, path):
+    if kind == "file":
+        with open(path, "w") as file:
+            file.write("not a checkpoint\n")
+    elif kind == "folder":
+        os.mkdir(path)
+    elif kind == "link":
+        os.symlink("/dev/zero", path)
+    else:
+        os.mkfifo(path)
+
+
+def all_works(case, what):
+    begun = time.monotonic()
+    for command in (["list"], ["show", "a"], ["restore", "a"], ["stats"], ["prune", "--keep", "1000"], ["verify", "--all"], ["fsck"], ["doctor"]):
+        done = case.pawl(*command, timeout=20)
+        equal((what, command, done.returncode, done.stderr if done.returncode else ""), (what, command, 0, ""))
+    save(case, "a", 9, status=0, timeout=20)
+    took = time.monotonic() - begun
+    assert took < 10, f"{what}: {took:.1f} s"
+
+
+def odd_names_in_a_run_change_nothing(case):
+    make_runs(case, rounds=2, runs="ab")
+    case.pawl("fsck", "--repair", status=0)
+    for folder in ("runs/a/checkpoints", "runs/a/events", "runs/a/audit", "runs/a"):
+        os.makedirs(store(case, folder), exist_ok=True)
+        for kind in ("file", "folder", "link", "pipe"):
+            names = ODD_NAMES if kind == "file" else ("checkpoint_100000000.json", "events_9999-99-99.jsonl.x", "zzz.jsonl")
+            for name in names:
+                plant(kind, store(case, folder, name))
+            all_works(case, f"{kind}s in {folder}")
+            for name in names:
+                path = store(case, folder, name)
+                if os.path.lexists(path):
+                    os.rmdir(path) if kind == "folder" else os.remove(path)
+
+
+def odd_names_in_the_store_change_nothing(case):
+    make_runs(case, rounds=2, runs="ab")
+    for folder in ("", "runs", "journal", "journal/1", "recovery", "erasing"):
+        os.makedirs(store(case, folder), exist_ok=True)
+        for kind in ("file", "link", "pipe"):
+            names = ("stray", "7", "00000009.log.x", "99999999999999999999", "..x") if folder != "erasing" else ("stray.", "a b", "..x")
+            if folder == "recovery":
+                names = ("stray",)
+            for name in names:
+                plant(kind, store(case, folder, name))
+            all_works(case, f"{kind}s in {folder}")
+            for name in names:
+                if os.path.lexists(store(case, folder, name)):
+                    os.remove(store(case, folder, name))
+
+
+def something_else_in_the_place_of_a_file_stops_only_its_run(case):
+    make_runs(case)
+    case.pawl("fsck", "--repair", status=0)
+    for name in ("run.json", "checkpoints/checkpoint_00001.json", "audit/audit_trail.jsonl"):
+        path = store(case, "runs/b", name)
+        os.rename(path, path + ".away")
+        for kind in ("folder", "link", "pipe"):
+            plant(kind, path)
+            rows = listed(case, None)
+            equal((name, kind, rows["a"]["status"], rows["c"]["status"]), (name, kind, "active", "active"))
+            for run in "ac":
+                case.pawl("show", run, status=0, timeout=20)
+                save(case, run, 7, status=0, timeout=20)
+            equal((name, kind, case.pawl("fsck", timeout=20).returncode), (name, kind, 4))
+            case.pawl("stats", timeout=20)
+            case.pawl("prune", "--keep", "1000", timeout=20)
+            os.rmdir(path) if kind == "folder" else os.remove(path)
+        os.rename(path + ".away", path)
+    case.pawl("fsck", status=0)
+
+
+def an_unfinished_erasure_is_listed_and_verified(case):
+    if shutil.which("strace") is None:
+        print("skipped: strace is not installed")
+        return
+    make_runs(case, rounds=2, runs="ab")
+    shutil.copytree(store(case), os.path.join(case.folder, "base"))
+    for call in range(1, 40):
+        shutil.rmtree(store(case))
+        shutil.copytree(os.path.join(case.folder, "base"), store(case))
+        done = subprocess.run(["strace", "-f", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e",
+                               f"inject=fsync,fdatasync:signal=KILL:when={call}", case.program, "erase", "a", "--yes", "--reason", "x"],
+                              cwd=case.folder, env=case.env, capture_output=True)
+        if done.returncode == 0:
+            break
+        rows = listed(case, 0)
+        assert rows.get("a", {}).get("status") in ("active", "erased"), f"call {call}: {rows}"
+        verified = case.pawl("verify", "--all")
+        equal((call, verified.returncode, verified.stderr), (call, 0, ""))
+    assert call > 10, call
+
+
+if __name__ == "__main__":
+    run_tests(globals())

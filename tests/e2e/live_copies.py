@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Tests that copies of a store that is being written open without a false alarm, and that they are usable.
+
+  live_copies.py PAWL [name of a test]...
+
+Set PAWL_COPY_ROUNDS for more rounds than 6.
+"""
+import json
+import os
+import shutil
+import subprocess
+import threading
+
+from workflow_case import equal, holds, run_tests
+
+ROUNDS = int(os.environ.get("PAWL_COPY_ROUNDS", "6"))
+
+
+def cp(source, target):
+    return ["cp", "-a", source, target]
+
+
+def tar(source, target):
+    return ["sh", "-c", f"mkdir '{target}' && tar -C '{source}' -cf - . | tar -C '{target}' -xf -"]
+
+
+def rsync(source, target):
+    return ["rsync", "-a", source + "/", target]
+
+
+class Writers:
+    """Processes that save until they are told to stop. Knows the last acknowledged number of each run."""
+
+    def __init__(self, case, count, bytes_each):
+        self.case, self.stopping = case, False
+        self.acknowledged = {f"w{i}": 0 for i in range(count)}
+        self.threads = [threading.Thread(target=self.work, args=(run, bytes_each)) for run in self.acknowledged]
+
+    def work(self, run, size):
+        number = 0
+        while not self.stopping:
+            number += 1
+            state = json.dumps({"n": number, "noise": os.urandom(size // 2).hex()})
+            done = self.case.pawl("save", run, "--id", f"id-{number}", stdin=state)
+            if done.returncode == 0:
+                self.acknowledged[run] = number
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopping = True
+        for thread in self.threads:
+            thread.join()
+
+
+def check_copy(case, folder, before, tool):
+    """`before` has the last acknowledged number of each run before the copy was begun."""
+    found = case.pawl("--store", folder, "fsck", "--json")
+    assert found.returncode == 0, f"{tool}: {found.stdout}{found.stderr}"
+    rows = {row["run"]: row for row in json.loads(case.pawl("--store", folder, "list", "--json", status=0).stdout)}
+    for run, number in before.items():
+        if number == 0:
+            continue
+        assert run in rows, f"{tool}: {run} is missing"
+        state = json.loads(case.pawl("--store", folder, "restore", run, status=0).stdout)
+        assert state["n"] >= number, f"{tool}: {run} has {state['n']}, but {number} was acknowledged before"
+        equal(state["n"], rows[run]["latest"])
+        repeated = case.pawl("--store", folder, "save", run, "--id", f"id-{state['n']}", stdin=json.dumps(state), status=0)
+        equal((tool, repeated.stdout.strip()), (tool, f"{run}@{state['n']}"))
+        saved = case.pawl("--store", folder, "save", run, stdin=json.dumps({"n": -1}), status=0)
+        equal((tool, saved.stdout.strip()), (tool, f"{run}@{state['n'] + 1}"))
+    found = case.pawl("--store", folder, "fsck")
+    assert found.returncode == 0, f"{tool}, after saving: {found.stdout}{found.stderr}"
+    case.pawl("--store", folder, "verify", "--all", status=0)
+
+
+def copy_while_writing(case, tool, size, rounds):
+    store = case.env["PAWL_STORE"]
+    save(case, "first", 1, store)
+    with Writers(case, 3, size) as writers:
+        for turn in range(rounds):
+            target = os.path.join(case.folder, f"copy-{turn}")
+            before = dict(writers.acknowledged)
+            done = subprocess.run(tool(store, target), capture_output=True, text=True)
+            assert os.path.isdir(target), done.stderr
+            check_copy(case, target, before, f"{tool.__name__} {turn}")
+            shutil.rmtree(target)
+
+
+def copies_by_cp_are_usable(case):
+    copy_while_writing(case, cp, 400, ROUNDS)
+
+
+def copies_by_cp_of_large_states_are_usable(case):
+    copy_while_writing(case, cp, 9000, ROUNDS)
+
+
+def copies_by_tar_are_usable(case):
+    copy_while_writing(case, tar, 3000, ROUNDS)
+
+
+def copies_by_rsync_are_usable(case):
+    if shutil.which("rsync") is None:
+        print("skipped: rsync is not installed")
+        return
+    copy_while_writing(case, rsync, 3000, ROUNDS)
+
+
+def save(case, run, number, folder):
+    return case.pawl("--store", folder, "save", run, stdin=json.dumps({"n": number}), status=0)
+
+
+def a_watermark_ahead_of_its_copied_segment_is_not_damage(case):
+    """The owner file of the copy is newer than its journal."""
+    store, copy = case.env["PAWL_STORE"], os.path.join(case.folder, "copy")
+    save(case, "a", 1, store)
+    subprocess.run(cp(store, copy), check=True)
+    for number in range(2, 6):
+        save(case, "a", number, store)
+    shutil.copy(os.path.join(store, "journal/1/owner"), os.path.join(copy, "journal/1/owner"))
+    holds(case.pawl("--store", copy, "fsck", status=0).stdout, "ok")
+    equal(json.loads(case.pawl("--store", copy, "restore", "a", status=0).stdout), {"n": 1})
+    equal(save(case, "a", 7, copy).stdout.strip(), "a@2")
+
+
+def each_file_may_come_from_another_moment(case):
+    """Every combination of an old or a new journal, trail, checkpoints and catalogue opens, and nothing older is lost."""
+    store, old = case.env["PAWL_STORE"], os.path.join(case.folder, "old")
+    for number in (1, 2):
+        save(case, "a", number, store)
+    case.pawl("list", status=0)
+    subprocess.run(cp(store, old), check=True)
+    for number in (3, 4):
+        save(case, "a", number, store)
+    parts = ("journal/1/00000001.log", "journal/1/owner", "runs/a/audit", "runs/a/checkpoints", "catalogue.db")
+    for mask in range(1 << len(parts)):
+        mixed = os.path.join(case.folder, f"mixed-{mask}")
+        subprocess.run(cp(old, mixed), check=True)
+        for index, part in enumerate(parts):
+            source, target = os.path.join(store, part), os.path.join(mixed, part)
+            if not mask >> index & 1 or not os.path.exists(source):
+                continue
+            if os.path.isdir(source):
+                shutil.rmtree(target)
+                subprocess.run(cp(source, target), check=True)
+            else:
+                subprocess.run(["cp", "-a", source, target], check=True)
+        found = case.pawl("--store", mixed, "fsck")
+        assert found.returncode == 0, f"mask {mask}: {found.stdout}{found.stderr}"
+        newest = json.loads(case.pawl("--store", mixed, "restore", "a", status=0).stdout)["n"]
+        assert newest >= 2, f"mask {mask}: {newest}"
+        equal((mask, save(case, "a", 9, mixed).stdout.strip()), (mask, f"a@{newest + 1}"))
+        found = case.pawl("--store", mixed, "fsck")
+        assert found.returncode == 0, f"mask {mask}: {found.stdout}{found.stderr}"
+        case.pawl("--store", mixed, "verify", "a", status=0)
+
+
+def a_half_copied_catalogue_is_rebuilt(case):
+    store, copy = case.env["PAWL_STORE"], os.path.join(case.folder, "copy")
+    for run in "abc":
+        save(case, run, 1, store)
+    case.pawl("list", status=0)
+    case.pawl("fsck", "--repair", status=0)
+    subprocess.run(cp(store, copy), check=True)
+    database = os.path.join(copy, "catalogue.db")
+    with open(database, "r+b") as file:
+        size = os.path.getsize(database)
+        file.truncate(size // 2 // 4096 * 4096)
+    with open(database + "-journal", "wb") as file:
+        file.write(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(504))
+    equal({row["run"] for row in json.loads(case.pawl("--store", copy, "list", "--json", status=0).stdout)}, set("abc"))
+    case.pawl("--store", copy, "fsck", status=0)
+
+
+def damage_in_a_copy_is_still_found(case):
+    """A flipped bit in the middle of the copied journal, or in a copied file, is not taken for an unfinished copy."""
+    store, copy = case.env["PAWL_STORE"], os.path.join(case.folder, "copy")
+    for number in range(1, 5):
+        save(case, "a", number, store)
+    for name, at in (("journal/1/00000001.log", 4096 + 100), ("runs/a/checkpoints/checkpoint_00001.json", 40)):
+        subprocess.run(cp(store, copy), check=True)
+        if name.startswith("runs"):
+            case.pawl("--store", copy, "fsck", "--repair", status=0)
+            subprocess.run(cp(copy, copy + "2"), check=True)
+            shutil.rmtree(copy)
+            os.rename(copy + "2", copy)
+        with open(os.path.join(copy, name), "r+b") as file:
+            file.seek(at)
+            byte = file.read(1)
+            file.seek(at)
+            file.write(bytes([byte[0] ^ 1]))
+        holds(case.pawl("--store", copy, "fsck", status=4).stdout, name)
+        shutil.rmtree(copy)
+
+
+if __name__ == "__main__":
+    run_tests(globals())
