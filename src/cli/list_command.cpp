@@ -1,5 +1,3 @@
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "cli/command.hpp"
@@ -115,23 +113,6 @@ Result<ListRequest> list_request(const Invocation& invocation, const ListArgumen
   return request;
 }
 
-/// The other runs were listed, but the exit status says that some are damaged.
-Result<void> refuse_damaged(const std::vector<ListedRun>& runs) {
-  std::vector<std::string> damaged;
-  for (const ListedRun& run : runs) {
-    if (run.info.status == Status::damaged) damaged.push_back(run.info.id.text());
-  }
-  if (damaged.empty()) return {};
-  return fail(
-      Error{Code::findings,
-            fmt::format("{} damaged: {}", damaged.size() == 1 ? "1 run is" : fmt::format("{} runs are", damaged.size()),
-                        fmt::join(damaged, ", ")),
-            {},
-            {},
-            0,
-            Advice::check_store});
-}
-
 /// Reports damaged runs in the list.
 void note_damage(const Invocation& invocation, const std::vector<ListedRun>& runs) {
   for (const ListedRun& run : runs) {
@@ -183,7 +164,7 @@ Result<void> list(const Invocation& invocation, const ListArguments& arguments) 
   }
   if (found.more) invocation.note(fmt::format("showing the newest {}; use --limit to see more", request.limit));
   if (arguments.resumable && !invocation.json()) PAWL_TRY(note_damaged(invocation, *store));
-  return refuse_damaged(runs);
+  return {};
 }
 
 }  // namespace

@@ -30,13 +30,11 @@ std::string signed_size(std::int64_t bytes) {
   return (bytes < 0 ? "-" : "+") + size_text(magnitude);
 }
 
-/// The other runs were shown, but the exit status says that some are damaged.
-Result<void> refuse_unreadable(const Invocation& invocation, const StoreSizes& sizes) {
+/// Damage of some runs is no reason to show less of the others, nor a failure of this command.
+void note_unreadable(const Invocation& invocation, const StoreSizes& sizes) {
   for (const auto& [run, error] : sizes.damaged)
     invocation.note(
         fmt::format("the state of run '{}' can't be read: {}", printable(run.text()), printable(error.message)));
-  if (sizes.damaged.empty()) return {};
-  return fail(sizes.damaged.front().second);
 }
 
 Result<void> show_store(const Invocation& invocation, Store& store, std::size_t top) {
@@ -72,7 +70,8 @@ Result<void> show_store(const Invocation& invocation, Store& store, std::size_t 
     const Json total = {
         {"runs", sizes.runs}, {"run_bytes", sizes.run_bytes}, {"shared_bytes", sizes.shared_bytes}, {"bytes", all}};
     invocation.print(compact({{"runs", rows}, {"total", total}}) + "\n");
-    return refuse_unreadable(invocation, sizes);
+    note_unreadable(invocation, sizes);
+    return {};
   }
   if (sizes.runs == 0) invocation.note("no runs yet");
   if (sizes.runs > 0) invocation.print(table.text(invocation.style(), invocation.table_width()));
@@ -81,7 +80,8 @@ Result<void> show_store(const Invocation& invocation, Store& store, std::size_t 
   invocation.print(fmt::format("{} run{}: {}; journals and catalogue: {}; total: {}\n", sizes.runs,
                                sizes.runs == 1 ? "" : "s", size_text(sizes.run_bytes), size_text(sizes.shared_bytes),
                                size_text(all)));
-  return refuse_unreadable(invocation, sizes);
+  note_unreadable(invocation, sizes);
+  return {};
 }
 
 Json run_sizes_json(const RunSizes& sizes) {
