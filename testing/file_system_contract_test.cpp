@@ -178,8 +178,8 @@ TEST_P(FileSystemContract, AFileInAFoldersPlaceIsAnErrorAndNotMissing) {
 
 TEST_P(FileSystemContract, AFolderInAFilesPlaceIsAnError) {
   ASSERT_TRUE(fs().make_folder("f").has_value());
-  EXPECT_EQ(code(fs().open("f", OpenMode::read)), Code::read_failed);
-  EXPECT_EQ(code(fs().open("f", OpenMode::create)), Code::write_failed);
+  EXPECT_EQ(code(fs().open("f", OpenMode::read)), Code::store_damaged);
+  EXPECT_EQ(code(fs().open("f", OpenMode::create)), Code::store_damaged);
 }
 
 TEST_P(FileSystemContract, AFolderIsRemovedOnlyWhereItIsEmpty) {

@@ -43,7 +43,7 @@ Result<std::unique_ptr<File>> SimFileSystem::open_file(std::string_view path, Op
   const bool creates = mode == OpenMode::create || mode == OpenMode::create_empty;
   const Code other = creates ? Code::write_failed : Code::read_failed;
   SimPlace place = machine_->look_up(path);
-  if (place.inode != nullptr && place.inode->is_folder) return fail(sim_error(other, EISDIR, path));
+  if (place.inode != nullptr && place.inode->is_folder) return fail(sim_error(Code::store_damaged, EISDIR, path));
   if (place.os_error == ENOTDIR) return fail(sim_error(other, ENOTDIR, path));
   if (place.inode == nullptr && (!creates || place.folder == nullptr)) {
     return fail(sim_error(creates ? Code::write_failed : Code::input_unreadable, ENOENT, path));

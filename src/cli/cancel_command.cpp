@@ -2,6 +2,7 @@
 #include "cli/json_out.hpp"
 #include "engine/control.hpp"
 #include "engine/open_run.hpp"
+#include "engine/run_session.hpp"
 #include "service/workflow_world.hpp"
 
 namespace pawl::cli {
@@ -57,7 +58,7 @@ void end_processes(const Invocation& invocation, Store& store, const RunId& run)
   if (world == nullptr || !world->start_processes || !state || !state->parent_run.empty() || !info || !logs) return;
   const Result<std::unique_ptr<ProcessRunner>> processes = world->start_processes(*logs + "/../reaper");
   if (!processes) return;
-  for (const LeftProcess& left : (*processes)->end_all("PAWL_ROOT_RUN_UUID=" + info->uuid.text(), kLeftWait_ms))
+  for (const LeftProcess& left : (*processes)->end_all(mark_of_processes(info->uuid, **processes), kLeftWait_ms))
     invocation.note(fmt::format("a process of the run is still running: {} {}", left.pid, left.command));
 }
 

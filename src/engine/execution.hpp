@@ -250,6 +250,8 @@ class Execution {
   [[nodiscard]] std::string work_stem(const Node& node) const;
   [[nodiscard]] static std::string stem_in(const std::string& folder, const Node& node);
   [[nodiscard]] std::string idempotency_key(const Node& node) const;
+  /// Returns the environment entry that all processes of the current attempt have.
+  [[nodiscard]] std::string attempt_mark(const Node& node) const;
   [[nodiscard]] RetrySettings retry_of(const Node& node) const;
 
   // Waiting (execution_wait.cpp).

@@ -44,6 +44,12 @@ RetryPolicy policy_of(const RetrySettings& settings) {
 
 std::string Execution::idempotency_key(const Node& node) const { return uuid_.text() + "/" + node.path; }
 
+std::string Execution::attempt_mark(const Node& node) const {
+  const ProcessRunner* processes = loop_.processes();
+  return fmt::format("PAWL_ATTEMPT_ID={}#{}@{}", idempotency_key(node), node.record.starts,
+                     processes == nullptr ? std::string() : processes->place());
+}
+
 RetrySettings Execution::retry_of(const Node& node) const { return node.step->retry; }
 
 /// Items have their own folder, so that a large map does not crowd out other logs.
@@ -152,8 +158,7 @@ void Execution::process_ended(Node& node, const ProcessEnd& end) {
   loop_.cancel(node.grace);
   // Processes that it started in other sessions must not run concurrently with the next attempt.
   if (!node.killed.empty() && loop_.processes() != nullptr) {
-    static_cast<void>(loop_.processes()->end_all(
-        fmt::format("PAWL_ATTEMPT_ID={}#{}", idempotency_key(node), node.record.starts), 2'000));
+    static_cast<void>(loop_.processes()->end_all(attempt_mark(node), 2'000));
   }
   if (!secret_keys_.empty()) services_.files.remove(work_stem(node) + ".input.json");
   attempt_ended(node, outcome_of(node, end));

@@ -76,7 +76,7 @@ Result<ProcessSpec> Execution::command_spec(Node& node) {
   set_entry(entries, "PAWL_RUN_UUID=" + uuid_.text());
   set_entry(entries, "PAWL_STEP=" + node.path);
   set_entry(entries, fmt::format("PAWL_ATTEMPT={}", node.record.attempts + 1));
-  set_entry(entries, fmt::format("PAWL_ATTEMPT_ID={}#{}", idempotency_key(node), node.record.starts));
+  set_entry(entries, attempt_mark(node));
   set_entry(entries, "PAWL_IDEMPOTENCY_KEY=" + idempotency_key(node));
   set_entry(entries, "PAWL_RESULT=" + work + ".result");
   set_entry(entries, "PAWL_INPUT=" + work + ".input.json");

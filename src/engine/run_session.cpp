@@ -68,10 +68,14 @@ void add_handlers(const Steps& steps, std::set<std::string>& names) {
 
 }  // namespace
 
+std::string mark_of_processes(const Uuid& run, const ProcessRunner& processes) {
+  return fmt::format("PAWL_ROOT_RUN={}@{}", run.text(), processes.place());
+}
+
 Result<void> execute_run(ExecutionServices& services, OpenedRun run, const SessionHooks& hooks,
                          const std::function<Result<void>(const Execution& execution)>& ended) {
-  const std::string mark = "PAWL_ROOT_RUN_UUID=" + run.writer->info().uuid.text();
   PAWL_TRY_ASSIGN(const std::unique_ptr<ProcessRunner> processes, hooks.start_processes(run.logs + "/../reaper"));
+  const std::string mark = mark_of_processes(run.writer->info().uuid, *processes);
   PAWL_TRY(refuse_survivors(*processes, mark));
   set_entry(services.environment, mark);
   EventLoop loop(services.clock, processes.get());

@@ -13,6 +13,9 @@ struct SessionHooks {
   std::function<void()> over = {};
 };
 
+/// Returns the environment entry that all processes of a run and of its child runs have.
+[[nodiscard]] std::string mark_of_processes(const Uuid& run, const ProcessRunner& processes);
+
 /// Stops processes of an earlier execution (or fails with processes_left), then executes the run until it finishes,
 /// waits or is interrupted, and returns the result of `ended`.
 [[nodiscard]] Result<void> execute_run(ExecutionServices& services, OpenedRun run, const SessionHooks& hooks,

@@ -40,6 +40,8 @@ class StepLock {
   virtual ~StepLock() = default;
   /// Returns whether the last holder died while holding it.
   [[nodiscard]] virtual bool was_left() const = 0;
+  /// Identifies the file on this machine: a copy of a store has another one.
+  [[nodiscard]] virtual const std::string& place() const = 0;
 };
 
 class Foreground {

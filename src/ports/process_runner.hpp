@@ -72,6 +72,9 @@ class ProcessRunner {
   /// Kills every process whose environment contains `entry` (NAME=value), also in other sessions and groups. Waits
   /// until they are gone or `wait_ms` have passed. Returns those that are left.
   virtual std::vector<LeftProcess> end_all(const std::string& entry, std::uint64_t wait_ms) = 0;
+  /// Identifies the lock file of this runner on this machine. A copy of a store has the UUIDs of the original, but
+  /// other files: entries for `end_all` must contain this, or resuming a copy would kill processes of the original.
+  [[nodiscard]] virtual const std::string& place() const = 0;
 };
 
 }  // namespace pawl

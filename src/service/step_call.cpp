@@ -54,7 +54,8 @@ class StepCall {
     PAWL_TRY_ASSIGN(const std::unique_ptr<StepLock> lock, take_lock());
     PAWL_TRY_ASSIGN(state, ledger_.load());
     if (is_done(state)) return replay(*state.find(options_.name));  // the previous holder of the lock completed it
-    if (lock->was_left()) PAWL_TRY(world_.foreground.end_left("PAWL_IDEMPOTENCY_KEY=" + key()));
+    mark_ = fmt::format("PAWL_STEP_LOCK={}@{}", key(), lock->place());
+    if (lock->was_left()) PAWL_TRY(world_.foreground.end_left(mark_));
     const StepRecord* known = state.find(options_.name);
     return run_attempts(known == nullptr ? StepRecord{} : *known);
   }
@@ -172,6 +173,7 @@ class StepCall {
     set_entry(entries, fmt::format("PAWL_ATTEMPT={}", attempt));
     set_entry(entries, fmt::format("PAWL_ATTEMPT_ID={}#{}", key(), before.starts));
     set_entry(entries, "PAWL_IDEMPOTENCY_KEY=" + key());
+    set_entry(entries, mark_);
     set_entry(entries, "PAWL_RESULT=" + result);
     set_entry(entries, "PAWL_PREVIOUS=" + (before.partial.is_null() ? std::string() : compact(before.partial)));
     set_entry(entries, "PAWL_STORE=" + world_.store_uri);
@@ -359,6 +361,7 @@ class StepCall {
   const std::string hash_;
   Uuid uuid_;
   std::string folder_;
+  std::string mark_;                   // environment entry that all processes of this step have
   std::string work_;                   // for outputs and reports until they are recorded
   std::shared_ptr<LogCipher> cipher_;  // null: the run is not encrypted
   std::shared_ptr<const SecretPatterns> patterns_;

@@ -428,6 +428,7 @@ Image flipped(const std::string& path, std::uint64_t bit) {
 }
 
 struct StoreOnDisk {
+  /// The files get other inode numbers, so that the store is a copy, unless the marks of the journals are removed.
   explicit StoreOnDisk(const Image& image) {
     write_image(image, folder.path());
     files = std::move(*PosixFileSystem::open(folder.path()));
@@ -440,12 +441,20 @@ struct StoreOnDisk {
   std::unique_ptr<PosixFileSystem> files;
 };
 
+/// Without the marks of its journals, a store is not recognised as a copy. The catalogue of a copy is always rebuilt.
+Image without_marks(Image image) {
+  for (auto& [path, bytes] : image) {
+    if (path.ends_with("/owner")) bytes.resize(std::min<std::size_t>(bytes.size(), kWatermarkOffset));
+  }
+  return image;
+}
+
 TEST(BitFlip, InTheCatalogueIsNamedAndMended) {
   const std::string path = "catalogue.db";
   const std::uint64_t bits = sample().image.at(path).size() * 8;
   std::uint64_t named = 0;
   for (std::uint64_t bit = 3; bit < bits; bit += bits / 40) {
-    StoreOnDisk disk(flipped(path, bit));
+    StoreOnDisk disk(without_marks(flipped(path, bit)));
     const auto store = disk.open();
     ASSERT_TRUE(store);
     const auto report = (*store)->check({}, Repair::no);

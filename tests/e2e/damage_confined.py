@@ -78,7 +78,7 @@ def others_work(case, damaged, others):
     equal(set(rows), {damaged, *others})
     text = case.pawl("list", status=0)
     holds(text.stdout, *others)
-    holds(text.stderr, "damaged", damaged)
+    holds(text.stderr, "can't be read", damaged)
     stats = case.pawl("stats", "--json", status=0)
     assert {row["run"] for row in json.loads(stats.stdout)["runs"]} >= set(others), stats.stdout
     pruned = case.pawl("prune", "--keep", "1000", "--json", status=4)

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import threading
 
-from workflow_case import equal, holds, run_tests
+from workflow_case import equal, holds, run_tests, wait_for
 
 ROUNDS = int(os.environ.get("PAWL_COPY_ROUNDS", "6"))
 
@@ -194,6 +194,26 @@ def damage_in_a_copy_is_still_found(case):
             file.write(bytes([byte[0] ^ 1]))
         holds(case.pawl("--store", copy, "fsck", status=4).stdout, name)
         shutil.rmtree(copy)
+
+
+def resuming_a_copy_leaves_the_processes_of_the_original_alone(case):
+    """The runs of a copy have the same UUIDs, and its locks look as if their holders had died."""
+    store, copy = case.env["PAWL_STORE"], os.path.join(case.folder, "copy")
+    case.write("wait.yaml", "steps:\n  - { id: one, run: 'test -e fast || { echo $$ > step.pid; exec sleep 60; }' }\n")
+    command = ("step", "--run", "script", "one", "--", "sh", "-c", "test -e fast || { echo $$ > call.pid; exec sleep 60; }")
+    running = [case.start("run", "wait.yaml", "--run-id", "flow"), case.start(*command)]
+    wait_for(lambda: case.log("step.pid") and case.log("call.pid"), "both steps to start")
+    pids = [int(case.log(name)[0]) for name in ("step.pid", "call.pid")]
+    subprocess.run(cp(store, copy), check=True)
+    case.write("fast", "")
+    case.pawl("--store", copy, "resume", "flow", status=0)
+    case.pawl("--store", copy, *command, status=0)
+    case.pawl("--store", copy, "cancel", "flow")
+    for pid in pids:
+        os.kill(pid, 0)
+    for process in running:
+        process.terminate()
+        process.wait()
 
 
 if __name__ == "__main__":

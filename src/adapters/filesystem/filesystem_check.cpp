@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
@@ -253,6 +254,8 @@ Result<void> FilesystemStore::find_missing_runs(const std::set<std::string>& run
     if (listed.contains(run) || snapshot.find(run) != nullptr) continue;
     PAWL_TRY_ASSIGN(const bool described, files_.exists(layout::run_file(run)));
     if (!described) continue;  // its first save never happened, or it was removed
+    const auto erased = load_erased(files_, run);
+    if (erased && *erased && !(*erased)->finished) continue;  // reported as that; finishing it lists the run
     report.findings.push_back({Severity::mendable,
                                Code::store_damaged,
                                std::string(layout::kCatalogue),

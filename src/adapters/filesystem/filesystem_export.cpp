@@ -42,7 +42,7 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_for_export(const RunId& run)
 
 Result<void> FilesystemStore::settle_run(const std::string& run) {
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_of_everything());
-  if (snapshot->doubt(run)) PAWL_TRY(RunReader(files_, keys_, run, snapshot).latest());
+  if (snapshot->doubt(run)) PAWL_TRY(RunReader(files_, keys_, run, snapshot).refuse_doubt());
   const RunRecords* records = snapshot->find(run);
   if (records == nullptr) return {};
   const Lock lock(publish_mutex_);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "adapters/filesystem/line_file.hpp"
 #include "codec/record_text.hpp"
 #include "codec/sealed_text.hpp"
 
@@ -43,11 +44,23 @@ bool same_save(const JournalRecord& a, const JournalRecord& b) {
   return a.run == b.run && a.run_uuid == b.run_uuid && a.sequence == b.sequence;
 }
 
+/// The checksum of a text covers the UUID of its run, but not its name.
+bool names_agree(const SalvagedBatch& part) {
+  std::map<std::string, std::string_view> names;  // by UUID
+  for (const JournalRecord& record : part.records) {
+    if (part.header_valid && !part.runs.empty() && !part.runs.may_have(record.run)) return false;
+    if (!RunId::parse(record.run)) return false;
+    if (names.emplace(record.run_uuid.text(), record.run).first->second != record.run) return false;
+  }
+  return true;
+}
+
 /// Returns whether it is known which run and save each record belongs to. The records of a save follow each other, so a
 /// damaged one between intact ones of the same save belongs to it.
 bool owners_known(const SalvagedBatch& part) {
   if (!part.complete || part.records.empty()) return false;
   if (part.body_valid) return true;
+  if (!names_agree(part)) return false;
   for (std::size_t i = 0; i < part.records.size(); ++i) {
     const JournalRecord& record = part.records[i];
     if (is_intact(record)) continue;
@@ -75,7 +88,7 @@ void LostBatches::add(const SalvagedBatch& part) {
       auto found = runs.find(record.run);
       if (found == runs.end()) found = runs.emplace(std::string(record.run), 0).first;
       found->second = std::max(found->second, record.sequence.value);
-      if (part.body_valid || is_intact(record)) intact.push_back(record);
+      (part.body_valid || is_intact(record) ? intact : unreadable).push_back(record);
     }
   } else if (part.header_valid && !part.runs.empty()) {
     filters.push_back(part.runs);
@@ -95,6 +108,20 @@ std::optional<std::uint64_t> LostBatches::highest_lost(std::string_view run) con
   // The records of a run are written in order: what was lost before an existing one is older than that.
   const auto next = later.find(run);
   return next == later.end() ? kUnknownSequence : std::max(highest.value_or(0), next->second - 1);
+}
+
+std::uint64_t LostBatches::highest_number(std::string_view run, RecordType type) const {
+  std::uint64_t highest = 0;
+  if (nothing_lost) return highest;
+  const RecordType other = type == RecordType::event ? RecordType::audit : RecordType::event;
+  for (const JournalRecord& record : unreadable) {
+    // The type may be what is damaged. A checkpoint that can't be read stops the run in any case.
+    if (record.run != run || record.type == other) continue;
+    highest = std::max(highest, record.number);
+    // If the number itself is damaged, the text may still be readable.
+    if (const auto number = line_number(line_of(record.text))) highest = std::max(highest, *number);
+  }
+  return highest;
 }
 
 std::string LostBatches::runs_text() const {

@@ -30,12 +30,15 @@ struct LostBatches {
   std::vector<RunsFilter> filters = {};  // runs that one of these names may be affected
   std::map<std::string, std::uint64_t, std::less<>> runs = {};   // affected runs, with the highest lost checkpoint
   std::map<std::string, std::uint64_t, std::less<>> later = {};  // first checkpoint of each run after these batches
-  std::vector<JournalRecord> intact = {};  // records that can still be read; views into the segment
+  std::vector<JournalRecord> intact = {};      // records that can still be read; views into the segment
+  std::vector<JournalRecord> unreadable = {};  // the others of these runs; only what is outside their text counts
   Error error = {};
 
   /// Returns the highest checkpoint that the run may have lost, kUnknownSequence if it is unknown, or nothing if the
   /// run is not affected.
   [[nodiscard]] std::optional<std::uint64_t> highest_lost(std::string_view run) const;
+  /// Returns the highest number of an event or audit entry of the run that can't be read, 0 if there is none.
+  [[nodiscard]] std::uint64_t highest_number(std::string_view run, RecordType type) const;
   /// Adds what the bytes of a part tell.
   void add(const SalvagedBatch& part);
   /// Returns the affected runs for a message: "a, b", or "unknown".

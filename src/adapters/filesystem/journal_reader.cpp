@@ -496,8 +496,16 @@ std::optional<JournalSnapshot::Doubt> JournalSnapshot::doubt(std::string_view ru
   for (const JournalView& journal : journals_) {
     for (const LostBatches& lost : journal.lost) {
       const auto highest = lost.highest_lost(run);
-      if (!highest || (doubt && doubt->highest_lost >= *highest)) continue;
-      doubt = Doubt{*highest, lost.error};
+      if (!highest) continue;
+      const std::uint64_t event = std::max(doubt ? doubt->lost_event : 0, lost.highest_number(run, RecordType::event));
+      const std::uint64_t entry = std::max(doubt ? doubt->lost_entry : 0, lost.highest_number(run, RecordType::audit));
+      const bool is_higher = !doubt || doubt->highest_lost < *highest;
+      if (is_higher) doubt.emplace();
+      doubt->lost_event = event;
+      doubt->lost_entry = entry;
+      if (!is_higher) continue;
+      doubt->highest_lost = *highest;
+      doubt->error = lost.error;
       doubt->error.message =
           *highest == kUnknownSequence
               ? fmt::format("run '{}' may have lost its newest checkpoints: {}", run, lost.error.message)

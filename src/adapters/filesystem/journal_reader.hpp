@@ -100,6 +100,8 @@ class JournalSnapshot {
   /// What damaged journals may have contained of a run.
   struct Doubt {
     std::uint64_t highest_lost = 0;  // highest checkpoint; kUnknownSequence: unknown
+    std::uint64_t lost_event = 0;    // highest number of an event that can't be read; 0: none is known
+    std::uint64_t lost_entry = 0;    // the same for entries of the audit trail
     Error error;                     // names the file, the run and the way out
   };
   /// Returns nothing if no damaged batch may contain records of the run.

@@ -478,7 +478,7 @@ Result<std::vector<Event>> RunReader::events(std::uint64_t after_number, std::si
 }
 
 Result<std::vector<Event>> RunReader::own_events(std::uint64_t after_number, std::size_t limit) {
-  if (snapshot_->doubt(run_)) PAWL_TRY(latest());
+  PAWL_TRY(refuse_doubt());
   PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
   std::vector<std::string> names;
@@ -544,7 +544,7 @@ Result<std::vector<Event>> RunReader::own_events(std::uint64_t after_number, std
 Result<std::vector<AuditEntry>> RunReader::audit(std::uint64_t after, std::size_t limit) {
   PAWL_TRY_ASSIGN(const auto erased, load_erased(files_, run_));  // of an erased run, only the trail remains
   if (!erased || erased->removed) PAWL_TRY(run_record());
-  if (!erased && snapshot_->doubt(run_)) PAWL_TRY(latest());
+  if (!erased) PAWL_TRY(refuse_doubt());
   NumberedLines lines(files_, "entry", {layout::audit(run_)}, records_ == nullptr ? nullptr : &records_->audit);
   std::vector<AuditEntry> found;
   std::map<std::uint64_t, std::size_t> by_event;

@@ -97,11 +97,14 @@ class RunReader {
   Result<std::uint64_t> published_events();
   /// Fails if a damaged journal may have contained a newer checkpoint.
   Result<Sequence> latest();
+  /// Fails if a damaged journal may have contained anything of the run that can't be read elsewhere: a newer
+  /// checkpoint, or an event or entry of the audit trail. Nothing may be written after such a gap.
+  Result<void> refuse_doubt();
 
  private:
   Result<Sequence> latest_readable();
-  /// Fails if the entries or events in files and journals have a gap, so that a writer would continue behind it.
-  Result<void> refuse_gap(const RunHead& head);
+  /// Returns the highest event that the audit trail refers to.
+  Result<std::uint64_t> last_audited_event();
   Result<std::uint64_t> last_published_event(std::uint64_t before);
   Result<Sequence> base_of(Sequence sequence);
   Result<Sequence> last_difference(Sequence base);

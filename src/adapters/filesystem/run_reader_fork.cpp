@@ -98,7 +98,7 @@ Result<std::uint64_t> RunReader::lent_bytes(Sequence sequence) {
 
 /// Reads only the beginnings of the lines, newest file first. Linear in the number of events, but decodes none.
 Result<std::uint64_t> RunReader::events_up_to(Sequence sequence) {
-  if (snapshot_->doubt(run_)) PAWL_TRY(latest());
+  PAWL_TRY(refuse_doubt());
   PAWL_TRY_ASSIGN(const RunRecord record, run_record());
   if (record.fork_of_run && sequence <= record.fork_of_sequence) {
     PAWL_TRY_ASSIGN(RunReader* const parent, origin());

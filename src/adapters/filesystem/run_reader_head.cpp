@@ -32,7 +32,7 @@ Result<std::optional<RunHead>> RunReader::head() {
   }
   PAWL_TRY(audit_head(head));
   PAWL_TRY(event_head(head));
-  if (snapshot_->doubt(run_)) PAWL_TRY(refuse_gap(head));
+  PAWL_TRY(refuse_doubt());
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
   head.base_is_kept = list->rewritten(head.base) != nullptr || (links.borrowed && list->is_closed(head.base.next()));
   if (const Sequence aside = list->last_aside(); aside > last) {
@@ -107,12 +107,35 @@ Result<std::uint64_t> last_number_in(FileSystem& files, const std::string& path)
 
 }  // namespace
 
-Result<void> RunReader::refuse_gap(const RunHead& head) {
-  if (records_ == nullptr) return {};
-  PAWL_TRY_ASSIGN(const std::uint64_t entries, last_number_in(files_, layout::audit(run_)));
-  PAWL_TRY_ASSIGN(const std::uint64_t events, last_published_event(head.run.fork_events));
-  if (is_unbroken(records_->audit, entries) && is_unbroken(records_->events, events)) return {};
-  return std::unexpected(snapshot_->doubt(run_)->error);
+Result<std::uint64_t> RunReader::last_audited_event() {
+  NumberedLines lines(files_, "entry", {layout::audit(run_)}, records_ == nullptr ? nullptr : &records_->audit);
+  std::uint64_t last = 0;
+  while (true) {
+    PAWL_TRY_ASSIGN(const auto line, lines.next());
+    if (!line) return last;
+    auto entry = decode_audit(line->text);
+    if (!entry) return fail(at(entry.error(), std::string(line->file)));
+    last = std::max(last, entry->event);
+  }
+}
+
+Result<void> RunReader::refuse_doubt() {
+  auto doubt = snapshot_->doubt(run_);
+  if (!doubt) return {};
+  PAWL_TRY(latest());
+  PAWL_TRY_ASSIGN(const RunRecord record, run_record());
+  PAWL_TRY_ASSIGN(const std::uint64_t entries_in_file, last_number_in(files_, layout::audit(run_)));
+  PAWL_TRY_ASSIGN(const std::uint64_t events_in_file, last_published_event(record.fork_events));
+  const RunRecords none;
+  const RunRecords& journal = records_ == nullptr ? none : *records_;
+  const bool unbroken = is_unbroken(journal.audit, entries_in_file) && is_unbroken(journal.events, events_in_file);
+  if (!unbroken) return std::unexpected(std::move(doubt->error));
+  // Numbers at the end can be missing without a gap.
+  const std::uint64_t entries = std::max(entries_in_file, journal.audit.empty() ? 0 : journal.audit.rbegin()->first);
+  const std::uint64_t events = std::max(events_in_file, journal.events.empty() ? 0 : journal.events.rbegin()->first);
+  PAWL_TRY_ASSIGN(const std::uint64_t audited_event, last_audited_event());
+  if (entries >= doubt->lost_entry && events >= std::max(doubt->lost_event, audited_event)) return {};
+  return std::unexpected(std::move(doubt->error));
 }
 
 /// Returns the last entry, from the file or a journal.

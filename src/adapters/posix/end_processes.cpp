@@ -118,6 +118,12 @@ void wait_until_gone(std::vector<Target>& targets, SteadyClock::time_point deadl
 
 }  // namespace
 
+std::string place_of(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return {};
+  return fmt::format("{}:{}", status.st_dev, status.st_ino);
+}
+
 std::vector<LeftProcess> end_processes_with(const std::string& entry, std::uint64_t wait_ms, pid_t spared) {
   constexpr std::uint64_t kWaitMsMax = 24ULL * 3600 * 1000;
   const auto deadline = SteadyClock::now() + std::chrono::milliseconds(std::min(wait_ms, kWaitMsMax));

@@ -209,16 +209,19 @@ class ForegroundChild {
 
 class FileLock final : public StepLock {
  public:
-  FileLock(PosixFd fd, bool was_left) : fd_(std::move(fd)), was_left_(was_left) {}
+  FileLock(PosixFd fd, bool was_left, std::string place)
+      : fd_(std::move(fd)), was_left_(was_left), place_(std::move(place)) {}
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
   /// An empty file means that its holder exited cleanly.
   ~FileLock() override { static_cast<void>(!::ftruncate(fd_.get(), 0)); }
   bool was_left() const override { return was_left_; }
+  const std::string& place() const override { return place_; }
 
  private:
   const PosixFd fd_;
   const bool was_left_;
+  const std::string place_;
 };
 
 std::string content(int fd) {
@@ -275,7 +278,7 @@ Result<std::unique_ptr<StepLock>> PosixForeground::lock(const std::string& path)
   const std::string pid = std::to_string(::getpid());
   if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), pid.data(), pid.size(), 0) < 0)
     return fail(posix_error(PosixCall::write, errno, path));
-  return std::make_unique<FileLock>(std::move(fd), was_left);
+  return std::make_unique<FileLock>(std::move(fd), was_left, place_of(path));
 }
 
 Result<void> PosixForeground::end_left(const std::string& entry) {

@@ -260,11 +260,12 @@ Result<std::unique_ptr<PosixProcessRunner>> PosixProcessRunner::start_reaper(std
     await_end(reaper);
     return fail(std::move(checked).error());
   }
-  return std::unique_ptr<PosixProcessRunner>(new PosixProcessRunner(std::move(ours), std::move(waker), reaper));
+  return std::unique_ptr<PosixProcessRunner>(
+      new PosixProcessRunner(std::move(ours), std::move(waker), reaper, place_of(lock_path)));
 }
 
-PosixProcessRunner::PosixProcessRunner(PosixFd socket, PosixFd waker, pid_t reaper)
-    : socket_(std::move(socket)), waker_(std::move(waker)), reaper_(reaper) {}
+PosixProcessRunner::PosixProcessRunner(PosixFd socket, PosixFd waker, pid_t reaper, std::string place)
+    : socket_(std::move(socket)), waker_(std::move(waker)), reaper_(reaper), place_(std::move(place)) {}
 
 PosixProcessRunner::~PosixProcessRunner() {
   // Closing the socket is not enough: a process that this program forked may have a copy of it.

@@ -45,11 +45,12 @@ class PosixProcessRunner final : public ProcessRunner {
   void wake() override;
   void signal(Number number, int signal) override;
   std::vector<LeftProcess> end_all(const std::string& entry, std::uint64_t wait_ms) override;
+  [[nodiscard]] const std::string& place() const override { return place_; }
 
   [[nodiscard]] pid_t reaper_pid() const { return reaper_; }
 
  private:
-  PosixProcessRunner(PosixFd socket, PosixFd waker, pid_t reaper);
+  PosixProcessRunner(PosixFd socket, PosixFd waker, pid_t reaper, std::string place);
   [[nodiscard]] bool send(std::string_view message, const OutputPipes::WritingEnds& ends);
   void refuse(Number number) PAWL_REQUIRES(mutex_);
 
@@ -62,6 +63,7 @@ class PosixProcessRunner final : public ProcessRunner {
   const PosixFd socket_;
   const PosixFd waker_;  // an eventfd
   const pid_t reaper_;
+  const std::string place_;
   Mutex send_mutex_;  // held while a complete message is sent; never together with mutex_
 
   Mutex mutex_;
