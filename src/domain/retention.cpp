@@ -1,7 +1,7 @@
 #include "domain/retention.hpp"
 
+#include <algorithm>
 #include <limits>
-#include <map>
 
 namespace pawl {
 namespace {
@@ -16,22 +16,32 @@ std::int64_t oldest_us(std::uint64_t days, Timestamp now) {
 
 }  // namespace
 
-std::set<Sequence> checkpoints_to_drop(const std::vector<CheckpointInfo>& checkpoints,
-                                       const RetentionSettings& settings, Timestamp now) {
-  std::set<Sequence> dropped;
-  std::map<std::string_view, std::uint64_t> of_stage;
+void RetentionCandidates::add(const CheckpointInfo& info) {
+  const std::uint32_t stage =
+      info.stage.empty()
+          ? 0
+          : stages_.try_emplace(info.stage, static_cast<std::uint32_t>(stages_.size() + 1)).first->second;
+  all_.push_back({info.sequence, info.created, stage, !info.name.empty(), info.kind == Kind::stage_complete,
+                  !info.caller_id.empty()});
+}
+
+std::vector<Sequence> checkpoints_to_drop(const RetentionCandidates& checkpoints, const RetentionSettings& settings,
+                                          Timestamp now) {
+  std::vector<Sequence> dropped;
+  std::map<std::uint32_t, std::uint64_t> of_stage;
   std::uint64_t newer = 0;
-  for (auto checkpoint = checkpoints.rbegin(); checkpoint != checkpoints.rend(); ++checkpoint, ++newer) {
-    const std::uint64_t newer_of_stage = checkpoint->stage.empty() ? 0 : of_stage[checkpoint->stage]++;
-    if (newer == 0 || !checkpoint->name.empty()) continue;
-    const bool ends_stage =
-        !checkpoint->stage.empty() && (newer_of_stage == 0 || checkpoint->kind == Kind::stage_complete);
+  const std::vector<RetentionCandidate>& all = checkpoints.all();
+  for (auto checkpoint = all.rbegin(); checkpoint != all.rend(); ++checkpoint, ++newer) {
+    const bool staged = checkpoint->stage != 0;
+    const std::uint64_t newer_of_stage = staged ? of_stage[checkpoint->stage]++ : 0;
+    if (newer == 0 || checkpoint->named) continue;
+    const bool ends_stage = staged && (newer_of_stage == 0 || checkpoint->completes_stage);
     const bool too_many = settings.keep && newer >= *settings.keep && !(settings.keep_stage_ends && ends_stage);
     const bool too_old = settings.keep_days && checkpoint->created.us < oldest_us(*settings.keep_days, now);
-    const bool too_many_of_stage =
-        settings.keep_per_stage && !checkpoint->stage.empty() && newer_of_stage >= *settings.keep_per_stage;
-    if (too_many || too_old || too_many_of_stage) dropped.insert(checkpoint->sequence);
+    const bool too_many_of_stage = settings.keep_per_stage && staged && newer_of_stage >= *settings.keep_per_stage;
+    if (too_many || too_old || too_many_of_stage) dropped.push_back(checkpoint->sequence);
   }
+  std::ranges::reverse(dropped);
   return dropped;
 }
 

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <pawl/types.hpp>
-#include <set>
+#include <string>
 #include <vector>
 
 namespace pawl {
@@ -27,11 +28,31 @@ inline constexpr std::uint64_t kKeepInNewStores = 100;
   return keep / 2 > kFewest ? keep / 2 : kFewest;
 }
 
+/// What decides about a checkpoint, in little memory.
+struct RetentionCandidate {
+  Sequence sequence;
+  Timestamp created;
+  std::uint32_t stage = 0;  // 0: none
+  bool named = false;
+  bool completes_stage = false;
+  bool has_caller = false;
+};
+
+class RetentionCandidates {
+ public:
+  void add(const CheckpointInfo& info);
+  [[nodiscard]] const std::vector<RetentionCandidate>& all() const { return all_; }
+
+ private:
+  std::vector<RetentionCandidate> all_;
+  std::map<std::string, std::uint32_t, std::less<>> stages_;
+};
+
 /// Returns the sequences that `settings` removes from `checkpoints` (existing ones, ascending by sequence). The last
 /// one and those with a name are never removed. Each limit that is set can remove a checkpoint: beyond the `keep`
 /// newest (and not the end of a stage, with `keep_stage_ends`), older than `keep_days` at `now`, or beyond the
 /// `keep_per_stage` newest of its stage (which does not apply without a stage).
-[[nodiscard]] std::set<Sequence> checkpoints_to_drop(const std::vector<CheckpointInfo>& checkpoints,
-                                                     const RetentionSettings& settings, Timestamp now);
+[[nodiscard]] std::vector<Sequence> checkpoints_to_drop(const RetentionCandidates& checkpoints,
+                                                        const RetentionSettings& settings, Timestamp now);
 
 }  // namespace pawl

@@ -136,11 +136,14 @@ class CopiedRun {
       if (entry && !entry->events.empty() && entry->sequence > last_told)
         complete = std::min(complete, Sequence{entry->sequence.value - 1});
     };
-    PAWL_TRY_ASSIGN(const auto trail, read_if_there(files_, layout::audit(run_)));
-    for_each_line(trail ? std::string_view(*trail) : std::string_view(), [&](std::string_view line, bool) {
-      look(line);
-      return true;
-    });
+    const auto trail = files_.open(layout::audit(run_), OpenMode::read);
+    if (!trail && trail.error().code != Code::input_unreadable) return std::unexpected(trail.error());
+    if (trail) {
+      PAWL_TRY(for_each_line_of(**trail, [&](std::string_view line, bool, std::uint64_t) {
+        look(line);
+        return true;
+      }));
+    }
     for (const JournalRecord& record : batch.audit) look(without_newline(record.text));
     return complete;
   }
@@ -175,17 +178,19 @@ class CopiedRun {
 
   /// Cuts the file before its first line that is incomplete or not wanted.
   Result<void> cut_file(const std::string& path, const std::function<bool(std::string_view)>& wanted) {
-    const auto text = files_.read_file(path);
-    if (!text && (text.error().code == Code::input_unreadable || is_refusal(text.error().code))) return {};
-    if (!text) return std::unexpected(text.error());
-    std::size_t end = 0;
-    for_each_line(*text, [&](std::string_view line, bool complete) {
+    const auto read = files_.open(path, OpenMode::read);
+    if (!read && (read.error().code == Code::input_unreadable || is_refusal(read.error().code))) return {};
+    if (!read) return std::unexpected(read.error());
+    std::uint64_t end = 0;
+    PAWL_TRY(for_each_line_of(**read, [&](std::string_view line, bool complete, std::uint64_t at) {
       if (!complete || !wanted(line)) return false;
-      end += line.size() + 1;
+      end = at + line.size() + 1;
       return true;
-    });
-    if (end == text->size()) return {};
-    PAWL_TRY(keep(path, std::string_view(*text).substr(end)));
+    }));
+    PAWL_TRY_ASSIGN(const std::uint64_t size, (*read)->size());
+    if (end == size) return {};
+    PAWL_TRY_ASSIGN(const std::string rest, (*read)->read_at(end, size - end));
+    PAWL_TRY(keep(path, rest));
     PAWL_TRY_ASSIGN(const auto file, files_.open(path, OpenMode::write));
     PAWL_TRY(file->resize(end));
     return file->sync(SyncPoint::side_file);

@@ -53,4 +53,27 @@ void for_each_line(std::string_view text, Visit visit) {
   }
 }
 
+/// The same for the lines of a file, which is read in pieces. `visit` also gets the offset of the line.
+template <class Visit>
+Result<void> for_each_line_of(File& file, Visit visit) {
+  std::string text;           // not visited yet
+  std::uint64_t text_at = 0;  // its offset
+  while (true) {
+    PAWL_TRY_ASSIGN(const std::string piece, file.read_at(text_at + text.size(), kPieceBytes));
+    text += piece;
+    const bool is_end = piece.size() < kPieceBytes;
+    bool goes_on = true;
+    std::size_t visited = 0;
+    for_each_line(text, [&](std::string_view line, bool complete) {
+      if (!complete && !is_end) return false;
+      goes_on = visit(line, complete, text_at + visited);
+      visited += line.size() + (complete ? 1 : 0);
+      return goes_on;
+    });
+    if (!goes_on || is_end) return {};
+    text.erase(0, visited);
+    text_at += visited;
+  }
+}
+
 }  // namespace pawl

@@ -242,10 +242,10 @@ Result<void> RunChecker::check_checkpoints(Sequence only) {
   if (only || sums_.empty()) return {};
   // Checks all numbers of the run itself up to the highest one found anywhere.
   std::uint64_t next = run_record_.fork_of_sequence.value + 1;
-  for (const auto& [sequence, sum] : sums_) {
+  sums_.for_each([&](std::uint64_t sequence, bool) {
     add_missing(next, sequence);
     next = sequence + 1;
-  }
+  });
   return {};
 }
 
@@ -289,7 +289,7 @@ void RunChecker::check_chain(const Chain& chain) {
     }
   }
   if (chain.damage) {
-    sums_[chain.damaged.value] = "";
+    sums_.put(chain.damaged.value, {});
     add(Finding::Severity::damage, chain.damage->code, chain.damaged == chain.base ? whole : lines, chain.damaged,
         chain.damage->message);
   } else if (chain.bad_line && chain.bad_copies.empty()) {
@@ -308,7 +308,7 @@ void RunChecker::check_copy(const ChainLink& link) {
 
 /// Checks the hash, and that the differences produce a state of the recorded size.
 void RunChecker::apply(const RecordView& record, const std::string& path) {
-  sums_[record.sequence.value] = std::string(record.sum);
+  sums_.put(record.sequence.value, record.sum);
   if (!sum_matches(record, run_record_.salt)) {
     add(Finding::Severity::damage, Code::checksum_mismatch, path, record.sequence,
         "the record does not match its SHA-256");
@@ -372,12 +372,11 @@ std::optional<std::string> RunChecker::payload_of(const RecordView& record, cons
 /// Checks the entries of the file and the journals as one chain in which each checkpoint has an entry.
 Result<void> RunChecker::check_audit() {
   const std::string path = layout::audit(run_);
-  auto text = files_.read_file(path);
-  if (!text && text.error().code != Code::input_unreadable) return std::unexpected(text.error());
-  if (text) ++report_.files;
+  const auto file = files_.open(path, OpenMode::read);
+  if (!file && file.error().code != Code::input_unreadable) return std::unexpected(file.error());
+  if (file) ++report_.files;
   std::string previous(first_previous_hash());
   std::uint64_t index = 0;
-  std::set<std::uint64_t> audited;
   bool forked = false;
   std::optional<std::string> bad;
   std::string aside;
@@ -396,18 +395,23 @@ Result<void> RunChecker::check_audit() {
     if (entry->type == event_type::kCheckpointsSetAside) aside = entry->payload;
     if (entry->type != event_type::kCheckpointSaved) return true;
     if (!erased_) check_audited(*entry);
-    audited.insert(entry->sequence.value);
+    sums_.set_audited(entry->sequence.value);
     return true;
   };
-  std::string_view rest;  // from the bad line on
-  const std::string_view lines = text ? std::string_view(*text) : std::string_view();
-  for_each_line(lines, [&](std::string_view line, bool complete) {
-    rest = lines.substr(static_cast<std::size_t>(line.data() - lines.data()));
-    if (complete) return take(line);
-    bad = fmt::format("entry {} is incomplete", index + 1);
-    return false;
-  });
+  std::uint64_t line_at = 0;  // of the last line looked at
+  if (file) {
+    PAWL_TRY(for_each_line_of(**file, [&](std::string_view line, bool complete, std::uint64_t at) {
+      line_at = at;
+      if (complete) return take(line);
+      bad = fmt::format("entry {} is incomplete", index + 1);
+      return false;
+    }));
+  }
   const bool journal_goes_on = records_ != nullptr && records_->audit.contains(index + 1);
+  std::string rest;  // from the bad line on
+  if (bad && journal_goes_on) {
+    PAWL_TRY_ASSIGN(rest, (*file)->read_at(line_at, records_->audit.at(index + 1).text.size()));
+  }
   if (bad && journal_goes_on && is_left_by_crash(rest, records_->audit.at(index + 1).text)) {
     add(Finding::Severity::note, Code::checksum_mismatch, path, {}, kCutShort);
   } else if (bad) {
@@ -424,12 +428,12 @@ Result<void> RunChecker::check_audit() {
     add(Finding::Severity::damage, Code::chain_broken, path, {},
         "the audit trail does not record the fork that run.json describes");
   }
-  for (const auto& [sequence, sum] : sums_) {
-    if (!audited.contains(sequence) && !pruned_.is_dropped({sequence})) {
+  sums_.for_each([&](std::uint64_t sequence, bool audited) {
+    if (!audited && !pruned_.is_dropped({sequence})) {
       add(Finding::Severity::damage, Code::chain_broken, path, Sequence{sequence},
           "the audit trail does not contain this checkpoint");
     }
-  }
+  });
   PAWL_TRY(check_aside(aside));
   return check_roots(index);
 }
@@ -464,7 +468,7 @@ Result<void> RunChecker::check_aside(const std::string& audited) {
   }
   ++report_.files;
   // A crash may have happened after the list was written and before the save that records its hash.
-  const bool recorded = !sums_.empty() && sums_.rbegin()->first > pruned_.last_aside().value;
+  const bool recorded = !sums_.empty() && sums_.last() > pruned_.last_aside().value;
   if (recorded && aside_sum(*text) != audited) {
     add(Finding::Severity::damage, Code::checksum_mismatch, path, {},
         "the list of checkpoints that were set aside differs from the one that the audit trail recorded");
@@ -473,17 +477,17 @@ Result<void> RunChecker::check_aside(const std::string& audited) {
 }
 
 void RunChecker::check_audited(const AuditEntry& entry) {
-  const auto sum = sums_.find(entry.sequence.value);
+  const bool there = sums_.contains(entry.sequence.value);
+  const std::string sum = sums_.sum_of(entry.sequence.value);
   const PrunedList::Sums* const rewritten = pruned_.rewritten(entry.sequence);
-  if (sum == sums_.end() && pruned_.is_dropped(entry.sequence)) return;
-  if (sum == sums_.end()) {
+  if (!there && pruned_.is_dropped(entry.sequence)) return;
+  if (!there) {
     add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), entry.sequence,
         "the audit trail contains this checkpoint but it is missing");
-  } else if (rewritten != nullptr && !sum->second.empty() && sum->second != rewritten->is) {
+  } else if (rewritten != nullptr && !sum.empty() && sum != rewritten->is) {
     add(Finding::Severity::damage, Code::checksum_mismatch, layout::kept(run_, entry.sequence), entry.sequence,
         "the checkpoint differs from the one that pruning kept");
-  } else if (!sum->second.empty() &&
-             entry.payload != "sha256:" + (rewritten != nullptr ? rewritten->was : sum->second)) {
+  } else if (!sum.empty() && entry.payload != "sha256:" + (rewritten != nullptr ? rewritten->was : sum)) {
     add(Finding::Severity::damage, Code::checksum_mismatch, layout::checkpoints(run_), entry.sequence,
         "the checkpoint differs from the one that the audit trail recorded");
   }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "adapters/filesystem/chain_reader.hpp"
+#include "adapters/filesystem/checkpoint_sums.hpp"
 #include "adapters/filesystem/key_ring.hpp"
 #include "codec/erased_text.hpp"
 
@@ -58,11 +59,11 @@ class RunChecker {
   std::optional<RunCodec> codec_;
   bool has_key_ = true;
   PrunedList pruned_;
-  Sequence stray_above_;                       // files with higher numbers are no checkpoints of the run; 0: unknown
-  std::map<std::uint64_t, std::string> sums_;  // checksums of all checkpoints read
-  std::set<std::string> blobs_;                // that records refer to
-  std::optional<std::string> shared_state_;    // of a fork: the state that its first differences are based on
-  std::string state_;                          // state of the last checkpoint read
+  Sequence stray_above_;                     // files with higher numbers are no checkpoints of the run; 0: unknown
+  CheckpointSums sums_;                      // checksums of all checkpoints read
+  std::set<std::string> blobs_;              // that records refer to
+  std::optional<std::string> shared_state_;  // of a fork: the state that its first differences are based on
+  std::string state_;                        // state of the last checkpoint read
   bool state_known_ = false;
   std::optional<ErasedRecord> erased_;
   std::string last_audited_;  // the type of the audit trail's last entry

@@ -93,35 +93,43 @@ Result<PruneReport> RunPruner::prune(const RetentionSettings& settings, PruneMod
 
 /// Marks the checkpoints that the settings don't keep.
 Result<void> RunPruner::drop(const RetentionSettings& settings) {
-  PAWL_TRY_ASSIGN(const auto there, reader_.list(fork_at_, std::numeric_limits<std::size_t>::max()));
-  std::set<Sequence> dropped = checkpoints_to_drop(there, settings, place_.now);
+  RetentionCandidates there;
+  constexpr std::size_t kPage = 4096;
+  for (Sequence after = fork_at_;;) {
+    PAWL_TRY_ASSIGN(const auto page, reader_.list(after, kPage));
+    for (const CheckpointInfo& info : page) there.add(info);
+    if (page.size() < kPage) break;
+    after = page.back().sequence;
+  }
+  std::vector<Sequence> dropped = checkpoints_to_drop(there, settings, place_.now);
   PAWL_TRY(keep_forked(dropped));
-  report_.dropped.assign(dropped.begin(), dropped.end());
-  report_.kept = there.size() - dropped.size();
-  bool with_callers = false;
-  for (const CheckpointInfo& info : there) with_callers |= !info.caller_id.empty() && dropped.contains(info.sequence);
+  report_.kept = there.all().size() - dropped.size();
+  const bool with_callers = std::ranges::any_of(there.all(), [&](const RetentionCandidate& candidate) {
+    return candidate.has_caller && std::ranges::binary_search(dropped, candidate.sequence);
+  });
   if (with_callers) PAWL_TRY(gather_callers(dropped));
   for (const Sequence sequence : dropped) {
     next_.dropped.add(sequence.value);
     // The tail of a kept checkpoint needs it until the group is closed again.
     if (!next_.tails.contains(sequence.value)) next_.kept.erase(sequence.value);
   }
+  report_.dropped = std::move(dropped);
   return {};
 }
 
 /// Keeps the checkpoints that runs were forked from. A note of a fork that was never created also keeps its checkpoint,
 /// until fsck removes the note.
-Result<void> RunPruner::keep_forked(std::set<Sequence>& dropped) {
+Result<void> RunPruner::keep_forked(std::vector<Sequence>& dropped) {
   if (dropped.empty()) return {};
   PAWL_TRY_ASSIGN(const auto notes, load_fork_notes(files_, run_, seed_));
-  for (const ForkNote& note : notes) dropped.erase(note.at);
+  for (const ForkNote& note : notes) std::erase(dropped, note.at);
   return {};
 }
 
-Result<void> RunPruner::gather_callers(const std::set<Sequence>& dropped) {
+Result<void> RunPruner::gather_callers(const std::vector<Sequence>& dropped) {
   PAWL_TRY_ASSIGN(const auto saves, reader_.saves_with_caller_id());
   for (const auto& [info, fingerprint] : saves) {
-    if (dropped.contains(info.sequence)) callers_.push_back({0, info, fingerprint});
+    if (std::ranges::binary_search(dropped, info.sequence)) callers_.push_back({0, info, fingerprint});
   }
   return {};
 }

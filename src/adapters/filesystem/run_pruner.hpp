@@ -63,9 +63,9 @@ class RunPruner {
   };
   Result<void> lock_byte(File& lock, std::uint64_t byte, const char* what);
   Result<void> drop(const RetentionSettings& settings);
-  Result<void> gather_callers(const std::set<Sequence>& dropped);
+  Result<void> gather_callers(const std::vector<Sequence>& dropped);
   Result<void> close_groups(PruneMode mode);
-  Result<void> keep_forked(std::set<Sequence>& dropped);
+  Result<void> keep_forked(std::vector<Sequence>& dropped);
   Result<Sequence> end_of_group(const std::vector<Sequence>& bases, std::size_t index);
   Result<std::optional<Group>> plan_group(Sequence base, Sequence last);
   /// Returns what is kept of the group if everything between the kept ones goes.

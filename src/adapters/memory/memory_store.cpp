@@ -343,16 +343,16 @@ Result<std::vector<CheckpointInfo>> MemoryStore::checkpoints(const RunId& run, S
 Result<PruneReport> MemoryStore::prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) {
   const std::scoped_lock lock(disk_->mutex);
   PAWL_TRY_ASSIGN(MemoryRun* const found, find_run(*disk_, run));
-  std::vector<CheckpointInfo> there;
+  RetentionCandidates there;
   for (const MemoryCheckpoint& checkpoint : found->checkpoints) {
-    if (!checkpoint.pruned && checkpoint.info.sequence > found->shared()) there.push_back(checkpoint.info);
+    if (!checkpoint.pruned && checkpoint.info.sequence > found->shared()) there.add(checkpoint.info);
   }
   PruneReport report;
-  std::set<Sequence> dropped = checkpoints_to_drop(there, settings, environment_.clock->now());
+  std::vector<Sequence> dropped = checkpoints_to_drop(there, settings, environment_.clock->now());
   for (const auto& [id, other] : disk_->runs) {
-    if (other.info.fork_of_run == found->info.uuid) dropped.erase(other.shared());
+    if (other.info.fork_of_run == found->info.uuid) std::erase(dropped, other.shared());
   }
-  report.kept = there.size() - dropped.size();
+  report.kept = there.all().size() - dropped.size();
   for (const Sequence sequence : dropped) {
     report.dropped.push_back(sequence);
     report.freed_bytes += static_cast<std::int64_t>(found->checkpoints[sequence.value - 1].state.size());
