@@ -34,6 +34,16 @@ bool SimDisk::power_is_off() const {
   return machine_->power_is_off;
 }
 
+void SimDisk::set_capacity(std::uint64_t bytes) {
+  const std::scoped_lock lock(machine_->mutex);
+  machine_->capacity = bytes;
+}
+
+std::uint64_t SimDisk::used_bytes() const {
+  const std::scoped_lock lock(machine_->mutex);
+  return machine_->used_bytes();
+}
+
 std::string SimDisk::boot_id() const {
   const std::scoped_lock lock(machine_->mutex);
   return fmt::format("sim-boot-{}", machine_->boot);
@@ -44,6 +54,7 @@ std::unique_ptr<SimDisk> SimDisk::copy() const {
   auto machine = std::make_shared<SimMachine>(machine_->random.state());
   machine->root = copy_tree(*machine_->root);
   machine->boot = machine_->boot;
+  machine->capacity = machine_->capacity;
   machine->power_is_off = machine_->power_is_off;
   machine->last_id = machine_->last_id;
   return std::unique_ptr<SimDisk>(new SimDisk(std::move(machine)));

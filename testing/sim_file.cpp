@@ -58,7 +58,9 @@ class SimFile final : public File {
       return fail(call.killed_error());
     }
     return call.run([&]() -> Result<void> {
-      inode_->content.write(offset, bytes);
+      const std::uint64_t room = machine_->room_for(*inode_, offset, bytes.size());
+      inode_->content.write(offset, bytes.substr(0, room));
+      if (room < bytes.size()) return fail(sim_error(Code::disk_full, ENOSPC, path_));
       return {};
     });
   }
@@ -77,6 +79,7 @@ class SimFile final : public File {
     SimCall call(*machine_, *process_, SimCallKind::grow, path_);
     return call.run([&]() -> Result<void> {
       if (!writable_) return fail(sim_error(Code::write_failed, EBADF, path_));
+      if (machine_->room_for(*inode_, 0, size) < size) return fail(sim_error(Code::disk_full, ENOSPC, path_));
       inode_->content.resize(size);
       return {};
     });

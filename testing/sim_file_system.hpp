@@ -59,6 +59,10 @@ class SimDisk {
   /// Continues with other random numbers, to get different losses from copies of one state.
   void reseed(std::uint64_t seed);
 
+  /// Limits the sum of all files, each in whole blocks of 4 KiB. What does not fit fails with disk_full.
+  void set_capacity(std::uint64_t bytes);
+  [[nodiscard]] std::uint64_t used_bytes() const;
+
   /// Returns the durable content, that is, after a power loss with drop_all. Returns nothing if there is no such file.
   [[nodiscard]] std::optional<std::string> durable_file(std::string_view path) const;
   /// Returns what reads see now.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include "base/assert.hpp"
 
@@ -74,6 +75,35 @@ void SimMachine::kill_all() {
   }
   processes.clear();
   locks.clear();
+}
+
+namespace {
+
+constexpr std::uint64_t kBlockBytes = 4096;
+
+std::uint64_t in_blocks(std::uint64_t bytes) { return (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes; }
+
+void add_sizes(const SimInode& inode, std::set<const SimInode*>& seen, std::uint64_t& total) {
+  if (!seen.insert(&inode).second) return;
+  if (!inode.is_folder) total += in_blocks(inode.content.cached().size());
+  for (const auto& [name, below] : inode.names.cached) add_sizes(*below, seen, total);
+}
+
+}  // namespace
+
+std::uint64_t SimMachine::used_bytes() const {
+  std::set<const SimInode*> seen;
+  std::uint64_t total = 0;
+  add_sizes(*root, seen, total);
+  return total;
+}
+
+std::uint64_t SimMachine::room_for(const SimInode& inode, std::uint64_t offset, std::uint64_t bytes) const {
+  const std::uint64_t allocated = in_blocks(inode.content.cached().size());
+  if (capacity == 0 || offset + bytes <= allocated) return bytes;
+  const std::uint64_t used = used_bytes();
+  const std::uint64_t end = allocated + (used < capacity ? (capacity - used) / kBlockBytes * kBlockBytes : 0);
+  return end > offset ? std::min(bytes, end - offset) : 0;
 }
 
 void SimMachine::sync_as_told(SimProcess& process, SyncPoint point, std::function<void()> sync) {

@@ -61,12 +61,17 @@ struct SimMachine {
   [[nodiscard]] SimPlace look_up(std::string_view path) const;
   void kill(SimProcess& process);
   void kill_all();
+  /// Returns the size of all files that have a name, in whole blocks.
+  [[nodiscard]] std::uint64_t used_bytes() const;
+  /// Returns how many of `bytes` at `offset` fit on the disk.
+  [[nodiscard]] std::uint64_t room_for(const SimInode& inode, std::uint64_t offset, std::uint64_t bytes) const;
   /// Runs `sync` now, later or never, depending on the settings of the process for this reason.
   void sync_as_told(SimProcess& process, SyncPoint point, std::function<void()> sync);
 
   mutable std::mutex mutex;  // not pawl::Mutex: SimCall moves the lock around, which the analysis can't follow
   SeededRandom random;
   SimInodePtr root = std::make_shared<SimInode>(true);
+  std::uint64_t capacity = 0;  // in bytes; 0: no limit
   std::uint64_t boot = 1;
   bool power_is_off = false;
   std::uint64_t last_id = 0;  // counts processes, handles and name changes

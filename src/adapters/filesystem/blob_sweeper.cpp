@@ -93,6 +93,8 @@ Result<std::int64_t> BlobSweeper::sweep_locked(const TakeSnapshot& fresh, std::s
     PAWL_TRY(files_.remove(layout::blob(run_, name)));
     freed += size;
   }
+  // Otherwise they can be back after a power loss.
+  if (!names.empty()) PAWL_TRY(files_.sync_folder(layout::blobs(run_), SyncPoint::erased_names));
   return freed;
 }
 
