@@ -52,7 +52,7 @@ enum class SyncPoint : std::uint8_t {
   erased_mark,       // erased.json, before it gets its name
   erased_mark_name,  // its name, before anything of the run is destroyed
   erased_bytes,      // zeros over erased data: in files that are then removed, and in journals
-  erased_names,      // the removal of these names, and of blobs that were pruned
+  erased_names,      // the removal of these names, and of files that were pruned
   imported_files,    // all files of an imported run, before it gets its name
   imported_name,     // its name
   catalogue,         // the catalogue and its rollback journal, in SQLite's order

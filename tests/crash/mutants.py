@@ -10,7 +10,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STORE = ROOT / "src" / "adapters" / "filesystem"
-SUITE = "Backup.B*:Quarter/CrashTest*/0:Call/FailNth*:FailedSync*:Store/EraseCrash*:EraseSchedules*:EraseOrder*:ImportCrash*:Fallback*"
+SUITE = "Backup.B*:Quarter/CrashTest*/0:Call/FailNth*:FailedSync*:Store/EraseCrash*:EraseSchedules*:EraseOrder*:ImportCrash*:Fallback*:"
+SUITE += "PruneSpace*:RebuildFaults*:TwoSettlers*:CopiedStore*:*UsedAfterFork*"
 
 MUTANTS = [
     ("the watermark is written before the sync", "journal_writer.cpp",
@@ -75,6 +76,22 @@ MUTANTS = [
      "    PAWL_TRY(files_.sync_all(SyncPoint::imported_files));\n", ""),
     ("the catalogue is trusted during an import", "filesystem_export.cpp",
      "  if (catalogued) PAWL_TRY(catalogue_.suspend());\n", ""),
+    ("a failed write leaves its temporary file", "whole_file.cpp",
+     "  static_cast<void>(files.remove(temporary));  // a full disk needs the blocks\n", ""),
+    ("a full disk keeps the reserve", "filesystem_store.hpp", " && give_up_reserve()) done", " && options_.reserve_bytes == 1) done"),
+    ("dropped checkpoints of the newest group stay", "filesystem_prune.cpp",
+     "  if (!newest_is_left || (stop && stop())) return report;\n", "  if (newest_is_left || (stop && stop())) return report;\n"),
+    ("pruned files can come back", "run_pruner.cpp",
+     "named ? files_.sync_folder(layout::checkpoints(run_), SyncPoint::erased_names) : Result<void>();", "Result<void>();"),
+    ("pruned blobs can come back", "blob_sweeper.cpp",
+     "  if (!names.empty()) PAWL_TRY(files_.sync_folder(layout::blobs(run_), SyncPoint::erased_names));\n", ""),
+    ("a rebuild of the catalogue skips a run that can't be read", "filesystem_catalogue.cpp",
+     "      PAWL_TRY(add_rows(RunReader(files_, keys_, entry.name, snapshot), update));\n",
+     "      static_cast<void>(add_rows(RunReader(files_, keys_, entry.name, snapshot), update));\n"),
+    ("a rebuild of the catalogue reads only files", "filesystem_catalogue.cpp",
+     "add_rows(RunReader(files_, keys_, entry.name, snapshot), update)",
+     "add_rows(RunReader(files_, keys_, entry.name, std::make_shared<JournalSnapshot>()), update)"),
+    ("a forked child may write", "../../base/process_bound.cpp", "generation.fetch_add(1, std::memory_order_relaxed);", ""),
 ]
 
 

@@ -42,8 +42,8 @@ class PruneWorld {
     const std::uint64_t number = saved_[run] + 1;
     SaveRequest request;
     const std::string mark = mark_of(run, number);
-    const std::string state = fmt::format(R"({{"mark":"{}","more":"{}","again":"{}"}})", mark,
-                                          std::string(random_.below(900), 'x'), mark);
+    const std::string state =
+        fmt::format(R"({{"mark":"{}","more":"{}","again":"{}"}})", mark, std::string(random_.below(900), 'x'), mark);
     request.body = state;
     request.duplicates = Duplicates::write;
     ASSERT_TRUE(writer.save(request));

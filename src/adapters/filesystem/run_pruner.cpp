@@ -360,7 +360,8 @@ Result<void> RunPruner::sweep() {
     PAWL_TRY(files_.remove(path));
     report_.freed_bytes += size;
   }
-  return {};
+  // Otherwise they can be back after a power loss.
+  return named ? files_.sync_folder(layout::checkpoints(run_), SyncPoint::erased_names) : Result<void>();
 }
 
 /// Returns the number of bytes that a sweep would free with the next list.
