@@ -136,10 +136,13 @@ class CliTest : public ::testing::Test {
   std::uint64_t state_bytes_max_ = 1000;
   int out_error_ = 0;
   std::optional<CheckReport> report_;  // returned by fsck instead of the memory store's report
+  std::optional<Timestamp> believed_;  // the time by which the store judges ages instead of the clock's
 
  private:
   /// Returns `report_` from `check`.
   class ReportingStore;
+  /// Does not believe the clock.
+  class DoubtingStore;
 
   Result<std::unique_ptr<Store>> open(std::string_view uri, cli::StoreAccess access);
 
@@ -167,6 +170,16 @@ class CliTest::ReportingStore final : public MemoryStore {
   CheckReport report_;
 };
 
+class CliTest::DoubtingStore final : public MemoryStore {
+ public:
+  DoubtingStore(const Environment& environment, std::shared_ptr<MemoryDisk> disk, Timestamp believed)
+      : MemoryStore(environment, std::move(disk)), believed_(believed) {}
+  Timestamp believable_now() override { return believed_; }
+
+ private:
+  Timestamp believed_;
+};
+
 inline Result<std::unique_ptr<Store>> CliTest::open(std::string_view uri, cli::StoreAccess access) {
   opened_uri_ = uri;
   if (access == cli::StoreAccess::read && !store_exists_) {
@@ -174,6 +187,7 @@ inline Result<std::unique_ptr<Store>> CliTest::open(std::string_view uri, cli::S
   }
   store_exists_ = true;
   if (report_) return std::make_unique<ReportingStore>(store_environment(), disk_, *report_);
+  if (believed_) return std::make_unique<DoubtingStore>(store_environment(), disk_, *believed_);
   return other_handle();
 }
 

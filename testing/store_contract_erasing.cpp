@@ -289,6 +289,8 @@ void s43_an_erased_run_can_be_removed(StoreUnderTest& subject) {
   expect(removed.size() == 1 && removed.front().entries == trail.size() && removed.front().head == trail.back().hash &&
              removed.front().latest == Sequence{4},
          "the tombstone of an erased run says something else");
+  expect(removed.front().erased_at && removed.front().erased_reason == "request 17" && removed.front().reason == "old",
+         "the tombstone of an erased run does not say that it was erased");
 }
 
 // --- S44

@@ -287,6 +287,21 @@ void s33_a_fork_prunes_its_own(StoreUnderTest& subject) {
   expect_sound(*fresh);
 }
 
+void s33_an_erased_fork_keeps_nothing(StoreUnderTest& subject) {
+  const auto store = subject.open();
+  fill_to_fork(*writer(*store, "p"), "p", 10);
+  fill_to_fork(*forked(*store, "p", 4, "f"), "f", 3);
+  fill_to_fork(*forked(*store, "p", 6, "g"), "g", 3);
+  EraseRequest request;
+  request.reason = "a request";
+  need(store->erase(run_id("f"), request));
+  need(store->prune(run_id("p"), keep_fork(2), PruneMode::remove));
+  const auto fresh = subject.open();
+  expect(listed_fork(*fresh, "p") == std::vector<std::uint64_t>({6, 9, 10}), "an erased fork keeps a checkpoint");
+  expect_states(*fresh, "g", "g", 7, 9);
+  expect_sound(*fresh);
+}
+
 // --- S34
 
 void s34_callers_ids(StoreUnderTest& subject) {
@@ -317,6 +332,7 @@ std::vector<ContractTest> fork_tests() {
       {"S32_LineageIsKnownFromBothEnds", s32_lineage},
       {"S33_WhereARunWasForkedIsKept", s33_fork_points_stay},
       {"S33_AForkPrunesItsOwnCheckpointsOnly", s33_a_fork_prunes_its_own},
+      {"S33_AnErasedForkKeepsNothing", s33_an_erased_fork_keeps_nothing},
       {"S34_CallersIdsOfThePastAreNotAnswered", s34_callers_ids},
   };
 }

@@ -32,7 +32,8 @@ struct Finding {
 
 struct CheckReport {
   std::vector<Finding> findings = {};
-  std::uint64_t runs = 0;         // number of runs checked
+  std::uint64_t runs = 0;         // number of runs checked, without erased ones
+  std::uint64_t erased = 0;       // number of erased runs checked; removed ones don't count
   std::uint64_t checkpoints = 0;  // number of checkpoints checked
   std::uint64_t files = 0;        // number of files checked
   /// Returns whether any damage is left, repairable or not.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <pawl/types.hpp>
 #include <string>
 #include <vector>
@@ -43,6 +44,10 @@ struct Erasure {
   Sequence latest = {};       // its last checkpoint; 0 if unknown
   std::uint64_t entries = 0;  // removed runs only: number of entries of its audit trail, without `erased`
   std::string head = {};      // removed runs only: hash of the last of these entries, in hexadecimal
+  // Removed runs that had been erased before: when, by whom and why.
+  std::optional<Timestamp> erased_at = {};
+  std::string erased_by = {};
+  std::string erased_reason = {};
 };
 
 }  // namespace pawl

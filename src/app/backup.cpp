@@ -1,5 +1,6 @@
 #include "app/backup.hpp"
 
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 #include "adapters/posix/posix_environment.hpp"
 #include "adapters/posix/posix_file_system.hpp"
 #include "app/compose.hpp"
+#include "app/local_files.hpp"
+#include "app/remove_on_signal.hpp"
 #include "app/settings.hpp"
 
 namespace pawl {
@@ -44,6 +47,18 @@ Result<NamedPlace> open_parent(const std::string& path, Code code) {
   return place;
 }
 
+/// Backups and restored stores are for their owner only, whatever the umask says.
+class PrivateFiles {
+ public:
+  PrivateFiles() : before_(::umask(077)) {}
+  PrivateFiles(const PrivateFiles&) = delete;
+  PrivateFiles& operator=(const PrivateFiles&) = delete;
+  ~PrivateFiles() { ::umask(before_); }
+
+ private:
+  const mode_t before_;
+};
+
 /// Names the file as the user did.
 template <class T>
 Result<T> named(Result<T> result, const std::string& path) {
@@ -64,11 +79,17 @@ Result<WrittenBackup> create_from_store(std::string_view store, const std::strin
   const char* network = std::getenv("PAWL_ALLOW_NETWORK_FS");
   if (network != nullptr && std::string_view(network) == "1") options.network_filesystem = NetworkFilesystem::allow;
   PAWL_TRY_ASSIGN(const auto opened, open_filesystem(store, options, config.settings));
-  PAWL_TRY_ASSIGN(const NamedPlace place, open_parent(path, Code::write_failed));
-  std::error_code unknown;
-  if (std::filesystem::is_directory(path, unknown))
-    return fail(Error{Code::usage, "it is a folder", path, "pass a file name", 0});
-  return named(create_backup(*opened, {place.folder.get(), place.name, existing, system_environment()}, show), path);
+  PAWL_TRY_ASSIGN(const ResultPlace place, find_result_place(path));
+  if (place.kind != ResultPlace::Kind::replaced) {
+    return fail(Error{Code::usage, "it is not a regular file, and a backup can't be written to anything else", path,
+                      "pass a file name", 0});
+  }
+  PAWL_TRY_ASSIGN(const auto folder, PosixFileSystem::open(place.folder));
+  const PrivateFiles private_files;
+  std::optional<RemoveOnSignal> removed_on_signal;
+  const auto announce = [&](const std::string& name) { removed_on_signal.emplace(join_path(place.folder, name)); };
+  return named(create_backup(*opened, {folder.get(), place.name, existing, system_environment(), announce}, show),
+               path);
 }
 
 std::uint64_t free_bytes(const std::string& folder) {
@@ -77,24 +98,38 @@ std::uint64_t free_bytes(const std::string& folder) {
   return static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize;
 }
 
-Result<RestoredStore> restore_to_folder(const std::string& path, const std::string& folder,
-                                        std::optional<std::uint64_t> bytes_max, const ShowBackupProgress& show) {
-  PAWL_TRY_ASSIGN(const NamedPlace source, open_parent(path, Code::input_unreadable));
+Result<std::unique_ptr<File>> open_backup(const NamedPlace& source, const std::string& path) {
   auto file = source.folder->open(source.name, OpenMode::read);
   if (!file)
     return fail(Error{Code::input_unreadable, file.error().message, path, file.error().hint, file.error().os_error});
-  PAWL_TRY_ASSIGN(const std::uint64_t size, (*file)->size());
+  return file;
+}
+
+Result<CheckedBackup> check_file(const std::string& path, const ShowBackupProgress& show) {
+  PAWL_TRY_ASSIGN(const NamedPlace source, open_parent(path, Code::input_unreadable));
+  PAWL_TRY_ASSIGN(const auto file, open_backup(source, path));
+  return named(check_backup(*file, show), path);
+}
+
+Result<RestoredStore> restore_to_folder(const std::string& path, const std::string& folder,
+                                        std::optional<std::uint64_t> bytes_max, const ShowBackupProgress& show) {
+  PAWL_TRY_ASSIGN(const NamedPlace source, open_parent(path, Code::input_unreadable));
+  PAWL_TRY_ASSIGN(const auto file, open_backup(source, path));
+  PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
   PAWL_TRY_ASSIGN(const NamedPlace target, open_parent(folder, Code::write_failed));
   if (!bytes_max) bytes_max = std::max(kAlwaysAllowedBytes, size > UINT64_MAX / kRatioMax ? size : size * kRatioMax);
+  const PrivateFiles private_files;
   RestorePlace place{target.folder.get(), target.name, system_environment(),
                      std::min(*bytes_max, free_bytes(target.folder_path))};
-  auto restored = restore_backup(**file, place, show);
+  auto restored = restore_backup(*file, place, show);
   const bool about_the_target = !restored && restored.error().code == Code::folder_not_empty;
   return named(std::move(restored), about_the_target ? folder : path);
 }
 
 }  // namespace
 
-StoreBackups store_backups() { return {.create = create_from_store, .restore = restore_to_folder}; }
+StoreBackups store_backups() {
+  return {.create = create_from_store, .restore = restore_to_folder, .verify = check_file};
+}
 
 }  // namespace pawl

@@ -6,7 +6,10 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
+
+#include "app/remove_on_signal.hpp"
 
 namespace pawl {
 namespace {
@@ -32,36 +35,83 @@ Error os_failure(Code code, std::string_view what, const std::string& path, int 
   return Error{code, fmt::format("{}: {}", what, std::generic_category().message(os_error)), path, {}, os_error};
 }
 
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
+constexpr int kLinksMax = 40;
 
-Result<void> write_directly(const std::string& path, std::string_view bytes) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.get() < 0) return fail(os_failure(Code::write_failed, "can't open the output", path, errno));
-  if (const int error = write_fully(file.get(), bytes); error != 0)
-    return fail(os_failure(Code::write_failed, "can't write the output", path, error));
-  return {};
-}
-
-Result<void> write_and_sync(const std::string& path, std::string_view bytes) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kNewFileMode));
-  if (file.get() < 0) return fail(os_failure(Code::write_failed, "can't create the output file", path, errno));
-  if (const int error = write_fully(file.get(), bytes); error != 0)
-    return fail(os_failure(Code::write_failed, "can't write the output file", path, error));
-  if (::fsync(file.get()) != 0) return fail(os_failure(Code::write_failed, "can't sync the output file", path, errno));
-  return {};
-}
-
-Result<void> sync_folder_of(const std::string& path) {
-  const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() < 0 || ::fsync(folder.get()) != 0) {
-    return fail(os_failure(Code::write_failed, "can't sync the folder of the output file", path, errno));
+/// Follows symbolic links to a file that need not exist.
+std::filesystem::path follow_links(std::filesystem::path path) {
+  for (int i = 0; i < kLinksMax; ++i) {
+    std::error_code error;
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = target.is_absolute() ? target : path.parent_path() / target;
   }
-  return {};
+  return path;
 }
+
+/// Writes to a new file that replaces the one with the name when it is complete.
+class ReplacedFile final : public ResultFile {
+ public:
+  static Result<std::unique_ptr<ResultFile>> create(const std::string& asked, const ResultPlace& place) {
+    const std::string path = (std::filesystem::path(place.folder) / place.name).string();
+    const std::string temporary = fmt::format("{}.pawl-{}.tmp", path, ::getpid());
+    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kNewFileMode);
+    if (fd < 0) return fail(os_failure(Code::write_failed, "can't create the output file", asked, errno));
+    if (place.mode) static_cast<void>(::fchmod(fd, *place.mode));
+    return std::unique_ptr<ResultFile>(new ReplacedFile(asked, path, temporary, place.folder, fd));
+  }
+  ~ReplacedFile() override {
+    if (!finished_) ::unlink(temporary_.c_str());
+  }
+  Result<void> write(std::string_view bytes) override {
+    if (const int error = write_fully(file_.get(), bytes); error != 0)
+      return fail(os_failure(Code::write_failed, "can't write the output file", asked_, error));
+    return {};
+  }
+  Result<void> finish() override {
+    if (::fsync(file_.get()) != 0)
+      return fail(os_failure(Code::write_failed, "can't sync the output file", asked_, errno));
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+      return fail(os_failure(Code::rename_failed, "can't rename the output file to its final name", asked_, errno));
+    finished_ = true;
+    const Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder.get() < 0 || ::fsync(folder.get()) != 0)
+      return fail(os_failure(Code::write_failed, "can't sync the folder of the output file", asked_, errno));
+    return {};
+  }
+
+ private:
+  ReplacedFile(std::string asked, std::string path, std::string temporary, std::string folder, int fd)
+      : asked_(std::move(asked)),
+        path_(std::move(path)),
+        temporary_(std::move(temporary)),
+        folder_(std::move(folder)),
+        file_(fd),
+        removed_on_signal_(temporary_) {}
+
+  const std::string asked_;  // the path as the user named it, for messages
+  const std::string path_;
+  const std::string temporary_;
+  const std::string folder_;
+  const Descriptor file_;
+  const RemoveOnSignal removed_on_signal_;
+  bool finished_ = false;
+};
+
+/// Writes to a pipe, a terminal or another device.
+class DirectFile final : public ResultFile {
+ public:
+  DirectFile(std::string path, int fd) : path_(std::move(path)), file_(fd) {}
+  Result<void> write(std::string_view bytes) override {
+    if (const int error = write_fully(file_.get(), bytes); error != 0)
+      return fail(os_failure(Code::write_failed, "can't write the output", path_, error));
+    return {};
+  }
+  Result<void> finish() override { return {}; }
+
+ private:
+  const std::string path_;
+  const Descriptor file_;
+};
 
 }  // namespace
 
@@ -93,22 +143,42 @@ Result<std::string> read_local_file(const std::string& path, std::uint64_t bytes
   return fail(Error{Code::state_too_large, fmt::format("the file has more than {} bytes", bytes_max), path, {}, 0});
 }
 
-Result<void> write_local_file(const std::string& path, std::string_view bytes) {
+Result<ResultPlace> find_result_place(const std::string& path) {
+  ResultPlace place;
   struct stat found{};
-  if (::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) return write_directly(path, bytes);
-  const std::string temporary = fmt::format("{}.pawl-{}.tmp", path, ::getpid());
-  if (Result<void> written = write_and_sync(temporary, bytes); !written) {
-    if (written.error().os_error != EEXIST) ::unlink(temporary.c_str());
-    Error error = written.error();
-    error.where = path;  // the requested path, not the temporary one
-    return fail(std::move(error));
+  const bool exists = ::stat(path.c_str(), &found) == 0;
+  if (exists && S_ISDIR(found.st_mode)) return fail(Error{Code::usage, "it is a folder", path, "pass a file name", 0});
+  if (exists && !S_ISREG(found.st_mode)) {
+    place.kind = ResultPlace::Kind::written_to;
+    return place;
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int os_error = errno;
-    ::unlink(temporary.c_str());
-    return fail(os_failure(Code::rename_failed, "can't rename the output file to its final name", path, os_error));
+  if (exists) place.mode = found.st_mode & 0777U;
+  const std::filesystem::path target = follow_links(path);
+  place.name = target.filename().string();
+  if (place.name.empty() || place.name == "." || place.name == "..")
+    return fail(Error{Code::usage, "not a file name", path, "pass a file name", 0});
+  const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+  std::error_code error;
+  place.folder = std::filesystem::canonical(folder, error).string();
+  if (error) {
+    return fail(Error{Code::write_failed, fmt::format("can't open the output folder: {}", error.message()),
+                      folder.string(), "create it first, or pass another file", error.value()});
   }
-  return sync_folder_of(path);
+  return place;
+}
+
+Result<std::unique_ptr<ResultFile>> create_result_file(const std::string& path) {
+  PAWL_TRY_ASSIGN(const ResultPlace place, find_result_place(path));
+  if (place.kind == ResultPlace::Kind::replaced) return ReplacedFile::create(path, place);
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return fail(os_failure(Code::write_failed, "can't open the output", path, errno));
+  return std::make_unique<DirectFile>(path, fd);
+}
+
+Result<void> write_local_file(const std::string& path, std::string_view bytes) {
+  PAWL_TRY_ASSIGN(const auto file, create_result_file(path));
+  PAWL_TRY(file->write(bytes));
+  return file->finish();
 }
 
 }  // namespace pawl

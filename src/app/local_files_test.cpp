@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -55,6 +57,52 @@ TEST_F(LocalFilesTest, AFailedWriteLeavesTheOldFile) {
 TEST_F(LocalFilesTest, WhatIsNoRegularFileIsWrittenDirectly) {
   EXPECT_TRUE(write_local_file("/dev/null", "x"));
   EXPECT_EQ(write_local_file("/dev/full", "x").error().code, Code::disk_full);
+  EXPECT_EQ(find_result_place("/dev/null")->kind, ResultPlace::Kind::written_to);
+}
+
+TEST_F(LocalFilesTest, ALinkIsFollowedAndStays) {
+  std::filesystem::create_directory(path("d"));
+  for (const char* target : {"d/there", "d/missing"}) {
+    if (std::string_view(target) == "d/there") {
+      ASSERT_TRUE(write_local_file(path(target), "old"));
+    }
+    std::filesystem::create_symlink(target, path("link"));
+    ASSERT_TRUE(write_local_file(path("link"), "new"));
+    EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+    EXPECT_EQ(*read_local_file(path(target), 10), "new");
+    std::filesystem::remove(path("link"));
+  }
+}
+
+TEST_F(LocalFilesTest, AReplacedFileKeepsItsPermissions) {
+  ASSERT_TRUE(write_local_file(path("f"), "old"));
+  std::filesystem::permissions(path("f"), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  ASSERT_TRUE(write_local_file(path("f"), "new"));
+  struct stat found{};
+  ASSERT_EQ(::stat(path("f").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777U, 0600U);
+}
+
+TEST_F(LocalFilesTest, AResultThatIsNotFinishedLeavesNothing) {
+  ASSERT_TRUE(write_local_file(path("f"), "old"));
+  {
+    const auto file = create_result_file(path("f"));
+    ASSERT_TRUE(file);
+    ASSERT_TRUE((*file)->write("half"));
+  }
+  EXPECT_EQ(*read_local_file(path("f"), 10), "old");
+  EXPECT_EQ(entries(), 1);
+}
+
+TEST_F(LocalFilesTest, ASignalRemovesTheTemporaryFile) {
+  EXPECT_EXIT(
+      {
+        const auto file = create_result_file(path("f"));
+        if (file && (*file)->write("half")) std::raise(SIGTERM);
+        std::_Exit(0);
+      },
+      ::testing::KilledBySignal(SIGTERM), "");
+  EXPECT_EQ(entries(), 0);
 }
 
 }  // namespace

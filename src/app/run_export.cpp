@@ -73,11 +73,27 @@ Result<ImportedExport> look_at(std::string_view store, File& file) {
   return checked;
 }
 
+/// A new store is encrypted if the settings say so.
+Result<void> refuse_other_kind(std::string_view store, File& file) {
+  ExportReader reader(nullptr, file);
+  PAWL_TRY_ASSIGN(const ExportHeader header, reader.begin());
+  PAWL_TRY_ASSIGN(const Config config, load_settings(store));
+  if (header.key.has_value() == config.settings.checkpoint.encryption) return {};
+  return fail(Error{Code::not_encrypted,
+                    header.key ? "the run is encrypted, and there is no encrypted store here yet"
+                               : "the run is not encrypted, but the settings say that new stores are",
+                    std::string(store), header.key ? "" : "import it into a store that is not encrypted", 0,
+                    header.key ? Advice::make_encrypted_store : Advice::none});
+}
+
 Result<ImportedExport> import_to_store(std::string_view store, File& file, ExportUse use) {
   if (use == ExportUse::only_check) return look_at(store, file);
-  // Check the file first: an invalid one must not create a store.
-  if (const auto there = open_for_export(store, Missing::refuse); !there && there.error().code == Code::store_not_found)
+  // Check the file first: one that can't be imported must not create a store.
+  if (const auto there = open_for_export(store, Missing::refuse);
+      !there && there.error().code == Code::store_not_found) {
     PAWL_TRY(look_at(store, file));
+    PAWL_TRY(refuse_other_kind(store, file));
+  }
   PAWL_TRY_ASSIGN(const auto opened, open_for_export(store, Missing::create));
   return with_import_hint(opened->import_run(file, export_key));
 }

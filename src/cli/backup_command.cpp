@@ -55,6 +55,22 @@ class BackupLine {
   std::int64_t last_us_;
 };
 
+std::string json_of_notes(const std::vector<BackupNote>& notes) {
+  std::vector<std::string> rows;
+  for (const BackupNote& note : notes)
+    rows.push_back(JsonObject().text("file", note.path).text("why", note.why).done());
+  return json_array(rows);
+}
+
+void show_notes(const Invocation& invocation, std::string_view verb, const std::vector<BackupNote>& notes) {
+  for (std::size_t i = 0; i < std::min(kOmittedShown, notes.size()); ++i)
+    invocation.note(fmt::format("{} {}: {}", verb, notes[i].path, notes[i].why));
+  if (notes.size() > kOmittedShown)
+    invocation.note(fmt::format("{} {} more", verb, counted(notes.size() - kOmittedShown, "file")));
+}
+
+std::string erased_text(std::uint64_t count) { return count == 0 ? std::string() : fmt::format(" ({} erased)", count); }
+
 Result<void> create(const Invocation& invocation, const BackupArguments& arguments) {
   Result<WrittenBackup> result;
   {
@@ -66,27 +82,40 @@ Result<void> create(const Invocation& invocation, const BackupArguments& argumen
   PAWL_TRY_ASSIGN(const WrittenBackup written, std::move(result));
   if (invocation.json()) {
     std::vector<std::string> omitted;
-    for (const std::string& path : written.omitted) omitted.push_back(compact(Json(path)));
+    for (const BackupNote& note : written.omitted) omitted.push_back(compact(Json(note.path)));
     invocation.print(JsonObject()
                          .text("file", arguments.file)
                          .text("id", written.store.text())
                          .text("at", written.at.text())
-                         .number("runs", written.runs)
+                         .number("runs", written.runs + written.erased)
+                         .number("erased", written.erased)
                          .number("files", written.files)
                          .number("content_bytes", written.content_bytes)
                          .number("bytes", written.bytes)
                          .raw("omitted", json_array(omitted))
+                         .raw("damage", json_of_notes(written.damage))
                          .done() +
                      "\n");
-    return {};
+  } else {
+    show_notes(invocation, "left out", written.omitted);
+    show_notes(invocation, "damaged:", written.damage);
+    for (const std::string& run : written.unpruned)
+      invocation.note(
+          fmt::format("run '{}' is open and its key is missing, so the backup contains data of removed "
+                      "checkpoints of it",
+                      run));
+    invocation.print(fmt::format("{}: {}{}, {} (store: {})\n", printable(arguments.file),
+                                 counted(written.runs + written.erased, "run"), erased_text(written.erased),
+                                 size_text(written.bytes), size_text(written.content_bytes)));
   }
-  for (std::size_t i = 0; i < std::min(kOmittedShown, written.omitted.size()); ++i)
-    invocation.note(fmt::format("left out {}: not a regular file of a store", printable(written.omitted[i])));
-  if (written.omitted.size() > kOmittedShown)
-    invocation.note(fmt::format("left out {} more", counted(written.omitted.size() - kOmittedShown, "file")));
-  invocation.print(fmt::format("{}: {}, {} (store: {})\n", printable(arguments.file), counted(written.runs, "run"),
-                               size_text(written.bytes), size_text(written.content_bytes)));
-  return {};
+  if (written.damage.empty()) return {};
+  const BackupNote& first = written.damage.front();
+  return fail(Error{Code::store_damaged,
+                    fmt::format("the backup is written, but the store is damaged: {}", first.why),
+                    first.path,
+                    {},
+                    0,
+                    Advice::check_store});
 }
 
 Result<void> restore(const Invocation& invocation, const BackupArguments& arguments) {
@@ -101,7 +130,8 @@ Result<void> restore(const Invocation& invocation, const BackupArguments& argume
                          .text("store", arguments.folder)
                          .text("id", restored.store.text())
                          .text("at", restored.at.text())
-                         .number("runs", restored.runs)
+                         .number("runs", restored.runs + restored.erased)
+                         .number("erased", restored.erased)
                          .number("checkpoints", restored.checkpoints)
                          .number("files", restored.files)
                          .number("content_bytes", restored.content_bytes)
@@ -109,7 +139,8 @@ Result<void> restore(const Invocation& invocation, const BackupArguments& argume
                          .done() +
                      "\n");
   } else {
-    invocation.print(fmt::format("restored {} with {} to {}; backup of {}\n", counted(restored.runs, "run"),
+    invocation.print(fmt::format("restored {}{} with {} to {}; backup of {}\n",
+                                 counted(restored.runs + restored.erased, "run"), erased_text(restored.erased),
                                  counted(restored.checkpoints, "checkpoint"), printable(arguments.folder),
                                  invocation.long_time_text(restored.at)));
   }
@@ -119,6 +150,33 @@ Result<void> restore(const Invocation& invocation, const BackupArguments& argume
       Error{first.code,
             fmt::format("the store is restored, but it was already damaged when the backup was made: {}", first.what),
             first.file, fmt::format("pawl fsck --store {}", arguments.folder), 0});
+}
+
+Result<void> verify(const Invocation& invocation, const BackupArguments& arguments) {
+  Result<CheckedBackup> result;
+  {
+    BackupLine line(invocation, "checking");
+    result = invocation.context().backups.verify(arguments.file, line.show());
+  }
+  PAWL_TRY_ASSIGN(const CheckedBackup checked, std::move(result));
+  if (invocation.json()) {
+    invocation.print(JsonObject()
+                         .text("file", arguments.file)
+                         .text("id", checked.store.text())
+                         .text("at", checked.at.text())
+                         .number("runs", checked.runs + checked.erased)
+                         .number("erased", checked.erased)
+                         .number("files", checked.files)
+                         .number("content_bytes", checked.content_bytes)
+                         .done() +
+                     "\n");
+    return {};
+  }
+  invocation.print(fmt::format("{}: ok, {}{}, {} ({}); backup of {}\n", printable(arguments.file),
+                               counted(checked.runs + checked.erased, "run"), erased_text(checked.erased),
+                               counted(checked.files, "file"), size_text(checked.content_bytes),
+                               invocation.long_time_text(checked.at)));
+  return {};
 }
 
 }  // namespace
@@ -143,16 +201,21 @@ Command add_backup(Options& root) {
                 return arguments->bytes_max ? std::string() : fmt::format("not a size: '{}' (for example: 20GB)", text);
               })
       .value("SIZE");
+  Options& verified = app.command("verify", "Compare every file in a backup with its checksum; write nothing");
+  verified.text("FILE", arguments->file, "File that `pawl backup create` wrote").value("FILE").required();
   app.footer(
       "A backup contains every run as it was at the start or later. It is a tar archive\n"
-      "compressed with zstd; keys are never part of it.\n"
+      "compressed with zstd; keys are never part of it. If something in the store is\n"
+      "damaged, the rest is copied, the damage is named, and the exit status is 4.\n"
       "\n"
       "Examples:\n"
       "  pawl backup create pawl-monday.tar.zst\n"
+      "  pawl backup verify pawl-monday.tar.zst\n"
       "  pawl backup restore pawl-monday.tar.zst --to .pawl\n"
       "  tar --zstd -tf pawl-monday.tar.zst      list its files without pawl");
-  return {&app, [arguments, &created](const Invocation& invocation) {
-            return created.chosen() ? create(invocation, *arguments) : restore(invocation, *arguments);
+  return {&app, [arguments, &created, &verified](const Invocation& invocation) {
+            if (created.chosen()) return create(invocation, *arguments);
+            return verified.chosen() ? verify(invocation, *arguments) : restore(invocation, *arguments);
           }};
 }
 

@@ -17,6 +17,7 @@
 #include "ports/environment.hpp"
 #include "ports/file_system.hpp"
 #include "ports/machine.hpp"
+#include "ports/result_file.hpp"
 #include "ports/run_export.hpp"
 #include "ports/store.hpp"
 #include "ports/store_admin.hpp"
@@ -43,6 +44,8 @@ struct CliContext {
   std::function<Result<std::string>(const std::string& path, std::uint64_t bytes_max)> read_file;
   /// Replaces a file atomically.
   std::function<Result<void>(const std::string& path, std::string_view bytes)> write_file;
+  /// The same for a large file.
+  std::function<Result<std::unique_ptr<ResultFile>>(const std::string& path)> create_file = {};
   std::function<std::optional<std::string>(const std::string& name)> environment;
   std::string version;
   BuildInfo build{};

@@ -136,6 +136,16 @@ std::string Invocation::long_time_text(Timestamp time) const {
                                   : local_time(time);
 }
 
+Timestamp Invocation::now_for_ages(Store& store) const {
+  constexpr std::int64_t kWorthSayingUs = 60'000'000;
+  const Timestamp now = store.believable_now();
+  if (context_.clock.now().us - now.us > kWorthSayingUs) {
+    note(fmt::format("the system clock may be ahead: it says {}; ages are judged by {}, until the next boot",
+                     long_time_text(context_.clock.now()), long_time_text(now)));
+  }
+  return now;
+}
+
 void Invocation::note(std::string_view text) const {
   if (globals_.json) return;
   static_cast<void>(context_.out.flush());  // so that both streams are in order on a terminal; `finish` reports errors

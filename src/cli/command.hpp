@@ -62,6 +62,9 @@ class Invocation {
   [[nodiscard]] std::string long_time_text(Timestamp time) const;
   [[nodiscard]] bool utc() const { return globals_.utc; }
 
+  /// Returns the time by which ages are judged (Store::believable_now). Says so if the clock is not believed.
+  [[nodiscard]] Timestamp now_for_ages(Store& store) const;
+
   /// Writes to standard output.
   void print(std::string_view text) const { context_.out.write(text); }
   /// Writes a line to standard error. Does nothing with --json, because the document contains the same.

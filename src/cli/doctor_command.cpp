@@ -130,9 +130,11 @@ class Visit {
     if (damaged > 0)
       warn("runs", fmt::format("the newest checkpoint of {} of them can't be read", damaged), "run: pawl fsck");
     const StorePlace place = invocation_.store_place();
+    const auto erased = static_cast<std::size_t>(std::ranges::count(runs_, Status::erased, &RunInfo::status));
     fine("store",
-         fmt::format("{} ({}){}, {}{} run{}", place.uri, store_origin_text(place.origin), format_text(), runs_.size(),
-                     runs_.size() == kRunsCounted ? " or more" : "", runs_.size() == 1 ? "" : "s"));
+         fmt::format("{} ({}){}, {}{} run{}{}", place.uri, store_origin_text(place.origin), format_text(), runs_.size(),
+                     runs_.size() == kRunsCounted ? " or more" : "", runs_.size() == 1 ? "" : "s",
+                     erased == 0 ? std::string() : fmt::format(" ({} erased)", erased)));
   }
 
   [[nodiscard]] Json store_record() const {

@@ -1,5 +1,3 @@
-#include <system_error>
-
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/workflow_session.hpp"
@@ -15,49 +13,6 @@ struct ExportArguments {
   std::string output;
   std::string folder;
   bool logs = false;
-};
-
-/// A file that appears under its name only once it is complete and durable.
-class OutputFile {
- public:
-  static Result<OutputFile> open(const CliContext& context, const std::string& path) {
-    const std::string absolute = absolute_path(context, path);
-    if (context.workflows->files.is_folder(absolute))
-      return fail(Error{Code::usage, "it is a folder", path, "pass a file name", 0});
-    const std::size_t slash = absolute.rfind('/');
-    const std::string folder = slash == 0 ? "/" : absolute.substr(0, slash);
-    OutputFile output;
-    auto opened = context.open_folder(folder);
-    if (!opened) {
-      const std::string why = opened.error().os_error == 0 ? opened.error().message
-                                                           : std::generic_category().message(opened.error().os_error);
-      return fail(Error{Code::write_failed, fmt::format("can't open the output folder: {}", why), folder,
-                        "create it first, or pass another file", opened.error().os_error});
-    }
-    output.files_ = std::move(*opened);
-    output.name_ = absolute.substr(slash + 1);
-    PAWL_TRY(output.files_->remove(output.temporary()));
-    PAWL_TRY_ASSIGN(output.file_, output.files_->open(output.temporary(), OpenMode::create_empty));
-    return output;
-  }
-  Result<void> write(std::string_view bytes) {
-    PAWL_TRY(file_->write_at(at_, bytes));
-    at_ += bytes.size();
-    return {};
-  }
-  Result<void> finish() {
-    PAWL_TRY(file_->sync(SyncPoint::side_file));
-    PAWL_TRY(files_->rename(temporary(), name_));
-    return files_->sync_folder("", SyncPoint::side_name);
-  }
-  void give_up() { static_cast<void>(files_->remove(temporary())); }
-
- private:
-  [[nodiscard]] std::string temporary() const { return name_ + ".tmp"; }
-  std::unique_ptr<FileSystem> files_;
-  std::unique_ptr<File> file_;
-  std::string name_;
-  std::uint64_t at_ = 0;
 };
 
 void report(const Invocation& invocation, const ExportArguments& arguments, const ExportedRun& exported) {
@@ -92,14 +47,11 @@ Result<void> export_portable(const Invocation& invocation, const ExportArguments
     if (!sent) return std::unexpected(sent.error());
     return {};
   }
-  PAWL_TRY_ASSIGN(OutputFile output, OutputFile::open(context, arguments.output));
+  PAWL_TRY_ASSIGN(const auto output, context.create_file(arguments.output));
   const auto sent = context.run_export.export_run(invocation.store_uri(), run, logs,
-                                                  [&](std::string_view bytes) { return output.write(bytes); });
-  const Result<void> finished = sent ? output.finish() : fail(sent.error());
-  if (!finished) {
-    output.give_up();
-    return finished;
-  }
+                                                  [&](std::string_view bytes) { return output->write(bytes); });
+  if (!sent) return std::unexpected(sent.error());
+  PAWL_TRY(output->finish());
   report(invocation, arguments, *sent);
   return {};
 }

@@ -84,8 +84,10 @@ std::string verdict(const CheckReport& report) {
 }
 
 std::string summary(const CheckReport& report) {
-  std::string text = fmt::format("{}: {}, {}, {} checked", verdict(report), counted(report.runs, "run"),
-                                 counted(report.checkpoints, "checkpoint"), counted(report.files, "file"));
+  const std::string erased = report.erased == 0 ? std::string() : fmt::format(" ({} erased)", report.erased);
+  std::string text =
+      fmt::format("{}: {}{}, {}, {} checked", verdict(report), counted(report.runs + report.erased, "run"), erased,
+                  counted(report.checkpoints, "checkpoint"), counted(report.files, "file"));
   for (const Finding::Severity severity :
        {Finding::Severity::damage, Finding::Severity::mendable, Finding::Severity::mended, Finding::Severity::note}) {
     if (const std::size_t found = count(report, severity); found > 0)

@@ -114,7 +114,8 @@ std::string report_json(const CheckReport& report) {
   }
   return JsonObject()
       .boolean("ok", !report.damaged())
-      .number("runs", report.runs)
+      .number("runs", report.runs + report.erased)
+      .number("erased", report.erased)
       .number("checkpoints", report.checkpoints)
       .number("files", report.files)
       .raw("findings", json_array(findings))

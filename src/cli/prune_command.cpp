@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <charconv>
+#include <limits>
+#include <ranges>
 
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
@@ -6,6 +9,7 @@
 #include "service/prune_logs.hpp"
 #include "service/prune_runs.hpp"
 #include "text/index_ranges.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -36,6 +40,24 @@ std::string ranges_of(const std::vector<Sequence>& sequences) {
 
 std::string freed_text(std::int64_t bytes) { return size_text(bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0); }
 
+std::uint64_t count_of(const PruneReport& report, KeptWhy why) {
+  return static_cast<std::uint64_t>(std::ranges::count(report.exempt | std::views::values, why));
+}
+
+/// "1 named, 2 fork points", or nothing.
+std::string exempt_text(const PruneReport& report) {
+  std::vector<std::string> parts;
+  const auto add = [&](KeptWhy why, std::string_view one, std::string_view more) {
+    if (const std::uint64_t count = count_of(report, why); count > 0)
+      parts.push_back(fmt::format("{} {}", count, count == 1 ? one : more));
+  };
+  add(KeptWhy::newest, "newest", "newest");
+  add(KeptWhy::named, "named", "named");
+  add(KeptWhy::stage_end, "stage end", "stage ends");
+  add(KeptWhy::fork_point, "fork point", "fork points");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 std::string json_of(const PrunedRun& pruned) {
   std::vector<std::string> dropped;
   for (const Sequence sequence : pruned.report->dropped) dropped.push_back(std::to_string(sequence.value));
@@ -43,7 +65,14 @@ std::string json_of(const PrunedRun& pruned) {
       .text("run", pruned.run.text())
       .raw("removed", fmt::format("[{}]", fmt::join(dropped, ",")))
       .number("kept", pruned.report->kept)
+      .raw("kept_by_rule", JsonObject()
+                               .number("newest", count_of(*pruned.report, KeptWhy::newest))
+                               .number("named", count_of(*pruned.report, KeptWhy::named))
+                               .number("stage_ends", count_of(*pruned.report, KeptWhy::stage_end))
+                               .number("fork_points", count_of(*pruned.report, KeptWhy::fork_point))
+                               .done())
       .raw("freed_bytes", std::to_string(pruned.report->freed_bytes))
+      .raw("held_by", pruned.report->held_by.empty() ? "null" : escape_json(pruned.report->held_by))
       .done();
 }
 
@@ -53,11 +82,14 @@ std::string text_of(const std::vector<PrunedRun>& all, PruneMode mode) {
   std::string text;
   for (const PrunedRun& pruned : all) {
     const PruneReport& report = *pruned.report;
-    if (report.dropped.empty() && report.freed_bytes <= 0) continue;
+    const std::string exempt = exempt_text(report);
+    if (report.dropped.empty() && report.freed_bytes <= 0 && exempt.empty()) continue;
     text += fmt::format("{}: {} {} of {}", printable(pruned.run.text()), removed, report.dropped.size(),
                         counted(report.dropped.size() + report.kept, "checkpoint"));
     if (!report.dropped.empty()) text += fmt::format(" ({})", ranges_of(report.dropped));
-    text += fmt::format(", {} {}\n", freed, freed_text(report.freed_bytes));
+    text += fmt::format(", {} {}", freed, freed_text(report.freed_bytes));
+    if (!exempt.empty()) text += fmt::format("; kept beyond the limits: {}", exempt);
+    text += '\n';
   }
   const PruneReport sum = sum_of(all);
   return text + fmt::format("{}: {} {}, kept {}, {} {}\n", counted(all.size(), "run"), removed,
@@ -121,7 +153,10 @@ Result<void> prune_only_logs(const Invocation& invocation, const PruneArguments&
   if (!arguments.run.empty()) PAWL_TRY(store->run(runs.front()));
   const PruneMode mode = arguments.dry_run ? PruneMode::dry_run : PruneMode::remove;
   CliContext& context = invocation.context();
-  const Timestamp before{context.clock.now().us - static_cast<std::int64_t>(*limits.keep_days) * kDayUs};
+  const Timestamp now = invocation.now_for_ages(*store);
+  constexpr auto kDaysMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max() / kDayUs);
+  const auto days = static_cast<std::int64_t>(std::min(*limits.keep_days, kDaysMax / 2));
+  const Timestamp before{now.us - days * kDayUs};
   PAWL_TRY_ASSIGN(const PrunedLogs pruned, prune_logs(*store, context.workflows->files, runs, before, mode));
   invocation.print(invocation.json() ? document_of(pruned, mode) : text_of(pruned, mode));
   return {};
@@ -134,7 +169,8 @@ void note_wiped(const Invocation& invocation, const Result<std::vector<std::stri
         fmt::format("the journals may still contain data of removed checkpoints: {}", held.error().message));
   }
   for (const std::string& journal : *held)
-    invocation.note(fmt::format("{} may contain data of removed checkpoints until that process exits", journal));
+    invocation.note(fmt::format(
+        "{} may contain data of removed checkpoints; that process deletes it when it is idle or exits", journal));
 }
 
 Result<void> prune(const Invocation& invocation, const PruneArguments& arguments) {
@@ -152,6 +188,7 @@ Result<void> prune(const Invocation& invocation, const PruneArguments& arguments
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const std::vector<RunId> runs, runs_of(*store, arguments.run));
   const PruneMode mode = arguments.dry_run ? PruneMode::dry_run : PruneMode::remove;
+  if (limits.keep_days) static_cast<void>(invocation.now_for_ages(*store));
   std::vector<PrunedRun> pruned = prune_runs(*store, runs, limits, mode);
   if (arguments.run.empty())
     std::erase_if(pruned, [](const PrunedRun& run) { return !run.report && is_gone(run.report.error().code); });
@@ -159,6 +196,11 @@ Result<void> prune(const Invocation& invocation, const PruneArguments& arguments
   if (mode == PruneMode::remove && !sum_of(pruned).dropped.empty()) note_wiped(invocation, store->wipe_pruned());
   std::optional<Error> first_error;
   for (const PrunedRun& run : pruned) {
+    if (run.report && !run.report->held_by.empty())
+      invocation.note(
+          fmt::format("the files of run '{}' still contain data of removed checkpoints: {} has the run open; "
+                      "the data is deleted when it closes the run",
+                      run.run.text(), run.report->held_by));
     if (run.report) continue;
     invocation.note(fmt::format("skipped run '{}': {}", run.run.text(), run.report.error().message));
     if (!first_error) first_error = run.report.error();

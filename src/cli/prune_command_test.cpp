@@ -45,6 +45,18 @@ TEST_F(PruneCommand, RemovesInAllRunsAndSumsUp) {
   EXPECT_EQ(pawl({"restore", "named@name:x"}).status, 0);
 }
 
+TEST_F(PruneCommand, SaysWhyCheckpointsBeyondTheLimitsAreKept) {
+  save("r", 2, {"--name", "x"});
+  save("r", 2);
+  ASSERT_EQ(pawl({"fork", "r@3", "--run-id", "f"}).status, 0);
+  const CliResult result = pawl({"prune", "r", "--older-than", "0", "--json"});
+  const nlohmann::json run = result.json().at("runs").at(0);
+  EXPECT_EQ(run.at("kept_by_rule"), nlohmann::json::parse(R"({"newest":1,"named":2,"stage_ends":0,"fork_points":1})"))
+      << result.out;
+  const CliResult text = pawl({"prune", "r", "--keep", "1"});
+  EXPECT_NE(text.out.find("; kept beyond the limits: 2 named, 1 fork point\n"), std::string::npos) << text.out;
+}
+
 TEST_F(PruneCommand, TakesDaysWithAndWithoutTheirUnit) {
   save("r", 10);
   EXPECT_EQ(pawl({"prune", "--older-than", "7d", "--json"}).json().at("removed"), 3);
@@ -71,7 +83,10 @@ TEST_F(PruneCommand, LogsGoByTheirAgeAndCheckpointsAndOutputsStay) {
     ASSERT_TRUE(files.write(folder + name, "text"));
   // Files have the real time, which is after that of the test's clock, so they are in its future.
   EXPECT_EQ(pawl({"prune", "--logs", "--older-than", "1", "--json"}).json().at("removed"), 0);
+  believed_ = clock_.now();
   clock_.advance(100LL * 365 * 86'400'000'000);
+  EXPECT_EQ(pawl({"prune", "--logs", "--older-than", "1", "--json"}).json().at("removed"), 0);
+  believed_.reset();
   EXPECT_EQ(pawl({"prune", "--logs", "--older-than", "1", "--dry-run", "--json"}).json().at("removed"), 2);
   EXPECT_TRUE(files.exists(folder + "/a.1.log"));
   const CliResult result = pawl({"prune", "r", "--logs", "--older-than", "1d"});

@@ -2,6 +2,7 @@
 
 #include "cli/json_out.hpp"
 #include "cli/table.hpp"
+#include "text/json_text.hpp"
 
 namespace pawl::cli {
 
@@ -21,6 +22,9 @@ Result<void> list_removed(const Invocation& invocation, Store& store, std::size_
                          .text("by", one.by)
                          .text("reason", one.reason)
                          .boolean("pending", one.outcome == Erasure::Outcome::pending)
+                         .raw("erased_at", one.erased_at ? escape_json(one.erased_at->text()) : "null")
+                         .text("erased_by", one.erased_by)
+                         .text("erased_reason", one.erased_reason)
                          .done());
     }
     invocation.print(json_array(rows) + "\n");

@@ -4,6 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/hints.hpp"
 #include "cli/json_out.hpp"
+#include "domain/erasure.hpp"
 #include "service/erase_run.hpp"
 #include "service/remove_runs.hpp"
 
@@ -152,6 +153,7 @@ Result<void> rm(const Invocation& invocation, const RmArguments& arguments) {
   PAWL_TRY_ASSIGN(const Settings settings, invocation.call_settings());
   request.wait = std::chrono::duration_cast<Milliseconds>(settings.lock_wait);
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
+  if (request.older_than) static_cast<void>(invocation.now_for_ages(*store));
   PAWL_TRY_ASSIGN(RemovalPlan plan, plan_removal(*store, request, invocation.context().clock));
   // If runs are named, either all of them are removed or none.
   if (!request.runs.empty() && !plan.kept.empty()) {
@@ -185,6 +187,12 @@ Result<void> rm(const Invocation& invocation, const RmArguments& arguments) {
     if (why.code == Code::usage) return fail(why);  // the same for every run
     if (why.code == Code::run_busy) why.advice = Advice::wait_or_cancel;
     if (!trouble) trouble = why;
+    // The run may be removed although some of its data could not be deleted, as on a full disk.
+    if (const auto there = store->run(info.id); !there && is_gone(there.error().code)) {
+      done.removed.push_back(announced(info));
+      done.removed.back().outcome = Erasure::Outcome::pending;
+      continue;
+    }
     done.kept.push_back({info.id, std::move(why)});
   }
   for (const KeptRun& kept : done.kept) invocation.note(kept_text(kept));
@@ -210,8 +218,8 @@ Command add_rm(Options& root) {
              })
       .value("AGE");
   app.parsed("--status",
-             "Select runs with this status; repeat it or separate several with commas (default: completed, cancelled, "
-             "and runs of `pawl save`)",
+             "Select runs with this status; repeat it or separate several with commas (default: completed and "
+             "cancelled)",
              [arguments](const std::string& text) { return take_words(text, kRemovableStatuses, arguments->statuses); })
       .value("STATUS")
       .suggests(kRemovableStatuses)

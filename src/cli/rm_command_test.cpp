@@ -41,6 +41,19 @@ TEST_F(RmCommand, LaterCommandsSayWhenAndByWhom) {
   EXPECT_EQ(rows.at(0).at("reason"), "old");
 }
 
+TEST_F(RmCommand, AClockThatJumpedAheadMakesNoRunOld) {
+  save("r");
+  believed_ = clock_.now();
+  clock_.jump(3650 * 86'400'000'000LL);
+  const CliResult result = pawl({"rm", "--older-than", "30d", "--status", "active", "--yes"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.out, "0 runs removed\n");
+  EXPECT_NE(result.err.find("the system clock may be ahead"), std::string::npos) << result.err;
+  believed_.reset();
+  EXPECT_EQ(pawl({"rm", "--older-than", "30d", "--status", "active", "--yes", "--json"}).json().at("removed").size(),
+            1);
+}
+
 TEST_F(RmCommand, AnAnswerOfNoIsNotAnError) {
   save("r");
   terminal_ = true;

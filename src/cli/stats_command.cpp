@@ -67,8 +67,11 @@ Result<void> show_store(const Invocation& invocation, Store& store, std::size_t 
   }
   const std::uint64_t all = sizes.run_bytes + sizes.shared_bytes;
   if (invocation.json()) {
-    const Json total = {
-        {"runs", sizes.runs}, {"run_bytes", sizes.run_bytes}, {"shared_bytes", sizes.shared_bytes}, {"bytes", all}};
+    const Json total = {{"runs", sizes.runs + sizes.erased},
+                        {"erased", sizes.erased},
+                        {"run_bytes", sizes.run_bytes},
+                        {"shared_bytes", sizes.shared_bytes},
+                        {"bytes", all}};
     invocation.print(compact({{"runs", rows}, {"total", total}}) + "\n");
     note_unreadable(invocation, sizes);
     return {};
@@ -77,9 +80,11 @@ Result<void> show_store(const Invocation& invocation, Store& store, std::size_t 
   if (sizes.runs > 0) invocation.print(table.text(invocation.style(), invocation.table_width()));
   if (sizes.runs > sizes.largest.size())
     invocation.note(fmt::format("showing the largest {}; use --top to see more", sizes.largest.size()));
-  invocation.print(fmt::format("{} run{}: {}; journals and catalogue: {}; total: {}\n", sizes.runs,
-                               sizes.runs == 1 ? "" : "s", size_text(sizes.run_bytes), size_text(sizes.shared_bytes),
-                               size_text(all)));
+  const std::uint64_t all_runs = sizes.runs + sizes.erased;
+  const std::string erased = sizes.erased == 0 ? std::string() : fmt::format(" ({} erased)", sizes.erased);
+  invocation.print(fmt::format("{} run{}{}: {}; journals and catalogue: {}; total: {}\n", all_runs,
+                               all_runs == 1 ? "" : "s", erased, size_text(sizes.run_bytes),
+                               size_text(sizes.shared_bytes), size_text(all)));
   note_unreadable(invocation, sizes);
   return {};
 }

@@ -39,6 +39,11 @@ std::string encode_erased(const ErasedRecord& record) {
     append_json_member(out, "head", record.head);
     append_json_member(out, "peaks", record.peaks);
     append_json_member(out, "hash", removed_entry_hash(record));
+    if (record.erased_at) {
+      append_json_member(out, "erased", record.erased_at->text());
+      append_json_member(out, "erased_by", record.erased_by);
+      append_json_member(out, "erased_reason", record.erased_reason);
+    }
   }
   append_json_member(out, "state", record.finished ? kFinished : kUnfinished);
   seal(out);
@@ -74,6 +79,11 @@ Result<ErasedRecord> decode_erased(std::string_view text) {
   record.latest.value = members->number("latest");
   record.finished = members->text("state") == kFinished;
   if (removed && !read_trail_end(*members, record)) return damaged();
+  if (removed) {
+    record.erased_at = Timestamp::parse(members->text("erased"));
+    record.erased_by = members->text("erased_by");
+    record.erased_reason = members->text("erased_reason");
+  }
   return record;
 }
 
@@ -109,7 +119,10 @@ Result<Erasure> erasure_of(const ErasedRecord& record, Erasure::Outcome outcome)
                  .uuid = record.uuid,
                  .latest = record.latest,
                  .entries = record.entries,
-                 .head = record.head};
+                 .head = record.head,
+                 .erased_at = record.erased_at,
+                 .erased_by = record.erased_by,
+                 .erased_reason = record.erased_reason};
 }
 
 }  // namespace pawl

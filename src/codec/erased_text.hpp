@@ -1,6 +1,7 @@
 // The file erased.json, and the last entry of the audit trail of an erased run: docs/formats/erasure.md.
 #pragma once
 
+#include <optional>
 #include <pawl/erase.hpp>
 #include <string>
 #include <string_view>
@@ -26,6 +27,10 @@ struct ErasedRecord {
   std::uint64_t entries = 0;  // of its audit trail
   std::string head = {};      // hash of the last of them, hexadecimal
   std::string peaks = {};     // of the Merkle tree over them, largest first, 64 digits each
+  // Only if it had been erased before it was removed: the proof of that, which was the end of its audit trail.
+  std::optional<Timestamp> erased_at = {};
+  std::string erased_by = {};
+  std::string erased_reason = {};
 };
 
 [[nodiscard]] std::string encode_erased(const ErasedRecord& record);

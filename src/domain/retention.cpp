@@ -14,6 +14,18 @@ std::int64_t oldest_us(std::uint64_t days, Timestamp now) {
   return now.us - static_cast<std::int64_t>(days * kDayUs);
 }
 
+/// Returns for each checkpoint the latest time up to its own that is not after `now`.
+std::vector<std::int64_t> plausible_times(const std::vector<RetentionCandidate>& checkpoints, Timestamp now) {
+  std::vector<std::int64_t> times;
+  times.reserve(checkpoints.size());
+  std::int64_t last_us = std::numeric_limits<std::int64_t>::min();
+  for (const RetentionCandidate& checkpoint : checkpoints) {
+    if (checkpoint.created.us <= now.us) last_us = std::max(last_us, checkpoint.created.us);
+    times.push_back(checkpoint.created.us > now.us ? checkpoint.created.us : last_us);
+  }
+  return times;
+}
+
 }  // namespace
 
 void RetentionCandidates::add(const CheckpointInfo& info) {
@@ -25,24 +37,34 @@ void RetentionCandidates::add(const CheckpointInfo& info) {
                   !info.caller_id.empty()});
 }
 
-std::vector<Sequence> checkpoints_to_drop(const RetentionCandidates& checkpoints, const RetentionSettings& settings,
-                                          Timestamp now) {
-  std::vector<Sequence> dropped;
+Retention judge_checkpoints(const RetentionCandidates& checkpoints, const RetentionSettings& settings, Timestamp now) {
+  const std::vector<RetentionCandidate>& all = checkpoints.all();
+  const std::vector<std::int64_t> saved_us =
+      settings.keep_days ? plausible_times(all, now) : std::vector<std::int64_t>();
+  Retention result;
   std::map<std::uint32_t, std::uint64_t> of_stage;
   std::uint64_t newer = 0;
-  const std::vector<RetentionCandidate>& all = checkpoints.all();
   for (auto checkpoint = all.rbegin(); checkpoint != all.rend(); ++checkpoint, ++newer) {
     const bool staged = checkpoint->stage != 0;
     const std::uint64_t newer_of_stage = staged ? of_stage[checkpoint->stage]++ : 0;
-    if (newer == 0 || checkpoint->named) continue;
     const bool ends_stage = staged && (newer_of_stage == 0 || checkpoint->completes_stage);
-    const bool too_many = settings.keep && newer >= *settings.keep && !(settings.keep_stage_ends && ends_stage);
-    const bool too_old = settings.keep_days && checkpoint->created.us < oldest_us(*settings.keep_days, now);
+    const bool too_many = settings.keep && newer >= *settings.keep;
+    const bool too_old = settings.keep_days && saved_us[all.size() - 1 - newer] < oldest_us(*settings.keep_days, now);
     const bool too_many_of_stage = settings.keep_per_stage && staged && newer_of_stage >= *settings.keep_per_stage;
-    if (too_many || too_old || too_many_of_stage) dropped.push_back(checkpoint->sequence);
+    if (!too_many && !too_old && !too_many_of_stage) continue;
+    const bool only_too_many = !too_old && !too_many_of_stage;
+    if (newer == 0) {
+      result.exempt[checkpoint->sequence] = KeptWhy::newest;
+    } else if (checkpoint->named) {
+      result.exempt[checkpoint->sequence] = KeptWhy::named;
+    } else if (only_too_many && settings.keep_stage_ends && ends_stage) {
+      result.exempt[checkpoint->sequence] = KeptWhy::stage_end;
+    } else {
+      result.dropped.push_back(checkpoint->sequence);
+    }
   }
-  std::ranges::reverse(dropped);
-  return dropped;
+  std::ranges::reverse(result.dropped);
+  return result;
 }
 
 }  // namespace pawl

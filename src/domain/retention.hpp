@@ -19,6 +19,9 @@ struct RetentionSettings {
   [[nodiscard]] bool keeps_everything() const { return !keep && !keep_days && !keep_per_stage; }
 };
 
+/// Why a checkpoint is kept that exceeds a limit.
+enum class KeptWhy : std::uint8_t { newest, named, stage_end, fork_point };
+
 /// How many checkpoints of a run are kept in stores that are created from now on, unless a setting says otherwise.
 inline constexpr std::uint64_t kKeepInNewStores = 100;
 
@@ -48,11 +51,18 @@ class RetentionCandidates {
   std::map<std::string, std::uint32_t, std::less<>> stages_;
 };
 
-/// Returns the sequences that `settings` removes from `checkpoints` (existing ones, ascending by sequence). The last
-/// one and those with a name are never removed. Each limit that is set can remove a checkpoint: beyond the `keep`
-/// newest (and not the end of a stage, with `keep_stage_ends`), older than `keep_days` at `now`, or beyond the
-/// `keep_per_stage` newest of its stage (which does not apply without a stage).
-[[nodiscard]] std::vector<Sequence> checkpoints_to_drop(const RetentionCandidates& checkpoints,
-                                                        const RetentionSettings& settings, Timestamp now);
+/// What becomes of the checkpoints that exceed a limit.
+struct Retention {
+  std::vector<Sequence> dropped = {};  // ascending
+  std::map<Sequence, KeptWhy> exempt = {};
+};
+
+/// Returns what `settings` remove from `checkpoints` (existing ones, ascending by sequence). The last one and those
+/// with a name are never removed. Each limit that is set can remove a checkpoint: beyond the `keep` newest (and not the
+/// end of a stage, with `keep_stage_ends`), older than `keep_days` at `now`, or beyond the `keep_per_stage` newest of
+/// its stage (which does not apply without a stage). No checkpoint counts as older than those before it, so that a
+/// clock that was behind makes nothing old; times after `now` are ignored for that.
+[[nodiscard]] Retention judge_checkpoints(const RetentionCandidates& checkpoints, const RetentionSettings& settings,
+                                          Timestamp now);
 
 }  // namespace pawl

@@ -31,7 +31,8 @@ std::vector<std::uint64_t> dropped(const std::vector<CheckpointInfo>& all, const
   RetentionCandidates candidates;
   for (const CheckpointInfo& info : all) candidates.add(info);
   std::vector<std::uint64_t> numbers;
-  for (const Sequence sequence : checkpoints_to_drop(candidates, settings, kNow)) numbers.push_back(sequence.value);
+  for (const Sequence sequence : judge_checkpoints(candidates, settings, kNow).dropped)
+    numbers.push_back(sequence.value);
   return numbers;
 }
 

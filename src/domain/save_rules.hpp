@@ -47,9 +47,13 @@ using SaveDecision = std::variant<WriteState, Saved>;
 /// contain none.
 [[nodiscard]] std::string one_line(std::string_view json);
 
-/// Returns the time of the next checkpoint (S12), which is never before the previous one.
+/// If the clock is further behind the previous time than this, the previous time was wrong.
+inline constexpr std::int64_t kClockErrorMaxUs = 86'400'000'000;
+
+/// Returns the time of the next checkpoint (S12). A clock that was set back by up to a day does not make it earlier
+/// than the previous one. A previous time that is further ahead is not taken over.
 [[nodiscard]] inline Timestamp next_timestamp(Timestamp previous, Timestamp now) {
-  return now < previous ? previous : now;
+  return now < previous && previous.us - now.us <= kClockErrorMaxUs ? previous : now;
 }
 
 /// Properties of a new checkpoint that are not in the request.

@@ -113,6 +113,9 @@ TEST_F(SaveRules, TellBodiesAndFormsApart) {
 TEST_F(SaveRules, NeverTurnTimeBack) {
   EXPECT_EQ(next_timestamp({5}, {9}), Timestamp{9});
   EXPECT_EQ(next_timestamp({9}, {5}), Timestamp{9});
+  EXPECT_EQ(next_timestamp({kClockErrorMaxUs + 5}, {5}), Timestamp{kClockErrorMaxUs + 5});
+  // A save was made while the clock was years ahead.
+  EXPECT_EQ(next_timestamp({kClockErrorMaxUs + 6}, {5}), Timestamp{5});
 }
 
 TEST_F(SaveRules, RefuseAPatchThatMakesTheStateTooLargeOrTooDeep) {

@@ -22,27 +22,47 @@ struct BackupProgress {
 /// Called often, from the calling thread.
 using ShowBackupProgress = std::function<void(const BackupProgress&)>;
 
+/// A file or folder of a store that is not in a backup, or only in part, and why.
+struct BackupNote {
+  std::string path = {};  // relative to the store's folder
+  std::string why = {};
+};
+
 /// A backup that was written.
 struct WrittenBackup {
   Uuid store = {};
   Timestamp at = {};
-  std::uint64_t runs = 0;
+  std::uint64_t runs = 0;    // that can be read
+  std::uint64_t erased = 0;  // of which the audit trail is left; removed ones don't count
   std::uint64_t files = 0;
-  std::uint64_t content_bytes = 0;  // of the files in it
-  std::uint64_t bytes = 0;          // of the backup
-  /// Files that can't be in a backup because of their names, relative to the store's folder.
-  std::vector<std::string> omitted = {};
+  std::uint64_t content_bytes = 0;       // of the files in it
+  std::uint64_t bytes = 0;               // of the backup
+  std::vector<BackupNote> omitted = {};  // keys, and files that are not part of a store
+  std::vector<BackupNote> damage = {};   // what is missing, unreadable or not what it should be
+  /// Runs that a process has open, and that contain data of pruned checkpoints because their key is missing.
+  std::vector<std::string> unpruned = {};
 };
 
 /// A store that was restored.
 struct RestoredStore {
   Uuid store = {};
-  Timestamp at = {};  // when the backup was made
-  std::uint64_t runs = 0;
+  Timestamp at = {};         // when the backup was made
+  std::uint64_t runs = 0;    // that can be read
+  std::uint64_t erased = 0;  // the same as in a written backup
   std::uint64_t checkpoints = 0;
   std::uint64_t files = 0;
   std::uint64_t content_bytes = 0;
   std::vector<Finding> damage = {};  // what was damaged when the backup was made
+};
+
+/// A backup that was read and found intact.
+struct CheckedBackup {
+  Uuid store = {};
+  Timestamp at = {};       // when the backup was made
+  std::uint64_t runs = 0;  // that can be read
+  std::uint64_t erased = 0;
+  std::uint64_t files = 0;
+  std::uint64_t content_bytes = 0;
 };
 
 enum class ExistingBackup : std::uint8_t { refuse, replace };
@@ -59,6 +79,8 @@ struct StoreBackups {
   std::function<Result<RestoredStore>(const std::string& path, const std::string& folder,
                                       std::optional<std::uint64_t> bytes_max, const ShowBackupProgress& show)>
       restore;
+  /// Reads a backup and compares every file with its checksum. Writes nothing. Fails with backup_damaged.
+  std::function<Result<CheckedBackup>(const std::string& path, const ShowBackupProgress& show)> verify;
 };
 
 }  // namespace pawl

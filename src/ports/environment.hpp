@@ -15,6 +15,8 @@ class Clock {
   [[nodiscard]] virtual Timestamp now() = 0;
   /// Never decreases; for measuring and waiting.
   [[nodiscard]] virtual std::int64_t monotonic_us() = 0;
+  /// Never decreases during one boot of the machine, and includes the time in which the machine was suspended.
+  [[nodiscard]] virtual std::int64_t since_boot_us() { return monotonic_us(); }
   virtual void sleep_us(std::int64_t duration_us) = 0;
 };
 

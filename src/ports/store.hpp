@@ -23,7 +23,8 @@
 //      is closed or destroyed. Different runs never affect each other.
 //  S11 The durability level of a run is fixed when the run is created. Opening it with another one fails with
 //      durability_fixed.
-//  S12 Timestamps never decrease within a run, whatever the clock does.
+//  S12 Timestamps never decrease within a run, unless the last one is more than a day ahead of the clock: then the
+//      clock was wrong at that time, and the next one is that of the clock (docs/adr/0023-age-of-checkpoints.md).
 // Reading
 //  S13 Reading needs no lock and sees every acknowledged save. A missing run is run_not_found, a missing checkpoint
 //      is checkpoint_not_found. A run exists from its first save on.
@@ -62,7 +63,8 @@
 //      existing run is run_exists. A fork has one writer, whoever holds the parent.
 //  S32 `forks_of` lists the forks of a run by run, UUID and sequence, lowest sequence first; `origin_of` returns
 //      the parent of a fork.
-//  S33 Pruning a run keeps the checkpoints at which it was forked; pruning a fork removes only its own checkpoints.
+//  S33 Pruning a run keeps the checkpoints at which it was forked, unless the fork was erased; pruning a fork removes
+//      only its own checkpoints.
 //  S34 A caller ID of the shared history is not answered in a fork.
 // Erasing
 //  S40 `erase` destroys the data of a run: states, events, labels, messages, local files. From then on opening,
@@ -75,7 +77,8 @@
 //  S43 With Remains::tombstone, `erase` removes a run: as S40, but the error is run_removed, which says when and by
 //      whom; the audit trail is gone and `runs` does not list it. `removed` does, newest first, with UUID, last
 //      sequence, number of audit entries and hash of the last one. Its id is never given to another run.
-//      Removing it again is answered with the first removal (`already`). An erased run can be removed.
+//      Removing it again is answered with the first removal (`already`). An erased run can be removed; its tombstone
+//      says when, by whom and why it was erased.
 //  S44 A run that is held is refused with run_busy, one that others were forked from with run_has_forks; nothing
 //      changes. Other runs do not change.
 // Recovery
@@ -86,6 +89,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <pawl/audit.hpp>
 #include <pawl/check.hpp>
@@ -167,6 +171,10 @@ struct PruneReport {
   /// The size of removed files, minus the size of new ones. The space of checkpoints between others that are still
   /// needed is freed by a later prune. In a dry run this is an estimate.
   std::int64_t freed_bytes = 0;
+  std::map<Sequence, KeptWhy> exempt = {};  // those that exceed a limit and are kept nevertheless
+  /// For people: the process that has the run open, if data of removed checkpoints is left in the files until it
+  /// closes the run; otherwise empty.
+  std::string held_by = {};
 };
 
 enum class RecoverExtent : std::uint8_t {
@@ -257,8 +265,12 @@ class Store {
   /// killed, everything that is kept is intact, and the next prune finishes the work.
   virtual Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) = 0;
 
+  /// Returns the time by which ages are judged before something is deleted. It is that of the wall clock, unless this
+  /// clock has jumped ahead since the machine was started (docs/adr/0023-age-of-checkpoints.md).
+  [[nodiscard]] virtual Timestamp believable_now() = 0;
+
   /// Overwrites what the journals still contain of pruned checkpoints. Returns the journals that running processes
-  /// write to, as text for people: their data stays until these processes close the store.
+  /// write to, as text for people. These processes overwrite their journals when they are idle or close the store.
   virtual Result<std::vector<std::string>> wipe_pruned() { return std::vector<std::string>(); }
 
   /// Destroys the data of the run. Durable when it returns. If it is killed, the run is already erased for readers, and

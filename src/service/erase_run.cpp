@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "domain/erasure.hpp"
 #include "engine/erase.hpp"
 
 namespace pawl {
@@ -30,7 +31,14 @@ Result<Erasure> erase_run(Store& store, const RunId& run, const EraseRequest& re
                           const StartProcesses& start_processes) {
   PAWL_TRY_ASSIGN(const std::optional<RunInfo> info, run_to_erase(store, run));
   if (info) PAWL_TRY(refuse_left_processes(store, *info, start_processes));
-  return checked_erase(store, run, request);
+  auto erased = checked_erase(store, run, request);
+  if (erased || category(erased.error().code) != Category::storage) return erased;
+  const auto there = store.run(run);
+  if (there || !is_gone(there.error().code)) return erased;
+  Error error = std::move(erased).error();
+  error.message = fmt::format("run '{}' is {}, but some of its data is still on the disk: {}", run.text(),
+                              request.remains == Remains::tombstone ? "removed" : "erased", error.message);
+  return fail(std::move(error));
 }
 
 Result<void> check_finished(const Erasure& erasure) {

@@ -165,7 +165,9 @@ Result<RunInfo> named_run(Store& store, const RunId& id, const std::vector<RunIn
 }
 
 bool is_selected(Store& store, const RunInfo& info, const RemoveRequest& request, Timestamp now) {
-  if (request.older_than && info.updated.us > now.us - request.older_than->count() * 1000) return false;
+  // A clock that was behind at the last save does not make a run older than its beginning.
+  const std::int64_t saved_us = info.created > now ? info.updated.us : std::max(info.created.us, info.updated.us);
+  if (request.older_than && saved_us > now.us - request.older_than->count() * 1000) return false;
   if (info.status == Status::damaged) return false;  // a damaged run is removed only by name
   const std::string word = status_word(store, info);
   if (!request.statuses.empty()) return std::ranges::find(request.statuses, word) != request.statuses.end();
@@ -173,11 +175,11 @@ bool is_selected(Store& store, const RunInfo& info, const RemoveRequest& request
   return status == RunStatus::completed || status == RunStatus::cancelled;
 }
 
-Result<RemovalPlan> plan_once(Store& store, const RemoveRequest& request, Clock& clock) {
+Result<RemovalPlan> plan_once(Store& store, const RemoveRequest& request) {
   Planner planner(store, request);
   PAWL_TRY_ASSIGN(const std::vector<RunInfo> all, store.runs(SIZE_MAX));
   if (request.runs.empty()) {
-    const Timestamp now = clock.now();
+    const Timestamp now = store.believable_now();
     for (const RunInfo& info : all) {
       if (is_selected(store, info, request, now)) PAWL_TRY(planner.consider(info));
     }
@@ -196,7 +198,7 @@ Result<RemovalPlan> plan_removal(Store& store, const RemoveRequest& request, Clo
   constexpr std::int64_t kLook_us = 20'000;
   const std::int64_t until_us = clock.monotonic_us() + std::chrono::microseconds(request.wait).count();
   while (true) {
-    PAWL_TRY_ASSIGN(RemovalPlan plan, plan_once(store, request, clock));
+    PAWL_TRY_ASSIGN(RemovalPlan plan, plan_once(store, request));
     const bool busy =
         std::ranges::any_of(plan.kept, [](const KeptRun& kept) { return kept.why.code == Code::run_busy; });
     if (!busy || clock.monotonic_us() >= until_us) return plan;

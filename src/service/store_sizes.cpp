@@ -65,7 +65,10 @@ Result<StoreSizes> store_sizes(Store& store, std::size_t top) {
   StoreSizes sizes;
   PAWL_TRY_ASSIGN(std::vector<RunInfo> runs, store.runs(SIZE_MAX));
   for (RunInfo& run : runs) {
-    if (run.status == Status::erased) continue;
+    if (run.status == Status::erased) {
+      ++sizes.erased;
+      continue;
+    }
     const Result<RunFootprint> bytes = store.footprint(run.id);
     if (!bytes && bytes.error().code == Code::run_not_found) continue;  // removed in the meantime
     if (!bytes && is_refusal(bytes.error().code)) {

@@ -23,7 +23,8 @@ struct SizedRun {
 
 struct StoreSizes {
   std::vector<SizedRun> largest;  // largest first
-  std::uint64_t runs = 0;
+  std::uint64_t runs = 0;         // without erased ones
+  std::uint64_t erased = 0;       // removed ones don't count
   std::uint64_t run_bytes = 0;
   std::uint64_t shared_bytes = 0;                     // journals and the catalogue
   std::vector<std::pair<RunId, Error>> damaged = {};  // runs whose states can't be read, with the reason

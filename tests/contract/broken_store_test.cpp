@@ -422,6 +422,7 @@ class BrokenStore final : public Store {
     return bytes;
   }
   Result<std::uint64_t> shared_bytes() override { return sound_->shared_bytes(); }
+  Timestamp believable_now() override { return sound_->believable_now(); }
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override {
     if (shared_->is(Mutation::s19_a_dry_run_removes)) mode = PruneMode::remove;
     RetentionSettings broken = settings;

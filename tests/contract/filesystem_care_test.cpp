@@ -46,6 +46,22 @@ RetentionSettings days(std::uint64_t count) {
   return settings;
 }
 
+/// Counts how often `text` occurs in the files below `folder`.
+std::size_t occurrences(SimFileSystem& files, std::string_view text, const std::string& folder = "") {
+  std::size_t count = 0;
+  const auto entries = files.list(folder);
+  for (const FolderEntry& entry : *entries) {
+    const std::string path = join_path(folder, entry.name);
+    if (entry.is_folder) {
+      count += occurrences(files, text, path);
+      continue;
+    }
+    const std::string bytes = files.read_file(path).value_or("");
+    for (std::size_t at = bytes.find(text); at != std::string::npos; at = bytes.find(text, at + 1)) ++count;
+  }
+  return count;
+}
+
 TEST(Age, AJumpOfTheWallClockMakesNothingOld) {
   CareWorld world;
   world.options.retention = days(30);
@@ -76,11 +92,129 @@ TEST(Age, AnotherBootBelievesItsClock) {
   {
     SimFileSystem files(world.disk);
     world.save(*world.open(files), 5);
+    ASSERT_TRUE(files.sync_all(SyncPoint::side_file));  // the note is not synced when it is written
   }
   world.clock.jump(31 * kCareDayUs);
   world.disk.power_loss();
   SimFileSystem files(world.disk);
   EXPECT_EQ(world.open(files)->prune(cared_for(), days(30), PruneMode::remove)->dropped.size(), 4U);
+}
+
+TEST(Age, TheFirstWriterNotesTheClocksWithoutAnyLimit) {
+  CareWorld world;
+  {
+    SimFileSystem files(world.disk);
+    world.save(*world.open(files), 5);
+  }
+  world.clock.jump(3650 * kCareDayUs);
+  SimFileSystem files(world.disk);
+  const auto store = world.open(files);
+  EXPECT_TRUE(store->prune(cared_for(), days(30), PruneMode::remove)->dropped.empty());
+  EXPECT_LT(store->believable_now(), Timestamp{world.clock.now().us - 3000 * kCareDayUs});
+}
+
+TEST(Age, WithoutAnyNoteTheNewestSaveLimitsTheClock) {
+  for (const bool with_catalogue : {true, false}) {
+    CareWorld world;
+    world.options.catalogue = with_catalogue;
+    {
+      SimFileSystem files(world.disk);
+      world.save(*world.open(files), 5);
+      world.clock.advance(40 * kCareDayUs);
+      world.save(*world.open(files), 1);
+      ASSERT_TRUE(files.remove(layout::kClockNote));  // as older versions left it
+    }
+    world.clock.jump(3650 * kCareDayUs);
+    SimFileSystem files(world.disk);
+    // Only what is older than the newest save by more than the limit is known to be old.
+    EXPECT_TRUE(world.open(files)->prune(cared_for(), days(60), PruneMode::remove)->dropped.empty());
+    EXPECT_EQ(world.open(files)->prune(cared_for(), days(30), PruneMode::remove)->dropped.size(), 5U);
+  }
+}
+
+TEST(Age, ASaveWithAWrongClockDoesNotStampTheNextOnes) {
+  CareWorld world;
+  SimFileSystem files(world.disk);
+  const auto store = world.open(files);
+  world.save(*store, 1);
+  world.clock.jump(3650 * kCareDayUs);
+  world.save(*store, 1);
+  world.clock.jump(-3650 * kCareDayUs);
+  world.clock.advance(kCareDayUs);
+  world.save(*store, 2);
+  EXPECT_EQ(store->run(cared_for())->updated, world.clock.now());
+  EXPECT_TRUE(store->check({}, Repair::no)->findings.empty());
+  world.clock.advance(31 * kCareDayUs);
+  world.save(*store, 1);
+  // The one from the future is not old, and it does not keep the others.
+  const auto pruned = store->prune(cared_for(), days(30), PruneMode::remove);
+  EXPECT_EQ(pruned->dropped, (std::vector<Sequence>{{1}, {3}, {4}}));
+}
+
+TEST(Age, AClockThatWasBehindMakesNothingOld) {
+  CareWorld world;
+  SimFileSystem files(world.disk);
+  const auto store = world.open(files);
+  world.save(*store, 1);
+  const Timestamp now = world.clock.now();
+  world.clock.set(Timestamp{0});
+  world.save(*store, 2);
+  world.clock.set(now);
+  world.save(*store, 1);
+  EXPECT_TRUE(store->prune(cared_for(), days(30), PruneMode::remove)->dropped.empty());
+}
+
+TEST(Pruned, AProcessThatHoldsItsJournalOverwritesItWhenItExits) {
+  for (const Background background : {Background::none, Background::thread}) {
+    CareWorld world;
+    world.options.background = background;
+    if (background == Background::thread) world.clock.sleep_really();
+    SimFileSystem held(world.disk);
+    auto other = world.open(held);
+    world.save(*other, 20);
+    {
+      SimFileSystem files(world.disk);
+      const auto store = world.open(files);
+      RetentionSettings settings;
+      settings.keep = 1;
+      EXPECT_EQ(store->prune(cared_for(), settings, PruneMode::remove)->dropped.size(), 19U);
+      EXPECT_EQ(store->wipe_pruned()->size(), 1U);
+    }
+    other.reset();
+    SimFileSystem files(world.disk);
+    EXPECT_EQ(occurrences(files, "\"n\":"), 1U) << static_cast<int>(background);
+    EXPECT_EQ(world.count(*world.open(files)), 1U);
+  }
+}
+
+TEST(Pruned, AProcessThatHoldsTheRunReleasesItsDataWhenItClosesTheRun) {
+  CareWorld world;
+  SimFileSystem held(world.disk);
+  auto other = world.open(held);
+  auto writer = other->open_run(cared_for(), {});
+  for (int i = 0; i < 20; ++i) {
+    SaveRequest request;
+    const std::string body = fmt::format("{{\"n\":{}}}", world.random.next());
+    request.body = body;
+    ASSERT_TRUE((*writer)->save(request));
+  }
+  {
+    SimFileSystem files(world.disk);
+    const auto store = world.open(files);
+    RetentionSettings settings;
+    settings.keep = 1;
+    const auto pruned = store->prune(cared_for(), settings, PruneMode::remove);
+    EXPECT_EQ(pruned->dropped.size(), 19U);
+    EXPECT_NE(pruned->held_by, "");
+    static_cast<void>(store->wipe_pruned());
+  }
+  writer->reset();
+  other.reset();
+  SimFileSystem files(world.disk);
+  EXPECT_EQ(occurrences(files, "\"n\":"), 1U);
+  const auto store = world.open(files);
+  EXPECT_EQ(world.count(*store), 1U);
+  EXPECT_TRUE(store->check({}, Repair::no)->findings.empty());
 }
 
 TEST(Reserve, APruneThatFindsTheDiskFullGivesItUp) {

@@ -65,7 +65,7 @@ MUTANTS = [
     ("the parent does not record its fork", "filesystem_fork.cpp",
      "  PAWL_TRY(write_fork_note(files_, home, {run.text(), writer->info().uuid, at}, seed, folder));\n", "  static_cast<void>(seed);\n"),
     ("pruning ignores the checkpoints that forks are based on", "run_pruner.cpp",
-     "  PAWL_TRY(keep_forked(dropped));\n", ""),
+     "  PAWL_TRY(keep_forked(judged));\n", ""),
     ("a fork is created while its history is being pruned", "filesystem_fork.cpp",
      "  PAWL_TRY_ASSIGN(const auto pruning, hold_pruning(home));\n", ""),
     ("a file is unlinked before its zeros are durable", "run_eraser.cpp",

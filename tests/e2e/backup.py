@@ -101,7 +101,7 @@ class Backup(unittest.TestCase):
         self.fill()
         before = self.all_of(self.store)
         made = self.back_up()
-        self.assertEqual(made["runs"], 9)
+        self.assertEqual((made["runs"], made["erased"]), (8, 1))
         self.assertEqual(made["omitted"], [])
         restored = self.restore()
         self.assertEqual(restored["id"], made["id"])
@@ -334,6 +334,152 @@ class Backup(unittest.TestCase):
         self.assertEqual([name for name in os.listdir(self.folder) if name.startswith(".k.tar.zst")], [])
 
     # The page.
+
+    # Where results go, and what is left out.
+
+    def test_only_regular_files_are_replaced_and_links_are_followed(self):
+        self.save("r", {"n": 1})
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        done = self.pawl("backup", "create", "pipe", "--force", status=2)
+        self.assertIn(b"not a regular file", done.stderr)
+        self.assertTrue(pipe.is_fifo())
+        for command in (["export", "r", "-o", "pipe"], ["audit", "report", "r", "-o", "pipe"], ["restore", "r", "-o", "pipe"]):
+            read = []
+            reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+            reader.start()
+            self.pawl(*command)
+            reader.join(timeout=10)
+            self.assertTrue(read and read[0], command)
+            self.assertTrue(pipe.is_fifo(), command)
+        (self.folder / "other").mkdir()
+        for command in (["backup", "create", "link", "--force"], ["export", "r", "-o", "link"], ["audit", "report", "r", "-o", "link"]):
+            link, target = self.folder / "link", self.folder / "other" / "target"
+            link.unlink(missing_ok=True)
+            link.symlink_to("other/target")
+            target.write_text("old")
+            self.pawl(*command)
+            self.assertTrue(link.is_symlink(), command)
+            self.assertNotEqual(target.read_bytes(), b"old", command)
+            self.assertEqual([entry.name for entry in target.parent.iterdir()], ["target"], command)
+
+    def test_others_save_while_an_export_is_read(self):
+        for number in range(3):
+            self.save("r", {"n": number, "text": os.urandom(100_000).hex()})
+        os.mkfifo(self.folder / "pipe")
+        process = subprocess.Popen([PROGRAM, "export", "r", "-o", "pipe"], cwd=self.folder, env=self.env, stdout=subprocess.DEVNULL)
+        with open(self.folder / "pipe", "rb") as pipe:
+            content = pipe.read(1000)
+            self.save("r", {"n": 3})
+            content += pipe.read()
+        self.assertEqual(process.wait(60), 0)
+        (self.folder / "r.pawl").write_bytes(content)
+        self.pawl("--store", "other", "import", "r.pawl")
+        self.assertEqual(json.loads(self.pawl("--store", "other", "restore", "r").stdout)["n"], 2)
+        self.assertEqual(json.loads(self.pawl("restore", "r").stdout)["n"], 3)
+        self.pawl("fsck")
+
+    def test_a_backup_and_what_is_restored_are_private(self):
+        self.save("r", {"n": 1})
+        before = os.umask(0o022)
+        try:
+            self.back_up()
+            self.restore()
+        finally:
+            os.umask(before)
+        self.assertEqual((self.folder / "b.tar.zst").stat().st_mode & 0o777, 0o600)
+        copy = self.folder / "copy"
+        for path in [copy, *copy.rglob("*")]:
+            self.assertEqual(path.stat().st_mode & 0o777, 0o700 if path.is_dir() else 0o600, path)
+
+    def test_a_signal_leaves_nothing(self):
+        self.save("r", {"n": 1})
+        logs = self.store / "runs" / "r" / "logs"
+        logs.mkdir(exist_ok=True)
+        with open(logs / "large.log", "wb") as file:
+            file.truncate(4 << 30)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            process = subprocess.Popen([PROGRAM, "backup", "create", "b.tar.zst"], cwd=self.folder, env=self.env,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            end = time.monotonic() + 30
+            while not list(self.folder.glob(".b.tar.zst.backup-*")) and time.monotonic() < end:
+                time.sleep(0.005)
+            process.send_signal(number)
+            self.assertEqual(process.wait(timeout=30), -number)
+            self.assertEqual([entry.name for entry in self.folder.iterdir() if "b.tar.zst" in entry.name], [])
+
+    def test_an_older_format_is_copied_as_it_is(self):
+        golden = ROOT / "tests" / "golden" / "format_1"
+        for found in sorted(golden.rglob("store.json"))[:3]:
+            shutil.rmtree(self.store, ignore_errors=True)
+            shutil.copytree(found.parent, self.store)
+            before = (self.store / "store.json").read_bytes()
+            self.pawl("backup", "create", "b.tar.zst", "--force")
+            self.assertEqual((self.store / "store.json").read_bytes(), before)
+            self.assertEqual((self.unpacked() / "store.json").read_bytes(), before)
+
+    def test_damage_is_named_and_the_rest_is_copied(self):
+        for run in ("a", "gone", "linked"):
+            self.save(run, {"run": run})
+            self.save(run, {"run": run, "n": 2})
+        self.pawl("prune", "a", "--keep", "1")  # settles the journals
+        (self.store / "runs" / "gone" / "run.json").unlink()
+        (self.store / "runs" / "linked").rename(self.folder / "elsewhere")
+        (self.store / "runs" / "linked").symlink_to(self.folder / "elsewhere")
+        (self.store / "runs" / "a" / "blobs").write_text("not a folder")
+        done = self.pawl("backup", "create", "b.tar.zst", "--json", status=4)
+        document = json.loads(done.stdout)
+        self.assertEqual([row["file"] for row in document["damage"]], ["runs/a/blobs", "runs/gone", "runs/linked"])
+        self.assertEqual(document["runs"], 1)
+        self.pawl("backup", "restore", "b.tar.zst", "--to", "copy", status=4)
+        self.assertEqual(json.loads(self.pawl("--store", "copy", "restore", "a").stdout), {"run": "a", "n": 2})
+
+    def test_a_run_that_a_process_holds_has_no_pruned_states_in_it(self):
+        script = self.folder / "hold.yaml"
+        script.write_text("name: held\nsteps:\n" + "".join(f"  - {{id: s{i}, run: 'echo secret-{i}-end'}}\n" for i in range(8)) +
+                          "  - {id: wait, run: 'touch ready; while ! test -e stop; do sleep 0.05; done'}\n")
+        process = subprocess.Popen([PROGRAM, "run", "hold.yaml", "--run-id", "held"], cwd=self.folder, env=self.env,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            end = time.monotonic() + 30
+            while not (self.folder / "ready").exists() and time.monotonic() < end:
+                time.sleep(0.02)
+            done = self.pawl("prune", "held", "--keep", "1")
+            self.assertIn(b"has the run open", done.stderr)
+            kept = set(self.all_of(self.store)["held"])
+            self.back_up()
+            self.restore()
+            self.assertEqual(set(self.all_of("copy")["held"]), kept)
+        finally:
+            (self.folder / "stop").touch()
+            self.assertEqual(process.wait(timeout=30), 0)
+        self.pawl("fsck")
+
+    def test_verify_checks_without_writing(self):
+        self.save("r", {"n": 1})
+        self.save("s", {"n": 1})
+        self.pawl("erase", "s", "--reason", "x", "--yes")
+        written = self.back_up()
+        before = sorted(path.name for path in self.folder.iterdir())
+        checked = json.loads(self.pawl("backup", "verify", "b.tar.zst", "--json").stdout)
+        for member in ("id", "at", "runs", "erased", "files", "content_bytes"):
+            self.assertEqual(checked[member], written[member], member)
+        self.assertIn(b"b.tar.zst: ok, 2 runs (1 erased), ", self.pawl("backup", "verify", "b.tar.zst").stdout)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), before)
+        restored = self.restore()
+        counts = {(written["runs"], written["erased"]), (restored["runs"], restored["erased"])}
+        fsck = json.loads(self.pawl("fsck", "--json").stdout)
+        total = json.loads(self.pawl("stats", "--json").stdout)["total"]
+        counts |= {(fsck["runs"], fsck["erased"]), (total["runs"], total["erased"])}
+        self.assertEqual(counts, {(2, 1)})
+        self.assertIn(b"2 runs (1 erased)", self.pawl("doctor").stdout)
+        content = bytearray((self.folder / "b.tar.zst").read_bytes())
+        for at in range(0, len(content), max(1, len(content) // 40)):
+            damaged = bytearray(content)
+            damaged[at] ^= 1
+            (self.folder / "bad").write_bytes(damaged)
+            self.assertIn(b"PAWL-", self.pawl("backup", "verify", "bad", status=4).stderr, at)
+        self.pawl("backup", "verify", "missing", status=2)
 
     def test_the_page_as_it_is_printed(self):
         page = (ROOT / "docs/backup.md").read_text(encoding="utf-8")

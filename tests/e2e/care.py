@@ -172,6 +172,30 @@ def a_full_disk_can_be_pruned(case):
     case.pawl("fsck", status=0)
 
 
+def runs_are_removed_erased_and_pruned_on_a_full_disk(case):
+    disk = mount(case, "24m")
+    os.makedirs(os.path.join(case.folder, "xdg/pawl"), exist_ok=True)
+    case.write("xdg/pawl/config.yaml", "checkpoint: { keep: all, compression: none }\n")
+    for number in range(1, 11):
+        for run in ("a", "b", "c"):
+            save(case, run, number, size=60_000)
+
+    def fill():
+        with open(f"{disk}/filler", "ab") as file:
+            subprocess.run(["dd", "if=/dev/zero", "bs=4096"], stdout=file, stderr=subprocess.DEVNULL)
+        equal(os.statvfs(disk).f_bavail, 0)
+
+    for run, command in (("a", ["rm", "a", "--yes"]), ("b", ["erase", "b", "--reason", "x", "--yes"]), ("c", ["prune", "c", "--keep", "1"])):
+        fill()
+        case.pawl(*command, status=0)
+        for number in range(1, 10):
+            equal(files_with(case, marker(run, number)), [])
+    equal(listed(case, "c"), [10])
+    os.remove(f"{disk}/filler")  # it has also taken the space of the journal, which was given up
+    case.pawl("save", "c", stdin='{"again": 1}', status=0)
+    case.pawl("fsck", status=0)
+
+
 # Names of large outputs.
 
 def a_large_output_is_durable_with_the_names_of_its_folders(case):
@@ -205,6 +229,7 @@ def mounted():
 
 tests = dict(globals())
 if not mounted():
-    print("file systems can't be mounted here: skipped a_full_disk_can_be_pruned")
+    print("file systems can't be mounted here: skipped the tests of full disks")
     tests.pop("a_full_disk_can_be_pruned")
+    tests.pop("runs_are_removed_erased_and_pruned_on_a_full_disk")
 run_tests(tests)

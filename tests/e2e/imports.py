@@ -542,8 +542,8 @@ class Portable(Case):
         self.assertEqual(self.pawl("restore", "secret", store=other).stdout, b'{"password": "very secret words"}')
         self.pawl("save", "secret", store=other, stdin=b"{}")
         self.pawl("fsck", store=other)
-        plain = self.path("plain")
-        self.assertIn(b"PAWL-0216", self.pawl("import", "s.pawl", store=plain, env=key, status=4).stderr)
+        self.assertIn(b"PAWL-0216", self.pawl("import", "s.pawl", store=self.path("plain"), env=key, status=4).stderr)
+        self.assertFalse(os.path.exists(self.path("plain")))
 
     def test_a_run_that_is_written_to_is_refused(self):
         self.write("workflow.yaml", "name: w\nsteps:\n  - id: a\n    run: touch started; while [ ! -e end ]; do sleep 0.05; done\n")

@@ -76,6 +76,7 @@ def every_command_prints_what_its_schema_says(case):
     check("rekey", "--store", os.path.join(case.folder, "other"), "rekey")
     backup = os.path.join(case.folder, "b.tar.zst")
     check("backup create", "--store", os.path.join(case.folder, "other"), "backup", "create", backup)
+    check("backup verify", "backup", "verify", backup)
     check("backup restore", "backup", "restore", backup, "--to", os.path.join(case.folder, "restored"))
     check("check", "check", "demo.yaml")
     check("check", "check", "bad.yaml", status=2)

@@ -58,15 +58,17 @@ std::unexpected<Error> damaged_backup(std::string what) {
 
 std::string sum_line(const Sha256& hash, std::string_view path) { return fmt::format("{}  {}\n", to_hex(hash), path); }
 
-bool is_run_part(std::string_view part) {
-  for (const std::string_view known :
-       {"run.json", "key.json", "erased.json", "checkpoints", "events", "audit", "blobs", "inbox", "forks", "logs"}) {
-    if (part == known) return true;
-  }
-  return false;
-}
-
 }  // namespace
+
+std::optional<RunPart> run_part(std::string_view name) {
+  for (const std::string_view file : {"run.json", "key.json", "erased.json"}) {
+    if (name == file) return RunPart::file;
+  }
+  for (const std::string_view folder : {"checkpoints", "events", "audit", "blobs", "inbox", "forks", "logs"}) {
+    if (name == folder) return RunPart::folder;
+  }
+  return std::nullopt;
+}
 
 std::string encode_backup_about(const BackupAbout& about) {
   return fmt::format(R"({{"pawl":"{}","store":"{}","at":"{}"}})"
@@ -107,7 +109,10 @@ bool may_be_in_backup(std::string_view path) {
   if (!RunId::parse(rest.substr(0, end))) return false;
   rest = rest.substr(end + 1);
   if (rest == "key.json") return true;
-  return is_run_part(rest.substr(0, rest.find('/'))) && may_be_exported(rest) && !rest.ends_with(".lock");
+  const auto part = run_part(rest.substr(0, rest.find('/')));
+  const bool is_file = rest.find('/') == std::string_view::npos;
+  if (!part || is_file != (*part == RunPart::file)) return false;
+  return may_be_exported(rest) && !rest.ends_with(".lock");
 }
 
 BackupWriter::BackupWriter(File& file, Timestamp at) : file_(file), modified_s_(at.us / 1'000'000) {}

@@ -28,6 +28,10 @@ struct BackupAbout {
 /// Fails with backup_damaged, or with unsupported_version if the format is newer.
 [[nodiscard]] Result<BackupAbout> decode_backup_about(std::string_view text);
 
+/// What an entry of a run's folder with this name must be; nothing if it is not part of a run.
+enum class RunPart : std::uint8_t { file, folder };
+[[nodiscard]] std::optional<RunPart> run_part(std::string_view name);
+
 /// Returns whether a backup may contain a file with this path, relative to the store's folder. Locks, keys and
 /// everything that a store does not consist of are excluded.
 [[nodiscard]] bool may_be_in_backup(std::string_view path);

@@ -167,6 +167,7 @@ Result<void> check_restored(FileSystem& files, const Environment& environment, R
     PAWL_TRY_ASSIGN(report, store->check({}, Repair::yes));
   }
   restored.runs = report.runs;
+  restored.erased = report.erased;
   restored.checkpoints = report.checkpoints;
   for (Finding& finding : report.findings) {
     const bool bad = finding.severity == Finding::Severity::damage || finding.severity == Finding::Severity::mendable;
@@ -195,6 +196,7 @@ Result<WrittenBackup> create_backup(FilesystemStore& store, const BackupPlace& p
   PAWL_TRY(refuse_existing(place));
   PAWL_TRY(remove_unfinished_files(*place.folder, place.name));
   const std::string temporary = fmt::format("{}{:016x}", prefix_of_file(place.name), place.environment.random->next());
+  if (place.announce) place.announce(temporary);
   auto written = write_backup(store, place, temporary, show);
   if (!written) static_cast<void>(place.folder->remove(temporary));
   return written;

@@ -17,6 +17,8 @@ struct BackupPlace {
   std::string name = {};  // of the backup in this folder
   ExistingBackup existing = ExistingBackup::refuse;
   Environment environment = {};
+  /// Called with the name of the temporary file in this folder before it is created.
+  std::function<void(const std::string& name)> announce = {};
 };
 
 /// Writes a backup of the store. After an error, nothing of it is left, unless the process is killed; the next backup
@@ -35,6 +37,10 @@ struct RestorePlace {
 /// to the same name then removes the rest. Fails with backup_damaged, backup_too_large or folder_not_empty.
 [[nodiscard]] Result<RestoredStore> restore_backup(File& file, const RestorePlace& place,
                                                    const ShowBackupProgress& show);
+
+/// Checks the backup as a restore would, except for what only the checks of the restored store find. Writes nothing.
+/// Fails with backup_damaged.
+[[nodiscard]] Result<CheckedBackup> check_backup(File& file, const ShowBackupProgress& show);
 
 /// A folder of a file system as a file system of its own.
 class FolderFiles final : public FileSystem {

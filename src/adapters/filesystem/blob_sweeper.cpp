@@ -48,17 +48,24 @@ Result<std::int64_t> BlobSweeper::size_of(const std::string& name) {
   return static_cast<std::int64_t>(size);
 }
 
-Result<std::int64_t> BlobSweeper::estimate(const JournalSnapshot& snapshot, const std::set<std::string>& planned) {
+Result<std::set<std::string>> BlobSweeper::unneeded(const JournalSnapshot& snapshot,
+                                                    const std::set<std::string>& planned) {
   PAWL_TRY_ASSIGN(std::set<std::string> names, candidates());
-  if (names.empty()) return 0;
+  if (names.empty()) return names;
   PAWL_TRY_ASSIGN(const bool readable, spare_needed(snapshot, {}, Missing::is_planned, names));
   for (const std::string& name : planned) names.erase(name);
+  if (!readable) names.clear();
+  return names;
+}
+
+Result<std::int64_t> BlobSweeper::estimate(const JournalSnapshot& snapshot, const std::set<std::string>& planned) {
+  PAWL_TRY_ASSIGN(const std::set<std::string> names, unneeded(snapshot, planned));
   std::int64_t bytes = 0;
   for (const std::string& name : names) {
     PAWL_TRY_ASSIGN(const std::int64_t size, size_of(name));
     bytes += size;
   }
-  return readable ? bytes : 0;
+  return bytes;
 }
 
 Result<std::int64_t> BlobSweeper::sweep(const JournalSnapshot& snapshot, File& lock, const TakeSnapshot& fresh) {

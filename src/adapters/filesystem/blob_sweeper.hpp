@@ -19,8 +19,10 @@ class BlobSweeper {
 
   /// Returns the number of bytes freed. Removes nothing while a writer is about to refer to a blob.
   Result<std::int64_t> sweep(const JournalSnapshot& snapshot, File& lock, const TakeSnapshot& fresh);
-  /// Returns the number of bytes that a sweep would free if the list were in effect. `planned` contains blobs of kept
+  /// Returns the blobs that a sweep would remove if the list were in effect. `planned` contains blobs of kept
   /// checkpoints that have no file yet.
+  Result<std::set<std::string>> unneeded(const JournalSnapshot& snapshot, const std::set<std::string>& planned);
+  /// Returns their size in bytes.
   Result<std::int64_t> estimate(const JournalSnapshot& snapshot, const std::set<std::string>& planned);
 
  private:

@@ -168,6 +168,9 @@ Result<ErasedRecord> FilesystemStore::plan_erasure(const RunId& run, const Erase
 
 /// Turns the mark of an erased run into that of a removed run.
 Result<ErasedRecord> FilesystemStore::plan_removal(ErasedRecord record, const EraseRequest& request) {
+  record.erased_at = record.at;
+  record.erased_by = record.by;
+  record.erased_reason = record.reason;
   record.at = next_timestamp(record.at, environment_.clock->now());
   record.by = request.by.empty() ? described_user(environment_.owner.user, environment_.owner.host) : request.by;
   record.reason = request.reason;
@@ -336,52 +339,101 @@ Result<std::string> FilesystemStore::clean_free_journal(const EraseWork& work, c
   const auto stuck = [&](const Error& error) {
     return fmt::format("journal {}, which is damaged: {}", number, error.message);
   };
-  const auto taken = JournalWriter::take_over(work.place, number);
+  PAWL_TRY_ASSIGN(const bool used, journal_has_segments(number));
+  if (!used) return std::string();
+  auto taken = JournalWriter::take_over(work.place, number);
   if (!taken && is_refusal(taken.error().code)) return stuck(taken.error());
   if (!taken) return std::unexpected(taken.error());
   if (!*taken) return look_at_held_journal(run, number);
   const Lock lock(publish_mutex_);
   PAWL_TRY_ASSIGN(const auto active, (*taken)->read((*taken)->active()));
   PAWL_TRY_ASSIGN(const bool mentioned, mentions(active->scan, run));
-  if (mentioned || !(*taken)->full_segments().empty()) {
-    const auto settled = settle_everything(**taken);
-    if (!settled && is_refusal(settled.error().code)) return stuck(settled.error());
-    PAWL_TRY(settled);
+  if (!mentioned && (*taken)->full_segments().empty()) {
+    PAWL_TRY((*taken)->wipe_unused());
+    return std::string();
   }
-  PAWL_TRY((*taken)->wipe_unused());
+  const auto emptied = empty_free_journal(std::move(*taken));
+  if (!emptied && is_refusal(emptied.error().code)) return stuck(emptied.error());
+  PAWL_TRY(emptied);
   return std::string();
+}
+
+Result<void> FilesystemStore::empty_free_journal(std::unique_ptr<JournalWriter> journal) {
+  const auto settled = settle_everything(*journal);
+  if (settled) return journal->wipe_unused();
+  if (settled.error().code != Code::disk_full) return settled;
+  std::vector<std::unique_ptr<JournalWriter>> only;
+  only.push_back(std::move(journal));
+  PAWL_TRY(settle_together(only));
+  return only.front()->discard();
 }
 
 /// Everything in a journal of nobody is settled, so that it contains no records at all.
 Result<std::vector<std::string>> FilesystemStore::wipe_pruned() {
   PAWL_TRY(process_.refuse_copy());
+  return with_reserve([this] { return wipe_journals(); });
+}
+
+Result<std::vector<std::string>> FilesystemStore::wipe_journals() {
   PAWL_TRY_ASSIGN(const EraseWork work, erase_work());
   PAWL_TRY_ASSIGN(const auto numbers, list_journals(files_));
   std::vector<std::string> held;
   for (const std::uint64_t number : numbers) {
-    if (work.own != nullptr && work.own->number() == number) {
-      PAWL_TRY_ASSIGN(const bool wiped, committer_->try_alone([&]() -> Result<void> {
-        const Lock lock(publish_mutex_);
-        PAWL_TRY(settle_everything(*work.own));
-        return work.own->wipe_unused();
-      }));
-      if (!wiped) held.push_back(fmt::format("journal {}, which this process is writing to", number));
+    const bool is_own = work.own != nullptr && work.own->number() == number;
+    if (!is_own) {
+      PAWL_TRY_ASSIGN(const bool wiped, wipe_free_journal(work.place, number));
+      if (wiped) continue;
+    }
+    // The process that holds the journal looks for this file when it is idle, and after it has released the journal. So
+    // either it finds the file, or the journal is free now.
+    PAWL_TRY(files_.open(layout::journal_wipe(number), OpenMode::create));
+    if (is_own) {
+      PAWL_TRY(wipe_if_asked(*work.own));
+      PAWL_TRY_ASSIGN(const bool left, files_.exists(layout::journal_wipe(number)));
+      if (left) held.push_back(fmt::format("journal {}, which this process is writing to", number));
       continue;
     }
-    const auto taken = JournalWriter::take_over(work.place, number);
-    if (!taken && !is_refusal(taken.error().code)) return std::unexpected(taken.error());
-    if (!taken || !*taken) {
-      const auto owner = files_.open(layout::journal_owner(number), OpenMode::read);
-      const auto text = owner ? (*owner)->read_at(0, kWatermarkOffset) : Result<std::string>();
-      held.push_back(taken ? fmt::format("journal {} of {}", number, describe_owner(text ? *text : std::string()))
-                           : fmt::format("journal {}, which is damaged: {}", number, taken.error().message));
-      continue;
-    }
-    const Lock lock(publish_mutex_);
-    PAWL_TRY(settle_everything(**taken));
-    PAWL_TRY((*taken)->wipe_unused());
+    PAWL_TRY_ASSIGN(const bool wiped, wipe_free_journal(work.place, number));
+    if (wiped) continue;
+    const auto owner = files_.open(layout::journal_owner(number), OpenMode::read);
+    const auto text = owner ? (*owner)->read_at(0, kWatermarkOffset) : Result<std::string>();
+    held.push_back(fmt::format("journal {} of {}", number, describe_owner(text ? *text : std::string())));
   }
   return held;
+}
+
+/// The note is removed first: one that is written meanwhile refers to more data.
+Result<void> FilesystemStore::wipe_if_asked(JournalWriter& own) {
+  const std::string note = layout::journal_wipe(own.number());
+  PAWL_TRY_ASSIGN(const bool asked, files_.exists(note));
+  if (!asked) return {};
+  PAWL_TRY(files_.remove(note));
+  const auto wiped = committer_->try_alone([&]() -> Result<void> {
+    const Lock lock(publish_mutex_);
+    PAWL_TRY(settle_everything(own));
+    return own.wipe_unused();
+  });
+  if (!wiped || !*wiped) PAWL_TRY(files_.open(note, OpenMode::create));
+  if (!wiped) return std::unexpected(wiped.error());
+  return {};
+}
+
+/// Taking over a journal without segments would create one, for which a full disk has no room.
+Result<bool> FilesystemStore::journal_has_segments(std::uint64_t journal) {
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::journal(journal)));
+  return std::ranges::any_of(entries, [](const FolderEntry& entry) { return entry.name.ends_with(".log"); });
+}
+
+Result<bool> FilesystemStore::wipe_free_journal(const JournalWriter::Place& place, std::uint64_t number) {
+  PAWL_TRY_ASSIGN(const bool used, journal_has_segments(number));
+  if (!used) return true;
+  auto taken = JournalWriter::take_over(place, number);
+  if (!taken && !is_refusal(taken.error().code)) return std::unexpected(taken.error());
+  if (!taken || !*taken) return false;
+  PAWL_TRY(files_.remove(layout::journal_wipe(number)));
+  const Lock lock(publish_mutex_);
+  PAWL_TRY(empty_free_journal(std::move(*taken)));
+  return true;
 }
 
 Result<std::string> FilesystemStore::look_at_held_journal(const Uuid& run, std::uint64_t number) {

@@ -4,6 +4,7 @@
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/run_checker.hpp"
+#include "adapters/filesystem/run_pruner.hpp"
 #include "adapters/filesystem/store_backup.hpp"
 #include "domain/erasure.hpp"
 
@@ -70,6 +71,10 @@ Result<ExportedRun> FilesystemStore::export_run(const RunId& run, ExportLogs log
     header.key = wrap_for_export(wrapping, key, record.uuid);
   }
   PAWL_TRY_ASSIGN(const std::vector<std::string> names, files_to_export(files_, run.text(), logs));
+  // From here on it only reads, and whoever takes the file may be slow. Others may save meanwhile; the files do not
+  // change while nobody publishes or prunes.
+  PAWL_TRY_ASSIGN(const bool quiet, wait_for_lock(*lock, layout::kPublisherByte, *environment_.clock));
+  if (quiet) PAWL_TRY(lock->unlock(layout::kWriterByte));
   return ExportWriter(files_, run.text(), write).write_all(header, names);
 }
 
@@ -245,12 +250,24 @@ Result<ImportedExport> FilesystemStore::import_run(File& file, const FindExportK
 Result<WrittenBackup> FilesystemStore::back_up(File& file, const ShowBackupProgress& show) {
   PAWL_TRY(process_.refuse_copy());
   // A killed eraser may have left data. It is not copied in any case; finishing the erasure here is only better.
-  if (const auto work = erase_work()) static_cast<void>(finish_erasures(*work));
+  // Copying a store of an older format does not migrate it.
+  const bool is_current = [&] {
+    const Lock lock(open_mutex_);
+    return made_;
+  }();
+  const auto work = is_current ? erase_work() : fail(Code::unsupported_version, "an older format");
+  if (work) static_cast<void>(finish_erasures(*work));
+  const auto image = [this](const std::string& run, std::shared_ptr<JournalSnapshot> snapshot) {
+    return RunPruner({&files_, &keys_, environment_, options_, {}, {}, {}}, run, std::move(snapshot),
+                     RunPruner::Newest::is_closed)
+        .image();
+  };
   constexpr int kBackupAttempts = 5;
   for (int attempt = 1; attempt <= kBackupAttempts; ++attempt) {
     PAWL_TRY(file.resize(0));
-    StoreBackup backup({&files_, environment_, options_.segment_bytes, [this] { return snapshot_of_everything(); }},
-                       file, show);
+    StoreBackup backup(
+        {&files_, environment_, options_.segment_bytes, [this] { return snapshot_of_everything(); }, image}, file,
+        show);
     PAWL_TRY_ASSIGN(auto written, backup.write());
     if (written) return std::move(*written);
   }

@@ -73,11 +73,19 @@ Result<PruneReport> FilesystemStore::prune_until(const RunId& run, const Retenti
                   }));
   if (!newest_is_left || (stop && stop())) return report;
   PAWL_TRY_ASSIGN(const auto lock, files_.open(layout::run_lock(run.text()), OpenMode::create));
-  // A writer that comes now waits for this byte. It is taken first and released last.
-  PAWL_TRY_ASSIGN(const bool alone, lock->try_lock(layout::kClosingByte));
-  if (!alone) return report;
-  PAWL_TRY_ASSIGN(const bool closed, lock->try_lock(layout::kWriterByte));
-  if (!closed) return report;
+  PAWL_TRY_ASSIGN(bool closed, lock_closed_run(*lock));
+  if (!closed && !stop) {
+    // Whoever holds the run looks for this file after it has released the run. So either it finds the file, or the
+    // run is free now.
+    PAWL_TRY(files_.open(layout::prune_at_close(run.text()), OpenMode::create));
+    PAWL_TRY_ASSIGN(closed, lock_closed_run(*lock));
+    if (closed) PAWL_TRY(files_.remove(layout::prune_at_close(run.text())));
+  }
+  if (!closed) {
+    PAWL_TRY_ASSIGN(const std::string owner, lock->read_at(0, kWatermarkOffset));
+    report.held_by = describe_owner(owner);
+    return report;
+  }
   PAWL_TRY_ASSIGN(auto snapshot, snapshot_of_everything());
   const auto rest = pass(std::move(snapshot), RunPruner::Newest::is_closed);
   PAWL_TRY(lock->unlock(layout::kWriterByte));
@@ -86,37 +94,62 @@ Result<PruneReport> FilesystemStore::prune_until(const RunId& run, const Retenti
   return report;
 }
 
+/// Returns false if a process has the run open. A writer that comes now waits for the closing byte, which is taken
+/// first and released last, with the file.
+Result<bool> FilesystemStore::lock_closed_run(File& lock) {
+  PAWL_TRY_ASSIGN(const bool alone, lock.try_lock(layout::kClosingByte));
+  if (!alone) return false;
+  PAWL_TRY_ASSIGN(const bool closed, lock.try_lock(layout::kWriterByte));
+  if (!closed) PAWL_TRY(lock.unlock(layout::kClosingByte));
+  return closed;
+}
+
 Result<bool> FilesystemStore::has_writer(const RunId& run) {
   const auto lock = files_.open(layout::run_lock(run.text()), OpenMode::read);
   if (!lock) return false;
   return (*lock)->locked_elsewhere(layout::kWriterByte);
 }
 
-/// The wall clock may have jumped ahead, which must not make young checkpoints old. The monotonic clock of the machine
-/// says how much time has really passed since this object was created, and since the first process of this boot noted
-/// both clocks. The earliest of the three times counts (docs/adr/0023-age-of-checkpoints.md).
+/// Returns the wall clock, but at most `then` plus what has passed since and some slack.
+Timestamp FilesystemStore::limited_now(Timestamp now, Timestamp then, std::int64_t then_since_boot_us) const {
+  const std::int64_t passed_us = environment_.clock->since_boot_us() - then_since_boot_us;
+  if (passed_us >= 0) now.us = std::min(now.us, then.us + passed_us + kClockSlackUs);
+  return now;
+}
+
+/// The wall clock may have jumped ahead, which must not make young checkpoints old. The clock that counts since the
+/// boot says how much time has really passed since this object was created, and since the first process of this boot
+/// noted both clocks. The earliest of the three times counts (docs/adr/0023-age-of-checkpoints.md).
 Timestamp FilesystemStore::believable_now() {
-  const std::int64_t monotonic_us = environment_.clock->monotonic_us();
+  return limited_now(believable_by_note(), opened_at_, opened_since_boot_us_);
+}
+
+Timestamp FilesystemStore::believable_by_note() {
   Timestamp now = environment_.clock->now();
-  const auto limit = [&](Timestamp then, std::int64_t then_monotonic_us) {
-    const std::int64_t since_us = monotonic_us - then_monotonic_us;
-    if (since_us >= 0) now.us = std::min(now.us, then.us + since_us + kClockSlackUs);
-  };
-  limit(opened_at_, opened_monotonic_us_);
   const auto text = files_.read_file(layout::kClockNote, kClockNoteMax);
   const auto body = text ? unseal(without_newline(*text)) : std::nullopt;
   const auto members = body ? ObjectMembers::parse(body->substr(1)) : fail(Code::store_damaged, "no note");
   const auto at = members ? Timestamp::parse(members->text("at")) : std::nullopt;
-  if (at && members->text("boot") == environment_.owner.boot_id) {
-    limit(*at, static_cast<std::int64_t>(members->number("monotonic_us")));
-    return now;
+  if (at && members->text("boot") == environment_.owner.boot_id)
+    return limited_now(now, *at, static_cast<std::int64_t>(members->number("monotonic_us")));
+  // A store without any note is of an older version, or a restored one. Nothing shows whether its clock has jumped
+  // since the last save.
+  if (!at && !is_new_) {
+    if (const auto newest = newest_save()) now.us = std::min(now.us, newest->us + kClockSlackUs);
   }
   std::string note = fmt::format(R"({{"boot":{},"monotonic_us":{},"at":"{}")", escape_json(environment_.owner.boot_id),
-                                 monotonic_us, now.text());
+                                 environment_.clock->since_boot_us(), now.text());
   seal(note);
   // Best effort, and not synced: after a power loss it is worthless.
   static_cast<void>(write_whole_file(files_, std::string(layout::kClockNote), note + "\n", std::nullopt));
   return now;
+}
+
+std::optional<Timestamp> FilesystemStore::newest_save() {
+  const auto snapshot = JournalSnapshot::take(files_, environment_.owner.boot_id);
+  if (!snapshot) return std::nullopt;
+  const auto runs = list_runs(*snapshot, 1, Damaged::is_listed);
+  return runs && !runs->empty() ? std::optional(runs->front().updated) : std::nullopt;
 }
 
 /// Always takes a new snapshot: a batch that a killed writer left after the watermark does not invalidate the cached
@@ -158,9 +191,17 @@ void FilesystemStore::mark_saved(const std::string& run, Sequence latest) {
 
 /// A process that stays prunes what is left when it closes the run. A single save does not.
 void FilesystemStore::mark_closed(const std::string& run, Sequence latest) {
+  release_pruned(run);
   if (options_.background != Background::thread || !latest) return;
   const auto keep = retention_of(run).keep;
   if (keep && latest.value > *keep) mark_grown(run);
+}
+
+/// Ignores errors: the next prune of the run does the same.
+void FilesystemStore::release_pruned(const std::string& run) {
+  const std::string note = layout::prune_at_close(run);
+  if (!files_.exists(note).value_or(false) || !files_.remove(note)) return;
+  if (const auto id = RunId::parse(run)) static_cast<void>(prune_until(*id, {}, PruneMode::remove, {}));
 }
 
 void FilesystemStore::mark_grown(const std::string& run) {

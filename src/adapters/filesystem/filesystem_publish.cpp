@@ -68,8 +68,9 @@ void FilesystemStore::run_background(const EraseWork& work) {
       if (done) done = settle_full(*journal_);
       if (done && idle) done = publish_dirty(Publish::lazy);
     }
-    // Another process may have erased a run that has records in this journal. Failures are retried.
+    // Another process may have erased or pruned a run that has records in this journal. Failures are retried.
     if (idle) static_cast<void>(finish_erasures(work));
+    static_cast<void>(wipe_if_asked(*work.own));
     lock.lock();
     publish_error_.reset();
     if (!done) publish_error_ = done.error();

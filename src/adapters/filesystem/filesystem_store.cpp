@@ -25,7 +25,7 @@ FilesystemStore::FilesystemStore(FileSystem& files, const Environment& environme
       catalogue_(files, *environment.clock),
       keys_(files, options_),
       opened_at_(environment.clock->now()),
-      opened_monotonic_us_(environment.clock->monotonic_us()),
+      opened_since_boot_us_(environment.clock->since_boot_us()),
       new_key_(options.new_key),
       publisher_(files, environment, options) {}
 
@@ -94,9 +94,15 @@ FilesystemStore::~FilesystemStore() {
   prune_grown([&] { return environment_.clock->monotonic_us() >= end_us; });
   // A process that stayed leaves no pruned data in its journal. For a single save that would take too long; the journal
   // is then overwritten by later saves, or by an explicit prune.
-  if (!has_pruned_ || options_.background != Background::thread) return;
-  const Lock lock(publish_mutex_);
-  if (settle_everything(*journal_)) static_cast<void>(journal_->wipe_unused());
+  if (has_pruned_ && options_.background == Background::thread) {
+    const Lock lock(publish_mutex_);
+    if (settle_everything(*journal_)) static_cast<void>(journal_->wipe_unused());
+  }
+  // Another process may have pruned a run with records in this journal, and has left a note for this one.
+  const std::uint64_t number = journal_->number();
+  journal_.reset();
+  if (files_.exists(layout::journal_wipe(number)).value_or(false))
+    static_cast<void>(wipe_free_journal(at_close, number));
 }
 
 JournalWriter::Place FilesystemStore::place() const { return {&files_, environment_, store_id_, options_}; }
@@ -132,6 +138,7 @@ Result<void> FilesystemStore::make_store() {
     record.keep = kKeepInNewStores;
     if (new_key_) record.key = make_store_key(record.id, new_key_->outer, new_key_->scrypt, *environment_.random);
     PAWL_TRY(write_store_file(encode_store(record)));
+    is_new_ = true;
   }
   // Its name is synced together with that of the journals, before the first segment is created.
   made_ = true;
@@ -166,6 +173,7 @@ Result<void> FilesystemStore::create(const Uuid& id, const std::optional<NewStor
   new_id_ = id;
   new_key_ = key;
   PAWL_TRY(make_store());
+  static_cast<void>(believable_now());  // notes the clocks
   return files_.sync_folder("", SyncPoint::store_file_name);
 }
 
@@ -223,7 +231,7 @@ Result<void> FilesystemStore::ensure_journal(const RunId& run) {
   PAWL_TRY_ASSIGN(journal_, acquire_journal(run));
   journaled_ = journal_->runs_at_takeover();
   make_reserve();
-  if (options_.retention.keep_days) static_cast<void>(believable_now());  // notes the clocks of this boot
+  static_cast<void>(believable_now());  // notes the clocks of this boot before anything can seem old
   committer_ = std::make_unique<Committer>(
       [this](Committer::Bodies bodies, std::uint32_t count) { return append(bodies, count); }, options_,
       *environment_.clock);

@@ -63,6 +63,7 @@ class FilesystemStore final : public Store {
   Result<RunFootprint> footprint(const RunId& run) override;
   Result<std::uint64_t> shared_bytes() override;
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;
+  Timestamp believable_now() override;
   Result<std::vector<std::string>> wipe_pruned() override;
   Result<Erasure> erase(const RunId& run, const EraseRequest& request) override;
   Result<std::vector<Erasure>> removed(std::size_t limit) override;
@@ -154,8 +155,22 @@ class FilesystemStore final : public Store {
   Result<PruneReport> prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
                                   const std::function<bool()>& stop);
   Result<bool> has_writer(const RunId& run);
-  /// The time by which the age of checkpoints is judged: never ahead of what the monotonic clock allows.
-  Timestamp believable_now();
+  Result<bool> lock_closed_run(File& lock);
+  /// Releases the data of checkpoints of `run` that another process pruned while this one had the run open.
+  void release_pruned(const std::string& run);
+  /// Overwrites the own journal if another process has asked for that.
+  Result<void> wipe_if_asked(JournalWriter& own);
+  Result<std::vector<std::string>> wipe_journals();
+  Result<bool> journal_has_segments(std::uint64_t journal);
+  /// Settles a journal and overwrites it. If the disk has no room for a new segment, removes the segments instead.
+  Result<void> empty_free_journal(std::unique_ptr<JournalWriter> journal) PAWL_REQUIRES(publish_mutex_);
+  /// Overwrites a journal that nobody holds. Returns false if somebody does, or if it is damaged.
+  Result<bool> wipe_free_journal(const JournalWriter::Place& place, std::uint64_t number);
+  [[nodiscard]] Timestamp limited_now(Timestamp now, Timestamp then, std::int64_t then_since_boot_us) const;
+  /// The same, not limited by what this process knows about the clocks.
+  Timestamp believable_by_note();
+  /// Returns the time of the newest save in the store; nothing if it has none or can't be read.
+  std::optional<Timestamp> newest_save();
   Result<std::shared_ptr<JournalSnapshot>> snapshot_of_everything();
   /// Repeats `work` once without the reserve if the disk is full, and creates the reserve again if there is room.
   template <class Work>
@@ -259,7 +274,7 @@ class FilesystemStore final : public Store {
   Catalogue catalogue_;
   KeyRing keys_;
   const Timestamp opened_at_;
-  const std::int64_t opened_monotonic_us_;
+  const std::int64_t opened_since_boot_us_;
 
   Mutex open_mutex_;  // taken before publish_mutex_
   bool made_ PAWL_GUARDED_BY(open_mutex_) = false;
@@ -288,6 +303,8 @@ class FilesystemStore final : public Store {
   std::set<std::string> unrooted_ PAWL_GUARDED_BY(publish_mutex_);  // published without roots
   bool behind_ PAWL_GUARDED_BY(publish_mutex_) = false;             // records of a dirty run may be missing in its
                                                                     // files
+
+  std::atomic<bool> is_new_ = false;  // this object created store.json
 
   std::atomic<bool> wipe_again_ =
       false;  // whether this store's journal must be overwritten again: an attempt may have failed

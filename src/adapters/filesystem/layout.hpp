@@ -43,6 +43,8 @@ constexpr std::uint64_t kClosingByte = 4;  // the pruner holds the writer's byte
 constexpr std::string_view kMergeLock = "journal/merge.lock";  // held by the process that merges journals
 inline std::string journal(std::uint64_t number) { return fmt::format("journal/{}", number); }
 inline std::string journal_owner(std::uint64_t number) { return fmt::format("journal/{}/owner", number); }
+/// Says that the process that owns the journal should overwrite what it has settled: an empty file.
+inline std::string journal_wipe(std::uint64_t number) { return fmt::format("journal/{}/wipe", number); }
 inline std::string segment(std::uint64_t number, std::uint64_t slot) {
   return fmt::format("journal/{}/{:08}.log", number, slot);
 }
@@ -53,6 +55,8 @@ inline std::string run_key(std::string_view id) { return fmt::format("runs/{}/ke
 inline std::string erased(std::string_view id) { return fmt::format("runs/{}/erased.json", id); }
 /// Marks an erasure as unfinished: an empty file.
 inline std::string erasing(std::string_view id) { return fmt::format("erasing/{}", id); }
+/// Says that whoever closes the run should release the data of pruned checkpoints: an empty file.
+inline std::string prune_at_close(std::string_view id) { return fmt::format("runs/{}/prune", id); }
 inline std::string run_lock(std::string_view id) { return fmt::format("runs/{}/lock", id); }
 inline std::string checkpoints(std::string_view id) { return fmt::format("runs/{}/checkpoints", id); }
 inline std::string full(std::string_view id, Sequence base) {

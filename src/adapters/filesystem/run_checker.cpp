@@ -73,7 +73,7 @@ Result<bool> RunChecker::check_erased() {
   if (!*record) return false;
   erased_ = std::move(*record);
   seed_ = seal_seed(erased_->uuid);
-  if (!erased_->removed) ++report_.runs;
+  if (!erased_->removed) ++report_.erased;
   ++report_.files;
   if (!erased_->finished) {
     report_.findings.push_back(

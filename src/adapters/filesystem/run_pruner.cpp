@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "adapters/filesystem/blob_sweeper.hpp"
+#include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/fork_notes.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
@@ -91,6 +92,24 @@ Result<PruneReport> RunPruner::prune(const RetentionSettings& settings, PruneMod
   return std::move(report_);
 }
 
+Result<std::optional<PrunedImage>> RunPruner::image() {
+  PAWL_TRY_ASSIGN(const RunRecord record, reader_.run_record());
+  PAWL_TRY_ASSIGN(seed_, reader_.seed());
+  PAWL_TRY_ASSIGN(fork_at_, reader_.fork_at());
+  PAWL_TRY_ASSIGN(const PrunedList* const list, reader_.pruned());
+  list_ = *list;
+  next_ = *list;
+  if (list_.dropped.empty()) return std::optional<PrunedImage>();
+  image_.emplace();
+  PAWL_TRY(close_groups(PruneMode::dry_run));
+  if (next_.closed == list_.closed) return std::optional<PrunedImage>();
+  BlobSweeper blobs(files_, run_, seed_, next_, fork_at_);
+  PAWL_TRY_ASSIGN(image_->unneeded_blobs, blobs.unneeded(*snapshot_, kept_blobs_));
+  image_->list_text = encode_pruned(next_, seed_);
+  image_->list = next_;
+  return std::move(image_);
+}
+
 /// Marks the checkpoints that the settings don't keep.
 Result<void> RunPruner::drop(const RetentionSettings& settings) {
   RetentionCandidates there;
@@ -101,8 +120,10 @@ Result<void> RunPruner::drop(const RetentionSettings& settings) {
     if (page.size() < kPage) break;
     after = page.back().sequence;
   }
-  std::vector<Sequence> dropped = checkpoints_to_drop(there, settings, place_.now);
-  PAWL_TRY(keep_forked(dropped));
+  Retention judged = judge_checkpoints(there, settings, place_.now);
+  PAWL_TRY(keep_forked(judged));
+  std::vector<Sequence>& dropped = judged.dropped;
+  report_.exempt = std::move(judged.exempt);
   report_.kept = there.all().size() - dropped.size();
   const bool with_callers = std::ranges::any_of(there.all(), [&](const RetentionCandidate& candidate) {
     return candidate.has_caller && std::ranges::binary_search(dropped, candidate.sequence);
@@ -119,10 +140,15 @@ Result<void> RunPruner::drop(const RetentionSettings& settings) {
 
 /// Keeps the checkpoints that runs were forked from. A note of a fork that was never created also keeps its checkpoint,
 /// until fsck removes the note.
-Result<void> RunPruner::keep_forked(std::vector<Sequence>& dropped) {
-  if (dropped.empty()) return {};
+Result<void> RunPruner::keep_forked(Retention& judged) {
+  if (judged.dropped.empty()) return {};
   PAWL_TRY_ASSIGN(const auto notes, load_fork_notes(files_, run_, seed_));
-  for (const ForkNote& note : notes) std::erase(dropped, note.at);
+  for (const ForkNote& note : notes) {
+    // An erased fork needs nothing of its parent.
+    const auto erased = load_erased(files_, note.fork);
+    if (erased && *erased && (*erased)->uuid == note.uuid) continue;
+    if (std::erase(judged.dropped, note.at) > 0) judged.exempt[note.at] = KeptWhy::fork_point;
+  }
   return {};
 }
 
@@ -186,6 +212,11 @@ Result<void> RunPruner::close_group(const Group& group, PruneMode mode) {
   next_.tails.erase(group.base.value);
   for (const Kept& kept : group.kept) {
     if (mode == PruneMode::remove) PAWL_TRY(write_kept(kept));
+    if (image_) {
+      image_->files.emplace_back(layout::kept(run_, kept.sequence), kept.text);
+      if (!kept.tail.empty()) image_->files.emplace_back(layout::kept_differences(run_, kept.sequence), kept.tail);
+      if (!kept.blob_bytes.empty()) image_->files.emplace_back(layout::blob(run_, kept.blob), kept.blob_bytes);
+    }
     next_.kept[kept.sequence.value] = kept.sums;
     if (kept.tail_end > kept.sequence) next_.tails[kept.sequence.value] = kept.tail_end.value;
     if (!kept.blob.empty()) kept_blobs_.insert(kept.blob);

@@ -22,6 +22,14 @@
 
 namespace pawl {
 
+/// The checkpoints of a run without the data of pruned ones, for a copy of the run.
+struct PrunedImage {
+  PrunedList list;                                         // the list of the copy
+  std::string list_text;                                   // the same as a file
+  std::vector<std::pair<std::string, std::string>> files;  // files that the copy has in addition: path and content
+  std::set<std::string> unneeded_blobs;                    // names
+};
+
 class RunPruner {
  public:
   using TakeSnapshot = std::function<Result<std::shared_ptr<JournalSnapshot>>()>;
@@ -41,6 +49,9 @@ class RunPruner {
 
   /// Holds the run's pruner lock throughout, and its publisher lock briefly for each batch of groups.
   Result<PruneReport> prune(const RetentionSettings& settings, PruneMode mode);
+  /// Returns the run as it would be if its newest group were closed; nothing if it is free of pruned data, or if
+  /// closing the group would need more space. Only reads. Nothing may be published meanwhile.
+  Result<std::optional<PrunedImage>> image();
   /// Returns whether the newest group contains dropped checkpoints. Call it after `prune`.
   Result<bool> newest_has_dropped();
 
@@ -65,7 +76,7 @@ class RunPruner {
   Result<void> drop(const RetentionSettings& settings);
   Result<void> gather_callers(const std::vector<Sequence>& dropped);
   Result<void> close_groups(PruneMode mode);
-  Result<void> keep_forked(std::vector<Sequence>& dropped);
+  Result<void> keep_forked(Retention& judged);
   Result<Sequence> end_of_group(const std::vector<Sequence>& bases, std::size_t index);
   Result<std::optional<Group>> plan_group(Sequence base, Sequence last);
   /// Returns what is kept of the group if everything between the kept ones goes.
@@ -96,6 +107,7 @@ class RunPruner {
   std::set<std::string> kept_blobs_;   // of kept checkpoints of closed groups
   bool new_names_ = false;             // whether the next list refers to new files
   PruneReport report_;
+  std::optional<PrunedImage> image_;  // collects what closing the groups would write
 };
 
 }  // namespace pawl

@@ -17,6 +17,7 @@ constexpr int kBackupDepthMax = 64;
 constexpr std::size_t kCarriedBatchBytes = 2U << 20U;
 constexpr std::uint64_t kSmallFileMax = 64U << 20U;
 constexpr std::uint64_t kKeyTextMax = 256;
+constexpr std::uint64_t kSigningKeyTextMax = 16U << 10U;
 
 /// Returns nothing if the file does not exist.
 Result<std::optional<std::string>> read_small(FileSystem& files, const std::string& path) {
@@ -37,6 +38,24 @@ bool has_odd_name(std::string_view path) {
          });
 }
 
+/// Returns whether this is a private key in PEM format, with nothing before it.
+bool is_signing_key(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin != std::string_view::npos && text.substr(begin).starts_with("-----BEGIN ") &&
+         text.find("PRIVATE KEY-----") != std::string_view::npos;
+}
+
+/// Returns whether the error is about what the process may use, not about a file.
+bool is_about_limits(const Error& error) {
+  return error.os_error == EMFILE || error.os_error == ENFILE || error.os_error == ENOMEM;
+}
+
+std::vector<BackupNote> notes_of(const std::map<std::string, std::string>& all) {
+  std::vector<BackupNote> notes;
+  for (const auto& [path, why] : all) notes.push_back({path, why});
+  return notes;
+}
+
 /// Logs grow all the time, and nothing depends on them.
 template <class Files>
 std::string stamp_of(const Files& files, std::string_view run) {
@@ -45,6 +64,14 @@ std::string stamp_of(const Files& files, std::string_view run) {
     if (!is_log(file.path, run)) stamp += fmt::format("{} {}\n", file.path, file.size_bytes);
   }
   return to_hex(sha256(stamp));
+}
+
+/// Returns whether the image contains something else instead of this file, or nothing.
+bool is_replaced(const std::string& path, const std::string& run, const PrunedImage& image) {
+  if (path == layout::pruned(run)) return true;
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  if (parent_folder(path) == layout::checkpoints(run)) return is_void(name, image.list);
+  return parent_folder(path) == layout::blobs(run) && image.unneeded_blobs.contains(std::string(name));
 }
 
 Result<void> wait_for_byte(File& lock, std::uint64_t byte, const std::string& run, Clock& clock) {
@@ -81,9 +108,13 @@ Result<std::optional<WrittenBackup>> StoreBackup::write() {
   const auto first = snapshot_;
   PAWL_TRY_ASSIGN(std::vector<Candidate> runs, candidates());
   PAWL_TRY(take_snapshot());
-  std::erase_if(runs, [&](const Candidate& one) {
-    return !one.described && first->find(one.run) == nullptr && snapshot_->find(one.run) == nullptr;
-  });
+  std::vector<Candidate> known;
+  for (Candidate& one : runs) {
+    const bool is_known = one.described || first->find(one.run) != nullptr || snapshot_->find(one.run) != nullptr;
+    PAWL_TRY_ASSIGN(const bool lost, is_known ? Result<bool>(false) : is_lost(one.run));
+    if (is_known || lost) known.push_back(std::move(one));
+  }
+  runs = std::move(known);
   PAWL_TRY(add_new_runs(runs));
   runs_all_ = runs.size();
   for (int round = 1; round <= kRoundsMax; ++round) {
@@ -102,10 +133,13 @@ Result<std::optional<WrittenBackup>> StoreBackup::write() {
   }
   PAWL_TRY(add_recovery());
   PAWL_TRY(add_journal());
-  written_.omitted.assign(omitted_.begin(), omitted_.end());
+  written_.omitted = notes_of(omitted_);
+  written_.damage = notes_of(damage_);
+  written_.unpruned.assign(unpruned_.begin(), unpruned_.end());
   PAWL_TRY_ASSIGN(const BackupTotals totals, out_.finish());
-  written_.files = totals.files;
-  written_.content_bytes = totals.content_bytes;
+  // backup.json is not part of the store.
+  written_.files = totals.files - 1;
+  written_.content_bytes = totals.content_bytes - encode_backup_about({written_.store, written_.at}).size();
   written_.bytes = out_.file_bytes();
   return std::optional(std::move(written_));
 }
@@ -125,9 +159,10 @@ Result<void> StoreBackup::add_store_files() {
 
 /// Comes last, so that it contains nothing of a run that was erased meanwhile.
 Result<void> StoreBackup::add_recovery() {
-  PAWL_TRY_ASSIGN(auto entries, files_.list(layout::kRecovery));
-  std::ranges::sort(entries, {}, &FolderEntry::name);
-  for (const FolderEntry& entry : entries) {
+  auto entries = files_.list(layout::kRecovery);
+  if (!entries) return leave_out(std::string(layout::kRecovery), entries.error());
+  std::ranges::sort(*entries, {}, &FolderEntry::name);
+  for (const FolderEntry& entry : *entries) {
     const std::string path = join_path(layout::kRecovery, entry.name);
     if (!entry.is_folder && may_be_in_backup(path)) PAWL_TRY(add_if_there(path));
   }
@@ -135,16 +170,42 @@ Result<void> StoreBackup::add_recovery() {
 }
 
 Result<void> StoreBackup::add_if_there(const std::string& path) {
-  PAWL_TRY_ASSIGN(const auto text, read_small(files_, path));
-  if (text && is_store_key(*text)) omitted_.insert(path);
-  return text && !is_store_key(*text) ? out_.add(path, *text) : Result<void>();
+  PAWL_TRY_ASSIGN(const auto text, read_named(path));
+  if (!text) return {};
+  if (!is_key(path, *text)) return out_.add(path, *text);
+  omitted_.emplace(path, "it contains a key");
+  return {};
 }
 
-/// The key of the store may be anywhere in its folder, under any name.
-bool StoreBackup::is_store_key(std::string_view text) const {
-  if (key_id_.empty() || text.size() > kKeyTextMax) return false;
+/// The key of the store may be anywhere in its folder, under any name. Other keys look like a hash, which a captured
+/// output of a step may be; nothing depends on other files that people or steps have put there.
+bool StoreBackup::is_key(std::string_view path, std::string_view text) const {
+  if (text.size() <= kSigningKeyTextMax && is_signing_key(text)) return true;
+  if (text.size() > kKeyTextMax) return false;
   const auto key = parse_key(text);
-  return key && key_id(*key) == key_id_;
+  if (!key) return false;
+  if (key_id(*key) == key_id_) return true;
+  const bool is_added = path.starts_with(layout::kRecovery) || path.find("/logs/") != std::string_view::npos;
+  return is_added && !path.ends_with(".out");
+}
+
+Result<void> StoreBackup::leave_out(const std::string& path, const Error& why) {
+  if (is_about_limits(why)) return std::unexpected(why);
+  const bool log = path.find("/logs/") != std::string::npos;
+  const bool is_special = why.os_error == ELOOP || why.os_error == EINVAL || why.os_error == ENXIO;
+  if (log && is_special) {
+    omitted_.emplace(path, "it is not a regular file");
+  } else {
+    damage_.emplace(path, why.os_error == ELOOP ? "it is a symbolic link" : why.message);
+  }
+  return {};
+}
+
+Result<std::optional<std::string>> StoreBackup::read_named(const std::string& path) {
+  auto text = read_small(files_, path);
+  if (text) return text;
+  PAWL_TRY(leave_out(path, text.error()));
+  return std::optional<std::string>();
 }
 
 Result<std::vector<StoreBackup::Candidate>> StoreBackup::candidates() {
@@ -152,11 +213,31 @@ Result<std::vector<StoreBackup::Candidate>> StoreBackup::candidates() {
   std::ranges::sort(entries, {}, &FolderEntry::name);
   std::vector<Candidate> runs;
   for (const FolderEntry& entry : entries) {
-    if (!entry.is_folder || !RunId::parse(entry.name)) continue;
+    if (!RunId::parse(entry.name)) continue;
+    if (!entry.is_folder) {
+      damage_.emplace(layout::run(entry.name), "it is not a folder");
+      continue;
+    }
     PAWL_TRY_ASSIGN(Candidate candidate, look_at(entry.name));
     runs.push_back(std::move(candidate));
   }
   return runs;
+}
+
+/// Nothing describes the run. Its folder may be that of a run that is being created, or was when its process was
+/// killed; such a run has no checkpoints, events or audit trail.
+Result<bool> StoreBackup::is_lost(const std::string& run) {
+  PAWL_TRY_ASSIGN(const Candidate now, look_at(run));
+  if (now.described) return false;  // it was created after the second snapshot
+  PAWL_TRY_ASSIGN(const auto files, files_of(run));
+  const bool lost = std::ranges::any_of(files, [&](const CopiedFile& file) {
+    return file.path.starts_with(layout::checkpoints(run) + "/") || file.path.starts_with(layout::events_folder(run)) ||
+           file.path.starts_with(layout::audit_folder(run));
+  });
+  if (!lost) return false;
+  damage_.emplace(layout::run(run), "run.json is missing, and no journal contains the run");
+  lost_.insert(run);
+  return true;
 }
 
 Result<StoreBackup::Candidate> StoreBackup::look_at(const std::string& run) {
@@ -187,27 +268,38 @@ Result<void> StoreBackup::take_snapshot() {
 
 Result<void> StoreBackup::collect(const std::string& folder, int depth, std::vector<CopiedFile>& found) {
   if (depth > kBackupDepthMax) return fail(Code::read_failed, "the folders below {} are nested too deeply", folder);
-  PAWL_TRY_ASSIGN(auto entries, files_.list(folder));
-  std::ranges::sort(entries, {}, &FolderEntry::name);
-  for (const FolderEntry& entry : entries) {
+  auto entries = files_.list(folder);
+  if (!entries) return leave_out(folder, entries.error());
+  std::ranges::sort(*entries, {}, &FolderEntry::name);
+  for (const FolderEntry& entry : *entries) {
     const std::string path = join_path(folder, entry.name);
+    if (damage_.contains(path) || is_misplaced(path, entry, depth)) continue;
     if (entry.is_folder) {
       PAWL_TRY(collect(path, depth + 1, found));
       continue;
     }
-    if (has_odd_name(path)) omitted_.insert(path);
+    if (has_odd_name(path)) omitted_.emplace(path, "its name can't be stored in a backup");
     if (!may_be_in_backup(path)) continue;
     const auto file = files_.open(path, OpenMode::read);
     if (!file && file.error().code == Code::input_unreadable) continue;  // removed meanwhile
-    if (!file && (file.error().os_error == ELOOP || file.error().os_error == EINVAL)) {
-      omitted_.insert(path);  // a link, or not a regular file
+    if (!file) {
+      PAWL_TRY(leave_out(path, file.error()));
       continue;
     }
-    if (!file) return std::unexpected(file.error());
     PAWL_TRY_ASSIGN(const std::uint64_t size, (*file)->size());
     found.push_back({path, size});
   }
   return {};
+}
+
+/// A file in the place of a folder of a run, or the other way round: such a backup could not be restored.
+bool StoreBackup::is_misplaced(const std::string& path, const FolderEntry& entry, int depth) {
+  if (depth != 1) return false;
+  const auto part = run_part(entry.name);
+  if (!part || entry.is_folder == (*part == RunPart::folder)) return false;
+  if (*part == RunPart::file && !entry.is_folder) return false;
+  damage_.emplace(path, entry.is_folder ? "it is a folder, not a file" : "it is not a folder");
+  return true;
 }
 
 /// Of an erased run, only what an erasure leaves, whether it is finished or not.
@@ -234,10 +326,30 @@ Result<std::vector<StoreBackup::Candidate>> StoreBackup::copy_unchanged(const st
 }
 
 Result<bool> StoreBackup::copy(const Candidate& candidate) {
-  PAWL_TRY_ASSIGN(const auto roots, read_small(files_, layout::roots(candidate.run)));
+  PAWL_TRY_ASSIGN(const auto roots, read_named(layout::roots(candidate.run)));
   PAWL_TRY_ASSIGN(const auto files, files_of(candidate.run));
   if (stamp_of(files, candidate.run) != candidate.stamp) return false;
-  return copy_files(candidate.run, files, roots);
+  PAWL_TRY_ASSIGN(const auto image, image_of(candidate.run));
+  if (image) {
+    // It must be of what is copied.
+    PAWL_TRY_ASSIGN(const Candidate now, look_at(candidate.run));
+    if (now.stamp != candidate.stamp) return false;
+  }
+  return copy_files(candidate.run, files, roots, image);
+}
+
+/// A process that has the run open keeps the data of checkpoints that were pruned meanwhile. The copy does not.
+Result<std::optional<PrunedImage>> StoreBackup::image_of(const std::string& run) {
+  PAWL_TRY_ASSIGN(const bool pruned, files_.exists(layout::pruned(run)));
+  PAWL_TRY_ASSIGN(const bool erased, files_.exists(layout::erased(run)));
+  if (!pruned || erased || !place_.image) return std::optional<PrunedImage>();
+  auto image = place_.image(run, snapshot_);
+  if (image) return image;
+  if (is_about_limits(image.error())) return image;
+  // A damaged run is copied as it is. An encrypted one needs its key to be written anew.
+  const bool needs_key = category(image.error().code) != Category::integrity;
+  if (needs_key) unpruned_.insert(run);
+  return std::optional<PrunedImage>();
 }
 
 /// While the two locks are held, nobody publishes, prunes or erases the run. Publishing continues as soon as the sizes
@@ -251,16 +363,22 @@ Result<void> StoreBackup::copy_held(const std::string& run) {
   PAWL_TRY(collect(layout::inbox(run), 2, inbox));
   std::vector<std::pair<std::string, std::string>> messages;
   for (const CopiedFile& file : inbox) {
-    PAWL_TRY_ASSIGN(auto text, read_small(files_, file.path));
+    PAWL_TRY_ASSIGN(auto text, read_named(file.path));
     if (text) messages.emplace_back(file.path, std::move(*text));
   }
   PAWL_TRY(take_snapshot());
-  PAWL_TRY_ASSIGN(const auto roots, read_small(files_, layout::roots(run)));
+  PAWL_TRY_ASSIGN(const auto roots, read_named(layout::roots(run)));
   PAWL_TRY_ASSIGN(auto files, files_of(run));
+  PAWL_TRY_ASSIGN(const auto image, image_of(run));
   const bool erased = std::ranges::any_of(files, [&](const auto& file) { return file.path == layout::erased(run); });
   std::erase_if(files, [&](const auto& file) { return file.path.starts_with(layout::inbox(run) + "/"); });
   PAWL_TRY(lock->unlock(layout::kPublisherByte));
-  PAWL_TRY_ASSIGN(const bool copied, copy_files(run, files, roots));
+  const std::size_t damage_before = damage_.size();
+  PAWL_TRY_ASSIGN(const bool copied, copy_files(run, files, roots, image));
+  if (!copied && damage_.size() > damage_before) {
+    PAWL_TRY(lock->unlock(layout::kPrunerByte));
+    return copy_held(run);  // without the file that can't be read
+  }
   if (!copied)
     return fail(
         Error{Code::store_busy, fmt::format("run '{}' changed while it was being copied", run), {}, "try again", 0});
@@ -272,7 +390,7 @@ Result<void> StoreBackup::copy_held(const std::string& run) {
 /// The roots are replaced whenever the audit trail has grown. They were read before the size of the trail was noted, so
 /// they are not ahead of it.
 Result<bool> StoreBackup::copy_files(const std::string& run, const std::vector<CopiedFile>& files,
-                                     const std::optional<std::string>& roots) {
+                                     const std::optional<std::string>& roots, const std::optional<PrunedImage>& image) {
   PAWL_TRY_ASSIGN(const std::string before, removals(run));
   out_.mark();
   bool complete = true;
@@ -282,9 +400,11 @@ Result<bool> StoreBackup::copy_files(const std::string& run, const std::vector<C
       if (roots) PAWL_TRY(out_.add(file.path, *roots));
       continue;
     }
+    if (image && is_replaced(file.path, run, *image)) continue;
     PAWL_TRY_ASSIGN(complete, copy_file(file));
     show_progress();
   }
+  if (complete && image) PAWL_TRY(add_image(run, *image));
   if (complete) {
     PAWL_TRY_ASSIGN(const std::string after, removals(run));
     complete = before == after;
@@ -297,44 +417,65 @@ Result<bool> StoreBackup::copy_files(const std::string& run, const std::vector<C
   if (!mark && !is_refusal(mark.error().code)) return std::unexpected(mark.error());
   if (mark && *mark && !(*mark)->finished) PAWL_TRY(out_.add(layout::erasing(run), ""));
   if (mark && !*mark) copied_.push_back(run);
-  if (mark && !*mark) PAWL_TRY(carry_records(run));  // a damaged mark still means that it was erased
-  ++written_.runs;
+  if (mark && !*mark) PAWL_TRY(carry_records(run, image));  // a damaged mark still means that it was erased
+  const bool is_removed = mark && *mark && (*mark)->removed;
+  if (!lost_.contains(run) && !is_removed) ++(mark && !*mark ? written_.runs : written_.erased);
   show_progress();
   return true;
+}
+
+Result<void> StoreBackup::add_image(const std::string& run, const PrunedImage& image) {
+  for (const auto& [path, text] : image.files) PAWL_TRY(out_.add(path, text));
+  return out_.add(layout::pruned(run), image.list_text);
 }
 
 Result<bool> StoreBackup::copy_file(const CopiedFile& file) {
   const bool log = file.path.find("/logs/") != std::string::npos;
   const auto opened = files_.open(file.path, OpenMode::read);
   if (!opened && opened.error().code == Code::input_unreadable) return log;  // a log that was pruned is not missed
-  if (!opened) return std::unexpected(opened.error());
-  if (!key_id_.empty() && file.size_bytes <= kKeyTextMax) {
-    PAWL_TRY_ASSIGN(const std::string text, (*opened)->read_at(0, file.size_bytes));
-    if (is_store_key(text)) {
-      omitted_.insert(file.path);
+  if (!opened) {
+    PAWL_TRY(leave_out(file.path, opened.error()));
+    return true;
+  }
+  std::optional<Error> unreadable;
+  const auto read = [&](std::uint64_t offset, std::uint64_t size) {
+    auto piece = (*opened)->read_at(offset, size);
+    if (!piece) unreadable = piece.error();
+    return piece;
+  };
+  if (file.size_bytes <= kSigningKeyTextMax) {
+    const auto text = read(0, file.size_bytes);
+    if (text && is_key(file.path, *text)) {
+      omitted_.emplace(file.path, "it contains a key");
       return true;
     }
   }
-  const auto read = [&](std::uint64_t offset, std::uint64_t size) { return (*opened)->read_at(offset, size); };
-  return out_.add(file.path, file.size_bytes, read, log ? BackupWriter::Short::is_filled : BackupWriter::Short::fails);
+  auto added =
+      out_.add(file.path, file.size_bytes, read, log ? BackupWriter::Short::is_filled : BackupWriter::Short::fails);
+  if (added || !unreadable) return added;
+  // Everything of the run is taken back and copied again without this file.
+  PAWL_TRY(leave_out(file.path, *unreadable));
+  return false;
 }
 
 /// Returns the files that say what was removed from the run. They change before anything is removed.
 Result<std::string> StoreBackup::removals(const std::string& run) {
   std::string text;
   for (const std::string& path : {layout::pruned(run), layout::aside(run), layout::erased(run)}) {
-    PAWL_TRY_ASSIGN(const auto one, read_small(files_, path));
+    PAWL_TRY_ASSIGN(const auto one, read_named(path));
     text += one ? fmt::format("{} {}\n", one->size(), *one) : "-\n";
   }
   return text;
 }
 
 /// Adds the records that may be missing in the files to the journal of the backup, except pruned and erased ones.
-Result<void> StoreBackup::carry_records(const std::string& run) {
+Result<void> StoreBackup::carry_records(const std::string& run, const std::optional<PrunedImage>& image) {
   const RunRecords* records = snapshot_->find(run);
   if (records == nullptr) return {};
   PrunedList pruned;
-  if (!records->checkpoints.empty()) {
+  if (image) {
+    pruned = image->list;
+  } else if (!records->checkpoints.empty()) {
     const Uuid& uuid = records->checkpoints.begin()->second.record.run_uuid;
     auto list = load_pruned(files_, run, seal_seed(uuid));
     // A damaged list is copied as it is, and reported by whoever reads the copy.

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -24,6 +25,7 @@
 
 #include "adapters/filesystem/backup_file.hpp"
 #include "adapters/filesystem/journal_reader.hpp"
+#include "adapters/filesystem/run_pruner.hpp"
 #include "ports/backup.hpp"
 #include "ports/environment.hpp"
 
@@ -36,11 +38,15 @@ class StoreBackup {
     Environment environment;
     std::uint64_t segment_bytes = 0;
     std::function<Result<std::shared_ptr<JournalSnapshot>>()> snapshot;
+    /// Returns the run without the data of pruned checkpoints (RunPruner::image).
+    std::function<Result<std::optional<PrunedImage>>(const std::string& run, std::shared_ptr<JournalSnapshot> snapshot)>
+        image;
   };
   StoreBackup(Place place, File& file, ShowBackupProgress show);
 
   /// Writes the backup to the empty file, without syncing it. Returns nothing if a run was erased meanwhile and must
-  /// not be in it; then it must be started again. Fails if a journal is damaged.
+  /// not be in it; then it must be started again. What can't be read is left out and reported. Fails if a journal is
+  /// damaged.
   Result<std::optional<WrittenBackup>> write();
 
  private:
@@ -58,8 +64,15 @@ class StoreBackup {
   Result<void> add_store_files();
   Result<void> add_recovery();
   Result<void> add_if_there(const std::string& path);
-  [[nodiscard]] bool is_store_key(std::string_view text) const;
+  [[nodiscard]] bool is_key(std::string_view path, std::string_view text) const;
+  /// Leaves out what can't be read and reports it. Fails if that says nothing about the file, as without memory.
+  Result<void> leave_out(const std::string& path, const Error& why);
+  /// Returns nothing if the file does not exist or can't be read.
+  Result<std::optional<std::string>> read_named(const std::string& path);
+  bool is_misplaced(const std::string& path, const FolderEntry& entry, int depth);
   Result<std::vector<Candidate>> candidates();
+  Result<bool> is_lost(const std::string& run);
+  Result<std::optional<PrunedImage>> image_of(const std::string& run);
   Result<Candidate> look_at(const std::string& run);
   Result<void> take_snapshot();
   Result<void> collect(const std::string& folder, int depth, std::vector<CopiedFile>& found);
@@ -70,10 +83,11 @@ class StoreBackup {
   Result<void> copy_held(const std::string& run);
   /// Returns false if a file was removed or truncated meanwhile.
   Result<bool> copy_files(const std::string& run, const std::vector<CopiedFile>& files,
-                          const std::optional<std::string>& roots);
+                          const std::optional<std::string>& roots, const std::optional<PrunedImage>& image);
+  Result<void> add_image(const std::string& run, const PrunedImage& image);
   Result<bool> copy_file(const CopiedFile& file);
   Result<std::string> removals(const std::string& run);
-  Result<void> carry_records(const std::string& run);
+  Result<void> carry_records(const std::string& run, const std::optional<PrunedImage>& image);
   void carry(const JournalRecord& record);
   void end_batch();
   Result<void> add_journal();
@@ -86,7 +100,10 @@ class StoreBackup {
   WrittenBackup written_;
   std::string key_id_;  // of the store; empty if it is not encrypted
   std::uint64_t runs_all_ = 0;
-  std::set<std::string> omitted_;
+  std::map<std::string, std::string> omitted_;  // paths, and why
+  std::map<std::string, std::string> damage_;   // the same
+  std::set<std::string> lost_;                  // runs of which neither run.json nor the journals know anything
+  std::set<std::string> unpruned_;
   std::vector<std::string> copied_;  // runs that were not erased
   std::shared_ptr<JournalSnapshot> snapshot_;
   std::uint64_t generation_ = 0;

@@ -200,13 +200,17 @@ void prune_shared(MemoryDisk& disk, MemoryRun& run, Sequence sequence) {
   checkpoint.pruned = true;
   checkpoint.state = std::string();
   for (auto& [id, other] : disk.runs) {
-    if (other.info.fork_of_run == run.info.uuid && sequence <= other.shared()) prune_shared(disk, other, sequence);
+    if (other.erased || other.info.fork_of_run != run.info.uuid) continue;
+    if (sequence <= other.shared()) prune_shared(disk, other, sequence);
   }
 }
 
 /// Reduces an erased run to its tombstone.
 void remove_erased(MemoryRun& run, const EraseRequest& request, const Environment& environment) {
   Erasure& mark = *run.erased;
+  mark.erased_at = mark.at;
+  mark.erased_by = mark.by;
+  mark.erased_reason = mark.reason;
   mark.at = next_timestamp(mark.at, environment.clock->now());
   mark.by = request.by.empty() ? described_user(environment.owner.user, environment.owner.host) : request.by;
   mark.reason = request.reason;
@@ -348,10 +352,13 @@ Result<PruneReport> MemoryStore::prune(const RunId& run, const RetentionSettings
     if (!checkpoint.pruned && checkpoint.info.sequence > found->shared()) there.add(checkpoint.info);
   }
   PruneReport report;
-  std::vector<Sequence> dropped = checkpoints_to_drop(there, settings, environment_.clock->now());
+  Retention judged = judge_checkpoints(there, settings, environment_.clock->now());
+  std::vector<Sequence>& dropped = judged.dropped;
   for (const auto& [id, other] : disk_->runs) {
-    if (other.info.fork_of_run == found->info.uuid) std::erase(dropped, other.shared());
+    if (other.erased || other.info.fork_of_run != found->info.uuid) continue;
+    if (std::erase(dropped, other.shared()) > 0) judged.exempt[other.shared()] = KeptWhy::fork_point;
   }
+  report.exempt = std::move(judged.exempt);
   report.kept = there.all().size() - dropped.size();
   for (const Sequence sequence : dropped) {
     report.dropped.push_back(sequence);
@@ -547,13 +554,13 @@ Result<CheckReport> MemoryStore::check(const CheckScope& scope, Repair /*repair*
   CheckReport report;
   if (!scope.run) {
     for (const auto& [id, run] : disk_->runs) {
-      if (!is_removed(run)) ++report.runs;
+      if (!is_removed(run)) ++(run.erased ? report.erased : report.runs);
       report.checkpoints += count_there(run);
     }
     return report;
   }
   if (const auto erased = disk_->runs.find(*scope.run); erased != disk_->runs.end() && erased->second.erased) {
-    report.runs = is_removed(erased->second) ? 0 : 1;
+    report.erased = is_removed(erased->second) ? 0 : 1;
     return report;
   }
   PAWL_TRY_ASSIGN(const MemoryRun* const found, find_run(*disk_, *scope.run));

@@ -41,6 +41,7 @@ class MemoryStore : public Store {
   /// Does not count local folders.
   Result<RunFootprint> footprint(const RunId& run) override;
   Result<std::uint64_t> shared_bytes() override;
+  Timestamp believable_now() override { return environment_.clock->now(); }
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;
   Result<Erasure> erase(const RunId& run, const EraseRequest& request) override;
   Result<std::vector<Erasure>> removed(std::size_t limit) override;

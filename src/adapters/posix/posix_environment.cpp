@@ -69,6 +69,8 @@ Timestamp SystemClock::now() { return storable_time(read_clock_us(CLOCK_REALTIME
 
 std::int64_t SystemClock::monotonic_us() { return read_clock_us(CLOCK_MONOTONIC); }
 
+std::int64_t SystemClock::since_boot_us() { return read_clock_us(CLOCK_BOOTTIME); }
+
 void SystemClock::sleep_us(std::int64_t duration_us) {
   if (duration_us <= 0) return;
   const std::int64_t until_us = monotonic_us() + duration_us + 1;  // + 1: the reading was rounded down

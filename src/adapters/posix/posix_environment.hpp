@@ -17,6 +17,7 @@ class SystemClock final : public Clock {
  public:
   [[nodiscard]] Timestamp now() override;
   [[nodiscard]] std::int64_t monotonic_us() override;
+  [[nodiscard]] std::int64_t since_boot_us() override;
   /// Sleeps at least that long, even if signals arrive. Returns at once for 0 or less.
   void sleep_us(std::int64_t duration_us) override;
 };

@@ -66,8 +66,9 @@ Code code_of(PosixCall call, int os_error) {
 
 const char* hint_of(PosixCall call, int os_error) {
   switch (os_error) {
-    case ENOSPC: return "free some space on this disk, then try again";
-    case EDQUOT: return "the disk quota is exceeded: remove files or request more space, then try again";
+    case ENOSPC: return "free some space on this disk, for example with `pawl prune --keep 10`, then try again";
+    case EDQUOT:
+      return "the disk quota is exceeded: remove files, for example with `pawl prune --keep 10`, or request more space";
     case EACCES:
     case EPERM: return "check owner and permissions of this path with ls -ld";
     case EROFS: return "the disk is mounted read-only: check dmesg for the reason, then remount it";

@@ -109,6 +109,7 @@ int main(int argc, char** argv) {
       .open_store = open_for_command,
       .read_file = pawl::read_local_file,
       .write_file = pawl::write_local_file,
+      .create_file = pawl::create_result_file,
       .environment = environment_variable,
       .version = PAWL_VERSION,
       .build = pawl::build_info(),
