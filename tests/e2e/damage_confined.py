@@ -4,6 +4,7 @@
   damage_confined.py PAWL [name of a test]...
 """
 import json
+import glob
 import os
 import shutil
 import struct
@@ -372,6 +373,108 @@ def an_unfinished_erasure_is_listed_and_verified(case):
         verified = case.pawl("verify", "--all")
         equal((call, verified.returncode, verified.stderr), (call, 0, ""))
     assert call > 10, call
+
+
+def settled(case):
+    """Erasing a run empties the journals: afterwards only the files have the other runs."""
+    for number in (1, 2, 3):
+        case.pawl("save", "a", stdin=json.dumps({"n": number}), status=0)
+        case.pawl("save", "b", stdin=json.dumps({"n": number}), status=0)
+    case.pawl("step", "--run", "steps", "one", "--", "sh", "-c", "echo one >> log", status=0)
+    case.pawl("step", "--run", "steps", "two", "--", "sh", "-c", "echo two >> log", status=0)
+    case.pawl("audit", "add", "b", "--type", "reviewed", "--data", '{"by": "ada"}', status=0)
+    case.write("flow.yaml", "steps: [{ id: one, run: 'true' }, { id: two, run: 'true' }]")
+    case.pawl("run", "flow.yaml", "--run-id", "flow", status=0)
+    case.pawl("save", "gone", stdin="{}", status=0)
+    case.pawl("erase", "gone", "--yes", "--reason", "test", status=0)
+    return case.env["PAWL_STORE"]
+
+
+def a_copy_of_a_damaged_store_is_damaged(case):
+    """Nobody wrote while it was copied, so what is missing is damage and not an unfinished copy."""
+    store, copy = settled(case), os.path.join(case.folder, "copy")
+    differences = glob.glob(store + "/runs/b/checkpoints/*.jsonl")
+    assert differences
+    for victims in (differences, [store + "/runs/b/run.json"], glob.glob(store + "/runs/b/audit/audit_trail.jsonl"), glob.glob(store + "/runs/b/checkpoints/*")):
+        for tool in (["cp", "-a", store, copy], ["rsync", "-a", store + "/", copy]):
+            hidden = [(path, path.replace(store, case.folder + "/hidden").replace("/", "_")) for path in victims]
+            for path, place in hidden:
+                os.rename(path, os.path.join(case.folder, place.strip("_")))
+            subprocess.run(tool, check=True)
+            assert case.pawl("--store", copy, "fsck").returncode == 4, (victims, tool)
+            assert case.pawl("--store", copy, "save", "b", stdin='{"n": 9}').returncode != 0, (victims, tool)
+            assert case.pawl("--store", copy, "fsck").returncode == 4, (victims, tool)
+            case.pawl("--store", copy, "save", "a", stdin='{"n": 4}', status=0)
+            shutil.rmtree(copy)
+            for path, place in hidden:
+                os.rename(os.path.join(case.folder, place.strip("_")), path)
+    case.pawl("fsck", status=0)
+
+
+def lost_events_are_missed(case):
+    store = settled(case)
+    for run in ("b", "steps", "flow"):
+        files = sorted(glob.glob(f"{store}/runs/{run}/events/*"))
+        with open(files[-1], "rb") as file:
+            lines = file.readlines()
+        with open(files[-1], "wb") as file:
+            file.writelines(lines[:-1])
+        holds(case.pawl("fsck", status=4).stdout, "events are missing")
+        if run == "flow":
+            case.pawl("show", run, "--events", status=4)
+        with open(files[-1], "wb") as file:
+            file.writelines(lines)
+        case.pawl("fsck", status=0)
+
+
+def the_number_of_a_lost_event_is_not_used_again(case):
+    store = settled(case)
+    for path in glob.glob(f"{store}/runs/b/events/*"):
+        os.unlink(path)
+    case.pawl("audit", "add", "b", "--type", "reviewed", "--data", '{"by": "eve"}')
+    listed = case.pawl("audit", "list", "b", "--json")
+    assert listed.returncode == 4 or '"eve"' not in listed.stdout.split('"reviewed"')[1], listed.stdout
+
+
+def a_cut_audit_trail_is_missed(case):
+    store = settled(case)
+    path = f"{store}/runs/a/audit/audit_trail.jsonl"
+    with open(path, "rb") as file:
+        lines = file.readlines()
+    for kept in (0, 1, len(lines) - 1):
+        with open(path, "wb") as file:
+            file.writelines(lines[:kept])
+        case.pawl("audit", "list", "a", status=4)
+        case.pawl("save", "a", stdin='{"n": 7}', status=4)
+        case.pawl("fsck", status=4)
+    case.pawl("restore", "a", status=0)
+
+
+def a_lost_run_is_not_begun_again(case):
+    store = settled(case)
+    case.pawl("list", status=0)  # so that the catalogue has it
+    shutil.rmtree(store + "/runs/steps")
+    case.pawl("step", "--run", "steps", "one", "--", "sh", "-c", "echo one >> log", status=4)
+    equal(case.log("log"), ["one", "two"])
+    case.pawl("fsck", status=4)
+    case.pawl("fsck", "--repair", status=4)
+    case.pawl("fsck", status=4)
+    equal({row["run"]: row["status"] for row in json.loads(case.pawl("list", "--json", status=0).stdout)}["steps"], "damaged")
+    os.makedirs(store + "/runs/steps/logs")
+    equal({row["run"]: row["status"] for row in json.loads(case.pawl("list", "--json", status=0).stdout)}["steps"], "damaged")
+    case.pawl("fsck", status=4)
+    case.pawl("save", "new", stdin="{}", status=0)
+
+
+def a_run_replaced_by_an_older_copy_is_found(case):
+    store = settled(case)
+    shutil.copytree(store + "/runs/a", case.folder + "/older")
+    case.pawl("save", "a", stdin='{"n": 4}', status=0)
+    case.pawl("save", "gone2", stdin="{}", status=0)
+    case.pawl("erase", "gone2", "--yes", "--reason", "test", status=0)
+    shutil.rmtree(store + "/runs/a")
+    os.rename(case.folder + "/older", store + "/runs/a")
+    holds(case.pawl("fsck", status=4).stdout, "the newest one here is 3")
 
 
 if __name__ == "__main__":

@@ -263,6 +263,17 @@ Result<std::vector<RunInfo>> Catalogue::newest(std::size_t limit) const {
   return found;
 }
 
+Result<std::optional<RunInfo>> Catalogue::find_run(std::string_view run) const {
+  PAWL_TRY_ASSIGN(const Database database, open_for_reading());
+  Statement rows(database.get(), "SELECT * FROM runs WHERE run=?");
+  rows.bind(run);
+  const int code = rows.step();
+  if (code == SQLITE_DONE) return std::optional<RunInfo>();
+  if (code != SQLITE_ROW) return fail(error_of(database.get()));
+  PAWL_TRY_ASSIGN(RunInfo found, run_of(rows));
+  return std::optional(std::move(found));
+}
+
 Result<std::optional<CatalogueSave>> Catalogue::find_save(std::string_view run, std::string_view caller_id) const {
   PAWL_TRY_ASSIGN(const Database database, open_for_reading());
   Statement rows(database.get(), "SELECT * FROM saves WHERE run=? AND caller=?");

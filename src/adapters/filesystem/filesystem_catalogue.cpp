@@ -105,18 +105,60 @@ Result<void> FilesystemStore::update_catalogue(const RunBatches& batches) {
   return catalogue_.record(update);
 }
 
+namespace {
+
+Error missing_files(const std::string& run) {
+  return Error{Code::store_damaged,
+               fmt::format("the files of run '{}' are missing, but the catalogue lists it", run),
+               layout::run(run),
+               "restore the folder from a backup; if it was removed on purpose, delete catalogue.db",
+               0,
+               Advice::check_store,
+               {.run = run}};
+}
+
+}  // namespace
+
+/// A lost run is not begun again: its completed steps would run again. A catalogue that can't be read says nothing.
+Result<void> FilesystemStore::refuse_missing(const RunId& run) {
+  if (!has_catalogue()) return {};
+  const auto row = catalogue_.find_run(run.text());
+  if (!row || !*row || (*row)->status == Status::erased) return {};
+  PAWL_TRY_ASSIGN(const auto going, runs_being_erased());
+  if (going.contains(run.text())) return {};
+  return fail(missing_files(run.text()));
+}
+
 Result<void> FilesystemStore::rebuild_catalogue() {
   if (!has_catalogue()) return {};
   PAWL_TRY_ASSIGN(const auto lock, lock_catalogue());
   return rebuild_catalogue_locked();
 }
 
+/// Returns the rows of runs whose files are gone: only the catalogue knows about them.
+Result<std::vector<RunInfo>> FilesystemStore::missing_runs(const std::shared_ptr<JournalSnapshot>& snapshot) {
+  const auto usable = catalogue_.usable();
+  auto rows = usable && *usable ? catalogue_.newest(SIZE_MAX) : std::vector<RunInfo>();
+  if (!rows) return std::vector<RunInfo>();
+  PAWL_TRY_ASSIGN(const auto going, runs_being_erased());
+  std::vector<RunInfo> missing;
+  for (RunInfo& row : *rows) {
+    const std::string& run = row.id.text();
+    if (row.status == Status::erased || going.contains(run) || snapshot->find(run) != nullptr) continue;
+    const auto described = RunReader(files_, keys_, run, snapshot).run_record();
+    if (!described && described.error().code == Code::run_not_found) missing.push_back(std::move(row));
+  }
+  return missing;
+}
+
 Result<void> FilesystemStore::rebuild_catalogue_locked() {
   // The journals too: without them, the end of a file may be incomplete.
   PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
+  PAWL_TRY_ASSIGN(std::vector<RunInfo> missing, missing_runs(snapshot));
   return catalogue_.rebuild([&](const auto& add) -> Result<void> {
     CatalogueUpdate update;
+    update.runs = std::move(missing);
     for (const FolderEntry& entry : entries) {
       if (!entry.is_folder || !RunId::parse(entry.name)) continue;
       PAWL_TRY(add_rows(RunReader(files_, keys_, entry.name, snapshot), update));
@@ -205,6 +247,7 @@ Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<Jo
   PAWL_TRY_ASSIGN(const auto settled, settled_runs(limit > SIZE_MAX - more ? SIZE_MAX : limit + more));
   std::vector<RunInfo> merged;
   std::set<std::string> others = going;
+  std::map<std::string, RunInfo> rows;  // of runs whose files must be read
   for (const RunInfo& run : settled) {
     const RunRecords* records = snapshot->find(run.id.text());
     const bool in_journal = records != nullptr && !records->checkpoints.empty();
@@ -213,6 +256,7 @@ Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<Jo
                          RunReader(files_, keys_, run.id.text(), snapshot).run_record();
     if (!checked || snapshot->doubt(run.id.text())) {
       others.insert(run.id.text());
+      rows.emplace(run.id.text(), run);
     } else {
       merged.push_back(run);
     }
@@ -230,6 +274,11 @@ Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<Jo
     auto info = damaged == Damaged::stops ? reader.overview() : reader.listing();
     if (!info && (is_gone(info.error().code) || (going.contains(run) && info.error().code == Code::run_not_found)))
       continue;
+    if (const auto row = rows.find(run); !info && info.error().code == Code::run_not_found && row != rows.end()) {
+      if (damaged == Damaged::stops) return fail(missing_files(run));
+      row->second.status = Status::damaged;
+      info = row->second;
+    }
     if (!info) return std::unexpected(info.error());
     merged.push_back(std::move(*info));
   }

@@ -210,7 +210,7 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
                                  "the journals are missing; data that only they contained is lost",
                                  "restore the folder from a backup"});
     }
-    if (!scope.run) PAWL_TRY(find_missing_runs(runs, *snapshot, report));
+    if (!scope.run) PAWL_TRY(find_missing_runs(runs, snapshot, report));
     PAWL_TRY_ASSIGN(const bool catalogue_exists, files_.exists(layout::kCatalogue));
     if (!scope.run && has_catalogue() && catalogue_exists) {
       ++report.files;
@@ -241,17 +241,39 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
   }
 }
 
+/// A folder that was replaced by an older copy of itself is complete, but lacks checkpoints that were acknowledged.
+Result<void> FilesystemStore::find_older_run(const RunInfo& row, const std::shared_ptr<JournalSnapshot>& snapshot,
+                                             CheckReport& report) {
+  if (row.status == Status::erased) return {};
+  const std::string& run = row.id.text();
+  auto described = RunReader(files_, keys_, run, snapshot).run_record();
+  if (!described && described.error().code == Code::run_not_found) {
+    report.findings.push_back({Severity::damage, Code::run_not_found, layout::run(run), run, row.latest,
+                               "the catalogue lists this run but its files are missing",
+                               "restore the folder from a backup; if it was removed on purpose, delete catalogue.db"});
+    return {};
+  }
+  if (!described) return {};  // erased, or reported as damaged
+  const auto newest = RunReader(files_, keys_, run, snapshot).latest();
+  if (!newest || *newest >= row.latest) return {};
+  report.findings.push_back(
+      {Severity::damage, Code::chain_broken, layout::checkpoints(run), run, row.latest,
+       fmt::format("the catalogue lists checkpoint {}, but the newest one here is {}", row.latest.value, newest->value),
+       "restore the folder from a newer backup; to accept the loss, delete catalogue.db"});
+  return {};
+}
+
 /// The catalogue is not authoritative, but it lists runs whose folders are missing. A settled run that it does not list
 /// is missing from `pawl list`.
-Result<void> FilesystemStore::find_missing_runs(const std::set<std::string>& runs, const JournalSnapshot& snapshot,
-                                                CheckReport& report) {
+Result<void> FilesystemStore::find_missing_runs(const std::set<std::string>& runs,
+                                                const std::shared_ptr<JournalSnapshot>& snapshot, CheckReport& report) {
   if (!has_catalogue()) return {};
   const auto known = catalogue_.newest(SIZE_MAX);
   if (!known) return {};  // missing, or damaged, which is reported
   std::set<std::string> listed;
   for (const RunInfo& run : *known) listed.insert(run.id.text());
   for (const std::string& run : runs) {
-    if (listed.contains(run) || snapshot.find(run) != nullptr) continue;
+    if (listed.contains(run) || snapshot->find(run) != nullptr) continue;
     PAWL_TRY_ASSIGN(const bool described, files_.exists(layout::run_file(run)));
     if (!described) continue;  // its first save never happened, or it was removed
     const auto erased = load_erased(files_, run);
@@ -266,7 +288,10 @@ Result<void> FilesystemStore::find_missing_runs(const std::set<std::string>& run
                                Advice::repair_store});
   }
   for (const RunInfo& run : *known) {
-    if (runs.contains(run.id.text())) continue;
+    if (runs.contains(run.id.text())) {
+      PAWL_TRY(find_older_run(run, snapshot, report));
+      continue;
+    }
     report.findings.push_back({Severity::damage, Code::run_not_found, layout::run(run.id.text()), run.id.text(),
                                run.latest, "the catalogue lists this run but its folder is missing",
                                "restore the folder from a backup; if it was removed on purpose, delete catalogue.db"});

@@ -190,6 +190,11 @@ Result<void> FilesystemStore::repair_journal(std::uint64_t number, std::vector<F
   for (const LostBatches& lost : journal->lost) {
     for (const auto& [run, sequence] : lost.runs) affected.insert(run);
   }
+  // Of an erased run, only what its files say counts.
+  for (auto run = affected.begin(); run != affected.end();) {
+    PAWL_TRY_ASSIGN(const bool erased, files_.exists(layout::erased(*run)));
+    run = erased ? affected.erase(run) : std::next(run);
+  }
   for (const std::string& run : affected) {
     if (!snapshot->doubt(run)) continue;
     if (auto state = newest_complete(run, snapshot)) newest.insert_or_assign(run, std::move(*state));

@@ -219,7 +219,9 @@ class FilesystemStore final : public Store {
   // Checking.
   Result<void> check_scope(const CheckScope& scope);
   Result<CheckReport> find_faults(const CheckScope& scope);
-  Result<void> find_missing_runs(const std::set<std::string>& runs, const JournalSnapshot& snapshot,
+  Result<void> find_older_run(const RunInfo& row, const std::shared_ptr<JournalSnapshot>& snapshot,
+                              CheckReport& report);
+  Result<void> find_missing_runs(const std::set<std::string>& runs, const std::shared_ptr<JournalSnapshot>& snapshot,
                                  CheckReport& report);
   Result<void> mend(const CheckReport& report, std::vector<Finding>& findings);
   Result<void> repair_journal(std::uint64_t number, std::vector<Finding>& findings,
@@ -242,6 +244,8 @@ class FilesystemStore final : public Store {
   bool confirm_tails_of_the_dead(const JournalSnapshot& snapshot);
   /// Makes an ordinary store of a copy that was made while the store was in use.
   Result<bool> adopt_copy();
+  Result<bool> is_exact_copy();
+  static Result<void> take_marks(File& owner);
   Result<void> settle_copy(const std::shared_ptr<JournalSnapshot>& snapshot) PAWL_REQUIRES(open_mutex_);
   Result<void> adopt_if_copied();
   /// Returns the previous snapshot if nothing has changed.
@@ -264,6 +268,9 @@ class FilesystemStore final : public Store {
   Result<void> update_catalogue(const RunBatches& batches);
   Result<std::unique_ptr<File>> lock_catalogue();
   Result<void> rebuild_catalogue_locked();
+  Result<std::vector<RunInfo>> missing_runs(const std::shared_ptr<JournalSnapshot>& snapshot);
+  /// Fails if the catalogue lists the run, which has no files.
+  Result<void> refuse_missing(const RunId& run);
   [[nodiscard]] bool has_catalogue() const { return options_.catalogue; }
 
   const ProcessBound process_;

@@ -391,6 +391,8 @@ Result<void> RunChecker::check_audit() {
     ++index;
     previous = entry->hash;
     last_audited_ = entry->type;
+    if (!entry->events.empty() && !pruned_.is_aside(entry->sequence)) last_with_events_ = entry->sequence;
+    last_event_audited_ = std::max(last_event_audited_, entry->event);
     forked |= entry->type == event_type::kForked && entry->payload == fork_seal(run_record_);
     if (entry->type == event_type::kCheckpointsSetAside) aside = entry->payload;
     if (entry->type != event_type::kCheckpointSaved) return true;
@@ -501,6 +503,8 @@ Result<void> RunChecker::check_events() {
   }
   std::ranges::sort(names);
   std::uint64_t expected = run_record_.fork_events + 1;
+  Sequence last;
+  bool damaged = false;
   for (const std::string& name : names) {
     const std::string path = join_path(layout::events_folder(run_), name);
     PAWL_TRY_ASSIGN(const std::string text, files_.read_file(path));
@@ -509,8 +513,10 @@ Result<void> RunChecker::check_events() {
       const auto event = decode_event(line, seed_);
       if (complete && event && event->event.number == expected) {
         ++expected;
+        last = event->event.sequence;
         return true;
       }
+      damaged = true;
       const bool in_journal = records_ != nullptr && records_->events.contains(expected);
       const std::string_view rest = std::string_view(text).substr(static_cast<std::size_t>(line.data() - text.data()));
       if (in_journal && is_left_by_crash(rest, records_->events.at(expected).text)) {
@@ -521,6 +527,14 @@ Result<void> RunChecker::check_events() {
           fmt::format("event {} is damaged", expected));
       return false;
     });
+  }
+  if (records_ != nullptr && !records_->events.empty()) {
+    last = std::max(last, records_->events.rbegin()->second.sequence);
+    expected = std::max(expected, records_->events.rbegin()->first + 1);
+  }
+  if (!damaged && (last < last_with_events_ || expected <= last_event_audited_)) {
+    add(Finding::Severity::damage, Code::chain_broken, layout::events_folder(run_), last_with_events_,
+        fmt::format("events are missing after event {}; the audit trail contains them", expected - 1));
   }
   return {};
 }

@@ -537,6 +537,10 @@ Result<std::vector<Event>> RunReader::own_events(std::uint64_t after_number, std
     PAWL_TRY_ASSIGN(Event event, coder->event(std::move(stored)));
     listed.push_back(std::move(event));
   }
+  if (listed.size() < limit) {
+    PAWL_TRY_ASSIGN(const TrailEnd end, trail_end(kPieceBytes));
+    PAWL_TRY(refuse_lost_events(end));
+  }
   return listed;
 }
 
@@ -544,7 +548,12 @@ Result<std::vector<Event>> RunReader::own_events(std::uint64_t after_number, std
 Result<std::vector<AuditEntry>> RunReader::audit(std::uint64_t after, std::size_t limit) {
   PAWL_TRY_ASSIGN(const auto erased, load_erased(files_, run_));  // of an erased run, only the trail remains
   if (!erased || erased->removed) PAWL_TRY(run_record());
-  if (!erased) PAWL_TRY(refuse_doubt());
+  if (!erased) {
+    PAWL_TRY(refuse_doubt());
+    PAWL_TRY_ASSIGN(const Sequence newest, newest_stored());
+    PAWL_TRY_ASSIGN(const TrailEnd end, trail_end(kPieceBytes));
+    PAWL_TRY(refuse_short_trail(end, newest));
+  }
   NumberedLines lines(files_, "entry", {layout::audit(run_)}, records_ == nullptr ? nullptr : &records_->audit);
   std::vector<AuditEntry> found;
   std::map<std::uint64_t, std::size_t> by_event;

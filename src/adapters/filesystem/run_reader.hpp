@@ -105,6 +105,17 @@ class RunReader {
   Result<Sequence> latest_readable();
   /// Returns the highest event that the audit trail refers to.
   Result<std::uint64_t> last_audited_event();
+  /// What the last entries of the audit trail say that the run must have.
+  struct TrailEnd {
+    Sequence checkpoint;      // of the last entry
+    Sequence events;          // the last checkpoint that was saved with events, 0: none among these entries
+    std::uint64_t event = 0;  // the highest event that an entry refers to
+  };
+  /// Looks at the last `bytes` of the file, and at the journals.
+  Result<TrailEnd> trail_end(std::uint64_t bytes);
+  /// Fails if the trail ends before the checkpoint `newest`, or the events end before what the trail says.
+  Result<void> refuse_short_trail(const TrailEnd& end, Sequence newest);
+  Result<void> refuse_lost_events(const TrailEnd& end);
   Result<std::uint64_t> last_published_event(std::uint64_t before);
   Result<Sequence> base_of(Sequence sequence);
   Result<Sequence> last_difference(Sequence base);

@@ -33,6 +33,10 @@ Result<std::optional<RunHead>> RunReader::head() {
   PAWL_TRY(audit_head(head));
   PAWL_TRY(event_head(head));
   PAWL_TRY(refuse_doubt());
+  constexpr std::uint64_t kLookBytes = 16 << 10;
+  PAWL_TRY_ASSIGN(const TrailEnd end, trail_end(kLookBytes));
+  PAWL_TRY(refuse_short_trail(end, last));
+  head.event_number = std::max(head.event_number, end.event);  // the number of a lost event is not used again
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
   head.base_is_kept = list->rewritten(head.base) != nullptr || (links.borrowed && list->is_closed(head.base.next()));
   if (const Sequence aside = list->last_aside(); aside > last) {
@@ -117,6 +121,83 @@ Result<std::uint64_t> RunReader::last_audited_event() {
     if (!entry) return fail(at(entry.error(), std::string(line->file)));
     last = std::max(last, entry->event);
   }
+}
+
+Result<RunReader::TrailEnd> RunReader::trail_end(std::uint64_t bytes) {
+  TrailEnd end;
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+  const auto look = [&](std::string_view line) {
+    const auto entry = decode_audit(line);
+    if (!entry) return;
+    end.checkpoint = std::max(end.checkpoint, entry->sequence);
+    end.event = std::max(end.event, entry->event);
+    const bool counts = !list->is_aside(entry->sequence);
+    if (!entry->events.empty() && counts) end.events = std::max(end.events, entry->sequence);
+  };
+  if (const auto file = files_.open(layout::audit(run_), OpenMode::read)) {
+    PAWL_TRY_ASSIGN(const std::uint64_t size, (*file)->size());
+    const std::uint64_t from = size > bytes ? size - bytes : 0;
+    PAWL_TRY_ASSIGN(const std::string text, (*file)->read_at(from, size - from));
+    bool is_whole = from == 0;
+    for_each_line(text, [&](std::string_view line, bool) {
+      if (is_whole) look(line);
+      is_whole = true;
+      return true;
+    });
+  }
+  if (records_ != nullptr) {
+    for (const auto& [number, record] : records_->audit) look(without_newline(record.text));
+  }
+  return end;
+}
+
+Result<void> RunReader::refuse_short_trail(const TrailEnd& end, Sequence newest) {
+  PAWL_TRY_ASSIGN(const Sequence shared, fork_at());
+  if (newest <= shared || end.checkpoint >= newest) return {};
+  return fail(Error{Code::chain_broken,
+                    fmt::format("the audit trail of run '{}' ends at checkpoint {}, but the run has checkpoint {}",
+                                run_, end.checkpoint.value, newest.value),
+                    layout::audit(run_),
+                    "restore the file from a backup; the checkpoints can be read without it",
+                    0,
+                    Advice::check_store,
+                    {.run = run_}});
+}
+
+Result<void> RunReader::refuse_lost_events(const TrailEnd& end) {
+  if (!end.events && end.event == 0) return {};
+  PAWL_TRY_ASSIGN(const RunRecord record, run_record());
+  Sequence last;
+  std::uint64_t number = record.fork_events;
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
+  std::string newest;
+  for (const FolderEntry& entry : entries) {
+    if (is_event_file(entry)) newest = std::max(newest, entry.name);
+  }
+  if (!newest.empty()) {
+    const auto file = files_.open(join_path(layout::events_folder(run_), newest), OpenMode::read);
+    if (!file) return std::unexpected(file.error());
+    PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
+    PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
+    const auto event = line ? decode_event(line->text, run_seed) : fail(Code::checksum_mismatch, "no event");
+    if (line && !event) return {};  // damaged, which is reported when it is read
+    if (event) {
+      last = event->event.sequence;
+      number = std::max(number, event->event.number);
+    }
+  }
+  if (records_ != nullptr && !records_->events.empty()) {
+    last = std::max(last, records_->events.rbegin()->second.sequence);
+    number = std::max(number, records_->events.rbegin()->first);
+  }
+  if (last >= end.events && number >= end.event) return {};
+  return fail(Error{Code::chain_broken,
+                    fmt::format("events of run '{}' are missing after event {}", run_, number),
+                    layout::events_folder(run_),
+                    "restore the files from a backup",
+                    0,
+                    Advice::check_store,
+                    {.run = run_}});
 }
 
 Result<void> RunReader::refuse_doubt() {
