@@ -419,7 +419,7 @@ def lost_events_are_missed(case):
             lines = file.readlines()
         with open(files[-1], "wb") as file:
             file.writelines(lines[:-1])
-        holds(case.pawl("fsck", status=4).stdout, "events are missing")
+        holds(case.pawl("fsck", status=4).stdout, "are missing after event")
         if run == "flow":
             case.pawl("show", run, "--events", status=4)
         with open(files[-1], "wb") as file:

@@ -9,6 +9,7 @@
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
+#include "adapters/filesystem/run_reader.hpp"
 #include "audit/roots.hpp"
 #include "domain/event_types.hpp"
 
@@ -391,8 +392,6 @@ Result<void> RunChecker::check_audit() {
     ++index;
     previous = entry->hash;
     last_audited_ = entry->type;
-    if (!entry->events.empty() && !pruned_.is_aside(entry->sequence)) last_with_events_ = entry->sequence;
-    last_event_audited_ = std::max(last_event_audited_, entry->event);
     forked |= entry->type == event_type::kForked && entry->payload == fork_seal(run_record_);
     if (entry->type == event_type::kCheckpointsSetAside) aside = entry->payload;
     if (entry->type != event_type::kCheckpointSaved) return true;
@@ -503,7 +502,6 @@ Result<void> RunChecker::check_events() {
   }
   std::ranges::sort(names);
   std::uint64_t expected = run_record_.fork_events + 1;
-  Sequence last;
   bool damaged = false;
   for (const std::string& name : names) {
     const std::string path = join_path(layout::events_folder(run_), name);
@@ -513,7 +511,6 @@ Result<void> RunChecker::check_events() {
       const auto event = decode_event(line, seed_);
       if (complete && event && event->event.number == expected) {
         ++expected;
-        last = event->event.sequence;
         return true;
       }
       damaged = true;
@@ -528,14 +525,11 @@ Result<void> RunChecker::check_events() {
       return false;
     });
   }
-  if (records_ != nullptr && !records_->events.empty()) {
-    last = std::max(last, records_->events.rbegin()->second.sequence);
-    expected = std::max(expected, records_->events.rbegin()->first + 1);
-  }
-  if (!damaged && (last < last_with_events_ || expected <= last_event_audited_)) {
-    add(Finding::Severity::damage, Code::chain_broken, layout::events_folder(run_), last_with_events_,
-        fmt::format("events are missing after event {}; the audit trail contains them", expected - 1));
-  }
+  if (damaged) return {};
+  const auto all_there = RunReader(files_, keys_, run_, snapshot_).check_last_events();
+  if (all_there) return {};
+  if (!is_refusal(all_there.error().code)) return std::unexpected(all_there.error());
+  add(Finding::Severity::damage, all_there.error().code, layout::events_folder(run_), {}, all_there.error().message);
   return {};
 }
 

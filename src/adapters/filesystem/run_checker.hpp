@@ -66,8 +66,6 @@ class RunChecker {
   std::string state_;                        // state of the last checkpoint read
   bool state_known_ = false;
   std::optional<ErasedRecord> erased_;
-  Sequence last_with_events_;  // the last checkpoint that was saved with events, as the audit trail says
-  std::uint64_t last_event_audited_ = 0;
   std::string last_audited_;  // the type of the audit trail's last entry
 };
 

@@ -537,10 +537,7 @@ Result<std::vector<Event>> RunReader::own_events(std::uint64_t after_number, std
     PAWL_TRY_ASSIGN(Event event, coder->event(std::move(stored)));
     listed.push_back(std::move(event));
   }
-  if (listed.size() < limit) {
-    PAWL_TRY_ASSIGN(const TrailEnd end, trail_end(kPieceBytes));
-    PAWL_TRY(refuse_lost_events(end));
-  }
+  if (listed.size() < limit) PAWL_TRY(check_last_events());
   return listed;
 }
 

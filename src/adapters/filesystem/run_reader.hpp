@@ -100,6 +100,8 @@ class RunReader {
   /// Fails if a damaged journal may have contained anything of the run that can't be read elsewhere: a newer
   /// checkpoint, or an event or entry of the audit trail. Nothing may be written after such a gap.
   Result<void> refuse_doubt();
+  /// Fails if the last events that the audit trail tells of are missing.
+  Result<void> check_last_events();
 
  private:
   Result<Sequence> latest_readable();
@@ -109,6 +111,7 @@ class RunReader {
   struct TrailEnd {
     Sequence checkpoint;      // of the last entry
     Sequence events;          // the last checkpoint that was saved with events, 0: none among these entries
+    std::string events_sum;   // the combined hash of these events
     std::uint64_t event = 0;  // the highest event that an entry refers to
   };
   /// Looks at the last `bytes` of the file, and at the journals.

@@ -10,6 +10,7 @@
 #include "adapters/filesystem/numbered_lines.hpp"
 #include "adapters/filesystem/payload_reader.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
+#include "base/hash.hpp"
 
 namespace pawl {
 
@@ -123,6 +124,16 @@ Result<std::uint64_t> RunReader::last_audited_event() {
   }
 }
 
+namespace {
+
+std::string combined_sum(std::string_view salt, const std::map<std::uint64_t, Sha256>& hashes) {
+  std::string all;
+  for (const auto& [number, hash] : hashes) all += bytes_of(hash);
+  return "sha256:" + to_hex(sha256(salt, all));
+}
+
+}  // namespace
+
 Result<RunReader::TrailEnd> RunReader::trail_end(std::uint64_t bytes) {
   TrailEnd end;
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
@@ -132,7 +143,9 @@ Result<RunReader::TrailEnd> RunReader::trail_end(std::uint64_t bytes) {
     end.checkpoint = std::max(end.checkpoint, entry->sequence);
     end.event = std::max(end.event, entry->event);
     const bool counts = !list->is_aside(entry->sequence);
-    if (!entry->events.empty() && counts) end.events = std::max(end.events, entry->sequence);
+    if (entry->events.empty() || !counts || entry->sequence < end.events) return;
+    end.events = entry->sequence;
+    end.events_sum = entry->events;
   };
   if (const auto file = files_.open(layout::audit(run_), OpenMode::read)) {
     PAWL_TRY_ASSIGN(const std::uint64_t size, (*file)->size());
@@ -167,30 +180,42 @@ Result<void> RunReader::refuse_short_trail(const TrailEnd& end, Sequence newest)
 Result<void> RunReader::refuse_lost_events(const TrailEnd& end) {
   if (!end.events && end.event == 0) return {};
   PAWL_TRY_ASSIGN(const RunRecord record, run_record());
-  Sequence last;
+  PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
   std::uint64_t number = record.fork_events;
+  Sequence last;
+  std::map<std::uint64_t, Sha256> hashes;  // of the events of checkpoint end.events
+  const auto look = [&](std::string_view line) {
+    const auto event = decode_event(line, run_seed);
+    if (!event) return;
+    number = std::max(number, event->event.number);
+    last = std::max(last, event->event.sequence);
+    if (event->event.sequence == end.events) hashes.emplace(event->event.number, sha256(record.salt, line));
+  };
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::events_folder(run_)));
   std::string newest;
   for (const FolderEntry& entry : entries) {
     if (is_event_file(entry)) newest = std::max(newest, entry.name);
   }
+  bool is_whole = true;
   if (!newest.empty()) {
     const auto file = files_.open(join_path(layout::events_folder(run_), newest), OpenMode::read);
     if (!file) return std::unexpected(file.error());
-    PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
-    PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
-    const auto event = line ? decode_event(line->text, run_seed) : fail(Code::checksum_mismatch, "no event");
-    if (line && !event) return {};  // damaged, which is reported when it is read
-    if (event) {
-      last = event->event.sequence;
-      number = std::max(number, event->event.number);
-    }
+    PAWL_TRY_ASSIGN(const std::uint64_t size, (*file)->size());
+    const std::uint64_t from = size > kPieceBytes ? size - kPieceBytes : 0;
+    PAWL_TRY_ASSIGN(const std::string text, (*file)->read_at(from, size - from));
+    is_whole = from == 0;
+    for_each_line(text, [&](std::string_view line, bool) {
+      look(line);  // a part of a line has no valid checksum
+      return true;
+    });
   }
-  if (records_ != nullptr && !records_->events.empty()) {
-    last = std::max(last, records_->events.rbegin()->second.sequence);
-    number = std::max(number, records_->events.rbegin()->first);
+  if (records_ != nullptr) {
+    for (const auto& [index, event] : records_->events) look(without_newline(event.text));
   }
-  if (last >= end.events && number >= end.event) return {};
+  bool complete = last >= end.events && number >= end.event;
+  // Several events are saved together. If the file is long, the first of them may not have been looked at.
+  if (complete && is_whole && !hashes.empty()) complete = combined_sum(record.salt, hashes) == end.events_sum;
+  if (complete) return {};
   return fail(Error{Code::chain_broken,
                     fmt::format("events of run '{}' are missing after event {}", run_, number),
                     layout::events_folder(run_),
@@ -198,6 +223,11 @@ Result<void> RunReader::refuse_lost_events(const TrailEnd& end) {
                     0,
                     Advice::check_store,
                     {.run = run_}});
+}
+
+Result<void> RunReader::check_last_events() {
+  PAWL_TRY_ASSIGN(const TrailEnd end, trail_end(kPieceBytes));
+  return refuse_lost_events(end);
 }
 
 Result<void> RunReader::refuse_doubt() {
