@@ -143,6 +143,14 @@ Result<std::string> read_local_file(const std::string& path, std::uint64_t bytes
   return fail(Error{Code::state_too_large, fmt::format("the file has more than {} bytes", bytes_max), path, {}, 0});
 }
 
+Result<std::string> read_regular_file(const std::string& path, std::uint64_t bytes_max) {
+  struct stat found{};
+  const bool is_other = ::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode);
+  if (is_other)
+    return fail(Error{Code::input_unreadable, "expected a file, found something else", path, "move it away", 0});
+  return read_local_file(path, bytes_max);
+}
+
 Result<ResultPlace> find_result_place(const std::string& path) {
   ResultPlace place;
   struct stat found{};

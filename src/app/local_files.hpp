@@ -15,6 +15,9 @@ namespace pawl {
 /// Reads at most `bytes_max` bytes. Fails with input_unreadable or state_too_large.
 [[nodiscard]] Result<std::string> read_local_file(const std::string& path, std::uint64_t bytes_max);
 
+/// The same, but fails if it is not a regular file: a pipe in the place of a file would block for ever.
+[[nodiscard]] Result<std::string> read_regular_file(const std::string& path, std::uint64_t bytes_max);
+
 /// Where a result with a given path goes. Everything that a command writes for a user is placed by find_result_place.
 struct ResultPlace {
   enum class Kind : std::uint8_t {

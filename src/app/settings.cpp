@@ -10,7 +10,7 @@
 namespace pawl {
 
 Result<Config> load_settings(std::string_view store_uri) {
-  ConfigWorld world{.read_file = read_local_file};
+  ConfigWorld world{.read_file = read_regular_file};
   world.environment = [](const std::string& name) {
     const char* value = std::getenv(name.c_str());
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);

@@ -85,11 +85,6 @@ class File {
   /// Returns a number that a copy of this file does not share. Moving, renaming or writing the file does not change it.
   /// 0: unknown.
   virtual Result<std::uint64_t> id() { return std::uint64_t{0}; }
-  struct Times {
-    std::int64_t modified_ns = 0;  // when its content changed; tools that copy files keep it. 0: unknown
-    std::int64_t changed_ns = 0;   // when this copy of it was made or changed; nobody can set it
-  };
-  virtual Result<Times> times() { return Times(); }
 
   /// Takes the exclusive kernel lock on one byte of this file, without waiting. Returns false if another open file
   /// holds it, in this process or another. `unlock`, closing the file and the end of the process release it.

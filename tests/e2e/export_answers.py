@@ -75,7 +75,7 @@ def an_output_that_can_not_be_is_named_as_it_was_asked_for(case):
     done = case.pawl("export", "nightly", "-o", os.path.join(missing, "x.pawl"), status=5)
     holds(done.stderr, f"can't open the output folder: No such file or directory ({missing})")
     done = case.pawl("handoff", "nightly", "-o", os.path.join(missing, "x.md"), status=5)
-    holds(done.stderr, f"No such file or directory ({missing}/x.md)")
+    holds(done.stderr, f"can't open the output folder: No such file or directory ({missing})")
 
 
 run_tests(globals())

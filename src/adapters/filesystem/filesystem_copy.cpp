@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
-#include <limits>
 
 #include "adapters/filesystem/failure_log.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
@@ -272,68 +271,6 @@ class CopiedRun {
 
 }  // namespace
 
-namespace {
-
-/// When the files of a copy were last written in the original, and when the first of them was copied.
-struct CopyTimes {
-  std::int64_t last_written_ns = 0;
-  std::int64_t first_copied_ns = std::numeric_limits<std::int64_t>::max();
-  bool known = true;
-  bool precise = false;  // not all times are whole seconds, as tar makes them
-
-  Result<void> look_below(FileSystem& files, const std::string& folder) {
-    PAWL_TRY_ASSIGN(const auto entries, files.list(folder));
-    for (const FolderEntry& entry : entries) {
-      const std::string path = join_path(folder, entry.name);
-      if (entry.is_folder) {
-        PAWL_TRY(look_below(files, path));
-        continue;
-      }
-      // Readers of the copy may have written to the others.
-      const bool counts =
-          entry.name.ends_with(".json") || entry.name.ends_with(".jsonl") || entry.name.ends_with(".log");
-      const auto file = counts ? files.open(path, OpenMode::read) : Result<std::unique_ptr<File>>(nullptr);
-      if (!file || *file == nullptr) continue;
-      PAWL_TRY_ASSIGN(const File::Times times, (*file)->times());
-      known = known && times.changed_ns != 0;
-      precise = precise || times.modified_ns % 1'000'000'000 != 0;
-      last_written_ns = std::max(last_written_ns, times.modified_ns);
-      first_copied_ns = std::min(first_copied_ns, times.changed_ns);
-    }
-    return {};
-  }
-};
-
-}  // namespace
-
-/// If nobody wrote to the store while it was copied, the copy is exact: what is missing in it is missing in the
-/// original, too. Then nothing may be cut.
-Result<bool> FilesystemStore::is_exact_copy() {
-  CopyTimes times;
-  for (const std::string_view folder : {layout::kRuns, layout::kJournals}) {
-    PAWL_TRY(times.look_below(files_, std::string(folder)));
-  }
-  constexpr std::int64_t kSecondNs = 1'000'000'000;
-  return times.known && times.last_written_ns + (times.precise ? 0 : kSecondNs) < times.first_copied_ns;
-}
-
-/// Makes the marks of an exact copy those of its own files.
-Result<void> FilesystemStore::take_marks(File& owner) {
-  PAWL_TRY_ASSIGN(const std::uint64_t id, owner.id());
-  PAWL_TRY_ASSIGN(const std::string watermark_text, owner.read_at(kWatermarkOffset, kWatermarkBytes));
-  PAWL_TRY_ASSIGN(const std::string published_text, owner.read_at(kPublishedOffset, kWatermarkBytes));
-  std::string marks(2 * kWatermarkBytes, '\0');
-  if (auto watermark = decode_watermark(watermark_text)) {
-    watermark->file_id = id;
-    marks.replace(0, kWatermarkBytes, encode_watermark(*watermark));
-  }
-  if (auto published = decode_published(published_text)) {
-    published->file_id = id;
-    marks.replace(kPublishedOffset - kWatermarkOffset, kWatermarkBytes, encode_published(*published));
-  }
-  return owner.write_at(kWatermarkOffset, marks);
-}
-
 /// Makes the files of each run contain all that the copy has of it.
 Result<void> FilesystemStore::settle_copy(const std::shared_ptr<JournalSnapshot>& snapshot) {
   std::set<std::string> runs;
@@ -373,11 +310,6 @@ Result<bool> FilesystemStore::adopt_copy() {
     PAWL_TRY_ASSIGN(const bool free, owner->try_lock(layout::kWriterByte));
     if (!free) return false;  // somebody writes to the copy already
     owners.push_back(std::move(owner));
-  }
-  PAWL_TRY_ASSIGN(const bool exact, is_exact_copy());
-  if (exact) {
-    for (const auto& owner : owners) PAWL_TRY(take_marks(*owner));
-    return true;
   }
   PAWL_TRY(settle_copy(snapshot));
   {

@@ -244,8 +244,6 @@ class FilesystemStore final : public Store {
   bool confirm_tails_of_the_dead(const JournalSnapshot& snapshot);
   /// Makes an ordinary store of a copy that was made while the store was in use.
   Result<bool> adopt_copy();
-  Result<bool> is_exact_copy();
-  static Result<void> take_marks(File& owner);
   Result<void> settle_copy(const std::shared_ptr<JournalSnapshot>& snapshot) PAWL_REQUIRES(open_mutex_);
   Result<void> adopt_if_copied();
   /// Returns the previous snapshot if nothing has changed.

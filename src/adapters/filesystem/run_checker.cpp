@@ -5,7 +5,6 @@
 
 #include "adapters/filesystem/aside_file.hpp"
 #include "adapters/filesystem/erased_file.hpp"
-#include "adapters/filesystem/inbox.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
@@ -530,27 +529,6 @@ Result<void> RunChecker::check_events() {
   if (all_there) return {};
   if (!is_refusal(all_there.error().code)) return std::unexpected(all_there.error());
   add(Finding::Severity::damage, all_there.error().code, layout::events_folder(run_), {}, all_there.error().message);
-  return {};
-}
-
-Result<void> RunChecker::check_inbox() {
-  Inbox inbox(files_, run_, seed_);
-  PAWL_TRY_ASSIGN(const auto ids, inbox.ids());
-  for (const std::string& id : ids) {
-    const auto message = inbox.read(id);
-    if (message && !*message) continue;  // removed in the meantime
-    ++report_.files;
-    if (message) continue;
-    if (message.error().code != Code::store_damaged) return std::unexpected(message.error());
-    report_.findings.push_back({Finding::Severity::damage,
-                                message.error().code,
-                                layout::message(run_, id),
-                                run_,
-                                {},
-                                message.error().message,
-                                message.error().hint,
-                                message.error().advice});
-  }
   return {};
 }
 

@@ -1,5 +1,6 @@
-// RunChecker: forks. Checks a fork against its parent, and a run against the notes about its forks.
+// RunChecker: a fork against its parent, a run against the notes about its forks, and messages to it.
 #include "adapters/filesystem/fork_notes.hpp"
+#include "adapters/filesystem/inbox.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/run_checker.hpp"
 #include "adapters/filesystem/run_reader.hpp"
@@ -82,6 +83,27 @@ Result<void> RunChecker::check_fork_notes() {
         {Finding::Severity::note, Code::run_not_found, path, run_, note->at,
          fmt::format("fork '{}' of this note was never created, or is being created", note->fork),
          fmt::format("checkpoint {} is not pruned until the note is removed", note->at.value), Advice::repair_store});
+  }
+  return {};
+}
+
+Result<void> RunChecker::check_inbox() {
+  Inbox inbox(files_, run_, seed_);
+  PAWL_TRY_ASSIGN(const auto ids, inbox.ids());
+  for (const std::string& id : ids) {
+    const auto message = inbox.read(id);
+    if (message && !*message) continue;  // removed in the meantime
+    ++report_.files;
+    if (message) continue;
+    if (message.error().code != Code::store_damaged) return std::unexpected(message.error());
+    report_.findings.push_back({Finding::Severity::damage,
+                                message.error().code,
+                                layout::message(run_, id),
+                                run_,
+                                {},
+                                message.error().message,
+                                message.error().hint,
+                                message.error().advice});
   }
   return {};
 }

@@ -124,13 +124,6 @@ Result<std::uint64_t> PosixFile::id() {
   return std::uint64_t{info.st_ino};  // not the device: its number can change when the machine restarts
 }
 
-Result<File::Times> PosixFile::times() {
-  struct stat info{};
-  if (::fstat(fd_.get(), &info) < 0) return fail(posix_error(PosixCall::look_up, errno, where_));
-  const auto in_ns = [](const timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; };
-  return Times{in_ns(info.st_mtim), in_ns(info.st_ctim)};
-}
-
 Result<bool> PosixFile::take_lock(short type, std::uint64_t byte) {
   PAWL_TRY(process_.refuse_copy());
   struct flock lock = one_byte(type, byte);

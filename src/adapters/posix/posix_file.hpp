@@ -33,7 +33,6 @@ class PosixFile final : public File {
   Result<void> resize(std::uint64_t size) override;
   Result<std::uint64_t> size() override;
   Result<std::uint64_t> id() override;
-  Result<Times> times() override;
   /// Maps the whole file. Returns nothing if the kernel can't load it into memory at once; it must then be read.
   Result<std::optional<FileContent>> map();
   /// Requires a file that is open for writing.
