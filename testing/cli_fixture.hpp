@@ -95,6 +95,7 @@ class CliTest : public ::testing::Test {
               return open(uri, access);
             },
         .read_file = [this](const std::string& path, std::uint64_t) { return read(path); },
+        .read_regular_file = [this](const std::string& path, std::uint64_t) { return read(path); },
         .write_file =
             [this](const std::string& path, std::string_view bytes) {
               files_[path] = bytes;

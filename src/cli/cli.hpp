@@ -42,6 +42,8 @@ struct CliContext {
       open_store;
   /// Reads a file of at most `bytes_max` bytes. Fails with input_unreadable or state_too_large.
   std::function<Result<std::string>(const std::string& path, std::uint64_t bytes_max)> read_file;
+  /// The same for files of a store and for settings: fails if it is a pipe, which would block.
+  std::function<Result<std::string>(const std::string& path, std::uint64_t bytes_max)> read_regular_file;
   /// Replaces a file atomically.
   std::function<Result<void>(const std::string& path, std::string_view bytes)> write_file;
   /// The same for a large file.

@@ -30,7 +30,7 @@ StorePlace Invocation::store_place() const {
 }
 
 ConfigWorld Invocation::config_world() const {
-  ConfigWorld world{.read_file = context_.read_file, .environment = context_.environment};
+  ConfigWorld world{.read_file = context_.read_regular_file, .environment = context_.environment};
   if (context_.workflows != nullptr) {
     world.variables = context_.workflows->environment;
     world.sees = [&files = context_.workflows->files](const std::string& path) { return files.exists(path); };

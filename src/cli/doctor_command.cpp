@@ -139,7 +139,7 @@ class Visit {
 
   [[nodiscard]] Json store_record() const {
     if (folder_.empty()) return {};
-    const Result<std::string> text = context_.read_file(folder_ + "/store.json", kStoreFileBytesMax);
+    const Result<std::string> text = context_.read_regular_file(folder_ + "/store.json", kStoreFileBytesMax);
     return text ? Json::parse(*text, nullptr, false) : Json();
   }
 

@@ -8,6 +8,7 @@ import glob
 import os
 import shutil
 import struct
+import subprocess
 import time
 
 from workflow_case import equal, holds, run_tests

@@ -204,6 +204,8 @@ Result<void> RunReader::refuse_lost_events(const TrailEnd& end) {
     const std::uint64_t from = size > kPieceBytes ? size - kPieceBytes : 0;
     PAWL_TRY_ASSIGN(const std::string text, (*file)->read_at(from, size - from));
     is_whole = from == 0;
+    PAWL_TRY_ASSIGN(const auto last_line, last_line_below(**file, kHighest));
+    if (last_line) look(last_line->text);  // it may be longer than the part that is looked at
     for_each_line(text, [&](std::string_view line, bool) {
       look(line);  // a part of a line has no valid checksum
       return true;

@@ -108,6 +108,7 @@ int main(int argc, char** argv) {
       .clock = clock,
       .open_store = open_for_command,
       .read_file = pawl::read_local_file,
+      .read_regular_file = pawl::read_regular_file,
       .write_file = pawl::write_local_file,
       .create_file = pawl::create_result_file,
       .environment = environment_variable,
