@@ -52,6 +52,21 @@ Result<PruneReport> FilesystemStore::prune(const RunId& run, const RetentionSett
   return with_reserve([&] { return prune_until(run, settings, mode, {}); });
 }
 
+namespace {
+
+/// A save that failed may have left a complete batch. The next process that opens the journal confirms it, and then its
+/// checkpoint needs the group that it was saved in.
+Result<bool> has_unconfirmed(const JournalSnapshot& snapshot, const std::string& run) {
+  for (const JournalView& journal : snapshot.journals()) {
+    if (!journal.has_unconfirmed()) continue;
+    PAWL_TRY_ASSIGN(const bool mentioned, mentions_unconfirmed(journal, run));
+    if (mentioned) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Result<PruneReport> FilesystemStore::prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
                                                  const std::function<bool()>& stop) {
   bool newest_is_left = false;
@@ -87,7 +102,8 @@ Result<PruneReport> FilesystemStore::prune_until(const RunId& run, const Retenti
     return report;
   }
   PAWL_TRY_ASSIGN(auto snapshot, snapshot_of_everything());
-  const auto rest = pass(std::move(snapshot), RunPruner::Newest::is_closed);
+  PAWL_TRY_ASSIGN(const bool may_grow, has_unconfirmed(*snapshot, run.text()));
+  const auto rest = may_grow ? PruneReport() : pass(std::move(snapshot), RunPruner::Newest::is_closed);
   PAWL_TRY(lock->unlock(layout::kWriterByte));
   if (!rest) return std::unexpected(rest.error());
   report.freed_bytes += rest->freed_bytes;
