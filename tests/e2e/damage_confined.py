@@ -99,7 +99,8 @@ def others_work(case, damaged, others):
     equal(save(case, damaged, 100).returncode, 4)
 
 
-def a_destroyed_batch_stops_only_its_run(case):
+def destroy_a_batch_of_b(case):
+    """Its header stays, with the filter of the runs that it contains."""
     make_runs(case)
     unpublished(case, lambda: save(case, "b", 4, status=0))
     save(case, "c", 4, status=0)
@@ -107,20 +108,37 @@ def a_destroyed_batch_stops_only_its_run(case):
     at, size = journal.batches()[9]
     journal.bytes[at + 64:at + size] = GARBAGE * (size - 64)
     journal.write(published=False)
+    return journal, at, size
+
+
+def a_destroyed_batch_stops_only_its_run(case):
+    destroy_a_batch_of_b(case)
     others_work(case, "b", ["a", "c"])
     equal(case.pawl("restore", "b@3", status=0).stdout, '{"run": "b", "n": 3}')
     found = case.pawl("fsck", status=4)
     holds(found.stdout, "journal/1/00000001.log", "affected: b", "--repair")
 
 
-def a_repair_sets_the_batch_aside_and_says_what_is_lost(case):
+def a_repair_passes_over_an_erased_run(case):
+    """Without a header, a batch may have contained any run, also one that is erased."""
     make_runs(case)
+    save(case, "gone", 1, status=0)
+    case.pawl("erase", "gone", "--yes", "--reason", "test", status=0)
     unpublished(case, lambda: save(case, "b", 4, status=0))
     save(case, "c", 4, status=0)
-    journal = Journal(case)
-    at, size = journal.batches()[9]
-    journal.bytes[at + 64:at + size] = GARBAGE * (size - 64)
+    segments = (Journal(case, slot=int(os.path.basename(path)[:8])) for path in sorted(glob.glob(store(case, "journal/1/*.log"))))
+    journal = next(segment for segment in segments if segment.batches())
+    at, size = journal.batches()[0]
+    journal.bytes[at:at + size] = GARBAGE * size
     journal.write(published=False)
+    case.pawl("fsck", status=4)
+    holds(case.pawl("fsck", "--repair").stderr, "PAWL-0260")
+    save(case, "a", 9, status=0)
+    save(case, "new", 1, status=0)
+
+
+def a_repair_sets_the_batch_aside_and_says_what_is_lost(case):
+    journal, at, size = destroy_a_batch_of_b(case)
     repaired = case.pawl("fsck", "--repair", status=4)
     holds(repaired.stderr, "PAWL-0260", "b")
     holds(repaired.stdout, "the run continues from 3", "recovery/journal-1-")

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kRebuildWaitUs = 60'000'000;
 constexpr std::size_t kRebuildStep = 1000;
-constexpr std::size_t kCheckedRowsMax = 1000;  // up to so many rows, run.json is read, because the catalogue is a copy
+constexpr std::size_t kCheckedRowsMax = 1000;  // longer lists show the catalogue's rows without reading each run.json
 
 CatalogueSave save_of(const std::string& run, const CheckpointInfo& info, std::string fingerprint) {
   return {run, info.caller_id, info.sequence, info.id, info.checksum, info.kind, std::move(fingerprint)};
