@@ -44,6 +44,8 @@ class TemporaryFolder {
   options.differences_max = 10;
   options.catalogue = false;
   options.reserve_bytes = 0;
+  options.trail_lines_kept = 2;
+  options.trail_lines_archived_min = 3;
   return options;
 }
 

@@ -7,10 +7,12 @@ signature; `pawl verify --anchor` does.
 usage: verify_store.py STORE [RUN...] [--anchor FILE]
 Exit status: 0, or 4 with the first bad entry of each run.
 """
+import gzip
 import hashlib
 import json
 import re
 import sys
+import zlib
 from pathlib import Path
 
 HEX = re.compile(r"[0-9a-f]{64}")
@@ -52,6 +54,32 @@ def lines_of(path):
     """Returns lines without newlines. An unterminated last line becomes empty, so that no checksum matches it."""
     lines = (path.read_bytes() if path.exists() else b"").split(b"\n")
     return lines[:-1] + ([b""] if lines[-1] else [])
+
+
+def trail_of(path):
+    """Returns the lines of an audit trail. Those before the first in the file are in archives, without links and hashes."""
+    lines = lines_of(path)
+    first = re.match(rb'{"i":(\d+),', lines[0]) if lines else None
+    last, found, head = int(first[1]) - 1 if first else 0, [], b"\0" * 32
+    names = [(int(m[1]), -int(m[2]), m[0]) for p in path.parent.glob("*") if (m := re.fullmatch(r"audit_trail_(\d+)-(\d+)_\d+\.jsonl\.gz", p.name))]
+    for begin, end, name in sorted(names):
+        if begin != len(found) + 1 or -end > last:
+            continue  # a part of another archive, or newer than the cut
+        try:
+            text = gzip.decompress((path.parent / name).read_bytes())
+        except (OSError, EOFError, zlib.error) as problem:
+            raise Bad(f"the archive can't be decompressed: {problem}", path.parent / name, begin)
+        for line in text.split(b"\n")[:-1]:
+            edge = re.fullmatch(rb'{"(first|last)":(\d+),"(prev|hash)":"([0-9a-f]{64})"}', line)
+            if edge and (edge[4] != head.hex().encode() or int(edge[2]) != len(found) + (edge[1] == b"first")):
+                raise Bad("archived entries don't match their first or last hash", path.parent / name, int(edge[2]))
+            if not edge:
+                line = line[:-1] + b',"prev":"' + head.hex().encode() + b'"'
+                head = sha(head, line)
+                found.append(line + b',"hash":"' + head.hex().encode() + b'"}')
+        if len(found) != -end:
+            raise Bad("the archive has other entries than its name says", path.parent / name, begin)
+    return found + lines if len(found) == last else lines
 
 
 def ranges(text):
@@ -155,7 +183,7 @@ class Run:
         path, self.entry = self.folder / "audit/audit_trail.jsonl", 0
         events, (roots, roots_path) = self.read_events(), self.read_roots()
         head, peaks, size, last, bound, covered = b"\0" * 32, [], 0, self.first, False, 0
-        for line in lines_of(path):
+        for line in trail_of(path):
             self.entry += 1
             tail = re.search(rb',"prev":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"}\Z', line)
             if not tail or tail[1] != head.hex().encode() or sha(head, line[: tail.end(1) + 1]) != bytes.fromhex(tail[2].decode()):

@@ -1,5 +1,6 @@
 #include "app/compose.hpp"
 
+#include <cstdio>
 #include <filesystem>
 
 #include "adapters/filesystem/filesystem_store.hpp"
@@ -63,6 +64,7 @@ Result<std::unique_ptr<FilesystemStore>> open_folder(const std::string& folder, 
   settings.find_key = [file = configured.encryption.key_file](const Uuid& id, const StoreKeyInfo& info) {
     return find_outer_key(id, info, file);
   };
+  settings.tell = [](const std::string& what) { std::fprintf(stderr, "pawl: %s\n", what.c_str()); };
   settings.background = use == StoreUse::service ? Background::thread : Background::none;
   return FilesystemStore::open(std::move(files), system_environment(), settings);
 }

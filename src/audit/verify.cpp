@@ -5,6 +5,7 @@
 
 #include "audit/audit_line.hpp"
 #include "audit/roots.hpp"
+#include "base/confined.hpp"
 #include "base/json.hpp"
 #include "codec/erased_text.hpp"
 #include "codec/pruned_text.hpp"
@@ -48,7 +49,7 @@ class RunVerifier {
     auto done = look();
     if (done) return std::move(verdict_);
     const Error& error = done.error();
-    if (!is_refusal(error.code)) return std::unexpected(error);
+    if (!is_confined(error)) return std::unexpected(error);
     verdict_.bad = BadEntry{error.code, entry_, sequence_, error.where, error.message, hint_of(error)};
     if (error.code != Code::anchor_mismatch) verdict_.bad->action = Advice::show_intact;
     return std::move(verdict_);

@@ -65,6 +65,7 @@ bool erasure_confirmed(const Invocation& invocation, const RunInfo& run) {
   context.err.write(
       fmt::format("erase run '{}' and its {} {} permanently? Type the run id to confirm: ", printable(run.id.text()),
                   run.latest.value, run.latest.value == 1 ? "checkpoint" : "checkpoints"));
+  static_cast<void>(context.err.flush());
   std::string answer;
   std::getline(context.in, answer);
   return answer == run.id.text();

@@ -10,6 +10,9 @@
 namespace pawl {
 namespace {
 
+constexpr std::size_t kBlock = 64U << 10U;  // decompressed at once
+constexpr int kGzipOnly = 16;               // added to the window bits of zlib
+
 struct FreeContext {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
@@ -63,8 +66,6 @@ Result<std::uint64_t> zstd_frame_bytes(std::string_view bytes) {
 }
 
 Result<std::string> decompress_gzip(std::string_view file, std::uint64_t bytes_max) {
-  constexpr std::size_t kBlock = 64U << 10U;
-  constexpr int kGzipOnly = 16;
   z_stream stream{};
   if (inflateInit2(&stream, MAX_WBITS + kGzipOnly) != Z_OK) return undecodable("gzip", "out of memory");
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> ends(&stream, &inflateEnd);
@@ -98,6 +99,46 @@ Result<std::string> decompress_gzip(std::string_view file, std::uint64_t bytes_m
     ended = result == Z_STREAM_END;
   }
   return bytes;
+}
+
+std::string compress_gzip(std::string_view bytes) {
+  constexpr int kMemoryLevel = 9;
+  z_stream stream{};
+  if (bytes.size() > std::numeric_limits<uInt>::max() ||
+      deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipOnly, kMemoryLevel, Z_DEFAULT_STRATEGY) !=
+          Z_OK)
+    return {};
+  const std::unique_ptr<z_stream, decltype(&deflateEnd)> ends(&stream, &deflateEnd);
+  std::string member(deflateBound(&stream, bytes.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(member.data());
+  stream.avail_out = static_cast<uInt>(member.size());
+  if (deflate(&stream, Z_FINISH) != Z_STREAM_END) return {};
+  member.resize(stream.total_out);
+  return member;
+}
+
+Result<GzipMember> decompress_gzip_member(std::string_view file, std::uint64_t bytes_max) {
+  z_stream stream{};
+  if (inflateInit2(&stream, MAX_WBITS + kGzipOnly) != Z_OK) return undecodable("gzip", "out of memory");
+  const std::unique_ptr<z_stream, decltype(&inflateEnd)> ends(&stream, &inflateEnd);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(file.data()));
+  stream.avail_in = static_cast<uInt>(std::min<std::size_t>(file.size(), std::numeric_limits<uInt>::max()));
+  GzipMember member;
+  std::string block(kBlock, '\0');
+  while (true) {
+    stream.next_out = reinterpret_cast<Bytef*>(block.data());
+    stream.avail_out = static_cast<uInt>(block.size());
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    if (result != Z_OK && result != Z_STREAM_END)
+      return undecodable("gzip", stream.msg != nullptr ? stream.msg : "it is damaged or truncated");
+    member.content.append(block, 0, block.size() - stream.avail_out);
+    if (member.content.size() > bytes_max) return too_large("gzip", bytes_max);
+    if (result != Z_STREAM_END) continue;
+    member.stored_bytes = stream.total_in;
+    return member;
+  }
 }
 
 }  // namespace pawl

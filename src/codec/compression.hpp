@@ -1,4 +1,4 @@
-// Compression with zstd, and reading gzip. Input may be hostile: the size of the output is limited before memory is
+// Compression with zstd and gzip. Input may be hostile: the size of the output is limited before memory is
 // allocated.
 #pragma once
 
@@ -20,5 +20,13 @@ namespace pawl {
 [[nodiscard]] Result<std::uint64_t> zstd_frame_bytes(std::string_view bytes);
 /// Returns the content of all members of a gzip file. Fails as above.
 [[nodiscard]] Result<std::string> decompress_gzip(std::string_view file, std::uint64_t bytes_max);
+/// Returns one gzip member, as small as zlib makes it. Returns an empty text if zlib runs out of memory.
+[[nodiscard]] std::string compress_gzip(std::string_view bytes);
+struct GzipMember {
+  std::string content;
+  std::uint64_t stored_bytes = 0;
+};
+/// Returns the first member of a gzip file. Fails as above.
+[[nodiscard]] Result<GzipMember> decompress_gzip_member(std::string_view file, std::uint64_t bytes_max);
 
 }  // namespace pawl

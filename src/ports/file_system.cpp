@@ -6,20 +6,21 @@ namespace pawl {
 
 std::string_view to_text(SyncPoint point) {
   static constexpr std::array<std::string_view, kSyncPointCount> kNames = {
-      "journal_batch",    "journal_takeover", "segment_created",
-      "segment_recycled", "segment_name",     "takeover_name",
-      "journal_name",     "journals_name",    "blob",
-      "blob_name",        "blob_folder_name", "published_file",
-      "published_name",   "published_all",    "store_file",
-      "side_file",        "side_name",        "inbox_message",
-      "inbox_name",       "run_key",          "run_key_name",
-      "store_file_name",  "pruned_kept",      "pruned_callers",
-      "pruned_new_names", "pruned_list",      "pruned_list_name",
-      "fork_note",        "fork_note_name",   "erased_mark",
-      "erased_mark_name", "erased_bytes",     "erased_names",
-      "imported_files",   "imported_name",    "catalogue",
-      "catalogue_name",   "backup_file",      "backup_name",
-      "restored_files",   "restored_name"};
+      "journal_batch",       "journal_takeover", "segment_created",
+      "segment_recycled",    "segment_name",     "takeover_name",
+      "journal_name",        "journals_name",    "blob",
+      "blob_name",           "blob_folder_name", "published_file",
+      "published_name",      "published_all",    "store_file",
+      "side_file",           "side_name",        "inbox_message",
+      "inbox_name",          "run_key",          "run_key_name",
+      "store_file_name",     "pruned_kept",      "pruned_callers",
+      "pruned_new_names",    "pruned_list",      "pruned_list_name",
+      "fork_note",           "fork_note_name",   "erased_mark",
+      "erased_mark_name",    "erased_bytes",     "erased_names",
+      "imported_files",      "imported_name",    "catalogue",
+      "catalogue_name",      "backup_file",      "backup_name",
+      "restored_files",      "restored_name",    "archived_trail",
+      "archived_trail_name", "cut_trail",        "cut_trail_name"};
   return kNames[static_cast<std::size_t>(point)];
 }
 

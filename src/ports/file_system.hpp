@@ -20,49 +20,53 @@ namespace pawl {
 /// The reason for a sync. Every sync has one, so that flushes can be counted by cause and tests can prove that each is
 /// necessary.
 enum class SyncPoint : std::uint8_t {
-  journal_batch,     // a batch of saves: the durability point
-  journal_takeover,  // the unsynced tail of a dead writer, before it is shown
-  segment_created,   // a new journal segment's zeros and header
-  segment_recycled,  // a segment's new header, before the segment is reused
-  segment_name,      // the name of a new segment
-  takeover_name,     // the names of segments that a dead writer created
-  journal_name,      // the name of a journal's folder
-  journals_name,     // the names in the store's folder: that of the journals, and store.json's
-  blob,              // a large payload, before the record that refers to it
-  blob_name,         // its name
-  blob_folder_name,  // the names of its parent folders
-  published_file,    // a readable file, before the journal discards its records
-  published_name,    // its name, and those of its parent folders
-  published_all,     // the same for many files at once
-  store_file,        // store.json, before its name can be durable
-  side_file,         // side files: torn tails, the log of failures, the list of damaged checkpoints
-  side_name,         // its name
-  inbox_message,     // a message to a run, before it gets its name
-  inbox_name,        // its name, and those of its parent folders
-  run_key,           // the data key of a new run, before the first record that needs it
-  run_key_name,      // its name, and those of its parent folders
-  store_file_name,   // the name of a store.json that replaced another
-  pruned_kept,       // the checkpoints of a group that are kept, before the group is removed
-  pruned_callers,    // the caller IDs of checkpoints, before these are removed
-  pruned_new_names,  // the names of both
-  pruned_list,       // the list of pruned checkpoints, before it gets its name
-  pruned_list_name,  // its name, before anything is removed
-  fork_note,         // the note about a fork in its parent, before it gets its name
-  fork_note_name,    // its name, and those of its parent folders, before the fork's first record
-  erased_mark,       // erased.json, before it gets its name
-  erased_mark_name,  // its name, before anything of the run is destroyed
-  erased_bytes,      // zeros over erased data: in files that are then removed, and in journals
-  erased_names,      // the removal of these names, and of files that were pruned
-  imported_files,    // all files of an imported run, before it gets its name
-  imported_name,     // its name
-  catalogue,         // the catalogue and its rollback journal, in SQLite's order
-  catalogue_name,    // the names of both
-  backup_file,       // a backup, before it gets its name
-  backup_name,       // its name
-  restored_files,    // all files of a restored store, before its folder gets its name
-  restored_name,     // that name
+  journal_batch,        // a batch of saves: the durability point
+  journal_takeover,     // the unsynced tail of a dead writer, before it is shown
+  segment_created,      // a new journal segment's zeros and header
+  segment_recycled,     // a segment's new header, before the segment is reused
+  segment_name,         // the name of a new segment
+  takeover_name,        // the names of segments that a dead writer created
+  journal_name,         // the name of a journal's folder
+  journals_name,        // the names in the store's folder: that of the journals, and store.json's
+  blob,                 // a large payload, before the record that refers to it
+  blob_name,            // its name
+  blob_folder_name,     // the names of its parent folders
+  published_file,       // a readable file, before the journal discards its records
+  published_name,       // its name, and those of its parent folders
+  published_all,        // the same for many files at once
+  store_file,           // store.json, before its name can be durable
+  side_file,            // side files: torn tails, the log of failures, the list of damaged checkpoints
+  side_name,            // its name
+  inbox_message,        // a message to a run, before it gets its name
+  inbox_name,           // its name, and those of its parent folders
+  run_key,              // the data key of a new run, before the first record that needs it
+  run_key_name,         // its name, and those of its parent folders
+  store_file_name,      // the name of a store.json that replaced another
+  pruned_kept,          // the checkpoints of a group that are kept, before the group is removed
+  pruned_callers,       // the caller IDs of checkpoints, before these are removed
+  pruned_new_names,     // the names of both
+  pruned_list,          // the list of pruned checkpoints, before it gets its name
+  pruned_list_name,     // its name, before anything is removed
+  fork_note,            // the note about a fork in its parent, before it gets its name
+  fork_note_name,       // its name, and those of its parent folders, before the fork's first record
+  erased_mark,          // erased.json, before it gets its name
+  erased_mark_name,     // its name, before anything of the run is destroyed
+  erased_bytes,         // zeros over erased data: in files that are then removed, and in journals
+  erased_names,         // the removal of these names, and of files that were pruned
+  imported_files,       // all files of an imported run, before it gets its name
+  imported_name,        // its name
+  catalogue,            // the catalogue and its rollback journal, in SQLite's order
+  catalogue_name,       // the names of both
+  backup_file,          // a backup, before it gets its name
+  backup_name,          // its name
+  restored_files,       // all files of a restored store, before its folder gets its name
+  restored_name,        // that name
+  archived_trail,       // an archive of audit entries, before it gets its name
+  archived_trail_name,  // its name, before the entries are cut off the trail
+  cut_trail,            // the rest of the trail, before it replaces the trail
+  cut_trail_name,       // its name, before archives that were merged are removed
 };
-constexpr std::size_t kSyncPointCount = 41;
+constexpr std::size_t kSyncPointCount = 45;
 [[nodiscard]] std::string_view to_text(SyncPoint point);
 
 /// An open file. Not thread-safe, except that `sync` may run at the same time as `write_at` and `read_at`. Closing it

@@ -1,4 +1,5 @@
 #include "service/store_sizes.hpp"
+#include "base/confined.hpp"
 
 #include <algorithm>
 
@@ -71,7 +72,7 @@ Result<StoreSizes> store_sizes(Store& store, std::size_t top) {
     }
     const Result<RunFootprint> bytes = store.footprint(run.id);
     if (!bytes && bytes.error().code == Code::run_not_found) continue;  // removed in the meantime
-    if (!bytes && is_refusal(bytes.error().code)) {
+    if (!bytes && is_confined(bytes.error())) {
       sizes.damaged.emplace_back(run.id, bytes.error());
       continue;
     }
@@ -85,7 +86,7 @@ Result<StoreSizes> store_sizes(Store& store, std::size_t top) {
   PAWL_TRY_ASSIGN(sizes.shared_bytes, store.shared_bytes());
   for (SizedRun& sized : sizes.largest) {
     const auto growth = growth_of(store, sized.run);
-    if (!growth && !is_refusal(growth.error().code)) return fail(growth.error());
+    if (!growth && !is_confined(growth.error())) return fail(growth.error());
     if (growth) {
       sized.growth = *growth;
     } else {

@@ -478,6 +478,10 @@ class Backup(unittest.TestCase):
             damaged = bytearray(content)
             damaged[at] ^= 1
             (self.folder / "bad").write_bytes(damaged)
+            # A few bits of a compressed file have no meaning.
+            content_of = [subprocess.run(["zstd", "-dcq", self.folder / name], capture_output=True).stdout for name in ("bad", "b.tar.zst")]
+            if content_of[0] == content_of[1]:
+                continue
             self.assertIn(b"PAWL-", self.pawl("backup", "verify", "bad", status=4).stderr, at)
         self.pawl("backup", "verify", "missing", status=2)
 

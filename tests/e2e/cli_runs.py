@@ -6,6 +6,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import time
@@ -134,15 +135,24 @@ def run_resume_stops_after_the_automatic_recoveries_of_the_settings(case):
     holds(run_resume(case, status=4).stderr, "PAWL-0603")
 
 
+def last_events(case, kind):
+    """Returns the numbers of the newest events of this kind, of the run and of its child."""
+    shown = {run: case.pawl("show", run, "--events").stdout for run in ("r", "r.c")}
+    return {run: max(map(int, re.findall(rf"(?m)^(\d+) .* {kind}", text)), default=0) for run, text in shown.items()}
+
+
 def killed_after_each(case, text, count):
     """Runs a workflow that waits for the files go0, go1, ... one after the other, and kills it after each."""
     case.write("workflow.yaml", text)
     for n in range(count):
         if n > 0:
             case.write(f"go{n - 1}", "")
+        before = last_events(case, r"\w+")
         process = case.start("run", "--run-id", "r", "--resume")
         wait_for(lambda: exists(case, f"at{n}") or process.poll() is not None, f"part {n}")
-        time.sleep(0.1)  # results of items are saved together
+        # Results of items are saved together, after the next item was started.
+        recorded = lambda: any(number > before[run] for run, number in last_events(case, r"(?:step|item)_completed").items())
+        wait_for(lambda: n == 0 or recorded() or process.poll() is not None, f"the record of part {n - 1}")
         process.kill()
         process.wait()
     case.write(f"go{count - 1}", "")

@@ -32,7 +32,7 @@ class Writers:
     """Processes that save until they are told to stop. Knows the last acknowledged number of each run."""
 
     def __init__(self, case, count, bytes_each):
-        self.case, self.stopping = case, False
+        self.case, self.stopping, self.failures = case, False, []
         self.acknowledged = {f"w{i}": 0 for i in range(count)}
         self.threads = [threading.Thread(target=self.work, args=(run, bytes_each)) for run in self.acknowledged]
 
@@ -42,8 +42,10 @@ class Writers:
             number += 1
             state = json.dumps({"n": number, "noise": os.urandom(size // 2).hex()})
             done = self.case.pawl("save", run, "--id", f"id-{number}", stdin=state)
-            if done.returncode == 0:
-                self.acknowledged[run] = number
+            if done.returncode != 0:
+                self.failures.append(f"{run}, save {number}: {done.stdout}{done.stderr}")
+                return
+            self.acknowledged[run] = number
 
     def __enter__(self):
         for thread in self.threads:
@@ -54,6 +56,7 @@ class Writers:
         self.stopping = True
         for thread in self.threads:
             thread.join()
+        assert not self.failures, self.failures
 
 
 def check_copy(case, folder, before, tool):

@@ -170,6 +170,48 @@ class Prune(unittest.TestCase):
         subprocess.run([WRITER, "verify", self.store, others], check=True, stdout=subprocess.DEVNULL, timeout=120)
         self.pawl("fsck")
 
+    def test_the_audit_trail_of_a_pruned_run_shrinks_and_stays_verifiable(self):
+        entries = 700
+        for number in range(1, entries):
+            self.pawl("save", "r", stdin=b'{"n":%d}' % number)
+        listed = self.pawl("audit", "list", "r", "--json").stdout
+        self.pawl("prune", "--keep", "1")
+        audit = os.path.join(self.store, "runs", "r", "audit")
+        trail = [name for name in os.listdir(audit) if name.startswith("audit_trail")]
+        self.assertEqual(len(trail), 2, trail)
+        self.assertLess(sum(os.path.getsize(os.path.join(audit, name)) for name in trail), 100 * entries)
+        self.assertEqual(self.pawl("audit", "list", "r", "--json").stdout, listed)
+        verify = os.path.join(os.path.dirname(__file__), "..", "..", "tools", "verify_store.py")
+
+        def sound():
+            self.pawl("verify", "--all")
+            self.pawl("fsck")
+            return subprocess.run([sys.executable, verify, self.store], capture_output=True, text=True, timeout=120)
+
+        self.assertEqual(sound().returncode, 0)
+        self.save("r", 100)
+        self.pawl("export", "r", "-o", "r.pawl")
+        self.pawl("--store", "other", "import", "r.pawl")
+        self.pawl("--store", "other", "verify", "--all")
+        self.pawl("fsck", "--repair")
+        self.assertEqual(sound().returncode, 0)
+        # A changed byte is found by all three.
+        [archive] = [os.path.join(audit, name) for name in trail if name.endswith(".gz")]
+        with open(archive, "r+b") as file:
+            file.seek(os.path.getsize(archive) // 2)
+            byte = file.read(1)
+            file.seek(-1, os.SEEK_CUR)
+            file.write(bytes([byte[0] ^ 1]))
+        self.assertIn(b"audit_trail_1-", self.pawl("verify", "r", status=4).stdout)
+        self.assertIn(b"audit_trail_1-", self.pawl("fsck", "r", status=4).stdout)
+        done = subprocess.run([sys.executable, verify, self.store], capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("audit_trail_1-", done.stdout)
+        self.pawl("restore", "r")
+        os.remove(archive)
+        self.pawl("verify", "r", status=4)
+        self.pawl("fsck", "r", status=4)
+
     def test_killed_at_any_moment_it_loses_nothing_that_is_kept(self):
         self.fill("r", 40, 60_000, named=(9, 18, 31))
         started = time.monotonic()

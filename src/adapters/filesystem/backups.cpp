@@ -55,6 +55,29 @@ Result<void> refuse_existing(const BackupPlace& place) {
                     "choose another name, or pass --force to replace it", 0});
 }
 
+/// Files are copied as they are. Whoever makes a backup should hear of damage before all older backups are replaced.
+Result<void> add_damage(FilesystemStore& store, WrittenBackup& written) {
+  const auto report = store.check({}, Repair::no);
+  if (!report && report.error().code == Code::unsupported_version) return {};
+  if (!report) {
+    written.damage.push_back({report.error().where, "the store can't be checked: " + report.error().message});
+    return {};
+  }
+  std::vector<BackupNote> found;
+  for (const Finding& finding : report->findings) {
+    const bool bad = finding.severity == Finding::Severity::damage || finding.severity == Finding::Severity::mendable;
+    const auto is_same = [&](const BackupNote& note) {
+      // A path in an error of the system is absolute.
+      return finding.file == note.path || finding.file.starts_with(note.path + "/") ||
+             finding.file.ends_with("/" + note.path);
+    };
+    if (bad && std::ranges::none_of(written.damage, is_same) && std::ranges::none_of(found, is_same))
+      found.push_back({finding.file, finding.what});
+  }
+  written.damage.insert(written.damage.end(), found.begin(), found.end());
+  return {};
+}
+
 Result<WrittenBackup> write_backup(FilesystemStore& store, const BackupPlace& place, const std::string& temporary,
                                    const ShowBackupProgress& show) {
   PAWL_TRY_ASSIGN(const auto file, place.folder->open(temporary, OpenMode::create_empty));
@@ -65,6 +88,7 @@ Result<WrittenBackup> write_backup(FilesystemStore& store, const BackupPlace& pl
   PAWL_TRY(refuse_existing(place));
   PAWL_TRY(place.folder->rename(temporary, place.name));
   PAWL_TRY(place.folder->sync_folder("", SyncPoint::backup_name));
+  PAWL_TRY(add_damage(store, written));
   return written;
 }
 

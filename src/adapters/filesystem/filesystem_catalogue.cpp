@@ -5,6 +5,7 @@
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
+#include "base/confined.hpp"
 #include "domain/erasure.hpp"
 
 namespace pawl {
@@ -211,7 +212,7 @@ Result<std::vector<RunInfo>> FilesystemStore::runs_from_files() {
 
 Result<std::vector<RunInfo>> FilesystemStore::runs(std::size_t limit) {
   auto listed = read_consistently({}, [&](const auto& snapshot) { return list_runs(snapshot, limit, Damaged::stops); });
-  if (listed || !is_refusal(listed.error().code)) return listed;
+  if (listed || !is_confined(listed.error())) return listed;
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_reader());
   return list_runs(snapshot, limit, Damaged::is_listed);
 }

@@ -8,6 +8,7 @@
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/run_checker.hpp"
+#include "base/confined.hpp"
 #include "codec/sealed_text.hpp"
 
 namespace pawl {
@@ -199,8 +200,13 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
     }
     for (const JournalView& journal : snapshot->journals())
       PAWL_TRY(check_journal(files_, journal, scope, runs, report));
-    for (const std::string& run : runs)
-      PAWL_TRY(RunChecker(files_, keys_, run, snapshot, report).check(scope.sequence));
+    for (const std::string& run : runs) {
+      const auto checked = RunChecker(files_, keys_, run, snapshot, report).check(scope.sequence);
+      if (checked) continue;
+      if (!is_confined(checked.error())) return std::unexpected(checked.error());
+      report.findings.push_back(
+          {Severity::damage, checked.error().code, checked.error().where, run, {}, checked.error().message, {}});
+    }
     if (!scope.run && snapshot->journals().empty() && report.runs > 0) {
       report.findings.push_back({Severity::damage,
                                  Code::journal_corrupt,

@@ -14,6 +14,7 @@
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
+#include "adapters/filesystem/trail_archiver.hpp"
 #include "audit/roots.hpp"
 #include "base/hash.hpp"
 
@@ -48,6 +49,7 @@ class CopiedRun {
 
   /// Returns the records of the journals up to the last complete checkpoint, which is the end of the run in the copy.
   Result<RunBatch> cut() {
+    PAWL_TRY(expand_trail(files_, run_));
     PAWL_TRY_ASSIGN(const auto lines, line_files());
     for (const std::string& path : lines) PAWL_TRY(cut_file(path, [](std::string_view) { return true; }));
     RunBatch batch = records_ == nullptr ? RunBatch() : whole_batch(*records_);
@@ -70,6 +72,9 @@ class CopiedRun {
     PAWL_TRY(cut_roots(seed, entries));
     return batch;
   }
+
+  /// Whether something incomplete was moved to recovery/.
+  [[nodiscard]] bool has_cut() const { return has_cut_; }
 
  private:
   /// Removes the records that don't connect to the files, because what is between them was settled after the files were
@@ -197,6 +202,7 @@ class CopiedRun {
   }
 
   Result<void> keep(const std::string& path, std::string_view bytes) {
+    has_cut_ = true;
     const std::string name = fmt::format("recovery/copied-{}-{}.bin", run_, to_hex(crc32c(bytes, crc32c(path))));
     PAWL_TRY(set_aside(files_, name, bytes));
     return log_failure(files_, environment_,
@@ -267,6 +273,7 @@ class CopiedRun {
   const std::string run_;
   const std::shared_ptr<JournalSnapshot> snapshot_;
   const RunRecords* const records_;
+  bool has_cut_ = false;
 };
 
 }  // namespace
@@ -280,12 +287,14 @@ Result<void> FilesystemStore::settle_copy(const std::shared_ptr<JournalSnapshot>
   }
   for (const auto& [run, records] : snapshot->runs()) runs.insert(run);
   const Lock lock(publish_mutex_);
+  std::vector<std::string> cut;
   for (const std::string& run : runs) {
     PAWL_TRY_ASSIGN(const bool erased, files_.exists(layout::erased(run)));
     if (erased || snapshot->doubt(run)) continue;
     CopiedRun copied(files_, keys_, environment_, run, snapshot);
     PAWL_TRY(copied.remove_nameless());
     auto batch = copied.cut();
+    if (copied.has_cut()) cut.push_back(run);
     // What is damaged otherwise is reported later, and so is a run whose folder was copied before it was created.
     if (!batch && (is_refusal(batch.error().code) || batch.error().code == Code::run_not_found)) continue;
     if (!batch) return std::unexpected(batch.error());
@@ -293,7 +302,13 @@ Result<void> FilesystemStore::settle_copy(const std::shared_ptr<JournalSnapshot>
     const auto published = publisher_.publish(run, *batch, Publish::settled);
     if (!published && !is_refusal(published.error().code)) return std::unexpected(published.error());
   }
-  return publisher_.sync();
+  PAWL_TRY(publisher_.sync());
+  if (!cut.empty() && options_.tell) {
+    options_.tell(
+        fmt::format("this store is a copy: the newest data of {} {} was not copied completely and was moved to {}/",
+                    cut.size() == 1 ? "run" : "runs", fmt::join(cut, ", "), layout::kRecovery));
+  }
+  return {};
 }
 
 /// Returns whether it changed anything. A copy that can't be written is read as it is.

@@ -359,9 +359,6 @@ Result<std::string> FilesystemStore::clean_free_journal(const EraseWork& work, c
 }
 
 Result<void> FilesystemStore::empty_free_journal(std::unique_ptr<JournalWriter> journal) {
-  const auto settled = settle_everything(*journal);
-  if (settled) return journal->wipe_unused();
-  if (settled.error().code != Code::disk_full) return settled;
   std::vector<std::unique_ptr<JournalWriter>> only;
   only.push_back(std::move(journal));
   PAWL_TRY(settle_together(only));
@@ -371,7 +368,14 @@ Result<void> FilesystemStore::empty_free_journal(std::unique_ptr<JournalWriter> 
 /// Everything in a journal of nobody is settled, so that it contains no records at all.
 Result<std::vector<std::string>> FilesystemStore::wipe_pruned() {
   PAWL_TRY(process_.refuse_copy());
-  return with_reserve([this] { return wipe_journals(); });
+  auto held = with_reserve([this] { return wipe_journals(); });
+  std::set<std::string> runs;
+  {
+    const Lock lock(dirty_mutex_);
+    runs.swap(pruned_runs_);
+  }
+  for (const std::string& run : runs) static_cast<void>(archive_entries(run));
+  return held;
 }
 
 Result<std::vector<std::string>> FilesystemStore::wipe_journals() {

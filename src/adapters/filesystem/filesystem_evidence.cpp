@@ -7,6 +7,7 @@
 #include "adapters/filesystem/chain_reader.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
+#include "adapters/filesystem/trail_file.hpp"
 #include "adapters/filesystem/numbered_lines.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
 
@@ -46,13 +47,13 @@ class RunFiles final : public RunEvidence {
         run_(std::move(run)),
         snapshot_(std::move(snapshot)),
         records_(records),
-        entries_(files_, "entry", {layout::audit(run_)}, records_ == nullptr ? nullptr : &records_->audit),
+        entries_(NumberedLines::of_trail(files_, run_, records_ == nullptr ? nullptr : &records_->audit)),
         events_(files_, "event", std::move(events), records_ == nullptr ? nullptr : &records_->events) {}
 
   Result<void> begin() {
     if (records_ != nullptr && !records_->audit.empty()) last_entry_ = records_->audit.rbegin()->first;
     PAWL_TRY_ASSIGN(trail_bytes_, trail_size());
-    auto file = files_.open(layout::audit(run_), OpenMode::read);
+    auto file = open_trail(files_, run_, OpenMode::read);
     if (!file && file.error().code != Code::input_unreadable) return std::unexpected(file.error());
     if (!file) return {};
     PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
@@ -104,7 +105,7 @@ class RunFiles final : public RunEvidence {
 
  private:
   Result<std::uint64_t> trail_size() {
-    auto file = files_.open(layout::audit(run_), OpenMode::read);
+    auto file = open_trail(files_, run_, OpenMode::read);
     if (!file)
       return file.error().code == Code::input_unreadable ? Result<std::uint64_t>(0) : std::unexpected(file.error());
     return (*file)->size();

@@ -5,6 +5,7 @@
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/run_pruner.hpp"
+#include "adapters/filesystem/trail_archiver.hpp"
 #include "adapters/filesystem/whole_file.hpp"
 #include "base/thread_name.hpp"
 #include "codec/object_members.hpp"
@@ -49,7 +50,27 @@ Result<std::string> FilesystemStore::prune_stamp(const std::string& run,
 Result<PruneReport> FilesystemStore::prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) {
   PAWL_TRY(process_.refuse_copy());
   if (mode == PruneMode::dry_run) return prune_until(run, settings, mode, {});
-  return with_reserve([&] { return prune_until(run, settings, mode, {}); });
+  auto report = with_reserve([&] { return prune_until(run, settings, mode, {}); });
+  if (report) static_cast<void>(archive_entries(run.text()));
+  return report;
+}
+
+/// The audit trail of a pruned run would otherwise soon be larger than the run. If this fails, the next prune does it.
+Result<void> FilesystemStore::archive_entries(const std::string& run) {
+  PAWL_TRY_ASSIGN(const bool pruned, files_.exists(layout::pruned(run)));
+  if (!pruned) return {};
+  {
+    const Lock lock(dirty_mutex_);
+    pruned_runs_.insert(run);
+  }
+  PAWL_TRY_ASSIGN(const auto lock, hold_pruning(run));
+  PAWL_TRY_ASSIGN(const auto snapshot, snapshot_of_everything());
+  PAWL_TRY_ASSIGN(const bool erased, files_.exists(layout::erased(run)));
+  if (erased || snapshot->doubt(run)) return {};
+  TrailLimits limits{.keep = options_.trail_lines_kept, .at_least = options_.trail_lines_archived_min};
+  if (const RunRecords* const records = snapshot->find(run); records != nullptr && !records->audit.empty())
+    limits.first_in_journal = records->audit.begin()->first;
+  return archive_trail(files_, run, limits, *lock, *environment_.clock);
 }
 
 namespace {
@@ -259,7 +280,9 @@ void FilesystemStore::prune_grown(const std::function<bool()>& stop) {
     const auto id = RunId::parse(run);
     if (!id) continue;
     const auto report = prune_until(*id, retention_of(run), PruneMode::remove, stop);
-    if (report && !report->dropped.empty()) has_pruned_ = true;
+    if (!report || report->dropped.empty()) continue;
+    has_pruned_ = true;
+    static_cast<void>(archive_entries(run));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "adapters/filesystem/migrations.hpp"
 #include "adapters/filesystem/run_writer.hpp"
 #include "base/assert.hpp"
+#include "base/confined.hpp"
 
 namespace pawl {
 namespace {
@@ -311,15 +312,19 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_run(const RunId& run) {
 
 Result<void> FilesystemStore::take_writer_lock(const RunId& run, File& run_lock) {
   constexpr std::int64_t kStepMaxUs = 50'000;
+  constexpr int kLooksMax = 3;
   std::int64_t step_us = 1'000;
+  int looks = 0;
   for (std::int64_t waited_us = 0;; waited_us += step_us, step_us = std::min(2 * step_us, kStepMaxUs)) {
     PAWL_TRY_ASSIGN(const bool locked, run_lock.try_lock(layout::kWriterByte));
     if (locked) return run_lock.write_at(0, encode_owner(environment_.owner));
     std::int64_t wait_us = options_.lock_wait_us;
     if (waited_us >= wait_us) {
-      // A pruner needs the lock only for a moment.
+      // A pruner needs the lock only for a moment. It may have released both bytes since the attempt above.
       PAWL_TRY_ASSIGN(const bool closing, run_lock.locked_elsewhere(layout::kClosingByte));
-      if (!closing || waited_us >= kLockWaitUs) break;
+      looks = closing ? 0 : looks + 1;
+      if (looks == kLooksMax || waited_us >= kLockWaitUs) break;
+      if (!closing) continue;
       wait_us = kLockWaitUs;
     }
     environment_.clock->sleep_us(std::min(step_us, wait_us - waited_us));
@@ -470,7 +475,7 @@ Result<RunInfo> FilesystemStore::run(const RunId& run) {
   PAWL_TRY(refuse_erased(files_, run.text()));
   auto info = read_consistently(
       run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).overview(); });
-  if (info || !is_refusal(info.error().code)) return info;
+  if (info || !is_confined(info.error())) return info;
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_reader());
   return RunReader(files_, keys_, run.text(), snapshot).listing();
 }

@@ -154,6 +154,8 @@ class FilesystemStore final : public Store {
   void prune_grown(const std::function<bool()>& stop);
   Result<PruneReport> prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
                                   const std::function<bool()>& stop);
+  /// Archives audit entries of a pruned run that no journal contains any more.
+  Result<void> archive_entries(const std::string& run);
   Result<bool> has_writer(const RunId& run);
   Result<bool> lock_closed_run(File& lock);
   /// Releases the data of checkpoints of `run` that another process pruned while this one had the run open.
@@ -162,7 +164,7 @@ class FilesystemStore final : public Store {
   Result<void> wipe_if_asked(JournalWriter& own);
   Result<std::vector<std::string>> wipe_journals();
   Result<bool> journal_has_segments(std::uint64_t journal);
-  /// Settles a journal and overwrites it. If the disk has no room for a new segment, removes the segments instead.
+  /// Settles a journal and removes its segments.
   Result<void> empty_free_journal(std::unique_ptr<JournalWriter> journal) PAWL_REQUIRES(publish_mutex_);
   /// Overwrites a journal that nobody holds. Returns false if somebody does, or if it is damaged.
   Result<bool> wipe_free_journal(const JournalWriter::Place& place, std::uint64_t number);
@@ -322,6 +324,7 @@ class FilesystemStore final : public Store {
   bool stopping_ PAWL_GUARDED_BY(dirty_mutex_) = false;
   bool wanted_ PAWL_GUARDED_BY(dirty_mutex_) = false;
   std::set<std::string> grown_ PAWL_GUARDED_BY(dirty_mutex_);                    // runs to be pruned
+  std::set<std::string> pruned_runs_ PAWL_GUARDED_BY(dirty_mutex_);              // whose audit entries may be archived
   std::map<std::string, std::uint64_t> own_keep_ PAWL_GUARDED_BY(dirty_mutex_);  // of runs with a limit of their own
   std::atomic<bool> has_own_keep_ = false;
   std::atomic<bool> has_pruned_ = false;                      // this process removed checkpoints in the background

@@ -4,9 +4,14 @@
 
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
+#include "adapters/filesystem/trail_file.hpp"
 
 namespace pawl {
-namespace {}  // namespace
+NumberedLines NumberedLines::of_trail(FileSystem& files, std::string_view run, const Records* journal) {
+  NumberedLines lines(files, "entry", {layout::audit(run)}, journal);
+  lines.open_ = [&files, run = std::string(run)](const std::string&) { return open_trail(files, run, OpenMode::read); };
+  return lines;
+}
 
 Error NumberedLines::bad(std::string message) const {
   return Error{
@@ -23,7 +28,7 @@ const JournalRecord* NumberedLines::in_journal(std::uint64_t number) const {
 /// Opens the next existing file. Returns false if there is none.
 Result<bool> NumberedLines::open_next() {
   while (next_path_ < paths_.size()) {
-    auto file = files_.open(paths_[next_path_++], OpenMode::read);
+    auto file = open_(paths_[next_path_++]);
     if (!file && file.error().code != Code::input_unreadable) return std::unexpected(file.error());
     if (!file) continue;
     file_ = std::move(*file);

@@ -2,6 +2,7 @@
 // trail of any length fits into memory.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,7 +26,12 @@ class NumberedLines {
 
   /// `what` is the noun for messages, for example "entry". `journal` may be null. Missing files count as empty.
   NumberedLines(FileSystem& files, std::string what, std::vector<std::string> paths, const Records* journal)
-      : files_(files), what_(std::move(what)), paths_(std::move(paths)), journal_(journal) {}
+      : what_(std::move(what)),
+        paths_(std::move(paths)),
+        journal_(journal),
+        open_([&files](const std::string& path) { return files.open(path, OpenMode::read); }) {}
+  /// Reads the audit entries of a run, archived ones as well.
+  static NumberedLines of_trail(FileSystem& files, std::string_view run, const Records* journal);
 
   /// Returns the next line, starting with number 1, or nothing after the last. Fails with checksum_mismatch if a line
   /// is truncated, out of order or differs from the journal. Reading ends after an error.
@@ -46,10 +52,11 @@ class NumberedLines {
   [[nodiscard]] const JournalRecord* in_journal(std::uint64_t number) const;
   [[nodiscard]] Error bad(std::string message) const;
 
-  FileSystem& files_;
-  const std::string what_;
-  const std::vector<std::string> paths_;
+  using Open = std::function<Result<std::unique_ptr<File>>(const std::string& path)>;
+  std::string what_;
+  std::vector<std::string> paths_;
   const Records* journal_;
+  Open open_;
   std::size_t next_path_ = 0;
   std::unique_ptr<File> file_;
   std::uint64_t offset_ = 0;  // in the file, of the data after the buffer

@@ -36,11 +36,15 @@ struct FilesystemOptions {
   std::uint64_t batch_bytes_max = 2ULL << 20;            // saves are collected up to this size
   std::uint64_t differences_floor_bytes = 256ULL << 10;  // maximum total size of differences before a full checkpoint
   std::uint64_t differences_max = 1000;                  // maximum number of differences before a full checkpoint
+  std::uint64_t trail_lines_kept = 100;                  // the newest audit entries of a pruned run stay lines
+  std::uint64_t trail_lines_archived_min = 256;          // at least this many older ones are archived at once
   std::uint64_t sync_all_from_files = 32;        // minimum number of files for one syncfs instead of single syncs
   Durability durability = Durability::sync;      // default for new runs
   std::uint64_t state_bytes_max = 100ULL << 20;  // maximum size of a state after a patch
   std::int64_t async_window_us = 100'000;
   PackRules packing = {};
+  /// Is told, in a sentence, what was done without being asked for. Nothing: nobody is told.
+  std::function<void(const std::string& what)> tell = {};
   /// Finds the outer key of an encrypted store: a file, the environment or a passphrase. Called when it is needed.
   std::function<Result<SecretKey>(const Uuid& store, const StoreKeyInfo& info)> find_key = {};
   std::optional<NewStoreKey> new_key = {};  // of a store that its first save creates; nothing: not encrypted

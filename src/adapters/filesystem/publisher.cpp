@@ -6,6 +6,7 @@
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
+#include "adapters/filesystem/trail_file.hpp"
 #include "adapters/filesystem/whole_file.hpp"
 
 namespace pawl {
@@ -281,7 +282,9 @@ Result<bool> Publisher::append(const Lines& lines, std::span<const JournalRecord
 Result<bool> Publisher::append_unbroken(const Lines& lines, std::span<const JournalRecord> records, Publish mode) {
   const std::uint64_t first = number_of(records.front(), lines.by_sequence);
   const std::uint64_t last = number_of(records.back(), lines.by_sequence);
-  PAWL_TRY_ASSIGN(std::shared_ptr<File> file, files_.open(lines.path, OpenMode::create));
+  const bool is_trail = lines.path == layout::audit(lines.run);
+  PAWL_TRY_ASSIGN(std::shared_ptr<File> file, is_trail ? open_trail(files_, lines.run, OpenMode::create)
+                                                       : files_.open(lines.path, OpenMode::create));
   PAWL_TRY_ASSIGN(const auto point, append_point(*file, lines, first, last, mode));
   if (!point) return false;
   Known known = *point;

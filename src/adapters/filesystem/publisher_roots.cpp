@@ -4,6 +4,7 @@
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/publisher.hpp"
+#include "adapters/filesystem/trail_file.hpp"
 #include "codec/record_text.hpp"
 
 namespace pawl {
@@ -21,8 +22,8 @@ std::span<const JournalRecord> following(std::span<const JournalRecord> audit, s
 
 /// Adds entries from the file, for when no journal contains them any more. Returns false if they are missing or
 /// invalid.
-Result<bool> add_from_file(FileSystem& files, const std::string& path, std::uint64_t last, SettledRoot& root) {
-  PAWL_TRY_ASSIGN(const auto file, files.open(path, OpenMode::read));
+Result<bool> add_from_file(FileSystem& files, std::string_view run, std::uint64_t last, SettledRoot& root) {
+  PAWL_TRY_ASSIGN(const auto file, open_trail(files, run, OpenMode::read));
   std::string rest;
   std::uint64_t offset = root.bytes;
   while (root.tree.size() < last) {
@@ -85,7 +86,9 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
     bool complete = !lines.empty();
     for (const JournalRecord& record : lines) complete = complete && add_entry(known.root, record.text);
     if (lines.empty()) {
-      PAWL_TRY_ASSIGN(complete, add_from_file(files_, layout::audit(run), last, known.root));
+      const auto added = add_from_file(files_, run, last, known.root);
+      if (!added && !is_refusal(added.error().code)) return std::unexpected(added.error());
+      complete = added && *added;
     }
     if (!complete) return {};  // the audit trail is damaged; `pawl verify` reports where
     text += next_root_text(known.root, known.end, seed);

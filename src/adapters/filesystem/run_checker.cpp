@@ -9,6 +9,7 @@
 #include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
 #include "adapters/filesystem/run_reader.hpp"
+#include "adapters/filesystem/trail_file.hpp"
 #include "audit/roots.hpp"
 #include "domain/event_types.hpp"
 
@@ -372,7 +373,7 @@ std::optional<std::string> RunChecker::payload_of(const RecordView& record, cons
 /// Checks the entries of the file and the journals as one chain in which each checkpoint has an entry.
 Result<void> RunChecker::check_audit() {
   const std::string path = layout::audit(run_);
-  const auto file = files_.open(path, OpenMode::read);
+  const auto file = open_trail(files_, run_, OpenMode::read);
   if (!file && file.error().code != Code::input_unreadable) return std::unexpected(file.error());
   if (file) ++report_.files;
   std::string previous(first_previous_hash());
@@ -400,12 +401,17 @@ Result<void> RunChecker::check_audit() {
   };
   std::uint64_t line_at = 0;  // of the last line looked at
   if (file) {
-    PAWL_TRY(for_each_line_of(**file, [&](std::string_view line, bool complete, std::uint64_t at) {
+    const auto read = for_each_line_of(**file, [&](std::string_view line, bool complete, std::uint64_t at) {
       line_at = at;
       if (complete) return take(line);
       bad = fmt::format("entry {} is incomplete", index + 1);
       return false;
-    }));
+    });
+    if (!read && !is_refusal(read.error().code)) return read;
+    if (!read) {
+      add(Finding::Severity::damage, read.error().code, read.error().where, {}, read.error().message);
+      return {};
+    }
   }
   const bool journal_goes_on = records_ != nullptr && records_->audit.contains(index + 1);
   std::string rest;  // from the bad line on

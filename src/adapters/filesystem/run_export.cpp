@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/trail_file.hpp"
 
 namespace pawl {
 namespace {
@@ -22,8 +23,8 @@ Result<void> collect(FileSystem& files, const std::string& root, const std::stri
     const std::string path = join_path(folder, entry.name);
     if (entry.is_folder) {
       PAWL_TRY(collect(files, root, path, depth + 1, found));
-    } else if (may_be_exported(path)) {
-      found.push_back(path);
+    } else if (may_be_exported(path) && !(folder == "audit" && parse_archive_name(entry.name))) {
+      found.push_back(path);  // an export contains the trail as one file
     }
   }
   return {};
@@ -60,7 +61,9 @@ Result<void> ExportWriter::put(std::string_view bytes) {
 }
 
 Result<void> ExportWriter::put_file(const std::string& name) {
-  PAWL_TRY_ASSIGN(const auto file, files_.open(join_path(layout::run(run_), name), OpenMode::read));
+  const std::string path = join_path(layout::run(run_), name);
+  PAWL_TRY_ASSIGN(const auto file, path == layout::audit(run_) ? open_trail(files_, run_, OpenMode::read)
+                                                               : files_.open(path, OpenMode::read));
   PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
   PAWL_TRY(put(encode_export(ExportEntry{.file = name, .bytes = size})));
   for (std::uint64_t at = 0; at < size;) {

@@ -9,6 +9,7 @@
 #include "adapters/filesystem/numbered_lines.hpp"
 #include "adapters/filesystem/payload_reader.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
+#include "base/confined.hpp"
 #include "domain/erasure.hpp"
 
 namespace pawl {
@@ -551,7 +552,7 @@ Result<std::vector<AuditEntry>> RunReader::audit(std::uint64_t after, std::size_
     PAWL_TRY_ASSIGN(const TrailEnd end, trail_end(kPieceBytes));
     PAWL_TRY(refuse_short_trail(end, newest));
   }
-  NumberedLines lines(files_, "entry", {layout::audit(run_)}, records_ == nullptr ? nullptr : &records_->audit);
+  NumberedLines lines = NumberedLines::of_trail(files_, run_, records_ == nullptr ? nullptr : &records_->audit);
   std::vector<AuditEntry> found;
   std::map<std::uint64_t, std::size_t> by_event;
   while (found.size() < limit) {
@@ -586,9 +587,9 @@ Result<RunInfo> RunReader::overview() {
 
 Result<RunInfo> RunReader::listing() {
   auto info = overview();
-  if (info || !is_refusal(info.error().code)) return info;
+  if (info || !is_confined(info.error())) return info;
   const auto record = run_record();
-  const bool described = record || is_refusal(record.error().code);
+  const bool described = record || is_confined(record.error());
   if (!described || is_gone(info.error().code)) return info;
   PAWL_TRY_ASSIGN(RunInfo damaged, run_info(run_, record ? *record : RunRecord(), {}));
   damaged.updated = damaged.created;

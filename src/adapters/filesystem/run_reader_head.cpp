@@ -113,7 +113,7 @@ Result<std::uint64_t> last_number_in(FileSystem& files, const std::string& path)
 }  // namespace
 
 Result<std::uint64_t> RunReader::last_audited_event() {
-  NumberedLines lines(files_, "entry", {layout::audit(run_)}, records_ == nullptr ? nullptr : &records_->audit);
+  NumberedLines lines = NumberedLines::of_trail(files_, run_, records_ == nullptr ? nullptr : &records_->audit);
   std::uint64_t last = 0;
   while (true) {
     PAWL_TRY_ASSIGN(const auto line, lines.next());

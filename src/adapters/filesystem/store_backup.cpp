@@ -262,7 +262,8 @@ Result<void> StoreBackup::add_new_runs(std::vector<Candidate>& runs) {
 
 Result<void> StoreBackup::take_snapshot() {
   PAWL_TRY_ASSIGN(snapshot_, place_.snapshot());
-  if (snapshot_->damage()) return std::unexpected(*snapshot_->damage());
+  // What a damaged journal still contains is copied.
+  if (const auto& damage = snapshot_->damage()) damage_.emplace(damage->where, damage->message);
   return {};
 }
 
@@ -465,6 +466,10 @@ Result<std::string> StoreBackup::removals(const std::string& run) {
     PAWL_TRY_ASSIGN(const auto one, read_named(path));
     text += one ? fmt::format("{} {}\n", one->size(), *one) : "-\n";
   }
+  // Entries may be moved to an archive while the trail is copied.
+  PAWL_TRY_ASSIGN(auto audit, files_.list(layout::audit_folder(run)));
+  std::ranges::sort(audit, {}, &FolderEntry::name);
+  for (const FolderEntry& entry : audit) text += entry.name + '\n';
   return text;
 }
 
