@@ -49,6 +49,27 @@ void s50_bounds(StoreUnderTest& subject) {
   need_error(store->recover(run_id("none"), {}), Code::run_not_found);
 }
 
+/// A clock that was far ahead for one save: a bound by time finds the newest checkpoint that is not after it.
+void s50_wrong_clock(StoreUnderTest& subject) {
+  const auto store = subject.open();
+  fill_to_recover(subject, *store, 3);
+  const Timestamp right = subject.clock().now();
+  constexpr std::int64_t kYearUs = 365LL * 86'400 * 1'000'000;
+  {
+    const auto run = writer(*store, "r");
+    subject.clock().set(Timestamp{right.us + kYearUs});
+    need(run->save(state("[4]")));
+    subject.clock().set(Timestamp{right.us + 1'000'000});
+    need(run->save(state("[5]")));
+  }
+  for (const RecoverExtent extent : {RecoverExtent::newest, RecoverExtent::all}) {
+    const Timestamp now{right.us + 2'000'000};
+    const Recovered found = need(store->recover(run_id("r"), {.extent = extent, .not_after = now}));
+    expect(found.checkpoint.info.sequence.value == 5 && found.checkpoint.state == "[5]",
+           "a checkpoint with a wrong time hides those after it");
+  }
+}
+
 void s50_pruned(StoreUnderTest& subject) {
   const auto store = subject.open();
   fill_to_recover(subject, *store, 40);
@@ -76,6 +97,7 @@ std::vector<ContractTest> recovery_tests() {
   return {
       {"S50_TheNewestIsRecoveredAsItWouldBeRestored", s50_newest},
       {"S50_BoundsByNumberAndTimeAreKept", s50_bounds},
+      {"S50_AWrongTimeHidesNoLaterCheckpoint", s50_wrong_clock},
       {"S50_WhatWasPrunedIsNotDamaged", s50_pruned},
       {"S51_AFallbackNeedsDamage", s51_needs_damage},
   };

@@ -462,6 +462,25 @@ def a_pipe_in_the_place_of_a_file_blocks_nobody(case):
     case.pawl("fsck", status=0)
 
 
+def an_older_copy_of_a_run_is_missed(case):
+    """A repair does not hide the loss, and a save that was lost is not answered as saved."""
+    store = case.env["PAWL_STORE"]
+    case.pawl("save", "r", stdin='{"n": 1}', status=0)
+    case.pawl("fsck", "--repair", status=0)
+    shutil.copytree(store + "/runs/r", case.folder + "/old")
+    for number in (2, 3):
+        case.pawl("save", "r", "--id", f"id{number}", stdin=json.dumps({"n": number}), status=0)
+    case.pawl("save", "other", stdin="{}", status=0)
+    case.pawl("fsck", "--repair", status=0)
+    shutil.rmtree(store + "/runs/r")
+    shutil.copytree(case.folder + "/old", store + "/runs/r")
+    for args in (["fsck"], ["fsck", "--repair"], ["fsck"]):
+        holds(case.pawl(*args, status=4).stdout, "the newest one here is 1")
+    for more in ([], ["--id", "id2"]):
+        holds(case.pawl("save", "r", *more, stdin='{"n": 2}', status=4).stderr, "PAWL-0304")
+    case.pawl("save", "other", stdin='{"n": 2}', status=0)
+
+
 def a_lost_run_is_not_begun_again(case):
     store = settled(case)
     case.pawl("list", status=0)  # so that the catalogue has it

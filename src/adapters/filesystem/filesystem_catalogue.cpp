@@ -130,13 +130,29 @@ Result<void> FilesystemStore::refuse_missing(const RunId& run) {
   return fail(missing_files(run.text()));
 }
 
+/// Files that were replaced by an older copy are not continued: numbers that were acknowledged would be used again.
+Result<void> FilesystemStore::refuse_older(const RunId& run, const RunHead& head) {
+  if (!has_catalogue()) return {};
+  const auto row = catalogue_.find_run(run.text());
+  if (!row || !*row || (*row)->uuid != head.run.uuid || (*row)->status == Status::erased) return {};
+  if ((*row)->latest <= head.latest.sequence) return {};
+  return fail(Error{Code::chain_broken,
+                    fmt::format("the catalogue lists checkpoint {} of run '{}', but the newest one here is {}",
+                                (*row)->latest.value, run.text(), head.latest.sequence.value),
+                    layout::checkpoints(run.text()),
+                    "restore the folder from a newer backup; to accept the loss, delete catalogue.db",
+                    0,
+                    Advice::check_store,
+                    {.run = run.text()}});
+}
+
 Result<void> FilesystemStore::rebuild_catalogue() {
   if (!has_catalogue()) return {};
   PAWL_TRY_ASSIGN(const auto lock, lock_catalogue());
   return rebuild_catalogue_locked();
 }
 
-/// Returns the rows of runs whose files are gone: only the catalogue knows about them.
+/// Returns the rows of runs whose files are gone, or older than the row: only the catalogue knows what was lost.
 Result<std::vector<RunInfo>> FilesystemStore::missing_runs(const std::shared_ptr<JournalSnapshot>& snapshot) {
   const auto usable = catalogue_.usable();
   auto rows = usable && *usable ? catalogue_.newest(SIZE_MAX) : std::vector<RunInfo>();
@@ -146,8 +162,12 @@ Result<std::vector<RunInfo>> FilesystemStore::missing_runs(const std::shared_ptr
   for (RunInfo& row : *rows) {
     const std::string& run = row.id.text();
     if (row.status == Status::erased || going.contains(run) || snapshot->find(run) != nullptr) continue;
-    const auto described = RunReader(files_, keys_, run, snapshot).run_record();
-    if (!described && described.error().code == Code::run_not_found) missing.push_back(std::move(row));
+    RunReader reader(files_, keys_, run, snapshot);
+    const auto described = reader.run_record();
+    const auto newest = described ? reader.latest() : fail(Code::run_not_found, "it is gone");
+    const bool is_gone_here = !described && described.error().code == Code::run_not_found;
+    const bool is_older = newest && described->uuid == row.uuid && *newest < row.latest;
+    if (is_gone_here || is_older) missing.push_back(std::move(row));
   }
   return missing;
 }
@@ -156,13 +176,16 @@ Result<void> FilesystemStore::rebuild_catalogue_locked() {
   // The journals too: without them, the end of a file may be incomplete.
   PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
-  PAWL_TRY_ASSIGN(std::vector<RunInfo> missing, missing_runs(snapshot));
+  PAWL_TRY_ASSIGN(const std::vector<RunInfo> missing, missing_runs(snapshot));
   return catalogue_.rebuild([&](const auto& add) -> Result<void> {
     CatalogueUpdate update;
-    update.runs = std::move(missing);
+    update.runs = missing;
     for (const FolderEntry& entry : entries) {
       if (!entry.is_folder || !RunId::parse(entry.name)) continue;
       PAWL_TRY(add_rows(RunReader(files_, keys_, entry.name, snapshot), update));
+      const auto lost = std::ranges::find(missing, entry.name, [](const RunInfo& row) { return row.id.text(); });
+      if (lost != missing.end() && !update.runs.empty() && update.runs.back().id == lost->id)
+        update.runs.back() = *lost;
       if (update.runs.size() < kRebuildStep) continue;
       PAWL_TRY(add(update));
       update = {};

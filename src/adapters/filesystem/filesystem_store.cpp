@@ -288,6 +288,7 @@ Result<std::optional<RunHead>> FilesystemStore::load_head(const RunId& run, Sequ
     PAWL_TRY_ASSIGN(head, reader.head());
   }
   if (!head) PAWL_TRY(refuse_missing(run));
+  if (head && !head->behind_damage()) PAWL_TRY(refuse_older(run, *head));
   bool elsewhere = false;
   if (const RunRecords* records = snapshot->find(run.text())) {
     for (const auto& [sequence, found] : records->checkpoints) elsewhere |= found.journal != journal_->number();

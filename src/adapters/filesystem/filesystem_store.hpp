@@ -271,6 +271,7 @@ class FilesystemStore final : public Store {
   Result<std::vector<RunInfo>> missing_runs(const std::shared_ptr<JournalSnapshot>& snapshot);
   /// Fails if the catalogue lists the run, which has no files.
   Result<void> refuse_missing(const RunId& run);
+  Result<void> refuse_older(const RunId& run, const RunHead& head);
   [[nodiscard]] bool has_catalogue() const { return options_.catalogue; }
 
   const ProcessBound process_;

@@ -37,23 +37,27 @@ class Pass {
 
   /// Returns whether the whole chain is within the scope.
   Result<bool> run(RebuiltGroup& group) {
+    bool all = true;
     for (const ChainLink& link : chain_.links) {
       const RecordView& record = link.record;
       if (scope_.up_to && record.sequence > scope_.up_to) return false;
       const auto info = decode_info(record);
-      if (info && scope_.not_after && info->created > *scope_.not_after) return false;
+      // A clock that was wrong may have put a later time before this one, so the search goes on.
+      const bool too_late = info && scope_.not_after && info->created > *scope_.not_after;
+      all = all && !too_late;
       auto taken = info ? take(record, info->state_bytes) : Result<void>(std::unexpected(info.error()));
       if (taken && !known_) continue;  // it is based on a checkpoint whose damage was already reported
       if (!taken && !is_damage(taken.error().code)) return std::unexpected(taken.error());
+      if (!taken) known_ = false;
+      if (too_late) continue;
       if (!taken) {
-        known_ = false;
         group.damage.push_back({record.sequence, in_run(taken.error(), record.sequence)});
         continue;
       }
       ++group.rebuilt;
       if (!source_.chains.pruned.is_dropped(record.sequence)) newest_ = &record;
     }
-    return true;
+    return all;
   }
 
   [[nodiscard]] const RecordView* newest() const { return newest_; }
