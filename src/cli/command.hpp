@@ -31,6 +31,8 @@ class Invocation {
   /// Returns the store to use. If the settings can't be read, they are ignored.
   [[nodiscard]] std::string store_uri() const { return store_place().uri; }
   [[nodiscard]] StorePlace store_place() const;
+  /// The store as given with --store, so that hints name it too.
+  [[nodiscard]] const std::optional<std::string>& given_store() const { return globals_.store; }
   /// The same for a store that will be created: one in a parent folder does not count.
   [[nodiscard]] StorePlace new_store_place() const;
   /// Returns the effective settings, read at the first call. Fails with invalid_config if a file or a variable is

@@ -158,8 +158,10 @@ class Visit {
       return warn("encryption", "checkpoint.encryption is set, but this store was created without encryption",
                   "to create an encrypted store: pawl --store OTHER init --encrypt");
     }
-    if (!encrypted || runs_.empty()) return;
-    if (const auto newest = store_->restore(runs_.front().id, {}); !newest) return broken("key", newest.error());
+    const auto readable = std::ranges::find_if(
+        runs_, [](const RunInfo& run) { return run.status != Status::erased && run.status != Status::damaged; });
+    if (!encrypted || readable == runs_.end()) return;
+    if (const auto newest = store_->restore(readable->id, {}); !newest) return broken("key", newest.error());
     fine("key", "opens this store");
   }
 

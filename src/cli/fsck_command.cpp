@@ -48,7 +48,7 @@ Colour colour_of(Finding::Severity severity) {
   return Colour::none;
 }
 
-std::string finding_text(const Finding& finding, const Style& style) {
+std::string finding_text(const Finding& finding, const Style& style, const HintStyle& hints) {
   std::string text = style(colour_of(finding.severity), to_text(finding.severity));
   if (finding.code != Code{}) text += " " + code_text(finding.code);
   text += ":";
@@ -60,7 +60,7 @@ std::string finding_text(const Finding& finding, const Style& style) {
   text += fmt::format(" {}", printable(finding.what));
   if (!finding.file.empty()) text += fmt::format(" ({})", printable(finding.file));
   text += "\n";
-  if (const std::string advice = finding_advice(finding); !advice.empty())
+  if (const std::string advice = finding_advice(finding, hints); !advice.empty())
     text += fmt::format("  {}\n", printable(advice));
   return text;
 }
@@ -97,12 +97,12 @@ std::string summary(const CheckReport& report) {
   return text + "\n";
 }
 
-Error left_over(const CheckReport& report) {
+Error left_over(const CheckReport& report, const HintStyle& hints) {
   const std::size_t damage = count(report, Finding::Severity::damage);
   const std::size_t mendable = count(report, Finding::Severity::mendable);
   Error error{Code::findings, fmt::format("found {} damaged and {} repairable", damage, mendable), {}, {}, 0};
-  error.hint =
-      mendable > 0 ? "to repair what can be repaired, run: pawl fsck --repair" : "follow the advice at each finding";
+  error.hint = mendable > 0 ? "to repair what can be repaired, run: " + command_of(Advice::repair_store, {}, hints)
+                            : "follow the advice at each finding";
   return error;
 }
 
@@ -125,13 +125,14 @@ Result<void> fsck(const Invocation& invocation, const FsckArguments& arguments) 
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const CheckScope scope, scope_of(*store, address, one_checkpoint));
   PAWL_TRY_ASSIGN(const CheckReport report, store->check(scope, arguments.repair ? Repair::yes : Repair::no));
+  const HintStyle hints{.store = invocation.given_store()};
   if (invocation.json()) {
     invocation.print(report_json(report) + "\n");
   } else {
-    for (const Finding& finding : report.findings) invocation.print(finding_text(finding, invocation.style()));
+    for (const Finding& finding : report.findings) invocation.print(finding_text(finding, invocation.style(), hints));
     invocation.print(summary(report));
   }
-  if (report.damaged()) return fail(left_over(report));
+  if (report.damaged()) return fail(left_over(report, hints));
   if (has_lost(report)) return fail(lost_records(report));
   return {};
 }

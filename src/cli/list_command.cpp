@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "cli/command.hpp"
+#include "cli/hints.hpp"
 #include "cli/json_out.hpp"
 #include "cli/lineage_text.hpp"
 #include "cli/removed_list.hpp"
@@ -117,10 +118,11 @@ Result<ListRequest> list_request(const Invocation& invocation, const ListArgumen
 void note_damage(const Invocation& invocation, const std::vector<ListedRun>& runs) {
   for (const ListedRun& run : runs) {
     if (run.info.status != Status::damaged) continue;
+    const auto& store = invocation.given_store();
     invocation.note(
-        fmt::format("the newest checkpoint of {0} can't be read; to see why: pawl fsck {0}; to print the newest "
-                    "readable state: pawl restore {0} --fallback",
-                    run.info.id.text()));
+        fmt::format("the newest checkpoint of {0} can't be read; to see why: pawl fsck {0}{1}; to print the newest "
+                    "readable state: pawl restore {0} --fallback{1}",
+                    run.info.id.text(), store ? " --store " + shell_word(*store) : ""));
   }
 }
 

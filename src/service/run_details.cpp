@@ -63,10 +63,12 @@ Result<CheckpointDetails> checkpoint_details(Store& store, const Address& addres
 Result<CheckpointPage> list_checkpoints(Store& store, const RunId& run, const CheckpointsRequest& request) {
   CheckpointPage page;
   PAWL_TRY_ASSIGN(page.checkpoints, request.after ? store.checkpoints(run, *request.after, request.limit + 1)
-                                                  : newest_checkpoints(store, run, request.limit));
-  page.more_after = page.checkpoints.size() > request.limit;
+                                                  : newest_checkpoints(store, run, request.limit + 1));
+  const bool more = page.checkpoints.size() > request.limit;
+  page.more_after = more && request.after;
+  page.more_before = more && !request.after;
   if (page.more_after) page.checkpoints.resize(request.limit);
-  page.more_before = !request.after && !page.checkpoints.empty() && page.checkpoints.front().parent;
+  if (page.more_before) page.checkpoints.erase(page.checkpoints.begin());
   return page;
 }
 
