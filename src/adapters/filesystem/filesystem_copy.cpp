@@ -10,10 +10,12 @@
 #include <charconv>
 #include <functional>
 
+#include "adapters/filesystem/copied_groups.hpp"
 #include "adapters/filesystem/failure_log.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
+#include "adapters/filesystem/pruned_file.hpp"
 #include "adapters/filesystem/trail_archiver.hpp"
 #include "audit/roots.hpp"
 #include "base/hash.hpp"
@@ -50,6 +52,7 @@ class CopiedRun {
   /// Returns the records of the journals up to the last complete checkpoint, which is the end of the run in the copy.
   Result<RunBatch> cut() {
     PAWL_TRY(expand_trail(files_, run_));
+    PAWL_TRY(drop_missing());
     PAWL_TRY_ASSIGN(const auto lines, line_files());
     for (const std::string& path : lines) PAWL_TRY(cut_file(path, [](std::string_view) { return true; }));
     RunBatch batch = records_ == nullptr ? RunBatch() : whole_batch(*records_);
@@ -68,6 +71,7 @@ class CopiedRun {
       PAWL_TRY(cut_file(path, [&](std::string_view line) { return number_after(line, "\"seq\":") <= complete.value; }));
     }
     PAWL_TRY(cut_checkpoints(complete));
+    PAWL_TRY(cut_kept(complete, seed));
     const std::uint64_t entries = batch.audit.empty() ? 0 : batch.audit.back().number;
     PAWL_TRY(cut_roots(seed, entries));
     return batch;
@@ -77,6 +81,25 @@ class CopiedRun {
   [[nodiscard]] bool has_cut() const { return has_cut_; }
 
  private:
+  Result<void> drop_missing() {
+    RunReader reader(files_, keys_, run_, snapshot_);
+    PAWL_TRY_ASSIGN(const std::uint32_t seed, reader.seed());
+    PAWL_TRY_ASSIGN(const Sequence fork_at, reader.fork_at());
+    PAWL_TRY_ASSIGN(const IndexRanges dropped, drop_uncopied(files_, run_, seed, fork_at, records_));
+    if (dropped.empty()) return {};
+    has_cut_ = true;
+    return log_failure(files_, environment_,
+                       Finding{Finding::Severity::note,
+                               Code::chain_broken,
+                               layout::checkpoints(run_),
+                               run_,
+                               {},
+                               fmt::format("this copy was made while the run was pruned; checkpoints {} were not "
+                                           "copied, and count as pruned",
+                                           dropped.text()),
+                               {}});
+  }
+
   /// Removes the records that don't connect to the files, because what is between them was settled after the files were
   /// copied. Returns the last checkpoint of which everything is there.
   Result<Sequence> connect(RunBatch& batch) {
@@ -253,6 +276,36 @@ class CopiedRun {
     return removed ? files_.sync_folder(layout::checkpoints(run_), SyncPoint::side_name) : Result<void>();
   }
 
+  /// The same for checkpoints that a prune has kept.
+  Result<void> cut_kept(Sequence complete, std::uint32_t seed) {
+    PAWL_TRY_ASSIGN(PrunedList list, load_pruned(files_, run_, seed));
+    const bool is_beyond = !list.closed.empty() && list.closed.ranges().rbegin()->second > complete.value;
+    // If nothing is left before, the run stays as it is: its states can be read, and the damage is reported.
+    if (!is_beyond || !list.last_there(complete)) return {};
+    const auto kept = list.kept;
+    for (const auto& [number, sums] : kept) {
+      const Sequence sequence{number};
+      if (list.tail_end(sequence) <= complete) continue;
+      list.tails.erase(number);
+      if (sequence > complete) {
+        list.kept.erase(number);
+        PAWL_TRY(keep_whole(layout::kept(run_, sequence)));
+      }
+      if (sequence >= complete) {
+        PAWL_TRY(keep_whole(layout::kept_differences(run_, sequence)));
+        continue;
+      }
+      list.tails[number] = complete.value;
+      PAWL_TRY(cut_file(layout::kept_differences(run_, sequence),
+                        [&](std::string_view line) { return line_number(line).value_or(0) <= complete.value; }));
+    }
+    for (IndexRanges* const ranges : {&list.closed, &list.dropped}) {
+      while (!ranges->empty() && ranges->ranges().rbegin()->second > complete.value)
+        ranges->remove(ranges->ranges().rbegin()->second);
+    }
+    return replace_pruned(files_, run_, list, seed);
+  }
+
   /// The roots are computed again when the run is published. A file that is ahead of the trail would not fit it.
   Result<void> cut_roots(std::uint32_t seed, std::uint64_t entries) {
     const std::string path = layout::roots(run_);
@@ -305,8 +358,8 @@ Result<void> FilesystemStore::settle_copy(const std::shared_ptr<JournalSnapshot>
   PAWL_TRY(publisher_.sync());
   if (!cut.empty() && options_.tell) {
     options_.tell(
-        fmt::format("this store is a copy: the newest data of {} {} was not copied completely and was moved to {}/",
-                    cut.size() == 1 ? "run" : "runs", fmt::join(cut, ", "), layout::kRecovery));
+        fmt::format("this store is a copy: data of {} {} was not copied completely; {} says what, and {}/ contains it",
+                    cut.size() == 1 ? "run" : "runs", fmt::join(cut, ", "), layout::kFailures, layout::kRecovery));
   }
   return {};
 }
