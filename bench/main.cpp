@@ -20,6 +20,7 @@ constexpr Entry kEntries[] = {
     {"small-change", measure_small_change},
     {"growth", measure_growth},
     {"many-runs", measure_many_runs},
+    {"small-runs", measure_small_runs},
     {"one-shot", measure_one_shot},
     {"prune", measure_prune},
     {"codecs", measure_codecs},

@@ -1,5 +1,6 @@
 // Very many runs in one store.
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -104,7 +105,78 @@ double rebuild_s(const Folder& folder) {
   return one.us() / 1e6;
 }
 
+struct SmallRuns {
+  double runs_per_s = 0;
+  double new_run_ms = 0;  // of the last tenth, to the first durable save
+};
+
+/// Creates runs of three saves each. Times the last tenth, when the journal has records of many runs.
+SmallRuns create_small_runs(const Folder& folder, std::size_t count) {
+  PawlStore store(folder);
+  const auto pool = state_pool(8, 64, 2048);
+  std::atomic<std::size_t> next{0};
+  std::vector<double> new_run_ms(count);
+  std::vector<std::thread> threads;
+  const Stopwatch whole;
+  for (std::size_t thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&] {
+      for (std::size_t i = next++; i < count; i = next++) {
+        const Stopwatch one;
+        const auto run = store.run(fmt::format("run-{:06}", i));
+        new_run_ms[i] = one.us() / 1000;
+        for (std::size_t step = 0; step < 3; ++step) save(*run, pool[(i + step) % pool.size()]);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  SmallRuns made{.runs_per_s = static_cast<double>(count) / (whole.us() / 1e6)};
+  new_run_ms.erase(new_run_ms.begin(), new_run_ms.end() - static_cast<std::ptrdiff_t>(count / 10));
+  made.new_run_ms = median(new_run_ms);
+  return made;
+}
+
+/// Opens new runs one after the other in an open store.
+double new_run_ms(const Folder& folder, std::size_t count) {
+  PawlStore store(folder);
+  const auto pool = state_pool(8, 64, 2048);
+  std::vector<double> times_ms;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Stopwatch one;
+    const auto run = store.run(fmt::format("new-{:06}", i));
+    times_ms.push_back(one.us() / 1000);
+    save(*run, pool[i % pool.size()]);
+  }
+  times_ms.erase(times_ms.begin(), times_ms.end() - static_cast<std::ptrdiff_t>(count / 10));
+  return median(times_ms);
+}
+
+double blocks_kb(const Folder& folder) {
+  double kb = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    struct stat info{};
+    if (::lstat(entry.path().c_str(), &info) == 0) kb += static_cast<double>(info.st_blocks) / 2;
+  }
+  return kb;
+}
+
 }  // namespace
+
+Scenario measure_small_runs(const Settings& settings) {
+  const Folder folder = subfolder(settings, "pawl");
+  constexpr std::size_t kRuns = 1'000;
+  const SmallRuns made = create_small_runs(folder, kRuns);
+  const double opened_ms = new_run_ms(subfolder(settings, "alone"), kRuns);
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "runs"))
+    files += entry.is_regular_file();
+  Scenario scenario{"small-runs", "1,000 runs of three 2 KiB saves each, from 16 threads (fdatasync, shared)"};
+  scenario.figures = {{"opening a new run beside 15 threads, the last tenth", made.new_run_ms, "ms"}};
+  scenario.goals.push_back({"runs/s", made.runs_per_s, Goal::Sense::at_least, 2'000, ""});
+  scenario.goals.push_back({"files of a run", static_cast<double>(files) / kRuns, Goal::Sense::at_most, 3, ""});
+  scenario.goals.push_back({"disk of a run", blocks_kb(folder / "runs") / kRuns, Goal::Sense::at_most, 12, "KB"});
+  scenario.goals.push_back({"opening a new run, the last tenth", opened_ms, Goal::Sense::at_most, 0.3, "ms"});
+  return scenario;
+}
 
 Scenario measure_many_runs(const Settings& settings) {
   const Folder folder = subfolder(settings, "pawl");

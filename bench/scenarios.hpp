@@ -24,6 +24,7 @@ struct Settings {
 [[nodiscard]] Scenario measure_small_change(const Settings& settings);
 [[nodiscard]] Scenario measure_growth(const Settings& settings);
 [[nodiscard]] Scenario measure_many_runs(const Settings& settings);
+[[nodiscard]] Scenario measure_small_runs(const Settings& settings);
 [[nodiscard]] Scenario measure_one_shot(const Settings& settings);
 [[nodiscard]] Scenario measure_codecs(const Settings& settings);
 [[nodiscard]] Scenario measure_prune(const Settings& settings);

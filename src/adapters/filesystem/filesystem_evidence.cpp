@@ -7,9 +7,9 @@
 #include "adapters/filesystem/chain_reader.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
-#include "adapters/filesystem/trail_file.hpp"
 #include "adapters/filesystem/numbered_lines.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
+#include "adapters/filesystem/trail_file.hpp"
 
 namespace pawl {
 namespace {
