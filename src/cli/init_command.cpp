@@ -52,6 +52,7 @@ Result<void> rekey(const Invocation& invocation, const NewKey& wanted) {
     return {};
   }
   invocation.print(fmt::format("the store has a new key, {}; the old key no longer opens it\n", key.key_id));
+  invocation.note("backups that were made before still need the old key");
   invocation.print(key_advice(key));
   if (wanted.file)
     invocation.print(fmt::format(

@@ -4,6 +4,7 @@
 #include "codec/object_members.hpp"
 #include "codec/record_text.hpp"
 #include "codec/sealed_text.hpp"
+#include "domain/event_types.hpp"
 #include "text/json_text.hpp"
 
 namespace pawl {
@@ -13,6 +14,11 @@ constexpr std::string_view kHashKey = ",\"hash\":\"";
 
 Error damaged_record(std::string_view what) {
   return Error{Code::store_damaged, fmt::format("{} is damaged", what), {}, {}, 0, Advice::check_store};
+}
+
+/// fsck needs the file as well, so it can't help.
+Error damaged_store_file() {
+  return Error{Code::store_damaged, "store.json is damaged", {}, "restore the file from a backup of this store", 0};
 }
 
 std::string_view without_newline(std::string_view text) {
@@ -152,6 +158,11 @@ Result<AuditEntry> decode_audit(std::string_view line) {
   entry.user = members->text("user");
   entry.host = members->text("host");
   entry.agent = members->text("agent");
+  if (entry.type == event_type::kErased) {
+    entry.agent = members->text("by");
+    entry.data = fmt::format(R"({{"reason":{},"checkpoints":{}}})", escape_json(members->text("reason")),
+                             members->number("checkpoints"));
+  }
   entry.previous = members->text("prev");
   entry.hash = tail.substr(kHashKey.size(), 64);
   if (to_hex(sha256(from_hex(entry.previous), body)) != entry.hash) return bad();
@@ -225,16 +236,16 @@ Result<StoreRecord> decode_store(std::string_view text) {
   if (format > kFormat) {
     return fail(newer_format("the store", format, kFormat));
   }
-  if (!body || !body->starts_with('{')) return fail(damaged_record("store.json"));
+  if (!body || !body->starts_with('{')) return fail(damaged_store_file());
   const auto members = ObjectMembers::parse(body->substr(1));
   const auto id = members ? Uuid::parse(members->text("id")) : std::nullopt;
   const auto created = members ? Timestamp::parse(members->text("created")) : std::nullopt;
-  if (!id || !created || format == 0) return fail(damaged_record("store.json"));
+  if (!id || !created || format == 0) return fail(damaged_store_file());
   StoreRecord store{static_cast<std::uint32_t>(format), *id, *created, {}, {}};
   if (const std::uint64_t keep = members->number("keep"); keep > 0) store.keep = keep;
   if (const std::string key = members->raw("key"); key.starts_with('{')) {
     store.key = key_in(Json::parse(key, nullptr, false));
-    if (!store.key) return fail(damaged_record("store.json"));
+    if (!store.key) return fail(damaged_store_file());
   }
   return store;
 }
