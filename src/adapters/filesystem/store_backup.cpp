@@ -66,9 +66,11 @@ std::string stamp_of(const Files& files, std::string_view run) {
   return to_hex(sha256(stamp));
 }
 
-/// Returns whether the image contains something else instead of this file, or nothing.
+/// Returns whether the image contains this file or something else instead of it, or nothing. A prune that runs
+/// meanwhile may have written the same files, but not its list.
 bool is_replaced(const std::string& path, const std::string& run, const PrunedImage& image) {
   if (path == layout::pruned(run)) return true;
+  if (std::ranges::any_of(image.files, [&](const auto& file) { return file.first == path; })) return true;
   const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
   if (parent_folder(path) == layout::checkpoints(run)) return is_void(name, image.list);
   return parent_folder(path) == layout::blobs(run) && image.unneeded_blobs.contains(std::string(name));
