@@ -154,6 +154,8 @@ class FilesystemStore final : public Store {
   void prune_grown(const std::function<bool()>& stop);
   Result<PruneReport> prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
                                   const std::function<bool()>& stop);
+  /// Returns the checkpoints of a run that other runs were forked from, as the catalogue lists them.
+  [[nodiscard]] std::vector<Sequence> known_fork_points(const Uuid& run) const;
   /// Archives audit entries of a pruned run that no journal contains any more.
   Result<void> archive_entries(const std::string& run);
   Result<bool> has_writer(const RunId& run);
