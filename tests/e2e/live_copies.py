@@ -332,5 +332,53 @@ def a_fork_of_a_checkpoint_in_the_journal_is_in_the_copy(case):
         shutil.rmtree(copy)
 
 
+def every_command_may_be_the_first(case):
+    """The copy has a trail that is ahead of the checkpoints."""
+    store, old = case.env["PAWL_STORE"], os.path.join(case.folder, "old")
+    for number in (1, 2):
+        save(case, "a", number, store)
+    subprocess.run(cp(store, old), check=True)
+    for number in (3, 4):
+        save(case, "a", number, store)
+    case.pawl("export", "a", "-o", os.path.join(case.folder, "a.pawl"), status=0)
+    for command in (["verify", "--all"], ["verify", "a"], ["backup", "create", os.path.join(case.folder, "b")],
+                    ["audit", "anchor"], ["fsck"], ["list"], ["audit", "list", "a"], ["doctor"]):
+        copy = os.path.join(case.folder, "copy")
+        subprocess.run(cp(old, copy), check=True)
+        shutil.rmtree(os.path.join(copy, "runs/a/audit"))
+        subprocess.run(cp(os.path.join(store, "runs/a/audit"), os.path.join(copy, "runs/a/audit")), check=True)
+        done = case.pawl("--store", copy, *command)
+        assert done.returncode == 0, f"{command}: {done.returncode} {done.stdout}{done.stderr}"
+        is_sound(case, copy)
+        shutil.rmtree(copy)
+
+
+def copies_of_forks_and_new_runs_are_usable(case):
+    """Forks, new runs and prunes while the store is copied; `verify` is the first command."""
+    store, stopping = case.env["PAWL_STORE"], []
+    case.pawl("init", "--encrypt", status=0)
+    save(case, "r", 1, store)
+
+    def work():
+        number = 0
+        while not stopping:
+            number += 1
+            save(case, "r", number, store)
+            case.pawl("fork", "r", "--run-id", f"f{number}", status=0)
+            save(case, f"n{number}", number, store)
+            case.pawl("prune", "r", "--keep", "3", status=0)
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for turn in range(ROUNDS * 2):
+            copy = os.path.join(case.folder, f"copy-{turn}")
+            subprocess.run(cp(store, copy), capture_output=True)
+            is_sound(case, copy) if turn % 2 else case.pawl("--store", copy, "verify", "--all", status=0)
+            shutil.rmtree(copy)
+    finally:
+        stopping.append(True)
+        thread.join()
+
+
 if __name__ == "__main__":
     run_tests(globals())

@@ -408,6 +408,13 @@ Result<void> FilesystemStore::settle_copy(const std::shared_ptr<JournalSnapshot>
   return {};
 }
 
+Result<void> FilesystemStore::take_over_copy() {
+  PAWL_TRY(process_.refuse_copy());
+  const auto adopted = adopt_if_copied();
+  if (!adopted && category(adopted.error().code) != Category::storage) return std::unexpected(adopted.error());
+  return {};
+}
+
 /// Returns whether it changed anything. A copy that can't be written is read as it is.
 Result<bool> FilesystemStore::adopt_copy() {
   const Lock opening(open_mutex_);

@@ -248,7 +248,7 @@ Result<ImportedExport> FilesystemStore::import_run(File& file, const FindExportK
 }
 
 Result<WrittenBackup> FilesystemStore::back_up(File& file, const ShowBackupProgress& show) {
-  PAWL_TRY(process_.refuse_copy());
+  PAWL_TRY(take_over_copy());
   // A killed eraser may have left data. It is not copied in any case; finishing the erasure here is only better.
   // Copying a store of an older format does not migrate it.
   const bool is_current = [&] {

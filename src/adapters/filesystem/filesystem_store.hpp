@@ -82,6 +82,10 @@ class FilesystemStore final : public Store {
   /// export_damaged, or the error that a check of the run finds.
   Result<ImportedExport> import_run(File& file, const FindExportKey& outer);
 
+  /// Makes an ordinary store of a copy that was made while the store was in use, as reading or opening a run does.
+  /// Leaves a copy as it is if it can't be written.
+  Result<void> take_over_copy();
+
   /// Writes a backup of the whole store to `file`, without syncing it (see store_backup.hpp). Does not block writers.
   Result<WrittenBackup> back_up(File& file, const ShowBackupProgress& show);
 
