@@ -136,6 +136,16 @@ class Backup(unittest.TestCase):
                 for number in range(6):
                     self.assertNotIn(hashlib.sha256(str(number).encode()).hexdigest().encode() * 2, content, path)
 
+    def test_not_into_the_store(self):
+        self.save("a", {"n": 1})
+        os.symlink(self.store / "runs", self.folder / "link")
+        (self.folder / "named").symlink_to(self.store / "b.tar.zst")
+        for name in (self.store / "runs/b.tar.zst", self.store / "b", self.folder / "link/b", self.folder / "named", "store/runs/a/b"):
+            done = self.pawl("backup", "create", name, status=2)
+            self.assertIn(b"choose a file outside of the store", done.stderr)
+        self.pawl("backup", "create", self.folder / "b")
+        self.assertEqual(sorted(path.name for path in (self.store / "runs").iterdir()), ["a"])
+
     def test_keys_are_never_included(self):
         key = self.store / "store.key"
         self.store.mkdir()
