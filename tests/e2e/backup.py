@@ -146,6 +146,28 @@ class Backup(unittest.TestCase):
         self.pawl("backup", "create", self.folder / "b")
         self.assertEqual(sorted(path.name for path in (self.store / "runs").iterdir()), ["a"])
 
+    def test_pruned_data_in_recovery(self):
+        """A repair sets a damaged segment aside, which contains what is pruned afterwards."""
+        for letter in "ABC":
+            self.save("secret", {"v": f"MARK{letter}" * 8})
+            self.save("other", {"v": letter})
+        segment = self.store / "journal/1/00000001.log"
+        content = bytearray(segment.read_bytes())
+        content[content.rfind(b"other", 0, content.rfind(b'{"v":"C"}') - 200) + 120] ^= 4
+        segment.write_bytes(content)
+        self.pawl("fsck", "--repair")
+        aside = list((self.store / "recovery").glob("journal-*"))
+        self.assertEqual(len(aside), 1)
+        (self.store / "recovery/mine.txt").write_text("secret notes of a person")
+        done = self.pawl("prune", "secret", "--keep", "1")
+        self.assertIn(aside[0].name.encode(), done.stderr)
+        for path in self.store.rglob("*"):
+            if path.is_file():
+                for mark in (b"MARKA", b"MARKB"):
+                    self.assertNotIn(mark, path.read_bytes(), path)
+        self.assertTrue((self.store / "recovery/mine.txt").exists())
+        self.pawl("fsck")
+
     def test_keys_are_never_included(self):
         key = self.store / "store.key"
         self.store.mkdir()

@@ -169,6 +169,7 @@ class FilesystemStore final : public Store {
   /// Overwrites the own journal if another process has asked for that.
   Result<void> wipe_if_asked(JournalWriter& own);
   Result<std::vector<std::string>> wipe_journals();
+  Result<void> wipe_recovery(const std::set<std::string>& runs);
   Result<bool> journal_has_segments(std::uint64_t journal);
   /// Settles a journal and removes its segments.
   Result<void> empty_free_journal(std::unique_ptr<JournalWriter> journal) PAWL_REQUIRES(publish_mutex_);
