@@ -136,6 +136,41 @@ class Backup(unittest.TestCase):
                 for number in range(6):
                     self.assertNotIn(hashlib.sha256(str(number).encode()).hexdigest().encode() * 2, content, path)
 
+    def test_keys_in_other_forms_are_never_included(self):
+        key = self.folder / "k"
+        key.write_text("8fa1" + SECRET_KEY[4:])
+        key.chmod(0o600)
+        raw = bytes.fromhex(key.read_text())
+        base64 = subprocess.run(["base64", "-w0"], input=raw, capture_output=True, check=True).stdout
+        forms = {"lower": raw.hex().encode(), "upper": raw.hex().upper().encode(), "base64": base64, "raw": raw,
+                 "line": b"export PAWL_KEY=" + base64 + b"\n", "middle": b"x" * 2_000_000 + raw.hex().encode() + b"y" * 2_000_000,
+                 "url": base64.replace(b"+", b"-").replace(b"/", b"_")}
+        self.pawl("init", "--encrypt", "--key-file", key)
+        for known in (True, False):
+            env = {"PAWL_KEY_FILE": str(key)} if known else {}
+            self.save("a", {"n": 1}, env={"PAWL_KEY_FILE": str(key)})
+            logs = self.store / "runs/a/logs"
+            logs.mkdir(exist_ok=True)
+            (self.store / "recovery").mkdir(exist_ok=True)
+            places = {}
+            for name, content in forms.items():
+                if not known and name in ("raw", "middle"):
+                    continue  # nothing says that these bytes are the key
+                for path in (logs / f"{name}.1.log", logs / f"{name}.1.out", self.store / "recovery" / name):
+                    path.write_bytes(content)
+                    places[str(path.relative_to(self.store))] = path
+            (self.store / "config.yaml").write_text(f"# {key.read_text()}\n")
+            (logs / "fine.1.log").write_text("sum " + "0" * 64 + "\n")
+            made = self.back_up(f"b-{known}", env=env)
+            unpacked = self.unpacked(f"b-{known}")
+            found = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
+            self.assertEqual(found & (set(places) | {"config.yaml"}), set())
+            self.assertEqual(set(made["omitted"]), set(places) | {"config.yaml"})
+            self.assertIn("runs/a/logs/fine.1.log", found)
+            shutil.rmtree(unpacked)
+            for path in places.values():
+                path.unlink()
+
     def test_not_into_the_store(self):
         self.save("a", {"n": 1})
         os.symlink(self.store / "runs", self.folder / "link")
