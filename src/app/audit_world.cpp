@@ -3,9 +3,11 @@
 #include <filesystem>
 
 #include "adapters/filesystem/filesystem_evidence.hpp"
+#include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/posix/posix_environment.hpp"
 #include "adapters/posix/posix_file_system.hpp"
+#include "app/compose.hpp"
 #include "app/key_files.hpp"
 #include "app/keys.hpp"
 #include "domain/store_uri.hpp"
@@ -15,11 +17,22 @@ namespace {
 
 constexpr KeyFileNames kSigningKey{.file = "signing key", .elsewhere = "PAWL_SIGNING_KEY_FILE"};
 
+/// Makes an ordinary store of a copy that was made while the store was in use, as any other command does. A copy that
+/// can't be written or opened is verified as it is.
+void take_over_copy(std::string_view uri) {
+  OpenOptions options;
+  options.missing = Missing::refuse;
+  if (variable("PAWL_ALLOW_NETWORK_FS") == "1") options.network_filesystem = NetworkFilesystem::allow;
+  const auto store = open_filesystem(uri, options, Settings());
+  if (store) static_cast<void>((*store)->take_over_copy());
+}
+
 Result<std::unique_ptr<Evidence>> open_folder_evidence(std::string_view uri) {
   PAWL_TRY_ASSIGN(const std::string folder, require_store_folder(uri));
   PAWL_TRY_ASSIGN(auto files, PosixFileSystem::open(folder));
   PAWL_TRY_ASSIGN(const bool exists, files->exists(layout::kStoreFile));
   if (!exists) return fail(Error{Code::store_not_found, "this folder is not a store", folder, {}, 0});
+  take_over_copy(uri);
   return std::make_unique<FilesystemEvidence>(std::move(files), current_owner().boot_id);
 }
 

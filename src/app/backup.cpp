@@ -15,6 +15,7 @@
 #include "app/local_files.hpp"
 #include "app/remove_on_signal.hpp"
 #include "app/settings.hpp"
+#include "domain/store_uri.hpp"
 
 namespace pawl {
 namespace {
@@ -71,6 +72,23 @@ Result<T> named(Result<T> result, const std::string& path) {
   return fail(std::move(error));
 }
 
+/// Returns whether `folder`, an absolute path without links, is `root` or below it.
+bool is_below(std::filesystem::path folder, const std::filesystem::path& root) {
+  std::error_code error;
+  for (;; folder = folder.parent_path()) {
+    if (std::filesystem::equivalent(folder, root, error)) return true;
+    if (folder == folder.parent_path()) return false;
+  }
+}
+
+/// A file in the store's folder would be damage, or part of the next backup.
+Result<void> refuse_own_folder(std::string_view store, const ResultPlace& place, const std::string& path) {
+  PAWL_TRY_ASSIGN(const std::string root, require_store_folder(store));
+  if (!is_below(place.folder, root)) return {};
+  return fail(Error{Code::usage, "a backup can't be written into the folder of the store", path,
+                    "choose a file outside of the store", 0});
+}
+
 Result<WrittenBackup> create_from_store(std::string_view store, const std::string& path, ExistingBackup existing,
                                         const ShowBackupProgress& show) {
   PAWL_TRY_ASSIGN(const Config config, load_settings(store));
@@ -84,6 +102,7 @@ Result<WrittenBackup> create_from_store(std::string_view store, const std::strin
     return fail(Error{Code::usage, "it is not a regular file, and a backup can't be written to anything else", path,
                       "pass a file name", 0});
   }
+  PAWL_TRY(refuse_own_folder(store, place, path));
   PAWL_TRY_ASSIGN(const auto folder, PosixFileSystem::open(place.folder));
   const PrivateFiles private_files;
   std::optional<RemoveOnSignal> removed_on_signal;

@@ -50,6 +50,12 @@ class RunVerifier {
     if (done) return std::move(verdict_);
     const Error& error = done.error();
     if (!is_confined(error)) return std::unexpected(error);
+    if (not_copied_ && (anchor_ == nullptr || anchor_->entries < entry_)) {
+      verdict_.notes.push_back(
+          fmt::format("this copy was made while the store was in use and is not complete: {}", error.message));
+      end_head();
+      return std::move(verdict_);
+    }
     verdict_.bad = BadEntry{error.code, entry_, sequence_, error.where, error.message, hint_of(error)};
     if (error.code != Code::anchor_mismatch) verdict_.bad->action = Advice::show_intact;
     return std::move(verdict_);
@@ -61,6 +67,15 @@ class RunVerifier {
   }
   [[nodiscard]] std::unexpected<Error> bad_at(std::string what, std::string_view path) const {
     return fail(Error{Code::audit_damaged, std::move(what), std::string(path), {}, 0});
+  }
+  /// Something is missing that a copy may lack at its end.
+  [[nodiscard]] std::unexpected<Error> missing(std::string what, std::string_view file) {
+    not_copied_ = evidence_.copied_in_use();
+    return bad(std::move(what), file);
+  }
+  [[nodiscard]] std::unexpected<Error> missing_at(std::string what, std::string_view path) {
+    not_copied_ = evidence_.copied_in_use();
+    return bad_at(std::move(what), path);
   }
   [[nodiscard]] static std::string hint_of(const Error& error) {
     if (error.code == Code::anchor_mismatch)
@@ -277,11 +292,15 @@ class RunVerifier {
     return {};
   }
 
+  static std::string events_missing(const AuditLine& line) {
+    return fmt::format("the events of checkpoint {} are missing", line.sequence);
+  }
+
   Result<void> check_events(const AuditLine& line) {
     PAWL_TRY(read_events(line.sequence));
     if (event_hashes_.empty() && line.events.empty()) return {};
     if (event_hashes_.empty())
-      return bad(fmt::format("the events of checkpoint {} are missing", line.sequence), "events");
+      return event_ ? bad(events_missing(line), "events") : missing(events_missing(line), "events");
     verdict_.events += event_hashes_.size();
     if (line.events.empty() && !bound_) {
       unbound_events_ += event_hashes_.size();
@@ -322,8 +341,9 @@ class RunVerifier {
         uses_aside_ = true;
         return {};
       }
+      const std::string what = fmt::format("checkpoint {} is missing", line.sequence);
       if (!pruned_.is_dropped({line.sequence}))
-        return bad(fmt::format("checkpoint {} is missing", line.sequence), "checkpoints");
+        return checkpoint_ ? bad(what, "checkpoints") : missing(what, "checkpoints");
       ++verdict_.pruned;
       return {};
     }
@@ -349,7 +369,8 @@ class RunVerifier {
     if (!hash_of_hex(name))
       return bad(fmt::format("checkpoint {} has an invalid blob name", record.sequence.value), "checkpoints");
     PAWL_TRY_ASSIGN(const auto hash, evidence_.blob_hash(name, record_.salt));
-    if (!hash) return bad(fmt::format("the blob of checkpoint {} is missing", record.sequence.value), file);
+    const std::string what = fmt::format("the blob of checkpoint {} is missing", record.sequence.value);
+    if (!hash) return entry_ == evidence_.last_entry() ? missing(what, file) : bad(what, file);
     if (!equals_hex(*hash, name))
       return bad(fmt::format("the blob of checkpoint {} was changed after it was saved", record.sequence.value), file);
     return {};
@@ -377,11 +398,15 @@ class RunVerifier {
                       0});
   }
 
+  void end_head() {
+    verdict_.head.head = to_hex(head_);
+    verdict_.head.root = to_hex(tree_.root());
+    verdict_.head.at = Timestamp::parse(at_).value_or(Timestamp());
+  }
+
   Result<void> finish() {
-    AuditHead& head = verdict_.head;
-    head.head = to_hex(head_);
-    head.root = to_hex(tree_.root());
-    head.at = Timestamp::parse(at_).value_or(Timestamp());
+    const AuditHead& head = verdict_.head;
+    end_head();
     verdict_.settled = roots_.empty() ? 0 : roots_.back().tree.size();
     entry_ = head.entries + 1;
     sequence_ = {};
@@ -391,7 +416,7 @@ class RunVerifier {
       return bad("the list of checkpoints that were set aside is not the one that the audit trail recorded",
                  "checkpoints/aside.json");
     if (next_root_ < roots_.size()) {
-      return bad(
+      return missing(
           fmt::format(
               "the audit trail ends at entry {}, but merkle_roots.json covers {}: entries were removed from its end",
               head.entries, verdict_.settled),
@@ -402,8 +427,9 @@ class RunVerifier {
     const std::uint64_t in_journal = evidence_.first_entry_in_journal();
     const std::uint64_t must_be_settled = in_journal == 0 ? head.entries : in_journal - 1;
     if (bound_ && verdict_.settled < must_be_settled) {
-      return bad(fmt::format("the Merkle roots cover only {} of {} settled entries", verdict_.settled, must_be_settled),
-                 kRootsFile);
+      return missing(
+          fmt::format("the Merkle roots cover only {} of {} settled entries", verdict_.settled, must_be_settled),
+          kRootsFile);
     }
     if (!bound_)
       verdict_.notes.push_back(
@@ -446,10 +472,11 @@ class RunVerifier {
     if (!quiet) return {};
     PAWL_TRY(peek_checkpoint());
     if (checkpoint_)
-      return bad_at(fmt::format("checkpoint {} has no entry in the audit trail", checkpoint_->number),
-                    checkpoint_->file);
+      return missing_at(fmt::format("checkpoint {} has no entry in the audit trail", checkpoint_->number),
+                        checkpoint_->file);
     PAWL_TRY(peek_event());
-    if (event_) return bad_at(fmt::format("event {} has no entry in the audit trail", event_->number), event_->file);
+    if (event_)
+      return missing_at(fmt::format("event {} has no entry in the audit trail", event_->number), event_->file);
     PAWL_TRY_ASSIGN(const auto more, evidence_.next_entry());
     if (more) return bad_at(fmt::format("entry {} was added", entry_), more->file);
     return {};
@@ -478,8 +505,9 @@ class RunVerifier {
   Sha256 head_{};  // zeros before the first
   MerkleFrontier tree_;
   std::uint64_t trail_bytes_ = 0;
-  std::string at_;      // of the last entry
-  bool bound_ = false;  // the first entry contains the hash of run.json
+  std::string at_;           // of the last entry
+  bool not_copied_ = false;  // the current error is about the end of a copy
+  bool bound_ = false;       // the first entry contains the hash of run.json
   std::uint64_t unbound_events_ = 0;
   Sequence last_sequence_;
   std::optional<StoredText> checkpoint_;  // read but not yet checked

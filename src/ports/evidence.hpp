@@ -53,6 +53,9 @@ class RunEvidence {
   [[nodiscard]] virtual std::uint64_t first_entry_in_journal() const = 0;
   /// Returns false if somebody wrote since reading began, so that an apparent error may be an unfinished write.
   virtual Result<bool> unchanged() = 0;
+  /// Returns whether this is a copy that was made while the store was in use, and that nobody could complete since.
+  /// What is missing at the end of such a run was not copied.
+  [[nodiscard]] virtual bool copied_in_use() const { return false; }
   /// Paths for messages: "run.json", "audit/merkle_roots.json".
   [[nodiscard]] virtual std::string path_of(std::string_view file) const = 0;
 };

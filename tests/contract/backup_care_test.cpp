@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "adapters/filesystem/backup_file.hpp"
 #include "adapters/filesystem/backups.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
@@ -127,6 +128,58 @@ TEST(BackupCare, ARunThatIsOpenHasNoPrunedStatesInTheBackup) {
     EXPECT_TRUE(store->check({}, Repair::no)->findings.empty());
     // The run goes on.
     BackupWorld::save(**writer, 21, 25);
+  }
+}
+
+/// A prune writes the files of what it keeps before its list. A backup meanwhile has them once.
+TEST(BackupCare, APruneThatWasInterruptedAnywhereLeavesNoFileTwiceInTheBackup) {
+  for (std::uint64_t op = 1;; ++op) {
+    BackupWorld world;
+    {
+      const auto store = world.open(world.folder);
+      const auto writer = store->open_run(named_run("r"), {});
+      ASSERT_TRUE(writer);
+      BackupWorld::save(**writer, 1, 20);
+      RetentionSettings settings;
+      settings.keep = 2;
+      SimFileSystem other_files(world.disk);
+      FolderFiles other_folder(other_files, "store");
+      ASSERT_TRUE(world.open(other_folder)->prune(named_run("r"), settings, PruneMode::remove));
+      world.files.kill();
+    }
+    SimFileSystem pruner_files(world.disk);
+    FolderFiles pruner_folder(pruner_files, "store");
+    pruner_files.kill_at(op);
+    static_cast<void>(world.open(pruner_folder)->prune(named_run("r"), {}, PruneMode::remove));
+    SimFileSystem files(world.disk);
+    FolderFiles folder(files, "store");
+    const auto store = world.open(folder);
+    const auto written =
+        create_backup(*store, {&files, "backup", ExistingBackup::replace, world.environment(), {}}, {});
+    ASSERT_TRUE(written) << op << ": " << describe(written.error());
+    const auto file = files.open("backup", OpenMode::read);
+    const auto restored = restore_backup(**file, {&files, "copy", world.environment(), UINT64_MAX}, {});
+    ASSERT_TRUE(restored) << op << ": " << describe(restored.error());
+    EXPECT_EQ(restored->checkpoints, 2U) << op;
+    EXPECT_TRUE(restored->damage.empty()) << op;
+    if (!pruner_files.died()) break;
+  }
+}
+
+TEST(BackupCare, AFileCannotBeAddedTwice) {
+  SimDisk disk{5};
+  SimFileSystem files{disk};
+  const auto file = files.open("backup", OpenMode::create_empty);
+  BackupWriter writer(**file, {});
+  ASSERT_TRUE(writer.add("runs/r/run.json", "one"));
+  writer.mark();
+  ASSERT_TRUE(writer.add("runs/r/checkpoints/kept_00001.json", "one"));
+  ASSERT_TRUE(writer.take_back());
+  ASSERT_TRUE(writer.add("runs/r/checkpoints/kept_00001.json", "two"));
+  for (const char* path : {"runs/r/run.json", "runs/r/checkpoints/kept_00001.json"}) {
+    const auto added = writer.add(path, "two");
+    ASSERT_FALSE(added);
+    EXPECT_NE(added.error().message.find(path), std::string::npos);
   }
 }
 

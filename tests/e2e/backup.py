@@ -136,6 +136,73 @@ class Backup(unittest.TestCase):
                 for number in range(6):
                     self.assertNotIn(hashlib.sha256(str(number).encode()).hexdigest().encode() * 2, content, path)
 
+    def test_keys_in_other_forms_are_never_included(self):
+        key = self.folder / "k"
+        key.write_text("8fa1" + SECRET_KEY[4:])
+        key.chmod(0o600)
+        raw = bytes.fromhex(key.read_text())
+        base64 = subprocess.run(["base64", "-w0"], input=raw, capture_output=True, check=True).stdout
+        forms = {"lower": raw.hex().encode(), "upper": raw.hex().upper().encode(), "base64": base64, "raw": raw,
+                 "line": b"export PAWL_KEY=" + base64 + b"\n", "middle": b"x" * 2_000_000 + raw.hex().encode() + b"y" * 2_000_000,
+                 "url": base64.replace(b"+", b"-").replace(b"/", b"_")}
+        self.pawl("init", "--encrypt", "--key-file", key)
+        for known in (True, False):
+            env = {"PAWL_KEY_FILE": str(key)} if known else {}
+            self.save("a", {"n": 1}, env={"PAWL_KEY_FILE": str(key)})
+            logs = self.store / "runs/a/logs"
+            logs.mkdir(exist_ok=True)
+            (self.store / "recovery").mkdir(exist_ok=True)
+            places = {}
+            for name, content in forms.items():
+                if not known and name in ("raw", "middle"):
+                    continue  # nothing says that these bytes are the key
+                for path in (logs / f"{name}.1.log", logs / f"{name}.1.out", self.store / "recovery" / name):
+                    path.write_bytes(content)
+                    places[str(path.relative_to(self.store))] = path
+            (self.store / "config.yaml").write_text(f"# {key.read_text()}\n")
+            (logs / "fine.1.log").write_text("sum " + "0" * 64 + "\n")
+            made = self.back_up(f"b-{known}", env=env)
+            unpacked = self.unpacked(f"b-{known}")
+            found = {str(path.relative_to(unpacked)) for path in unpacked.rglob("*") if path.is_file()}
+            self.assertEqual(found & (set(places) | {"config.yaml"}), set())
+            self.assertEqual(set(made["omitted"]), set(places) | {"config.yaml"})
+            self.assertIn("runs/a/logs/fine.1.log", found)
+            shutil.rmtree(unpacked)
+            for path in places.values():
+                path.unlink()
+
+    def test_not_into_the_store(self):
+        self.save("a", {"n": 1})
+        os.symlink(self.store / "runs", self.folder / "link")
+        (self.folder / "named").symlink_to(self.store / "b.tar.zst")
+        for name in (self.store / "runs/b.tar.zst", self.store / "b", self.folder / "link/b", self.folder / "named", "store/runs/a/b"):
+            done = self.pawl("backup", "create", name, status=2)
+            self.assertIn(b"choose a file outside of the store", done.stderr)
+        self.pawl("backup", "create", self.folder / "b")
+        self.assertEqual(sorted(path.name for path in (self.store / "runs").iterdir()), ["a"])
+
+    def test_pruned_data_in_recovery(self):
+        """A repair sets a damaged segment aside, which contains what is pruned afterwards."""
+        for letter in "ABC":
+            self.save("secret", {"v": f"MARK{letter}" * 8})
+            self.save("other", {"v": letter})
+        segment = self.store / "journal/1/00000001.log"
+        content = bytearray(segment.read_bytes())
+        content[content.rfind(b"other", 0, content.rfind(b'{"v":"C"}') - 200) + 120] ^= 4
+        segment.write_bytes(content)
+        self.pawl("fsck", "--repair")
+        aside = list((self.store / "recovery").glob("journal-*"))
+        self.assertEqual(len(aside), 1)
+        (self.store / "recovery/mine.txt").write_text("secret notes of a person")
+        done = self.pawl("prune", "secret", "--keep", "1")
+        self.assertIn(aside[0].name.encode(), done.stderr)
+        for path in self.store.rglob("*"):
+            if path.is_file():
+                for mark in (b"MARKA", b"MARKB"):
+                    self.assertNotIn(mark, path.read_bytes(), path)
+        self.assertTrue((self.store / "recovery/mine.txt").exists())
+        self.pawl("fsck")
+
     def test_keys_are_never_included(self):
         key = self.store / "store.key"
         self.store.mkdir()

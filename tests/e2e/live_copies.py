@@ -219,5 +219,166 @@ def resuming_a_copy_leaves_the_processes_of_the_original_alone(case):
         process.wait()
 
 
+def copy_in_two_parts(case, first, between):
+    """Copies `first` of the store, then calls `between`, then copies everything else, as cp does while others save."""
+    store, copy = case.env["PAWL_STORE"], os.path.join(case.folder, "copy")
+    for path in first:
+        target = os.path.join(copy, path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        subprocess.run(cp(os.path.join(store, path), target), check=True)
+    between()
+    for name in os.listdir(store):
+        if not os.path.exists(os.path.join(copy, name)):
+            subprocess.run(cp(os.path.join(store, name), os.path.join(copy, name)), check=True)
+    return copy
+
+
+def is_sound(case, copy):
+    for command in (["fsck"], ["verify", "--all"]):
+        done = case.pawl("--store", copy, *command)
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+
+
+def runs_of(case, copy):
+    return {row["run"] for row in json.loads(case.pawl("--store", copy, "list", "--json", status=0).stdout)}
+
+
+def a_fork_whose_note_was_not_copied_keeps_what_it_needs(case):
+    """The folder of the parent is older than the fork, which is in the journal."""
+    store, noise = case.env["PAWL_STORE"], os.urandom(3000).hex()
+    for number in range(1, 5):
+        case.pawl("save", "r", stdin=json.dumps({"n": number, "noise": noise}), status=0)
+
+    def fork():
+        case.pawl("fork", "r@2", "--run-id", "f", status=0)
+        case.pawl("save", "f", stdin=json.dumps({"n": 5, "noise": noise}), status=0)
+    copy = copy_in_two_parts(case, ["runs"], fork)
+    holds(case.pawl("--store", copy, "prune", "r", "--keep", "1", status=0).stdout, "r")
+    equal(len(os.listdir(os.path.join(copy, "runs/r/forks"))), 1)
+    equal(json.loads(case.pawl("--store", copy, "restore", "f@2", status=0).stdout)["n"], 2)
+    equal(json.loads(case.pawl("--store", copy, "restore", "f", status=0).stdout)["n"], 5)
+    is_sound(case, copy)
+
+
+def a_new_run_whose_key_was_not_copied_is_not_in_the_copy(case):
+    case.pawl("init", "--encrypt", status=0)
+    store = case.env["PAWL_STORE"]
+    save(case, "old", 1, store)
+    copy = copy_in_two_parts(case, ["runs"], lambda: [save(case, "new", number, store) for number in (1, 2)])
+    holds(case.pawl("--store", copy, "list", status=0).stderr, "run new was not copied completely")
+    equal(runs_of(case, copy), {"old"})
+    is_sound(case, copy)
+    equal(save(case, "new", 1, copy).stdout.strip(), "new@1")
+    is_sound(case, copy)
+
+
+def a_lost_key_in_a_copy_is_still_found(case):
+    case.pawl("init", "--encrypt", status=0)
+    store, copy = case.env["PAWL_STORE"], os.path.join(case.folder, "copy")
+    save(case, "a", 1, store)
+    os.remove(os.path.join(store, "runs/a/key.json"))
+    subprocess.run(cp(store, copy), check=True)
+    holds(case.pawl("--store", copy, "fsck", status=4).stdout, "key.json")
+
+
+def a_fork_whose_parent_was_copied_too_early_is_not_in_the_copy(case):
+    """The fork point is neither in the folder of the parent nor in the journal, which was copied after it was emptied."""
+    store = case.env["PAWL_STORE"]
+    for number in (1, 2, 3):
+        save(case, "r", number, store)
+
+    def fork():
+        save(case, "r", 4, store)
+        case.pawl("fork", "r@4", "--run-id", "f", status=0)
+        save(case, "f", 5, store)
+        case.pawl("fork", "f@5", "--run-id", "g", status=0)
+        save(case, "g", 6, store)
+        case.pawl("fork", "r@2", "--run-id", "h", status=0)
+        save(case, "h", 3, store)
+        for number in (1, 2):
+            save(case, "x", number, store)
+        case.pawl("prune", "x", "--keep", "1", status=0)  # empties the journals
+        save(case, "x", 3, store)
+    copy = copy_in_two_parts(case, ["runs/r"], fork)
+    for run in "fghx":
+        subprocess.run(cp(os.path.join(store, "runs", run), os.path.join(copy, "runs", run)), check=True)
+    done = case.pawl("--store", copy, "list", status=0)
+    holds(done.stderr, "f, g", "not copied completely")
+    equal(runs_of(case, copy), {"r", "h", "x"})
+    is_sound(case, copy)
+    equal(json.loads(case.pawl("--store", copy, "restore", "r", status=0).stdout), {"n": 3})
+    kept = b"".join(open(os.path.join(copy, "recovery", name), "rb").read() for name in os.listdir(os.path.join(copy, "recovery")))
+    holds(kept.decode(errors="replace"), '"n": 5', '"fork_run":"r"')
+    equal(case.pawl("--store", copy, "fork", "r@3", "--run-id", "f", status=0).stdout.split()[0][:1], "f")
+    is_sound(case, copy)
+
+
+def a_fork_of_a_checkpoint_in_the_journal_is_in_the_copy(case):
+    for how in ([], ["--encrypt"]):
+        case.pawl("init", *how, status=0)
+        store = case.env["PAWL_STORE"]
+        for number in (1, 2, 3):
+            save(case, "r", number, store)
+
+        def fork():
+            save(case, "r", 4, store)
+            case.pawl("fork", "r@4", "--run-id", "f", status=0)
+            save(case, "f", 5, store)
+        copy = copy_in_two_parts(case, ["runs"], fork)
+        case.pawl("--store", copy, "list", status=0)
+        equal(runs_of(case, copy), {"r"} if how else {"r", "f"})  # the key of the fork was not copied
+        is_sound(case, copy)
+        shutil.rmtree(store)
+        shutil.rmtree(copy)
+
+
+def every_command_may_be_the_first(case):
+    """The copy has a trail that is ahead of the checkpoints."""
+    store, old = case.env["PAWL_STORE"], os.path.join(case.folder, "old")
+    for number in (1, 2):
+        save(case, "a", number, store)
+    subprocess.run(cp(store, old), check=True)
+    for number in (3, 4):
+        save(case, "a", number, store)
+    case.pawl("export", "a", "-o", os.path.join(case.folder, "a.pawl"), status=0)
+    for command in (["verify", "--all"], ["verify", "a"], ["backup", "create", os.path.join(case.folder, "b")],
+                    ["audit", "anchor"], ["fsck"], ["list"], ["audit", "list", "a"], ["doctor"]):
+        copy = os.path.join(case.folder, "copy")
+        subprocess.run(cp(old, copy), check=True)
+        shutil.rmtree(os.path.join(copy, "runs/a/audit"))
+        subprocess.run(cp(os.path.join(store, "runs/a/audit"), os.path.join(copy, "runs/a/audit")), check=True)
+        done = case.pawl("--store", copy, *command)
+        assert done.returncode == 0, f"{command}: {done.returncode} {done.stdout}{done.stderr}"
+        is_sound(case, copy)
+        shutil.rmtree(copy)
+
+
+def copies_of_forks_and_new_runs_are_usable(case):
+    """Forks, new runs and prunes while the store is copied; `verify` is the first command."""
+    store, stopping = case.env["PAWL_STORE"], []
+    case.pawl("init", "--encrypt", status=0)
+    save(case, "r", 1, store)
+
+    def work():
+        number = 0
+        while not stopping:
+            number += 1
+            save(case, "r", number, store)
+            case.pawl("fork", "r", "--run-id", f"f{number}", status=0)
+            save(case, f"n{number}", number, store)
+            case.pawl("prune", "r", "--keep", "3", status=0)
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for turn in range(ROUNDS * 2):
+            copy = os.path.join(case.folder, f"copy-{turn}")
+            subprocess.run(cp(store, copy), capture_output=True)
+            is_sound(case, copy) if turn % 2 else case.pawl("--store", copy, "verify", "--all", status=0)
+            shutil.rmtree(copy)
+    finally:
+        stopping.append(True)
+        thread.join()
+
+
 if __name__ == "__main__":
     run_tests(globals())

@@ -126,6 +126,11 @@ Result<void> BackupWriter::add(const std::string& path, std::string_view content
 }
 
 Result<bool> BackupWriter::add(const std::string& path, std::uint64_t size_bytes, const Read& read, Short what) {
+  if (!paths_.insert(path).second) {
+    return fail(
+        Error{Code::write_failed, fmt::format("the backup would contain '{}' twice", path), {}, "try again", 0});
+  }
+  paths_since_mark_.push_back(path);
   PAWL_TRY(put(encode_tar_header({.path = path, .size_bytes = size_bytes, .modified_s = modified_s_})));
   Sha256Stream hash;
   for (std::uint64_t at = 0; at < size_bytes;) {
@@ -145,7 +150,10 @@ Result<bool> BackupWriter::add(const std::string& path, std::uint64_t size_bytes
   return true;
 }
 
-void BackupWriter::mark() { mark_ = Mark{end_, pending_.size(), sums_.size(), totals_}; }
+void BackupWriter::mark() {
+  mark_ = Mark{end_, pending_.size(), sums_.size(), totals_};
+  paths_since_mark_.clear();
+}
 
 Result<void> BackupWriter::take_back() {
   if (end_ != mark_->end) {
@@ -156,6 +164,8 @@ Result<void> BackupWriter::take_back() {
   pending_.resize(mark_->pending);
   sums_.resize(mark_->sums);
   totals_ = mark_->totals;
+  for (const std::string& path : paths_since_mark_) paths_.erase(path);
+  paths_since_mark_.clear();
   return {};
 }
 

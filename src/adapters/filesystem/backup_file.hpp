@@ -7,7 +7,9 @@
 #include <functional>
 #include <optional>
 #include <pawl/types.hpp>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/hash.hpp"
 #include "codec/tar_text.hpp"
@@ -52,6 +54,7 @@ class BackupWriter {
   /// What to do with a file that is shorter than its size, because somebody truncated it meanwhile.
   enum class Short : std::uint8_t { fails, is_filled };
 
+  /// Fails if the backup already has an entry with this path: such a backup could not be restored.
   Result<void> add(const std::string& path, std::string_view content);
   /// Returns false if the file is too short; take_back must follow.
   Result<bool> add(const std::string& path, std::uint64_t size_bytes, const Read& read, Short what);
@@ -79,8 +82,10 @@ class BackupWriter {
 
   File& file_;
   const std::int64_t modified_s_;
-  std::string pending_;    // not compressed yet
-  std::string sums_;       // the list of checksums
+  std::string pending_;                       // not compressed yet
+  std::string sums_;                          // the list of checksums
+  std::set<std::string, std::less<>> paths_;  // of all entries
+  std::vector<std::string> paths_since_mark_;
   std::uint64_t end_ = 0;  // of what was written to the file
   BackupTotals totals_;
   std::optional<Mark> mark_;

@@ -17,6 +17,7 @@ constexpr const char* kSchema =
     " fork_of_seq INTEGER)"
     " WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS runs_by_update ON runs(updated DESC, run);"
+    "CREATE INDEX IF NOT EXISTS runs_by_origin ON runs(fork_of) WHERE fork_of<>'';"
     "CREATE TABLE IF NOT EXISTS saves(run TEXT, caller TEXT, seq INTEGER, id TEXT, checksum TEXT, kind INTEGER, "
     "fingerprint TEXT, PRIMARY KEY(run, caller)) WITHOUT ROWID;";
 
@@ -272,6 +273,21 @@ Result<std::optional<RunInfo>> Catalogue::find_run(std::string_view run) const {
   if (code != SQLITE_ROW) return fail(error_of(database.get()));
   PAWL_TRY_ASSIGN(RunInfo found, run_of(rows));
   return std::optional(std::move(found));
+}
+
+Result<std::vector<RunInfo>> Catalogue::forks_of(const Uuid& run) const {
+  PAWL_TRY_ASSIGN(const Database database, open_for_reading());
+  // A catalogue that an older version created has no index for this.
+  Statement rows(database.get(), "SELECT * FROM runs WHERE fork_of=? AND fork_of<>''");
+  rows.bind(run.text());
+  std::vector<RunInfo> found;
+  int code = SQLITE_DONE;
+  while ((code = rows.step()) == SQLITE_ROW) {
+    PAWL_TRY_ASSIGN(RunInfo fork, run_of(rows));
+    found.push_back(std::move(fork));
+  }
+  if (code != SQLITE_DONE) return fail(error_of(database.get()));
+  return found;
 }
 
 Result<std::optional<CatalogueSave>> Catalogue::find_save(std::string_view run, std::string_view caller_id) const {

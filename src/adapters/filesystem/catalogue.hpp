@@ -48,6 +48,8 @@ class Catalogue {
   /// Returns runs, newest first. Fails with store_damaged if a row is damaged.
   [[nodiscard]] Result<std::vector<RunInfo>> newest(std::size_t limit) const;
   [[nodiscard]] Result<std::optional<RunInfo>> find_run(std::string_view run) const;
+  /// Returns the forks of the run with this UUID.
+  [[nodiscard]] Result<std::vector<RunInfo>> forks_of(const Uuid& run) const;
   [[nodiscard]] Result<std::optional<CatalogueSave>> find_save(std::string_view run, std::string_view caller_id) const;
   /// Replaces everything about that run with `row`, if any. Leaves no traces in the file, neither in free pages nor
   /// after rows. The old content remains in the rollback journal, whose bytes the caller must destroy.

@@ -6,6 +6,9 @@
 // in recovery/, publishes the rest of the journals and empties them, and removes the catalogue, which is rebuilt. After
 // that, the copy is an ordinary store. If the process is killed before the journals are empty, the next one does the
 // same again.
+//
+// A run whose key, or the checkpoint that it was forked from, was copied before it existed, can't be read. Such a run
+// is not part of the copy: all of it is moved to recovery/.
 #include <algorithm>
 #include <charconv>
 #include <functional>
@@ -13,6 +16,7 @@
 #include "adapters/filesystem/copied_groups.hpp"
 #include "adapters/filesystem/failure_log.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/filesystem/fork_notes.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
@@ -40,13 +44,51 @@ class CopiedRun {
     PAWL_TRY_ASSIGN(const bool described, files_.exists(layout::run_file(run_)));
     if (described || (records_ != nullptr && records_->run)) return {};
     for (const std::string& folder :
-         {layout::checkpoints(run_), layout::events_folder(run_), layout::audit_folder(run_)}) {
-      PAWL_TRY_ASSIGN(const auto entries, files_.list(folder));
-      for (const FolderEntry& entry : entries) {
-        if (!entry.is_folder) PAWL_TRY(keep_whole(join_path(folder, entry.name)));
-      }
-    }
+         {layout::checkpoints(run_), layout::events_folder(run_), layout::audit_folder(run_)})
+      PAWL_TRY(keep_all(folder));
     return {};
+  }
+
+  /// Returns whether the run can't be read because its key, or the checkpoint that it was forked from, did not exist
+  /// yet when it was copied. The parent must have been settled. Anything else that is missing is damage.
+  Result<bool> lacks_beginning() {
+    const auto record = RunReader(files_, keys_, run_, snapshot_).run_record();
+    if (!record) return not_lacking(record.error());
+    PAWL_TRY_ASSIGN(const bool published, files_.exists(layout::run_file(run_)));
+    PAWL_TRY_ASSIGN(const bool has_key, files_.exists(layout::run_key(run_)));
+    // The key is written before run.json is, so it was not lost by copying if the copy has run.json.
+    if (record->encrypted && !has_key && !published) return true;
+    if (!record->fork_of_run || snapshot_->doubt(record->fork_of_name)) return false;
+    RunReader parent(files_, keys_, record->fork_of_name, std::make_shared<JournalSnapshot>());
+    const auto origin = parent.run_record();
+    if (!origin && origin.error().code == Code::run_not_found) {
+      // A parent whose folder is missing, although that of the fork was copied, had been removed before.
+      PAWL_TRY_ASSIGN(const bool has_folder, files_.exists(layout::run(record->fork_of_name)));
+      return has_folder || !published;
+    }
+    if (!origin) return not_lacking(origin.error());
+    const auto newest = parent.newest_stored();
+    if (!newest) return not_lacking(newest.error());
+    return origin->uuid == *record->fork_of_run && *newest < record->fork_of_sequence;
+  }
+
+  /// Moves everything of the run to recovery/, also what the journals have of it. The description goes last, so that
+  /// the next process does the same again if this one is killed.
+  Result<void> remove() {
+    if (records_ != nullptr) {
+      const RunBatch batch = whole_batch(*records_);
+      std::string texts(batch.run.value_or(""));
+      for (const auto* records : {&batch.checkpoints, &batch.events, &batch.audit})
+        for (const JournalRecord& record : *records) texts += record.text;
+      PAWL_TRY(keep(layout::run(run_), texts));
+    }
+    for (const std::string& folder : {layout::checkpoints(run_), layout::events_folder(run_),
+                                      layout::audit_folder(run_), layout::blobs(run_), layout::forks(run_)})
+      PAWL_TRY(keep_all(folder));
+    PAWL_TRY_ASSIGN(const bool has_folder, files_.exists(layout::run(run_)));
+    if (!has_folder) return {};
+    for (const std::string& path : {layout::run_key(run_), layout::run_file(run_)}) PAWL_TRY(keep_whole(path));
+    return files_.sync_folder(layout::run(run_), SyncPoint::side_name);
   }
 
   /// Returns the records of the journals up to the last complete checkpoint, which is the end of the run in the copy.
@@ -98,6 +140,20 @@ class CopiedRun {
                                            "copied, and count as pruned",
                                            dropped.text()),
                                {}});
+  }
+
+  /// What is damaged is not lacking: it stays and is reported later.
+  static Result<bool> not_lacking(const Error& error) {
+    if (is_refusal(error.code) || category(error.code) == Category::not_found) return false;
+    return std::unexpected(error);
+  }
+
+  Result<void> keep_all(const std::string& folder) {
+    PAWL_TRY_ASSIGN(const auto entries, files_.list(folder));
+    for (const FolderEntry& entry : entries) {
+      if (!entry.is_folder) PAWL_TRY(keep_whole(join_path(folder, entry.name)));
+    }
+    return entries.empty() ? Result<void>() : files_.sync_folder(folder, SyncPoint::side_name);
   }
 
   /// Removes the records that don't connect to the files, because what is between them was settled after the files were
@@ -329,6 +385,28 @@ class CopiedRun {
   bool has_cut_ = false;
 };
 
+/// Returns the runs, each after the one that it was forked from.
+std::vector<std::string> parents_first(FileSystem& files, KeyRing& keys, const std::set<std::string>& runs,
+                                       const std::shared_ptr<JournalSnapshot>& snapshot) {
+  std::map<std::string, std::string> parents;
+  for (const std::string& run : runs) {
+    const auto record = RunReader(files, keys, run, snapshot).run_record();
+    if (record && record->fork_of_run) parents[run] = record->fork_of_name;
+  }
+  std::vector<std::pair<std::size_t, std::string>> ordered;  // with the number of ancestors
+  for (const std::string& run : runs) {
+    std::size_t ancestors = 0;
+    // Damaged descriptions may form a cycle.
+    for (auto parent = parents.find(run); parent != parents.end() && ancestors < runs.size(); ++ancestors)
+      parent = parents.find(parent->second);
+    ordered.emplace_back(ancestors, run);
+  }
+  std::ranges::sort(ordered);
+  std::vector<std::string> names;
+  for (auto& [ancestors, run] : ordered) names.push_back(std::move(run));
+  return names;
+}
+
 }  // namespace
 
 /// Makes the files of each run contain all that the copy has of it.
@@ -341,11 +419,18 @@ Result<void> FilesystemStore::settle_copy(const std::shared_ptr<JournalSnapshot>
   for (const auto& [run, records] : snapshot->runs()) runs.insert(run);
   const Lock lock(publish_mutex_);
   std::vector<std::string> cut;
-  for (const std::string& run : runs) {
+  std::vector<std::string> removed;
+  for (const std::string& run : parents_first(files_, keys_, runs, snapshot)) {
     PAWL_TRY_ASSIGN(const bool erased, files_.exists(layout::erased(run)));
     if (erased || snapshot->doubt(run)) continue;
     CopiedRun copied(files_, keys_, environment_, run, snapshot);
     PAWL_TRY(copied.remove_nameless());
+    PAWL_TRY_ASSIGN(const bool lacking, copied.lacks_beginning());
+    if (lacking) {
+      PAWL_TRY(copied.remove());
+      removed.push_back(run);
+      continue;
+    }
     auto batch = copied.cut();
     if (copied.has_cut()) cut.push_back(run);
     // What is damaged otherwise is reported later, and so is a run whose folder was copied before it was created.
@@ -356,11 +441,30 @@ Result<void> FilesystemStore::settle_copy(const std::shared_ptr<JournalSnapshot>
     if (!published && !is_refusal(published.error().code)) return std::unexpected(published.error());
   }
   PAWL_TRY(publisher_.sync());
+  // Otherwise a prune of the parent could remove what a fork needs.
+  for (const std::string& run : runs) {
+    if (std::ranges::find(removed, run) != removed.end()) continue;
+    const auto record = RunReader(files_, keys_, run, snapshot).run_record();
+    if (record) PAWL_TRY(restore_fork_note(files_, *record));
+  }
+  if (!removed.empty() && options_.tell) {
+    const bool one = removed.size() == 1;
+    options_.tell(fmt::format("this store is a copy: {} {} {} not copied completely and {} moved to {}/",
+                              one ? "run" : "runs", fmt::join(removed, ", "), one ? "was" : "were",
+                              one ? "was" : "were", layout::kRecovery));
+  }
   if (!cut.empty() && options_.tell) {
     options_.tell(
         fmt::format("this store is a copy: data of {} {} was not copied completely; {} says what, and {}/ contains it",
                     cut.size() == 1 ? "run" : "runs", fmt::join(cut, ", "), layout::kFailures, layout::kRecovery));
   }
+  return {};
+}
+
+Result<void> FilesystemStore::take_over_copy() {
+  PAWL_TRY(process_.refuse_copy());
+  const auto adopted = adopt_if_copied();
+  if (!adopted && category(adopted.error().code) != Category::storage) return std::unexpected(adopted.error());
   return {};
 }
 

@@ -1,4 +1,6 @@
 // FilesystemStore: erasing runs.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -375,7 +377,23 @@ Result<std::vector<std::string>> FilesystemStore::wipe_pruned() {
     runs.swap(pruned_runs_);
   }
   for (const std::string& run : runs) static_cast<void>(archive_entries(run));
+  PAWL_TRY(wipe_recovery(runs));
   return held;
+}
+
+/// Batches and segments that a repair has set aside may contain what was pruned. Nothing else says which checkpoints
+/// are in them, so they go as a whole.
+Result<void> FilesystemStore::wipe_recovery(const std::set<std::string>& runs) {
+  std::vector<RunName> names;
+  for (const std::string& run : runs) {
+    PAWL_TRY_ASSIGN(const RunId id, RunId::parse(run));
+    if (const auto record = record_of(id)) names.push_back({run, record->uuid});  // otherwise it was erased meanwhile
+  }
+  PAWL_TRY_ASSIGN(const auto wiped, wipe_set_aside(files_, names, SetAside::by_pawl));
+  if (!wiped.empty() && options_.tell)
+    options_.tell(fmt::format("removed files that were set aside and may contain pruned checkpoints: {}",
+                              fmt::join(wiped, ", ")));
+  return {};
 }
 
 Result<std::vector<std::string>> FilesystemStore::wipe_journals() {

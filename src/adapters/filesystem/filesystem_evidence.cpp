@@ -51,6 +51,10 @@ class RunFiles final : public RunEvidence {
         events_(files_, "event", std::move(events), records_ == nullptr ? nullptr : &records_->events) {}
 
   Result<void> begin() {
+    if (snapshot_->copied()) {
+      entries_.end_at_truncated();
+      events_.end_at_truncated();
+    }
     if (records_ != nullptr && !records_->audit.empty()) last_entry_ = records_->audit.rbegin()->first;
     PAWL_TRY_ASSIGN(trail_bytes_, trail_size());
     auto file = open_trail(files_, run_, OpenMode::read);
@@ -101,6 +105,7 @@ class RunFiles final : public RunEvidence {
     PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, boot_id_));
     return now->last_batches() == snapshot_->last_batches();
   }
+  [[nodiscard]] bool copied_in_use() const override { return snapshot_->copied(); }
   [[nodiscard]] std::string path_of(std::string_view file) const override { return join_path(layout::run(run_), file); }
 
  private:
@@ -119,6 +124,7 @@ class RunFiles final : public RunEvidence {
   Result<bool> read_next_chain();
   Result<void> check_copy(const ChainLink& link, const std::string& path) const;
   Result<void> check_end() const;
+  [[nodiscard]] bool ends_within_line() const;
   [[nodiscard]] ChainSource source() const { return {files_, run_, records_, pruned_, fork_at_}; }
 
   FileSystem& files_;
@@ -184,8 +190,16 @@ Result<void> RunFiles::check_copy(const ChainLink& link, const std::string& path
   return {};
 }
 
+/// Returns whether the last file of the chain ends in the middle of the first line that can't be read.
+bool RunFiles::ends_within_line() const {
+  const auto& text = chain_.lines_text ? chain_.lines_text : chain_.whole_text;
+  if (!text || text->ends_with('\n')) return false;
+  return static_cast<std::size_t>(std::ranges::count(*text, '\n')) <= chain_.links.size();
+}
+
 /// Checks that a file of differences contains nothing else.
 Result<void> RunFiles::check_end() const {
+  if (snapshot_->copied() && next_base_ == bases_.size() && ends_within_line()) return {};  // the rest was not copied
   if (chain_.damage) return fail(at(*chain_.damage, lines_path_));
   if (chain_.bad_line && chain_.bad_copies.empty())
     return bad_file("unexpected data after the last checkpoint", lines_path_);

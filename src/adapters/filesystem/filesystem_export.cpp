@@ -248,7 +248,7 @@ Result<ImportedExport> FilesystemStore::import_run(File& file, const FindExportK
 }
 
 Result<WrittenBackup> FilesystemStore::back_up(File& file, const ShowBackupProgress& show) {
-  PAWL_TRY(process_.refuse_copy());
+  PAWL_TRY(take_over_copy());
   // A killed eraser may have left data. It is not copied in any case; finishing the erasure here is only better.
   // Copying a store of an older format does not migrate it.
   const bool is_current = [&] {
@@ -265,9 +265,9 @@ Result<WrittenBackup> FilesystemStore::back_up(File& file, const ShowBackupProgr
   constexpr int kBackupAttempts = 5;
   for (int attempt = 1; attempt <= kBackupAttempts; ++attempt) {
     PAWL_TRY(file.resize(0));
-    StoreBackup backup(
-        {&files_, environment_, options_.segment_bytes, [this] { return snapshot_of_everything(); }, image}, file,
-        show);
+    StoreBackup backup({&files_, environment_, options_.segment_bytes, [this] { return snapshot_of_everything(); },
+                        image, keys_.known_outer_key()},
+                       file, show);
     PAWL_TRY_ASSIGN(auto written, backup.write());
     if (written) return std::move(*written);
   }

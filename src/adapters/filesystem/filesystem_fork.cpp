@@ -112,14 +112,7 @@ Result<void> FilesystemStore::mend_forks() {
     const auto id = RunId::parse(entry.name);
     const auto record = id ? record_of(*id) : std::unexpected(id.error());
     if (!record) continue;  // not a run, or damaged, which was already reported
-    if (record->fork_of_run) {
-      const ForkNote note{record->run, record->uuid, record->fork_of_sequence};
-      const std::uint32_t seed = seal_seed(*record->fork_of_run);
-      const auto text = files_.read_file(layout::fork(record->fork_of_name, note.uuid.text()));
-      PAWL_TRY_ASSIGN(const bool parent_is_there, files_.exists(layout::run_file(record->fork_of_name)));
-      if (parent_is_there && (!text || *text != encode_fork_note(note, seed)))
-        PAWL_TRY(write_fork_note(files_, record->fork_of_name, note, seed, RunFolder::unsynced));
-    }
+    PAWL_TRY(restore_fork_note(files_, *record));
     const auto notes = load_fork_notes(files_, entry.name, seal_seed(record->uuid));
     if (!notes) continue;
     for (const ForkNote& note : *notes) {

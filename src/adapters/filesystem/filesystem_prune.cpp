@@ -88,12 +88,25 @@ Result<bool> has_unconfirmed(const JournalSnapshot& snapshot, const std::string&
 
 }  // namespace
 
+/// Without a usable catalogue, the notes of the forks must do.
+std::vector<Sequence> FilesystemStore::known_fork_points(const Uuid& run) const {
+  std::vector<Sequence> points;
+  if (!has_catalogue() || !catalogue_.usable().value_or(false)) return points;
+  const auto forks = catalogue_.forks_of(run);
+  if (!forks) return points;
+  for (const RunInfo& fork : *forks) {
+    if (fork.status != Status::erased) points.push_back(fork.fork_of_sequence);
+  }
+  return points;
+}
+
 Result<PruneReport> FilesystemStore::prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
                                                  const std::function<bool()>& stop) {
   bool newest_is_left = false;
   const Timestamp now = settings.keep_days ? believable_now() : environment_.clock->now();
   const auto pass = [&](std::shared_ptr<JournalSnapshot> snapshot, RunPruner::Newest newest) -> Result<PruneReport> {
-    RunPruner pruner({&files_, &keys_, environment_, options_, [this] { return snapshot_of_everything(); }, stop, now},
+    RunPruner pruner({&files_, &keys_, environment_, options_, [this] { return snapshot_of_everything(); }, stop, now,
+                      [this](const Uuid& uuid) { return known_fork_points(uuid); }},
                      run.text(), std::move(snapshot), newest);
     PAWL_TRY_ASSIGN(PruneReport report, pruner.prune(settings, mode));
     PAWL_TRY_ASSIGN(newest_is_left, pruner.newest_has_dropped());

@@ -82,6 +82,10 @@ class FilesystemStore final : public Store {
   /// export_damaged, or the error that a check of the run finds.
   Result<ImportedExport> import_run(File& file, const FindExportKey& outer);
 
+  /// Makes an ordinary store of a copy that was made while the store was in use, as reading or opening a run does.
+  /// Leaves a copy as it is if it can't be written.
+  Result<void> take_over_copy();
+
   /// Writes a backup of the whole store to `file`, without syncing it (see store_backup.hpp). Does not block writers.
   Result<WrittenBackup> back_up(File& file, const ShowBackupProgress& show);
 
@@ -154,6 +158,8 @@ class FilesystemStore final : public Store {
   void prune_grown(const std::function<bool()>& stop);
   Result<PruneReport> prune_until(const RunId& run, const RetentionSettings& settings, PruneMode mode,
                                   const std::function<bool()>& stop);
+  /// Returns the checkpoints of a run that other runs were forked from, as the catalogue lists them.
+  [[nodiscard]] std::vector<Sequence> known_fork_points(const Uuid& run) const;
   /// Archives audit entries of a pruned run that no journal contains any more.
   Result<void> archive_entries(const std::string& run);
   Result<bool> has_writer(const RunId& run);
@@ -163,6 +169,7 @@ class FilesystemStore final : public Store {
   /// Overwrites the own journal if another process has asked for that.
   Result<void> wipe_if_asked(JournalWriter& own);
   Result<std::vector<std::string>> wipe_journals();
+  Result<void> wipe_recovery(const std::set<std::string>& runs);
   Result<bool> journal_has_segments(std::uint64_t journal);
   /// Settles a journal and removes its segments.
   Result<void> empty_free_journal(std::unique_ptr<JournalWriter> journal) PAWL_REQUIRES(publish_mutex_);

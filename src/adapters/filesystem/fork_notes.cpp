@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint64_t kNoteFormat = 1;
 constexpr std::uint64_t kNoteBytesMax = 4096;
+constexpr std::uint64_t kRunBytesMax = 1ULL << 20;
 
 Error fork_note_damaged() {
   return Error{Code::store_damaged, "the note about a fork is damaged", {}, {}, 0, Advice::repair_store};
@@ -75,6 +76,20 @@ Result<void> write_fork_note(FileSystem& files, std::string_view run, const Fork
   if (own == RunFolder::unsynced) folders.insert(folders.end(), {std::string(layout::kRuns), std::string()});
   for (const std::string& folder : folders) PAWL_TRY(files.sync_folder(folder, SyncPoint::fork_note_name));
   return {};
+}
+
+Result<void> restore_fork_note(FileSystem& files, const RunRecord& fork) {
+  if (!fork.fork_of_run) return {};
+  const ForkNote note{fork.run, fork.uuid, fork.fork_of_sequence};
+  const std::uint32_t seed = seal_seed(*fork.fork_of_run);
+  const auto text = files.read_file(layout::fork(fork.fork_of_name, note.uuid.text()), kNoteBytesMax);
+  if (text && *text == encode_fork_note(note, seed)) return {};
+  const auto parent = files.read_file(layout::run_file(fork.fork_of_name), kRunBytesMax);
+  if (!parent && parent.error().code == Code::input_unreadable) return {};
+  if (!parent) return std::unexpected(parent.error());
+  const auto record = decode_run(*parent);
+  if (record && record->uuid != *fork.fork_of_run) return {};  // another run has its name
+  return write_fork_note(files, fork.fork_of_name, note, seed, RunFolder::unsynced);
 }
 
 }  // namespace pawl

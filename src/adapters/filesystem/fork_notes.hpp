@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "codec/record_text.hpp"
 #include "ports/file_system.hpp"
 
 namespace pawl {
@@ -33,5 +34,9 @@ enum class RunFolder : std::uint8_t { unsynced, durable };
 /// Writes a note. The note, its name and the names of its parent folders are durable on return.
 Result<void> write_fork_note(FileSystem& files, std::string_view run, const ForkNote& note, std::uint32_t seed,
                              RunFolder folder);
+
+/// Writes the note about `fork` if it is missing or damaged. Does nothing if `fork` is not a fork, or if its parent has
+/// no run.json or is another run.
+Result<void> restore_fork_note(FileSystem& files, const RunRecord& fork);
 
 }  // namespace pawl

@@ -78,6 +78,13 @@ Result<SecretKey> KeyRing::find_store_key() {
   return unwrap_store_key(outer, *store_->key, store_->id);
 }
 
+std::optional<SecretKey> KeyRing::known_outer_key() {
+  const Lock lock(mutex_);
+  if (!options_.find_key || !store_ || !store_->key || store_->key->scrypt) return std::nullopt;
+  const auto outer = options_.find_key(store_->id, *store_->key);
+  return outer ? std::optional(*outer) : std::nullopt;
+}
+
 Result<void> KeyRing::unlock() {
   if (encrypted()) PAWL_TRY(store_key());
   return {};

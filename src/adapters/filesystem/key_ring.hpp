@@ -28,6 +28,8 @@ class KeyRing {
   Result<RunCodec> codec(const std::string& run, const RunRecord& record);
   /// Creates the data key of a new run. The key and its name are durable on return.
   Result<void> make_run_key(const std::string& run, const Uuid& uuid, Random& random);
+  /// Returns the outer key of the store, unless it must be derived from a passphrase, or can't be found.
+  std::optional<SecretKey> known_outer_key();
   /// Returns the key of the run, so that it can be wrapped for another place.
   Result<SecretKey> key_of(const std::string& run, const Uuid& uuid) { return run_key(run, uuid); }
   /// Returns key.json for a run that is being imported.

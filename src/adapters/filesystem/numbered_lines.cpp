@@ -121,6 +121,7 @@ Result<std::optional<NumberedLines::Line>> NumberedLines::next() {
     consume(copy.size());
     return from_journal();
   }
+  if (!line->complete && truncated_is_end_) return std::optional<Line>();
   if (!line->complete) return fail(bad(fmt::format("{} {} is truncated", what_, number)));
   if (!found) return fail(bad(fmt::format("{} {} is damaged", what_, number)));
   if (*found != number) return fail(bad(fmt::format("{} {} is missing; found {} in its place", what_, number, *found)));

@@ -38,6 +38,8 @@ class NumberedLines {
   Result<std::optional<Line>> next();
   /// Skips all lines up to this number. Must be called before the first `next`.
   void begin_behind(std::uint64_t number) { last_ = number; }
+  /// Lets a truncated line count as the end of the file, as in a copy of a file that was being written.
+  void end_at_truncated() { truncated_is_end_ = true; }
 
  private:
   struct FileLine {
@@ -64,6 +66,7 @@ class NumberedLines {
   bool at_start_ = true;      // nothing of the file has been consumed yet
   std::string buffer_;
   std::size_t begin_ = 0;  // start of the unconsumed part
+  bool truncated_is_end_ = false;
   std::uint64_t last_ = 0;
 };
 

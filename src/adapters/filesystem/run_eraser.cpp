@@ -1,5 +1,7 @@
 #include "adapters/filesystem/run_eraser.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <limits>
 
@@ -17,17 +19,51 @@ bool is_id_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
 }
 
-/// Returns whether the text mentions this run: its UUID, or its id as a whole word.
-bool mentions(std::string_view text, const ErasedRecord& record) {
-  if (text.find(record.uuid.text()) != std::string_view::npos) return true;
-  for (std::size_t at = text.find(record.run); at != std::string_view::npos; at = text.find(record.run, at + 1)) {
-    const std::size_t end = at + record.run.size();
+/// Returns whether the text mentions this run: its UUID, as text or as in a journal, or its id as a whole word.
+bool mentions(std::string_view text, const RunName& run) {
+  if (text.find(run.uuid.text()) != std::string_view::npos) return true;
+  const std::string_view bytes(reinterpret_cast<const char*>(run.uuid.bytes.data()), run.uuid.bytes.size());
+  if (text.find(bytes) != std::string_view::npos) return true;
+  for (std::size_t at = text.find(run.id); at != std::string_view::npos; at = text.find(run.id, at + 1)) {
+    const std::size_t end = at + run.id.size();
     if ((at == 0 || !is_id_character(text[at - 1])) && (end == text.size() || !is_id_character(text[end]))) return true;
   }
   return false;
 }
 
+/// Returns whether the file was set aside when a copy was taken over, and belongs to this run.
+bool is_copied_part(std::string_view name, std::string_view run) {
+  constexpr std::size_t kChecksumDigits = 8;
+  const std::string prefix = fmt::format("copied-{}-", run);
+  return name.starts_with(prefix) && name.size() == prefix.size() + kChecksumDigits + std::string_view(".bin").size();
+}
+
 }  // namespace
+
+Result<std::vector<std::string>> wipe_set_aside(FileSystem& files, std::span<const RunName> runs, SetAside which) {
+  std::vector<std::string> wiped;
+  PAWL_TRY_ASSIGN(const bool exists, files.exists(layout::kRecovery));
+  if (!exists) return wiped;
+  PAWL_TRY_ASSIGN(const auto entries, files.list(layout::kRecovery));
+  for (const FolderEntry& entry : entries) {
+    const std::string path = join_path(layout::kRecovery, entry.name);
+    if (entry.is_folder || path == layout::kFailures) continue;
+    if (which == SetAside::by_pawl && !entry.name.ends_with(".bin")) continue;
+    // A torn batch may contain data of any run, and was never acknowledged.
+    bool goes = entry.name.starts_with("torn-") || entry.name.ends_with(".tmp");
+    if (!goes) {
+      const auto text = files.read_file(path);
+      goes = std::ranges::any_of(runs, [&](const RunName& run) {
+        return is_copied_part(entry.name, run.id) || (text && mentions(*text, run));
+      });
+    }
+    if (!goes) continue;
+    PAWL_TRY(wipe_file(files, path));
+    wiped.push_back(path);
+  }
+  PAWL_TRY(files.sync_folder(layout::kRecovery, SyncPoint::erased_names));
+  return wiped;
+}
 
 RunEraser::RunEraser(FileSystem& files, Environment environment, const FilesystemOptions& options, std::string run,
                      File& lock)
@@ -199,21 +235,7 @@ Result<void> RunEraser::replace(const std::string& path, std::string_view text) 
 }
 
 Result<void> RunEraser::clean_recovery(const ErasedRecord& record) {
-  PAWL_TRY_ASSIGN(const bool exists, files_.exists(layout::kRecovery));
-  if (!exists) return {};
-  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRecovery));
-  for (const FolderEntry& entry : entries) {
-    const std::string path = join_path(layout::kRecovery, entry.name);
-    if (entry.is_folder || path == layout::kFailures) continue;
-    // A torn batch may contain data of any run, and was never acknowledged.
-    bool goes = entry.name.starts_with("torn-") || entry.name.ends_with(".tmp");
-    if (!goes) {
-      const auto text = files_.read_file(path);
-      goes = text && mentions(*text, record);
-    }
-    if (goes) PAWL_TRY(wipe_file(files_, path));
-  }
-  PAWL_TRY(files_.sync_folder(layout::kRecovery, SyncPoint::erased_names));
+  PAWL_TRY(wipe_set_aside(files_, std::array{RunName{record.run, record.uuid}}, SetAside::all));
   return clean_failures(record);
 }
 
@@ -224,7 +246,7 @@ Result<void> RunEraser::clean_failures(const ErasedRecord& record) {
   if (!text) return std::unexpected(text.error());
   std::string kept;
   for_each_line(*text, [&](std::string_view line, bool /*complete*/) {
-    if (!mentions(line, record)) kept += fmt::format("{}\n", line);
+    if (!mentions(line, {record.run, record.uuid})) kept += fmt::format("{}\n", line);
     return true;
   });
   if (kept == *text) return {};

@@ -8,6 +8,7 @@
 // Each part can be repeated and always syncs, because an earlier attempt may have been killed in between.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,17 @@
 #include "ports/file_system.hpp"
 
 namespace pawl {
+
+enum class SetAside : std::uint8_t { by_pawl, all };
+
+struct RunName {
+  std::string id;
+  Uuid uuid;
+};
+
+/// Destroys the files in recovery/ that may contain data of these runs: torn batches, and files that mention a run.
+/// They may contain data of other runs, too. `by_pawl` spares files that people have put there. Returns their paths.
+Result<std::vector<std::string>> wipe_set_aside(FileSystem& files, std::span<const RunName> runs, SetAside which);
 
 class RunEraser {
  public:

@@ -142,12 +142,26 @@ Result<void> RunPruner::drop(const RetentionSettings& settings) {
 /// until fsck removes the note.
 Result<void> RunPruner::keep_forked(Retention& judged) {
   if (judged.dropped.empty()) return {};
+  const auto keep_at = [&](Sequence at) {
+    if (std::erase(judged.dropped, at) > 0) judged.exempt[at] = KeptWhy::fork_point;
+  };
   PAWL_TRY_ASSIGN(const auto notes, load_fork_notes(files_, run_, seed_));
   for (const ForkNote& note : notes) {
     // An erased fork needs nothing of its parent.
     const auto erased = load_erased(files_, note.fork);
     if (erased && *erased && (*erased)->uuid == note.uuid) continue;
-    if (std::erase(judged.dropped, note.at) > 0) judged.exempt[note.at] = KeptWhy::fork_point;
+    keep_at(note.at);
+  }
+  // A note may be missing, for example in a copy that an older version has opened.
+  PAWL_TRY_ASSIGN(const RunRecord record, reader_.run_record());
+  if (place_.fork_points) {
+    for (const Sequence at : place_.fork_points(record.uuid)) keep_at(at);
+  }
+  for (const auto& [run, records] : snapshot_->runs()) {
+    if (!records.run || records.run->text.find(record.uuid.text()) == std::string_view::npos) continue;
+    const auto fork = decode_run(records.run->text);
+    PAWL_TRY_ASSIGN(const bool erased, files_.exists(layout::erased(run)));
+    if (fork && fork->fork_of_run == record.uuid && !erased) keep_at(fork->fork_of_sequence);
   }
   return {};
 }

@@ -41,6 +41,8 @@ class RunPruner {
     TakeSnapshot fresh;          // everything durable now, including tails of dead writers
     std::function<bool()> stop;  // called before each group; true leaves the rest to the next prune
     Timestamp now;               // for the age of checkpoints; not after the wall clock
+    std::function<std::vector<Sequence>(const Uuid& run)> fork_points = {};  // that the catalogue knows, with or
+                                                                             // without a note
   };
   /// Whether the newest group may be closed. The caller must then hold the run's writer lock, since before the
   /// snapshot.

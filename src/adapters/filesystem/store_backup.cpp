@@ -16,6 +16,7 @@ constexpr int kRoundsMax = 3;
 constexpr int kBackupDepthMax = 64;
 constexpr std::size_t kCarriedBatchBytes = 2U << 20U;
 constexpr std::uint64_t kSmallFileMax = 64U << 20U;
+constexpr std::uint64_t kSearchedBytes = 1U << 20U;
 constexpr std::uint64_t kKeyTextMax = 256;
 constexpr std::uint64_t kSigningKeyTextMax = 16U << 10U;
 
@@ -66,9 +67,11 @@ std::string stamp_of(const Files& files, std::string_view run) {
   return to_hex(sha256(stamp));
 }
 
-/// Returns whether the image contains something else instead of this file, or nothing.
+/// Returns whether the image contains this file or something else instead of it, or nothing. A prune that runs
+/// meanwhile may have written the same files, but not its list.
 bool is_replaced(const std::string& path, const std::string& run, const PrunedImage& image) {
   if (path == layout::pruned(run)) return true;
+  if (std::ranges::any_of(image.files, [&](const auto& file) { return file.first == path; })) return true;
   const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
   if (parent_folder(path) == layout::checkpoints(run)) return is_void(name, image.list);
   return parent_folder(path) == layout::blobs(run) && image.unneeded_blobs.contains(std::string(name));
@@ -151,6 +154,7 @@ Result<void> StoreBackup::add_store_files() {
   if (!record) return fail(at(record.error(), std::string(layout::kStoreFile)));
   written_.store = record->id;
   if (record->key) key_id_ = record->key->id;
+  key_finder_.emplace(key_id_, place_.key);
   PAWL_TRY(out_.add(std::string(kBackupAbout), encode_backup_about({written_.store, written_.at})));
   PAWL_TRY(out_.add(std::string(layout::kStoreFile), *text));
   PAWL_TRY(add_if_there("config.yaml"));
@@ -172,7 +176,7 @@ Result<void> StoreBackup::add_recovery() {
 Result<void> StoreBackup::add_if_there(const std::string& path) {
   PAWL_TRY_ASSIGN(const auto text, read_named(path));
   if (!text) return {};
-  if (!is_key(path, *text)) return out_.add(path, *text);
+  if (!is_key(path, *text) && !key_finder_->is_in(*text)) return out_.add(path, *text);
   omitted_.emplace(path, "it contains a key");
   return {};
 }
@@ -187,6 +191,20 @@ bool StoreBackup::is_key(std::string_view path, std::string_view text) const {
   if (key_id(*key) == key_id_) return true;
   const bool is_added = path.starts_with(layout::kRecovery) || path.find("/logs/") != std::string_view::npos;
   return is_added && !path.ends_with(".out");
+}
+
+Result<bool> StoreBackup::has_key(const CopiedFile& file, const BackupWriter::Read& read) const {
+  if (key_id_.empty() || file.path.find("/logs/") == std::string::npos) return false;
+  std::string text;  // a piece, and the end of the one before
+  for (std::uint64_t at = 0; at < file.size_bytes;) {
+    PAWL_TRY_ASSIGN(const std::string piece, read(at, std::min(kSearchedBytes, file.size_bytes - at)));
+    if (piece.empty()) break;
+    text += piece;
+    if (key_finder_->is_in(text)) return true;
+    text.erase(0, text.size() - std::min(text.size(), KeyFinder::kOverlapBytes));
+    at += piece.size();
+  }
+  return false;
 }
 
 Result<void> StoreBackup::leave_out(const std::string& path, const Error& why) {
@@ -450,6 +468,15 @@ Result<bool> StoreBackup::copy_file(const CopiedFile& file) {
       omitted_.emplace(file.path, "it contains a key");
       return true;
     }
+  }
+  const auto key = has_key(file, read);
+  if (!key) {
+    PAWL_TRY(leave_out(file.path, key.error()));
+    return false;
+  }
+  if (*key) {
+    omitted_.emplace(file.path, "it contains the key of the store");
+    return true;
   }
   auto added =
       out_.add(file.path, file.size_bytes, read, log ? BackupWriter::Short::is_filled : BackupWriter::Short::fails);

@@ -25,6 +25,7 @@
 
 #include "adapters/filesystem/backup_file.hpp"
 #include "adapters/filesystem/journal_reader.hpp"
+#include "adapters/filesystem/key_finder.hpp"
 #include "adapters/filesystem/run_pruner.hpp"
 #include "ports/backup.hpp"
 #include "ports/environment.hpp"
@@ -41,6 +42,7 @@ class StoreBackup {
     /// Returns the run without the data of pruned checkpoints (RunPruner::image).
     std::function<Result<std::optional<PrunedImage>>(const std::string& run, std::shared_ptr<JournalSnapshot> snapshot)>
         image;
+    std::optional<SecretKey> key;  // the outer key of the store, if it is known
   };
   StoreBackup(Place place, File& file, ShowBackupProgress show);
 
@@ -65,6 +67,8 @@ class StoreBackup {
   Result<void> add_recovery();
   Result<void> add_if_there(const std::string& path);
   [[nodiscard]] bool is_key(std::string_view path, std::string_view text) const;
+  /// Returns whether the file contains the key of the store. Looks only into files that are not of a format of Pawl.
+  Result<bool> has_key(const CopiedFile& file, const BackupWriter::Read& read) const;
   /// Leaves out what can't be read and reports it. Fails if that says nothing about the file, as without memory.
   Result<void> leave_out(const std::string& path, const Error& why);
   /// Returns nothing if the file does not exist or can't be read.
@@ -99,6 +103,7 @@ class StoreBackup {
   const ShowBackupProgress show_;
   WrittenBackup written_;
   std::string key_id_;  // of the store; empty if it is not encrypted
+  std::optional<KeyFinder> key_finder_;
   std::uint64_t runs_all_ = 0;
   std::map<std::string, std::string> omitted_;  // paths, and why
   std::map<std::string, std::string> damage_;   // the same
