@@ -47,12 +47,12 @@ class RunVerifier {
 
   Result<RunVerdict> verify() {
     auto done = look();
+    if (done && missing_blob_) note_incomplete(missing_blob_->first);
     if (done) return std::move(verdict_);
     const Error& error = done.error();
     if (!is_confined(error)) return std::unexpected(error);
     if (not_copied_ && (anchor_ == nullptr || anchor_->entries < entry_)) {
-      verdict_.notes.push_back(
-          fmt::format("this copy was made while the store was in use and is not complete: {}", error.message));
+      note_incomplete(missing_blob_ ? missing_blob_->first : error.message);
       end_head();
       return std::move(verdict_);
     }
@@ -67,6 +67,9 @@ class RunVerifier {
   }
   [[nodiscard]] std::unexpected<Error> bad_at(std::string what, std::string_view path) const {
     return fail(Error{Code::audit_damaged, std::move(what), std::string(path), {}, 0});
+  }
+  void note_incomplete(std::string_view why) {
+    verdict_.notes.push_back(fmt::format("this copy was made while the store was in use and is not complete: {}", why));
   }
   /// Something is missing that a copy may lack at its end.
   [[nodiscard]] std::unexpected<Error> missing(std::string what, std::string_view file) {
@@ -369,8 +372,12 @@ class RunVerifier {
     if (!hash_of_hex(name))
       return bad(fmt::format("checkpoint {} has an invalid blob name", record.sequence.value), "checkpoints");
     PAWL_TRY_ASSIGN(const auto hash, evidence_.blob_hash(name, record_.salt));
-    const std::string what = fmt::format("the blob of checkpoint {} is missing", record.sequence.value);
-    if (!hash) return entry_ == evidence_.last_entry() ? missing(what, file) : bad(what, file);
+    std::string what = fmt::format("the blob of checkpoint {} is missing", record.sequence.value);
+    if (!hash && !evidence_.copied_in_use()) return bad(std::move(what), file);
+    // The newest blobs may not have been copied. If others follow, it was missing before.
+    if (!hash && !missing_blob_) missing_blob_ = std::pair(std::move(what), file);
+    if (!hash) return {};
+    if (missing_blob_) return bad(missing_blob_->first, missing_blob_->second);
     if (!equals_hex(*hash, name))
       return bad(fmt::format("the blob of checkpoint {} was changed after it was saved", record.sequence.value), file);
     return {};
@@ -505,9 +512,10 @@ class RunVerifier {
   Sha256 head_{};  // zeros before the first
   MerkleFrontier tree_;
   std::uint64_t trail_bytes_ = 0;
-  std::string at_;           // of the last entry
-  bool not_copied_ = false;  // the current error is about the end of a copy
-  bool bound_ = false;       // the first entry contains the hash of run.json
+  std::string at_;                                                   // of the last entry
+  bool not_copied_ = false;                                          // the current error is about the end of a copy
+  std::optional<std::pair<std::string, std::string>> missing_blob_;  // of a copy: the first error, and its file
+  bool bound_ = false;                                               // the first entry contains the hash of run.json
   std::uint64_t unbound_events_ = 0;
   Sequence last_sequence_;
   std::optional<StoredText> checkpoint_;  // read but not yet checked

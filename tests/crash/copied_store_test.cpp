@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "adapters/filesystem/filesystem_evidence.hpp"
+#include "audit/verify.hpp"
 #include "testing/filesystem_under_test.hpp"
 
 namespace pawl::testing {
@@ -122,7 +124,22 @@ class CopiedWorld {
     }
   }
 
+  /// As if the copy could not be written.
+  void verify_as_it_is() {
+    SimFileSystem files(other_disk_);
+    FilesystemEvidence evidence(files, disk_.boot_id());
+    const auto runs = evidence.runs();
+    ASSERT_TRUE(runs) << describe(runs.error());
+    for (const std::string& run : *runs) {
+      const auto verdict = verify_run(evidence, *RunId::parse(run), nullptr, {});
+      ASSERT_TRUE(verdict) << describe(verdict.error());
+      EXPECT_FALSE(verdict->bad) << run << ": entry " << verdict->bad->entry << ", " << verdict->bad->file << ": "
+                                 << verdict->bad->what;
+    }
+  }
+
   void check(const std::map<std::string, std::uint64_t>& before) {
+    verify_as_it_is();
     SimFileSystem files(other_disk_);
     auto store = FilesystemStore::open(files, environment(other_disk_), options());
     ASSERT_TRUE(store) << describe(store.error());

@@ -260,6 +260,24 @@ def a_fork_whose_note_was_not_copied_keeps_what_it_needs(case):
     is_sound(case, copy)
 
 
+def a_fork_without_a_note_keeps_what_it_needs(case):
+    """An older version may have opened a copy without writing the note. The catalogue or the journal knows the fork."""
+    store, noise = case.env["PAWL_STORE"], os.urandom(3000).hex()
+    for number in range(1, 5):
+        case.pawl("save", "r", stdin=json.dumps({"n": number, "noise": noise}), status=0)
+    for number, fork in ((2, "listed"), (3, "journaled")):
+        case.pawl("fork", f"r@{number}", "--run-id", fork, status=0)
+        if fork == "listed":
+            case.pawl("fsck", "--repair", status=0)  # rebuilds the catalogue
+            for state in (1, 2):
+                save(case, "x", state, store)
+            case.pawl("prune", "x", "--keep", "1", status=0)  # empties the journals
+    shutil.rmtree(os.path.join(store, "runs/r/forks"))
+    case.pawl("prune", "r", "--keep", "1", status=0)
+    for number, fork in ((2, "listed"), (3, "journaled")):
+        equal(json.loads(case.pawl("restore", f"{fork}@{number}", status=0).stdout)["n"], number)
+
+
 def a_new_run_whose_key_was_not_copied_is_not_in_the_copy(case):
     case.pawl("init", "--encrypt", status=0)
     store = case.env["PAWL_STORE"]

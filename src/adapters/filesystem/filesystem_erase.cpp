@@ -361,6 +361,9 @@ Result<std::string> FilesystemStore::clean_free_journal(const EraseWork& work, c
 }
 
 Result<void> FilesystemStore::empty_free_journal(std::unique_ptr<JournalWriter> journal) {
+  const auto settled = settle_everything(*journal);
+  if (settled) return journal->wipe_unused();
+  if (settled.error().code != Code::disk_full) return settled;
   std::vector<std::unique_ptr<JournalWriter>> only;
   only.push_back(std::move(journal));
   PAWL_TRY(settle_together(only));

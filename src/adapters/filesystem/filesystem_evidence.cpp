@@ -38,11 +38,61 @@ Result<Sequence> last_audited(FileSystem& files, const std::string& run, const R
   return entry ? std::max(last, entry->sequence) : last;
 }
 
+/// Returns the number at the start of the last complete line, or 0.
+Result<std::uint64_t> last_number(FileSystem& files, const std::string& path) {
+  const auto file = files.open(path, OpenMode::read);
+  if (!file && file.error().code == Code::input_unreadable) return 0;
+  if (!file) return std::unexpected(file.error());
+  PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
+  return line ? line->number : 0;
+}
+
+template <class Records>
+void end_at_gap(Records& records, std::uint64_t last) {
+  for (auto next = records.begin(); next != records.end(); ++next) {
+    if (next->first > last + 1) {
+      records.erase(next, records.end());
+      return;
+    }
+    last = std::max(last, next->first);
+  }
+}
+
+/// Leaves out the records of a copied journal that don't connect to the copied files: what is between them was settled
+/// after the files were copied.
+Result<RunRecords> connected(FileSystem& files, const std::string& run, RunRecords records,
+                             const std::vector<std::string>& event_files) {
+  PAWL_TRY_ASSIGN(const std::uint64_t entries, last_number(files, layout::audit(run)));
+  end_at_gap(records.audit, entries);
+  std::uint64_t events = 0;
+  for (const std::string& path : event_files) {
+    PAWL_TRY_ASSIGN(const std::uint64_t last, last_number(files, path));
+    events = std::max(events, last);
+  }
+  Sequence newest;
+  auto text =
+      records.run ? Result<std::string>(std::string(records.run->text)) : files.read_file(layout::run_file(run));
+  if (const auto described = text ? decode_run(*text) : std::unexpected(text.error())) {
+    events = std::max(events, described->fork_events);
+    newest = described->fork_of_sequence;
+  }
+  end_at_gap(records.events, events);
+  PAWL_TRY_ASSIGN(const auto names, files.list(layout::checkpoints(run)));
+  for (const FolderEntry& entry : names) {
+    const std::string path = join_path(layout::checkpoints(run), entry.name);
+    PAWL_TRY_ASSIGN(const std::uint64_t last, entry.name.ends_with(".jsonl") ? last_number(files, path) : 0);
+    newest = std::max({newest, base_in_file_name(entry.name).value_or(Sequence()), Sequence{last}});
+  }
+  end_at_gap(records.checkpoints, newest.value);
+  return records;
+}
+
 class RunFiles final : public RunEvidence {
  public:
   RunFiles(FileSystem& files, std::string boot_id, std::string run, std::shared_ptr<const JournalSnapshot> snapshot,
-           const RunRecords* records, std::vector<std::string> events)
-      : files_(files),
+           std::shared_ptr<const RunRecords> connected, const RunRecords* records, std::vector<std::string> events)
+      : connected_(std::move(connected)),
+        files_(files),
         boot_id_(std::move(boot_id)),
         run_(std::move(run)),
         snapshot_(std::move(snapshot)),
@@ -127,6 +177,7 @@ class RunFiles final : public RunEvidence {
   [[nodiscard]] bool ends_within_line() const;
   [[nodiscard]] ChainSource source() const { return {files_, run_, records_, pruned_, fork_at_}; }
 
+  const std::shared_ptr<const RunRecords> connected_;  // of a copy: what `records_` refers to
   FileSystem& files_;
   const std::string boot_id_;
   const std::string run_;
@@ -266,7 +317,10 @@ Result<Uuid> FilesystemEvidence::store_id() {
 Result<std::vector<std::string>> FilesystemEvidence::runs() {
   PAWL_TRY(read_journals(Journals::as_read));
   std::set<std::string> names;
-  for (const auto& [run, records] : snapshot_->runs()) names.insert(run);
+  const bool copied = snapshot_->copied();
+  for (const auto& [run, records] : snapshot_->runs()) {
+    if (!copied || records.run) names.insert(run);
+  }
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
   for (const FolderEntry& entry : entries) {
     if (names.contains(entry.name) || !entry.is_folder) continue;
@@ -274,7 +328,8 @@ Result<std::vector<std::string>> FilesystemEvidence::runs() {
     PAWL_TRY_ASSIGN(const bool has_run, files_.exists(layout::run_file(entry.name)));
     PAWL_TRY_ASSIGN(const bool has_mark, files_.exists(layout::erased(entry.name)));
     PAWL_TRY_ASSIGN(const auto checkpoints, files_.list(layout::checkpoints(entry.name)));
-    if (has_run || has_mark || !checkpoints.empty()) names.insert(entry.name);
+    // The folder of a run may have been copied before the run was created, and the checkpoints in it afterwards.
+    if (has_run || has_mark || (!copied && !checkpoints.empty())) names.insert(entry.name);
   }
   return std::vector<std::string>(names.begin(), names.end());
 }
@@ -299,8 +354,15 @@ Result<std::unique_ptr<RunEvidence>> FilesystemEvidence::run(const RunId& run, J
   }
   PAWL_TRY_ASSIGN(auto events, event_files(files_, run.text()));
   // The trail of an erased run is in its file. Journals may still contain data that is about to be destroyed.
-  const RunRecords* const records = has_mark ? nullptr : snapshot_->find(run.text());
-  auto evidence = std::make_unique<RunFiles>(files_, boot_id_, run.text(), snapshot_, records, std::move(events));
+  const RunRecords* records = has_mark ? nullptr : snapshot_->find(run.text());
+  std::shared_ptr<const RunRecords> of_copy;
+  if (records != nullptr && snapshot_->copied()) {
+    PAWL_TRY_ASSIGN(RunRecords connecting, connected(files_, run.text(), *records, events));
+    of_copy = std::make_shared<const RunRecords>(std::move(connecting));
+    records = of_copy.get();
+  }
+  auto evidence = std::make_unique<RunFiles>(files_, boot_id_, run.text(), snapshot_, std::move(of_copy), records,
+                                             std::move(events));
   PAWL_TRY(evidence->begin());
   return evidence;
 }

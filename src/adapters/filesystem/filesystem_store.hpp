@@ -171,7 +171,7 @@ class FilesystemStore final : public Store {
   Result<std::vector<std::string>> wipe_journals();
   Result<void> wipe_recovery(const std::set<std::string>& runs);
   Result<bool> journal_has_segments(std::uint64_t journal);
-  /// Settles a journal and removes its segments.
+  /// Settles a journal and overwrites it. If the disk has no room for a new segment, removes the segments instead.
   Result<void> empty_free_journal(std::unique_ptr<JournalWriter> journal) PAWL_REQUIRES(publish_mutex_);
   /// Overwrites a journal that nobody holds. Returns false if somebody does, or if it is damaged.
   Result<bool> wipe_free_journal(const JournalWriter::Place& place, std::uint64_t number);
