@@ -15,6 +15,7 @@ namespace pawl {
 namespace {
 
 constexpr int kAttempts = 20;
+constexpr int kRunAttempts = 3;
 
 using Severity = Finding::Severity;
 
@@ -200,13 +201,7 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
     }
     for (const JournalView& journal : snapshot->journals())
       PAWL_TRY(check_journal(files_, journal, scope, runs, report));
-    for (const std::string& run : runs) {
-      const auto checked = RunChecker(files_, keys_, run, snapshot, report).check(scope.sequence);
-      if (checked) continue;
-      if (!is_confined(checked.error())) return std::unexpected(checked.error());
-      report.findings.push_back(
-          {Severity::damage, checked.error().code, checked.error().where, run, {}, checked.error().message, {}});
-    }
+    for (const std::string& run : runs) PAWL_TRY(check_run(run, scope.sequence, snapshot, report));
     if (!scope.run && snapshot->journals().empty() && report.runs > 0) {
       report.findings.push_back({Severity::damage,
                                  Code::journal_corrupt,
@@ -244,6 +239,32 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
     PAWL_TRY_ASSIGN(std::string stamp_now, prune_stamp(scope.run ? scope.run->text() : std::string(), now));
     if (valid && now->last_batches() == snapshot->last_batches() && stamp == stamp_now) return report;
     stamp = std::move(stamp_now);
+  }
+}
+
+Result<void> FilesystemStore::check_run(const std::string& run, Sequence only,
+                                        std::shared_ptr<const JournalSnapshot> snapshot, CheckReport& report) {
+  for (int attempt = 1;; ++attempt) {
+    CheckReport of_run;
+    const auto checked = RunChecker(files_, keys_, run, snapshot, of_run).check(only);
+    if (!checked && !is_confined(checked.error())) return std::unexpected(checked.error());
+    if (!checked) {
+      of_run.findings.push_back(
+          {Severity::damage, checked.error().code, checked.error().where, run, {}, checked.error().message, {}});
+    }
+    if (of_run.damaged()) {
+      // A writer may have started since: its lines are in the files, but the snapshot does not have its journal.
+      PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, environment_.owner.boot_id));
+      const bool changed = now->last_batches() != snapshot->last_batches();
+      snapshot = now;
+      if (changed && attempt < kRunAttempts) continue;
+    }
+    report.runs += of_run.runs;
+    report.erased += of_run.erased;
+    report.checkpoints += of_run.checkpoints;
+    report.files += of_run.files;
+    std::ranges::move(of_run.findings, std::back_inserter(report.findings));
+    return {};
   }
 }
 
@@ -324,6 +345,21 @@ Result<void> FilesystemStore::check_scope(const CheckScope& scope) {
                     {.run = scope.run->text()}});
 }
 
+/// Writes the Merkle roots of runs again whose file is missing or damaged. If anything else of the run is damaged, its
+/// audit trail may be incomplete, and new roots would hide that.
+Result<void> FilesystemStore::mend_roots(const CheckReport& report) {
+  for (const Finding& finding : report.findings) {
+    if (finding.severity != Severity::mendable || finding.file != layout::roots(finding.run)) continue;
+    const bool damaged = std::ranges::any_of(report.findings, [&](const Finding& other) {
+      return other.run == finding.run && other.severity == Severity::damage;
+    });
+    if (damaged) continue;
+    const Lock lock(publish_mutex_);
+    PAWL_TRY(publisher_.rewrite_roots(finding.run));
+  }
+  return {};
+}
+
 /// Repairs only by doing what a healthy store does anyway: takes over free journals, publishes their records and
 /// rebuilds the catalogue.
 Result<void> FilesystemStore::mend(const CheckReport& report, std::vector<Finding>& findings) {
@@ -349,6 +385,7 @@ Result<void> FilesystemStore::mend(const CheckReport& report, std::vector<Findin
       if (finding.file.ends_with(".tmp")) PAWL_TRY(files_.remove(finding.file));
     }
     PAWL_TRY(mend_erasures(report));
+    PAWL_TRY(mend_roots(report));
     PAWL_TRY(rebuild_catalogue());
   }
   return save_again(complete);

@@ -221,11 +221,14 @@ class FilesystemStore final : public Store {
   // Checking.
   Result<void> check_scope(const CheckScope& scope);
   Result<CheckReport> find_faults(const CheckScope& scope);
+  Result<void> check_run(const std::string& run, Sequence only, std::shared_ptr<const JournalSnapshot> snapshot,
+                         CheckReport& report);
   Result<void> find_older_run(const RunInfo& row, const std::shared_ptr<JournalSnapshot>& snapshot,
                               CheckReport& report);
   Result<void> find_missing_runs(const std::set<std::string>& runs, const std::shared_ptr<JournalSnapshot>& snapshot,
                                  CheckReport& report);
   Result<void> mend(const CheckReport& report, std::vector<Finding>& findings);
+  Result<void> mend_roots(const CheckReport& report) PAWL_REQUIRES(open_mutex_);
   Result<void> repair_journal(std::uint64_t number, std::vector<Finding>& findings,
                               std::map<std::string, Restored>& complete) PAWL_REQUIRES(open_mutex_);
   Result<std::uint64_t> publish_connected(const std::string& run, const JournalSnapshot& snapshot);

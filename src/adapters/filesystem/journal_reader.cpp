@@ -449,7 +449,7 @@ Result<std::shared_ptr<JournalSnapshot>> JournalSnapshot::take(FileSystem& files
   return snapshot;
 }
 
-Result<void> JournalSnapshot::index(const JournalRecord& record, std::uint64_t journal) {
+Result<void> JournalSnapshot::index(const JournalRecord& record, std::uint64_t journal, bool published) {
   auto found = runs_.find(record.run);
   if (found == runs_.end()) found = runs_.try_emplace(std::string(record.run)).first;
   RunRecords& run = found->second;
@@ -463,22 +463,25 @@ Result<void> JournalSnapshot::index(const JournalRecord& record, std::uint64_t j
                   "a journal contains a record of type {}, which this version of pawl does not support",
                   static_cast<unsigned>(record.type));
   }
+  if (record.type == RecordType::audit && !published)
+    run.first_unpublished = std::min(run.first_unpublished == 0 ? record.number : run.first_unpublished, record.number);
   return {};
 }
 
 Result<void> JournalSnapshot::index(JournalView& journal, Records wanted) {
   for (const LostBatches& lost : journal.lost) {
-    for (const JournalRecord& record : lost.intact) PAWL_TRY(index(record, journal.number));
+    for (const JournalRecord& record : lost.intact) PAWL_TRY(index(record, journal.number, false));
   }
   for (const auto* segments : {&journal.wrecks, &journal.segments}) {
     for (const auto& segment : *segments) {
       for (const auto* batches : {&segment->scan.batches, &segment->scan.after}) {
         for (const Batch& batch : *batches) {
           if (batch.number > journal.visible_batch) continue;
-          if (wanted == Records::unpublished && journal.published && journal.published->has(batch.number)) continue;
+          const bool published = journal.published && journal.published->has(batch.number);
+          if (wanted == Records::unpublished && published) continue;
           PAWL_TRY_ASSIGN(const auto records, decode_records(batch));
           for (const JournalRecord& record : records) {
-            PAWL_TRY(index(record, journal.number));
+            PAWL_TRY(index(record, journal.number, published));
             for (LostBatches& lost : journal.lost) {
               if (lost.last != 0 && batch.number > lost.last && record.sequence)
                 lost.later.try_emplace(std::string(record.run), record.sequence.value);

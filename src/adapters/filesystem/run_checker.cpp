@@ -10,7 +10,6 @@
 #include "adapters/filesystem/pruned_file.hpp"
 #include "adapters/filesystem/run_reader.hpp"
 #include "adapters/filesystem/trail_file.hpp"
-#include "audit/roots.hpp"
 #include "domain/event_types.hpp"
 
 namespace pawl {
@@ -373,6 +372,7 @@ std::optional<std::string> RunChecker::payload_of(const RecordView& record, cons
 /// Checks the entries of the file and the journals as one chain in which each checkpoint has an entry.
 Result<void> RunChecker::check_audit() {
   const std::string path = layout::audit(run_);
+  PAWL_TRY(read_roots());
   const auto file = open_trail(files_, run_, OpenMode::read);
   if (!file && file.error().code != Code::input_unreadable) return std::unexpected(file.error());
   if (file) ++report_.files;
@@ -391,7 +391,9 @@ Result<void> RunChecker::check_audit() {
     if (bad) return false;
     ++index;
     previous = entry->hash;
+    if (index == 1) first_audited_ = entry->type;
     last_audited_ = entry->type;
+    check_root(line);
     forked |= entry->type == event_type::kForked && entry->payload == fork_seal(run_record_);
     if (entry->type == event_type::kCheckpointsSetAside) aside = entry->payload;
     if (entry->type != event_type::kCheckpointSaved) return true;
@@ -440,26 +442,8 @@ Result<void> RunChecker::check_audit() {
           "the audit trail does not contain this checkpoint");
     }
   });
-  PAWL_TRY(check_aside(aside));
-  return check_roots(index);
-}
-
-/// Checks only the form of the file; `pawl verify` computes the roots.
-Result<void> RunChecker::check_roots(std::uint64_t entries) {
-  const std::string path = layout::roots(run_);
-  auto text = files_.read_file(path);
-  if (!text) return text.error().code == Code::input_unreadable ? Result<void>() : std::unexpected(text.error());
-  ++report_.files;
-  const RootsText parsed = parse_roots(*text, seed_);
-  const std::uint64_t size = parsed.roots.empty() ? 0 : parsed.roots.back().tree.size();
-  const bool unfinished = records_ != nullptr && !records_->audit.empty() && records_->audit.begin()->first <= size + 1;
-  if (!parsed.fault.empty() && unfinished) {
-    add(Finding::Severity::note, Code::checksum_mismatch, path, {}, "a crash truncated the file; it will be rewritten");
-  } else if (!parsed.fault.empty() || size > entries) {
-    add(Finding::Severity::damage, Code::audit_damaged, path, {},
-        parsed.fault.empty() ? "it has more entries than the audit trail" : parsed.fault);
-  }
-  return {};
+  check_roots();
+  return check_aside(aside);
 }
 
 Result<void> RunChecker::check_aside(const std::string& audited) {

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Tests what `pawl fsck --repair` may and must not do: it restores what can be derived, never hides a loss, creates no
+damage, and does not disturb processes that are using the store.
+
+  repairs.py PAWL [name of a test]...
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from damage_confined import save, store
+from workflow_case import equal, holds, run_tests
+
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+# Helpers.
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write(path, content):
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+def verified(case, status=0, aside=False):
+    """Both verifiers agree, except about checkpoints that were set aside, which tools/verify_store.py does not know."""
+    case.pawl("verify", "--all", status=status)
+    if aside:
+        return
+    done = subprocess.run([sys.executable, "-B", os.path.join(REPOSITORY, "tools/verify_store.py"), case.env["PAWL_STORE"]],
+                          capture_output=True, text=True, timeout=60)
+    assert (done.returncode == 0) == (status == 0), f"verify_store.py exited with {done.returncode}\n{done.stdout}{done.stderr}"
+
+
+def repaired(case, *words):
+    """The damage is reported as one that can be repaired, the repair succeeds, and nothing is left of it."""
+    holds(case.pawl("fsck", status=4).stdout, *words)
+    verified(case, status=4)
+    holds(case.pawl("fsck", "--repair", status=0).stdout, *words)
+    case.pawl("fsck", status=0)
+    verified(case)
+
+
+def saved(case, run, numbers, **options):
+    for number in numbers:
+        save(case, run, number, status=0, **options)
+
+
+# Merkle roots.
+
+def damaged_roots(case, path):
+    """Each kind of damage in turn. The file is what it was before each of them."""
+    good = read(path)
+    middle = len(good) // 2
+    for content in (None, b"", good[:1], good[:middle], good[:-1], good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1:], good + b"x"):
+        if content is None:
+            os.remove(path)
+        else:
+            write(path, content)
+        yield
+        equal(read(path), good)
+
+
+def missing_or_damaged_roots_are_written_again(case):
+    saved(case, "a", [1, 2, 3])
+    saved(case, "b", [1])
+    case.pawl("fsck", "--repair", status=0)
+    for _ in damaged_roots(case, store(case, "runs/a/audit/merkle_roots.json")):
+        repaired(case, "runs/a/audit/merkle_roots.json")
+    saved(case, "a", [4])
+    verified(case)
+
+
+def roots_are_missed_although_a_journal_still_has_the_entries(case):
+    """The writer published them with their roots when it exited."""
+    saved(case, "a", [1, 2, 3])
+    os.remove(store(case, "runs/a/audit/merkle_roots.json"))
+    repaired(case, "runs/a/audit/merkle_roots.json", "the file is missing")
+
+
+def roots_of_an_erased_run_are_written_again(case):
+    saved(case, "a", [1, 2])
+    saved(case, "gone", [1, 2])
+    case.pawl("erase", "gone", "--yes", "--reason", "test", status=0)
+    for _ in damaged_roots(case, store(case, "runs/gone/audit/merkle_roots.json")):
+        holds(case.pawl("fsck", status=4).stdout, "runs/gone/audit/merkle_roots.json")
+        case.pawl("fsck", "--repair", status=0)
+        case.pawl("fsck", status=0)
+        verified(case)
+
+
+def roots_are_not_written_for_a_shorter_trail(case):
+    """They would hide that entries are missing."""
+    saved(case, "a", [1, 2, 3])
+    case.pawl("fsck", "--repair", status=0)
+    trail = store(case, "runs/a/audit/audit_trail.jsonl")
+    write(trail, b"".join(read(trail).splitlines(keepends=True)[:-1]))
+    for remove in (False, True):
+        if remove:
+            os.remove(store(case, "runs/a/audit/merkle_roots.json"))
+        case.pawl("fsck", status=4)
+        case.pawl("fsck", "--repair", status=4)
+        case.pawl("fsck", "--repair", status=4)
+        verified(case, status=4)
+    assert not os.path.exists(store(case, "runs/a/audit/merkle_roots.json"))
+
+
+def a_trail_that_differs_from_its_roots_is_found(case):
+    saved(case, "a", [1, 2])
+    case.pawl("fsck", "--repair", status=0)
+    shutil.copytree(store(case, "runs/a/audit"), case.folder + "/before")
+    saved(case, "a", [3])
+    case.pawl("fsck", "--repair", status=0)
+    shutil.copy(case.folder + "/before/audit_trail.jsonl", store(case, "runs/a/audit"))
+    holds(case.pawl("fsck", status=4).stdout, "ends at entry 3, but the roots cover 4")
+    case.pawl("fsck", "--repair", status=4)
+
+
+# Erased runs.
+
+def a_lost_entry_of_an_erased_run_stays_lost(case):
+    """The entry about the erasure is not written in its place."""
+    saved(case, "gone", [1, 2])
+    case.pawl("erase", "gone", "--yes", "--reason", "test", status=0)
+    trail = store(case, "runs/gone/audit/audit_trail.jsonl")
+    whole = read(trail)
+    lines = whole.splitlines(keepends=True)
+    equal(len(lines), 4)
+    for kept in range(3):
+        for part in (0, 100):
+            damaged = b"".join(lines[:kept]) + lines[kept][:part]
+            write(trail, damaged)
+            case.pawl("fsck", status=4)
+            for _ in range(2):
+                done = case.pawl("fsck", "--repair", status=4)
+                assert "repaired" not in done.stdout and "mended" not in done.stdout, done.stdout
+                equal(read(trail), damaged)
+            verified(case, status=4)
+    write(trail, b"".join(lines[:2] + lines[3:]))
+    case.pawl("fsck", "--repair", status=4)
+    write(trail, whole)
+    case.pawl("fsck", status=0)
+
+
+def the_entry_about_an_erasure_is_written_again(case):
+    """It can be derived from erased.json, and the roots prove that nothing else is missing."""
+    saved(case, "gone", [1, 2])
+    case.pawl("erase", "gone", "--yes", "--reason", "test", status=0)
+    trail = store(case, "runs/gone/audit/audit_trail.jsonl")
+    whole = read(trail)
+    for size in (len(whole) - 1, len(whole) - 100, sum(map(len, whole.splitlines(keepends=True)[:3]))):
+        write(trail, whole[:size])
+        case.pawl("fsck", status=4)
+        case.pawl("fsck", "--repair", status=0)
+        equal(read(trail), whole)
+        case.pawl("fsck", status=0)
+        verified(case)
+
+
+if __name__ == "__main__":
+    run_tests(globals())
