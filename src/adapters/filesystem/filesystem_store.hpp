@@ -231,7 +231,7 @@ class FilesystemStore final : public Store {
   Result<void> mend_roots(const CheckReport& report) PAWL_REQUIRES(open_mutex_);
   Result<void> repair_journal(std::uint64_t number, std::vector<Finding>& findings,
                               std::map<std::string, Restored>& complete) PAWL_REQUIRES(open_mutex_);
-  Result<std::uint64_t> publish_connected(const std::string& run, const JournalSnapshot& snapshot);
+  Result<std::uint64_t> publish_connected(const std::string& run, const std::shared_ptr<JournalSnapshot>& snapshot);
   Result<std::optional<Finding>> list_lost(const std::string& run, std::uint64_t highest, const LostBatches& lost,
                                            const std::string& kept, std::map<std::string, Restored>& complete);
   std::optional<Restored> newest_complete(const std::string& run, const std::shared_ptr<JournalSnapshot>& snapshot);

@@ -166,7 +166,8 @@ void add_lost(JournalView& view, std::uint64_t first, std::uint64_t last,
     lost.saves_max = (4ULL << 20) / kBatchHeaderBytes;
   }
   const bool published = view.published && view.published->has(first) && view.published->has(last);
-  lost.nothing_lost |= published || last <= settled_through(view);
+  lost.in_files = published || last <= settled_through(view);
+  lost.nothing_lost |= lost.in_files;
   lost.error = damage_at(std::move(error), lost.file);
   if (!view.damage) view.damage = lost.error;
   view.lost.push_back(std::move(lost));
@@ -446,6 +447,7 @@ Result<std::shared_ptr<JournalSnapshot>> JournalSnapshot::take(FileSystem& files
       journal.lost.push_back(std::move(lost));
     }
   }
+  for (JournalView& journal : snapshot->journals_) PAWL_TRY(snapshot->place_differences(files, journal, wanted));
   return snapshot;
 }
 
@@ -470,7 +472,8 @@ Result<void> JournalSnapshot::index(const JournalRecord& record, std::uint64_t j
 
 Result<void> JournalSnapshot::index(JournalView& journal, Records wanted) {
   for (const LostBatches& lost : journal.lost) {
-    for (const JournalRecord& record : lost.intact) PAWL_TRY(index(record, journal.number, false));
+    if (wanted == Records::unpublished && lost.in_files) continue;
+    for (const JournalRecord& record : lost.intact) PAWL_TRY(index(record, journal.number, lost.in_files));
   }
   for (const auto* segments : {&journal.wrecks, &journal.segments}) {
     for (const auto& segment : *segments) {

@@ -118,6 +118,8 @@ class JournalSnapshot {
  private:
   Result<void> index(JournalView& journal, Records wanted);
   Result<void> index(const JournalRecord& record, std::uint64_t journal, bool published);
+  /// Adds the differences of damaged batches whose group is certain. The others count as unreadable.
+  Result<void> place_differences(FileSystem& files, JournalView& journal, Records wanted);
 
   std::vector<JournalView> journals_;
   std::map<std::string, RunRecords, std::less<>> runs_;
