@@ -10,6 +10,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 
 from damage_confined import Journal, save, store
 from workflow_case import equal, holds, run_tests
@@ -272,6 +273,66 @@ def damaged_headers_are_not_trusted(case):
         kept += not lost
         continues(case, what, aside=lost)
     assert kept > 40, f"only {kept} of 136 batches could be used"  # most bytes of a header are not needed
+
+
+# The catalogue.
+
+def a_damaged_catalogue_is_rebuilt(case):
+    """Also while the journals contain saves that it does not list yet: publishing them changes the damaged page."""
+    for number in (1, 2, 3):
+        for run in "ab":
+            case.pawl("save", run, "--id", f"{run}{number}", stdin=json.dumps({"n": number}), status=0)
+    case.pawl("fsck", "--repair", status=0)
+    case.pawl("save", "a", "--id", "new", stdin='{"n": 4}', status=0)
+    before = Saved(case)
+    catalogue = store(case, "catalogue.db")
+    size = os.path.getsize(catalogue)
+    for at in (size - 2, size - 2000, size - 4096 - 2, 5000):
+        for commands in ([], [["prune", "a", "--keep", "1"]], [["erase", "b", "--yes", "--reason", "test"]], [["list"]]):
+            before.put_back()
+            content = bytearray(before.files[catalogue])
+            content[at] ^= 4
+            write(catalogue, content)
+            for command in commands:
+                case.pawl(*command, status=0)
+            if not commands:
+                holds(case.pawl("fsck", status=4).stdout, "catalogue.db")
+            case.pawl("fsck", "--repair", status=0)
+            case.pawl("fsck", status=0)
+            assert "repeated" in case.pawl("save", "a", "--id", "new", "--json", stdin='{"n": 4}', status=0).stdout
+            rows = {row["run"]: row["latest"] for row in json.loads(case.pawl("list", "--json", status=0).stdout)}
+            equal(rows["a"], 4)
+
+
+def delayed(case, call, path, when, *args):
+    """Starts a command that waits for a second before its n-th call of this kind with this path."""
+    paths = ["-P", path] if path else []
+    case.started.append(subprocess.Popen(
+        ["strace", "-f", "-o", "/dev/null", *paths, "-e", f"trace={call}", "-e", f"inject={call}:delay_enter=1000000:when={when}", case.program, *args],
+        cwd=case.folder, env=case.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    return case.started[-1]
+
+
+def succeeds(process):
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, f"{process.args} exited with {process.returncode}\n{out}{errors}"
+
+
+def the_catalogue_is_never_missing(case):
+    for number in (1, 2, 3):
+        case.pawl("save", "a", "--id", f"a{number}", stdin=json.dumps({"n": number}), status=0)
+    case.pawl("fsck", "--repair", status=0)
+    case.write("state", "{}")
+    for when in (1, 2, 3):
+        repair = delayed(case, "renameat", "catalogue.db.tmp", 1, "fsck", "--repair")
+        time.sleep(0.5)
+        assert os.path.exists(store(case, "catalogue.db"))
+        case.pawl("list", status=0)
+        succeeds(repair)
+        writer = delayed(case, "openat", "catalogue.db", when, "save", "a", "--id", f"new{when}", "--state", "state")
+        time.sleep(0.5)
+        case.pawl("fsck", "--repair", status=0)
+        succeeds(writer)
 
 
 if __name__ == "__main__":
