@@ -335,5 +335,48 @@ def the_catalogue_is_never_missing(case):
         succeeds(writer)
 
 
+# Temporary files.
+
+def temporary_files(case):
+    return sorted(os.path.relpath(os.path.join(folder, name), case.env["PAWL_STORE"])
+                  for folder, _, names in os.walk(case.env["PAWL_STORE"]) for name in names if name.endswith(".tmp"))
+
+
+def leftovers_of_killed_processes_are_removed(case):
+    case.pawl("init", status=0)
+    saved(case, "a", [1])
+    saved(case, "gone", [1])
+    case.pawl("erase", "gone", "--yes", "--reason", "test", status=0)
+    names = ["store.json", "journal/1/00000009.log", "runs/a/run.json", "runs/a/key.json", "runs/a/checkpoints/checkpoint_00009.json",
+             "runs/a/checkpoints/pruned.json", "runs/a/blobs/0123", "runs/a/audit/merkle_roots.json", "runs/a/inbox/1.json", "runs/a/forks/1.json",
+             "runs/half/key.json", "runs/half/checkpoints/checkpoint_00001.json", "runs/gone/erased.json"]
+    for name in names:
+        path = store(case, name + ".tmp")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write(path, b"unfinished")
+    found = case.pawl("fsck", status=0).stdout
+    holds(found, *(name + ".tmp" for name in names))
+    case.pawl("fsck", "--repair", status=0)
+    equal(temporary_files(case), [])
+    case.pawl("fsck", status=0)
+
+
+def files_of_living_processes_stay(case):
+    case.write("big", json.dumps({"i": os.urandom(1500000).hex()}))
+    for command in (["save", "r", "--state", "big"], ["prune", "r", "--keep", "1"], ["fork", "r", "--run-id", "f"],
+                    ["erase", "r", "--yes", "--reason", "test"], ["rm", "r2", "--yes"]):
+        saved(case, "r2", [1, 2, 3])
+        if command[0] not in ("erase", "rm"):
+            saved(case, "r", [1, 2, 3])
+        if command[0] == "erase":
+            case.pawl("erase", "f", "--yes", "--reason", "test", status=0)
+        process = delayed(case, "renameat", None, 1, *command)
+        time.sleep(0.6)
+        case.pawl("fsck", "--repair", status=None)
+        succeeds(process)
+        case.pawl("fsck", "--repair", status=0)
+        equal(temporary_files(case), [])
+
+
 if __name__ == "__main__":
     run_tests(globals())

@@ -40,6 +40,23 @@ Result<void> check_store_file(FileSystem& files, CheckReport& report) {
   return {};
 }
 
+/// Reports temporary files in a folder that does not belong to a run.
+Result<void> find_leftovers(FileSystem& files, const std::string& folder, CheckReport& report) {
+  PAWL_TRY_ASSIGN(const auto entries, files.list(folder));
+  for (const FolderEntry& entry : entries) {
+    const bool rebuilt = entry.name.starts_with(layout::kCatalogue);  // replaced with the catalogue
+    if (entry.is_folder || rebuilt || !entry.name.ends_with(".tmp")) continue;
+    report.findings.push_back({Severity::note,
+                               Code::store_damaged,
+                               folder.empty() ? entry.name : join_path(folder, entry.name),
+                               {},
+                               {},
+                               "left over from an interrupted write",
+                               {}});
+  }
+  return {};
+}
+
 Finding of_journal(Severity severity, std::string file, std::string what, std::string advice, Advice action) {
   return {severity, Code::journal_corrupt, std::move(file), {}, {}, std::move(what), std::move(advice), action};
 }
@@ -101,6 +118,7 @@ Result<void> check_journal(FileSystem& files, const JournalView& journal, const 
                            const std::set<std::string>& runs, CheckReport& report) {
   check_lost(journal, scope, runs, report);
   if (scope.run) return {};
+  PAWL_TRY(find_leftovers(files, layout::journal(journal.number), report));
   for (const auto& segment : journal.segments) {
     ++report.files;
     const std::string path = layout::segment(journal.number, segment->slot);
@@ -170,6 +188,7 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
     CheckReport report;
     PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
     if (!scope.run) PAWL_TRY(check_store_file(files_, report));
+    if (!scope.run) PAWL_TRY(find_leftovers(files_, "", report));
     std::set<std::string> runs;
     if (scope.run) {
       runs.insert(scope.run->text());
@@ -381,9 +400,7 @@ Result<void> FilesystemStore::mend(const CheckReport& report, std::vector<Findin
       if (*journal) PAWL_TRY(settle_everything(**journal));
     }
     PAWL_TRY(settle_all());
-    for (const Finding& finding : report.findings) {
-      if (finding.file.ends_with(".tmp")) PAWL_TRY(files_.remove(finding.file));
-    }
+    PAWL_TRY(remove_leftovers(report));
     PAWL_TRY(mend_erasures(report));
     PAWL_TRY(mend_roots(report));
     PAWL_TRY(rebuild_catalogue());

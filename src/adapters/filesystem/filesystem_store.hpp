@@ -228,6 +228,10 @@ class FilesystemStore final : public Store {
   Result<void> find_missing_runs(const std::set<std::string>& runs, const std::shared_ptr<JournalSnapshot>& snapshot,
                                  CheckReport& report);
   Result<void> mend(const CheckReport& report, std::vector<Finding>& findings);
+  Result<std::unique_ptr<File>> lock_unused_files(const std::string& run);
+  Result<std::unique_ptr<File>> lock_temporary(const std::string& path, const std::string& run)
+      PAWL_REQUIRES(open_mutex_);
+  Result<void> remove_leftovers(const CheckReport& report) PAWL_REQUIRES(open_mutex_);
   Result<void> mend_roots(const CheckReport& report) PAWL_REQUIRES(open_mutex_);
   Result<void> repair_journal(std::uint64_t number, std::vector<Finding>& findings,
                               std::map<std::string, Restored>& complete) PAWL_REQUIRES(open_mutex_);

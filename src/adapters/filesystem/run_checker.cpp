@@ -17,6 +17,7 @@ namespace {
 
 constexpr const char* kCutShort =
     "a crash left an incomplete copy in the file; the journal has all of it, and it will be rewritten";
+constexpr const char* kLeftOver = "left over from an interrupted write";
 
 }  // namespace
 
@@ -45,7 +46,7 @@ Result<void> RunChecker::check(Sequence only) {
   PAWL_TRY_ASSIGN(const bool erased, check_erased());
   if (erased) return {};
   PAWL_TRY_ASSIGN(const bool usable, check_run_file());
-  if (!usable) return {};
+  if (!usable) return check_leftovers();
   ++report_.runs;
   PAWL_TRY(check_key());
   PAWL_TRY_ASSIGN(const bool list_usable, check_pruned());
@@ -118,7 +119,7 @@ Result<void> RunChecker::check_remains() {
     PAWL_TRY_ASSIGN(const auto inside, entry.is_folder ? files_.list(path) : Result<std::vector<FolderEntry>>());
     if (entry.is_folder && inside.empty()) continue;
     if (entry.name == "erased.json.tmp") {
-      add(Finding::Severity::note, Code::store_damaged, path, {}, "left over from an interrupted write");
+      add(Finding::Severity::note, Code::store_damaged, path, {}, kLeftOver);
       continue;
     }
     report_.findings.push_back(
@@ -149,8 +150,9 @@ Result<bool> RunChecker::check_run_file() {
     PAWL_TRY_ASSIGN(run_record_, decode_run(records_->run->text));
   } else if (!text) {
     PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::checkpoints(run_)));
-    // A folder that contains only a lock belongs to a run whose first save never happened.
-    if (!entries.empty() || records_ != nullptr)
+    // A folder with only a lock and unfinished files belongs to a run whose first save never happened.
+    const auto counts = [](const FolderEntry& entry) { return !entry.name.ends_with(".tmp"); };
+    if (std::ranges::any_of(entries, counts) || records_ != nullptr)
       add(Finding::Severity::damage, Code::store_damaged, path, {}, "the file is missing");
     return false;
   } else {
@@ -522,6 +524,19 @@ Result<void> RunChecker::check_events() {
   return {};
 }
 
+/// A run whose first save was interrupted may have temporary files, but nothing that could be checked.
+Result<void> RunChecker::check_leftovers() {
+  for (const std::string& folder : {layout::run(run_), layout::checkpoints(run_), layout::blobs(run_),
+                                    layout::audit_folder(run_), layout::inbox(run_)}) {
+    PAWL_TRY_ASSIGN(const auto entries, files_.list(folder));
+    for (const FolderEntry& entry : entries) {
+      if (entry.name.ends_with(".tmp"))
+        add(Finding::Severity::note, Code::store_damaged, join_path(folder, entry.name), {}, kLeftOver);
+    }
+  }
+  return {};
+}
+
 Result<void> RunChecker::check_strays() {
   const std::string folders[] = {layout::run(run_), layout::checkpoints(run_), layout::blobs(run_),
                                  layout::audit_folder(run_), layout::inbox(run_)};
@@ -535,7 +550,7 @@ Result<void> RunChecker::check_strays() {
 Result<void> RunChecker::check_stray(const std::string& folder, const std::string& name) {
   const std::string path = join_path(folder, name);
   if (name.ends_with(".tmp")) {
-    add(Finding::Severity::note, Code::store_damaged, path, {}, "left over from an interrupted write");
+    add(Finding::Severity::note, Code::store_damaged, path, {}, kLeftOver);
   } else if (folder == layout::blobs(run_) && !blobs_.contains(name)) {
     add(Finding::Severity::note, Code::store_damaged, path, {}, "no checkpoint refers to this blob");
   }

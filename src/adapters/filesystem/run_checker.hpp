@@ -48,6 +48,7 @@ class RunChecker {
   Result<void> check_aside(const std::string& audited);
   Result<void> check_events();
   Result<void> check_inbox();
+  Result<void> check_leftovers();
   Result<void> check_strays();
   Result<void> check_stray(const std::string& folder, const std::string& name);
   [[nodiscard]] ChainSource source() const { return {files_, run_, records_, pruned_, run_record_.fork_of_sequence}; }
