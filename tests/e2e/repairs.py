@@ -378,5 +378,33 @@ def files_of_living_processes_stay(case):
         equal(temporary_files(case), [])
 
 
+# Missing checkpoints.
+
+def a_missing_checkpoint_is_damage_not_wrong_usage(case):
+    saved(case, "a", [1, 2, 3])
+    case.pawl("fsck", "--repair", status=0)
+    os.remove(store(case, "runs/a/checkpoints/checkpoint_00001.jsonl"))
+    for number in ("", "@2", "@3"):
+        for command in ("restore", "show", "fork", "rollback", "fsck"):
+            if command in ("rollback", "fork") and not number:
+                continue
+            case.pawl(command, "a" + number, status=4)
+    for command in ("restore", "show", "fork", "rollback", "fsck"):
+        holds(case.pawl(command, "a@4", status=2).stderr, "PAWL-0102")
+
+
+def a_checkpoint_that_only_the_catalogue_lists_is_missing(case):
+    saved(case, "a", [1, 2, 3])
+    case.pawl("fsck", "--repair", status=0)
+    shutil.copytree(store(case, "runs/a"), case.folder + "/older")
+    saved(case, "a", [4])
+    case.pawl("fsck", "--repair", status=0)
+    shutil.rmtree(store(case, "runs/a"))
+    shutil.copytree(case.folder + "/older", store(case, "runs/a"))
+    for command in ("restore", "show", "fork", "rollback", "fsck"):
+        case.pawl(command, "a@4", status=4)
+        case.pawl(command, "a@5", status=2)
+
+
 if __name__ == "__main__":
     run_tests(globals())

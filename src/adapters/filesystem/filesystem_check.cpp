@@ -350,18 +350,12 @@ Result<void> FilesystemStore::check_scope(const CheckScope& scope) {
   if (!scope.run) return {};
   const auto info = run(*scope.run);
   if (!info && info.error().code == Code::run_not_found) return std::unexpected(info.error());
-  if (info && scope.sequence && scope.sequence <= info->latest) {
-    const auto found = checkpoint(*scope.run, {.by = Which::By::sequence, .sequence = scope.sequence});
-    if (!found && found.error().code == Code::checkpoint_pruned) return std::unexpected(found.error());
-  }
-  if (!info || scope.sequence <= info->latest) return {};
-  return fail(Error{Code::checkpoint_not_found,
-                    fmt::format("run '{}' has no checkpoint {}", scope.run->text(), scope.sequence.value),
-                    {},
-                    {},
-                    0,
-                    Advice::list_checkpoints,
-                    {.run = scope.run->text()}});
+  if (!scope.sequence) return {};
+  const auto found = checkpoint(*scope.run, {.by = Which::By::sequence, .sequence = scope.sequence});
+  if (found) return {};
+  const Code code = found.error().code;
+  if (code == Code::checkpoint_pruned || code == Code::checkpoint_not_found) return std::unexpected(found.error());
+  return {};
 }
 
 /// Writes the Merkle roots of runs again whose file is missing or damaged. If anything else of the run is damaged, its

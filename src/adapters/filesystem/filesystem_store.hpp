@@ -219,6 +219,7 @@ class FilesystemStore final : public Store {
   Result<std::optional<UnpackedRun>> known_import(const UnpackedRun& unpacked);
 
   // Checking.
+  bool is_in_catalogue(const RunId& run, const Which& which, const Error& error);
   Result<void> check_scope(const CheckScope& scope);
   Result<CheckReport> find_faults(const CheckScope& scope);
   Result<void> check_run(const std::string& run, Sequence only, std::shared_ptr<const JournalSnapshot> snapshot,
