@@ -315,16 +315,29 @@ Result<void> Catalogue::rebuild(
     PAWL_TRY(produce([&](const CatalogueUpdate& update) { return insert(database.get(), update); }));
     PAWL_TRY(execute(database.get(), fmt::format("PRAGMA user_version={}; COMMIT", kCatalogueFormat)));
   }
-  // A rollback journal belongs to its database: it must neither be applied to the new one, nor be missing next to the
-  // old one. So the old database goes first, then its journal.
-  for (const std::string& old : {path, path + "-journal"}) {
-    PAWL_TRY_ASSIGN(const bool exists, files_.exists(old));
-    if (!exists) continue;
+  PAWL_TRY(remove_rollback_journal());
+  PAWL_TRY(files_.rename(temporary, path));  // readers find the old file or the new one
+  return files_.sync_folder("", SyncPoint::catalogue_name);
+}
+
+/// A rollback journal belongs to its database: it must neither be applied to another one, nor be missing next to its
+/// own. SQLite applies and removes it. If it can't, the old database goes first, then its journal.
+Result<void> Catalogue::remove_rollback_journal() {
+  const std::string path(layout::kCatalogue);
+  const std::string journal = path + "-journal";
+  PAWL_TRY_ASSIGN(bool exists, files_.exists(journal));
+  if (!exists) return {};
+  if (const auto database = open(kForWriting)) {
+    static_cast<void>(
+        execute(database->get(), "BEGIN IMMEDIATE; COMMIT; PRAGMA journal_mode=PERSIST; PRAGMA journal_mode=DELETE"));
+  }
+  PAWL_TRY_ASSIGN(exists, files_.exists(journal));
+  if (!exists) return files_.sync_folder("", SyncPoint::catalogue_name);
+  for (const std::string& old : {path, journal}) {
     PAWL_TRY(files_.remove(old));
     PAWL_TRY(files_.sync_folder("", SyncPoint::catalogue_name));
   }
-  PAWL_TRY(files_.rename(temporary, path));
-  return files_.sync_folder("", SyncPoint::catalogue_name);
+  return {};
 }
 
 }  // namespace pawl

@@ -65,6 +65,7 @@ class Catalogue {
   [[nodiscard]] Result<Database> open_for_reading() const;
   [[nodiscard]] Error error_of(sqlite3* database) const;
   [[nodiscard]] Result<void> execute(sqlite3* database, const std::string& text) const;
+  Result<void> remove_rollback_journal();
   [[nodiscard]] Result<void> insert(sqlite3* database, const CatalogueUpdate& update) const;
 
   FileSystem& files_;

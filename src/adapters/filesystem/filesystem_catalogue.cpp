@@ -55,6 +55,11 @@ Result<void> add_rows(RunReader reader, CatalogueUpdate& update) {
   return {};
 }
 
+/// Returns whether the catalogue must be rebuilt: a page or row is damaged, or somebody removed the file.
+bool is_lost_catalogue(const Error& error) {
+  return error.code == Code::store_damaged || error.code == Code::input_unreadable;
+}
+
 /// A cheap test that needs no decoding: most saves have no caller's id. May be wrong about a state with such a member.
 /// Labels come before the payload, and records without them are short there.
 bool may_have_caller(std::string_view record) {
@@ -103,7 +108,9 @@ Result<void> FilesystemStore::update_catalogue(const RunBatches& batches) {
       }
     }
   }
-  return catalogue_.record(update);
+  auto recorded = catalogue_.record(update);
+  if (!recorded && is_lost_catalogue(recorded.error())) return rebuild_catalogue_locked();
+  return recorded;
 }
 
 namespace {
@@ -211,7 +218,7 @@ Result<std::optional<CatalogueSave>> FilesystemStore::find_save_in(const std::sh
     PAWL_TRY_ASSIGN(const bool usable, catalogue_.usable());
     if (!usable) PAWL_TRY(rebuild_catalogue());
     auto found = catalogue_.find_save(run, caller_id);
-    if (found || found.error().code != Code::store_damaged) return found;
+    if (found || !is_lost_catalogue(found.error())) return found;
     PAWL_TRY(rebuild_catalogue());
     return catalogue_.find_save(run, caller_id);
   }
@@ -247,7 +254,7 @@ Result<std::vector<RunInfo>> FilesystemStore::settled_runs(std::size_t limit) {
   PAWL_TRY_ASSIGN(const bool usable, catalogue_.usable());
   if (!usable && !rebuild_catalogue()) return runs_from_files();
   auto runs = catalogue_.newest(limit);
-  if (!runs && runs.error().code == Code::store_damaged && rebuild_catalogue()) runs = catalogue_.newest(limit);
+  if (!runs && is_lost_catalogue(runs.error()) && rebuild_catalogue()) runs = catalogue_.newest(limit);
   return runs;
 }
 

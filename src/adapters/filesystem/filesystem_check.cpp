@@ -15,6 +15,7 @@ namespace pawl {
 namespace {
 
 constexpr int kAttempts = 20;
+constexpr int kRunAttempts = 3;
 
 using Severity = Finding::Severity;
 
@@ -35,6 +36,23 @@ Result<void> check_store_file(FileSystem& files, CheckReport& report) {
                                {},
                                record.error().message,
                                "restore the file from a backup"});
+  }
+  return {};
+}
+
+/// Reports temporary files in a folder that does not belong to a run.
+Result<void> find_leftovers(FileSystem& files, const std::string& folder, CheckReport& report) {
+  PAWL_TRY_ASSIGN(const auto entries, files.list(folder));
+  for (const FolderEntry& entry : entries) {
+    const bool rebuilt = entry.name.starts_with(layout::kCatalogue);  // replaced with the catalogue
+    if (entry.is_folder || rebuilt || !entry.name.ends_with(".tmp")) continue;
+    report.findings.push_back({Severity::note,
+                               Code::store_damaged,
+                               folder.empty() ? entry.name : join_path(folder, entry.name),
+                               {},
+                               {},
+                               "left over from an interrupted write",
+                               {}});
   }
   return {};
 }
@@ -100,6 +118,7 @@ Result<void> check_journal(FileSystem& files, const JournalView& journal, const 
                            const std::set<std::string>& runs, CheckReport& report) {
   check_lost(journal, scope, runs, report);
   if (scope.run) return {};
+  PAWL_TRY(find_leftovers(files, layout::journal(journal.number), report));
   for (const auto& segment : journal.segments) {
     ++report.files;
     const std::string path = layout::segment(journal.number, segment->slot);
@@ -172,6 +191,7 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
     CheckReport report;
     PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
     if (!scope.run) PAWL_TRY(check_store_file(files_, report));
+    if (!scope.run) PAWL_TRY(find_leftovers(files_, "", report));
     std::set<std::string> runs;
     if (scope.run) {
       runs.insert(scope.run->text());
@@ -203,13 +223,7 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
     }
     for (const JournalView& journal : snapshot->journals())
       PAWL_TRY(check_journal(files_, journal, scope, runs, report));
-    for (const std::string& run : runs) {
-      const auto checked = RunChecker(files_, keys_, run, snapshot, report).check(scope.sequence);
-      if (checked) continue;
-      if (!is_confined(checked.error())) return std::unexpected(checked.error());
-      report.findings.push_back(
-          {Severity::damage, checked.error().code, checked.error().where, run, {}, checked.error().message, {}});
-    }
+    for (const std::string& run : runs) PAWL_TRY(check_run(run, scope.sequence, snapshot, report));
     if (!scope.run && snapshot->journals().empty() && report.runs > 0) {
       report.findings.push_back({Severity::damage,
                                  Code::journal_corrupt,
@@ -247,6 +261,32 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
     PAWL_TRY_ASSIGN(std::string stamp_now, prune_stamp(scope.run ? scope.run->text() : std::string(), now));
     if (valid && now->last_batches() == snapshot->last_batches() && stamp == stamp_now) return report;
     stamp = std::move(stamp_now);
+  }
+}
+
+Result<void> FilesystemStore::check_run(const std::string& run, Sequence only,
+                                        std::shared_ptr<const JournalSnapshot> snapshot, CheckReport& report) {
+  for (int attempt = 1;; ++attempt) {
+    CheckReport of_run;
+    const auto checked = RunChecker(files_, keys_, run, snapshot, of_run).check(only);
+    if (!checked && !is_confined(checked.error())) return std::unexpected(checked.error());
+    if (!checked) {
+      of_run.findings.push_back(
+          {Severity::damage, checked.error().code, checked.error().where, run, {}, checked.error().message, {}});
+    }
+    if (of_run.damaged()) {
+      // A writer may have started since: its lines are in the files, but the snapshot does not have its journal.
+      PAWL_TRY_ASSIGN(const auto now, JournalSnapshot::take(files_, environment_.owner.boot_id));
+      const bool changed = now->last_batches() != snapshot->last_batches();
+      snapshot = now;
+      if (changed && attempt < kRunAttempts) continue;
+    }
+    report.runs += of_run.runs;
+    report.erased += of_run.erased;
+    report.checkpoints += of_run.checkpoints;
+    report.files += of_run.files;
+    std::ranges::move(of_run.findings, std::back_inserter(report.findings));
+    return {};
   }
 }
 
@@ -313,18 +353,27 @@ Result<void> FilesystemStore::check_scope(const CheckScope& scope) {
   if (!scope.run) return {};
   const auto info = run(*scope.run);
   if (!info && info.error().code == Code::run_not_found) return std::unexpected(info.error());
-  if (info && scope.sequence && scope.sequence <= info->latest) {
-    const auto found = checkpoint(*scope.run, {.by = Which::By::sequence, .sequence = scope.sequence});
-    if (!found && found.error().code == Code::checkpoint_pruned) return std::unexpected(found.error());
+  if (!scope.sequence) return {};
+  const auto found = checkpoint(*scope.run, {.by = Which::By::sequence, .sequence = scope.sequence});
+  if (found) return {};
+  const Code code = found.error().code;
+  if (code == Code::checkpoint_pruned || code == Code::checkpoint_not_found) return std::unexpected(found.error());
+  return {};
+}
+
+/// Writes the Merkle roots of runs again whose file is missing or damaged. If anything else of the run is damaged, its
+/// audit trail may be incomplete, and new roots would hide that.
+Result<void> FilesystemStore::mend_roots(const CheckReport& report) {
+  for (const Finding& finding : report.findings) {
+    if (finding.severity != Severity::mendable || finding.file != layout::roots(finding.run)) continue;
+    const bool damaged = std::ranges::any_of(report.findings, [&](const Finding& other) {
+      return other.run == finding.run && other.severity == Severity::damage;
+    });
+    if (damaged) continue;
+    const Lock lock(publish_mutex_);
+    PAWL_TRY(publisher_.rewrite_roots(finding.run));
   }
-  if (!info || scope.sequence <= info->latest) return {};
-  return fail(Error{Code::checkpoint_not_found,
-                    fmt::format("run '{}' has no checkpoint {}", scope.run->text(), scope.sequence.value),
-                    {},
-                    {},
-                    0,
-                    Advice::list_checkpoints,
-                    {.run = scope.run->text()}});
+  return {};
 }
 
 /// Repairs only by doing what a healthy store does anyway: takes over free journals, publishes their records and
@@ -348,10 +397,9 @@ Result<void> FilesystemStore::mend(const CheckReport& report, std::vector<Findin
       if (*journal) PAWL_TRY(settle_everything(**journal));
     }
     PAWL_TRY(settle_all());
-    for (const Finding& finding : report.findings) {
-      if (finding.file.ends_with(".tmp")) PAWL_TRY(files_.remove(finding.file));
-    }
+    PAWL_TRY(remove_leftovers(report));
     PAWL_TRY(mend_erasures(report));
+    PAWL_TRY(mend_roots(report));
     PAWL_TRY(rebuild_catalogue());
   }
   return save_again(complete);

@@ -436,9 +436,13 @@ Result<void> FilesystemStore::settle_copy(const std::shared_ptr<JournalSnapshot>
     // What is damaged otherwise is reported later, and so is a run whose folder was copied before it was created.
     if (!batch && (is_refusal(batch.error().code) || batch.error().code == Code::run_not_found)) continue;
     if (!batch) return std::unexpected(batch.error());
-    if (batch->checkpoints.empty() && batch->audit.empty()) continue;
-    const auto published = publisher_.publish(run, *batch, Publish::settled);
-    if (!published && !is_refusal(published.error().code)) return std::unexpected(published.error());
+    if (!batch->checkpoints.empty() || !batch->audit.empty()) {
+      const auto published = publisher_.publish(run, *batch, Publish::settled);
+      if (!published && !is_refusal(published.error().code)) return std::unexpected(published.error());
+    }
+    // The roots may have been copied before the trail.
+    const auto rooted = publisher_.rewrite_roots(run);
+    if (!rooted && !is_refusal(rooted.error().code) && rooted.error().code != Code::input_unreadable) return rooted;
   }
   PAWL_TRY(publisher_.sync());
   // Otherwise a prune of the parent could remove what a fork needs.

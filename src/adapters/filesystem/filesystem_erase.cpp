@@ -296,8 +296,11 @@ Result<void> FilesystemStore::mend_erasures(const CheckReport& report) {
         std::ranges::any_of(report.findings, [&](const Finding& finding) { return finding.run == entry.name; });
     if ((*record)->finished && !found) continue;
     PAWL_TRY_ASSIGN(const RunId id, RunId::parse(entry.name));
-    PAWL_TRY_ASSIGN(const auto lock, lock_for_erasure(id));
-    PAWL_TRY(finish_erasure(work, **record, *lock));
+    const auto lock = lock_for_erasure(id);
+    if (!lock && category(lock.error().code) == Category::busy) continue;  // another process is erasing it
+    if (!lock) return std::unexpected(lock.error());
+    PAWL_TRY_ASSIGN(const auto now, load_erased(files_, entry.name));
+    if (now) PAWL_TRY(finish_erasure(work, *now, **lock));
   }
   return {};
 }

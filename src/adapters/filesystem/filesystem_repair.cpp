@@ -44,6 +44,22 @@ std::uint64_t highest_in(const RunBatch& batch) {
   return highest;
 }
 
+/// The last entry of a run's audit trail in its file.
+struct FileEnd {
+  std::uint64_t number = 0;    // 0: there is none
+  std::uint64_t sequence = 0;  // of its checkpoint; everything up to it is in files
+};
+
+Result<FileEnd> end_of_trail(FileSystem& files, const std::string& run) {
+  const auto trail = files.open(layout::audit(run), OpenMode::read);
+  if (!trail && trail.error().code == Code::input_unreadable) return FileEnd();
+  if (!trail) return std::unexpected(trail.error());
+  PAWL_TRY_ASSIGN(const auto line, last_line_below(**trail, kHighest));
+  if (!line) return FileEnd();
+  const auto entry = decode_audit(line->text);
+  return FileEnd{line->number, entry ? entry->sequence.value : 0};
+}
+
 /// Copies what can't be read to recovery/ and returns the name of the copy.
 Result<std::string> keep_lost(FileSystem& files, const JournalView& journal, const LostBatches& lost) {
   if (lost.slot == 0) return std::string();
@@ -73,30 +89,47 @@ Result<void> empty_segment(FileSystem& files, std::uint64_t journal, const Segme
 }  // namespace
 
 /// Publishes the records of a run that connect to its files. Returns the highest checkpoint that any record mentions.
-Result<std::uint64_t> FilesystemStore::publish_connected(const std::string& run, const JournalSnapshot& snapshot) {
-  const RunRecords* const records = snapshot.find(run);
+Result<std::uint64_t> FilesystemStore::publish_connected(const std::string& run,
+                                                         const std::shared_ptr<JournalSnapshot>& snapshot) {
+  const RunRecords* const records = snapshot->find(run);
   if (records == nullptr) return 0;
+  const auto described = RunReader(files_, keys_, run, snapshot).run_record();
+  if (!described && is_machine_failure(described.error().code)) return std::unexpected(described.error());
   RunBatch batch = whole_batch(*records);
   const std::uint64_t highest = highest_in(batch);
-  const auto trail = files_.open(layout::audit(run), OpenMode::read);
-  std::uint64_t entries = 0;
-  if (trail) {
-    PAWL_TRY_ASSIGN(const auto line, last_line_below(**trail, kHighest));
-    if (line) entries = line->number;
-  }
+  if (!described) return highest;
+  for (auto* const of_type : {&batch.checkpoints, &batch.events, &batch.audit})
+    std::erase_if(*of_type, [&](const JournalRecord& record) { return record.run_uuid != described->uuid; });
   const auto nothing = std::make_shared<JournalSnapshot>();
+  PAWL_TRY_ASSIGN(const FileEnd end, end_of_trail(files_, run));
   std::uint64_t events = 0;
-  if (auto described = RunReader(files_, keys_, run, nothing).published_events()) events = *described;
-  batch.audit.erase(first_unconnected(batch.audit, entries), batch.audit.end());
+  if (const auto found = RunReader(files_, keys_, run, nothing).published_events()) events = *found;
+  batch.audit.erase(first_unconnected(batch.audit, end.number), batch.audit.end());
   batch.events.erase(first_unconnected(batch.events, events), batch.events.end());
-  // A save whose entry or event is missing does not count, nor does anything after it.
-  std::uint64_t complete = 0;
+  // A save of which something is missing does not count, nor does anything after it. Of its records, only the audit
+  // entries are published, if they are all there with their events.
+  std::uint64_t complete = end.sequence;
   for (const JournalRecord& record : batch.audit) complete = std::max(complete, record.sequence.value);
-  if (batch.audit.empty()) complete = highest;
-  std::uint64_t next = 0;
+  for (const JournalView& journal : snapshot->journals()) {
+    for (const LostBatches& lost : journal.lost) {
+      if (lost.nothing_lost) continue;
+      complete = std::min(complete, lost.first_unreadable(run, end.sequence) - 1);
+      const std::uint64_t unrecorded = lost.first_unrecorded(run, end.sequence);
+      for (auto* const of_type : {&batch.events, &batch.audit})
+        std::erase_if(*of_type, [&](const JournalRecord& record) { return record.sequence.value >= unrecorded; });
+    }
+  }
+  std::uint64_t next = std::max(end.sequence, described->fork_of_sequence.value) + 1;
+  const auto follows = [&](std::uint64_t sequence) {
+    if (sequence <= next) return true;
+    RunReader reader(files_, keys_, run, nothing);
+    const auto pruned = reader.pruned();
+    return (pruned && (*pruned)->is_aside({sequence - 1})) ||
+           reader.info({.by = Which::By::sequence, .sequence = {sequence - 1}});
+  };
   const auto lost = std::ranges::find_if(batch.checkpoints, [&](const JournalRecord& record) {
-    const bool gap = record.sequence.value > complete || (next != 0 && record.sequence.value != next);
-    next = record.sequence.value + 1;
+    const bool gap = record.sequence.value > complete || !follows(record.sequence.value);
+    next = std::max(next, record.sequence.value + 1);
     return gap;
   });
   batch.checkpoints.erase(lost, batch.checkpoints.end());
@@ -201,12 +234,14 @@ Result<void> FilesystemStore::repair_journal(std::uint64_t number, std::vector<F
   }
   std::map<std::string, std::uint64_t> highest;
   for (const std::string& run : runs) {
-    PAWL_TRY_ASSIGN(highest[run], publish_connected(run, *snapshot));
+    PAWL_TRY_ASSIGN(highest[run], publish_connected(run, snapshot));
   }
   {
     const Lock lock(publish_mutex_);
     PAWL_TRY(publisher_.sync());
   }
+  // Records that can't be read may be in files that their writer did not sync.
+  if (!journal->lost.empty()) PAWL_TRY(files_.sync_all(SyncPoint::published_all));
   for (const std::string& run : affected) {
     for (std::size_t i = 0; i < journal->lost.size(); ++i) {
       if (!journal->lost[i].highest_lost(run)) continue;

@@ -466,10 +466,38 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_reader() 
   return current_snapshot();
 }
 
+namespace {
+
+Error missing(const RunId& run, const Which& which) {
+  return Error{
+      Code::chain_broken,
+      fmt::format("checkpoint {} of run '{}' is missing, but the catalogue lists it", which.sequence.value, run.text()),
+      layout::checkpoints(run.text()),
+      "restore the folder from a newer backup; to accept the loss, delete catalogue.db",
+      0,
+      Advice::check_store,
+      {.run = run.text()}};
+}
+
+}  // namespace
+
 Result<Restored> FilesystemStore::restore(const RunId& run, const Which& which) {
-  return read_consistently(run.text(), [&](auto snapshot) {
-    return RunReader(files_, keys_, run.text(), std::move(snapshot)).restore(which);
-  });
+  const auto read = [&] {
+    return read_consistently(run.text(), [&](auto snapshot) {
+      return RunReader(files_, keys_, run.text(), std::move(snapshot)).restore(which);
+    });
+  };
+  auto restored = read();
+  if (restored || !is_in_catalogue(run, which, restored.error())) return restored;
+  restored = read();  // it may have been saved in the meantime
+  return restored || restored.error().code != Code::checkpoint_not_found ? restored : fail(missing(run, which));
+}
+
+/// Returns whether the catalogue lists a checkpoint that was not found.
+bool FilesystemStore::is_in_catalogue(const RunId& run, const Which& which, const Error& error) {
+  if (error.code != Code::checkpoint_not_found || which.by != Which::By::sequence || !has_catalogue()) return false;
+  const auto row = catalogue_.find_run(run.text());
+  return row && *row && which.sequence && which.sequence <= (*row)->latest;
 }
 
 Result<RunInfo> FilesystemStore::run(const RunId& run) {
@@ -482,8 +510,15 @@ Result<RunInfo> FilesystemStore::run(const RunId& run) {
 }
 
 Result<CheckpointInfo> FilesystemStore::checkpoint(const RunId& run, const Which& which) {
-  return read_consistently(
-      run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).info(which); });
+  const auto read = [&] {
+    return read_consistently(run.text(), [&](auto snapshot) {
+      return RunReader(files_, keys_, run.text(), std::move(snapshot)).info(which);
+    });
+  };
+  auto info = read();
+  if (info || !is_in_catalogue(run, which, info.error())) return info;
+  info = read();
+  return info || info.error().code != Code::checkpoint_not_found ? info : fail(missing(run, which));
 }
 
 Result<std::vector<CheckpointInfo>> FilesystemStore::checkpoints(const RunId& run, Sequence after, std::size_t limit) {

@@ -226,16 +226,24 @@ class FilesystemStore final : public Store {
   Result<std::optional<UnpackedRun>> known_import(const UnpackedRun& unpacked);
 
   // Checking.
+  bool is_in_catalogue(const RunId& run, const Which& which, const Error& error);
   Result<void> check_scope(const CheckScope& scope);
   Result<CheckReport> find_faults(const CheckScope& scope);
+  Result<void> check_run(const std::string& run, Sequence only, std::shared_ptr<const JournalSnapshot> snapshot,
+                         CheckReport& report);
   Result<void> find_older_run(const RunInfo& row, const std::shared_ptr<JournalSnapshot>& snapshot,
                               CheckReport& report);
   Result<void> find_missing_runs(const std::set<std::string>& runs, const std::shared_ptr<JournalSnapshot>& snapshot,
                                  CheckReport& report);
   Result<void> mend(const CheckReport& report, std::vector<Finding>& findings);
+  Result<std::unique_ptr<File>> lock_unused_files(const std::string& run);
+  Result<std::unique_ptr<File>> lock_temporary(const std::string& path, const std::string& run)
+      PAWL_REQUIRES(open_mutex_);
+  Result<void> remove_leftovers(const CheckReport& report) PAWL_REQUIRES(open_mutex_);
+  Result<void> mend_roots(const CheckReport& report) PAWL_REQUIRES(open_mutex_);
   Result<void> repair_journal(std::uint64_t number, std::vector<Finding>& findings,
                               std::map<std::string, Restored>& complete) PAWL_REQUIRES(open_mutex_);
-  Result<std::uint64_t> publish_connected(const std::string& run, const JournalSnapshot& snapshot);
+  Result<std::uint64_t> publish_connected(const std::string& run, const std::shared_ptr<JournalSnapshot>& snapshot);
   Result<std::optional<Finding>> list_lost(const std::string& run, std::uint64_t highest, const LostBatches& lost,
                                            const std::string& kept, std::map<std::string, Restored>& complete);
   std::optional<Restored> newest_complete(const std::string& run, const std::shared_ptr<JournalSnapshot>& snapshot);

@@ -140,7 +140,14 @@ Result<std::string> Inbox::post(const Environment& environment, RunCodec& codec,
                                                    nonce_from(random, environment.random->next()), stored.how));
   const std::string path = layout::message(run_, message.id);
   const std::string temporary = path + ".tmp";
-  PAWL_TRY_ASSIGN(const auto file, files_.open(temporary, OpenMode::create_empty));
+  // The lock keeps a repair from removing the file. A repair may have done so just before.
+  std::unique_ptr<File> file;
+  for (bool locked = false; !locked;) {
+    PAWL_TRY_ASSIGN(file, files_.open(temporary, OpenMode::create_empty));
+    PAWL_TRY_ASSIGN(locked, file->try_lock(layout::kWriterByte));
+    if (!locked) continue;
+    PAWL_TRY_ASSIGN(locked, files_.exists(temporary));
+  }
   PAWL_TRY(file->write_at(0, encode_message(stored, seed_)));
   PAWL_TRY(file->sync(SyncPoint::inbox_message));
   PAWL_TRY(files_.rename(temporary, path));

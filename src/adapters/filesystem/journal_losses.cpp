@@ -40,8 +40,25 @@ bool is_intact(const JournalRecord& record) {
   }
 }
 
-bool same_save(const JournalRecord& a, const JournalRecord& b) {
-  return a.run == b.run && a.run_uuid == b.run_uuid && a.sequence == b.sequence;
+bool same_save(const JournalRecord& a, const JournalRecord& b) { return a.run == b.run && a.sequence == b.sequence; }
+
+/// What the text does not repeat must follow from something else. Which group a difference belongs to follows from the
+/// run's other checkpoints (JournalSnapshot::place_differences).
+bool is_header_certain(const JournalRecord& record, const std::vector<JournalRecord>& batch) {
+  switch (record.type) {
+    case RecordType::checkpoint:
+      if (record.flags == RecordFlags::own_file) return record.number == record.sequence.value;
+      return record.flags == RecordFlags::none && record.number < record.sequence.value;
+    case RecordType::audit:  // its text does not depend on the UUID, but the checkpoint's does
+      return std::ranges::any_of(batch, [&](const JournalRecord& other) {
+        return other.type == RecordType::checkpoint && same_save(other, record) && other.run_uuid == record.run_uuid;
+      });
+    default: return true;
+  }
+}
+
+bool is_usable(const JournalRecord& record, const std::vector<JournalRecord>& batch) {
+  return is_intact(record) && is_header_certain(record, batch);
 }
 
 /// The checksum of a text covers the UUID of its run, but not its name.
@@ -63,10 +80,12 @@ bool owners_known(const SalvagedBatch& part) {
   if (!names_agree(part)) return false;
   for (std::size_t i = 0; i < part.records.size(); ++i) {
     const JournalRecord& record = part.records[i];
-    if (is_intact(record)) continue;
-    const bool before = i > 0 && same_save(part.records[i - 1], record) && is_intact(part.records[i - 1]);
-    const bool after =
-        i + 1 < part.records.size() && same_save(part.records[i + 1], record) && is_intact(part.records[i + 1]);
+    if (is_usable(record, part.records)) continue;
+    const auto vouches = [&](const JournalRecord& other) {
+      return same_save(other, record) && is_usable(other, part.records);
+    };
+    const bool before = i > 0 && vouches(part.records[i - 1]);
+    const bool after = i + 1 < part.records.size() && vouches(part.records[i + 1]);
     if (!before && !after) return false;
   }
   return true;
@@ -87,8 +106,15 @@ void LostBatches::add(const SalvagedBatch& part) {
     for (const JournalRecord& record : part.records) {
       auto found = runs.find(record.run);
       if (found == runs.end()) found = runs.emplace(std::string(record.run), 0).first;
-      found->second = std::max(found->second, record.sequence.value);
-      (part.body_valid || is_intact(record) ? intact : unreadable).push_back(record);
+      // Nothing else says which checkpoint the record of the run belongs to.
+      if (part.body_valid || record.type != RecordType::run)
+        found->second = std::max(found->second, record.sequence.value);
+      const bool is_difference = record.type == RecordType::checkpoint && record.flags == RecordFlags::none;
+      if (!part.body_valid && !is_usable(record, part.records)) {
+        unreadable.push_back(record);
+      } else {
+        (is_difference && !part.body_valid ? differences : intact).push_back(record);
+      }
     }
   } else if (part.header_valid && !part.runs.empty()) {
     filters.push_back(part.runs);
@@ -122,6 +148,30 @@ std::uint64_t LostBatches::highest_number(std::string_view run, RecordType type)
     if (const auto number = line_number(line_of(record.text))) highest = std::max(highest, *number);
   }
   return highest;
+}
+
+std::uint64_t LostBatches::first_unreadable(std::string_view run, std::uint64_t after) const {
+  std::uint64_t found = kUnknownSequence;
+  for (const JournalRecord& record : unreadable) {
+    if (record.run == run && record.sequence.value > after) found = std::min(found, record.sequence.value);
+  }
+  return found;
+}
+
+std::uint64_t LostBatches::first_unrecorded(std::string_view run, std::uint64_t after) const {
+  const auto is_checkpoint = [&](const JournalRecord& record) {
+    if (record.type != RecordType::checkpoint) return false;
+    // If the checkpoint is there, the type of this record is what is damaged.
+    return std::ranges::none_of(intact, [&](const JournalRecord& other) {
+      return other.type == RecordType::checkpoint && same_save(other, record);
+    });
+  };
+  std::uint64_t found = kUnknownSequence;
+  for (const JournalRecord& record : unreadable) {
+    if (record.run == run && record.sequence.value > after && !is_checkpoint(record))
+      found = std::min(found, record.sequence.value);
+  }
+  return found;
 }
 
 std::string LostBatches::runs_text() const {

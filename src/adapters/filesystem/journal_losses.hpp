@@ -25,13 +25,15 @@ struct LostBatches {
   std::uint64_t first = 0;  // batch numbers; 0: unknown
   std::uint64_t last = 0;
   bool nothing_lost = false;             // the files contain all of their records, or only a header is damaged
+  bool in_files = false;                 // the files contain all of their records
   bool any_run = false;                  // it is unknown which runs had records in them
   std::uint64_t saves_max = 0;           // no run lost more checkpoints than that
   std::vector<RunsFilter> filters = {};  // runs that one of these names may be affected
   std::map<std::string, std::uint64_t, std::less<>> runs = {};   // affected runs, with the highest lost checkpoint
   std::map<std::string, std::uint64_t, std::less<>> later = {};  // first checkpoint of each run after these batches
-  std::vector<JournalRecord> intact = {};      // records that can still be read; views into the segment
-  std::vector<JournalRecord> unreadable = {};  // the others of these runs; only what is outside their text counts
+  std::vector<JournalRecord> intact = {};       // records that can still be read; views into the segment
+  std::vector<JournalRecord> differences = {};  // intact ones whose group is not known to be right yet
+  std::vector<JournalRecord> unreadable = {};   // the others of these runs; only what is outside their text counts
   Error error = {};
 
   /// Returns the highest checkpoint that the run may have lost, kUnknownSequence if it is unknown, or nothing if the
@@ -39,6 +41,10 @@ struct LostBatches {
   [[nodiscard]] std::optional<std::uint64_t> highest_lost(std::string_view run) const;
   /// Returns the highest number of an event or audit entry of the run that can't be read, 0 if there is none.
   [[nodiscard]] std::uint64_t highest_number(std::string_view run, RecordType type) const;
+  /// Returns the first checkpoint after `after` of which a record can't be read, kUnknownSequence if there is none.
+  [[nodiscard]] std::uint64_t first_unreadable(std::string_view run, std::uint64_t after) const;
+  /// The same for a record that is not the checkpoint itself, but an event or an audit entry.
+  [[nodiscard]] std::uint64_t first_unrecorded(std::string_view run, std::uint64_t after) const;
   /// Adds what the bytes of a part tell.
   void add(const SalvagedBatch& part);
   /// Returns the affected runs for a message: "a, b", or "unknown".

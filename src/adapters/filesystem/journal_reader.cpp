@@ -166,7 +166,8 @@ void add_lost(JournalView& view, std::uint64_t first, std::uint64_t last,
     lost.saves_max = (4ULL << 20) / kBatchHeaderBytes;
   }
   const bool published = view.published && view.published->has(first) && view.published->has(last);
-  lost.nothing_lost |= published || last <= settled_through(view);
+  lost.in_files = published || last <= settled_through(view);
+  lost.nothing_lost |= lost.in_files;
   lost.error = damage_at(std::move(error), lost.file);
   if (!view.damage) view.damage = lost.error;
   view.lost.push_back(std::move(lost));
@@ -446,10 +447,11 @@ Result<std::shared_ptr<JournalSnapshot>> JournalSnapshot::take(FileSystem& files
       journal.lost.push_back(std::move(lost));
     }
   }
+  for (JournalView& journal : snapshot->journals_) PAWL_TRY(snapshot->place_differences(files, journal, wanted));
   return snapshot;
 }
 
-Result<void> JournalSnapshot::index(const JournalRecord& record, std::uint64_t journal) {
+Result<void> JournalSnapshot::index(const JournalRecord& record, std::uint64_t journal, bool published) {
   auto found = runs_.find(record.run);
   if (found == runs_.end()) found = runs_.try_emplace(std::string(record.run)).first;
   RunRecords& run = found->second;
@@ -463,22 +465,26 @@ Result<void> JournalSnapshot::index(const JournalRecord& record, std::uint64_t j
                   "a journal contains a record of type {}, which this version of pawl does not support",
                   static_cast<unsigned>(record.type));
   }
+  if (record.type == RecordType::audit && !published)
+    run.first_unpublished = std::min(run.first_unpublished == 0 ? record.number : run.first_unpublished, record.number);
   return {};
 }
 
 Result<void> JournalSnapshot::index(JournalView& journal, Records wanted) {
   for (const LostBatches& lost : journal.lost) {
-    for (const JournalRecord& record : lost.intact) PAWL_TRY(index(record, journal.number));
+    if (wanted == Records::unpublished && lost.in_files) continue;
+    for (const JournalRecord& record : lost.intact) PAWL_TRY(index(record, journal.number, lost.in_files));
   }
   for (const auto* segments : {&journal.wrecks, &journal.segments}) {
     for (const auto& segment : *segments) {
       for (const auto* batches : {&segment->scan.batches, &segment->scan.after}) {
         for (const Batch& batch : *batches) {
           if (batch.number > journal.visible_batch) continue;
-          if (wanted == Records::unpublished && journal.published && journal.published->has(batch.number)) continue;
+          const bool published = journal.published && journal.published->has(batch.number);
+          if (wanted == Records::unpublished && published) continue;
           PAWL_TRY_ASSIGN(const auto records, decode_records(batch));
           for (const JournalRecord& record : records) {
-            PAWL_TRY(index(record, journal.number));
+            PAWL_TRY(index(record, journal.number, published));
             for (LostBatches& lost : journal.lost) {
               if (lost.last != 0 && batch.number > lost.last && record.sequence)
                 lost.later.try_emplace(std::string(record.run), record.sequence.value);

@@ -76,6 +76,7 @@ struct RunRecords {
   std::map<std::uint64_t, Checkpoint> checkpoints;  // by sequence
   std::map<std::uint64_t, JournalRecord> events;    // by number
   std::map<std::uint64_t, JournalRecord> audit;     // by number
+  std::uint64_t first_unpublished = 0;              // first audit entry that the file may lack; 0: none
 };
 
 /// All journals at one point in time. Its contents stay readable whatever the writers do. Everything else was published
@@ -116,7 +117,9 @@ class JournalSnapshot {
 
  private:
   Result<void> index(JournalView& journal, Records wanted);
-  Result<void> index(const JournalRecord& record, std::uint64_t journal);
+  Result<void> index(const JournalRecord& record, std::uint64_t journal, bool published);
+  /// Adds the differences of damaged batches whose group is certain. The others count as unreadable.
+  Result<void> place_differences(FileSystem& files, JournalView& journal, Records wanted);
 
   std::vector<JournalView> journals_;
   std::map<std::string, RunRecords, std::less<>> runs_;

@@ -91,17 +91,22 @@ Result<bool> Publisher::publish(std::string_view run, const RunBatch& batch, Pub
   PAWL_TRY_ASSIGN(const bool erased, is_erased(run, mode));
   if (erased) return true;
   PAWL_TRY(make_folders(run, batch, mode));
-  PAWL_TRY_ASSIGN(const auto lock, files_.open(layout::run_lock(run), OpenMode::create));
+  PAWL_TRY_ASSIGN(const auto lock, lock_run(run, mode));
+  return lock ? publish_locked(run, batch, mode) : Result<bool>(false);
+}
+
+/// Returns null if another process is publishing the run, unless the records are to be settled.
+Result<std::unique_ptr<File>> Publisher::lock_run(std::string_view run, Publish mode) {
+  PAWL_TRY_ASSIGN(auto lock, files_.open(layout::run_lock(run), OpenMode::create));
   for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
     PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kPublisherByte));
-    if (locked) break;
-    if (mode != Publish::settled) return false;
+    if (locked) return lock;
+    if (mode != Publish::settled) return nullptr;
     if (waited_us >= kLockWaitUs) {
       return fail(Code::store_busy, "timed out waiting for another process that is publishing run '{}'", run);
     }
     environment_.clock->sleep_us(kLockStepUs);
   }
-  return publish_locked(run, batch, mode);
 }
 
 /// An erased run is never written again.

@@ -56,6 +56,9 @@ class Publisher {
   /// Writes the records of a run. Lazy: returns false if they can't be appended now, because another process is
   /// publishing or earlier records are missing. Settled: durable after `sync`.
   Result<bool> publish(std::string_view run, const RunBatch& batch, Publish mode);
+  /// Writes a missing or damaged merkle_roots.json again, durably. The valid roots at its beginning stay, and a damaged
+  /// file is kept in recovery/. Changes nothing if the audit trail is damaged or contradicts a root.
+  Result<void> rewrite_roots(std::string_view run);
   /// Makes everything durable that was published as `settled` since the last call. After a failure, nothing written
   /// before is trusted.
   Result<void> sync();
@@ -76,6 +79,7 @@ class Publisher {
     std::uint64_t end = 0;
   };
   static constexpr std::size_t kKnownMax = 4096;
+  Result<std::unique_ptr<File>> lock_run(std::string_view run, Publish mode);
   Result<bool> is_erased(std::string_view run, Publish mode);
   Result<bool> publish_locked(std::string_view run, const RunBatch& batch, Publish mode);
   Result<void> make_folders(std::string_view run, const RunBatch& batch, Publish mode);

@@ -1,11 +1,15 @@
 // Publisher: the Merkle roots of settled audit entries.
 #include <algorithm>
 
+#include "adapters/filesystem/failure_log.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/publisher.hpp"
 #include "adapters/filesystem/trail_file.hpp"
+#include "adapters/filesystem/whole_file.hpp"
+#include "base/hash.hpp"
 #include "codec/record_text.hpp"
+#include "domain/event_types.hpp"
 
 namespace pawl {
 namespace {
@@ -42,7 +46,52 @@ Result<bool> add_from_file(FileSystem& files, std::string_view run, std::uint64_
   return true;
 }
 
+/// Returns the root over all entries of the trail except the one about an erasure. Returns nothing if an entry is
+/// damaged, or if one of `known` differs from the root over the same entries.
+Result<std::optional<SettledRoot>> root_of_trail(File& trail, std::span<const SettledRoot> known) {
+  SettledRoot root;
+  std::string previous(first_previous_hash());
+  bool valid = true;
+  const auto read = for_each_line_of(trail, [&](std::string_view line, bool complete, std::uint64_t) {
+    const auto entry = decode_audit(line);
+    valid = complete && entry && entry->previous == previous;
+    if (!valid || entry->type == event_type::kErased) return false;
+    previous = entry->hash;
+    valid = add_entry(root, fmt::format("{}\n", line));
+    if (!known.empty() && known.front().tree.size() == root.tree.size()) {
+      valid = valid && known.front() == root;
+      known = known.subspan(1);
+    }
+    return valid;
+  });
+  if (!read && !is_refusal(read.error().code)) return std::unexpected(read.error());
+  if (!read || !valid || !known.empty() || root.tree.size() == 0) return std::optional<SettledRoot>();
+  return std::optional(std::move(root));
+}
+
 }  // namespace
+
+Result<void> Publisher::rewrite_roots(std::string_view run) {
+  const std::string path = layout::roots(run);
+  PAWL_TRY_ASSIGN(const auto described, files_.read_file(layout::run_file(run), 1ULL << 20));
+  PAWL_TRY_ASSIGN(const RunRecord record, decode_run(described));
+  const std::uint32_t seed = seal_seed(record.uuid);
+  PAWL_TRY_ASSIGN(const auto lock, lock_run(run, Publish::settled));
+  PAWL_TRY_ASSIGN(const auto found, read_if_there(files_, path));
+  const RootsText parsed = found ? parse_roots(*found, seed) : RootsText();
+  PAWL_TRY_ASSIGN(const auto trail, open_trail(files_, run, OpenMode::read));
+  PAWL_TRY_ASSIGN(const auto root, root_of_trail(*trail, parsed.roots));
+  if (!root) return {};
+  std::string text = found ? found->substr(0, parsed.end) : std::string();
+  const bool covered = !parsed.roots.empty() && parsed.roots.back().tree.size() == root->tree.size();
+  text += covered ? std::string(kRootsEnd) : next_root_text(*root, parsed.end, seed);
+  if (found == text) return {};
+  if (found && !parsed.fault.empty())
+    PAWL_TRY(set_aside(files_, fmt::format("recovery/roots-{}-{}.json", run, to_hex(crc32c(*found))), *found));
+  known_roots_.erase(path);
+  PAWL_TRY(write_whole_file(files_, path, text, SyncPoint::published_file));
+  return files_.sync_folder(layout::audit_folder(run), SyncPoint::published_name);
+}
 
 /// Rewrites what another process left, because it may never have reached the disk. After that, only the end of the file
 /// changes. The file can be derived from the audit trail, so a damaged end is simply replaced.

@@ -10,7 +10,6 @@
 #include "adapters/filesystem/pruned_file.hpp"
 #include "adapters/filesystem/run_reader.hpp"
 #include "adapters/filesystem/trail_file.hpp"
-#include "audit/roots.hpp"
 #include "domain/event_types.hpp"
 
 namespace pawl {
@@ -18,6 +17,7 @@ namespace {
 
 constexpr const char* kCutShort =
     "a crash left an incomplete copy in the file; the journal has all of it, and it will be rewritten";
+constexpr const char* kLeftOver = "left over from an interrupted write";
 
 }  // namespace
 
@@ -46,7 +46,7 @@ Result<void> RunChecker::check(Sequence only) {
   PAWL_TRY_ASSIGN(const bool erased, check_erased());
   if (erased) return {};
   PAWL_TRY_ASSIGN(const bool usable, check_run_file());
-  if (!usable) return {};
+  if (!usable) return check_leftovers();
   ++report_.runs;
   PAWL_TRY(check_key());
   PAWL_TRY_ASSIGN(const bool list_usable, check_pruned());
@@ -119,7 +119,7 @@ Result<void> RunChecker::check_remains() {
     PAWL_TRY_ASSIGN(const auto inside, entry.is_folder ? files_.list(path) : Result<std::vector<FolderEntry>>());
     if (entry.is_folder && inside.empty()) continue;
     if (entry.name == "erased.json.tmp") {
-      add(Finding::Severity::note, Code::store_damaged, path, {}, "left over from an interrupted write");
+      add(Finding::Severity::note, Code::store_damaged, path, {}, kLeftOver);
       continue;
     }
     report_.findings.push_back(
@@ -150,8 +150,9 @@ Result<bool> RunChecker::check_run_file() {
     PAWL_TRY_ASSIGN(run_record_, decode_run(records_->run->text));
   } else if (!text) {
     PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::checkpoints(run_)));
-    // A folder that contains only a lock belongs to a run whose first save never happened.
-    if (!entries.empty() || records_ != nullptr)
+    // A folder with only a lock and unfinished files belongs to a run whose first save never happened.
+    const auto counts = [](const FolderEntry& entry) { return !entry.name.ends_with(".tmp"); };
+    if (std::ranges::any_of(entries, counts) || records_ != nullptr)
       add(Finding::Severity::damage, Code::store_damaged, path, {}, "the file is missing");
     return false;
   } else {
@@ -373,6 +374,7 @@ std::optional<std::string> RunChecker::payload_of(const RecordView& record, cons
 /// Checks the entries of the file and the journals as one chain in which each checkpoint has an entry.
 Result<void> RunChecker::check_audit() {
   const std::string path = layout::audit(run_);
+  PAWL_TRY(read_roots());
   const auto file = open_trail(files_, run_, OpenMode::read);
   if (!file && file.error().code != Code::input_unreadable) return std::unexpected(file.error());
   if (file) ++report_.files;
@@ -391,7 +393,9 @@ Result<void> RunChecker::check_audit() {
     if (bad) return false;
     ++index;
     previous = entry->hash;
+    if (index == 1) first_audited_ = entry->type;
     last_audited_ = entry->type;
+    check_root(line);
     forked |= entry->type == event_type::kForked && entry->payload == fork_seal(run_record_);
     if (entry->type == event_type::kCheckpointsSetAside) aside = entry->payload;
     if (entry->type != event_type::kCheckpointSaved) return true;
@@ -440,26 +444,8 @@ Result<void> RunChecker::check_audit() {
           "the audit trail does not contain this checkpoint");
     }
   });
-  PAWL_TRY(check_aside(aside));
-  return check_roots(index);
-}
-
-/// Checks only the form of the file; `pawl verify` computes the roots.
-Result<void> RunChecker::check_roots(std::uint64_t entries) {
-  const std::string path = layout::roots(run_);
-  auto text = files_.read_file(path);
-  if (!text) return text.error().code == Code::input_unreadable ? Result<void>() : std::unexpected(text.error());
-  ++report_.files;
-  const RootsText parsed = parse_roots(*text, seed_);
-  const std::uint64_t size = parsed.roots.empty() ? 0 : parsed.roots.back().tree.size();
-  const bool unfinished = records_ != nullptr && !records_->audit.empty() && records_->audit.begin()->first <= size + 1;
-  if (!parsed.fault.empty() && unfinished) {
-    add(Finding::Severity::note, Code::checksum_mismatch, path, {}, "a crash truncated the file; it will be rewritten");
-  } else if (!parsed.fault.empty() || size > entries) {
-    add(Finding::Severity::damage, Code::audit_damaged, path, {},
-        parsed.fault.empty() ? "it has more entries than the audit trail" : parsed.fault);
-  }
-  return {};
+  check_roots();
+  return check_aside(aside);
 }
 
 Result<void> RunChecker::check_aside(const std::string& audited) {
@@ -538,6 +524,19 @@ Result<void> RunChecker::check_events() {
   return {};
 }
 
+/// A run whose first save was interrupted may have temporary files, but nothing that could be checked.
+Result<void> RunChecker::check_leftovers() {
+  for (const std::string& folder : {layout::run(run_), layout::checkpoints(run_), layout::blobs(run_),
+                                    layout::audit_folder(run_), layout::inbox(run_)}) {
+    PAWL_TRY_ASSIGN(const auto entries, files_.list(folder));
+    for (const FolderEntry& entry : entries) {
+      if (entry.name.ends_with(".tmp"))
+        add(Finding::Severity::note, Code::store_damaged, join_path(folder, entry.name), {}, kLeftOver);
+    }
+  }
+  return {};
+}
+
 Result<void> RunChecker::check_strays() {
   const std::string folders[] = {layout::run(run_), layout::checkpoints(run_), layout::blobs(run_),
                                  layout::audit_folder(run_), layout::inbox(run_)};
@@ -551,7 +550,7 @@ Result<void> RunChecker::check_strays() {
 Result<void> RunChecker::check_stray(const std::string& folder, const std::string& name) {
   const std::string path = join_path(folder, name);
   if (name.ends_with(".tmp")) {
-    add(Finding::Severity::note, Code::store_damaged, path, {}, "left over from an interrupted write");
+    add(Finding::Severity::note, Code::store_damaged, path, {}, kLeftOver);
   } else if (folder == layout::blobs(run_) && !blobs_.contains(name)) {
     add(Finding::Severity::note, Code::store_damaged, path, {}, "no checkpoint refers to this blob");
   }

@@ -8,6 +8,7 @@
 #include "adapters/filesystem/chain_reader.hpp"
 #include "adapters/filesystem/checkpoint_sums.hpp"
 #include "adapters/filesystem/key_ring.hpp"
+#include "audit/roots.hpp"
 #include "codec/erased_text.hpp"
 
 namespace pawl {
@@ -37,12 +38,17 @@ class RunChecker {
   Result<void> check_origin();
   Result<void> check_fork_notes();
   Result<void> check_audit();
-  Result<void> check_roots(std::uint64_t entries);
+  Result<void> read_roots();
+  /// Compares the root over the entries up to this one, if there is one.
+  void check_root(std::string_view line);
+  /// Checks that the roots match the audit trail and cover every entry that they must.
+  void check_roots();
   void check_audited(const AuditEntry& entry);
   /// Checks the list of checkpoints that were set aside against its hash in the audit trail.
   Result<void> check_aside(const std::string& audited);
   Result<void> check_events();
   Result<void> check_inbox();
+  Result<void> check_leftovers();
   Result<void> check_strays();
   Result<void> check_stray(const std::string& folder, const std::string& name);
   [[nodiscard]] ChainSource source() const { return {files_, run_, records_, pruned_, run_record_.fork_of_sequence}; }
@@ -66,7 +72,12 @@ class RunChecker {
   std::string state_;                        // state of the last checkpoint read
   bool state_known_ = false;
   std::optional<ErasedRecord> erased_;
-  std::string last_audited_;  // the type of the audit trail's last entry
+  std::string first_audited_;  // the type of the audit trail's first entry
+  std::string last_audited_;   // the type of its last entry
+  std::optional<RootsText> roots_;
+  std::size_t next_root_ = 0;         // the next one to compare
+  SettledRoot trail_;                 // of the entries read so far
+  std::uint64_t different_root_ = 0;  // size of the first root that does not match the trail; 0: none
 };
 
 }  // namespace pawl

@@ -8,6 +8,7 @@
 #include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
+#include "audit/roots.hpp"
 #include "domain/event_types.hpp"
 
 namespace pawl {
@@ -133,11 +134,20 @@ Result<void> RunEraser::close_audit(const ErasedRecord& record) {
   PAWL_TRY_ASSIGN(const auto file, files_.open(layout::audit(run_), OpenMode::create));
   PAWL_TRY_ASSIGN(const auto last, last_line_below(*file, std::numeric_limits<std::uint64_t>::max()));
   const auto entry = last ? decode_audit(last->text) : fail(Code::chain_broken, "it is missing");
+  const bool is_closed = entry && entry->type == event_type::kErased;
+  if (record.finished && !is_closed) {
+    // The entry was durable once. It is written again only if nothing before it is missing: a new one in place of
+    // another entry would hide that loss.
+    PAWL_TRY_ASSIGN(const auto roots, read_if_there(files_, layout::roots(run_)));
+    const RootsText parsed = parse_roots(roots.value_or(""), seal_seed(record.uuid));
+    const bool only_it = entry && !parsed.roots.empty() && parsed.roots.back().head == entry->hash;
+    if (!only_it) return {};
+  }
   // A damaged end of the trail stays damaged; the entry still records the erasure.
   std::uint64_t end = last ? last->end : 0;
   std::string line = encode_erased_entry(record, last ? last->number + 1 : 1,
                                          entry ? std::string_view(entry->hash) : first_previous_hash());
-  if (entry && entry->type == event_type::kErased) {
+  if (is_closed) {
     line = last->text + "\n";  // rewritten, because its sync may have failed
     end -= line.size();
   }

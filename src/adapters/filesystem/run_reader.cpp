@@ -87,7 +87,10 @@ Error RunReader::not_found(Sequence sequence) {
   }
   // Saved with the damaged batch, or based on something in it.
   if (auto doubt = snapshot_->doubt(run_)) return std::move(doubt->error);
-  if (const auto last = latest(); last && sequence && sequence <= *last) {
+  const auto last = latest();
+  // If the newest checkpoints are missing, the audit trail still tells their numbers.
+  const Sequence known = last ? *last : last_audited().value_or(Sequence());
+  if (sequence && sequence <= known) {
     return Error{Code::chain_broken,
                  fmt::format("checkpoint {} of run '{}' is missing", sequence.value, run_),
                  layout::checkpoints(run_),

@@ -1,0 +1,410 @@
+#!/usr/bin/env python3
+"""Tests what `pawl fsck --repair` may and must not do: it restores what can be derived, never hides a loss, creates no
+damage, and does not disturb processes that are using the store.
+
+  repairs.py PAWL [name of a test]...
+"""
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import time
+
+from damage_confined import Journal, save, store
+from workflow_case import equal, holds, run_tests
+
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+# Helpers.
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write(path, content):
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+def verified(case, status=0, aside=False):
+    """Both verifiers agree, except about checkpoints that were set aside, which tools/verify_store.py does not know."""
+    case.pawl("verify", "--all", status=status)
+    if aside:
+        return
+    done = subprocess.run([sys.executable, "-B", os.path.join(REPOSITORY, "tools/verify_store.py"), case.env["PAWL_STORE"]],
+                          capture_output=True, text=True, timeout=60)
+    assert (done.returncode == 0) == (status == 0), f"verify_store.py exited with {done.returncode}\n{done.stdout}{done.stderr}"
+
+
+def repaired(case, *words):
+    """The damage is reported as one that can be repaired, the repair succeeds, and nothing is left of it."""
+    holds(case.pawl("fsck", status=4).stdout, *words)
+    verified(case, status=4)
+    holds(case.pawl("fsck", "--repair", status=0).stdout, *words)
+    case.pawl("fsck", status=0)
+    verified(case)
+
+
+def saved(case, run, numbers, **options):
+    for number in numbers:
+        save(case, run, number, status=0, **options)
+
+
+# Merkle roots.
+
+def damaged_roots(case, path):
+    """Each kind of damage in turn. The file is what it was before each of them."""
+    good = read(path)
+    middle = len(good) // 2
+    for content in (None, b"", good[:1], good[:middle], good[:-1], good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1:], good + b"x"):
+        if content is None:
+            os.remove(path)
+        else:
+            write(path, content)
+        yield
+        equal(read(path), good)
+
+
+def missing_or_damaged_roots_are_written_again(case):
+    saved(case, "a", [1, 2, 3])
+    saved(case, "b", [1])
+    case.pawl("fsck", "--repair", status=0)
+    for _ in damaged_roots(case, store(case, "runs/a/audit/merkle_roots.json")):
+        repaired(case, "runs/a/audit/merkle_roots.json")
+    saved(case, "a", [4])
+    verified(case)
+
+
+def roots_are_missed_although_a_journal_still_has_the_entries(case):
+    """The writer published them with their roots when it exited."""
+    saved(case, "a", [1, 2, 3])
+    os.remove(store(case, "runs/a/audit/merkle_roots.json"))
+    repaired(case, "runs/a/audit/merkle_roots.json", "the file is missing")
+
+
+def roots_of_an_erased_run_are_written_again(case):
+    saved(case, "a", [1, 2])
+    saved(case, "gone", [1, 2])
+    case.pawl("erase", "gone", "--yes", "--reason", "test", status=0)
+    for _ in damaged_roots(case, store(case, "runs/gone/audit/merkle_roots.json")):
+        holds(case.pawl("fsck", status=4).stdout, "runs/gone/audit/merkle_roots.json")
+        case.pawl("fsck", "--repair", status=0)
+        case.pawl("fsck", status=0)
+        verified(case)
+
+
+def roots_are_not_written_for_a_shorter_trail(case):
+    """They would hide that entries are missing."""
+    saved(case, "a", [1, 2, 3])
+    case.pawl("fsck", "--repair", status=0)
+    trail = store(case, "runs/a/audit/audit_trail.jsonl")
+    write(trail, b"".join(read(trail).splitlines(keepends=True)[:-1]))
+    for remove in (False, True):
+        if remove:
+            os.remove(store(case, "runs/a/audit/merkle_roots.json"))
+        case.pawl("fsck", status=4)
+        case.pawl("fsck", "--repair", status=4)
+        case.pawl("fsck", "--repair", status=4)
+        verified(case, status=4)
+    assert not os.path.exists(store(case, "runs/a/audit/merkle_roots.json"))
+
+
+def a_trail_that_differs_from_its_roots_is_found(case):
+    saved(case, "a", [1, 2])
+    case.pawl("fsck", "--repair", status=0)
+    shutil.copytree(store(case, "runs/a/audit"), case.folder + "/before")
+    saved(case, "a", [3])
+    case.pawl("fsck", "--repair", status=0)
+    shutil.copy(case.folder + "/before/audit_trail.jsonl", store(case, "runs/a/audit"))
+    holds(case.pawl("fsck", status=4).stdout, "ends at entry 3, but the roots cover 4")
+    case.pawl("fsck", "--repair", status=4)
+
+
+# Erased runs.
+
+def a_lost_entry_of_an_erased_run_stays_lost(case):
+    """The entry about the erasure is not written in its place."""
+    saved(case, "gone", [1, 2])
+    case.pawl("erase", "gone", "--yes", "--reason", "test", status=0)
+    trail = store(case, "runs/gone/audit/audit_trail.jsonl")
+    whole = read(trail)
+    lines = whole.splitlines(keepends=True)
+    equal(len(lines), 4)
+    for kept in range(3):
+        for part in (0, 100):
+            damaged = b"".join(lines[:kept]) + lines[kept][:part]
+            write(trail, damaged)
+            case.pawl("fsck", status=4)
+            for _ in range(2):
+                done = case.pawl("fsck", "--repair", status=4)
+                assert "repaired" not in done.stdout and "mended" not in done.stdout, done.stdout
+                equal(read(trail), damaged)
+            verified(case, status=4)
+    write(trail, b"".join(lines[:2] + lines[3:]))
+    case.pawl("fsck", "--repair", status=4)
+    write(trail, whole)
+    case.pawl("fsck", status=0)
+
+
+def the_entry_about_an_erasure_is_written_again(case):
+    """It can be derived from erased.json, and the roots prove that nothing else is missing."""
+    saved(case, "gone", [1, 2])
+    case.pawl("erase", "gone", "--yes", "--reason", "test", status=0)
+    trail = store(case, "runs/gone/audit/audit_trail.jsonl")
+    whole = read(trail)
+    for size in (len(whole) - 1, len(whole) - 100, sum(map(len, whole.splitlines(keepends=True)[:3]))):
+        write(trail, whole[:size])
+        case.pawl("fsck", status=4)
+        case.pawl("fsck", "--repair", status=0)
+        equal(read(trail), whole)
+        case.pawl("fsck", status=0)
+        verified(case)
+
+
+# Damaged batches.
+
+class Saved:
+    """The files of a store. They are put back in place: a copied journal would not count as the original."""
+
+    def __init__(self, case):
+        self.folder = case.env["PAWL_STORE"]
+        self.files = {path: read(path) for path in self.paths()}
+
+    def paths(self):
+        return [os.path.join(folder, name) for folder, _, names in os.walk(self.folder) for name in names]
+
+    def put_back(self):
+        for path in self.paths():
+            if path not in self.files:
+                os.remove(path)
+        for path, content in self.files.items():
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            write(path, content)
+
+
+def records_of(journal, batch):
+    """The offsets of the records of a batch."""
+    at, _ = journal.batches()[batch]
+    found, end = [], at + 64 + struct.unpack_from("<I", journal.bytes, at + 8)[0]
+    at += 64
+    while at < end:
+        found.append(at)
+        at += 64 + struct.unpack_from("<I", journal.bytes, at + 60)[0]
+        at += 4 + struct.unpack_from("<I", journal.bytes, at)[0]
+    return found
+
+
+def damaged_batch(case):
+    """A run with six checkpoints in files and two in a journal, each in a batch of its own."""
+    saved(case, "beta", range(1, 7))
+    case.pawl("fsck", "--repair", status=0)
+    saved(case, "alpha", [1])
+    files = store(case, "runs")
+    shutil.copytree(files, case.folder + "/before")
+    saved(case, "beta", [7, 8])
+
+
+def flipped_headers(case, offsets):
+    """Damages each of these bytes in the headers of the records that checkpoint 7 consists of."""
+    before = Saved(case)
+    slots = (int(name[:8]) for name in sorted(os.listdir(store(case, "journal/1"))) if name.endswith(".log"))
+    slot = next(slot for slot in slots if Journal(case, slot=slot).batches())
+    equal(len(Journal(case, slot=slot).batches()), 3)
+    records = records_of(Journal(case, slot=slot), 1)
+    equal(len(records), 2)
+    for record in records:
+        for offset in offsets:
+            before.put_back()
+            journal = Journal(case, slot=slot)
+            journal.bytes[record + offset] ^= 1 << offset % 8
+            journal.write()
+            yield f"byte {offset} of the record at {record}"
+
+
+def continues(case, what, aside=False):
+    """After a repair, the store is consistent, and the run continues."""
+    try:
+        case.pawl("fsck", "--repair", status=0)
+        case.pawl("fsck", status=0)
+        verified(case, aside=aside)
+        equal(case.state("alpha"), {"run": "alpha", "n": 1})
+        saved(case, "beta", [9])
+        equal(case.state("beta"), {"run": "beta", "n": 9})
+        case.pawl("fsck", status=0)
+        verified(case, aside=aside)
+    except AssertionError as error:
+        raise AssertionError(f"{what}: {error}")
+
+
+def a_published_batch_with_a_damaged_header_loses_nothing(case):
+    damaged_batch(case)
+    for what in flipped_headers(case, [0, 1, 4, 12, 20, 28, 36, 37, 60, 64]):
+        for repair in (False, True):
+            for number in (7, 8):
+                equal(json.loads(case.pawl("restore", f"beta@{number}", status=0).stdout)["n"], number)
+            equal(case.state("beta")["n"], 8)
+            if not repair:
+                holds(case.pawl("fsck", status=4).stdout, "nothing is lost")
+                case.pawl("fsck", "--repair", status=0)
+        continues(case, what)
+
+
+def damaged_headers_are_not_trusted(case):
+    """The journal has the only copy of the batch. What can't be read for certain is reported as lost."""
+    damaged_batch(case)
+    shutil.rmtree(store(case, "runs/beta"))
+    shutil.copytree(case.folder + "/before/beta", store(case, "runs/beta"))
+    with open(store(case, "journal/1/owner"), "r+b") as file:
+        file.seek(576)
+        file.write(bytes(64))
+    kept = 0
+    for what in flipped_headers(case, range(68)):
+        case.pawl("fsck", status=4)
+        first = case.pawl("fsck", "--repair")
+        lost = first.returncode == 4
+        assert lost or first.returncode == 0, f"{what}: {first}"
+        number = case.state("beta")["n"]
+        assert number == 8 or (lost and number == 6), f"{what}: the newest state is {number}"
+        assert ("lost" in first.stdout) == lost, f"{what}: {first.stdout}"
+        kept += not lost
+        continues(case, what, aside=lost)
+    assert kept > 40, f"only {kept} of 136 batches could be used"  # most bytes of a header are not needed
+
+
+# The catalogue.
+
+def a_damaged_catalogue_is_rebuilt(case):
+    """Also while the journals contain saves that it does not list yet: publishing them changes the damaged page."""
+    for number in (1, 2, 3):
+        for run in "ab":
+            case.pawl("save", run, "--id", f"{run}{number}", stdin=json.dumps({"n": number}), status=0)
+    case.pawl("fsck", "--repair", status=0)
+    case.pawl("save", "a", "--id", "new", stdin='{"n": 4}', status=0)
+    before = Saved(case)
+    catalogue = store(case, "catalogue.db")
+    size = os.path.getsize(catalogue)
+    for at in (size - 2, size - 2000, size - 4096 - 2, 5000):
+        for commands in ([], [["prune", "a", "--keep", "1"]], [["erase", "b", "--yes", "--reason", "test"]], [["list"]]):
+            before.put_back()
+            content = bytearray(before.files[catalogue])
+            content[at] ^= 4
+            write(catalogue, content)
+            for command in commands:
+                case.pawl(*command, status=0)
+            if not commands:
+                holds(case.pawl("fsck", status=4).stdout, "catalogue.db")
+            case.pawl("fsck", "--repair", status=0)
+            case.pawl("fsck", status=0)
+            assert "repeated" in case.pawl("save", "a", "--id", "new", "--json", stdin='{"n": 4}', status=0).stdout
+            rows = {row["run"]: row["latest"] for row in json.loads(case.pawl("list", "--json", status=0).stdout)}
+            equal(rows["a"], 4)
+
+
+def delayed(case, call, path, when, *args):
+    """Starts a command that waits for a second before its n-th call of this kind with this path."""
+    paths = ["-P", path] if path else []
+    case.started.append(subprocess.Popen(
+        ["strace", "-f", "-o", "/dev/null", *paths, "-e", f"trace={call}", "-e", f"inject={call}:delay_enter=1000000:when={when}", case.program, *args],
+        cwd=case.folder, env=case.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    return case.started[-1]
+
+
+def succeeds(process):
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, f"{process.args} exited with {process.returncode}\n{out}{errors}"
+
+
+def the_catalogue_is_never_missing(case):
+    for number in (1, 2, 3):
+        case.pawl("save", "a", "--id", f"a{number}", stdin=json.dumps({"n": number}), status=0)
+    case.pawl("fsck", "--repair", status=0)
+    case.write("state", "{}")
+    for when in (1, 2, 3):
+        repair = delayed(case, "renameat", "catalogue.db.tmp", 1, "fsck", "--repair")
+        time.sleep(0.5)
+        assert os.path.exists(store(case, "catalogue.db"))
+        case.pawl("list", status=0)
+        succeeds(repair)
+        writer = delayed(case, "openat", "catalogue.db", when, "save", "a", "--id", f"new{when}", "--state", "state")
+        time.sleep(0.5)
+        case.pawl("fsck", "--repair", status=0)
+        succeeds(writer)
+
+
+# Temporary files.
+
+def temporary_files(case):
+    return sorted(os.path.relpath(os.path.join(folder, name), case.env["PAWL_STORE"])
+                  for folder, _, names in os.walk(case.env["PAWL_STORE"]) for name in names if name.endswith(".tmp"))
+
+
+def leftovers_of_killed_processes_are_removed(case):
+    case.pawl("init", status=0)
+    saved(case, "a", [1])
+    saved(case, "gone", [1])
+    case.pawl("erase", "gone", "--yes", "--reason", "test", status=0)
+    names = ["store.json", "journal/1/00000009.log", "runs/a/run.json", "runs/a/key.json", "runs/a/checkpoints/checkpoint_00009.json",
+             "runs/a/checkpoints/pruned.json", "runs/a/blobs/0123", "runs/a/audit/merkle_roots.json", "runs/a/inbox/1.json", "runs/a/forks/1.json",
+             "runs/half/key.json", "runs/half/checkpoints/checkpoint_00001.json", "runs/gone/erased.json"]
+    for name in names:
+        path = store(case, name + ".tmp")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write(path, b"unfinished")
+    found = case.pawl("fsck", status=0).stdout
+    holds(found, *(name + ".tmp" for name in names))
+    case.pawl("fsck", "--repair", status=0)
+    equal(temporary_files(case), [])
+    case.pawl("fsck", status=0)
+
+
+def files_of_living_processes_stay(case):
+    case.write("big", json.dumps({"i": os.urandom(1500000).hex()}))
+    for command in (["save", "r", "--state", "big"], ["prune", "r", "--keep", "1"], ["fork", "r", "--run-id", "f"],
+                    ["erase", "r", "--yes", "--reason", "test"], ["rm", "r2", "--yes"]):
+        saved(case, "r2", [1, 2, 3])
+        if command[0] not in ("erase", "rm"):
+            saved(case, "r", [1, 2, 3])
+        if command[0] == "erase":
+            case.pawl("erase", "f", "--yes", "--reason", "test", status=0)
+        process = delayed(case, "renameat", None, 1, *command)
+        time.sleep(0.6)
+        case.pawl("fsck", "--repair", status=None)
+        succeeds(process)
+        case.pawl("fsck", "--repair", status=0)
+        equal(temporary_files(case), [])
+
+
+# Missing checkpoints.
+
+def a_missing_checkpoint_is_damage_not_wrong_usage(case):
+    saved(case, "a", [1, 2, 3])
+    case.pawl("fsck", "--repair", status=0)
+    os.remove(store(case, "runs/a/checkpoints/checkpoint_00001.jsonl"))
+    for number in ("", "@2", "@3"):
+        for command in ("restore", "show", "fork", "rollback", "fsck"):
+            if command in ("rollback", "fork") and not number:
+                continue
+            case.pawl(command, "a" + number, status=4)
+    for command in ("restore", "show", "fork", "rollback", "fsck"):
+        holds(case.pawl(command, "a@4", status=2).stderr, "PAWL-0102")
+
+
+def a_checkpoint_that_only_the_catalogue_lists_is_missing(case):
+    saved(case, "a", [1, 2, 3])
+    case.pawl("fsck", "--repair", status=0)
+    shutil.copytree(store(case, "runs/a"), case.folder + "/older")
+    saved(case, "a", [4])
+    case.pawl("fsck", "--repair", status=0)
+    shutil.rmtree(store(case, "runs/a"))
+    shutil.copytree(case.folder + "/older", store(case, "runs/a"))
+    for command in ("restore", "show", "fork", "rollback", "fsck"):
+        case.pawl(command, "a@4", status=4)
+        case.pawl(command, "a@5", status=2)
+
+
+if __name__ == "__main__":
+    run_tests(globals())
