@@ -65,7 +65,7 @@ RunReader::RunReader(FileSystem& files, KeyRing& keys, std::string run, std::sha
       snapshot_(std::move(snapshot)),
       records_(snapshot_->find(run_)) {}
 
-/// A number above the last one was never used. A missing number below it was either pruned or lost through damage.
+/// A number above the last one, also in the audit trail, was never used. A missing one below was pruned or lost.
 Error RunReader::not_found(Sequence sequence) {
   if (const auto list = pruned(); list && (*list)->is_aside(sequence)) {
     return Error{Code::checkpoint_set_aside,
@@ -87,10 +87,7 @@ Error RunReader::not_found(Sequence sequence) {
   }
   // Saved with the damaged batch, or based on something in it.
   if (auto doubt = snapshot_->doubt(run_)) return std::move(doubt->error);
-  const auto last = latest();
-  // If the newest checkpoints are missing, the audit trail still tells their numbers.
-  const Sequence known = last ? *last : last_audited().value_or(Sequence());
-  if (sequence && sequence <= known) {
+  if (sequence && sequence <= latest().value_or(last_audited().value_or(Sequence()))) {
     return Error{Code::chain_broken,
                  fmt::format("checkpoint {} of run '{}' is missing", sequence.value, run_),
                  layout::checkpoints(run_),
