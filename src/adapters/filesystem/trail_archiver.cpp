@@ -151,7 +151,7 @@ class Archiver {
   Result<void> cut_trail() {
     PAWL_TRY_ASSIGN(const auto plain, files_.open(layout::audit(run_), OpenMode::read));
     PAWL_TRY_ASSIGN(const std::string rest, plain->read_at(cut_at_, kPieceBytes));
-    const auto next = AuditLine::parse(rest.substr(0, rest.find('\n')));
+    const auto next = AuditLine::parse(std::string_view(rest).substr(0, rest.find('\n')));
     if (!next || next->index != last_ + 1 || !equals_hex(end_.hash, next->previous)) return {};
     NewFile out(files_, layout::audit(run_));
     PAWL_TRY(out.append_rest(*plain, cut_at_));
