@@ -261,7 +261,7 @@ def damaged_headers_are_not_trusted(case):
     with open(store(case, "journal/1/owner"), "r+b") as file:
         file.seek(576)
         file.write(bytes(64))
-    kept = 0
+    kept = tried = 0
     for what in flipped_headers(case, range(0, 68, 1 if os.environ.get("PAWL_FLIPS") == "all" else 3)):
         case.pawl("fsck", status=4)
         first = case.pawl("fsck", "--repair")
@@ -271,8 +271,9 @@ def damaged_headers_are_not_trusted(case):
         assert number == 8 or (lost and number == 6), f"{what}: the newest state is {number}"
         assert ("lost" in first.stdout) == lost, f"{what}: {first.stdout}"
         kept += not lost
+        tried += 1
         continues(case, what, aside=lost)
-    assert kept > 40, f"only {kept} of 136 batches could be used"  # most bytes of a header are not needed
+    assert kept > tried / 4, f"only {kept} of {tried} batches could be used"  # many bytes of a header are not needed
 
 
 # The catalogue.
