@@ -363,10 +363,8 @@ Result<std::string> FilesystemStore::clean_free_journal(const EraseWork& work, c
   return std::string();
 }
 
+/// The segments are removed: what was pruned or erased is overwritten, and the space is given back.
 Result<void> FilesystemStore::empty_free_journal(std::unique_ptr<JournalWriter> journal) {
-  const auto settled = settle_everything(*journal);
-  if (settled) return journal->wipe_unused();
-  if (settled.error().code != Code::disk_full) return settled;
   std::vector<std::unique_ptr<JournalWriter>> only;
   only.push_back(std::move(journal));
   PAWL_TRY(settle_together(only));

@@ -425,15 +425,12 @@ Result<void> overwrite_batches(File& file) {
   return {};
 }
 
-/// The new header comes first: with it, the old batches don't count, so that overwriting them is not damage.
-Result<void> JournalWriter::discard_segment(const Segment& segment, std::uint64_t position,
-                                            std::uint64_t settled_through) {
+/// With the new header, the old batches don't count, so that overwriting them is not damage.
+Result<void> JournalWriter::disown_batches(Segment& segment, std::uint64_t position, std::uint64_t settled_through) {
   const std::uint64_t other = kSegmentHeaderBytes / 2 - segment.header_offset;
-  PAWL_TRY(segment.file->write_at(other, encode_segment_header(fresh_header(position, settled_through))));
-  PAWL_TRY(segment.file->sync(SyncPoint::segment_recycled));
-  PAWL_TRY(overwrite_batches(*segment.file));
-  PAWL_TRY(segment.file->sync(SyncPoint::erased_bytes));
-  return place_.files->remove(layout::segment(number_, segment.slot));
+  segment.header = fresh_header(position, settled_through);
+  PAWL_TRY(segment.file->write_at(other, encode_segment_header(segment.header)));
+  return segment.file->sync(SyncPoint::segment_recycled);
 }
 
 Result<void> JournalWriter::discard() {
@@ -449,7 +446,17 @@ Result<void> JournalWriter::discard() {
   }
   failed_ = true;
   std::uint64_t position = segments.empty() ? 0 : segments.back().header.position;
-  for (const Segment& segment : segments) PAWL_TRY(discard_segment(segment, ++position, last_batch));
+  for (Segment& segment : segments) {
+    // The header of an unused segment stays: if its other copy were torn, the segment would look damaged.
+    if (segment.last_batch != 0) PAWL_TRY(disown_batches(segment, ++position, last_batch));
+  }
+  // Whichever segments are left if this is interrupted, one of them says that everything is settled.
+  std::ranges::stable_sort(segments, {}, [](const Segment& segment) { return segment.header.settled_through; });
+  for (const Segment& segment : segments) {
+    PAWL_TRY(overwrite_batches(*segment.file));
+    PAWL_TRY(segment.file->sync(SyncPoint::erased_bytes));
+    PAWL_TRY(place_.files->remove(layout::segment(number_, segment.slot)));
+  }
   // Otherwise a power loss could bring a segment back, with records of a run that was erased in the meantime.
   return place_.files->sync_folder(layout::journal(number_), SyncPoint::segment_name);
 }

@@ -86,7 +86,7 @@ class JournalWriter {
   Result<void> set_aside_torn(const JournalView& view);
   Result<void> open_segments(const JournalView& view);
   Result<void> write_watermark(std::uint64_t batch_number) PAWL_REQUIRES(mutex_);
-  Result<void> discard_segment(const Segment& segment, std::uint64_t position, std::uint64_t settled_through);
+  Result<void> disown_batches(Segment& segment, std::uint64_t position, std::uint64_t settled_through);
   Result<Segment> create_segment(std::uint64_t slot, std::uint64_t position, std::uint64_t settled_through);
   Result<void> rotate();
   [[nodiscard]] std::optional<std::pair<std::uint64_t, std::uint64_t>> next_to_create() const;
