@@ -38,6 +38,8 @@ class TemporaryFolder {
   options.segment_bytes = 16U << 10;
   options.segments_max = 3;
   options.journals_max = 1;
+  options.settle_at_close_bytes = 8U << 10;
+  options.settle_at_close_batches = 3;
   options.inline_bytes_max = 2U << 10;
   options.batch_bytes_max = 4U << 10;
   options.differences_floor_bytes = 2U << 10;

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <thread>
 
+#include "domain/event_types.hpp"
 #include "testing/store_contract_checks.hpp"
 #include "text/state_patch.hpp"
 
@@ -267,6 +268,43 @@ void s06_reused_id_fails(StoreUnderTest& subject) {
   expect(picture(*store, "r") == before, "a refused save wrote something");
 }
 
+SaveRequest rollback_to(std::string_view state_then, int sequence) {
+  SaveRequest request = state(state_then);
+  request.duplicates = Duplicates::write;
+  request.events.push_back({event_type::kRolledBack, fmt::format(R"({{"to":{}}})", sequence)});
+  return request;
+}
+
+void s06_rollback_frees_ids(StoreUnderTest& subject) {
+  for (const bool reopen : {false, true}) {
+    const std::string name = reopen ? "reopened" : "r";
+    auto store = subject.open();
+    auto run = writer(*store, name);
+    need(run->save(with_id(state("1"), "a")));
+    need(run->save(with_id(state("2"), "b")));
+    need(run->save(with_id(state("3"), "c")));
+    need(run->save(rollback_to("1", 1)));
+    if (reopen) {
+      run.reset();
+      store = subject.open();
+      run = writer(*store, name);
+    }
+    expect(need(run->save(with_id(state("1"), "a"))).outcome == Saved::Outcome::repeated,
+           "a rollback freed the id of what it went back to");
+    const Saved again = need(run->save(with_id(state("2"), "b")));
+    expect(again.outcome == Saved::Outcome::written && again.sequence == Sequence{5},
+           "an id that a rollback freed was answered");
+    expect(need(run->save(with_id(state("4"), "c"))).outcome == Saved::Outcome::written,
+           "a freed id can't have another body");
+    run.reset();
+    store = subject.open();
+    run = writer(*store, name);
+    const Saved once_more = need(run->save(with_id(state("2"), "b")));
+    expect(once_more.outcome == Saved::Outcome::repeated && once_more.sequence == Sequence{5},
+           "the newest save with an id is not the one that is answered");
+  }
+}
+
 // --- S7
 
 void s07_patch_is_applied(StoreUnderTest& subject) {
@@ -357,6 +395,7 @@ std::vector<ContractTest> saving_tests() {
       {"S05_ConflictingExpectedParentFailsAndWritesNothing", s05_conflict},
       {"S06_RepeatedCallerIdIsAnsweredAndWritesNothing", s06_repeated_is_answered},
       {"S06_CallerIdWithAnotherSaveFails", s06_reused_id_fails},
+      {"S06_RollbackFreesTheIdsOfLaterSaves", s06_rollback_frees_ids},
       {"S07_PatchIsAppliedToTheLastState", s07_patch_is_applied},
       {"S07_InapplicablePatchFailsAndWritesNothing", s07_inapplicable_patch_fails},
       {"S08_FailedSaveIsInvisibleAndUsesNoSequence", s08_failure_changes_nothing},

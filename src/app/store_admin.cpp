@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "adapters/filesystem/filesystem_store.hpp"
@@ -143,6 +144,15 @@ Result<ChosenKey> choose_next_key(const NewKey& wanted, const StoreRecord& store
   return beside(path, random);
 }
 
+/// Gives the file a second name, which stays when the new key takes its place.
+Result<std::string> keep_old_key(const std::string& path, const std::string& id) {
+  std::string kept = fmt::format("{}.old-{}", path, id.substr(0, 8));
+  if (::link(path.c_str(), kept.c_str()) == 0 || errno == EEXIST) return kept;
+  if (errno != ENOENT)
+    return fail(Error{Code::invalid_key, fmt::format("can't keep the old key: {}", std::strerror(errno)), kept, {}, 0});
+  return std::string();
+}
+
 Result<StoreKeyPlace> rekey_store(std::string_view uri, const NewKey& wanted) {
   PAWL_TRY_ASSIGN(const std::string folder, folder_of(uri));
   PAWL_TRY_ASSIGN(const Config config, load_settings(uri));
@@ -155,9 +165,14 @@ Result<StoreKeyPlace> rekey_store(std::string_view uri, const NewKey& wanted) {
   PAWL_TRY(opened->unlock());
   SystemRandom random;
   PAWL_TRY_ASSIGN(const ChosenKey chosen, choose_next_key(wanted, *record, configured, random));
+  StoreKeyPlace place = chosen.place;
+  // Backups that were made before need it.
+  if (!chosen.replaces.empty()) {
+    PAWL_TRY_ASSIGN(place.old_file, keep_old_key(chosen.replaces, record->key->id));
+  }
   PAWL_TRY(opened->rekey(chosen.key));
   if (!chosen.replaces.empty()) PAWL_TRY(rename_private_file(chosen.replaces + ".new", chosen.replaces));
-  return chosen.place;
+  return place;
 }
 
 }  // namespace

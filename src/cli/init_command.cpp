@@ -48,11 +48,18 @@ Result<void> init(const Invocation& invocation, InitArguments arguments) {
 Result<void> rekey(const Invocation& invocation, const NewKey& wanted) {
   PAWL_TRY_ASSIGN(const StoreKeyPlace key, invocation.context().admin.rekey(invocation.store_uri(), wanted));
   if (invocation.json()) {
-    invocation.print(compact(Json{{"key", key_json(key)}}) + "\n");
+    Json document = {{"key", key_json(key)}};
+    if (!key.old_file.empty()) document["key"]["old"] = key.old_file;
+    invocation.print(compact(document) + "\n");
     return {};
   }
   invocation.print(fmt::format("the store has a new key, {}; the old key no longer opens it\n", key.key_id));
-  invocation.note("backups that were made before still need the old key");
+  if (key.old_file.empty()) {
+    invocation.note("backups that were made before still need the old key");
+  } else {
+    invocation.print(
+        fmt::format("backups that were made before need the old key, which is kept in {}\n", key.old_file));
+  }
   invocation.print(key_advice(key));
   if (wanted.file)
     invocation.print(fmt::format(
@@ -99,10 +106,10 @@ Command add_rekey(Options& root) {
   app.group(kCareGroup);
   add_key_options(app, *wanted);
   app.footer(
-      "Without options the new key replaces the old one in the same file. A new\n"
+      "Without options the new key replaces the old one in the same file, and the old\n"
+      "key is kept beside it (.old-ID): backups and copies made before need it. A new\n"
       "passphrase is asked for, or taken from PAWL_NEW_PASSPHRASE; PAWL_NEW_KEY holds a\n"
       "new key itself.\n"
-      "Backups and copies made before need the old key: copy the key file first.\n"
       "\n"
       "Examples:\n"
       "  pawl rekey\n"

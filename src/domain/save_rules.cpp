@@ -1,9 +1,11 @@
 #include "domain/save_rules.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/assert.hpp"
 #include "base/hash.hpp"
+#include "domain/event_types.hpp"
 #include "domain/lifecycle.hpp"
 #include "text/json_text.hpp"
 #include "text/state_patch.hpp"
@@ -98,6 +100,15 @@ Result<SaveDecision> decide_save(const SaveRequest& request, const SaveFacts& fa
     return answer(*facts.head, Saved::Outcome::unchanged);
   }
   return write;
+}
+
+bool is_undone(Sequence saved, std::span<const Event> later) {
+  return std::ranges::any_of(later, [&](const Event& event) {
+    if (event.type != event_type::kRolledBack || event.sequence <= saved) return false;
+    const auto to = find_json_member(event.data, "to");
+    std::uint64_t target = 0;
+    return to && std::from_chars(to->data(), to->data() + to->size(), target).ec == std::errc{} && target < saved.value;
+  });
 }
 
 std::string one_line(std::string_view json) {

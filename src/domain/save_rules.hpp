@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pawl/save.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -38,6 +39,9 @@ using SaveDecision = std::variant<WriteState, Saved>;
 [[nodiscard]] inline std::string_view state_to_write(const SaveRequest& request, const WriteState& write) {
   return request.form == Form::patch ? std::string_view(write.patched) : request.body;
 }
+
+/// Returns whether one of these events is a rollback to a checkpoint before `saved`. Its caller ID is then free (S6).
+[[nodiscard]] bool is_undone(Sequence saved, std::span<const Event> later);
 
 /// Distinguishes bodies with the same caller ID (S6); covers body and form. Stored with each checkpoint that has a
 /// caller ID. Detects mistakes, not attacks.

@@ -13,7 +13,8 @@
 //      written.
 //  S6  A save with a caller ID that was saved before in this run writes nothing and is answered with that
 //      checkpoint (`repeated`), whatever was saved in between. The same ID with a different body, form or kind
-//      fails with caller_id_reused.
+//      fails with caller_id_reused. An ID is free again if a rollback to an earlier checkpoint followed, or if its
+//      checkpoint was damaged and set aside.
 //  S7  A patch is applied to the last state (`{}` if there is none). One that can't be applied fails with
 //      invalid_patch and writes nothing.
 //  S8  A failed save changes nothing that is visible; the next one gets the same sequence number.

@@ -27,8 +27,9 @@ struct NewStore {
 
 struct StoreKeyPlace {
   std::string key_id = {};
-  std::string from = {};  // for people: the file, or the variable
-  bool made = false;      // it was just created and should be copied to a safe place
+  std::string from = {};      // for people: the file, or the variable
+  bool made = false;          // it was just created and should be copied to a safe place
+  std::string old_file = {};  // where the key that it replaces is kept
 };
 
 struct MadeStore {

@@ -36,6 +36,7 @@ TEST(LazyPublishing, DoesNotRewriteACheckpointThatIsInItsFile) {
   SeededRandom random{1};
   FilesystemOptions options = small_options();
   options.segment_bytes = 64U << 10;
+  options.settle_at_close_bytes = 64U << 10;
   options.inline_bytes_max = 32U << 10;
   options.differences_floor_bytes = 32U << 10;
   const std::string padding(10'000, 'x');

@@ -201,6 +201,8 @@ def a_new_key_replaces_the_old_one(case):
     equal(before, after)
     equal(json.loads(case.pawl("restore", "r", status=0).stdout), {"v": SECRET})
     holds(case.pawl("restore", "r", status=4, env={"PAWL_KEY": old}).stderr, "PAWL-0215")
+    kept = glob.glob(document["key"]["from"] + ".old-*")
+    equal([open(path).read().strip() for path in kept], [old])  # backups made before need it
     case.pawl("rekey", "--passphrase", env={"PAWL_NEW_PASSPHRASE": "a new one"}, status=0)
     case.pawl("restore", "r", env={"PAWL_PASSPHRASE": "a new one"}, status=0)
     holds(case.pawl("restore", "r", status=2).stderr, "PAWL_PASSPHRASE")

@@ -1,5 +1,6 @@
 // FilesystemStore: queries over all runs, and the catalogue that makes them fast.
 #include <algorithm>
+#include <ranges>
 
 #include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
@@ -206,12 +207,17 @@ Result<std::optional<CatalogueSave>> FilesystemStore::find_save(const std::strin
   return read_consistently(run, [&](const auto& snapshot) { return find_save_in(snapshot, run, caller_id); });
 }
 
+Result<bool> FilesystemStore::is_undone(const std::string& run, Sequence saved) {
+  return read_consistently(
+      run, [&](const auto& snapshot) { return RunReader(files_, keys_, run, snapshot).is_undone(saved); });
+}
+
 Result<std::optional<CatalogueSave>> FilesystemStore::find_save_in(const std::shared_ptr<JournalSnapshot>& snapshot,
                                                                    const std::string& run,
                                                                    const std::string& caller_id) {
   RunReader reader(files_, keys_, run, snapshot);
   PAWL_TRY_ASSIGN(const auto unsettled, reader.journal_saves_with_caller_id());
-  for (const auto& [saved, fingerprint] : unsettled) {
+  for (const auto& [saved, fingerprint] : unsettled | std::views::reverse) {
     if (saved.caller_id == caller_id) return std::optional(save_of(run, saved, fingerprint));
   }
   if (has_catalogue()) {
@@ -223,7 +229,7 @@ Result<std::optional<CatalogueSave>> FilesystemStore::find_save_in(const std::sh
     return catalogue_.find_save(run, caller_id);
   }
   PAWL_TRY_ASSIGN(const auto settled, reader.saves_with_caller_id());
-  for (const auto& [saved, fingerprint] : settled) {
+  for (const auto& [saved, fingerprint] : settled | std::views::reverse) {
     if (saved.caller_id == caller_id) return std::optional(save_of(run, saved, fingerprint));
   }
   return std::optional<CatalogueSave>();

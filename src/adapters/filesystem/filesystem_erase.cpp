@@ -235,6 +235,8 @@ Result<Erasure> FilesystemStore::finish_erasure(const EraseWork& work, ErasedRec
   PAWL_TRY(eraser.destroy(record));
   std::vector<std::string> waiting_for;
   PAWL_TRY(clean_journals(work, record, waiting_for));
+  // A process that released its journal meanwhile has found this run locked, and left it to this process.
+  if (!std::exchange(waiting_for, {}).empty()) PAWL_TRY(clean_journals(work, record, waiting_for));
   // Taking over a journal may have set a torn batch aside.
   PAWL_TRY(eraser.clean_recovery(record));
   PAWL_TRY(clean_catalogue(record));

@@ -78,27 +78,38 @@ void FilesystemStore::run_background(const EraseWork& work) {
   }
 }
 
-/// Settles and recycles the full segments, oldest first.
-Result<void> FilesystemStore::settle_full(JournalWriter& journal) {
-  for (const FullSegment& segment : journal.full_segments()) {
-    PAWL_TRY_ASSIGN(const auto view, journal.read(segment));
-    RunBatches batches;
+/// Makes the batches of these segments durable in the files of the runs and in the catalogue.
+Result<void> FilesystemStore::settle(JournalWriter& journal, const std::vector<FullSegment>& segments) {
+  std::vector<std::unique_ptr<SegmentView>> views;
+  RunBatches batches;
+  for (const FullSegment& segment : segments) {
+    PAWL_TRY_ASSIGN(auto view, journal.read(segment));
     PAWL_TRY(collect(*view, batches));
-    std::shared_ptr<JournalSnapshot> snapshot;
-    for (const auto& [run, batch] : batches) {
-      if (clear_.contains(run)) {
-        PAWL_TRY(publisher_.publish(run, batch, Publish::settled));
-        continue;
-      }
-      if (!snapshot) {
-        PAWL_TRY_ASSIGN(snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
-      }
-      const Earlier earlier = with_earlier(*snapshot, journal.number(), run, batch);
-      PAWL_TRY(publisher_.publish(run, earlier.batch, Publish::settled));
-      if (!earlier.elsewhere) clear_.insert(run);
+    views.push_back(std::move(view));
+  }
+  std::shared_ptr<JournalSnapshot> snapshot;
+  for (const auto& [run, batch] : batches) {
+    if (clear_.contains(run)) {
+      PAWL_TRY(publisher_.publish(run, batch, Publish::settled));
+      continue;
     }
-    PAWL_TRY(publisher_.sync());
-    PAWL_TRY(update_catalogue(batches));
+    if (!snapshot) {
+      PAWL_TRY_ASSIGN(snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
+    }
+    const Earlier earlier = with_earlier(*snapshot, journal.number(), run, batch);
+    PAWL_TRY(publisher_.publish(run, earlier.batch, Publish::settled));
+    if (!earlier.elsewhere) clear_.insert(run);
+  }
+  PAWL_TRY(publisher_.sync());
+  return update_catalogue(batches);
+}
+
+/// Settles the full segments together, then recycles them, oldest first.
+Result<void> FilesystemStore::settle_full(JournalWriter& journal) {
+  const std::vector<FullSegment> segments = journal.full_segments();
+  if (segments.empty()) return {};
+  PAWL_TRY(settle(journal, segments));
+  for (const FullSegment& segment : segments) {
     PAWL_TRY(journal.recycle(segment));
     const Lock lock(dirty_mutex_);
     ++recycled_;
@@ -171,8 +182,10 @@ Result<void> FilesystemStore::merge_journals(const JournalWriter::Place& place) 
 Result<void> FilesystemStore::settle_everything(JournalWriter& journal) {
   // The full segments first: recycling them makes room for the next active one.
   PAWL_TRY(settle_full(journal));
-  PAWL_TRY(journal.retire_active());
-  return settle_full(journal);
+  PAWL_TRY_ASSIGN(const bool retired, journal.retire_active());
+  if (retired) return settle_full(journal);
+  PAWL_TRY(settle(journal, {journal.active()}));
+  return journal.restart_active();
 }
 
 Result<void> FilesystemStore::settle_all() {

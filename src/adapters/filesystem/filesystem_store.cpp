@@ -88,6 +88,7 @@ FilesystemStore::~FilesystemStore() {
     const Lock lock(publish_mutex_);
     if (publish_dirty(Publish::closing) && !behind_) static_cast<void>(journal_->mark_published());
     if (!journal_->full_segments().empty()) static_cast<void>(settle_full(*journal_));
+    if (journal_->is_long()) static_cast<void>(settle_everything(*journal_));
     if (journal_->wants_next()) static_cast<void>(journal_->ensure_next());
     static_cast<void>(merge_journals(at_close));
   }
@@ -104,6 +105,8 @@ FilesystemStore::~FilesystemStore() {
   journal_.reset();
   if (files_.exists(layout::journal_wipe(number)).value_or(false))
     static_cast<void>(wipe_free_journal(at_close, number));
+  // The same for runs that were erased while this process held its journal.
+  static_cast<void>(finish_erasures({at_close, nullptr}));
 }
 
 JournalWriter::Place FilesystemStore::place() const { return {&files_, environment_, store_id_, options_}; }

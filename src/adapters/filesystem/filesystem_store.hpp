@@ -136,6 +136,7 @@ class FilesystemStore final : public Store {
   // Publishing.
   void start_background() PAWL_REQUIRES(open_mutex_);
   void run_background(const EraseWork& work);
+  Result<void> settle(JournalWriter& journal, const std::vector<FullSegment>& segments) PAWL_REQUIRES(publish_mutex_);
   Result<void> settle_full(JournalWriter& journal) PAWL_REQUIRES(publish_mutex_);
   Result<void> settle_everything(JournalWriter& journal) PAWL_REQUIRES(publish_mutex_);
   Result<void> publish_dirty(Publish mode) PAWL_REQUIRES(publish_mutex_);
@@ -268,6 +269,7 @@ class FilesystemStore final : public Store {
   /// The same, after unconfirmed batches of dead writers were confirmed.
   Result<std::shared_ptr<JournalSnapshot>> snapshot_for_reader();
   Result<std::optional<CatalogueSave>> find_save(const std::string& run, const std::string& caller_id);
+  Result<bool> is_undone(const std::string& run, Sequence saved);
   Result<std::optional<CatalogueSave>> find_save_in(const std::shared_ptr<JournalSnapshot>& snapshot,
                                                     const std::string& run, const std::string& caller_id);
   enum class Damaged : std::uint8_t { stops, is_listed };

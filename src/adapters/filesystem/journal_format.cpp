@@ -287,6 +287,12 @@ SegmentScan scan_segment(std::string_view segment, std::uint64_t generation) {
   return scan;
 }
 
+std::uint64_t skip_batches(std::string_view segment, std::uint64_t offset, std::uint64_t generation) {
+  while (offset + kBatchHeaderBytes <= segment.size() && claims_generation(segment.substr(offset), generation))
+    offset += batch_size(load_int<std::uint32_t>(segment.data() + offset + 8));
+  return offset;
+}
+
 std::optional<std::uint64_t> generation_of_first_batch(std::string_view segment) {
   if (segment.size() < kSegmentHeaderBytes + kBatchHeaderBytes) return std::nullopt;
   const auto generation = load_int<std::uint64_t>(segment.data() + kSegmentHeaderBytes);

@@ -132,6 +132,8 @@ struct SegmentScan {
   std::uint64_t after_end = 0;              // end of the last of them
 };
 [[nodiscard]] SegmentScan scan_segment(std::string_view segment, std::uint64_t generation);
+/// Returns where the batches end that start at `offset`, according to their headers alone. May be behind the segment.
+[[nodiscard]] std::uint64_t skip_batches(std::string_view segment, std::uint64_t offset, std::uint64_t generation);
 /// What a damaged batch still tells.
 struct SalvagedBatch {
   Hole place;

@@ -347,23 +347,25 @@ Result<bool> is_copied_journal(FileSystem& files, std::uint64_t number) {
   return !own;
 }
 
-Result<void> read_batches(File& file, SegmentView& view) {
-  // Most segments are mostly empty, so the part after the last batch is not read.
-  constexpr std::uint64_t kFirstLookBytes = 32ULL << 10;
+Result<void> read_batches(File& file, SegmentView& view, std::uint64_t first_look_bytes) {
   PAWL_TRY_ASSIGN(const std::uint64_t size, file.size());
   view.bytes.clear();
-  for (std::uint64_t look = kFirstLookBytes;; look *= 4) {
-    PAWL_TRY_ASSIGN(const std::string piece, file.read_at(view.bytes.size(), std::min(look, size) - view.bytes.size()));
-    view.bytes += piece;
+  std::uint64_t end = kSegmentHeaderBytes;
+  for (std::uint64_t look = first_look_bytes;; look *= 4) {
+    PAWL_TRY_ASSIGN(std::string piece, file.read_at(view.bytes.size(), std::min(look, size) - view.bytes.size()));
+    const bool is_all = piece.empty() || view.bytes.size() + piece.size() >= size;
+    view.bytes = view.bytes.empty() ? std::move(piece) : view.bytes + piece;
     bool other_is_damaged = false;
     PAWL_TRY_ASSIGN(view.header, choose_segment_header(view.bytes, view.header_offset, other_is_damaged));
+    end = skip_batches(view.bytes, end, view.header.generation);
+    if (!is_all && end + kBatchHeaderBytes > view.bytes.size()) continue;
     view.scan = scan_segment(view.bytes, view.header.generation);
     // An interrupted recycling leaves a full segment under its old header. If this header has no batches, the damaged
     // one was the newer, and its batches can't be read.
     if (other_is_damaged && view.scan.batches.empty())
       return fail(Code::journal_corrupt, "a journal segment's header is damaged");
-    const bool end_is_seen = !view.scan.bad_batch && view.scan.end + kBatchHeaderBytes <= view.bytes.size();
-    if (end_is_seen || view.bytes.size() >= size || piece.empty()) return {};
+    if (is_all || !view.scan.bad_batch) return {};
+    look = size;
   }
 }
 

@@ -30,7 +30,7 @@ struct SegmentView {
 [[nodiscard]] Result<bool> is_copied_journal(FileSystem& files, std::uint64_t number);
 
 /// Reads the header and the existing batches of a segment into `view`.
-Result<void> read_batches(File& file, SegmentView& view);
+Result<void> read_batches(File& file, SegmentView& view, std::uint64_t first_look_bytes = 32ULL << 10);
 
 /// One journal as it was read. Movable; its views stay valid.
 struct JournalView {

@@ -334,14 +334,16 @@ Result<std::unique_ptr<SegmentView>> JournalWriter::read(const FullSegment& segm
   auto view = std::make_unique<SegmentView>();
   view->slot = segment.slot;
   std::uint64_t last_batch = 0;
+  std::uint64_t end = place_.options.segment_bytes;
   {
     const Lock guard(mutex_);
     for (const Segment& own : segments_) {
       if (own.slot == segment.slot) last_batch = own.last_batch;
     }
+    if (segments_[active_].slot == segment.slot) end = active_end_ + kBatchHeaderBytes;
   }
   PAWL_TRY_ASSIGN(const auto file, place_.files->open(layout::segment(number_, segment.slot), OpenMode::read));
-  PAWL_TRY(read_batches(*file, *view));
+  PAWL_TRY(read_batches(*file, *view, end));
   while (!view->scan.batches.empty() && view->scan.batches.back().number > last_batch) view->scan.batches.pop_back();
   if (last_batch != 0 && (view->scan.batches.empty() || view->scan.batches.back().number != last_batch)) {
     return fail(Error{Code::journal_corrupt,
@@ -390,7 +392,8 @@ bool JournalWriter::wants_next() const {
 bool JournalWriter::wants_care() const {
   {
     const Lock guard(mutex_);
-    if (active_ > 0) return true;
+    // Several at once: a run's files are then opened and synced less often.
+    if (active_ >= std::max<std::size_t>(1, place_.options.segments_max / 2)) return true;
   }
   return wants_next();
 }
@@ -461,12 +464,45 @@ Result<void> JournalWriter::discard() {
   return place_.files->sync_folder(layout::journal(number_), SyncPoint::segment_name);
 }
 
-Result<void> JournalWriter::retire_active() {
+Result<bool> JournalWriter::retire_active() {
   {
     const Lock guard(mutex_);
-    if (segments_[active_].last_batch == 0) return {};
+    if (segments_[active_].last_batch == 0) return true;
+    if (active_ + 1 == segments_.size()) return false;
   }
-  return rotate();
+  PAWL_TRY(rotate());
+  return true;
+}
+
+/// As in `recycle`: if the header is interrupted, the old one remains, and everything it covers is settled.
+Result<void> JournalWriter::restart_active() {
+  const Lock growing(grow_mutex_);
+  Segment reborn;
+  std::uint64_t position = 0;
+  {
+    const Lock guard(mutex_);
+    PAWL_ASSERT(active_ + 1 == segments_.size() && active_ == 0);
+    reborn = segments_[active_];
+    position = reborn.header.position + 1;
+  }
+  if (auto disowned = disown_batches(reborn, position, reborn.last_batch); !disowned) {
+    failed_ = true;  // readers may see the new header, under which batches with the old one don't count
+    return disowned;
+  }
+  reborn.header_offset = kSegmentHeaderBytes / 2 - reborn.header_offset;
+  reborn.last_batch = 0;
+  const Lock guard(mutex_);
+  segments_[active_] = std::move(reborn);
+  end_ = active_end_ = kSegmentHeaderBytes;
+  return {};
+}
+
+bool JournalWriter::is_long() const {
+  const Lock guard(mutex_);
+  std::uint64_t settled = 0;
+  for (const Segment& segment : segments_) settled = std::max(settled, segment.header.settled_through);
+  return active_end_ >= place_.options.settle_at_close_bytes &&
+         next_batch_ - 1 - std::min(settled, next_batch_ - 1) >= place_.options.settle_at_close_batches;
 }
 
 }  // namespace pawl

@@ -67,8 +67,13 @@ class JournalWriter {
   Result<void> discard();
   /// Returns the runs that the batches of this journal mentioned when it was taken over.
   [[nodiscard]] const std::set<std::string, std::less<>>& runs_at_takeover() const { return runs_at_takeover_; }
-  /// Starts a new segment, so that the active one counts as full. Does nothing if the active one is empty.
-  Result<void> retire_active();
+  /// Starts the next segment, so that the active one counts as full. Does nothing if the active one is empty. Returns
+  /// false if there is no next one.
+  Result<bool> retire_active();
+  /// Makes the only segment empty. Everything in it must be durable in files, and nothing may be appended meanwhile.
+  Result<void> restart_active();
+  /// Returns whether reading it takes every process that opens the store a while.
+  [[nodiscard]] bool is_long() const;
 
  private:
   struct Segment {

@@ -294,6 +294,9 @@ Result<bool> Publisher::append_unbroken(const Lines& lines, std::span<const Jour
   if (!point) return false;
   Known known = *point;
   std::string text;
+  std::size_t bytes = 0;
+  for (const JournalRecord& record : records) bytes += record.text.size();
+  text.reserve(bytes);
   for (const JournalRecord& record : records) {
     if (number_of(record, lines.by_sequence) > known.last_number) text += record.text;
   }

@@ -241,6 +241,9 @@ Result<void> RunChecker::check_checkpoints(Sequence only) {
   if (only && only > run_record_.fork_of_sequence && !sums_.contains(only.value)) {
     add(Finding::Severity::damage, Code::checkpoint_not_found, layout::checkpoints(run_), only, "no such checkpoint");
   }
+  if (!only && sums_.empty() && stray_above_)
+    add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), {},
+        fmt::format("none of the {} checkpoints is left; pruning always keeps the newest", stray_above_.value));
   if (only || sums_.empty()) return {};
   // Checks all numbers of the run itself up to the highest one found anywhere.
   std::uint64_t next = run_record_.fork_of_sequence.value + 1;

@@ -56,7 +56,10 @@ class RunReader {
   Result<RunInfo> listing();
   /// Saves with a caller's id, and their fingerprints. Reads all files of the run.
   using IdentifiedSaves = std::vector<std::pair<CheckpointInfo, std::string>>;
-  Result<IdentifiedSaves> saves_with_caller_id();
+  Result<IdentifiedSaves> saves_with_caller_id();  // in ascending order
+  /// Returns whether a rollback to an earlier checkpoint followed, or the checkpoint was damaged and set aside. Its
+  /// caller's id is then free.
+  Result<bool> is_undone(Sequence saved);
   /// The same for saves that are still in the journals.
   Result<IdentifiedSaves> journal_saves_with_caller_id();
   /// Returns nothing if the run has no checkpoint yet.

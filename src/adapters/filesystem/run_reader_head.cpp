@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 
 #include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/layout.hpp"
@@ -11,6 +12,7 @@
 #include "adapters/filesystem/payload_reader.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
 #include "base/hash.hpp"
+#include "domain/save_rules.hpp"
 
 namespace pawl {
 
@@ -78,7 +80,16 @@ Result<RunReader::IdentifiedSaves> RunReader::saves_with_caller_id() {
   PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
   PAWL_TRY_ASSIGN(auto callers, load_pruned_callers(files_, run_, *list, run_seed));
   for (PrunedCaller& caller : callers) saves.emplace_back(std::move(caller.info), std::move(caller.fingerprint));
+  std::ranges::stable_sort(saves, {}, [](const auto& save) { return save.first.sequence; });
   return saves;
+}
+
+Result<bool> RunReader::is_undone(Sequence saved) {
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+  if (list->is_aside(saved)) return true;
+  PAWL_TRY_ASSIGN(const std::uint64_t before, events_up_to(saved));
+  PAWL_TRY_ASSIGN(const auto later, events(before, SIZE_MAX));
+  return pawl::is_undone(saved, later);
 }
 
 Result<RunReader::IdentifiedSaves> RunReader::journal_saves_with_caller_id() {
@@ -138,28 +149,31 @@ Result<RunReader::TrailEnd> RunReader::trail_end(std::uint64_t bytes) {
   TrailEnd end;
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
   const auto look = [&](std::string_view line) {
+    // Most entries say only that a checkpoint was saved, and of these only the newest counts.
+    if (end.checkpoint && line.find("\"event") == std::string_view::npos) return;
     const auto entry = decode_audit(line);
     if (!entry) return;
     end.checkpoint = std::max(end.checkpoint, entry->sequence);
     end.event = std::max(end.event, entry->event);
     const bool counts = !list->is_aside(entry->sequence);
-    if (entry->events.empty() || !counts || entry->sequence < end.events) return;
+    if (entry->events.empty() || !counts || entry->sequence <= end.events) return;
     end.events = entry->sequence;
     end.events_sum = entry->events;
   };
+  if (records_ != nullptr) {
+    for (const auto& [number, record] : records_->audit | std::views::reverse) look(without_newline(record.text));
+  }
   if (const auto file = files_.open(layout::audit(run_), OpenMode::read)) {
     PAWL_TRY_ASSIGN(const std::uint64_t size, (*file)->size());
     const std::uint64_t from = size > bytes ? size - bytes : 0;
     PAWL_TRY_ASSIGN(const std::string text, (*file)->read_at(from, size - from));
-    bool is_whole = from == 0;
+    std::vector<std::string_view> lines;
     for_each_line(text, [&](std::string_view line, bool) {
-      if (is_whole) look(line);
-      is_whole = true;
+      lines.push_back(line);
       return true;
     });
-  }
-  if (records_ != nullptr) {
-    for (const auto& [number, record] : records_->audit) look(without_newline(record.text));
+    if (from != 0 && !lines.empty()) lines.front() = {};  // it may begin before
+    for (const std::string_view line : lines | std::views::reverse) look(line);
   }
   return end;
 }

@@ -191,6 +191,12 @@ Result<std::optional<FilesystemRunWriter::Earlier>> FilesystemRunWriter::find_ea
   if (const auto found = earlier_.find(caller_id); found != earlier_.end()) return std::optional(found->second);
   PAWL_TRY_ASSIGN(const auto found, store_.find_save(run_.text(), caller_id));
   if (!found) return std::optional<Earlier>();
+  if (found->sequence != head_.latest.sequence) {
+    const auto& aside = head_.to_set_aside;
+    if (aside && aside->from <= found->sequence && found->sequence <= aside->to) return std::optional<Earlier>();
+    PAWL_TRY_ASSIGN(const bool undone, store_.is_undone(run_.text(), found->sequence));
+    if (undone) return std::optional<Earlier>();
+  }
   Earlier earlier;
   earlier.info.sequence = found->sequence;
   earlier.info.id = found->id;
@@ -503,6 +509,9 @@ void FilesystemRunWriter::advance(const SaveRequest& request, std::string_view s
   head_.state.assign(state);
   exists_ = true;
   recorded_ = true;
+  // A rollback frees the ids of later saves.
+  if (std::ranges::any_of(request.events, [](const NewEvent& event) { return event.type == event_type::kRolledBack; }))
+    earlier_.clear();
   if (!request.caller_id.empty()) earlier_[request.caller_id] = {draft.info, std::move(fingerprint)};
   store_.mark_dirty(run_.text());
 }

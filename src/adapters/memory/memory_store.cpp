@@ -147,6 +147,7 @@ Result<Saved> MemoryWriter::save(const SaveRequest& request) {
   for (const MemoryCheckpoint& checkpoint : run.checkpoints) {
     if (checkpoint.info.sequence <= run.shared()) continue;
     if (request.caller_id.empty() || checkpoint.info.caller_id != request.caller_id) continue;
+    if (is_undone(checkpoint.info.sequence, run.events)) continue;
     facts.earlier = &checkpoint.info;
     facts.earlier_has_same_body = checkpoint.body_fingerprint == body_fingerprint(request);
   }
