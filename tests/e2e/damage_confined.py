@@ -481,6 +481,41 @@ def an_older_copy_of_a_run_is_missed(case):
     case.pawl("save", "other", stdin='{"n": 2}', status=0)
 
 
+def ids_of_pruned_saves_that_cant_be_read_are_not_forgotten(case):
+    """A repair, a new catalogue, a copy and a backup: what is not known is not saved again."""
+    store = case.env["PAWL_STORE"]
+    for number in range(1, 7):
+        case.pawl("save", "c", "--id", f"k{number}", stdin=json.dumps({"i": number}), status=0)
+    case.pawl("prune", "c", "--keep", "1", status=0)
+    callers = store + "/runs/c/checkpoints/pruned_callers.jsonl"
+    with open(callers) as file:
+        lines = file.read()
+    with open(callers, "w") as file:
+        file.write(lines.replace('"n":1', '"n":9', 1))
+
+    def save(number, status):
+        return case.pawl("save", "c", "--id", f"k{number}", stdin=json.dumps({"i": number}), status=status)
+
+    equal(save(4, 0).stdout, "c@4\n")
+    case.pawl("fsck", "--repair", status=4)
+    equal(save(4, 0).stdout, "c@4\n")  # from the old catalogue
+    holds(save(7, 4).stderr, "PAWL-0308")
+    os.unlink(store + "/catalogue.db")
+    holds(save(4, 4).stderr, "PAWL-0308")
+    case.pawl("save", "c", stdin="{}", status=0)  # without an id
+    case.pawl("backup", "create", case.folder + "/b.tar.zst")
+    case.pawl("backup", "restore", case.folder + "/b.tar.zst", "--to", case.folder + "/restored")
+    shutil.copytree(store, case.folder + "/copied")
+    for other in ("restored", "copied"):
+        found = case.pawl("--store", case.folder + "/" + other, "save", "c", "--id", "k4", stdin='{"i": 4}', status=4)
+        holds(found.stderr, "PAWL-0308")
+    with open(callers, "w") as file:
+        file.write(lines)
+    equal(save(4, 0).stdout, "c@4\n")
+    equal(save(7, 0).stdout, "c@8\n")
+    case.pawl("fsck", status=0)
+
+
 def a_lost_run_is_not_begun_again(case):
     store = settled(case)
     case.pawl("list", status=0)  # so that the catalogue has it

@@ -292,13 +292,27 @@ Result<std::vector<RunInfo>> Catalogue::forks_of(const Uuid& run) const {
 
 Result<std::optional<CatalogueSave>> Catalogue::find_save(std::string_view run, std::string_view caller_id) const {
   PAWL_TRY_ASSIGN(const Database database, open_for_reading());
-  Statement rows(database.get(), "SELECT * FROM saves WHERE run=? AND caller=?");
+  Statement rows(database.get(), "SELECT * FROM saves WHERE run=? AND caller IN (?,'') ORDER BY caller DESC");
   rows.bind(run).bind(caller_id);
   const int code = rows.step();
   if (code == SQLITE_DONE) return std::optional<CatalogueSave>();
   if (code != SQLITE_ROW) return fail(error_of(database.get()));
   PAWL_TRY_ASSIGN(CatalogueSave save, save_of(rows));
   return std::optional(std::move(save));
+}
+
+Result<std::vector<CatalogueSave>> Catalogue::saves_of(std::string_view run) const {
+  PAWL_TRY_ASSIGN(const Database database, open_for_reading());
+  Statement rows(database.get(), "SELECT * FROM saves WHERE run=?");
+  rows.bind(run);
+  std::vector<CatalogueSave> found;
+  int code = SQLITE_DONE;
+  while ((code = rows.step()) == SQLITE_ROW) {
+    PAWL_TRY_ASSIGN(CatalogueSave save, save_of(rows));
+    found.push_back(std::move(save));
+  }
+  if (code != SQLITE_DONE) return fail(error_of(database.get()));
+  return found;
 }
 
 Result<void> Catalogue::rebuild(

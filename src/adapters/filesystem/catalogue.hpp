@@ -17,7 +17,7 @@ namespace pawl {
 /// A save with a caller's id.
 struct CatalogueSave {
   std::string run;
-  std::string caller_id;
+  std::string caller_id;  // empty: the run has saves that could not be read when the catalogue was built
   Sequence sequence;
   Uuid id;
   std::string checksum;
@@ -50,7 +50,9 @@ class Catalogue {
   [[nodiscard]] Result<std::optional<RunInfo>> find_run(std::string_view run) const;
   /// Returns the forks of the run with this UUID.
   [[nodiscard]] Result<std::vector<RunInfo>> forks_of(const Uuid& run) const;
+  /// If there is no such save, but some of the run could not be read, returns one without a caller's id.
   [[nodiscard]] Result<std::optional<CatalogueSave>> find_save(std::string_view run, std::string_view caller_id) const;
+  [[nodiscard]] Result<std::vector<CatalogueSave>> saves_of(std::string_view run) const;
   /// Replaces everything about that run with `row`, if any. Leaves no traces in the file, neither in free pages nor
   /// after rows. The old content remains in the rollback journal, whose bytes the caller must destroy.
   Result<void> forget(std::string_view run, const std::optional<RunInfo>& row);

@@ -92,7 +92,7 @@ Result<IndexRanges> drop_uncopied(FileSystem& files, const std::string& run, std
   PAWL_TRY(groups.find_missing_kept());
   PAWL_TRY(groups.find_gaps(records));
   const std::uint64_t listed = list.callers;
-  while (list.callers > 0 && !load_pruned_callers(files, run, list, seed)) --list.callers;
+  PAWL_TRY_ASSIGN(list.callers, count_copied_callers(files, run, list, seed));
   if (groups.dropped().empty() && list.callers == listed) return IndexRanges();
   PAWL_TRY(replace_pruned(files, run, list, seed));
   return groups.dropped();

@@ -41,15 +41,24 @@ std::vector<std::string> newest_in_journals(const JournalSnapshot& snapshot, std
   return runs;
 }
 
-/// Adds the rows of a run. A damaged run is listed as damaged, with the saves that can be read. Fails only on errors
-/// that say nothing about the run, such as too many open files.
-Result<void> add_rows(RunReader reader, CatalogueUpdate& update) {
+/// Adds the rows of a run. A damaged run is listed as damaged. If its saves can't be read, those that the old catalogue
+/// has are kept, with a note that there may be more. Fails only on errors that say nothing about the run, such as too
+/// many open files.
+Result<void> add_rows(RunReader reader, const Catalogue& old, CatalogueUpdate& update) {
   auto info = reader.listing();
   if (!info && (info.error().code == Code::run_not_found || is_gone(info.error().code))) return {};
   if (!info && !is_refusal(info.error().code)) return std::unexpected(info.error());
   if (info) update.runs.push_back(std::move(*info));
   const auto saves = reader.saves_with_caller_id();
-  if (!saves && (is_gone(saves.error().code) || is_refusal(saves.error().code))) return {};
+  if (!saves && is_gone(saves.error().code)) return {};
+  if (!saves && is_refusal(saves.error().code)) {
+    const std::string run(reader.run());
+    if (auto kept = old.saves_of(run)) {
+      for (CatalogueSave& save : *kept) update.saves.push_back(std::move(save));
+    }
+    update.saves.emplace_back().run = run;
+    return {};
+  }
   if (!saves) return std::unexpected(saves.error());
   for (const auto& [saved, fingerprint] : *saves)
     update.saves.push_back(save_of(std::string(reader.run()), saved, fingerprint));
@@ -190,7 +199,7 @@ Result<void> FilesystemStore::rebuild_catalogue_locked() {
     update.runs = missing;
     for (const FolderEntry& entry : entries) {
       if (!entry.is_folder || !RunId::parse(entry.name)) continue;
-      PAWL_TRY(add_rows(RunReader(files_, keys_, entry.name, snapshot), update));
+      PAWL_TRY(add_rows(RunReader(files_, keys_, entry.name, snapshot), catalogue_, update));
       const auto lost = std::ranges::find(missing, entry.name, [](const RunInfo& row) { return row.id.text(); });
       if (lost != missing.end() && !update.runs.empty() && update.runs.back().id == lost->id)
         update.runs.back() = *lost;
@@ -224,9 +233,14 @@ Result<std::optional<CatalogueSave>> FilesystemStore::find_save_in(const std::sh
     PAWL_TRY_ASSIGN(const bool usable, catalogue_.usable());
     if (!usable) PAWL_TRY(rebuild_catalogue());
     auto found = catalogue_.find_save(run, caller_id);
-    if (found || !is_lost_catalogue(found.error())) return found;
+    if (!found && is_lost_catalogue(found.error())) {
+      PAWL_TRY(rebuild_catalogue());
+      found = catalogue_.find_save(run, caller_id);
+    }
+    if (!found || !*found || !(*found)->caller_id.empty()) return found;
+    // Not knowing a save is not the same as knowing that there is none.
+    PAWL_TRY(reader.saves_with_caller_id());
     PAWL_TRY(rebuild_catalogue());
-    return catalogue_.find_save(run, caller_id);
   }
   PAWL_TRY_ASSIGN(const auto settled, reader.saves_with_caller_id());
   for (const auto& [saved, fingerprint] : settled | std::views::reverse) {

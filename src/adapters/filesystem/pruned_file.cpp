@@ -94,6 +94,22 @@ Result<std::vector<PrunedCaller>> load_pruned_callers(FileSystem& files, std::st
   return std::move(lines.callers);
 }
 
+Result<std::uint64_t> count_copied_callers(FileSystem& files, std::string_view run, const PrunedList& list,
+                                           std::uint32_t seed) {
+  if (list.callers == 0) return 0;
+  const auto text = files.read_file(layout::pruned_callers(run));
+  if (!text && text.error().code != Code::input_unreadable) return std::unexpected(text.error());
+  std::uint64_t lines = 0;
+  bool valid = true;
+  for_each_line(text ? std::string_view(*text) : std::string_view(), [&](std::string_view line, bool complete) {
+    if (!complete || lines == list.callers) return false;
+    const auto caller = decode_pruned_caller(line, seed);
+    valid = valid && caller && caller->number == ++lines;
+    return valid;
+  });
+  return valid ? lines : list.callers;
+}
+
 Result<void> append_pruned_callers(FileSystem& files, std::string_view run, PrunedList& list,
                                    const std::vector<PrunedCaller>& callers, std::uint32_t seed) {
   if (callers.empty()) return {};

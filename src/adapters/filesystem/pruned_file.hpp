@@ -24,6 +24,10 @@ Result<void> replace_pruned(FileSystem& files, std::string_view run, const Prune
                                                                     const PrunedList& list, std::uint32_t seed);
 
 /// Appends `callers` to those that `list` counts, numbers and counts them, and syncs the file. They take effect
+/// Returns how many of the lines a copy has: fewer than listed if the file was copied before the list. A damaged line
+/// is not a missing one, so all of them count then.
+[[nodiscard]] Result<std::uint64_t> count_copied_callers(FileSystem& files, std::string_view run,
+                                                         const PrunedList& list, std::uint32_t seed);
 /// together with the list.
 Result<void> append_pruned_callers(FileSystem& files, std::string_view run, PrunedList& list,
                                    const std::vector<PrunedCaller>& callers, std::uint32_t seed);
