@@ -374,6 +374,8 @@ void Execution::top_ended(Scope& scope) {
 
 void Execution::begin_loop(Node& node) {
   if (node.record.iteration == 0) node.record.iteration = 1;
+  // It failed because `until` was not met, and somebody resumed it nevertheless.
+  if (node.record.spent >= std::get<Loop>(node.step->work).max) node.record.spent = 0;
   run_iteration(node);
 }
 
@@ -408,7 +410,7 @@ void Execution::iteration_ended(Node& node) {
   note_time(node);
   tell(event_type::kIterationCompleted, &node, {{"iteration", node.record.iteration}, {"satisfied", satisfied}});
   persist(Kind::step_complete, Reason::after_step, &node);
-  ++node.record.spent;  // a manual resume resets them
+  ++node.record.spent;
   if (satisfied || node.record.spent >= loop.max) {
     set_output(node, std::move(*output));
     if (!satisfied && loop.until && loop.on_max == Loop::OnMax::fail) {

@@ -448,8 +448,9 @@ void count_resume(const ResumeRequest& request, RunState& state, Resumption& res
   if (request.by == ResumedBy::automatic && counts_as_recovery(state)) ++state.automatic_resumes;
   if (!request.budget.is_null()) state.budget = request.budget;
   for (auto& [path, record] : state.steps) {
-    // Unfinished steps get a new budget of attempts.
-    if (request.by == ResumedBy::person && record.status != StepStatus::completed) record.spent = 0;
+    // Unfinished steps get a new budget of attempts. The iterations of a loop count over all resumes.
+    const bool is_loop = record.iteration > 0;
+    if (request.by == ResumedBy::person && record.status != StepStatus::completed && !is_loop) record.spent = 0;
   }
   const RunStatus before = state.status;
   // on_failure runs again if the workflow fails again.

@@ -236,6 +236,36 @@ def until_sees_the_iterations_steps(case):
     equal(case.output("b"), "2")
 
 
+def a_resumed_loop_does_not_run_more_often_than_its_max(case):
+    case.write("w.yaml", """
+name: w
+steps:
+  - id: l
+    loop: { max: 3 }
+    steps:
+      - { id: z, run: "echo ${loop.iteration} of ${loop.max} >> log" }
+      - { id: ok, approve: "go?" }
+""")
+    case.pawl("run", "w.yaml", "--run-id", "x", status=3)
+    for left in (2, 1, 0):
+        case.pawl("approve", "x", status=0)
+        case.pawl("resume", "x", status=3 if left else 0)
+    equal(case.log("log"), ["1 of 3", "2 of 3", "3 of 3"])
+    # Failed in its second iteration.
+    case.write("u.yaml", """
+name: u
+steps:
+  - id: l
+    loop: { max: 3 }
+    steps:
+      - { id: z, run: "echo ${loop.iteration} >> log3; test ${loop.iteration} != 2 || test -e go3" }
+""")
+    case.pawl("run", "u.yaml", "--run-id", "u", status=1)
+    case.write("go3", "")
+    case.pawl("resume", "u", status=0)
+    equal(case.log("log3"), ["1", "2", "2", "3"])
+
+
 def a_loop_that_reaches_its_max_fails_unless_told_otherwise(case):
     loop = "steps:\n- {id: l, loop: {max: 2, until: 'false'%s}, steps: [{id: s, run: 'true'}]}\n"
     case.run(loop % "", status=1)
