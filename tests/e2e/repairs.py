@@ -278,6 +278,33 @@ def damaged_headers_are_not_trusted(case):
 
 # The catalogue.
 
+def a_repair_that_is_killed_does_not_hide_what_is_lost(case):
+    """Whenever it is killed, the next one reports the loss, or the audit trail has recorded it."""
+    damaged_batch(case)
+    shutil.rmtree(store(case, "runs/beta"))
+    shutil.copytree(case.folder + "/before/beta", store(case, "runs/beta"))
+    journal = Journal(case, slot=next(int(name[:8]) for name in sorted(os.listdir(store(case, "journal/1"))) if name.endswith(".log")))
+    at, size = journal.batches()[1]
+    for place in range(at, at + size, 100):
+        journal.bytes[place] ^= 255
+    journal.write(published=False)
+    before, killed, told = Saved(case), 0, 0
+    for call in ("pwrite64", "renameat", "fdatasync"):
+        for when in range(1, 200, 5):
+            before.put_back()
+            command = ["strace", "-f", "-o", "/dev/null", "-e", f"inject={call}:signal=KILL:when={when}", case.program, "fsck", "--repair"]
+            done = subprocess.run(command, cwd=case.folder, env=case.env, capture_output=True, timeout=60)
+            if done.returncode == 4:
+                break
+            again = case.pawl("fsck", "--repair")
+            recorded = "checkpoints_set_aside" in case.pawl("audit", "list", "beta", status=0).stdout
+            assert recorded, f"{call} {when}: {again.stdout}"
+            case.pawl("fsck", status=0)
+            killed += 1
+            told += again.returncode == 4
+    assert killed > 5 and told > killed / 2, (killed, told)
+
+
 def a_damaged_catalogue_is_rebuilt(case):
     """Also while the journals contain saves that it does not list yet: publishing them changes the damaged page."""
     for number in (1, 2, 3):

@@ -401,6 +401,7 @@ Result<void> FilesystemStore::mend(const CheckReport& report, std::vector<Findin
     PAWL_TRY(mend_erasures(report));
     PAWL_TRY(mend_roots(report));
     PAWL_TRY(rebuild_catalogue());
+    PAWL_TRY(find_unrecorded(findings, complete));
   }
   return save_again(complete);
 }

@@ -273,6 +273,38 @@ Result<void> FilesystemStore::empty_journal(const JournalView& journal, File& ow
   return owner.write_at(kWatermarkOffset, std::string(2 * kWatermarkBytes, '\0'));
 }
 
+/// Finds the runs whose list of lost checkpoints was written by a repair that was interrupted before it saved them
+/// again.
+Result<void> FilesystemStore::find_unrecorded(std::vector<Finding>& findings,
+                                              std::map<std::string, Restored>& complete) {
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
+  for (const FolderEntry& entry : entries) {
+    if (!entry.is_folder || !RunId::parse(entry.name) || complete.contains(entry.name)) continue;
+    PAWL_TRY_ASSIGN(const bool listed, files_.exists(layout::aside(entry.name)));
+    if (!listed) continue;
+    RunReader reader(files_, keys_, entry.name, std::make_shared<JournalSnapshot>());
+    const auto pruned = reader.pruned();
+    auto restored = pruned ? reader.restore({}) : std::unexpected(pruned.error());
+    if (!restored && is_refusal(restored.error().code)) continue;  // it has a finding of its own
+    if (!restored) return std::unexpected(restored.error());
+    const Sequence newest = restored->info.sequence;
+    const Sequence last = (*pruned)->last_aside();
+    if (last <= newest) continue;
+    findings.push_back({Severity::mended,
+                        Code::records_lost,
+                        layout::aside(entry.name),
+                        entry.name,
+                        newest.next(),
+                        fmt::format("checkpoints {} to {} are lost, as an interrupted repair found out; the run "
+                                    "continues from checkpoint {}",
+                                    newest.value + 1, last.value, newest.value),
+                        {},
+                        Advice::none});
+    complete.try_emplace(entry.name, std::move(*restored));
+  }
+  return {};
+}
+
 /// Saves the newest complete state of each run that lost something again, as its next checkpoint. With it, the audit
 /// trail records the loss.
 Result<void> FilesystemStore::save_again(const std::map<std::string, Restored>& complete) {

@@ -249,6 +249,7 @@ class FilesystemStore final : public Store {
                                            const std::string& kept, std::map<std::string, Restored>& complete);
   std::optional<Restored> newest_complete(const std::string& run, const std::shared_ptr<JournalSnapshot>& snapshot);
   Result<void> empty_journal(const JournalView& journal, File& owner) PAWL_REQUIRES(open_mutex_);
+  Result<void> find_unrecorded(std::vector<Finding>& findings, std::map<std::string, Restored>& complete);
   Result<void> save_again(const std::map<std::string, Restored>& complete);
   Result<void> mend_forks();
 
