@@ -148,11 +148,13 @@ std::string combined_sum(std::string_view salt, const std::map<std::uint64_t, Sh
 Result<RunReader::TrailEnd> RunReader::trail_end(std::uint64_t bytes) {
   TrailEnd end;
   PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+  bool newest = true;  // of the journals, or of the file
   const auto look = [&](std::string_view line) {
     // Most entries say only that a checkpoint was saved, and of these only the newest counts.
-    if (end.checkpoint && line.find("\"event") == std::string_view::npos) return;
+    if (!newest && line.find("\"event") == std::string_view::npos) return;
     const auto entry = decode_audit(line);
     if (!entry) return;
+    newest = false;
     end.checkpoint = std::max(end.checkpoint, entry->sequence);
     end.event = std::max(end.event, entry->event);
     const bool counts = !list->is_aside(entry->sequence);
@@ -173,6 +175,7 @@ Result<RunReader::TrailEnd> RunReader::trail_end(std::uint64_t bytes) {
       return true;
     });
     if (from != 0 && !lines.empty()) lines.front() = {};  // it may begin before
+    newest = true;
     for (const std::string_view line : lines | std::views::reverse) look(line);
   }
   return end;
