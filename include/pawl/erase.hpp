@@ -36,11 +36,11 @@ struct Erasure {
   Timestamp at = {};    // when it was erased
   std::string by = {};  // who requested it
   std::string reason = {};
-  std::uint64_t checkpoints = 0;              // number of checkpoints that were destroyed
-  std::vector<std::string> waiting_for = {};  // what still contains data of the run, as text for people
-  std::vector<std::string> forks = {};        // IDs of the forks that were erased with it
+  std::optional<std::uint64_t> checkpoints = {};  // number of checkpoints that were destroyed; none: unknown
+  std::vector<std::string> waiting_for = {};      // what still contains data of the run, as text for people
+  std::vector<std::string> forks = {};            // IDs of the forks that were erased with it
   Remains remains = Remains::trail;
-  Uuid uuid = {};
+  Uuid uuid = {};             // all zeros if unknown
   Sequence latest = {};       // its last checkpoint; 0 if unknown
   std::uint64_t entries = 0;  // removed runs only: number of entries of its audit trail, without `erased`
   std::string head = {};      // removed runs only: hash of the last of these entries, in hexadecimal
@@ -48,6 +48,8 @@ struct Erasure {
   std::optional<Timestamp> erased_at = {};
   std::string erased_by = {};
   std::string erased_reason = {};
+  // First entry of the audit trail that was damaged before the erasure; 0: none.
+  std::uint64_t damaged_entry = 0;
 };
 
 }  // namespace pawl

@@ -15,10 +15,11 @@ struct EraseArguments {
   bool yes = false;
 };
 
-const char* word_of(Erasure::Outcome outcome) {
-  switch (outcome) {
-    case Erasure::Outcome::done: return "erased";
-    case Erasure::Outcome::already: return "already_erased";
+const char* word_of(const Erasure& erasure) {
+  const bool removed = erasure.remains == Remains::tombstone;
+  switch (erasure.outcome) {
+    case Erasure::Outcome::done: return removed ? "already_removed" : "erased";
+    case Erasure::Outcome::already: return removed ? "already_removed" : "already_erased";
     case Erasure::Outcome::pending: return "pending";
   }
   return "";
@@ -33,38 +34,57 @@ std::string texts_json(const std::vector<std::string>& texts) {
 std::string document_of(const Erasure& erasure) {
   return JsonObject()
              .text("run", erasure.run.text())
-             .text("status", word_of(erasure.outcome))
+             .text("status", word_of(erasure))
              .text("erased_at", erasure.at.text())
              .text("by", erasure.by)
              .text("reason", erasure.reason)
-             .number("checkpoints", erasure.checkpoints)
+             .raw("checkpoints", erasure.checkpoints ? std::to_string(*erasure.checkpoints) : "null")
+             .raw("damaged_entry", erasure.damaged_entry == 0 ? "null" : std::to_string(erasure.damaged_entry))
              .raw("forks", texts_json(erasure.forks))
              .raw("waiting_for", texts_json(erasure.waiting_for))
              .done() +
          "\n";
 }
 
+std::string summary_of(const Erasure& erasure) {
+  const std::string run = printable(erasure.run.text());
+  if (erasure.remains == Remains::tombstone) {
+    return fmt::format("{}: removed on {} by {}{}\n", run, erasure.at.text(), printable(erasure.by),
+                       erasure.reason.empty() ? "" : fmt::format(" (reason: {})", printable(erasure.reason)));
+  }
+  if (erasure.outcome == Erasure::Outcome::already)
+    return fmt::format("{}: erased on {} (reason: {})\n", run, erasure.at.text(), printable(erasure.reason));
+  std::string text = fmt::format("{}: erased (number of checkpoints unknown)", run);
+  if (erasure.checkpoints) {
+    text = fmt::format("{}: {} {}", run, *erasure.checkpoints,
+                       *erasure.checkpoints == 1 ? "checkpoint erased" : "checkpoints erased");
+  }
+  text += "; audit trail kept";
+  if (erasure.damaged_entry != 0)
+    text += fmt::format(", but it was already damaged at entry {}", erasure.damaged_entry);
+  if (erasure.uuid == Uuid()) text += "; its UUID is unknown";
+  return text + "\n";
+}
+
 std::string text_of(const Erasure& erasure) {
   std::string text;
   for (const std::string& fork : erasure.forks) text += fmt::format("{}: erased (a fork)\n", printable(fork));
-  const std::string run = printable(erasure.run.text());
-  if (erasure.outcome == Erasure::Outcome::already) {
-    return text + fmt::format("{}: erased on {} (reason: {})\n", run, erasure.at.text(), printable(erasure.reason));
-  }
-  text += fmt::format("{}: {} {}; audit trail kept\n", run, erasure.checkpoints,
-                      erasure.checkpoints == 1 ? "checkpoint erased" : "checkpoints erased");
+  text += summary_of(erasure);
   if (erasure.outcome == Erasure::Outcome::pending)
-    text += fmt::format("{}: pending; {} erases the rest\n", run, fmt::join(erasure.waiting_for, ", "));
+    text += fmt::format("{}: pending; {} erases the rest\n", printable(erasure.run.text()),
+                        fmt::join(erasure.waiting_for, ", "));
   return text;
 }
 
 /// Asks for confirmation on a terminal only.
-bool erasure_confirmed(const Invocation& invocation, const RunInfo& run) {
+bool erasure_confirmed(const Invocation& invocation, Store& store, const RunInfo& run) {
   CliContext& context = invocation.context();
   if (!context.in_is_terminal) return true;
+  const auto count = checkpoints_to_erase(store, run);
+  const std::string what =
+      count ? fmt::format(" and its {} {}", *count, *count == 1 ? "checkpoint" : "checkpoints") : "";
   context.err.write(
-      fmt::format("erase run '{}' and its {} {} permanently? Type the run id to confirm: ", printable(run.id.text()),
-                  run.latest.value, run.latest.value == 1 ? "checkpoint" : "checkpoints"));
+      fmt::format("erase run '{}'{} permanently? Type the run id to confirm: ", printable(run.id.text()), what));
   static_cast<void>(context.err.flush());
   std::string answer;
   std::getline(context.in, answer);
@@ -75,7 +95,7 @@ Result<void> erase(const Invocation& invocation, const EraseArguments& arguments
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const std::optional<RunInfo> info, run_to_erase(*store, run));
-  if (info && !arguments.yes && !erasure_confirmed(invocation, *info)) {
+  if (info && !arguments.yes && !erasure_confirmed(invocation, *store, *info)) {
     invocation.context().err.write("nothing was erased\n");
     return {};
   }

@@ -157,6 +157,7 @@ Wording Hints::acting(Advice advice) const {
     case Advice::brief_run: return {"to hand it over, run", pawl("handoff " + run_)};
     case Advice::make_encrypted_store: return {"to create an encrypted store, run", pawl("init --encrypt")};
     case Advice::cancel_run: return {"to end them, run", pawl("cancel " + run_)};
+    case Advice::destroy_run: return {"to destroy its data, run", pawl("erase " + run_ + " --reason TEXT")};
     case Advice::finish_erasure:
       return {"to finish it, run", pawl("fsck --repair"),
               fmt::format(" (or {})", pawl("erase " + run_ + " --reason TEXT"))};

@@ -15,7 +15,7 @@ Result<void> list_removed(const Invocation& invocation, Store& store, std::size_
                          .text("run", one.run.text())
                          .text("uuid", one.uuid.text())
                          .number("latest", one.latest.value)
-                         .number("checkpoints", one.checkpoints)
+                         .raw("checkpoints", one.checkpoints ? std::to_string(*one.checkpoints) : "null")
                          .number("audit_entries", one.entries)
                          .text("audit_head", one.head)
                          .text("removed_at", one.at.text())

@@ -94,11 +94,16 @@ bool removal_confirmed(const Invocation& invocation, const RemovalPlan& plan) {
 
 std::string runs_text(std::size_t count) { return fmt::format("{} {}", count, count == 1 ? "run" : "runs"); }
 
+std::string checkpoints_text(std::optional<std::uint64_t> count) {
+  if (!count) return "number of checkpoints unknown";
+  return fmt::format("{} {}", *count, *count == 1 ? "checkpoint" : "checkpoints");
+}
+
 std::string text_of_removal(const RemovedRuns& done, bool dry_run) {
   std::string text;
   for (const Erasure& one : done.removed) {
-    text += fmt::format("{} {} ({} {})\n", dry_run ? "would remove" : "removed", printable(one.run.text()),
-                        one.checkpoints, one.checkpoints == 1 ? "checkpoint" : "checkpoints");
+    text += fmt::format("{} {} ({})\n", dry_run ? "would remove" : "removed", printable(one.run.text()),
+                        !one.checkpoints && one.erased_at ? "already erased" : checkpoints_text(one.checkpoints));
   }
   text += fmt::format("{} {}", runs_text(done.removed.size()), dry_run ? "would be removed" : "removed");
   if (!done.kept.empty()) text += fmt::format(", {} kept", done.kept.size());
@@ -113,7 +118,7 @@ std::string removal_document(const RemovedRuns& done, bool dry_run) {
                           .text("run", one.run.text())
                           .text("uuid", one.uuid.text())
                           .number("latest", one.latest.value)
-                          .number("checkpoints", one.checkpoints)
+                          .raw("checkpoints", one.checkpoints ? std::to_string(*one.checkpoints) : "null")
                           .boolean("pending", one.outcome == Erasure::Outcome::pending)
                           .done());
   }
@@ -132,20 +137,31 @@ std::string removal_document(const RemovedRuns& done, bool dry_run) {
          "\n";
 }
 
-Erasure announced(const RunInfo& info) {
+Erasure announced(Store& store, const RunInfo& info) {
   return Erasure{.run = info.id,
                  .outcome = Erasure::Outcome::done,
                  .at = {},
                  .by = {},
                  .reason = {},
-                 .checkpoints = info.latest.value - info.fork_of_sequence.value,
+                 .checkpoints = checkpoints_to_erase(store, info),
                  .waiting_for = {},
                  .forks = {},
                  .remains = Remains::tombstone,
                  .uuid = info.uuid,
                  .latest = info.latest,
                  .entries = 0,
-                 .head = {}};
+                 .head = {},
+                 .erased_at = info.status == Status::erased ? std::optional(info.updated) : std::nullopt};
+}
+
+/// Returns the tombstone of a run, if it has one.
+std::optional<Erasure> tombstone_of(Store& store, const RunId& run) {
+  const auto there = store.run(run);
+  if (there || there.error().code != Code::run_removed) return std::nullopt;
+  const auto removed = store.removed(SIZE_MAX);
+  if (!removed) return std::nullopt;
+  const auto found = std::ranges::find(*removed, run, &Erasure::run);
+  return found == removed->end() ? std::nullopt : std::optional(*found);
 }
 
 Result<void> rm(const Invocation& invocation, const RmArguments& arguments) {
@@ -168,7 +184,7 @@ Result<void> rm(const Invocation& invocation, const RmArguments& arguments) {
   std::optional<Error> trouble;
   for (const RunInfo& info : plan.runs) {
     if (arguments.dry_run) {
-      done.removed.push_back(announced(info));
+      done.removed.push_back(announced(*store, info));
       continue;
     }
     const EraseRequest erase{
@@ -188,8 +204,8 @@ Result<void> rm(const Invocation& invocation, const RmArguments& arguments) {
     if (why.code == Code::run_busy) why.advice = Advice::wait_or_cancel;
     if (!trouble) trouble = why;
     // The run may be removed although some of its data could not be deleted, as on a full disk.
-    if (const auto there = store->run(info.id); !there && is_gone(there.error().code)) {
-      done.removed.push_back(announced(info));
+    if (auto tombstone = tombstone_of(*store, info.id)) {
+      done.removed.push_back(std::move(*tombstone));
       done.removed.back().outcome = Erasure::Outcome::pending;
       continue;
     }

@@ -33,7 +33,9 @@ std::string encode_erased(const ErasedRecord& record) {
   append_json_member(out, record.removed ? "removed" : "erased", record.at.text());
   append_json_member(out, "by", record.by);
   append_json_member(out, "reason", record.reason);
-  out += fmt::format(",\"checkpoints\":{},\"latest\":{}", record.checkpoints, record.latest.value);
+  if (record.checkpoints) out += fmt::format(",\"checkpoints\":{}", *record.checkpoints);
+  out += fmt::format(",\"latest\":{}", record.latest.value);
+  if (record.damaged_entry != 0) out += fmt::format(",\"damaged_entry\":{}", record.damaged_entry);
   if (record.removed) {
     out += fmt::format(",\"entries\":{}", record.entries);
     append_json_member(out, "head", record.head);
@@ -75,7 +77,8 @@ Result<ErasedRecord> decode_erased(std::string_view text) {
   record.at = *erased;
   record.by = members->text("by");
   record.reason = members->text("reason");
-  record.checkpoints = members->number("checkpoints");
+  if (!members->raw("checkpoints").empty()) record.checkpoints = members->number("checkpoints");
+  record.damaged_entry = members->number("damaged_entry");
   record.latest.value = members->number("latest");
   record.finished = members->text("state") == kFinished;
   if (removed && !read_trail_end(*members, record)) return damaged();
@@ -93,7 +96,7 @@ std::string encode_erased_entry(const ErasedRecord& record, std::uint64_t index,
   append_json_member(out, "type", record.removed ? event_type::kRemoved : event_type::kErased);
   append_json_member(out, "by", record.by);
   append_json_member(out, "reason", record.reason);
-  out += fmt::format(",\"checkpoints\":{}", record.checkpoints);
+  if (record.checkpoints) out += fmt::format(",\"checkpoints\":{}", *record.checkpoints);
   append_json_member(out, "prev", previous);
   const std::string hash = to_hex(sha256(from_hex(previous), out));
   return out + fmt::format(",\"hash\":\"{}\"}}\n", hash);
@@ -122,7 +125,8 @@ Result<Erasure> erasure_of(const ErasedRecord& record, Erasure::Outcome outcome)
                  .head = record.head,
                  .erased_at = record.erased_at,
                  .erased_by = record.erased_by,
-                 .erased_reason = record.erased_reason};
+                 .erased_reason = record.erased_reason,
+                 .damaged_entry = record.damaged_entry};
 }
 
 }  // namespace pawl

@@ -14,14 +14,15 @@ namespace pawl {
 /// The content of erased.json.
 struct ErasedRecord {
   std::string run = {};
-  Uuid uuid = {};
+  Uuid uuid = {};          // all zeros if unknown
   Timestamp created = {};  // of the run
   Timestamp at = {};       // of the erasure
   std::string by = {};
   std::string reason = {};
-  std::uint64_t checkpoints = 0;  // number of checkpoints before the erasure
+  std::optional<std::uint64_t> checkpoints = {};  // number of checkpoints before the erasure; none: unknown
   Sequence latest = {};
-  bool finished = false;  // all data has been destroyed
+  bool finished = false;            // all data has been destroyed
+  std::uint64_t damaged_entry = 0;  // first entry of the audit trail that was damaged before; 0: none
   // Only for a removed run, whose audit trail is gone as well.
   bool removed = false;
   std::uint64_t entries = 0;  // of its audit trail

@@ -279,6 +279,12 @@ class Store {
   /// still contain data of the run. Fails with run_busy if a process holds the run or one of its held_locks, and with
   /// run_has_forks if the run has forks that are not erased, unless it should erase them as well.
   virtual Result<Erasure> erase(const RunId& run, const EraseRequest& request) = 0;
+  /// Fails with audit_damaged if `erase` would refuse to remove the run because its audit trail is damaged. Changes
+  /// nothing. Linear in the size of the trail.
+  virtual Result<void> check_removal(const RunId& run) {
+    static_cast<void>(run);
+    return {};
+  }
   /// Returns removed runs, newest first, at most `limit`. One is `pending` if some of its data is left. Linear in the
   /// number of runs, including removed ones.
   virtual Result<std::vector<Erasure>> removed(std::size_t limit) = 0;

@@ -27,6 +27,12 @@ Result<std::optional<RunInfo>> run_to_erase(Store& store, const RunId& run) {
   return std::optional<RunInfo>();  // damaged, or its erasure is not finished
 }
 
+std::optional<std::uint64_t> checkpoints_to_erase(Store& store, const RunInfo& run) {
+  if (run.status == Status::damaged) return std::nullopt;
+  const auto found = store.checkpoints(run.id, run.fork_of_sequence, SIZE_MAX);
+  return found ? std::optional<std::uint64_t>(found->size()) : std::nullopt;
+}
+
 Result<Erasure> erase_run(Store& store, const RunId& run, const EraseRequest& request,
                           const StartProcesses& start_processes) {
   PAWL_TRY_ASSIGN(const std::optional<RunInfo> info, run_to_erase(store, run));

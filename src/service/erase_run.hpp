@@ -11,6 +11,9 @@ namespace pawl {
 /// erased. Fails with run_not_found.
 [[nodiscard]] Result<std::optional<RunInfo>> run_to_erase(Store& store, const RunId& run);
 
+/// Returns the number of checkpoints that erasing the run would destroy, or nothing if it is unknown.
+[[nodiscard]] std::optional<std::uint64_t> checkpoints_to_erase(Store& store, const RunInfo& run);
+
 /// Fails with processes_left if commands of a dead execution may still write to the run's folder. This is not checked
 /// if `start_processes` is empty.
 [[nodiscard]] Result<Erasure> erase_run(Store& store, const RunId& run, const EraseRequest& request,

@@ -81,6 +81,7 @@ class Planner {
     if (owner) return fail(busy_error(info.id, *owner));
     PAWL_TRY_ASSIGN(const std::vector<std::string> held, store_.held_locks(info.id));
     if (!held.empty()) return fail(step_running_error(info.id, held.front()));
+    PAWL_TRY(store_.check_removal(info.id));
     if (info.status == Status::erased) return {};
     const auto forks = store_.forks_of(info.id);
     if (!forks) return std::unexpected(forks.error());

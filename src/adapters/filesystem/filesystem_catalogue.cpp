@@ -169,7 +169,8 @@ Result<void> FilesystemStore::rebuild_catalogue() {
   return rebuild_catalogue_locked();
 }
 
-/// Returns the rows of runs whose files are gone, or older than the row: only the catalogue knows what was lost.
+/// Returns the rows of runs whose files are gone or older than the row, or whose run.json is damaged: only the
+/// catalogue knows what was lost.
 Result<std::vector<RunInfo>> FilesystemStore::missing_runs(const std::shared_ptr<JournalSnapshot>& snapshot) {
   const auto usable = catalogue_.usable();
   auto rows = usable && *usable ? catalogue_.newest(SIZE_MAX) : std::vector<RunInfo>();
@@ -184,7 +185,8 @@ Result<std::vector<RunInfo>> FilesystemStore::missing_runs(const std::shared_ptr
     const auto newest = described ? reader.latest() : fail(Code::run_not_found, "it is gone");
     const bool is_gone_here = !described && described.error().code == Code::run_not_found;
     const bool is_older = newest && described->uuid == row.uuid && *newest < row.latest;
-    if (is_gone_here || is_older) missing.push_back(std::move(row));
+    const bool is_damaged = !described && described.error().code == Code::store_damaged && row.uuid != Uuid();
+    if (is_gone_here || is_older || is_damaged) missing.push_back(std::move(row));
   }
   return missing;
 }

@@ -7,8 +7,10 @@
 #include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
+#include "adapters/filesystem/line_file.hpp"
 #include "adapters/filesystem/run_eraser.hpp"
 #include "adapters/filesystem/trail_end.hpp"
+#include "audit/roots.hpp"
 #include "domain/erasure.hpp"
 #include "domain/save_rules.hpp"
 
@@ -54,6 +56,27 @@ Result<bool> journal_is_clean(FileSystem& files, std::uint64_t number, const Uui
   return true;
 }
 
+/// Returns zero if the journals have no record of the run.
+Uuid uuid_in_journals(const JournalSnapshot& snapshot, const std::string& run) {
+  const RunRecords* const records = snapshot.find(run);
+  if (records == nullptr) return {};
+  if (!records->checkpoints.empty()) return records->checkpoints.begin()->second.record.run_uuid;
+  return records->audit.empty() ? Uuid() : records->audit.begin()->second.run_uuid;
+}
+
+/// Returns the UUID that stands in a damaged run.json, or zero. It counts only if the Merkle roots are sealed with it.
+Result<Uuid> uuid_in_damaged_file(FileSystem& files, const std::string& run) {
+  constexpr std::string_view kKey = "\"uuid\":\"";
+  constexpr std::size_t kUuidBytes = 36;
+  const auto text = files.read_file(layout::run_file(run), 1ULL << 20);
+  const std::size_t key = text ? text->find(kKey) : std::string::npos;
+  if (key == std::string::npos) return Uuid();
+  const auto uuid = Uuid::parse(std::string_view(*text).substr(key + kKey.size(), kUuidBytes));
+  PAWL_TRY_ASSIGN(const auto roots, read_if_there(files, layout::roots(run)));
+  if (!uuid || !roots || parse_roots(*roots, seal_seed(*uuid)).roots.empty()) return Uuid();
+  return *uuid;
+}
+
 }  // namespace
 
 Result<FilesystemStore::EraseWork> FilesystemStore::erase_work() {
@@ -62,28 +85,52 @@ Result<FilesystemStore::EraseWork> FilesystemStore::erase_work() {
   return EraseWork{place(), journal_.get()};
 }
 
-/// Returns the runs that were forked from this one and not erased. Reads every run.
-Result<std::vector<RunId>> FilesystemStore::forks_of(const Uuid& uuid) {
+/// Returns what is known about a run whose run.json can't be read. The UUID is zero if nothing tells it.
+Result<RunInfo> FilesystemStore::identity_of(const RunId& run, const JournalSnapshot& snapshot) {
+  const auto row = has_catalogue() ? catalogue_.find_run(run.text()) : Result<std::optional<RunInfo>>();
+  PAWL_TRY_ASSIGN(RunInfo info, row && *row ? Result<RunInfo>(**row) : run_info(run.text(), RunRecord(), {}));
+  if (info.uuid == Uuid()) info.uuid = uuid_in_journals(snapshot, run.text());
+  if (info.uuid == Uuid()) {
+    PAWL_TRY_ASSIGN(info.uuid, uuid_in_damaged_file(files_, run.text()));
+  }
+  return info;
+}
+
+/// Returns the UUID of a run that is to be erased, or zero if it is unknown.
+Result<Uuid> FilesystemStore::uuid_to_erase(const RunId& run) {
+  const auto record = record_of(run);
+  if (record) return record->uuid;
+  if (record.error().code != Code::store_damaged) return std::unexpected(record.error());
+  PAWL_TRY_ASSIGN(const auto snapshot, snapshot_of_everything());
+  PAWL_TRY_ASSIGN(const RunInfo known, identity_of(run, *snapshot));
+  return known.uuid;
+}
+
+/// Returns the runs that were forked from this one and not erased. Reads every run. If the UUID is unknown, the name
+/// decides.
+Result<std::vector<RunId>> FilesystemStore::forks_of(const RunId& run, const Uuid& uuid) {
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_of_everything());
   std::set<std::string> names;
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
   for (const FolderEntry& entry : entries) {
     if (entry.is_folder) names.insert(entry.name);
   }
-  for (const auto& [run, records] : snapshot->runs()) names.insert(run);
+  for (const auto& [name, records] : snapshot->runs()) names.insert(name);
   std::vector<RunId> forks;
   for (const std::string& name : names) {
     auto id = RunId::parse(name);
     if (!id) continue;
     const auto record = RunReader(files_, keys_, name, snapshot).run_record();
-    if (record && record->fork_of_run == uuid) forks.push_back(std::move(*id));
+    if (!record || !record->fork_of_run) continue;
+    const bool is_fork = uuid == Uuid() ? record->fork_of_name == run.text() : record->fork_of_run == uuid;
+    if (is_fork) forks.push_back(std::move(*id));
   }
   return forks;
 }
 
 Result<std::vector<RunId>> FilesystemStore::erase_forks(const RunId& run, const Uuid& uuid,
                                                         const EraseRequest& request) {
-  PAWL_TRY_ASSIGN(const std::vector<RunId> forks, forks_of(uuid));
+  PAWL_TRY_ASSIGN(const std::vector<RunId> forks, forks_of(run, uuid));
   if (!forks.empty() && request.cascade == Cascade::no) return fail(forks_error(run, forks));
   std::vector<RunId> gone;
   for (const RunId& fork : forks) {
@@ -134,9 +181,13 @@ Result<std::unique_ptr<File>> FilesystemStore::lock_unused(const RunId& run) {
 Result<ErasedRecord> FilesystemStore::plan_erasure(const RunId& run, const EraseRequest& request) {
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_of_everything());
   RunReader reader(files_, keys_, run.text(), snapshot);
-  PAWL_TRY_ASSIGN(const RunRecord described, reader.run_record());
+  auto described = reader.run_record();
+  // A damaged run.json is no reason to keep the data.
+  if (!described && described.error().code != Code::store_damaged) return std::unexpected(described.error());
+  PAWL_TRY_ASSIGN(const RunInfo known, described ? run_info(run.text(), *described, {}) : identity_of(run, *snapshot));
   RunBatch batch;
-  if (const RunRecords* records = snapshot->find(run.text())) {
+  const RunRecords* const records = snapshot->find(run.text());
+  if (records != nullptr) {
     if (records->run) batch.run = records->run->text;
     for (const auto& [number, record] : records->audit) batch.audit.push_back(record);
   }
@@ -149,22 +200,25 @@ Result<ErasedRecord> FilesystemStore::plan_erasure(const RunId& run, const Erase
   }
   ErasedRecord record{
       .run = run.text(),
-      .uuid = described.uuid,
-      .created = described.created,
+      .uuid = known.uuid,
+      .created = known.created,
       .at = environment_.clock->now(),
       .by = request.by.empty() ? described_user(environment_.owner.user, environment_.owner.host) : request.by,
       .reason = request.reason,
-      .checkpoints = 0,
-      .latest = {},
+      .checkpoints = {},
+      .latest = known.latest,
       .finished = false};
   if (const auto info = reader.overview()) {
     record.latest = info->latest;
     record.at = next_timestamp(info->updated, record.at);
-    const auto pruned = reader.pruned();
-    record.checkpoints =
-        info->latest.value - described.fork_of_sequence.value - (pruned ? (*pruned)->dropped.count() : 0);
+    if (const auto pruned = reader.pruned())
+      record.checkpoints = info->latest.value - info->fork_of_sequence.value - (*pruned)->dropped.count();
   }
-  if (request.remains == Remains::tombstone) PAWL_TRY(note_trail_end(files_, record));
+  PAWL_TRY_ASSIGN(const TrailEnd end, read_trail_end(files_, run.text(), nullptr));
+  record.damaged_entry = end.damaged_entry;
+  if (request.remains == Remains::trail) return record;
+  PAWL_TRY(refuse_damaged(end, run.text(), RunData::exists));
+  note_trail_end(end, record);
   return record;
 }
 
@@ -177,8 +231,21 @@ Result<ErasedRecord> FilesystemStore::plan_removal(ErasedRecord record, const Er
   record.by = request.by.empty() ? described_user(environment_.owner.user, environment_.owner.host) : request.by;
   record.reason = request.reason;
   record.finished = false;
-  PAWL_TRY(note_trail_end(files_, record));
+  PAWL_TRY_ASSIGN(const TrailEnd end, read_trail_end(files_, record.run, nullptr));
+  PAWL_TRY(refuse_damaged(end, record.run, RunData::is_erased));
+  note_trail_end(end, record);
   return record;
+}
+
+Result<void> FilesystemStore::check_removal(const RunId& run) {
+  return read_consistently(run.text(), [&](const std::shared_ptr<JournalSnapshot>& snapshot) -> Result<void> {
+    PAWL_TRY_ASSIGN(const auto mark, load_erased(files_, run.text()));
+    if (mark && mark->removed) return {};
+    const RunRecords* const records = mark ? nullptr : snapshot->find(run.text());
+    PAWL_TRY_ASSIGN(const TrailEnd end,
+                    read_trail_end(files_, run.text(), records == nullptr ? nullptr : &records->audit));
+    return refuse_damaged(end, run.text(), mark ? RunData::is_erased : RunData::exists);
+  });
 }
 
 Result<Erasure> FilesystemStore::erase(const RunId& run, const EraseRequest& request) {
@@ -194,9 +261,9 @@ Result<Erasure> FilesystemStore::erase_now(const RunId& run, const EraseRequest&
   if (is_done(before)) return answer_erased(*before);
   std::vector<RunId> forks;
   if (!before) {
-    PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
+    PAWL_TRY_ASSIGN(const Uuid uuid, uuid_to_erase(run));
     PAWL_TRY(lock_unused(run));  // checked before any fork is erased
-    PAWL_TRY_ASSIGN(forks, erase_forks(run, record.uuid, request));
+    PAWL_TRY_ASSIGN(forks, erase_forks(run, uuid, request));
   }
   PAWL_TRY_ASSIGN(const EraseWork work, erase_work());
   PAWL_TRY_ASSIGN(const auto lock, lock_unused(run));
@@ -215,7 +282,7 @@ Result<Erasure> FilesystemStore::erase_now(const RunId& run, const EraseRequest&
   if (!record) {
     PAWL_TRY_ASSIGN(record, plan_erasure(run, request));
     // Creating a fork requires the pruner's lock as well, so no fork can appear from here on.
-    PAWL_TRY_ASSIGN(const std::vector<RunId> late, forks_of(record->uuid));
+    PAWL_TRY_ASSIGN(const std::vector<RunId> late, forks_of(run, record->uuid));
     if (!late.empty()) return fail(forks_error(run, late));
     PAWL_TRY(eraser.mark(*record));
   }
@@ -233,6 +300,12 @@ Result<Erasure> FilesystemStore::answer_erased(const ErasedRecord& record) {
 Result<Erasure> FilesystemStore::finish_erasure(const EraseWork& work, ErasedRecord record, File& lock) {
   RunEraser eraser(files_, environment_, options_, record.run, lock);
   PAWL_TRY(eraser.destroy(record));
+  if (record.uuid == Uuid() && !record.removed) {
+    // The roots are sealed with the UUID that got lost.
+    PAWL_TRY(files_.remove(layout::roots(record.run)));
+    const Lock publishing(publish_mutex_);
+    PAWL_TRY(publisher_.rewrite_roots(record.run));
+  }
   std::vector<std::string> waiting_for;
   PAWL_TRY(clean_journals(work, record, waiting_for));
   // A process that released its journal meanwhile has found this run locked, and left it to this process.

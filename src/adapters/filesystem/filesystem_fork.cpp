@@ -80,9 +80,20 @@ Result<std::unique_ptr<RunWriter>> FilesystemStore::fork(const RunId& parent, Se
 
 /// A note counts if its fork exists, or if a process that is creating the fork holds its lock.
 Result<std::vector<ForkInfo>> FilesystemStore::forks_of(const RunId& run) {
-  PAWL_TRY_ASSIGN(const RunRecord record, record_of(run));
-  PAWL_TRY_ASSIGN(const auto notes, load_fork_notes(files_, run.text(), seal_seed(record.uuid)));
+  const auto record = record_of(run);
   std::vector<ForkInfo> forks;
+  if (!record && record.error().code == Code::store_damaged) {
+    // The notes can't be checked without run.json, but the forks themselves name the run.
+    PAWL_TRY_ASSIGN(const Uuid uuid, uuid_to_erase(run));
+    PAWL_TRY_ASSIGN(const std::vector<RunId> found, forks_of(run, uuid));
+    for (const RunId& id : found) {
+      PAWL_TRY_ASSIGN(const RunRecord fork, record_of(id));
+      forks.push_back({id, fork.uuid, fork.fork_of_sequence});
+    }
+    return forks;
+  }
+  if (!record) return std::unexpected(record.error());
+  PAWL_TRY_ASSIGN(const auto notes, load_fork_notes(files_, run.text(), seal_seed(record->uuid)));
   for (const ForkNote& note : notes) {
     PAWL_TRY_ASSIGN(const RunId id, RunId::parse(note.fork));
     const auto fork = record_of(id);

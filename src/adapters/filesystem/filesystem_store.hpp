@@ -66,6 +66,7 @@ class FilesystemStore final : public Store {
   Timestamp believable_now() override;
   Result<std::vector<std::string>> wipe_pruned() override;
   Result<Erasure> erase(const RunId& run, const EraseRequest& request) override;
+  Result<void> check_removal(const RunId& run) override;
   Result<std::vector<Erasure>> removed(std::size_t limit) override;
   Result<Recovered> recover(const RunId& run, const RecoverScope& scope) override;
   Result<void> log_failure(const RecoveryFailure& failure) override;
@@ -196,7 +197,9 @@ class FilesystemStore final : public Store {
 
   // Erasing.
   Result<EraseWork> erase_work();
-  Result<std::vector<RunId>> forks_of(const Uuid& uuid);
+  Result<RunInfo> identity_of(const RunId& run, const JournalSnapshot& snapshot);
+  Result<Uuid> uuid_to_erase(const RunId& run);
+  Result<std::vector<RunId>> forks_of(const RunId& run, const Uuid& uuid);
   Result<std::vector<RunId>> erase_forks(const RunId& run, const Uuid& uuid, const EraseRequest& request);
   Result<std::unique_ptr<File>> lock_for_erasure(const RunId& run);
   Result<std::unique_ptr<File>> lock_unused(const RunId& run);

@@ -36,7 +36,9 @@ void RunChecker::add(Finding::Severity severity, Code code, std::string file, Se
   if (severity == Finding::Severity::mendable) action = Advice::repair_store;
   if (severity == Finding::Severity::damage) {
     advice = "restore the file from a backup";
-    action = Advice::show_intact;
+    const bool nothing_is_readable = file == layout::run_file(run_) || file == layout::pruned(run_);
+    action = nothing_is_readable ? Advice::destroy_run : Advice::show_intact;
+    if (erased_) action = Advice::none;
   }
   report_.findings.push_back(
       {severity, code, std::move(file), run_, sequence, std::move(what), std::move(advice), action});
@@ -416,9 +418,11 @@ Result<void> RunChecker::check_audit() {
     });
     if (!read && !is_refusal(read.error().code)) return read;
     if (!read) {
+      if (erased_) return check_erased_trail(**file, index + 1, read.error());
       add(Finding::Severity::damage, read.error().code, read.error().where, {}, read.error().message);
       return {};
     }
+    if (bad && erased_) return check_erased_trail(**file, index + 1, Error{Code::checksum_mismatch, *bad, path, {}, 0});
   }
   const bool journal_goes_on = records_ != nullptr && records_->audit.contains(index + 1);
   std::string rest;  // from the bad line on

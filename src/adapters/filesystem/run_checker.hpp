@@ -45,6 +45,7 @@ class RunChecker {
   void check_roots();
   void check_audited(const AuditEntry& entry);
   /// Checks the list of checkpoints that were set aside against its hash in the audit trail.
+  Result<void> check_erased_trail(File& trail, std::uint64_t entry, const Error& bad);
   Result<void> check_aside(const std::string& audited);
   Result<void> check_events();
   Result<void> check_inbox();

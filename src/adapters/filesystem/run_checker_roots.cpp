@@ -1,5 +1,6 @@
-// RunChecker: merkle_roots.json against the audit trail.
+// RunChecker: merkle_roots.json against the audit trail, and the trail of an erased run.
 #include <algorithm>
+#include <limits>
 
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
@@ -55,6 +56,17 @@ void RunChecker::check_roots() {
   } else if (size < settled) {
     mendable(fmt::format("the roots cover only {} of {} settled entries", size, settled));
   }
+}
+
+/// Reports a damaged entry. If the erasure already found the damage, nothing more can be done about it.
+Result<void> RunChecker::check_erased_trail(File& trail, std::uint64_t entry, const Error& bad) {
+  const bool known = erased_->damaged_entry == entry;
+  add(known ? Finding::Severity::note : Finding::Severity::damage, bad.code, bad.where, {},
+      known ? fmt::format("entry {} was already damaged when the run was erased", entry) : bad.message);
+  PAWL_TRY_ASSIGN(const auto last, last_line_below(trail, std::numeric_limits<std::uint64_t>::max()));
+  const auto decoded = last ? decode_audit(last->text) : fail(Code::chain_broken, "it is missing");
+  last_audited_ = decoded ? decoded->type : std::string();
+  return {};
 }
 
 }  // namespace pawl
