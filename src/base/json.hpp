@@ -2,12 +2,17 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace pawl {
 
 /// Keeps the order of keys. Only created from text that codec/json_check has accepted or from values of the program, so
 /// its depth is bounded.
 using Json = nlohmann::ordered_json;
+
+/// Returns the value of a text, or a discarded value if it is not JSON. Linear, whereas Json::parse is quadratic in the
+/// number of members of an object. If a key is repeated, its last value counts.
+[[nodiscard]] Json parse_json(std::string_view text);
 
 /// Returns the value on one line. Replaces invalid UTF-8 instead of throwing.
 [[nodiscard]] inline std::string compact(const Json& value) {

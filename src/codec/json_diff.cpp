@@ -21,11 +21,14 @@ struct Change {
   const Json* after = nullptr;
 };
 
+using MemberList = Json::object_t::Container;  // the members by position
+
 /// The members of an object by key, because ordered_json searches all of them for each key.
 class Members {
  public:
-  explicit Members(const Json& object) {
-    for (auto member = object.begin(); member != object.end(); ++member) by_key_.emplace(member.key(), &member.value());
+  Members(const MemberList& members, std::size_t first) {
+    by_key_.reserve(members.size() - first);
+    for (std::size_t i = first; i < members.size(); ++i) by_key_.emplace(members[i].first, &members[i].second);
   }
   [[nodiscard]] const Json* find(const std::string& key) const {
     const auto found = by_key_.find(key);
@@ -56,13 +59,21 @@ class Comparison {
   }
 
   void compare_objects(const Json& before, const Json& after) {
-    const Members old_members(before);
-    const Members new_members(after);
-    for (auto member = before.begin(); member != before.end(); ++member) {
-      visit(member.key(), &member.value(), new_members.find(member.key()));
+    const MemberList& old_list = before.get_ref<const Json::object_t&>();
+    const MemberList& new_list = after.get_ref<const Json::object_t&>();
+    // Two states of a run mostly have the same keys in the same order; these need no index.
+    std::size_t i = 0;
+    for (; i < old_list.size() && i < new_list.size() && old_list[i].first == new_list[i].first; ++i) {
+      visit(old_list[i].first, &old_list[i].second, &new_list[i].second);
     }
-    for (auto member = after.begin(); member != after.end(); ++member) {
-      if (old_members.find(member.key()) == nullptr) visit(member.key(), nullptr, &member.value());
+    if (i == old_list.size() && i == new_list.size()) return;
+    const Members old_members(old_list, i);
+    const Members new_members(new_list, i);
+    for (std::size_t k = i; k < old_list.size(); ++k) {
+      visit(old_list[k].first, &old_list[k].second, new_members.find(old_list[k].first));
+    }
+    for (std::size_t k = i; k < new_list.size(); ++k) {
+      if (old_members.find(new_list[k].first) == nullptr) visit(new_list[k].first, nullptr, &new_list[k].second);
     }
   }
 
@@ -124,8 +135,8 @@ void append_line(std::string& out, const Change& change) {
 template <class Write>
 Result<std::string> compared(std::string_view before, std::string_view after, Write write) {
   try {
-    const Json old_json = Json::parse(before, nullptr, false);
-    const Json new_json = Json::parse(after, nullptr, false);
+    const Json old_json = parse_json(before);
+    const Json new_json = parse_json(after);
     if (old_json.is_discarded()) return fail(Code::invalid_json, "the first of the two states is not valid JSON");
     if (new_json.is_discarded()) return fail(Code::invalid_json, "the second of the two states is not valid JSON");
     return write(Comparison().run(old_json, new_json));

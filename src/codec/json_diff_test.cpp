@@ -32,6 +32,24 @@ TEST(JsonDiff, ShortensValuesBetweenCharacters) {
   EXPECT_EQ(text, "+ /a: \"" + std::string(78, 'x') + "...\n");
 }
 
+/// Returns an object of so many keys, in descending order if `backwards`, with `last` as the value of one of them.
+std::string many_keys(std::size_t count, bool backwards, int last) {
+  std::string text = "{";
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t number = backwards ? count - 1 - i : i;
+    text += fmt::format("{}\"key_{}\":{}", i == 0 ? "" : ",", number, number == count - 1 ? last : 0);
+  }
+  return text + "}";
+}
+
+// If each key were searched among all of them, this would take hours.
+TEST(JsonDiff, ComparesObjectsOfMillionsOfKeys) {
+  constexpr std::size_t kKeys = 2'000'000;
+  const std::string before = many_keys(kKeys, false, 1);
+  EXPECT_EQ(*readable_diff(before, many_keys(kKeys, false, 2)), "~ /key_1999999: 1 -> 2\n");
+  EXPECT_EQ(*json_patch(before, many_keys(kKeys, true, 2)), R"([{"op":"replace","path":"/key_1999999","value":2}])");
+}
+
 TEST(JsonDiff, RefusesWhatIsNotJson) {
   EXPECT_EQ(json_patch("{", "{}").error().code, Code::invalid_json);
   EXPECT_EQ(readable_diff("{}", "nope").error().code, Code::invalid_json);

@@ -33,7 +33,7 @@ Result<AddedEntry> ask_owner(Store& store, const RunId& run, const NewAuditEntry
 /// The states of workflow and step runs count the run's events, because outputs refer to them by number.
 std::string counted(const std::string& text) {
   if (!text.starts_with(R"({"pawl":")")) return text;
-  Json state = Json::parse(text, nullptr, false);
+  Json state = parse_json(text);
   const auto events = state.is_object() ? state.find("events") : state.end();
   if (!state.is_object() || events == state.end() || !events->is_number_unsigned()) return text;
   *events = events->get<std::uint64_t>() + 1;

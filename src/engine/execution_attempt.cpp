@@ -175,7 +175,7 @@ Result<Json> Execution::captured(const Node& node) const {
     if (!checked)
       return fail(Code::step_failed, "`capture` requires JSON, but its output is not: {}",
                   describe_in_line(checked.error()));
-    return Json::parse(text, nullptr, false);
+    return parse_json(text);
   }
   if (text.ends_with('\n')) text.pop_back();
   if (node.step->capture.format == CaptureFormat::text) return Json(std::move(text));
@@ -487,7 +487,7 @@ Result<Json> Execution::output_of(const Node& node) const {
   if (events.empty())
     return fail(Code::event_replay_failed, "event {} with the output of '{}' is missing", node.record.output_event,
                 node.path);
-  const Json data = Json::parse(events.front().data, nullptr, false);
+  const Json data = parse_json(events.front().data);
   if (!data.is_object() || !data.contains("output"))
     return fail(Code::event_replay_failed, "event {} does not contain the output of '{}'", node.record.output_event,
                 node.path);

@@ -191,7 +191,7 @@ Result<std::string> forked_state(const ForkRequest& request, const std::string& 
     events.push_back({event_type::kForked, compact(fork_facts(request))});
     return request.changes.empty() ? state : changed_state(state, request.changes, request.missing);
   }
-  Json value = Json::parse(state, nullptr, false);
+  Json value = parse_json(state);
   if (forked.kind == RunKind::steps) return forked_steps(request, std::move(value), events);
   return forked_workflow(request, value, forked, events);
 }
@@ -259,7 +259,7 @@ Result<Sequence> checkpoint_before(Store& store, const RunId& run, const std::st
     for (const Event& event : events) {
       after = event.number;
       if (event.type == event_type::kRolledBack) found.reset();
-      const Json data = Json::parse(event.data, nullptr, false);
+      const Json data = parse_json(event.data);
       if (!found && event.type != event_type::kForked && data.is_object() && data.value("step", Json()) == Json(step))
         found = event.sequence;
     }

@@ -190,7 +190,7 @@ Result<RunState> state_in(const Json& value, const RunId& id) {
 
 Result<RunState> load_state(Store& store, const RunId& id) {
   PAWL_TRY_ASSIGN(const Restored restored, store.restore(id, {}));
-  return state_in(Json::parse(restored.state, nullptr, false), id);
+  return state_in(parse_json(restored.state), id);
 }
 
 Result<RunState> load_whole_state(Store& store, const RunId& id) {
@@ -198,7 +198,7 @@ Result<RunState> load_whole_state(Store& store, const RunId& id) {
   if (newest || !is_refusal(newest.error().code)) return newest;
   const Result<Recovered> older = store.recover(id, {});
   if (!older) return newest;
-  return state_in(Json::parse(older->checkpoint.state, nullptr, false), id);
+  return state_in(parse_json(older->checkpoint.state), id);
 }
 
 namespace {
@@ -474,7 +474,7 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
       .run = request.id, .mode = request.mode, .fallback = request.fallback, .bad_events = request.bad_events};
   if (services.settings.recovery.fallback_to_previous) wanted.fallback = Fallback::allow;
   PAWL_TRY_ASSIGN(RecoveryResult recovery, recover_run(services.store, services.clock, wanted));
-  Json value = Json::parse(recovery.checkpoint.state, nullptr, false);
+  Json value = parse_json(recovery.checkpoint.state);
   PAWL_TRY_ASSIGN(RunState state, state_in(value, request.id));
   PAWL_TRY(refuse_ended(state, request.id));
   PAWL_TRY(check_automatic(request, state));
@@ -482,7 +482,7 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
   PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, take_run(services.store, request.id, state, recovery));
   if (!recovery.fell_back) {
     PAWL_TRY_ASSIGN(const Restored restored, services.store.restore(request.id, {}));
-    value = Json::parse(restored.state, nullptr, false);
+    value = parse_json(restored.state);
     PAWL_TRY_ASSIGN(state, RunState::from_json(value));
     PAWL_TRY(refuse_ended(state, request.id));
     const Result<void> read =

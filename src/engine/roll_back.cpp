@@ -24,7 +24,7 @@ bool is_completed(const StepRecords& records, std::string_view path) {
 /// Returns the path that the event completes: `pages[17]` for an item, otherwise the step; empty if none.
 std::string completed_by(const Event& event) {
   if (event.type != event_type::kStepCompleted && event.type != event_type::kItemCompleted) return {};
-  const Json data = Json::parse(event.data, nullptr, false);
+  const Json data = parse_json(event.data);
   if (!data.is_object() || !data.contains("step") || !data["step"].is_string()) return {};
   std::string path = data["step"].get<std::string>();
   if (event.type == event_type::kItemCompleted) path += fmt::format("[{}]", data.value("index", std::uint64_t{0}));
@@ -94,7 +94,7 @@ RunState state_again(RunState then, const RunState& now, const RollbackRequest& 
 
 Result<RolledBack> roll_back_workflow(Store& store, const RollbackRequest& request, const Restored& target,
                                       std::uint64_t state_bytes_max) {
-  const Json value = Json::parse(target.state, nullptr, false);
+  const Json value = parse_json(target.state);
   PAWL_TRY_ASSIGN(const RunState then, RunState::from_json(value));
   PAWL_TRY_ASSIGN(StateEdit edit, StateEdit::open(store, request.run));
   if (edit.state.status == RunStatus::cancelled) {
@@ -133,7 +133,7 @@ Result<RolledBack> roll_back_other(Store& store, const RollbackRequest& request,
   RolledBack done;
   std::string text = target.state;
   if (kind == RunKind::steps) {
-    Json value = Json::parse(text, nullptr, false);
+    Json value = parse_json(text);
     PAWL_TRY_ASSIGN(const LedgerState then, LedgerState::from_json(value));
     PAWL_TRY_ASSIGN(const LedgerState now, load_ledger(store, request.run));
     PAWL_TRY_ASSIGN(done.rerun, completed_since(store, request, then.steps, now.steps, then.events));

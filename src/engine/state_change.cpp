@@ -161,7 +161,7 @@ Result<StateChange> parse_change(std::string_view text) {
   const std::string_view value = text.substr(equals + 1);
   const Result<void> is_json = check_json(value, kValueBytesMax);
   if (is_json) {
-    change.value = Json::parse(value, nullptr, false);
+    change.value = parse_json(value);
     return change;
   }
   // It is JSON, so it is not meant as text.
@@ -206,7 +206,7 @@ Result<std::string> changed_state(std::string_view state, const std::vector<Stat
                                   MissingPath missing) {
   std::string text(state);
   for (const StateChange& change : changes) {
-    Json value = Json::parse(text, nullptr, false);
+    Json value = parse_json(text);
     PAWL_TRY(apply_change(value, change, missing));
     if (const std::optional<Json> patch = as_patch(change)) {
       PAWL_TRY_ASSIGN(text, apply_patch(text, compact(*patch)));

@@ -106,5 +106,14 @@ TEST(StateChange, NothingIsPutIntoAPlainValue) {
   EXPECT_NE(changed("[1]", {"a=9"}).find("PAWL-0030"), std::string::npos);
 }
 
+// If each key were searched among all of them, this would take hours.
+TEST(StateChange, ChangesAnObjectOfMillionsOfKeys) {
+  std::string before = "{\"last\":0";
+  for (int i = 0; i < 2'000'000; ++i) before += fmt::format(",\"key_{}\":0", i);
+  const std::string rest = before.substr(before.find(','));
+  EXPECT_TRUE(changed(before + "}", {"last=1"}, MissingPath::refuse) == "{\"last\":1" + rest + "}");
+  EXPECT_TRUE(changed(before + "}", {"last=null"}, MissingPath::refuse) == "{\"last\":null" + rest + "}");
+}
+
 }  // namespace
 }  // namespace pawl

@@ -18,7 +18,7 @@ Result<StateEdit> StateEdit::open(Store& store, const RunId& id) {
   PAWL_TRY(load_state(store, id));
   PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, store.open_run(id, {}));
   PAWL_TRY_ASSIGN(Restored restored, store.restore(id, {}));
-  const Json value = Json::parse(restored.state, nullptr, false);
+  const Json value = parse_json(restored.state);
   Result<RunState> state = RunState::from_json(value);
   if (!state) return fail(at(state.error(), id.text()));
   const auto events = value.find("events");

@@ -129,7 +129,7 @@ Result<void> check_step_name(std::string_view name) {
 
 Result<LedgerState> load_ledger(Store& store, const RunId& run) {
   PAWL_TRY_ASSIGN(const Restored restored, store.restore(run, {}));
-  Result<LedgerState> state = LedgerState::from_json(Json::parse(restored.state, nullptr, false));
+  Result<LedgerState> state = LedgerState::from_json(parse_json(restored.state));
   if (!state) return fail(at(state.error(), run.text()));
   return state;
 }
@@ -210,7 +210,7 @@ Result<Json> StepLedger::recorded_output(const std::string& name, const StepReco
   if (record.output_event == 0) return record.output;
   PAWL_TRY_ASSIGN(const std::vector<Event> events, store_.events(run_, record.output_event - 1, 1));
   if (events.empty() || events.front().number != record.output_event) return fail(lost(name, "is missing"));
-  const Json data = Json::parse(events.front().data, nullptr, false);
+  const Json data = parse_json(events.front().data);
   if (!data.is_object() || data.value("step", Json()) != Json(name) || !data.contains("output"))
     return fail(lost(name, "is missing in its event"));
   return data["output"];
