@@ -22,12 +22,13 @@ struct Finding {
   };
   Severity severity = Severity::note;
   Code code{};
-  std::string file = {};         // path relative to the store; may be empty
-  std::string run = {};          // empty: the finding is not about a single run
-  Sequence sequence = {};        // 0: the finding is not about a single checkpoint
-  std::string what = {};         // what was found, for people
-  std::string advice = {};       // what to do about it, without naming a command; may be empty
-  Advice action = Advice::none;  // what to do next, in addition to `advice`
+  std::string file = {};                // path relative to the store; may be empty
+  std::string run = {};                 // empty: the finding is not about a single run
+  Sequence sequence = {};               // 0: the finding is not about a single checkpoint
+  std::string what = {};                // what was found, for people
+  std::string advice = {};              // what to do about it, without naming a command; may be empty
+  Advice action = Advice::none;         // what to do next, in addition to `advice`
+  std::vector<Sequence> affected = {};  // other checkpoints of the run that can't be read because of it
 };
 
 struct CheckReport {

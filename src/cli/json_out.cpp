@@ -102,12 +102,15 @@ JsonObject checkpoint_object(std::string_view run, const CheckpointInfo& info) {
 std::string report_json(const CheckReport& report) {
   std::vector<std::string> findings;
   for (const Finding& finding : report.findings) {
+    std::vector<std::string> affected;
+    for (const Sequence sequence : finding.affected) affected.push_back(std::to_string(sequence.value));
     findings.push_back(JsonObject()
                            .text("severity", to_text(finding.severity))
                            .text("code", finding.code == Code{} ? "" : code_text(finding.code))
                            .text("file", finding.file)
                            .text("run", finding.run)
                            .number("sequence", finding.sequence.value)
+                           .raw("affected", json_array(affected))
                            .text("what", finding.what)
                            .text("advice", finding_advice(finding))
                            .done());

@@ -293,6 +293,54 @@ def a_damaged_run_file_stops_only_its_run(case):
     case.pawl("fsck", status=0)
 
 
+def flip(path, at=40):
+    with open(path, "r+b") as file:
+        file.seek(at)
+        middle = file.read(3)
+        file.seek(at)
+        file.write(bytes(byte ^ 1 for byte in middle))
+
+
+def a_damaged_full_checkpoint_is_one_finding(case):
+    """Those that depend on it are neither missing nor findings of their own."""
+    for number in range(1, 21):
+        save(case, "a", number, status=0)
+    case.pawl("fsck", "--repair", status=0)  # settles, so that the journal has no copy
+    folder = store(case, "runs/a/checkpoints")
+    equal(sorted(os.listdir(folder)), ["checkpoint_00001.json", "checkpoint_00001.jsonl"])
+    one_finding(case, os.path.join(folder, "checkpoint_00001.json"), 1, list(range(2, 21)))
+    with open(os.path.join(folder, "checkpoint_00001.jsonl"), "rb") as file:
+        third = len(file.readline() + file.readline()) + 40
+    one_finding(case, os.path.join(folder, "checkpoint_00001.jsonl"), 4, list(range(5, 21)), third)
+    case.pawl("prune", "a", "--keep", "5", status=0)
+    for number in range(21, 24):
+        save(case, "a", number, status=0)
+    case.pawl("fsck", "--repair", status=0)
+    kept = sorted(name for name in os.listdir(folder) if name.startswith("kept_") and name.endswith(".json"))[0]
+    base = int(kept[5:10])
+    with open(os.path.join(folder, kept + "l")) as file:
+        tail = [number for number in range(base + 1, base + 1 + len(file.readlines())) if number >= 16]
+    assert tail, os.listdir(folder)
+    one_finding(case, os.path.join(folder, kept), base, tail)
+
+
+def one_finding(case, path, damaged, affected, at=40):
+    with open(path, "rb") as file:
+        before = file.read()
+    flip(path, at)
+    found = json.loads(case.pawl("fsck", "--json", status=4).stdout)["findings"]
+    equal([(row["severity"], row["sequence"], row["affected"], row["file"]) for row in found],
+          [("damage", damaged, affected, os.path.relpath(path, store(case)))])
+    text = case.pawl("fsck", status=4).stdout
+    holds(text, f"checkpoints {affected[0]} to {affected[-1]} depend on it and can't be read")
+    assert "missing" not in text, text
+    one = json.loads(case.pawl("fsck", f"a@{affected[0]}", "--json", status=4).stdout)["findings"]
+    equal([row["sequence"] for row in one], [damaged])
+    with open(path, "wb") as file:
+        file.write(before)
+    case.pawl("fsck", status=0)
+
+
 ODD_NAMES = ("checkpoint_100000000.json", "checkpoint_100000000.jsonl", "checkpoint_18446744073709551615.json",
              "checkpoint_99999999999999999999999.json", "checkpoint_-1.json", "kept_100000000.json", "x" * 200, "a b\nc", ".hidden")
 

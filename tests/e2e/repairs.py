@@ -324,12 +324,44 @@ def a_damaged_catalogue_is_rebuilt(case):
             for command in commands:
                 case.pawl(*command, status=0)
             if not commands:
-                holds(case.pawl("fsck", status=4).stdout, "catalogue.db")
+                found = case.pawl("fsck", status=4).stdout
+                holds(found, "mendable", "catalogue.db")
+                assert "\\x0a" not in found and "Page " not in found and "code=" not in found, found
             case.pawl("fsck", "--repair", status=0)
             case.pawl("fsck", status=0)
             assert "repeated" in case.pawl("save", "a", "--id", "new", "--json", stdin='{"n": 4}', status=0).stdout
             rows = {row["run"]: row["latest"] for row in json.loads(case.pawl("list", "--json", status=0).stdout)}
             equal(rows["a"], 4)
+
+
+def an_interrupted_import_is_not_damage(case):
+    """Killed before each write and rename of the import: the store is intact, and the catalogue is rebuilt on demand."""
+    saved(case, "arrives", range(1, 4))
+    exported = os.path.join(case.folder, "arrives.pawl")
+    case.pawl("export", "arrives", "--output", exported, status=0)
+    shutil.rmtree(case.env["PAWL_STORE"])
+    saved(case, "a", [1, 2])
+    case.pawl("fsck", "--repair", status=0)
+    before = Saved(case)
+    noted = 0
+    for call in ("pwrite64", "renameat", "fsync,fdatasync", "unlink,unlinkat"):
+        for when in range(1, 200):
+            before.put_back()
+            shutil.rmtree(store(case, "runs/arrives"), ignore_errors=True)
+            done = subprocess.run(["strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=SIGKILL:when={when}",
+                                   case.program, "import", exported], cwd=case.folder, env=case.env, capture_output=True, timeout=60)
+            found = case.pawl("fsck", status=0).stdout
+            noted += "the next command that needs the catalogue rebuilds it" in found
+            rows = {row["run"] for row in json.loads(case.pawl("list", "--json", status=0).stdout)}
+            assert {"a"} <= rows <= {"a", "arrives"}, rows
+            equal("arrives" in rows, os.path.exists(store(case, "runs/arrives/run.json")))
+            if done.returncode == 0:
+                break
+        assert when < 199, call
+    assert noted > 0, "no kill hit the time in which the catalogue is suspended"
+    # An empty catalogue is not a suspended one.
+    write(store(case, "catalogue.db"), b"")
+    holds(case.pawl("fsck", status=4).stdout, "mendable", "catalogue.db")
 
 
 def delayed(case, call, path, when, *args):

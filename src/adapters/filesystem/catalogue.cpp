@@ -197,8 +197,8 @@ Result<std::string> Catalogue::find_fault() const {
     return what;
   };
   Statement check(database.get(), "PRAGMA integrity_check(1)");
-  if (check.step() != SQLITE_ROW) return unreadable("SQLite can't check the file");
-  if (check.text(0) != "ok") return unreadable(check.text(0).c_str());
+  if (check.step() != SQLITE_ROW) return unreadable("part of the file is damaged");
+  if (check.text(0) != "ok") return unreadable("part of the file is damaged");
   Statement rows(database.get(), "SELECT * FROM runs");
   int code = SQLITE_DONE;
   while ((code = rows.step()) == SQLITE_ROW) {
@@ -248,6 +248,19 @@ Result<void> Catalogue::suspend() {
 Result<void> Catalogue::resume() {
   PAWL_TRY_ASSIGN(const Database database, open(kForWriting));
   return execute(database.get(), fmt::format("PRAGMA synchronous=EXTRA; PRAGMA user_version={}", kCatalogueFormat));
+}
+
+Result<bool> Catalogue::is_suspended() const {
+  const auto database = open_for_reading();
+  if (!database && database.error().code == Code::input_unreadable) return false;  // missing
+  if (!database) return std::unexpected(database.error());
+  Statement version(database->get(), "PRAGMA user_version");
+  if (version.step() != SQLITE_ROW || version.number(0) != 0) return false;
+  // An empty file has the same number.
+  Statement tables(database->get(), "SELECT count(*) FROM sqlite_schema WHERE name IN ('runs', 'saves')");
+  if (tables.step() != SQLITE_ROW || tables.number(0) != 2) return false;
+  PAWL_TRY_ASSIGN(const std::string fault, find_fault());
+  return fault.empty();
 }
 
 Result<std::vector<RunInfo>> Catalogue::newest(std::size_t limit) const {

@@ -45,6 +45,8 @@ class Catalogue {
   /// catalogue must not miss.
   Result<void> suspend();
   Result<void> resume();
+  /// Returns whether `suspend` was called without `resume`. False if the file is missing, damaged or of another format.
+  [[nodiscard]] Result<bool> is_suspended() const;
   /// Returns runs, newest first. Fails with store_damaged if a row is damaged.
   [[nodiscard]] Result<std::vector<RunInfo>> newest(std::size_t limit) const;
   [[nodiscard]] Result<std::optional<RunInfo>> find_run(std::string_view run) const;

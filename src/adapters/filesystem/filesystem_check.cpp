@@ -237,21 +237,7 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
     PAWL_TRY_ASSIGN(const bool catalogue_exists, files_.exists(layout::kCatalogue));
     if (!scope.run && has_catalogue() && catalogue_exists) {
       ++report.files;
-      PAWL_TRY_ASSIGN(const bool usable, catalogue_.usable());
-      std::string fault = "unreadable or incomplete";
-      if (usable) {
-        PAWL_TRY_ASSIGN(fault, catalogue_.find_fault());
-      }
-      if (!fault.empty()) {
-        report.findings.push_back({Severity::mendable,
-                                   Code::store_damaged,
-                                   std::string(layout::kCatalogue),
-                                   {},
-                                   {},
-                                   fault,
-                                   "or delete the file; it is rebuilt from the runs' files",
-                                   Advice::repair_store});
-      }
+      PAWL_TRY(check_catalogue(report));
     }
     PAWL_TRY_ASSIGN(const bool valid, snapshot->still_valid(files_));
     // While a writer is active, the check may see a published file that is newer than the journal it has read.
@@ -312,17 +298,47 @@ Result<void> FilesystemStore::find_older_run(const RunInfo& row, const std::shar
   return {};
 }
 
+Result<void> FilesystemStore::check_catalogue(CheckReport& report) {
+  PAWL_TRY_ASSIGN(const bool is_suspended, catalogue_.is_suspended());
+  if (is_suspended) {
+    report.findings.push_back({Severity::note,
+                               Code::store_damaged,
+                               std::string(layout::kCatalogue),
+                               {},
+                               {},
+                               "an import is in progress or was interrupted",
+                               "the next command that needs the catalogue rebuilds it"});
+    return {};
+  }
+  PAWL_TRY_ASSIGN(const bool usable, catalogue_.usable());
+  std::string fault = "unreadable or incomplete";
+  if (usable) {
+    PAWL_TRY_ASSIGN(fault, catalogue_.find_fault());
+  }
+  if (fault.empty()) return {};
+  report.findings.push_back({Severity::mendable,
+                             Code::store_damaged,
+                             std::string(layout::kCatalogue),
+                             {},
+                             {},
+                             fault,
+                             "or delete the file; it is rebuilt from the runs' files",
+                             Advice::repair_store});
+  return {};
+}
+
 /// The catalogue is not authoritative, but it lists runs whose folders are missing. A settled run that it does not list
 /// is missing from `pawl list`.
 Result<void> FilesystemStore::find_missing_runs(const std::set<std::string>& runs,
                                                 const std::shared_ptr<JournalSnapshot>& snapshot, CheckReport& report) {
   if (!has_catalogue()) return {};
   const auto known = catalogue_.newest(SIZE_MAX);
-  if (!known) return {};  // missing, or damaged, which is reported
+  if (!known) return {};                                                // missing, or damaged, which is reported
+  PAWL_TRY_ASSIGN(const bool is_suspended, catalogue_.is_suspended());  // it may lack the imported run
   std::set<std::string> listed;
   for (const RunInfo& run : *known) listed.insert(run.id.text());
   for (const std::string& run : runs) {
-    if (listed.contains(run) || snapshot->find(run) != nullptr) continue;
+    if (is_suspended || listed.contains(run) || snapshot->find(run) != nullptr) continue;
     PAWL_TRY_ASSIGN(const bool described, files_.exists(layout::run_file(run)));
     if (!described) continue;  // its first save never happened, or it was removed
     const auto erased = load_erased(files_, run);

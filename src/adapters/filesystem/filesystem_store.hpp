@@ -237,6 +237,7 @@ class FilesystemStore final : public Store {
                          CheckReport& report);
   Result<void> find_older_run(const RunInfo& row, const std::shared_ptr<JournalSnapshot>& snapshot,
                               CheckReport& report);
+  Result<void> check_catalogue(CheckReport& report);
   Result<void> find_missing_runs(const std::set<std::string>& runs, const std::shared_ptr<JournalSnapshot>& snapshot,
                                  CheckReport& report);
   Result<void> mend(const CheckReport& report, std::vector<Finding>& findings);

@@ -238,7 +238,7 @@ Result<void> RunChecker::check_checkpoints(Sequence only) {
     PAWL_TRY_ASSIGN(const Chain chain, read_chain(source(), seed_, bases[i], only ? only : end));
     state_known_ = chain.borrowed && shared_state_;
     if (state_known_) state_ = *shared_state_;
-    check_chain(chain);
+    check_chain(chain, end);
   }
   if (only && only > run_record_.fork_of_sequence && !sums_.contains(only.value)) {
     add(Finding::Severity::damage, Code::checkpoint_not_found, layout::checkpoints(run_), only, "no such checkpoint");
@@ -256,28 +256,7 @@ Result<void> RunChecker::check_checkpoints(Sequence only) {
   return {};
 }
 
-/// Reports the checkpoints from `first` up to `end` (exclusive) that were not dropped, one finding for each stretch.
-void RunChecker::add_missing(std::uint64_t first, std::uint64_t end) {
-  while ((first = pruned_.next_there({first}).value) < end) {
-    const auto dropped = pruned_.dropped.ranges().upper_bound(first);
-    const std::uint64_t stop = dropped == pruned_.dropped.ranges().end() ? end : std::min(end, dropped->first);
-    add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), Sequence{first},
-        stop == first + 1 ? std::string("the checkpoint is missing")
-                          : fmt::format("checkpoints {} to {} are missing", first, stop - 1));
-    first = stop;
-  }
-}
-
-/// Returns the last checkpoint in the audit trail's file, or 0.
-Result<Sequence> RunChecker::last_audited() {
-  const auto file = files_.open(layout::audit(run_), OpenMode::read);
-  if (!file) return Sequence();
-  PAWL_TRY_ASSIGN(const auto line, last_line_below(**file, kHighest));
-  const auto entry = line ? decode_audit(line->text) : fail(Code::checksum_mismatch, "it is missing");
-  return entry ? entry->sequence : Sequence();
-}
-
-void RunChecker::check_chain(const Chain& chain) {
+void RunChecker::check_chain(const Chain& chain, Sequence end) {
   report_.files += (chain.lines_text ? 1U : 0U) + (chain.borrowed ? 0U : 1U);
   const std::string whole = whole_path(source(), chain.base);
   const std::string lines = lines_path(source(), chain.base);
@@ -296,9 +275,7 @@ void RunChecker::check_chain(const Chain& chain) {
     }
   }
   if (chain.damage) {
-    sums_.put(chain.damaged.value, {});
-    add(Finding::Severity::damage, chain.damage->code, chain.damaged == chain.base ? whole : lines, chain.damaged,
-        chain.damage->message);
+    add_damaged(chain, end);
   } else if (chain.bad_line && chain.bad_copies.empty()) {
     add(Finding::Severity::damage, chain.bad_line->code, lines, {}, "unexpected data after the last checkpoint");
   }
@@ -479,7 +456,7 @@ void RunChecker::check_audited(const AuditEntry& entry) {
   const bool there = sums_.contains(entry.sequence.value);
   const std::string sum = sums_.sum_of(entry.sequence.value);
   const PrunedList::Sums* const rewritten = pruned_.rewritten(entry.sequence);
-  if (!there && pruned_.is_dropped(entry.sequence)) return;
+  if (!there && (pruned_.is_dropped(entry.sequence) || missing_.contains(entry.sequence.value))) return;
   if (!there) {
     add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), entry.sequence,
         "the audit trail contains this checkpoint but it is missing");

@@ -31,7 +31,8 @@ class RunChecker {
   Result<void> check_checkpoints(Sequence only);
   void add_missing(std::uint64_t first, std::uint64_t end);
   Result<Sequence> last_audited();
-  void check_chain(const Chain& chain);
+  void check_chain(const Chain& chain, Sequence end);
+  void add_damaged(const Chain& chain, Sequence end);
   void check_copy(const ChainLink& link);
   void apply(const RecordView& record, const std::string& path);
   std::optional<std::string> payload_of(const RecordView& record, const std::string& path);
@@ -68,6 +69,7 @@ class RunChecker {
   PrunedList pruned_;
   Sequence stray_above_;                     // files with higher numbers are no checkpoints of the run; 0: unknown
   CheckpointSums sums_;                      // checksums of all checkpoints read
+  IndexRanges missing_;                      // checkpoints that were reported as missing
   std::set<std::string> blobs_;              // that records refer to
   std::optional<std::string> shared_state_;  // of a fork: the state that its first differences are based on
   std::string state_;                        // state of the last checkpoint read
