@@ -9,12 +9,14 @@
 
 #include "adapters/filesystem/backups.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/filesystem/layout.hpp"
 #include "adapters/posix/posix_environment.hpp"
 #include "adapters/posix/posix_file_system.hpp"
 #include "app/compose.hpp"
 #include "app/local_files.hpp"
 #include "app/remove_on_signal.hpp"
 #include "app/settings.hpp"
+#include "codec/record_text.hpp"
 #include "domain/store_uri.hpp"
 
 namespace pawl {
@@ -23,6 +25,7 @@ namespace {
 // States compress well, but not a thousandfold. A file that says so is meant to fill the disk.
 constexpr std::uint64_t kAlwaysAllowedBytes = 1ULL << 30U;
 constexpr std::uint64_t kRatioMax = 1000;
+constexpr std::uint64_t kStoreFileBytesMax = 1ULL << 20U;
 
 struct NamedPlace {
   std::unique_ptr<FileSystem> folder;
@@ -89,6 +92,28 @@ Result<void> refuse_own_folder(std::string_view store, const ResultPlace& place,
                     "choose a file outside of the store", 0});
 }
 
+/// Returns the folder of the store that contains `folder`, or an empty text.
+std::filesystem::path store_around(std::filesystem::path folder) {
+  std::error_code error;
+  folder = std::filesystem::canonical(folder, error);
+  for (; !folder.empty(); folder = folder.parent_path()) {
+    const auto files = PosixFileSystem::open(folder.string());
+    const auto text = files ? (*files)->read_file(layout::kStoreFile, kStoreFileBytesMax) : fail(files.error());
+    if (text && decode_store(*text)) return folder;
+    if (folder == folder.parent_path()) break;
+  }
+  return {};
+}
+
+/// A folder inside a store would be damage, or part of the next backup.
+Result<void> refuse_store_around(const std::string& parent, const std::string& folder) {
+  const std::filesystem::path store = store_around(parent);
+  if (store.empty()) return {};
+  return fail(Error{Code::usage,
+                    fmt::format("a store can't be restored into the folder of a store, {}", store.string()), folder,
+                    "choose a folder outside of the store", 0});
+}
+
 Result<WrittenBackup> create_from_store(std::string_view store, const std::string& path, ExistingBackup existing,
                                         const ShowBackupProgress& show) {
   PAWL_TRY_ASSIGN(const Config config, load_settings(store));
@@ -136,6 +161,7 @@ Result<RestoredStore> restore_to_folder(const std::string& path, const std::stri
   PAWL_TRY_ASSIGN(const auto file, open_backup(source, path));
   PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
   PAWL_TRY_ASSIGN(const NamedPlace target, open_parent(folder, Code::write_failed));
+  PAWL_TRY(refuse_store_around(target.folder_path, folder));
   if (!bytes_max) bytes_max = std::max(kAlwaysAllowedBytes, size > UINT64_MAX / kRatioMax ? size : size * kRatioMax);
   const PrivateFiles private_files;
   RestorePlace place{target.folder.get(), target.name, system_environment(),

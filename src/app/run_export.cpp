@@ -12,17 +12,27 @@ namespace pawl {
 namespace {
 
 /// Returns the key that encrypts the run's key in the export. It is not the store's: the recipient needs it.
-Result<SecretKey> export_key() {
+Result<SecretKey> key_of_export(Error missing) {
   const char* path = std::getenv("PAWL_EXPORT_KEY_FILE");
-  if (path == nullptr || *path == '\0') {
-    return fail(Error{Code::key_missing,
-                      "the run is encrypted and there is no key for the export",
-                      {},
-                      "create a key file: `(umask 077; head -c 32 /dev/urandom | base64 > export.key)`, then "
-                      "set PAWL_EXPORT_KEY_FILE=export.key",
-                      0});
-  }
+  if (path == nullptr || *path == '\0') return fail(std::move(missing));
   return read_key_file(path);
+}
+
+Result<SecretKey> key_to_export() {
+  return key_of_export({Code::key_missing,
+                        "the run is encrypted and there is no key for the export",
+                        {},
+                        "create a key file: `(umask 077; head -c 32 /dev/urandom | base64 > export.key)`, then "
+                        "set PAWL_EXPORT_KEY_FILE=export.key",
+                        0});
+}
+
+Result<SecretKey> key_to_import() {
+  return key_of_export({Code::key_missing,
+                        "the run is encrypted, and the key that it was exported with is missing",
+                        {},
+                        "set PAWL_EXPORT_KEY_FILE to the key file that was used at the export",
+                        0});
 }
 
 Result<std::unique_ptr<FilesystemStore>> open_for_export(std::string_view store, Missing missing) {
@@ -37,7 +47,7 @@ Result<std::unique_ptr<FilesystemStore>> open_for_export(std::string_view store,
 Result<ExportedRun> export_from_store(std::string_view store, const RunId& run, ExportLogs logs,
                                       const std::function<Result<void>(std::string_view)>& write) {
   PAWL_TRY_ASSIGN(const auto opened, open_for_export(store, Missing::refuse));
-  auto exported = opened->export_run(run, logs, export_key, write);
+  auto exported = opened->export_run(run, logs, key_to_export, write);
   if (exported || exported.error().code != Code::run_busy) return exported;
   Error error = with_other_advice(exported.error(), Advice::show_run, {.run = run.text()});
   error.hint = "wait until it finishes, then export it again";
@@ -95,7 +105,7 @@ Result<ImportedExport> import_to_store(std::string_view store, File& file, Expor
     PAWL_TRY(refuse_other_kind(store, file));
   }
   PAWL_TRY_ASSIGN(const auto opened, open_for_export(store, Missing::create));
-  return with_import_hint(opened->import_run(file, export_key));
+  return with_import_hint(opened->import_run(file, key_to_import));
 }
 
 }  // namespace

@@ -161,7 +161,7 @@ Result<StoreKeyPlace> rekey_store(std::string_view uri, const NewKey& wanted) {
   auto record = opened->store_record();
   if (!record) return fail(Error{Code::store_not_found, "no store found", folder, {}, 0, Advice::make_encrypted_store});
   if (!record->key)
-    return fail(Error{Code::usage, "the store is not encrypted", folder, {}, 0, Advice::make_encrypted_store});
+    return fail(Error{Code::usage, "the store is not encrypted", folder, {}, 0, Advice::make_other_encrypted_store});
   PAWL_TRY(opened->unlock());
   SystemRandom random;
   PAWL_TRY_ASSIGN(const ChosenKey chosen, choose_next_key(wanted, *record, configured, random));

@@ -220,6 +220,13 @@ Result<void> anchor(const Invocation& invocation, const AuditArguments& argument
 
 Result<void> proof(const Invocation& invocation, const AuditArguments& arguments) {
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
+  if (!arguments.entry && !arguments.earlier) {
+    return fail(Error{Code::usage,
+                      "missing argument: ENTRY (or pass --since SIZE)",
+                      {},
+                      fmt::format("to list the entries, run: pawl audit list {}", run.text()),
+                      0});
+  }
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   std::vector<Sha256> leaves;
   std::string hash;
@@ -317,7 +324,8 @@ Command add_audit(Options& root) {
   anchored.footer(
       "Examples:\n"
       "  pawl audit anchor -o anchor.json   keep the file apart from the store\n"
-      "  pawl verify --anchor anchor.json   later: detects changed or removed entries");
+      "  pawl verify --all --anchor anchor.json\n"
+      "                                     later: detects changed or removed entries");
   Options& proved =
       app.command("proof", "Print a Merkle proof that an entry is in the trail, or that the trail only grew");
   proved.text("RUN", arguments->run, "Run id").required();

@@ -22,6 +22,7 @@ class Walk {
       read_option(word);
     } else if (!enter(word)) {
       ++arguments_read_;
+      if (!here().arguments.empty() && here().arguments.front().wants == Wants::command) read_command_name(word);
     }
   }
 
@@ -83,6 +84,13 @@ class Walk {
     }
   }
 
+  /// `help audit` continues with the commands of `audit`.
+  void read_command_name(const std::string& word) {
+    if (named_ == nullptr) return;
+    const auto found = std::ranges::find(named_->commands, word, &CommandInfo::name);
+    named_ = found == named_->commands.end() ? nullptr : &*found;
+  }
+
   void offer(std::string_view word, std::string_view help) {
     if (word.starts_with(completion_.begun))
       completion_.candidates.push_back({completion_.prefix + std::string(word), std::string(help)});
@@ -99,7 +107,8 @@ class Walk {
       case Wants::folder: completion_.also = Completion::Also::folders; break;
       case Wants::run: completion_.runs = true; break;
       case Wants::command:
-        for (const CommandInfo& command : path_.front()->commands) offer(command.name, command.help);
+        if (named_ == nullptr) break;
+        for (const CommandInfo& command : named_->commands) offer(command.name, command.help);
         break;
     }
   }
@@ -126,8 +135,9 @@ class Walk {
     }
   }
 
-  std::vector<const CommandInfo*> path_;  // from the root to the last named command
-  const OptionInfo* pending_ = nullptr;   // the next word is its value
+  std::vector<const CommandInfo*> path_;      // from the root to the last named command
+  const CommandInfo* named_ = path_.front();  // the command whose name the arguments are; null: there is none
+  const OptionInfo* pending_ = nullptr;       // the next word is its value
   std::set<std::string> used_;
   std::size_t arguments_read_ = 0;
   std::size_t words_behind_mark_ = 0;

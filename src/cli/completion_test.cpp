@@ -28,6 +28,8 @@ TEST_F(Completing, CommandsThatBeginSo) {
   EXPECT_EQ(answer({"re"}), (Lines{"nothing", "resume", "reject", "restore", "replay", "rekey"}));
   EXPECT_EQ(answer({"dlq", "r"}), (Lines{"nothing", "retry"}));
   EXPECT_EQ(answer({"help", "rej"}), (Lines{"nothing", "reject"}));
+  EXPECT_EQ(answer({"help", "audit", "rep"}), (Lines{"nothing", "report"}));
+  EXPECT_EQ(answer({"help", "nope", "rep"}), (Lines{"nothing"}));
   EXPECT_EQ(answer({"__"}), (Lines{"nothing"})) << "hidden commands stay hidden";
 }
 

@@ -7,25 +7,31 @@
 namespace pawl::cli {
 namespace {
 
-Result<void> help(const Invocation& invocation, const Options& root, const std::string& name) {
-  if (name.empty()) {
-    invocation.print(help_text(root, invocation.columns()));
-    return {};
-  }
+/// Returns the command `name` of `parent`, whose words in the command line are `before`, such as "audit ".
+Result<const Options*> command_of(const Options& parent, const std::string& before, const std::string& name) {
   std::vector<std::string> names;
-  for (const auto& known : root.commands()) {
-    if (known->name() == name) {
-      invocation.print(help_text(*known, invocation.columns()));
-      return {};
-    }
+  for (const auto& known : parent.commands()) {
+    if (known->name() == name) return known.get();
     if (!known->is_hidden()) names.push_back(known->name());
   }
   const std::string nearest = suggest(name, names);
   return fail(Error{Code::usage,
-                    fmt::format("unknown command '{}'", name),
+                    fmt::format("unknown command '{}{}'", before, name),
                     {},
-                    nearest.empty() ? "run: pawl --help" : fmt::format("did you mean `pawl help {}`?", nearest),
+                    nearest.empty() ? fmt::format("run: pawl {}--help", before)
+                                    : fmt::format("did you mean `pawl help {}{}`?", before, nearest),
                     0});
+}
+
+Result<void> help(const Invocation& invocation, const Options& root, const std::vector<std::string>& names) {
+  const Options* found = &root;
+  std::string before;
+  for (const std::string& name : names) {
+    PAWL_TRY_ASSIGN(found, command_of(*found, before, name));
+    before += name + " ";
+  }
+  invocation.print(help_text(*found, invocation.columns()));
+  return {};
 }
 
 Result<void> version(const Invocation& invocation) {
@@ -38,11 +44,11 @@ Result<void> version(const Invocation& invocation) {
 }  // namespace
 
 Command add_help(Options& root) {
-  const auto name = std::make_shared<std::string>();
+  const auto names = std::make_shared<std::vector<std::string>>();
   Options& app = root.command("help", "Show help for a command");
   app.group(kCareGroup);
-  app.text("COMMAND", *name, "Command (default: this overview)");
-  return {&app, [name, &root](const Invocation& invocation) { return help(invocation, root, *name); }};
+  app.list("COMMAND", *names, "Command, for example: audit report (default: this overview)");
+  return {&app, [names, &root](const Invocation& invocation) { return help(invocation, root, *names); }};
 }
 
 Command add_version(Options& root) {

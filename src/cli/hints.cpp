@@ -156,6 +156,8 @@ Wording Hints::acting(Advice advice) const {
     case Advice::repeat_step: return {"to run it again", pawl("step --again" + step_ + " -- COMMAND")};
     case Advice::brief_run: return {"to hand it over, run", pawl("handoff " + run_)};
     case Advice::make_encrypted_store: return {"to create an encrypted store, run", pawl("init --encrypt")};
+    case Advice::make_other_encrypted_store:
+      return {"to create an encrypted store in another folder, run", "pawl init --encrypt --store OTHER"};
     case Advice::cancel_run: return {"to end them, run", pawl("cancel " + run_)};
     case Advice::destroy_run: return {"to destroy its data, run", pawl("erase " + run_ + " --reason TEXT")};
     case Advice::finish_erasure:

@@ -169,6 +169,10 @@ TEST_F(ReadingCommands, HelpAndVersionAreCommandsToo) {
   EXPECT_EQ(pawl({"help"}).out, pawl({"--help"}).out);
   EXPECT_EQ(pawl({"help", "run"}).out, pawl({"run", "--help"}).out);
   EXPECT_EQ(pawl({"version"}).out, "pawl 1.2.3\n");
+  EXPECT_EQ(pawl({"help", "audit", "report"}).out, pawl({"audit", "report", "--help"}).out);
+  EXPECT_EQ(pawl({"help", "backup", "create"}).out, pawl({"backup", "create", "--help"}).out);
+  EXPECT_EQ(pawl({"help", "audit", "reprot"}).status, 2);
+  EXPECT_NE(pawl({"help", "audit", "reprot"}).err.find("did you mean `pawl help audit report`?"), std::string::npos);
   const CliResult unknown = pawl({"help", "shwo"});
   EXPECT_EQ(unknown.status, 2);
   EXPECT_NE(unknown.err.find("pawl help show"), std::string::npos) << unknown.err;

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 PROGRAM = None
@@ -297,6 +298,38 @@ class Audit(unittest.TestCase):
         for expected in ("Verified.", "<b>eve</b>", "<script>alert(1)</script>", "@1 to @3", entries[-1]["hash"]):
             self.assertIn(expected, text)
         self.pawl("audit", "report", "r", "--format", "pdf", status=2)
+
+    def test_the_program_in_the_documentation_checks_proofs(self):
+        page = (Path(__file__).resolve().parent.parent.parent / "docs/formats/audit.md").read_text()
+        program = compile(page.split("```python\n")[1].split("```")[0], "audit.md", "exec")
+
+        def is_valid(proof):
+            with unittest.mock.patch("sys.stdin", io.StringIO(json.dumps(proof))), self.assertRaises(SystemExit) as exit:
+                exec(program, {})
+            return not exit.exception.code
+
+        for saves in (1, 2, 6):
+            for number in range(saves):
+                self.pawl("save", "r", stdin=json.dumps({"saves": saves, "n": number}).encode())
+            size = len(self.entries("r"))
+            for number in range(1, size + 1):
+                for arguments in ([str(number)], ["--since", str(number)]):
+                    proof = json.loads(self.pawl("audit", "proof", "r", *arguments).stdout)
+                    self.assertTrue(is_valid(proof), proof)
+                    if proof["proof"]:
+                        last = proof["proof"][-1]
+                        self.assertFalse(is_valid({**proof, "proof": proof["proof"][:-1] + [last[::-1]]}), proof)
+                        self.assertFalse(is_valid({**proof, "proof": proof["proof"] + [last]}), proof)
+                    self.assertFalse(is_valid({**proof, "root": proof["root"][::-1]}), proof)
+                    name = "hash" if "hash" in proof else "earlier_root"
+                    self.assertFalse(is_valid({**proof, name: proof[name][::-1]}), proof)
+
+    def test_advice_about_proofs_and_anchors_works_as_printed(self):
+        self.pawl("save", "r", stdin=b"{}")
+        self.assertIn("missing argument: ENTRY", self.pawl("audit", "proof", "r", status=2).stderr.decode())
+        self.pawl("audit", "anchor", "-o", "anchor.json")
+        example = next(line for line in self.pawl("audit", "anchor", "--help").stdout.decode().splitlines() if line.startswith("  pawl verify"))
+        self.pawl(*example.split()[1:])
 
     def test_a_proof_of_inclusion_leads_to_the_root(self):
         import hashlib

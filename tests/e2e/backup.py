@@ -446,6 +446,17 @@ class Backup(unittest.TestCase):
         self.assertEqual(json.loads(self.pawl("restore", "r").stdout)["n"], 3)
         self.pawl("fsck")
 
+    def test_nothing_is_restored_into_a_store(self):
+        self.save("r", {})
+        self.back_up()
+        for inside in (self.store / "sub", self.store / "runs" / "sub"):
+            refused = self.pawl("backup", "restore", "b.tar.zst", "--to", inside, status=2)
+            self.assertIn(b"can't be restored into the folder of a store", refused.stderr)
+            self.assertFalse(inside.exists())
+        (self.folder / "store.json").write_text("{}")  # not one of Pawl
+        self.restore(to="beside")
+        self.pawl("fsck")
+
     def test_a_backup_and_what_is_restored_are_private(self):
         self.save("r", {"n": 1})
         before = os.umask(0o022)

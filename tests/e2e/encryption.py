@@ -53,6 +53,26 @@ def a_new_encrypted_store_works_without_further_settings(case):
     holds(case.pawl("fsck", status=0).stdout, "ok:")
 
 
+def an_import_of_the_other_kind_names_a_store_that_can_be_made(case):
+    made(case)
+    save(case, "secret", {"a": SECRET}, status=0)
+    key = os.path.join(case.folder, "export.key")
+    with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+        file.write(KEY_1)
+    case.env["PAWL_EXPORT_KEY_FILE"] = key
+    case.pawl("export", "secret", "-o", "s.pawl", status=0)
+    case.pawl("save", "open", "--store", "plain", stdin="{}", status=0)
+    case.pawl("export", "open", "-o", "open.pawl", "--store", "plain", status=0)
+    refused = case.pawl("import", "s.pawl", "--store", "plain", status=4).stderr
+    holds(refused, "PAWL-0216", "pawl init --encrypt --store OTHER")
+    assert "--store plain" not in refused, refused
+    case.pawl("init", "--encrypt", "--store", "OTHER", status=0)
+    case.pawl("import", "s.pawl", "--store", "OTHER", status=0)
+    holds(case.pawl("import", "open.pawl", status=4).stderr, "PAWL-0216", "import it into a store that is not encrypted")
+    holds(" ".join(case.pawl("explain", "PAWL-0216", status=0).stdout.split()), "the run is not encrypted but the store is",
+          "the run is encrypted but the store is not", "pawl init --encrypt --store OTHER")
+
+
 def nothing_of_the_state_is_readable_in_any_file(case):
     made(case)
     save(case, "r", {"a": SECRET, "n": 1}, status=0)

@@ -534,7 +534,7 @@ class Portable(Case):
         self.assertNotIn(b"very secret", content)
         other = self.path("other")
         self.pawl("init", "--encrypt", store=other)
-        self.pawl("import", "s.pawl", store=other, status=2)
+        self.assertIn(b"set PAWL_EXPORT_KEY_FILE to the key file that was used at the export", self.pawl("import", "s.pawl", store=other, status=2).stderr)
         wrong = {"PAWL_EXPORT_KEY_FILE": self.write("wrong.key", os.urandom(32).hex())}
         os.chmod(self.path("wrong.key"), 0o600)
         self.assertIn(b"PAWL-0215", self.pawl("import", "s.pawl", store=other, env=wrong, status=4).stderr)

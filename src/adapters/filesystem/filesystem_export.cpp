@@ -221,9 +221,9 @@ Result<ImportedExport> FilesystemStore::import_run(File& file, const FindExportK
         Error{Code::not_encrypted,
               header.key ? "the run is encrypted but this store is not" : "the run is not encrypted but this store is",
               {},
-              header.key ? "" : "import it into a store that is not encrypted",
+              header.key ? "import it into an encrypted store" : "import it into a store that is not encrypted",
               0,
-              header.key ? Advice::make_encrypted_store : Advice::none});
+              header.key ? Advice::make_other_encrypted_store : Advice::none});
   }
   PAWL_TRY_ASSIGN(const auto lock, files_.open(layout::kArrivingLock, OpenMode::create));
   PAWL_TRY_ASSIGN(const bool alone, wait_for_lock(*lock, layout::kWriterByte, *environment_.clock));

@@ -191,7 +191,7 @@ Result<void> FilesystemStore::rekey(const NewStoreKey& key) {
                       std::string(layout::kStoreFile),
                       {},
                       0,
-                      Advice::make_encrypted_store});
+                      Advice::make_other_encrypted_store});
   }
   PAWL_TRY_ASSIGN(const auto file_lock, lock_store_file());
   PAWL_TRY_ASSIGN(const std::string text, files_.read_file(layout::kStoreFile, 1ULL << 20));
