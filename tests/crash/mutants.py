@@ -11,7 +11,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STORE = ROOT / "src" / "adapters" / "filesystem"
 SUITE = "Backup.B*:Quarter/CrashTest*/0:Call/FailNth*:FailedSync*:Store/EraseCrash*:EraseSchedules*:EraseOrder*:ImportCrash*:Fallback*:"
-SUITE += "PruneSpace*:RebuildFaults*:TwoSettlers*:CopiedStore*:*UsedAfterFork*"
+SUITE += "PruneSpace*:RebuildFaults*:TwoSettlers*:CopiedStore*:*UsedAfterFork*:DiscardedJournal*"
 
 MUTANTS = [
     ("the watermark is written before the sync", "journal_writer.cpp",
@@ -23,12 +23,17 @@ MUTANTS = [
     ("the next writer does not confirm the tail", "journal_writer.cpp",
      "  PAWL_TRY(confirm_tail(view));\n", ""),
     ("a segment is recycled before its files are synced", "filesystem_publish.cpp",
-     "    PAWL_TRY(publisher_.sync());\n    PAWL_TRY(update_catalogue(batches));\n    PAWL_TRY(journal.recycle(segment));",
-     "    PAWL_TRY(journal.recycle(segment));\n    PAWL_TRY(publisher_.sync());\n    PAWL_TRY(update_catalogue(batches));"),
+     "  PAWL_TRY(publisher_.sync());\n  return update_catalogue(batches);", "  return update_catalogue(batches);"),
     ("a segment is recycled before it is published", "filesystem_publish.cpp",
-     "    RunBatches batches;\n    PAWL_TRY(collect(*view, batches));\n    std::shared_ptr",
-     "    RunBatches batches;\n    PAWL_TRY(collect(*view, batches));\n    PAWL_TRY(journal.recycle(segment));\n    continue;\n"
-     "    std::shared_ptr"),
+     "  PAWL_TRY(settle(journal, segments));\n", ""),
+    ("a segment is restarted before it is published", "filesystem_publish.cpp",
+     "  PAWL_TRY(settle(journal, {journal.active()}));\n", ""),
+    ("a segment is restarted with its generation", "journal_writer.cpp",
+     "  reborn.header_offset = kSegmentHeaderBytes / 2", "  reborn.header.generation = segments_[active_].header.generation;\n  reborn.header_offset = kSegmentHeaderBytes / 2"),
+    ("a journal whose segment could not be restarted is used on", "journal_writer.cpp",
+     "    failed_ = true;  // readers may see the new header, under which batches with the old one don't count\n", ""),
+    ("what is left of a discarded journal does not say what is settled", "journal_writer.cpp",
+     "  std::ranges::stable_sort(segments, {}, [](const Segment& segment) { return segment.header.settled_through; });\n", ""),
     ("other journals' earlier records are not published", "filesystem_publish.cpp",
      "      if (clear_.contains(run)) {", "      if (true) {"),
     ("the run's writer does not wait for unconfirmed tails", "filesystem_store.cpp",
@@ -86,11 +91,11 @@ MUTANTS = [
     ("pruned blobs can come back", "blob_sweeper.cpp",
      "  if (!names.empty()) PAWL_TRY(files_.sync_folder(layout::blobs(run_), SyncPoint::erased_names));\n", ""),
     ("a rebuild of the catalogue skips a run that can't be read", "filesystem_catalogue.cpp",
-     "      PAWL_TRY(add_rows(RunReader(files_, keys_, entry.name, snapshot), update));\n",
-     "      static_cast<void>(add_rows(RunReader(files_, keys_, entry.name, snapshot), update));\n"),
+     "      PAWL_TRY(add_rows(RunReader(files_, keys_, entry.name, snapshot), catalogue_, update));\n",
+     "      static_cast<void>(add_rows(RunReader(files_, keys_, entry.name, snapshot), catalogue_, update));\n"),
     ("a rebuild of the catalogue reads only files", "filesystem_catalogue.cpp",
-     "add_rows(RunReader(files_, keys_, entry.name, snapshot), update)",
-     "add_rows(RunReader(files_, keys_, entry.name, std::make_shared<JournalSnapshot>()), update)"),
+     "add_rows(RunReader(files_, keys_, entry.name, snapshot), catalogue_, update)",
+     "add_rows(RunReader(files_, keys_, entry.name, std::make_shared<JournalSnapshot>()), catalogue_, update)"),
     ("a forked child may write", "../../base/process_bound.cpp", "generation.fetch_add(1, std::memory_order_relaxed);", ""),
 ]
 
