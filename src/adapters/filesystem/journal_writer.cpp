@@ -454,7 +454,7 @@ Result<void> JournalWriter::discard() {
     if (segment.last_batch != 0) PAWL_TRY(disown_batches(segment, ++position, last_batch));
   }
   // Whichever segments are left if this is interrupted, one of them says that everything is settled.
-  std::ranges::stable_sort(segments, {}, [](const Segment& segment) { return segment.header.settled_through; });
+  std::ranges::sort(segments, {}, [](const Segment& segment) { return segment.header.settled_through; });
   for (const Segment& segment : segments) {
     PAWL_TRY(overwrite_batches(*segment.file));
     PAWL_TRY(segment.file->sync(SyncPoint::erased_bytes));

@@ -80,7 +80,7 @@ Result<RunReader::IdentifiedSaves> RunReader::saves_with_caller_id() {
   PAWL_TRY_ASSIGN(const std::uint32_t run_seed, seed());
   PAWL_TRY_ASSIGN(auto callers, load_pruned_callers(files_, run_, *list, run_seed));
   for (PrunedCaller& caller : callers) saves.emplace_back(std::move(caller.info), std::move(caller.fingerprint));
-  std::ranges::stable_sort(saves, {}, [](const auto& save) { return save.first.sequence; });
+  std::ranges::sort(saves, {}, [](const auto& save) { return save.first.sequence; });
   return saves;
 }
 
