@@ -7,7 +7,7 @@
 namespace pawl {
 namespace {
 
-/// Up to so many members, searching them for each new key is faster than an index.
+/// In an object with up to this many members, a search for each new key is faster than an index.
 constexpr std::size_t kSearchedMax = 16;
 
 using Members = Json::object_t::Container;  // the members by position

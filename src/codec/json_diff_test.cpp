@@ -32,7 +32,7 @@ TEST(JsonDiff, ShortensValuesBetweenCharacters) {
   EXPECT_EQ(text, "+ /a: \"" + std::string(78, 'x') + "...\n");
 }
 
-/// Returns an object of so many keys, in descending order if `backwards`, with `last` as the value of one of them.
+/// Returns an object with `count` keys, in descending order if `backwards`, with `last` as the value of one of them.
 std::string many_keys(std::size_t count, bool backwards, int last) {
   std::string text = "{";
   for (std::size_t i = 0; i < count; ++i) {

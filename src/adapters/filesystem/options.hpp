@@ -31,7 +31,7 @@ struct FilesystemOptions {
   std::uint64_t segment_bytes = 4ULL << 20;
   std::uint64_t segments_max = 4;                        // so a journal has at most 16 MB
   std::uint64_t journals_max = 4;                        // above it, journals of ended processes are merged
-  std::uint64_t settle_at_close_bytes = 128ULL << 10;    // a journal that is at least so long and has so many batches
+  std::uint64_t settle_at_close_bytes = 128ULL << 10;    // a journal of at least this size and number of batches
   std::uint64_t settle_at_close_batches = 100;           // is emptied, because every open reads it
   std::int64_t merge_us = 1'500'000;                     // how long that may take when a store is closed
   std::uint64_t inline_bytes_max = 1ULL << 20;           // a larger payload gets its own file
