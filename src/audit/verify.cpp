@@ -526,13 +526,26 @@ class RunVerifier {
   std::string event_file_;
 };
 
+/// The verdict about a run whose files can't even be opened.
+RunVerdict unreadable(const RunId& run, const Error& error) {
+  RunVerdict verdict;
+  verdict.head.run = run.text();
+  verdict.bad = BadEntry{error.code, 0, {}, error.where, error.message, error.hint};
+  verdict.bad->action = error.advice;
+  return verdict;
+}
+
 }  // namespace
 
 Result<RunVerdict> verify_run(Evidence& evidence, const RunId& run, const AnchorPoint* anchor,
                               const VerifyProgress& progress) {
   Evidence::Journals journals = Evidence::Journals::as_read;
   for (int attempt = 1;; ++attempt) {
-    PAWL_TRY_ASSIGN(const auto of_run, evidence.run(run, journals));
+    const auto found = evidence.run(run, journals);
+    if (!found && found.error().code != Code::run_not_found && is_confined(found.error()))
+      return unreadable(run, found.error());
+    if (!found) return std::unexpected(found.error());
+    const std::unique_ptr<RunEvidence>& of_run = *found;
     PAWL_TRY_ASSIGN(RunVerdict verdict, RunVerifier(*of_run, run, anchor, progress).verify());
     if (!verdict.bad) return verdict;
     PAWL_TRY_ASSIGN(const bool unchanged, of_run->unchanged());

@@ -420,6 +420,33 @@ def something_else_in_the_place_of_a_file_stops_only_its_run(case):
     case.pawl("fsck", status=0)
 
 
+def something_else_in_the_place_of_a_folder_stops_only_its_run(case):
+    make_runs(case)
+    case.pawl("fsck", "--repair", status=0)
+    for name in ("", "checkpoints", "audit", "events", "inbox", "blobs", "logs"):
+        path = os.path.normpath(store(case, "runs/b", name))
+        existed = os.path.exists(path)
+        if existed:
+            os.rename(path, path + ".away")
+        for kind in ("file", "link", "pipe"):
+            plant(kind, path)
+            rows = listed(case, None)
+            equal((name, kind, rows["a"]["status"], rows["c"]["status"]), (name, kind, "active", "active"))
+            for run in "ac":
+                save(case, run, 7, status=0, timeout=20)
+            for command in (["fsck"], ["verify", "--all"], ["fsck", "--repair"]):
+                done = case.pawl(*command, timeout=20)
+                text = done.stdout + done.stderr
+                assert done.returncode in ((0, 4, 5) if name in ("", "blobs", "logs", "inbox") else (4, 5)), (name, kind, command, text)
+                assert "a: fine" in text if command[0] == "verify" else "runs" in done.stdout, (name, kind, command, text)
+            case.pawl("stats", status=0, timeout=20)
+            os.remove(path)
+        if existed:
+            os.rename(path + ".away", path)
+    case.pawl("fsck", status=0)
+    case.pawl("verify", "--all", status=0)
+
+
 def an_unfinished_erasure_is_listed_and_verified(case):
     if shutil.which("strace") is None:
         print("skipped: strace is not installed")

@@ -47,11 +47,11 @@ std::vector<std::string> newest_in_journals(const JournalSnapshot& snapshot, std
 Result<void> add_rows(RunReader reader, const Catalogue& old, CatalogueUpdate& update) {
   auto info = reader.listing();
   if (!info && (info.error().code == Code::run_not_found || is_gone(info.error().code))) return {};
-  if (!info && !is_refusal(info.error().code)) return std::unexpected(info.error());
+  if (!info && !is_confined(info.error())) return std::unexpected(info.error());
   if (info) update.runs.push_back(std::move(*info));
   const auto saves = reader.saves_with_caller_id();
   if (!saves && is_gone(saves.error().code)) return {};
-  if (!saves && is_refusal(saves.error().code)) {
+  if (!saves && is_confined(saves.error())) {
     const std::string run(reader.run());
     if (auto kept = old.saves_of(run)) {
       for (CatalogueSave& save : *kept) update.saves.push_back(std::move(save));

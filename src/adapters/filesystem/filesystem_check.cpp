@@ -339,8 +339,9 @@ Result<void> FilesystemStore::find_missing_runs(const std::set<std::string>& run
   for (const RunInfo& run : *known) listed.insert(run.id.text());
   for (const std::string& run : runs) {
     if (is_suspended || listed.contains(run) || snapshot->find(run) != nullptr) continue;
-    PAWL_TRY_ASSIGN(const bool described, files_.exists(layout::run_file(run)));
-    if (!described) continue;  // its first save never happened, or it was removed
+    const auto described = files_.exists(layout::run_file(run));
+    if (!described && !is_confined(described.error())) return std::unexpected(described.error());
+    if (!described || !*described) continue;  // reported as that; or its first save never happened, or it was removed
     const auto erased = load_erased(files_, run);
     if (erased && *erased && !(*erased)->finished) continue;  // reported as that; finishing it lists the run
     report.findings.push_back({Severity::mendable,

@@ -10,6 +10,7 @@
 #include "adapters/filesystem/numbered_lines.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
 #include "adapters/filesystem/trail_file.hpp"
+#include "base/confined.hpp"
 
 namespace pawl {
 namespace {
@@ -298,6 +299,15 @@ Result<std::optional<Sha256>> RunFiles::blob_hash(std::string_view name, std::st
   }
 }
 
+/// Returns whether the folder belongs to a run. One that contains only a lock belongs to a run whose first save never
+/// happened. A folder may have been copied before its run was created, and the checkpoints in it afterwards.
+Result<bool> has_files(FileSystem& files, const std::string& run, bool copied) {
+  PAWL_TRY_ASSIGN(const bool has_run, files.exists(layout::run_file(run)));
+  PAWL_TRY_ASSIGN(const bool has_mark, files.exists(layout::erased(run)));
+  PAWL_TRY_ASSIGN(const auto checkpoints, files.list(layout::checkpoints(run)));
+  return has_run || has_mark || (!copied && !checkpoints.empty());
+}
+
 }  // namespace
 
 Result<void> FilesystemEvidence::read_journals(Journals journals) {
@@ -324,12 +334,9 @@ Result<std::vector<std::string>> FilesystemEvidence::runs() {
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
   for (const FolderEntry& entry : entries) {
     if (names.contains(entry.name) || !entry.is_folder) continue;
-    // A folder that contains only a lock belongs to a run whose first save never happened.
-    PAWL_TRY_ASSIGN(const bool has_run, files_.exists(layout::run_file(entry.name)));
-    PAWL_TRY_ASSIGN(const bool has_mark, files_.exists(layout::erased(entry.name)));
-    PAWL_TRY_ASSIGN(const auto checkpoints, files_.list(layout::checkpoints(entry.name)));
-    // The folder of a run may have been copied before the run was created, and the checkpoints in it afterwards.
-    if (has_run || has_mark || (!copied && !checkpoints.empty())) names.insert(entry.name);
+    const auto exists = has_files(files_, entry.name, copied);
+    if (!exists && !is_confined(exists.error())) return std::unexpected(exists.error());
+    if (!exists || *exists) names.insert(entry.name);
   }
   return std::vector<std::string>(names.begin(), names.end());
 }

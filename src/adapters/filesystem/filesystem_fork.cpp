@@ -3,6 +3,7 @@
 #include "adapters/filesystem/fork_notes.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/run_writer.hpp"
+#include "base/confined.hpp"
 #include "domain/erasure.hpp"
 
 namespace pawl {
@@ -123,7 +124,7 @@ Result<void> FilesystemStore::mend_forks() {
     const auto id = RunId::parse(entry.name);
     const auto record = id ? record_of(*id) : std::unexpected(id.error());
     if (!record) continue;  // not a run, or damaged, which was already reported
-    PAWL_TRY(restore_fork_note(files_, *record));
+    if (const auto noted = restore_fork_note(files_, *record); !noted && !is_confined(noted.error())) return noted;
     const auto notes = load_fork_notes(files_, entry.name, seal_seed(record->uuid));
     if (!notes) continue;
     for (const ForkNote& note : *notes) {

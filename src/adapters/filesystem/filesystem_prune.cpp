@@ -7,6 +7,7 @@
 #include "adapters/filesystem/run_pruner.hpp"
 #include "adapters/filesystem/trail_archiver.hpp"
 #include "adapters/filesystem/whole_file.hpp"
+#include "base/confined.hpp"
 #include "base/thread_name.hpp"
 #include "codec/object_members.hpp"
 #include "codec/sealed_text.hpp"
@@ -40,9 +41,11 @@ Result<std::string> FilesystemStore::prune_stamp(const std::string& run,
     stamp += list ? *list : "-";
     const auto aside = files_.read_file(layout::aside(one));
     stamp += aside ? *aside : "-";
-    PAWL_TRY_ASSIGN(auto entries, files_.list(layout::checkpoints(one)));
-    std::ranges::sort(entries, {}, &FolderEntry::name);
-    for (const FolderEntry& entry : entries) stamp += entry.name + '\n';
+    auto entries = files_.list(layout::checkpoints(one));
+    if (!entries && !is_confined(entries.error())) return std::unexpected(entries.error());
+    if (!entries) continue;
+    std::ranges::sort(*entries, {}, &FolderEntry::name);
+    for (const FolderEntry& entry : *entries) stamp += entry.name + '\n';
   }
   return stamp;
 }

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "adapters/filesystem/failure_log.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
+#include "base/confined.hpp"
 #include "base/thread_name.hpp"
 
 namespace pawl {
@@ -88,20 +90,129 @@ Result<void> FilesystemStore::settle(JournalWriter& journal, const std::vector<F
     views.push_back(std::move(view));
   }
   std::shared_ptr<JournalSnapshot> snapshot;
+  RunBatches stuck;
   for (const auto& [run, batch] : batches) {
     if (clear_.contains(run)) {
-      PAWL_TRY(publisher_.publish(run, batch, Publish::settled));
+      PAWL_TRY(publish_or_keep(run, batch, batch, stuck));
       continue;
     }
     if (!snapshot) {
       PAWL_TRY_ASSIGN(snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
     }
     const Earlier earlier = with_earlier(*snapshot, journal.number(), run, batch);
-    PAWL_TRY(publisher_.publish(run, earlier.batch, Publish::settled));
     if (!earlier.elsewhere) clear_.insert(run);
+    PAWL_TRY(publish_or_keep(run, earlier.batch, batch, stuck));
   }
   PAWL_TRY(publisher_.sync());
+  PAWL_TRY(keep_journaled(journal.place(), stuck));
+  for (const auto& [run, batch] : stuck) batches.erase(run);
   return update_catalogue(batches);
+}
+
+/// Publishes `batch`. If the files of the run are damaged or not accessible, adds `own` to `stuck` instead: one run
+/// must not keep the journal of all others from being recycled.
+Result<void> FilesystemStore::publish_or_keep(const std::string& run, const RunBatch& batch, const RunBatch& own,
+                                              RunBatches& stuck) {
+  const auto published = publisher_.publish(run, batch, Publish::settled);
+  if (published) return {};
+  if (!is_confined(published.error()) || category(published.error().code) == Category::busy)
+    return std::unexpected(published.error());
+  behind_ = true;
+  clear_.erase(run);
+  stuck.emplace(run, own);
+  const Lock lock(dirty_mutex_);
+  if (!stuck_.try_emplace(run, published.error()).second) return {};
+  has_stuck_ = true;
+  return pawl::log_failure(
+      files_, environment_,
+      Finding{Finding::Severity::damage,
+              published.error().code,
+              published.error().where,
+              run,
+              {},
+              fmt::format("the newest checkpoints of run '{}' stay in the journal, because its files can't "
+                          "be written: {}",
+                          run, published.error().message),
+              {}});
+}
+
+namespace {
+
+/// The records of a run as they were in its journal: those of a save in one piece.
+struct SavedRecords {
+  std::string body;
+  std::uint32_t count = 0;
+};
+
+std::map<std::uint64_t, SavedRecords> by_save(const std::string& run, const RunBatch& batch) {
+  std::map<std::uint64_t, SavedRecords> saves;
+  const auto add = [&](const JournalRecord& record) {
+    SavedRecords& save = saves[record.sequence.value];
+    append_record(save.body, record);
+    ++save.count;
+  };
+  if (batch.run && !batch.checkpoints.empty()) {
+    const JournalRecord& first = batch.checkpoints.front();
+    add({.type = RecordType::run,
+         .run_uuid = first.run_uuid,
+         .sequence = first.sequence,
+         .parent = first.parent,
+         .run = run,
+         .text = *batch.run});
+  }
+  for (const auto* records : {&batch.checkpoints, &batch.events, &batch.audit}) std::ranges::for_each(*records, add);
+  return saves;
+}
+
+/// Takes over any free journal, or creates one.
+Result<std::unique_ptr<JournalWriter>> other_journal(FileSystem& files, const JournalWriter::Place& place) {
+  PAWL_TRY_ASSIGN(const auto numbers, list_journals(files));
+  for (const std::uint64_t number : numbers) {
+    auto journal = JournalWriter::take_over(place, number);
+    if (!journal && category(journal.error().code) == Category::integrity) continue;  // fsck names it
+    if (!journal || *journal) return journal;
+  }
+  return JournalWriter::create(place);
+}
+
+}  // namespace
+
+/// Writes the records of these runs to another journal. They are durable when it returns.
+Result<void> FilesystemStore::keep_journaled(const JournalWriter::Place& place, const RunBatches& runs) {
+  if (runs.empty()) return {};
+  PAWL_TRY_ASSIGN(const auto journal, other_journal(files_, place));
+  for (const auto& [run, batch] : runs) {
+    std::string body;
+    std::uint32_t count = 0;
+    const auto write = [&]() -> Result<void> {
+      if (count == 0) return {};
+      const std::string_view all = body;
+      PAWL_TRY(journal->append({&all, 1}, count));
+      body.clear();
+      count = 0;
+      return {};
+    };
+    for (const auto& [sequence, save] : by_save(run, batch)) {
+      if (body.size() + save.body.size() > options_.batch_bytes_max) PAWL_TRY(write());
+      body += save.body;
+      count += save.count;
+    }
+    PAWL_TRY(write());
+  }
+  return {};
+}
+
+/// A run whose files can't be written would only fill the journals.
+Result<void> FilesystemStore::refuse_stuck(const std::string& run) {
+  if (!has_stuck_) return {};
+  const Lock lock(dirty_mutex_);
+  const auto found = stuck_.find(run);
+  return found == stuck_.end() ? Result<void>() : std::unexpected(found->second);
+}
+
+void FilesystemStore::forget_stuck(const std::string& run) {
+  const Lock lock(dirty_mutex_);
+  stuck_.erase(run);
 }
 
 /// Settles the full segments together, then recycles them, oldest first.
@@ -133,13 +244,16 @@ Result<void> FilesystemStore::settle_together(std::vector<std::unique_ptr<Journa
   if (batches.empty()) return {};
   PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
   RunBatches ordered;
+  RunBatches stuck;
   for (const auto& [run, batch] : batches) {
     // The records of a run may be in several of these journals, in any order.
-    RunBatch all = with_earlier(*snapshot, 0, run, in_order(batch)).batch;
-    PAWL_TRY(publisher_.publish(run, all, Publish::settled));
-    ordered.emplace(run, std::move(all));
+    const RunBatch own = in_order(batch);
+    RunBatch all = with_earlier(*snapshot, 0, run, own).batch;
+    PAWL_TRY(publish_or_keep(run, all, own, stuck));
+    if (!stuck.contains(run)) ordered.emplace(run, std::move(all));
   }
   PAWL_TRY(publisher_.sync());
+  PAWL_TRY(keep_journaled(journals.front()->place(), stuck));
   return update_catalogue(ordered);
 }
 
@@ -230,8 +344,9 @@ Result<void> FilesystemStore::publish_dirty(Publish mode) {
   for (const std::string& run : dirty) {
     const auto found = batches.find(run);
     if (found == batches.end()) continue;
-    PAWL_TRY_ASSIGN(const bool published, publisher_.publish(run, found->second, mode));
-    all = all && published;
+    const auto published = publisher_.publish(run, found->second, mode);
+    if (!published && !is_confined(published.error())) return std::unexpected(published.error());
+    all = all && published && *published;
   }
   behind_ = was_behind || !all;
   return {};

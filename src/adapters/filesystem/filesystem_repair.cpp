@@ -10,6 +10,7 @@
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/line_file.hpp"
+#include "base/confined.hpp"
 #include "base/hash.hpp"
 
 namespace pawl {
@@ -135,12 +136,12 @@ Result<std::uint64_t> FilesystemStore::publish_connected(const std::string& run,
   batch.checkpoints.erase(lost, batch.checkpoints.end());
   const Lock lock(publish_mutex_);
   auto published = publisher_.publish(run, batch, Publish::settled);
-  if (!published && is_refusal(published.error().code)) {
+  if (!published && is_confined(published.error())) {
     // Its files end before the first of these checkpoints, which nothing connects to them.
     batch.checkpoints.clear();
     published = publisher_.publish(run, batch, Publish::settled);
   }
-  if (!published && !is_refusal(published.error().code)) return std::unexpected(published.error());
+  if (!published && !is_confined(published.error())) return std::unexpected(published.error());
   return highest;
 }
 
@@ -153,7 +154,7 @@ Result<std::optional<Finding>> FilesystemStore::list_lost(const std::string& run
   Finding finding{Severity::mended, Code::records_lost, lost.file, run, {}, {}, {}, Advice::none};
   const std::string where = kept.empty() ? std::string() : fmt::format("; the damaged bytes are in {}", kept);
   const auto described = reader.run_record();
-  if (!described && !is_refusal(described.error().code) && described.error().code != Code::run_not_found)
+  if (!described && !is_confined(described.error()) && described.error().code != Code::run_not_found)
     return std::unexpected(described.error());
   if (!described && lost.runs.find(run) == lost.runs.end()) return std::optional<Finding>();
   if (!described) {
@@ -161,7 +162,7 @@ Result<std::optional<Finding>> FilesystemStore::list_lost(const std::string& run
     return std::optional(std::move(finding));
   }
   auto found = reader.recover({});
-  if (!found && is_refusal(found.error().code)) {
+  if (!found && is_confined(found.error())) {
     finding.what = fmt::format("no checkpoint of run '{}' can be read any more{}", run, where);
     return std::optional(std::move(finding));
   }
@@ -280,12 +281,13 @@ Result<void> FilesystemStore::find_unrecorded(std::vector<Finding>& findings,
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
   for (const FolderEntry& entry : entries) {
     if (!entry.is_folder || !RunId::parse(entry.name) || complete.contains(entry.name)) continue;
-    PAWL_TRY_ASSIGN(const bool listed, files_.exists(layout::aside(entry.name)));
-    if (!listed) continue;
+    const auto listed = files_.exists(layout::aside(entry.name));
+    if (!listed && !is_confined(listed.error())) return std::unexpected(listed.error());
+    if (!listed || !*listed) continue;
     RunReader reader(files_, keys_, entry.name, std::make_shared<JournalSnapshot>());
     const auto pruned = reader.pruned();
     auto restored = pruned ? reader.restore({}) : std::unexpected(pruned.error());
-    if (!restored && is_refusal(restored.error().code)) continue;  // it has a finding of its own
+    if (!restored && is_confined(restored.error())) continue;  // it has a finding of its own
     if (!restored) return std::unexpected(restored.error());
     const Sequence newest = restored->info.sequence;
     const Sequence last = (*pruned)->last_aside();

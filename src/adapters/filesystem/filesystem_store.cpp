@@ -297,6 +297,7 @@ Result<std::optional<RunHead>> FilesystemStore::load_head(const RunId& run, Sequ
     for (const auto& [sequence, found] : records->checkpoints) elsewhere |= found.journal != journal_->number();
   }
   journaled_.insert(run.text());
+  forget_stuck(run.text());
   const Lock lock(publish_mutex_);
   if (elsewhere) {
     clear_.erase(run.text());

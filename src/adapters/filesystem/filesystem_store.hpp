@@ -145,6 +145,12 @@ class FilesystemStore final : public Store {
   /// time leave many journals, and every open reads all of them.
   Result<void> merge_journals(const JournalWriter::Place& place) PAWL_REQUIRES(publish_mutex_);
   Result<void> settle_together(std::vector<std::unique_ptr<JournalWriter>>& journals) PAWL_REQUIRES(publish_mutex_);
+  Result<void> publish_or_keep(const std::string& run, const RunBatch& batch, const RunBatch& own, RunBatches& stuck)
+      PAWL_REQUIRES(publish_mutex_);
+  Result<void> keep_journaled(const JournalWriter::Place& place, const RunBatches& runs) PAWL_REQUIRES(publish_mutex_);
+  /// Fails if the files of the run could not be written.
+  Result<void> refuse_stuck(const std::string& run);
+  void forget_stuck(const std::string& run);
   void mark_dirty(const std::string& run);
   // Pruning.
   /// Called when a new group of checkpoints has started, so that the previous one can be closed.
@@ -342,6 +348,8 @@ class FilesystemStore final : public Store {
   Mutex dirty_mutex_;
   std::set<std::string> dirty_ PAWL_GUARDED_BY(dirty_mutex_);  // runs with records that are not yet in their files
   std::optional<Error> publish_error_ PAWL_GUARDED_BY(dirty_mutex_);
+  std::map<std::string, Error> stuck_ PAWL_GUARDED_BY(dirty_mutex_);  // runs whose files can't be written, and why
+  std::atomic<bool> has_stuck_ = false;
   std::uint64_t recycled_ PAWL_GUARDED_BY(dirty_mutex_) = 0;
   std::vector<std::unique_ptr<File>> kept_locks_ PAWL_GUARDED_BY(dirty_mutex_);
   bool stopping_ PAWL_GUARDED_BY(dirty_mutex_) = false;

@@ -43,6 +43,7 @@ class JournalWriter {
   /// handle_failed. Fails with store_busy if there is no room because all segments wait to be published.
   Result<void> append(std::span<const std::string_view> bodies, std::uint32_t record_count);
 
+  [[nodiscard]] const Place& place() const { return place_; }
   /// Oldest first.
   [[nodiscard]] std::vector<FullSegment> full_segments() const;
   /// Returns the batches of one segment as they are in the file.

@@ -209,6 +209,7 @@ Result<std::optional<FilesystemRunWriter::Earlier>> FilesystemRunWriter::find_ea
 
 Result<Saved> FilesystemRunWriter::save(const SaveRequest& request) {
   PAWL_TRY(store_.process_.refuse_copy());
+  PAWL_TRY(store_.refuse_stuck(run_.text()));
   Lock lock(mutex_);
   PAWL_TRY(ensure_key());
   PAWL_TRY_ASSIGN(std::string fingerprint, fingerprint_of(request));
