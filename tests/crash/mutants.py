@@ -11,7 +11,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STORE = ROOT / "src" / "adapters" / "filesystem"
 SUITE = "Backup.B*:Quarter/CrashTest*/0:Call/FailNth*:FailedSync*:Store/EraseCrash*:EraseSchedules*:EraseOrder*:ImportCrash*:Fallback*:"
-SUITE += "PruneSpace*:RebuildFaults*:TwoSettlers*:CopiedStore*:*UsedAfterFork*:DiscardedJournal*"
+SUITE += "PruneSpace*:RebuildFaults*:TwoSettlers*:CopiedStore*:*UsedAfterFork*:DiscardedJournal*:*StuckRun*"
 
 MUTANTS = [
     ("the watermark is written before the sync", "journal_writer.cpp",
@@ -58,6 +58,8 @@ MUTANTS = [
     ("a backup does not notice that something was removed", "store_backup.cpp", "    complete = before == after;\n", ""),
     ("a backup contains a fork whose parent was erased", "store_backup.cpp",
      "    if (erased) return std::optional<WrittenBackup>();\n", "    static_cast<void>(erased);\n"),
+    ("records of a run that can't be published are dropped", "filesystem_publish.cpp",
+     "  PAWL_TRY(keep_journaled(journal.place(), stuck));\n", ""),
     ("publishing restores pruned checkpoints", "publisher.cpp",
      "    if (pruned.is_closed(record.sequence) || pruned.is_aside(record.sequence)) {",
      "    if ((pruned.is_closed(record.sequence) || pruned.is_aside(record.sequence)) && batch.checkpoints.empty()) {"),

@@ -420,14 +420,38 @@ def something_else_in_the_place_of_a_file_stops_only_its_run(case):
     case.pawl("fsck", status=0)
 
 
+def a_run_whose_files_cant_be_written_fills_no_journal(case):
+    made = {"audit": "file", "checkpoints": "file", "checkpoints/pruned.json": "file", "checkpoints/aside.json": "folder"}
+    for name, kind in made.items():
+        shutil.rmtree(store(case), ignore_errors=True)
+        make_runs(case, runs="ab")
+        path, away = store(case, "runs/b", name), os.path.join(case.folder, "away")
+        if os.path.exists(path):
+            os.rename(path, away)
+        plant(kind, path)
+        for number in range(42):  # more than the journals have room for
+            done = case.pawl("save", "a", stdin=json.dumps({"n": number, "fill": os.urandom(240_000).hex()}))
+            equal((name, number, done.returncode, done.stderr), (name, number, 0, ""))
+        newest = 4 if save(case, "b", 4).returncode == 0 else 3  # the journal may take it
+        case.pawl("fsck", status=4)
+        os.rmdir(path) if kind == "folder" else os.remove(path)
+        if os.path.exists(away):
+            os.rename(away, path)
+        case.pawl("fsck", "--repair", status=0)
+        equal(json.loads(case.pawl("restore", "b", status=0).stdout), {"run": "b", "n": newest})
+        equal(save(case, "b", 9, status=0).stdout, f"b@{newest + 1}\n")
+        case.pawl("verify", "--all", status=0)
+
+
 def something_else_in_the_place_of_a_folder_stops_only_its_run(case):
     make_runs(case)
     case.pawl("fsck", "--repair", status=0)
     for name in ("", "checkpoints", "audit", "events", "inbox", "blobs", "logs"):
         path = os.path.normpath(store(case, "runs/b", name))
+        away = os.path.join(case.folder, "away")
         existed = os.path.exists(path)
         if existed:
-            os.rename(path, path + ".away")
+            os.rename(path, away)
         for kind in ("file", "link", "pipe"):
             plant(kind, path)
             rows = listed(case, None)
@@ -442,7 +466,7 @@ def something_else_in_the_place_of_a_folder_stops_only_its_run(case):
             case.pawl("stats", status=0, timeout=20)
             os.remove(path)
         if existed:
-            os.rename(path + ".away", path)
+            os.rename(away, path)
     case.pawl("fsck", status=0)
     case.pawl("verify", "--all", status=0)
 
