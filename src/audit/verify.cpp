@@ -548,8 +548,9 @@ Result<RunVerdict> verify_run(Evidence& evidence, const RunId& run, const Anchor
     const std::unique_ptr<RunEvidence>& of_run = *found;
     PAWL_TRY_ASSIGN(RunVerdict verdict, RunVerifier(*of_run, run, anchor, progress).verify());
     if (!verdict.bad) return verdict;
-    PAWL_TRY_ASSIGN(const bool unchanged, of_run->unchanged());
-    if (unchanged || attempt == kAttemptsMax) return verdict;
+    const auto unchanged = of_run->unchanged();
+    if (!unchanged && !is_confined(unchanged.error())) return std::unexpected(unchanged.error());
+    if (!unchanged || *unchanged || attempt == kAttemptsMax) return verdict;
     journals = Evidence::Journals::fresh;
   }
 }

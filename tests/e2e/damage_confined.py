@@ -443,6 +443,41 @@ def a_run_whose_files_cant_be_written_fills_no_journal(case):
         case.pawl("verify", "--all", status=0)
 
 
+def an_oversized_file_stops_only_its_run(case):
+    make_runs(case)
+    case.pawl("fsck", "--repair", status=0)
+    for name in ("run.json", "erased.json", "checkpoints/pruned.json", "audit/merkle_roots.json"):
+        path = store(case, "runs/b", name)
+        size = os.path.getsize(path) if os.path.exists(path) else None
+        with open(path, "ab") as file:
+            file.truncate(5 << 30)
+        rows = listed(case, None)
+        equal((name, rows["a"]["status"], rows["c"]["status"]), (name, "active", "active"))
+        for command in (["fsck"], ["fsck", "--repair"], ["verify", "--all"]):
+            done = case.pawl(*command, timeout=60)
+            equal((name, command, done.returncode), (name, command, 4))
+            holds(done.stdout, name if command[0] == "fsck" else "a: fine")
+        save(case, "a", 7, status=0)
+        os.remove(path) if size is None else os.truncate(path, size)
+    case.pawl("fsck", status=0)
+
+
+def a_stray_wal_of_the_catalogue_is_ignored(case):
+    for content in (b"", os.urandom(5000)):
+        for number in range(3):
+            case.pawl("save", "a", "--id", f"{len(content)}-{number}", stdin=json.dumps({"n": number, "c": len(content)}), status=0)
+        case.pawl("fsck", "--repair", status=0)
+        for name in ("catalogue.db-wal", "catalogue.db-shm"):
+            with open(store(case, name), "wb") as file:
+                file.write(content)
+        equal(listed(case, 0)["a"]["status"], "active")
+        case.pawl("save", "a", "--id", f"{len(content)}-more", stdin=json.dumps({"more": len(content)}), status=0)
+        case.pawl("prune", "--keep", "1000", status=0)
+        case.pawl("fsck", status=0)
+        os.remove(store(case, "catalogue.db"))
+        equal(listed(case, 0)["a"]["status"], "active")
+
+
 def something_else_in_the_place_of_a_folder_stops_only_its_run(case):
     make_runs(case)
     case.pawl("fsck", "--repair", status=0)
