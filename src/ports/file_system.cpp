@@ -28,11 +28,8 @@ Result<std::string> FileSystem::read_file(std::string_view path, std::uint64_t s
   PAWL_TRY_ASSIGN(const auto file, open(path, OpenMode::read));
   PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
   if (size > size_max) {
-    return fail(Error{Code::store_damaged,
-                      fmt::format("the file has {} bytes; the maximum is {}", size, size_max),
-                      std::string(path),
-                      "restore the file from a backup",
-                      0});
+    return fail(Error{Code::store_damaged, fmt::format("the file has {} bytes; the maximum is {}", size, size_max),
+                      std::string(path), "restore the file from a backup", 0});
   }
   return file->read_at(0, size);
 }

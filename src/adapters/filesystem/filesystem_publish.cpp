@@ -164,13 +164,16 @@ std::map<std::uint64_t, SavedRecords> by_save(const std::string& run, const RunB
   return saves;
 }
 
-/// Takes over any free journal, or creates one.
-Result<std::unique_ptr<JournalWriter>> other_journal(FileSystem& files, const JournalWriter::Place& place) {
+/// Takes over a free journal without records of these runs, or creates one: the records of a run stay in order.
+Result<std::unique_ptr<JournalWriter>> other_journal(FileSystem& files, const JournalWriter::Place& place,
+                                                     const RunBatches& runs) {
   PAWL_TRY_ASSIGN(const auto numbers, list_journals(files));
   for (const std::uint64_t number : numbers) {
     auto journal = JournalWriter::take_over(place, number);
     if (!journal && category(journal.error().code) == Category::integrity) continue;  // fsck names it
-    if (!journal || *journal) return journal;
+    if (!journal) return journal;
+    const auto mentioned = [&](const auto& run) { return (*journal)->runs_at_takeover().contains(run.first); };
+    if (*journal && std::ranges::none_of(runs, mentioned)) return journal;
   }
   return JournalWriter::create(place);
 }
@@ -180,7 +183,7 @@ Result<std::unique_ptr<JournalWriter>> other_journal(FileSystem& files, const Jo
 /// Writes the records of these runs to another journal. They are durable when it returns.
 Result<void> FilesystemStore::keep_journaled(const JournalWriter::Place& place, const RunBatches& runs) {
   if (runs.empty()) return {};
-  PAWL_TRY_ASSIGN(const auto journal, other_journal(files_, place));
+  PAWL_TRY_ASSIGN(const auto journal, other_journal(files_, place, runs));
   for (const auto& [run, batch] : runs) {
     std::string body;
     std::uint32_t count = 0;
