@@ -78,6 +78,22 @@ void FilesystemStore::run_background(const EraseWork& work) {
   }
 }
 
+bool FilesystemStore::is_clear(const std::string& run) {
+  const Lock lock(clear_mutex_);
+  return clear_.contains(run);
+}
+
+std::uint64_t FilesystemStore::unclear_count() {
+  const Lock lock(clear_mutex_);
+  return unclear_;
+}
+
+/// A snapshot says nothing about a run that was opened after it was taken, with records of another process.
+void FilesystemStore::note_clear(const std::string& run, std::uint64_t count_before_snapshot) {
+  const Lock lock(clear_mutex_);
+  if (unclear_ == count_before_snapshot) clear_.insert(run);
+}
+
 /// Makes the batches of these segments durable in the files of the runs and in the catalogue.
 Result<void> FilesystemStore::settle(JournalWriter& journal, const std::vector<FullSegment>& segments) {
   std::vector<std::unique_ptr<SegmentView>> views;
@@ -87,9 +103,10 @@ Result<void> FilesystemStore::settle(JournalWriter& journal, const std::vector<F
     PAWL_TRY(collect(*view, batches));
     views.push_back(std::move(view));
   }
+  const std::uint64_t before = unclear_count();
   std::shared_ptr<JournalSnapshot> snapshot;
   for (const auto& [run, batch] : batches) {
-    if (clear_.contains(run)) {
+    if (is_clear(run)) {
       PAWL_TRY(publisher_.publish(run, batch, Publish::settled));
       continue;
     }
@@ -98,7 +115,7 @@ Result<void> FilesystemStore::settle(JournalWriter& journal, const std::vector<F
     }
     const Earlier earlier = with_earlier(*snapshot, journal.number(), run, batch);
     PAWL_TRY(publisher_.publish(run, earlier.batch, Publish::settled));
-    if (!earlier.elsewhere) clear_.insert(run);
+    if (!earlier.elsewhere) note_clear(run, before);
   }
   PAWL_TRY(publisher_.sync());
   return update_catalogue(batches);
