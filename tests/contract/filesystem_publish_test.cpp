@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "adapters/filesystem/catalogue.hpp"
 #include "testing/checking_file_system.hpp"
 #include "testing/filesystem_under_test.hpp"
 
@@ -60,6 +61,38 @@ TEST(LazyPublishing, DoesNotRewriteACheckpointThatIsInItsFile) {
     }
   }
   EXPECT_LT(written, 1000U) << "only the difference is new";
+}
+
+/// The journal of the first process contains a run without a gap, but the second one has settled more of it.
+TEST(RebuiltCatalogue, KnowsWhatAnotherProcessSettled) {
+  SimDisk disk{2};
+  ManualClock clock;
+  SeededRandom random{2};
+  SimFileSystem files(disk);
+  FilesystemOptions options = small_options();
+  options.catalogue = true;
+  const auto open = [&](std::uint64_t pid) {
+    return std::move(
+        *FilesystemStore::open(files, Environment{&clock, &random, sim_owner(disk.boot_id(), pid)}, options));
+  };
+  const auto save = [](FilesystemStore& store, std::string_view caller_id) {
+    const auto writer = store.open_run(published_run(), {});
+    ASSERT_TRUE(writer) << describe(writer.error());
+    ASSERT_TRUE((*writer)->save({.body = fmt::format("\"{}\"", caller_id), .caller_id = std::string(caller_id)}));
+  };
+  const auto first = open(1);
+  const auto second = open(2);
+  save(*first, "a");
+  save(*second, "b");
+  ASSERT_TRUE(second->settle_all());
+  ASSERT_TRUE(files.remove("catalogue.db"));
+  ASSERT_TRUE(first->rebuild_catalogue());
+  const Catalogue catalogue(files, clock);
+  const auto row = catalogue.find_run("r");
+  ASSERT_TRUE(row && *row);
+  EXPECT_EQ((*row)->latest.value, 2U);
+  EXPECT_TRUE(*catalogue.find_save("r", "a"));
+  EXPECT_TRUE(*catalogue.find_save("r", "b"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // FilesystemStore: queries over all runs, and the catalogue that makes them fast.
 #include <algorithm>
 #include <ranges>
+#include <span>
 
 #include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
@@ -65,16 +66,54 @@ Result<void> add_rows(RunReader reader, const Catalogue& old, CatalogueUpdate& u
   return {};
 }
 
-/// Returns whether the catalogue must be rebuilt: a page or row is damaged, or somebody removed the file.
-bool is_lost_catalogue(const Error& error) {
-  return error.code == Code::store_damaged || error.code == Code::input_unreadable;
-}
-
 /// A cheap test that needs no decoding: most saves have no caller's id. May be wrong about a state with such a member.
 /// Labels come before the payload, and records without them are short there.
 bool may_have_caller(std::string_view record) {
   const std::size_t size = record.find("\"size\":");
   return record.substr(0, size).find("\"caller\":") != std::string_view::npos;
+}
+
+/// Adds the row of a run whose last checkpoint is among these, and those of its saves.
+Result<void> add_rows(const std::string& run, const RunRecord& record, std::span<const JournalRecord> checkpoints,
+                      CatalogueUpdate& update) {
+  for (const JournalRecord& checkpoint : checkpoints) {
+    const bool last = &checkpoint == &checkpoints.back();
+    if (!last && !may_have_caller(checkpoint.text)) continue;
+    PAWL_TRY_ASSIGN(const RecordView view, decode_checkpoint(without_newline(checkpoint.text), seal_seed(record.uuid)));
+    PAWL_TRY_ASSIGN(const CheckpointInfo saved, decode_info(view));
+    if (!saved.caller_id.empty()) update.saves.push_back(save_of(run, saved, decode_fingerprint(view)));
+    if (last) {
+      PAWL_TRY_ASSIGN(RunInfo info, run_info(run, record, saved));
+      update.runs.push_back(std::move(info));
+    }
+  }
+  return {};
+}
+
+/// Adds the rows of a run of which the journals contain everything, without reading its checkpoints from the files.
+/// Returns false for any other run.
+Result<bool> add_journal_rows(RunReader& reader, const JournalSnapshot& snapshot, CatalogueUpdate& update) {
+  const std::string run(reader.name());
+  const RunRecords* const records = snapshot.find(run);
+  if (records == nullptr || !records->run || records->checkpoints.empty() || snapshot.doubt(run)) return false;
+  const Sequence last{records->checkpoints.rbegin()->first};
+  if (last.value != records->checkpoints.size()) return false;  // something is missing between 1 and the last one
+  const auto record = reader.run_record();
+  if (!record || record->fork_of_run) return false;
+  const auto latest = reader.latest();  // another process may have settled more
+  if (!latest || *latest != last) return false;
+  const auto list = reader.pruned();
+  if (!list || !(*list)->dropped.empty() || !(*list)->closed.empty()) return false;
+  CatalogueUpdate rows;
+  if (!add_rows(run, *record, whole_batch(*records).checkpoints, rows)) return false;
+  std::ranges::move(rows.runs, std::back_inserter(update.runs));
+  std::ranges::move(rows.saves, std::back_inserter(update.saves));
+  return true;
+}
+
+/// Returns whether the catalogue must be rebuilt: a page or row is damaged, or somebody removed the file.
+bool is_lost_catalogue(const Error& error) {
+  return error.code == Code::store_damaged || error.code == Code::input_unreadable;
 }
 
 }  // namespace
@@ -100,23 +139,14 @@ Result<void> FilesystemStore::update_catalogue(const RunBatches& batches) {
   const auto nothing = std::make_shared<JournalSnapshot>();
   CatalogueUpdate update;
   for (const auto& [run, batch] : batches) {
-    RunReader reader(files_, keys_, run, nothing);
-    const auto described = reader.run_record();
+    const auto described = [&]() -> Result<RunRecord> {
+      if (!batch.run) return RunReader(files_, keys_, run, nothing).run_record();
+      PAWL_TRY(refuse_erased(files_, run));
+      return decode_run(*batch.run);
+    }();
     if (!described && is_gone(described.error().code)) continue;  // its row, if any, already says so
     if (!described) return std::unexpected(described.error());
-    const RunRecord& record = *described;
-    for (const JournalRecord& checkpoint : batch.checkpoints) {
-      const bool last = &checkpoint == &batch.checkpoints.back();
-      if (!last && !may_have_caller(checkpoint.text)) continue;
-      PAWL_TRY_ASSIGN(const RecordView view,
-                      decode_checkpoint(without_newline(checkpoint.text), seal_seed(record.uuid)));
-      PAWL_TRY_ASSIGN(const CheckpointInfo saved, decode_info(view));
-      if (!saved.caller_id.empty()) update.saves.push_back(save_of(run, saved, decode_fingerprint(view)));
-      if (last) {
-        PAWL_TRY_ASSIGN(RunInfo info, run_info(run, record, saved));
-        update.runs.push_back(std::move(info));
-      }
-    }
+    PAWL_TRY(add_rows(run, *described, batch.checkpoints, update));
   }
   auto recorded = catalogue_.record(update);
   if (!recorded && is_lost_catalogue(recorded.error())) return rebuild_catalogue_locked();
@@ -201,7 +231,9 @@ Result<void> FilesystemStore::rebuild_catalogue_locked() {
     update.runs = missing;
     for (const FolderEntry& entry : entries) {
       if (!entry.is_folder || !RunId::parse(entry.name)) continue;
-      PAWL_TRY(add_rows(RunReader(files_, keys_, entry.name, snapshot), catalogue_, update));
+      RunReader reader(files_, keys_, entry.name, snapshot);
+      PAWL_TRY_ASSIGN(const bool added, add_journal_rows(reader, *snapshot, update));
+      if (!added) PAWL_TRY(add_rows(std::move(reader), catalogue_, update));
       const auto lost = std::ranges::find(missing, entry.name, [](const RunInfo& row) { return row.id.text(); });
       if (lost != missing.end() && !update.runs.empty() && update.runs.back().id == lost->id)
         update.runs.back() = *lost;

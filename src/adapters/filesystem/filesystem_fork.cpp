@@ -38,9 +38,12 @@ Result<std::unique_ptr<File>> FilesystemStore::hold_pruning(const std::string& r
 }
 
 Result<std::unique_ptr<File>> FilesystemStore::hold_new_run(const RunId& run) {
-  const Lock lock(open_mutex_);
-  PAWL_TRY(make_store());
+  {
+    const Lock lock(open_mutex_);
+    PAWL_TRY(make_store());
+  }
   PAWL_TRY_ASSIGN(auto run_lock, lock_run(run));
+  const Lock lock(open_mutex_);
   PAWL_TRY(ensure_journal(run));
   PAWL_TRY_ASSIGN(const auto head, load_head(run, {}));
   if (head) return fail(exists_already(run));

@@ -80,6 +80,28 @@ void FilesystemStore::run_background(const EraseWork& work) {
   }
 }
 
+bool FilesystemStore::is_clear(const std::string& run) {
+  const Lock lock(clear_mutex_);
+  return clear_.contains(run);
+}
+
+std::uint64_t FilesystemStore::unclear_count() {
+  const Lock lock(clear_mutex_);
+  return unclear_;
+}
+
+void FilesystemStore::note_unclear(const std::string& run) {
+  const Lock lock(clear_mutex_);
+  clear_.erase(run);
+  ++unclear_;
+}
+
+/// A snapshot says nothing about a run that was opened after it was taken, with records of another process.
+void FilesystemStore::note_clear(const std::string& run, std::uint64_t count_before_snapshot) {
+  const Lock lock(clear_mutex_);
+  if (unclear_ == count_before_snapshot) clear_.insert(run);
+}
+
 /// Makes the batches of these segments durable in the files of the runs and in the catalogue.
 Result<void> FilesystemStore::settle(JournalWriter& journal, const std::vector<FullSegment>& segments) {
   std::vector<std::unique_ptr<SegmentView>> views;
@@ -89,10 +111,11 @@ Result<void> FilesystemStore::settle(JournalWriter& journal, const std::vector<F
     PAWL_TRY(collect(*view, batches));
     views.push_back(std::move(view));
   }
+  const std::uint64_t before = unclear_count();
   std::shared_ptr<JournalSnapshot> snapshot;
   RunBatches stuck;
   for (const auto& [run, batch] : batches) {
-    if (clear_.contains(run)) {
+    if (is_clear(run)) {
       PAWL_TRY(publish_or_keep(run, batch, batch, stuck));
       continue;
     }
@@ -100,7 +123,7 @@ Result<void> FilesystemStore::settle(JournalWriter& journal, const std::vector<F
       PAWL_TRY_ASSIGN(snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
     }
     const Earlier earlier = with_earlier(*snapshot, journal.number(), run, batch);
-    if (!earlier.elsewhere) clear_.insert(run);
+    if (!earlier.elsewhere) note_clear(run, before);
     PAWL_TRY(publish_or_keep(run, earlier.batch, batch, stuck));
   }
   PAWL_TRY(publisher_.sync());
@@ -118,7 +141,7 @@ Result<void> FilesystemStore::publish_or_keep(const std::string& run, const RunB
   if (!is_confined(published.error()) || category(published.error().code) == Category::busy)
     return std::unexpected(published.error());
   behind_ = true;
-  clear_.erase(run);
+  note_unclear(run);
   stuck.emplace(run, own);
   const Lock lock(dirty_mutex_);
   if (!stuck_.try_emplace(run, published.error()).second) return {};

@@ -245,7 +245,7 @@ Result<void> FilesystemStore::ensure_journal(const RunId& run) {
 
 /// Confirms batches of this run in journals whose writer died: they may be only in the page cache. The holder of the
 /// run's lock must do so before it can tell which checkpoint is the run's last.
-Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(const RunId& run) {
+Result<FilesystemStore::WriterView> FilesystemStore::view_for_writer(const RunId& run) {
   // Reading the own journal takes longer the fuller it is, and it says nothing about a run that it never mentioned.
   std::uint64_t except = journaled_.contains(run.text()) ? 0 : journal_->number();
   for (std::int64_t waited_us = 0;; waited_us += kTakeoverStepUs) {
@@ -256,9 +256,10 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(co
       PAWL_TRY_ASSIGN(snapshot,
                       JournalSnapshot::take(files_, environment_.owner.boot_id, JournalSnapshot::Records::all, except));
     }
+    bool is_new = false;
     if (except != 0) {
       const auto record = RunReader(files_, keys_, run.text(), snapshot).run_record();
-      const bool is_new = !record && record.error().code == Code::run_not_found;
+      is_new = !record && record.error().code == Code::run_not_found;
       if (!is_new && (!record || record->fork_of_run)) {
         except = 0;  // the run that it was forked from may be in the own journal
         PAWL_TRY_ASSIGN(snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
@@ -273,7 +274,7 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(co
       // Taking the journal over confirms its tail. The journal is released at the end of this scope.
       PAWL_TRY_ASSIGN(const auto taken, JournalWriter::take_over(place(), view.number));
     }
-    if (!unconfirmed) return snapshot;
+    if (!unconfirmed) return WriterView{std::move(snapshot), is_new};
     if (waited_us >= kTakeoverWaitUs)
       return fail(busy("timed out waiting for another process that is taking over a journal"));
     environment_.clock->sleep_us(kTakeoverStepUs);
@@ -281,35 +282,41 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::snapshot_for_writer(co
 }
 
 Result<std::optional<RunHead>> FilesystemStore::load_head(const RunId& run, Sequence fall_back_to) {
-  PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_writer(run));
-  RunReader reader(files_, keys_, run.text(), snapshot);
+  PAWL_TRY_ASSIGN(const WriterView view, view_for_writer(run));
+  RunReader reader(files_, keys_, run.text(), view.snapshot);
   // Only this process writes to the run now, so apparent damage is real.
   std::optional<RunHead> head;
   if (fall_back_to) {
     PAWL_TRY_ASSIGN(head, reader.head_behind_damage(fall_back_to, environment_.clock->now()));
-  } else {
+  } else if (!view.is_new) {
     PAWL_TRY_ASSIGN(head, reader.head());
   }
   if (!head) PAWL_TRY(refuse_missing(run));
   if (head && !head->behind_damage()) PAWL_TRY(refuse_older(run, *head));
   bool elsewhere = false;
-  if (const RunRecords* records = snapshot->find(run.text())) {
+  if (const RunRecords* records = view.snapshot->find(run.text())) {
     for (const auto& [sequence, found] : records->checkpoints) elsewhere |= found.journal != journal_->number();
   }
   journaled_.insert(run.text());
   forget_stuck(run.text());
-  const Lock lock(publish_mutex_);
   if (elsewhere) {
-    clear_.erase(run.text());
+    note_unclear(run.text());
   } else {
+    const Lock lock(clear_mutex_);
     clear_.insert(run.text());
   }
   return head;
 }
 
+/// Does not hold open_mutex_: other threads open their runs while this one creates a folder or waits.
 Result<std::unique_ptr<File>> FilesystemStore::lock_run(const RunId& run) {
-  PAWL_TRY(files_.make_folder(layout::kRuns));
-  PAWL_TRY(files_.make_folder(layout::run(run.text())));
+  auto created = files_.make_folder(layout::run(run.text()));
+  if (!created && created.error().code == Code::write_failed) {
+    PAWL_TRY(files_.make_folder(layout::kRuns));  // the first run of the store
+    created = files_.make_folder(layout::run(run.text()));
+  }
+  if (!created) return std::unexpected(created.error());
+  if (!*created) PAWL_TRY(refuse_erased(files_, run.text()));
   PAWL_TRY_ASSIGN(auto run_lock, files_.open(layout::run_lock(run.text()), OpenMode::create));
   PAWL_TRY(take_writer_lock(run, *run_lock));
   return run_lock;
@@ -347,16 +354,25 @@ Result<void> FilesystemStore::take_writer_lock(const RunId& run, File& run_lock)
 Result<std::unique_ptr<RunWriter>> FilesystemStore::open_run(const RunId& run, const RunOptions& options) {
   PAWL_TRY(process_.refuse_copy());
   PAWL_TRY(adopt_if_copied());
-  const Lock lock(open_mutex_);
-  PAWL_TRY(refuse_erased(files_, run.text()));
-  PAWL_TRY(make_store());
-  // The next writer finishes what a killed eraser left. A failure does not keep it from opening the run.
-  if (!journal_) static_cast<void>(finish_erasures({place(), nullptr}));
+  PAWL_TRY(prepare_store(run));
   PAWL_TRY_ASSIGN(auto run_lock, lock_run(run));
-  PAWL_TRY(refuse_erased(files_, run.text()));  // it may have been erased while this process waited for the lock
+  const Lock lock(open_mutex_);
+  // It may have been erased while this process waited for the lock. Once there is a journal, load_head looks first.
+  if (!journal_) PAWL_TRY(refuse_erased(files_, run.text()));
   PAWL_TRY(ensure_journal(run));
   PAWL_TRY_ASSIGN(auto head, load_head(run, options.fall_back_to));
   return FilesystemRunWriter::make(*this, run, options, std::move(run_lock), std::move(head));
+}
+
+/// Does what comes before the first run is locked.
+Result<void> FilesystemStore::prepare_store(const RunId& run) {
+  const Lock lock(open_mutex_);
+  if (journal_) return {};
+  PAWL_TRY(refuse_erased(files_, run.text()));
+  PAWL_TRY(make_store());
+  // The next writer finishes what a killed eraser left. A failure does not keep it from opening the run.
+  static_cast<void>(finish_erasures({place(), nullptr}));
+  return {};
 }
 
 /// Looks only at the marks of the journals, before this process writes to one.

@@ -121,9 +121,14 @@ class FilesystemStore final : public Store {
   Result<void> replace_store_file(std::string_view text);
   Result<void> ensure_journal(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<std::unique_ptr<JournalWriter>> acquire_journal(const RunId& run) PAWL_REQUIRES(open_mutex_);
-  Result<std::shared_ptr<JournalSnapshot>> snapshot_for_writer(const RunId& run) PAWL_REQUIRES(open_mutex_);
+  struct WriterView {
+    std::shared_ptr<JournalSnapshot> snapshot;
+    bool is_new = false;  // certainly: there is nothing of the run in files or journals
+  };
+  Result<void> prepare_store(const RunId& run);
+  Result<WriterView> view_for_writer(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<std::optional<RunHead>> load_head(const RunId& run, Sequence fall_back_to) PAWL_REQUIRES(open_mutex_);
-  Result<std::unique_ptr<File>> lock_run(const RunId& run) PAWL_REQUIRES(open_mutex_);
+  Result<std::unique_ptr<File>> lock_run(const RunId& run);
   /// Takes the run's lock for writing and records this process in it. Waits for another process as long as the options
   /// allow, then fails with run_busy and names that process.
   [[nodiscard]] Result<void> take_writer_lock(const RunId& run, File& run_lock);
@@ -152,6 +157,10 @@ class FilesystemStore final : public Store {
   Result<void> refuse_stuck(const std::string& run);
   void forget_stuck(const std::string& run);
   void mark_dirty(const std::string& run);
+  [[nodiscard]] bool is_clear(const std::string& run);
+  [[nodiscard]] std::uint64_t unclear_count();
+  void note_clear(const std::string& run, std::uint64_t count_before_snapshot);
+  void note_unclear(const std::string& run);
   // Pruning.
   /// Called when a new group of checkpoints has started, so that the previous one can be closed.
   void mark_grown(const std::string& run);
@@ -333,9 +342,13 @@ class FilesystemStore final : public Store {
   Mutex inbox_mutex_;
   std::set<std::string> named_inboxes_ PAWL_GUARDED_BY(inbox_mutex_);  // runs whose folders' names were synced
 
+  // Opening a run must not wait until a publication ends, so this is not publish_mutex_.
+  Mutex clear_mutex_;
+  std::set<std::string> clear_ PAWL_GUARDED_BY(clear_mutex_);  // runs without earlier records in other journals
+  std::uint64_t unclear_ PAWL_GUARDED_BY(clear_mutex_) = 0;    // how often a run turned out to have such records
+
   Mutex publish_mutex_;
   Publisher publisher_ PAWL_GUARDED_BY(publish_mutex_);
-  std::set<std::string> clear_ PAWL_GUARDED_BY(publish_mutex_);     // runs without earlier records in other journals
   std::set<std::string> unrooted_ PAWL_GUARDED_BY(publish_mutex_);  // published without roots
   bool behind_ PAWL_GUARDED_BY(publish_mutex_) = false;             // records of a dirty run may be missing in its
                                                                     // files

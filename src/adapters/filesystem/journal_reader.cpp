@@ -427,10 +427,10 @@ Result<bool> has_segments(FileSystem& files) {
 Result<std::shared_ptr<JournalSnapshot>> JournalSnapshot::take(FileSystem& files, std::string_view boot_id,
                                                                Records wanted, std::uint64_t except) {
   auto snapshot = std::make_shared<JournalSnapshot>();
-  const std::string store_text = read_store_text(files);
-  PAWL_TRY_ASSIGN(const auto numbers, list_journals(files));
+  PAWL_TRY_ASSIGN(auto numbers, list_journals(files));
+  std::erase(numbers, except);
+  const std::string store_text = numbers.empty() ? std::string() : read_store_text(files);
   for (const std::uint64_t number : numbers) {
-    if (number == except) continue;
     PAWL_TRY_ASSIGN(JournalView view, read_journal(files, number, boot_id, store_text));
     snapshot->journals_.push_back(std::move(view));
   }

@@ -88,16 +88,22 @@ Publisher::Publisher(FileSystem& files, const Environment& environment, const Fi
     : files_(files), environment_(environment), options_(options) {}
 
 Result<bool> Publisher::publish(std::string_view run, const RunBatch& batch, Publish mode) {
-  PAWL_TRY_ASSIGN(const bool erased, is_erased(run, mode));
-  if (erased) return true;
-  PAWL_TRY(make_folders(run, batch, mode));
-  PAWL_TRY_ASSIGN(const auto lock, lock_run(run, mode));
-  return lock ? publish_locked(run, batch, mode) : Result<bool>(false);
+  auto lock = lock_run(run, OpenMode::write, mode);
+  if (!lock && lock.error().code == Code::input_unreadable) {
+    // The names of the folder and of the lock were not synced, and a power loss has removed them.
+    PAWL_TRY_ASSIGN(const bool erased, is_erased(run, mode));
+    if (erased) return true;
+    PAWL_TRY(files_.make_folder(layout::kRuns));
+    PAWL_TRY(files_.make_folder(layout::run(run)));
+    lock = lock_run(run, OpenMode::create, mode);
+  }
+  if (!lock) return std::unexpected(lock.error());
+  return *lock ? publish_locked(run, batch, mode) : Result<bool>(false);
 }
 
 /// Returns null if another process is publishing the run, unless the records are to be settled.
-Result<std::unique_ptr<File>> Publisher::lock_run(std::string_view run, Publish mode) {
-  PAWL_TRY_ASSIGN(auto lock, files_.open(layout::run_lock(run), OpenMode::create));
+Result<std::unique_ptr<File>> Publisher::lock_run(std::string_view run, OpenMode open, Publish mode) {
+  PAWL_TRY_ASSIGN(auto lock, files_.open(layout::run_lock(run), open));
   for (std::int64_t waited_us = 0;; waited_us += kLockStepUs) {
     PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kPublisherByte));
     if (locked) return lock;
@@ -122,32 +128,38 @@ Result<bool> Publisher::publish_locked(std::string_view run, const RunBatch& bat
   if (erased) return true;
   if (known_.size() > kKnownMax) known_.clear();
   if (written_.size() > kKnownMax) written_.clear();
+  PAWL_TRY_ASSIGN(const NewFolders made, make_folders(run, batch, mode));
   if (batch.run) PAWL_TRY(write_whole(layout::run_file(run), *batch.run, mode));
-  PAWL_TRY_ASSIGN(const bool checkpoints, publish_checkpoints(run, batch, mode));
+  PAWL_TRY_ASSIGN(const bool checkpoints, publish_checkpoints(run, batch, mode, made.checkpoints));
   if (!checkpoints) return false;
   PAWL_TRY_ASSIGN(const bool events, publish_events(run, batch, mode));
   if (!events) return false;
   if (batch.audit.empty()) return true;
-  PAWL_TRY_ASSIGN(const bool audit, append({run, layout::audit(run), 1}, batch.audit, mode));
-  if (audit && mode != Publish::lazy) PAWL_TRY(publish_roots(run, batch.audit, mode));
+  PAWL_TRY_ASSIGN(const bool audit, append({run, layout::audit(run), 1, false, made.audit}, batch.audit, mode));
+  if (audit && mode != Publish::lazy) PAWL_TRY(publish_roots(run, batch.audit, mode, made.audit));
   return audit;
 }
 
-Result<void> Publisher::make_folders(std::string_view run, const RunBatch& batch, Publish mode) {
-  PAWL_TRY(files_.make_folder(layout::kRuns));
-  std::vector<std::string> folders = {layout::run(run), layout::checkpoints(run), layout::audit_folder(run)};
-  if (!batch.events.empty()) folders.push_back(layout::events_folder(run));
-  for (const std::string& folder : folders) {
-    if (written_.contains(folder)) continue;
-    PAWL_TRY(files_.make_folder(folder));
+Result<Publisher::NewFolders> Publisher::make_folders(std::string_view run, const RunBatch& batch, Publish mode) {
+  NewFolders made;
+  const auto make = [&](const std::string& folder, bool& created) -> Result<void> {
+    if (written_.contains(folder)) return {};
+    PAWL_TRY_ASSIGN(created, files_.make_folder(folder));
     // The process that created it may not have synced its name.
     if (mode == Publish::settled) {
       folders_.insert(std::string(parent_folder(folder)));
-      folders_.insert("");
       written_.insert(folder);
     }
-  }
-  return {};
+    return {};
+  };
+  PAWL_TRY(make(layout::checkpoints(run), made.checkpoints));
+  PAWL_TRY(make(layout::audit_folder(run), made.audit));
+  bool events = false;
+  if (!batch.events.empty()) PAWL_TRY(make(layout::events_folder(run), events));
+  // Neither may the process that created the folder of the run.
+  if (mode == Publish::settled && written_.insert(layout::run(run)).second)
+    folders_.insert({std::string(layout::kRuns), std::string()});
+  return made;
 }
 
 /// Two processes may settle the same run, and one may recycle its journal between the rename and the sync of the other.
@@ -168,20 +180,28 @@ Result<void> Publisher::write_whole(const std::string& path, std::string_view te
       return {};
     }
   }
+  return write_new(path, text, mode);
+}
+
+Result<void> Publisher::write_new(const std::string& path, std::string_view text, Publish mode) {
   PAWL_TRY_ASSIGN(std::shared_ptr<File> file, write_whole_file(files_, path, text, std::nullopt));
   written_.insert(path);
   touch(path, std::move(file), mode);
   return {};
 }
 
-Result<bool> Publisher::publish_checkpoints(std::string_view run, const RunBatch& batch, Publish mode) {
+Result<bool> Publisher::publish_checkpoints(std::string_view run, const RunBatch& batch, Publish mode,
+                                            bool in_new_folder) {
   if (batch.checkpoints.empty()) return true;
-  PAWL_TRY_ASSIGN(const PrunedList pruned, load_pruned(files_, run, seal_seed(batch.checkpoints.front().run_uuid)));
+  PrunedList pruned;
+  if (!in_new_folder) {
+    PAWL_TRY_ASSIGN(pruned, load_pruned(files_, run, seal_seed(batch.checkpoints.front().run_uuid)));
+  }
   std::vector<JournalRecord> lines;
   const auto append_lines = [&]() -> Result<bool> {
     if (lines.empty()) return true;
     const Sequence base{lines.front().number};
-    auto done = append({run, layout::differences(run, base), base.value + 1, true}, lines, mode);
+    auto done = append({run, layout::differences(run, base), base.value + 1, true, in_new_folder}, lines, mode);
     lines.clear();
     return done;
   };
@@ -198,7 +218,8 @@ Result<bool> Publisher::publish_checkpoints(std::string_view run, const RunBatch
     PAWL_TRY_ASSIGN(const bool done, append_lines());
     if (!done) return false;
     if (record.flags == RecordFlags::own_file) {
-      PAWL_TRY(write_whole(layout::full(run, record.sequence), record.text, mode));
+      const std::string path = layout::full(run, record.sequence);
+      PAWL_TRY(in_new_folder ? write_new(path, record.text, mode) : write_whole(path, record.text, mode));
     } else {
       lines.push_back(record);
     }
@@ -248,7 +269,10 @@ Result<std::optional<Publisher::Known>> Publisher::append_point(File& file, cons
   }
   // Lazy publishing trusts the existing lines. Settling trusts only those that the journal no longer contains.
   const std::uint64_t limit = mode != Publish::settled ? last + 1 : first;
-  PAWL_TRY_ASSIGN(const auto line, last_line_below(file, limit));
+  std::optional<FoundLine> line;
+  if (!lines.in_new_folder) {
+    PAWL_TRY_ASSIGN(line, last_line_below(file, limit));
+  }
   // Zeros mean that a power loss lost a sector, so the offset after them can't be trusted.
   if (mode != Publish::settled && line && line->text.find('\0') != std::string::npos) return std::optional<Known>();
   const bool starts_here = lines.first_possible == first;
@@ -264,7 +288,7 @@ Result<std::optional<Publisher::Known>> Publisher::append_point(File& file, cons
 }
 
 /// Appends one stretch of consecutive records after the other.
-Result<bool> Publisher::append(const Lines& lines, std::span<const JournalRecord> records, Publish mode) {
+Result<bool> Publisher::append(Lines lines, std::span<const JournalRecord> records, Publish mode) {
   while (!records.empty()) {
     std::size_t count = 1;
     while (count < records.size() &&
@@ -280,6 +304,7 @@ Result<bool> Publisher::append(const Lines& lines, std::span<const JournalRecord
       return done;
     }
     records = records.subspan(count);
+    lines.in_new_folder = false;  // the file is there now
   }
   return true;
 }
@@ -288,8 +313,9 @@ Result<bool> Publisher::append_unbroken(const Lines& lines, std::span<const Jour
   const std::uint64_t first = number_of(records.front(), lines.by_sequence);
   const std::uint64_t last = number_of(records.back(), lines.by_sequence);
   const bool is_trail = lines.path == layout::audit(lines.run);
-  PAWL_TRY_ASSIGN(std::shared_ptr<File> file, is_trail ? open_trail(files_, lines.run, OpenMode::create)
-                                                       : files_.open(lines.path, OpenMode::create));
+  PAWL_TRY_ASSIGN(std::shared_ptr<File> file, is_trail && !lines.in_new_folder
+                                                  ? open_trail(files_, lines.run, OpenMode::create)
+                                                  : files_.open(lines.path, OpenMode::create));
   PAWL_TRY_ASSIGN(const auto point, append_point(*file, lines, first, last, mode));
   if (!point) return false;
   Known known = *point;
@@ -304,7 +330,7 @@ Result<bool> Publisher::append_unbroken(const Lines& lines, std::span<const Jour
     PAWL_TRY(file->write_at(known.end, text));
     known.end += text.size();
     known.last_number = last;
-    PAWL_TRY(cut_garbage(*file, known.end, last + 1));
+    if (!lines.in_new_folder) PAWL_TRY(cut_garbage(*file, known.end, last + 1));
   }
   // Lines that existed before a lazy append were written by another process, which may not have synced them. They don't
   // count as known.

@@ -69,6 +69,12 @@ class Publisher {
     std::string path;
     std::uint64_t first_possible = 1;  // number of the first line of a file
     bool by_sequence = false;          // lines are numbered by the checkpoint's sequence, not by the record's number
+    bool in_new_folder = false;
+  };
+  /// Folders that this publication created: nobody has published into them, so nothing has to be looked up there.
+  struct NewFolders {
+    bool checkpoints = false;
+    bool audit = false;
   };
   struct Known {
     std::uint64_t last_number = 0;
@@ -79,16 +85,18 @@ class Publisher {
     std::uint64_t end = 0;
   };
   static constexpr std::size_t kKnownMax = 4096;
-  Result<std::unique_ptr<File>> lock_run(std::string_view run, Publish mode);
+  Result<std::unique_ptr<File>> lock_run(std::string_view run, OpenMode open, Publish mode);
   Result<bool> is_erased(std::string_view run, Publish mode);
   Result<bool> publish_locked(std::string_view run, const RunBatch& batch, Publish mode);
-  Result<void> make_folders(std::string_view run, const RunBatch& batch, Publish mode);
-  Result<bool> publish_checkpoints(std::string_view run, const RunBatch& batch, Publish mode);
+  Result<NewFolders> make_folders(std::string_view run, const RunBatch& batch, Publish mode);
+  Result<bool> publish_checkpoints(std::string_view run, const RunBatch& batch, Publish mode, bool in_new_folder);
   Result<std::uint64_t> first_event_after_earlier_days(std::string_view run, std::string_view day);
   Result<bool> publish_events(std::string_view run, const RunBatch& batch, Publish mode);
-  Result<void> publish_roots(std::string_view run, std::span<const JournalRecord> audit, Publish mode);
+  Result<void> publish_roots(std::string_view run, std::span<const JournalRecord> audit, Publish mode,
+                             bool in_new_folder);
   Result<void> write_whole(const std::string& path, std::string_view text, Publish mode);
-  Result<bool> append(const Lines& lines, std::span<const JournalRecord> records, Publish mode);
+  Result<void> write_new(const std::string& path, std::string_view text, Publish mode);
+  Result<bool> append(Lines lines, std::span<const JournalRecord> records, Publish mode);
   Result<bool> append_unbroken(const Lines& lines, std::span<const JournalRecord> records, Publish mode);
   Result<std::optional<Known>> append_point(File& file, const Lines& lines, std::uint64_t first, std::uint64_t last,
                                             Publish mode);

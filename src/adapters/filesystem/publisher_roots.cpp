@@ -76,7 +76,7 @@ Result<void> Publisher::rewrite_roots(std::string_view run) {
   PAWL_TRY_ASSIGN(const auto described, files_.read_file(layout::run_file(run), 1ULL << 20));
   PAWL_TRY_ASSIGN(const RunRecord record, decode_run(described));
   const std::uint32_t seed = seal_seed(record.uuid);
-  PAWL_TRY_ASSIGN(const auto lock, lock_run(run, Publish::settled));
+  PAWL_TRY_ASSIGN(const auto lock, lock_run(run, OpenMode::create, Publish::settled));
   PAWL_TRY_ASSIGN(const auto found, read_if_there(files_, path));
   const RootsText parsed = found ? parse_roots(*found, seed) : RootsText();
   PAWL_TRY_ASSIGN(const auto trail, open_trail(files_, run, OpenMode::read));
@@ -99,19 +99,20 @@ Result<void> Publisher::rewrite_roots(std::string_view run) {
 /// Lazy publishing writes a provisional root over entries that a journal still contains, and the next root replaces it.
 /// The files of a closed store are therefore consistent, and the number of roots does not grow with the number of
 /// processes.
-Result<void> Publisher::publish_roots(std::string_view run, std::span<const JournalRecord> audit, Publish mode) {
+Result<void> Publisher::publish_roots(std::string_view run, std::span<const JournalRecord> audit, Publish mode,
+                                      bool in_new_folder) {
   const std::string path = layout::roots(run);
   const std::uint32_t seed = seal_seed(audit.front().run_uuid);
   PAWL_TRY_ASSIGN(std::shared_ptr<File> file, files_.open(path, OpenMode::create));
   if (known_roots_.size() > kKnownMax) known_roots_.clear();
   KnownRoot known;
   std::string kept;
-  PAWL_TRY_ASSIGN(const std::uint64_t size, file->size());
+  PAWL_TRY_ASSIGN(const std::uint64_t size, in_new_folder ? Result<std::uint64_t>(0) : file->size());
   // Another process may have continued the file.
   if (const auto found = known_roots_.find(path);
       mode == Publish::settled && found != known_roots_.end() && found->second.end + kRootsEnd.size() == size) {
     known = found->second;
-  } else {
+  } else if (!in_new_folder) {
     PAWL_TRY_ASSIGN(kept, files_.read_file(path));
     RootsText parsed = parse_roots(kept, seed);
     std::size_t count = parsed.roots.size();
@@ -151,11 +152,11 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
     const std::string_view end = std::string_view(text).substr(kept_bytes);
     if (end == kRootsEnd || end.empty()) return {};
     PAWL_TRY(file->write_at(kept_bytes, end));
-    return file->resize(text.size());
+    return in_new_folder ? Result<void>() : file->resize(text.size());
   }
   if (!text.empty()) {
     PAWL_TRY(file->write_at(offset, text));
-    PAWL_TRY(file->resize(offset + text.size()));
+    if (!in_new_folder) PAWL_TRY(file->resize(offset + text.size()));
   }
   known_roots_[path] = std::move(known);
   touch(path, std::move(file), Publish::settled);
