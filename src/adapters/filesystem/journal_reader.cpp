@@ -1,6 +1,7 @@
 #include "adapters/filesystem/journal_reader.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <tuple>
 
@@ -182,9 +183,16 @@ bool is_unwritten(const SegmentView& segment, const Hole& hole) {
   for (std::uint64_t at = hole.offset / kSectorBytes * kSectorBytes; at < end; at += kSectorBytes) {
     const std::uint64_t from = std::max(at, hole.offset);
     const std::uint64_t size = std::min(at + kSectorBytes, end) - from;
-    if (size >= kBatchHeaderBytes && bytes.substr(from, size).find_first_not_of('\0') == std::string_view::npos)
-      return true;
+    // A batch begins with its generation, which is not zero. Elsewhere, a few zeros may be content.
+    const std::uint64_t enough = from == hole.offset ? sizeof(std::uint64_t) : kBatchHeaderBytes;
+    if (size >= enough && bytes.substr(from, size).find_first_not_of('\0') == std::string_view::npos) return true;
   }
+  // The header crosses the end of a sector, and its first part is content of an earlier use.
+  constexpr int kFlippedBitsMax = 8;
+  const std::uint64_t sector_end = hole.offset / kSectorBytes * kSectorBytes + kSectorBytes;
+  if (sector_end < hole.offset + kBatchHeaderBytes && sector_end < end &&
+      std::popcount(load_int<std::uint64_t>(bytes.data() + hole.offset) ^ segment.header.generation) > kFlippedBitsMax)
+    return true;
   for (std::uint64_t at = hole.offset; at + kBatchHeaderBytes <= end; at += kBatchAlignment) {
     const auto generation = load_int<std::uint64_t>(bytes.data() + at);
     const bool is_header =
