@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -126,14 +127,17 @@ int write_fully(int fd, std::string_view bytes) {
 }
 
 Result<std::string> read_local_file(const std::string& path, std::uint64_t bytes_max) {
-  constexpr std::size_t kBlock = 256 * 1024;
+  // Small at first: nearly every file is, and each page of a buffer costs a page fault.
+  constexpr std::size_t kBlockMin = 16 * 1024;
+  constexpr std::size_t kBlockMax = 256 * 1024;
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return fail(os_failure(Code::input_unreadable, "can't open the input file", path, errno));
   std::string bytes;
   while (bytes.size() <= bytes_max) {
     const std::size_t size = bytes.size();
-    bytes.resize(size + kBlock);
-    const ssize_t got = ::read(file.get(), bytes.data() + size, kBlock);
+    const std::size_t block = std::clamp(size, kBlockMin, kBlockMax);
+    bytes.resize(size + block);
+    const ssize_t got = ::read(file.get(), bytes.data() + size, block);
     const int os_error = errno;
     bytes.resize(size + static_cast<std::size_t>(got > 0 ? got : 0));
     if (got == 0) return bytes;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "engine/save.hpp"
@@ -22,12 +24,14 @@ struct SaveArguments {
 };
 
 Result<std::string> read_all(std::istream& in, std::uint64_t bytes_max) {
-  constexpr std::size_t kBlock = 64 * 1024;
+  constexpr std::size_t kBlockMin = 16 * 1024;
+  constexpr std::size_t kBlockMax = 256 * 1024;
   std::string bytes;
   while (in && bytes.size() <= bytes_max) {
     const std::size_t size = bytes.size();
-    bytes.resize(size + kBlock);
-    in.read(bytes.data() + size, kBlock);
+    const std::size_t block = std::clamp(size, kBlockMin, kBlockMax);
+    bytes.resize(size + block);
+    in.read(bytes.data() + size, static_cast<std::streamsize>(block));
     bytes.resize(size + static_cast<std::size_t>(in.gcount()));
   }
   if (in.bad())

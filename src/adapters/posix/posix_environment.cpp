@@ -1,5 +1,6 @@
 #include "adapters/posix/posix_environment.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <pwd.h>
 #include <sys/random.h>
@@ -7,12 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <vector>
 
+#include "adapters/posix/posix_fd.hpp"
 #include "base/assert.hpp"
 #include "base/process_bound.hpp"
 
@@ -27,9 +28,17 @@ std::int64_t read_clock_us(clockid_t clock) {
   return std::int64_t{time.tv_sec} * kMicrosPerSecond + time.tv_nsec / 1000;
 }
 
+/// Reads a small file of /proc, without its last line break. Empty if it can't be read.
 std::string read_text(const std::string& path) {
-  std::ifstream file(path);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  const PosixFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 1024> piece{};
+  while (file.valid()) {
+    const ssize_t got = ::read(file.get(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(piece.data(), static_cast<std::size_t>(got));
+  }
   while (text.ends_with('\n')) text.pop_back();
   return text;
 }

@@ -88,7 +88,8 @@ Result<FilesystemInfo> filesystem_info_of(int fd, const std::string& where) {
   if (::fstatfs(fd, &kind) < 0 || ::fstatvfs(fd, &room) < 0) return fail(posix_error(PosixCall::look_up, errno, where));
   // f_type is signed on some machines; the magic numbers have 32 bits.
   const std::uint64_t magic = static_cast<std::uint32_t>(kind.f_type);
-  FilesystemInfo info = classify_filesystem(magic, mount_type_of(fd));
+  FilesystemInfo info = classify_filesystem(magic, {});
+  if (info.place == FilesystemPlace::unknown) info = classify_filesystem(magic, mount_type_of(fd));
   info.free_bytes = static_cast<std::uint64_t>(room.f_bavail) * room.f_frsize;
   info.read_only = (room.f_flag & ST_RDONLY) != 0;
   return info;
