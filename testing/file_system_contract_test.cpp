@@ -104,7 +104,7 @@ TEST_P(FileSystemContract, ReadsAreShortOnlyAtTheEnd) {
   EXPECT_EQ(file->read_at(10, 5).value(), "");
   EXPECT_EQ(file->read_at(50, 5).value(), "");
   EXPECT_EQ(fs().read_file("a").value(), "0123456789");
-  EXPECT_EQ(code(fs().read_file("a", 9)), Code::read_failed);
+  EXPECT_EQ(code(fs().read_file("a", 9)), Code::store_damaged);
 }
 
 TEST_P(FileSystemContract, ReadsReturnAtMostWhatWasAskedFor) {

@@ -144,7 +144,7 @@ class FileSystem {
   /// Makes everything written so far durable, names included (syncfs).
   virtual Result<void> sync_all(SyncPoint point) = 0;
 
-  /// Reads a whole file of at most `size_max` bytes.
+  /// Reads a whole file. One of more than `size_max` bytes is damaged.
   Result<std::string> read_file(std::string_view path, std::uint64_t size_max = std::uint64_t{1} << 32);
   /// The same for a file that never changes: a large one may be mapped instead of copied. Read errors are reported
   /// here, not as a signal later.

@@ -83,7 +83,7 @@ TEST_F(PosixFileSystemTest, ALargeFilesContentIsMappedAndOutlivesItsName) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(content->bytes.data()) % 4096, 0U) << "mapped, not copied";
   EXPECT_EQ((*files)->content("small", 10)->bytes, "abc");
   EXPECT_EQ((*files)->content("empty", 10)->bytes, "");
-  EXPECT_EQ((*files)->content("small", 2).error().code, Code::read_failed);
+  EXPECT_EQ((*files)->content("small", 2).error().code, Code::store_damaged);
   EXPECT_EQ((*files)->content("large", 10).error().code, Code::input_unreadable);
 }
 
