@@ -133,6 +133,51 @@ def a_damaged_list_of_what_was_set_aside_is_named(case):
     assert "pruned.json" not in found, found
 
 
+def a_lock_that_cannot_be_opened_is_named(case):
+    saved(case, "a", range(1, 3))
+    saved(case, "b", range(1, 3))
+    for name in ("runs/a/lock", "catalogue.lock", "journal/1/owner"):
+        path = store(case, name)
+        moved = os.path.join(case.folder, "moved")
+        if os.path.exists(path):
+            shutil.move(path, moved)
+        for make in (os.mkdir, os.mkfifo):
+            make(path)
+            found = case.pawl("fsck", status=4, timeout=20).stdout
+            holds(found, name, "move it out of the store")
+            case.pawl("fsck", "--repair", timeout=20)
+            os.rmdir(path) if os.path.isdir(path) else os.remove(path)
+        if os.path.exists(moved):
+            shutil.move(moved, path)
+        case.pawl("fsck", status=0)
+    os.remove(store(case, "runs/a/lock"))
+    os.mkdir(store(case, "runs/a/lock"))
+    save(case, "a", 3, status=4)
+    holds(case.pawl("fsck", "a", status=4).stdout, "runs/a/lock")
+    # The advice works as it is.
+    shutil.move(store(case, "runs/a/lock"), os.path.join(case.folder, "lock"))
+    save(case, "a", 3, status=0)
+    case.pawl("fsck", status=0)
+
+
+def every_damage_comes_with_advice(case):
+    saved(case, "a", range(1, 3))
+    case.pawl("save", "b", stdin='{"n":1}', status=0)
+    shutil.copytree(store(case), os.path.join(case.folder, "sound"))
+    events = [f"runs/a/events/{name}" for name in os.listdir(store(case, "runs/a/events"))] if os.path.isdir(store(case, "runs/a/events")) else []
+    for name in ["runs/a/run.json", "runs/a/audit/audit_trail.jsonl", "runs/a/audit/merkle_roots.json", *events]:
+        for make in (os.mkdir, os.mkfifo, lambda path: os.symlink("/dev/null", path)):
+            shutil.rmtree(store(case))
+            shutil.copytree(os.path.join(case.folder, "sound"), store(case))
+            if os.path.exists(store(case, name)):
+                os.remove(store(case, name))
+            make(store(case, name))
+            lines = case.pawl("fsck", timeout=20).stdout.split("\n")
+            for number, line in enumerate(lines):
+                if line.startswith("damage"):
+                    assert lines[number + 1].startswith("  "), f"no advice for {name}:\n" + "\n".join(lines)
+
+
 # Merkle roots.
 
 def damaged_roots(case, path):
