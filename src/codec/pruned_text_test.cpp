@@ -52,7 +52,7 @@ TEST(PrunedText, EveryFlippedBitIsFound) {
 }
 
 TEST(PrunedText, ImpossibleNumbersAreRefused) {
-  constexpr std::uint64_t kTooHigh = 1ULL << 53U;
+  static constexpr std::uint64_t kTooHigh = 1ULL << 53U;
   const auto refuses = [](auto change) {
     PrunedList list = example();
     change(list);
