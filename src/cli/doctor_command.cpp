@@ -16,6 +16,7 @@ constexpr std::int64_t kSlowSync_us = 20'000;
 constexpr std::uint64_t kFreeBytesLow = 1ULL << 30;
 constexpr std::uint64_t kFreeBytesNone = 32ULL << 20;  // space for one journal and a little more
 constexpr std::uint64_t kFreeFilesLow = 10'000;
+constexpr std::size_t kRunsPruned = 100;  // of these, the remaining checkpoints are read
 constexpr std::size_t kRunsCounted = 1000;
 constexpr std::int64_t kLeftOverAge_s = 3600;
 constexpr std::size_t kLeftOverMax = 100;
@@ -129,12 +130,28 @@ class Visit {
     const auto damaged = std::ranges::count(runs_, Status::damaged, &RunInfo::status);
     if (damaged > 0)
       warn("runs", fmt::format("the newest checkpoint of {} of them can't be read", damaged), "run: pawl fsck");
+    pruning();
     const StorePlace place = invocation_.store_place();
     const auto erased = static_cast<std::size_t>(std::ranges::count(runs_, Status::erased, &RunInfo::status));
     fine("store",
          fmt::format("{} ({}){}, {}{} run{}{}", place.uri, store_origin_text(place.origin), format_text(), runs_.size(),
                      runs_.size() == kRunsCounted ? " or more" : "", runs_.size() == 1 ? "" : "s",
                      erased == 0 ? std::string() : fmt::format(" ({} erased)", erased)));
+  }
+
+  /// Automatic pruning reports no errors: a run that can't be pruned grows.
+  void pruning() {
+    const RetentionSettings& limits = settings_.checkpoint.retention;
+    if (limits.keeps_everything()) return;
+    std::size_t looked_at = 0;
+    for (const RunInfo& run : runs_) {
+      if (run.status == Status::erased || ++looked_at > kRunsPruned) continue;
+      const Result<PruneReport> report = store_->prune(run.id, limits, PruneMode::dry_run);
+      if (report || category(report.error().code) != Category::integrity) continue;
+      warn("pruning",
+           fmt::format("run '{}' can't be pruned and grows: {}", run.id.text(), printable(report.error().message)),
+           fmt::format("to see what is damaged, run: pawl fsck {}", run.id.text()));
+    }
   }
 
   [[nodiscard]] Json store_record() const {

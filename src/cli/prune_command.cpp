@@ -173,6 +173,19 @@ void note_wiped(const Invocation& invocation, const Result<std::vector<std::stri
         "{} may contain data of removed checkpoints; that process deletes it when it is idle or exits", journal));
 }
 
+/// A damaged checkpoint that the limits keep stays, with those of its group that may need it.
+void note_damage(const Invocation& invocation, Store& store, const PrunedRun& pruned) {
+  if (!pruned.report) return;
+  const auto left = store.checkpoints(pruned.run, {}, SIZE_MAX);
+  if (left || category(left.error().code) != Category::integrity) return;
+  const std::string& run = pruned.run.text();
+  invocation.note(
+      fmt::format("a damaged checkpoint of run '{0}' was not removed: {1}; it is named, or kept by the limits or "
+                  "together with others that are; restore its file from a backup, or pass a lower limit (until then, "
+                  "large states of removed checkpoints stay on the disk); to see what is damaged: pawl fsck {0}",
+                  run, printable(left.error().message)));
+}
+
 Result<void> prune(const Invocation& invocation, const PruneArguments& arguments) {
   if (arguments.logs) return prune_only_logs(invocation, arguments);
   PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
@@ -201,6 +214,7 @@ Result<void> prune(const Invocation& invocation, const PruneArguments& arguments
           fmt::format("the files of run '{}' still contain data of removed checkpoints: {} has the run open; "
                       "the data is deleted when it closes the run",
                       run.run.text(), run.report->held_by));
+    note_damage(invocation, *store, run);
     if (run.report) continue;
     invocation.note(fmt::format("skipped run '{}': {}", run.run.text(), run.report.error().message));
     if (!first_error) first_error = run.report.error();

@@ -162,6 +162,7 @@ class SessionTeller {
     if (resumption.recovery.mode != RecoveryMode::latest || resumption.recovery.fell_back)
       tell_recovery(invocation_, run_, resumption.recovery);
     spared_ = spent_text(resumption);
+    began_us_ = invocation_.context().clock.monotonic_us();
   }
 
   const Invocation& invocation_;

@@ -5,6 +5,7 @@
 
 #include "codec/object_members.hpp"
 #include "codec/sealed_text.hpp"
+#include "domain/sequence_limit.hpp"
 #include "text/json_text.hpp"
 
 namespace pawl {
@@ -45,6 +46,11 @@ std::optional<std::map<std::uint64_t, std::uint64_t>> parse_tails(const std::str
     tails[row[0].get<std::uint64_t>()] = row[1].get<std::uint64_t>();
   }
   return tails;
+}
+
+/// Ranges are ascending, so the last one tells.
+bool is_bounded(const IndexRanges& numbers) {
+  return numbers.empty() || (numbers.ranges().begin()->first > 0 && numbers.ranges().rbegin()->second <= kSequenceMax);
 }
 
 std::optional<std::string_view> body_of(std::string_view text, std::uint32_t seed) {
@@ -119,6 +125,10 @@ Result<PrunedList> decode_pruned(std::string_view text, std::uint32_t seed) {
   const bool based = std::ranges::all_of(
       *tails, [&](const auto& tail) { return kept->contains(tail.first) && tail.second > tail.first; });
   if (!based) return fail(pruned_list_damaged());
+  const bool bounded = is_bounded(*dropped) && is_bounded(*closed) && members->number("callers") <= kSequenceMax &&
+                       (kept->empty() || (kept->begin()->first > 0 && kept->rbegin()->first <= kSequenceMax)) &&
+                       std::ranges::all_of(*tails, [](const auto& tail) { return tail.second <= kSequenceMax; });
+  if (!bounded) return fail(pruned_list_damaged());
   list.at = *at_time;
   list.dropped = std::move(*dropped);
   list.closed = std::move(*closed);
@@ -159,6 +169,7 @@ Result<PrunedCaller> decode_pruned_caller(std::string_view line, std::uint32_t s
   caller.info.kind = *kind;
   caller.info.checksum = members->text("sum");
   caller.info.caller_id = members->text("caller");
+  if (caller.number > kSequenceMax || caller.info.sequence.value > kSequenceMax) return bad();
   caller.fingerprint = members->text("caller_sum");
   return caller;
 }

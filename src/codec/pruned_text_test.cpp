@@ -51,6 +51,23 @@ TEST(PrunedText, EveryFlippedBitIsFound) {
   }
 }
 
+TEST(PrunedText, ImpossibleNumbersAreRefused) {
+  static constexpr std::uint64_t kTooHigh = 1ULL << 53U;
+  const auto refuses = [](auto change) {
+    PrunedList list = example();
+    change(list);
+    const auto back = decode_pruned(encode_pruned(list, kSeed), kSeed);
+    return !back && back.error().code == Code::store_damaged;
+  };
+  EXPECT_FALSE(refuses([](PrunedList& list) { list.dropped.add(121, kTooHigh - 1); }));
+  EXPECT_TRUE(refuses([](PrunedList& list) { list.dropped.add(121, kTooHigh); }));
+  EXPECT_TRUE(refuses([](PrunedList& list) { list.dropped.add(0); }));
+  EXPECT_TRUE(refuses([](PrunedList& list) { list.closed.add(kTooHigh); }));
+  EXPECT_TRUE(refuses([](PrunedList& list) { list.kept[kTooHigh] = list.kept[50]; }));
+  EXPECT_TRUE(refuses([](PrunedList& list) { list.tails[50] = kTooHigh; }));
+  EXPECT_TRUE(refuses([](PrunedList& list) { list.callers = UINT64_MAX; }));
+}
+
 TEST(PrunedText, OfAnotherRunIsRefused) {
   EXPECT_EQ(decode_pruned(encode_pruned(example(), kSeed), kSeed + 1).error().code, Code::store_damaged);
 }

@@ -1,10 +1,13 @@
 // Runs, events, audit entries and the store itself: the small records of record_text.hpp.
+#include <algorithm>
+
 #include "base/json.hpp"
 #include "codec/base64.hpp"
 #include "codec/object_members.hpp"
 #include "codec/record_text.hpp"
 #include "codec/sealed_text.hpp"
 #include "domain/event_types.hpp"
+#include "domain/sequence_limit.hpp"
 #include "text/json_text.hpp"
 
 namespace pawl {
@@ -84,7 +87,8 @@ Result<RunRecord> decode_run(std::string_view text) {
   run.fork_of_sum = members->text("fork_sum");
   run.fork_events = members->number("fork_events");
   const bool whole_fork = run.fork_of_sequence && RunId::parse(run.fork_of_name).has_value();
-  if (run.fork_of_run && !whole_fork) return fail(damaged_record("run.json"));
+  const bool bounded = std::max(run.fork_of_sequence.value, run.fork_events) <= kSequenceMax;
+  if ((run.fork_of_run && !whole_fork) || !bounded) return fail(damaged_record("run.json"));
   run.encrypted = !members->text("key").empty();
   return run;
 }
@@ -110,6 +114,8 @@ Result<StoredEvent> decode_event(std::string_view line, std::uint32_t seed) {
   const auto created = Timestamp::parse(members.text("at"));
   std::string data = members.raw("data");
   if (!created || data.empty()) return fail(Code::checkpoint_corrupt, "an event has no time or no data");
+  if (members.number("n") > kSequenceMax || members.number("seq") > kSequenceMax)
+    return fail(Code::checkpoint_corrupt, "an event has an impossible number");
   return StoredEvent{
       {members.number("n"), Sequence{members.number("seq")}, *created, members.text("type"), std::move(data)},
       members.text("enc")};
@@ -166,6 +172,8 @@ Result<AuditEntry> decode_audit(std::string_view line) {
   entry.previous = members->text("prev");
   entry.hash = tail.substr(kHashKey.size(), 64);
   if (to_hex(sha256(from_hex(entry.previous), body)) != entry.hash) return bad();
+  if (std::max({entry.index, entry.sequence.value, entry.event}) > kSequenceMax)
+    return fail(Code::checkpoint_corrupt, "an entry of the audit trail has an impossible number");
   return entry;
 }
 

@@ -5,6 +5,7 @@
 #include "base/assert.hpp"
 #include "codec/object_members.hpp"
 #include "codec/sealed_text.hpp"
+#include "domain/sequence_limit.hpp"
 #include "text/json_text.hpp"
 
 namespace pawl {
@@ -133,6 +134,8 @@ Result<RecordView> decode_checkpoint(std::string_view text, std::uint32_t seed) 
     return fail(corrupt("the record of a checkpoint does not begin with seq, parent and stored"));
   }
   head.remove_prefix(1);
+  if (record.sequence.value > kSequenceMax || record.parent.value > kSequenceMax)
+    return fail(corrupt("the record of a checkpoint has an impossible number"));
   PAWL_TRY(take_version(head, record));
   const std::string_view tail = text.substr(text.size() - kTailBytes);
   if (!tail.starts_with(kSumKey)) return fail(corrupt("the record of a checkpoint has no sum"));

@@ -34,6 +34,13 @@ bool is_one_of(const std::string& word, const std::vector<std::string>& words) {
   return std::ranges::find(words, word) != words.end();
 }
 
+/// The catalogue may not know yet that a run is damaged.
+void look_for_damage(Store& store, RunInfo& run) {
+  if (run.status == Status::erased || run.status == Status::damaged) return;
+  const auto newest = store.checkpoint(run.id, {});
+  if (!newest && category(newest.error().code) == Category::integrity) run.status = Status::damaged;
+}
+
 bool fits_list(Store& store, const RunInfo& run, const ListRequest& request) {
   if (!request.session.empty() && run.session != request.session) return false;
   if (!request.workflows.empty() && !is_one_of(run.workflow, request.workflows)) return false;
@@ -49,16 +56,27 @@ bool ListRequest::is_filtered() const {
 
 Result<RunList> list_runs(Store& store, const ListRequest& request) {
   const bool filtered = request.is_filtered();
+  const bool wants_damaged = is_one_of(std::string(to_text(Status::damaged)), request.statuses);
   PAWL_TRY_ASSIGN(std::vector<RunInfo> found,
                   request.scope == ListRequest::Scope::resumable
                       ? resumable_runs(store)
                       : store.runs(filtered ? SIZE_MAX : request.limit + 1));  // one more, to know if there are more
   RunList list;
   RunSummaries summaries(store);
+  if (!filtered && found.size() > request.limit) {
+    // Damaged runs are always shown.
+    const auto last = std::ranges::find_if(found.rbegin(), found.rend(),
+                                           [](const RunInfo& run) { return run.status != Status::damaged; });
+    found.erase(last == found.rend() ? found.end() - 1 : last.base() - 1);
+    list.more = true;
+  }
   for (RunInfo& run : found) {
+    if (wants_damaged) look_for_damage(store, run);
     if (filtered && !fits_list(store, run, request)) continue;
-    list.more = list.runs.size() == request.limit;
-    if (list.more) break;
+    if (list.runs.size() == request.limit) {
+      list.more = true;
+      break;
+    }
     ListedRun listed{.info = std::move(run), .summary = {}, .fork_of = {}};
     listed.summary = summaries.of(listed.info);
     if (listed.info.fork_of_run) listed.fork_of = origin_of(store, listed.info);

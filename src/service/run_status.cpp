@@ -56,7 +56,7 @@ Error with_way_out(Error error, const RunId& run) {
 
 std::string status_word(Store& store, const RunInfo& run) {
   const std::string recorded(to_text(run.status));
-  if (run.status == Status::erased) return recorded;
+  if (run.status == Status::erased || run.status == Status::damaged) return recorded;
   if (run.workflow.empty()) {
     const Result<bool> by_steps = created_by_steps(store, run.id);
     if (!by_steps) return word_without_state(run, by_steps.error());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <iterator>
 
@@ -50,19 +51,18 @@ bool IndexRanges::contains(std::uint64_t index) const {
   return after != ranges_.begin() && std::prev(after)->second >= index;
 }
 
-void IndexRanges::add(std::uint64_t index) {
-  if (contains(index)) return;
-  ++count_;
-  const auto after = ranges_.upper_bound(index);
-  const bool joins_after = after != ranges_.end() && after->first == index + 1;
-  const bool joins_before = after != ranges_.begin() && std::prev(after)->second + 1 == index;
-  const std::uint64_t last = joins_after ? after->second : index;
-  if (joins_before) {
-    std::prev(after)->second = last;
-  } else {
-    ranges_[index] = last;
+void IndexRanges::add(std::uint64_t first, std::uint64_t last) {
+  if (last < first) return;
+  auto range = ranges_.upper_bound(first);
+  if (range != ranges_.begin() && (std::prev(range)->second >= first || std::prev(range)->second + 1 == first)) --range;
+  while (range != ranges_.end() && (range->first <= last || range->first - 1 == last)) {
+    first = std::min(first, range->first);
+    last = std::max(last, range->second);
+    count_ -= range->second - range->first + 1;
+    range = ranges_.erase(range);
   }
-  if (joins_after) ranges_.erase(index + 1);
+  ranges_[first] = last;
+  count_ += last - first + 1;
 }
 
 void IndexRanges::remove(std::uint64_t index) {

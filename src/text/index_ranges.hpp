@@ -14,7 +14,9 @@ class IndexRanges {
   [[nodiscard]] static std::optional<IndexRanges> parse(std::string_view text);
   [[nodiscard]] std::string text() const;
 
-  void add(std::uint64_t index);
+  void add(std::uint64_t index) { add(index, index); }
+  /// Adds `first` to `last`. The cost does not depend on how many indices these are.
+  void add(std::uint64_t first, std::uint64_t last);
   void remove(std::uint64_t index);
   [[nodiscard]] bool contains(std::uint64_t index) const;
   [[nodiscard]] std::uint64_t count() const { return count_; }

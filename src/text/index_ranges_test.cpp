@@ -22,6 +22,30 @@ TEST(IndexRanges, RefusesWhatItWouldNotWrite) {
   }
 }
 
+TEST(IndexRanges, AddsARangeOfAnyLengthAtOnce) {
+  IndexRanges ranges;
+  ranges.add(5, UINT64_MAX - 1);
+  EXPECT_EQ(ranges.text(), "5-18446744073709551614");
+  EXPECT_EQ(ranges.count(), UINT64_MAX - 5);
+  ranges.add(3, 2);
+  EXPECT_FALSE(ranges.contains(3));
+}
+
+TEST(IndexRanges, AddsRangesLikeSingleIndices) {
+  std::mt19937 random(9);
+  for (int i = 0; i < 300; ++i) {
+    IndexRanges ranges;
+    IndexRanges expected;
+    for (int j = 0; j < 12; ++j) {
+      const std::uint64_t first = random() % 40;
+      const std::uint64_t last = first + random() % 9;
+      ranges.add(first, last);
+      for (std::uint64_t index = first; index <= last; ++index) expected.add(index);
+      ASSERT_EQ(ranges, expected);
+    }
+  }
+}
+
 TEST(IndexRanges, AgreesWithASetUnderRandomAddsAndRemoves) {
   std::mt19937 random(7);
   IndexRanges ranges;

@@ -245,6 +245,25 @@ TEST(BackupCare, AFileThatCannotBeReadIsNamedAndTheRestIsCopied) {
   EXPECT_GT(named, 5U);
 }
 
+TEST(BackupCare, ARestoreThatFailsLeavesNothing) {
+  BackupWorld world;
+  world.save_settled("a", 2);
+  world.back_up();
+  std::size_t failed = 0;
+  for (std::uint64_t nth = 1; nth < 400; ++nth) {
+    SimFileSystem failing(world.disk);
+    const auto file = world.files.open("backup", OpenMode::read);
+    failing.inject({.what = Fault::eio, .nth = nth, .persistent = false});
+    const std::string name = fmt::format("to-{}", nth);
+    const auto restored = restore_backup(**file, {&failing, name, world.environment(), UINT64_MAX}, {});
+    if (failing.faults_fired() == 0) break;
+    if (!restored) ++failed;
+    const auto entries = world.files.list("");
+    for (const FolderEntry& entry : *entries) EXPECT_FALSE(entry.name.contains("restore-")) << nth << entry.name;
+  }
+  EXPECT_GT(failed, 5U);
+}
+
 TEST(BackupCare, ErasedRunsAreCountedApartAndRemovedOnesNot) {
   BackupWorld world;
   world.save_settled("a", 1);

@@ -28,6 +28,43 @@ def cells(case, run, *args):
     return {head[a:b].strip(): line[a:b].strip() for a, b in zip(starts, ends)}
 
 
+def flip(case, *names, at):
+    with open(os.path.join(case.env["PAWL_STORE"], *names), "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte[0] ^ 1]))
+
+
+def damaged_runs_are_never_cut(case):
+    """They were sorted as created in 1970, and a list with a limit did not show them."""
+    for number in range(1, 9):
+        case.pawl("save", f"r{number}", stdin='{"n":1}', status=0)
+    case.pawl("save", "r2", stdin='{"n":2}', status=0)  # now the newest
+    case.pawl("fsck", "--repair", status=0)  # publishes everything
+    flip(case, "runs/r1/run.json", at=30)
+    flip(case, "runs/r2/run.json", at=30)
+    flip(case, "runs/r3/checkpoints/checkpoint_00001.json", at=40)
+    for catalogue in ("kept", "lost"):
+        if catalogue == "lost":
+            os.remove(os.path.join(case.env["PAWL_STORE"], "catalogue.db"))
+        everything = rows(case, "--limit", "99")
+        equal({run for run, row in everything.items() if row["status"] == "damaged"} | {"r3"}, {"r1", "r2", "r3"})
+        equal(list(everything)[0], "r2")
+        assert all(row["updated"] > "2020" for row in everything.values()), everything
+        equal(set(rows(case, "--status", "damaged")), {"r1", "r2", "r3"})
+        equal(set(rows(case, "--status", "damaged", "--limit", "3")), {"r1", "r2", "r3"})
+    # The catalogue was built again, and knows all three.
+    for limit in ("3", "4", "7"):
+        found = rows(case, "--limit", limit)
+        equal(len(found), int(limit))
+        assert {"r1", "r2", "r3"} <= set(found), found
+        text = case.pawl("list", "--limit", limit, status=0)
+        equal({line.split()[0] for line in text.stdout.splitlines()[1:]}, set(found))
+        for run in ("r1", "r2", "r3"):
+            holds(text.stderr, f"pawl fsck {run}")
+
+
 def on_terminal(case, columns, *args):
     """Returns what the program prints to a terminal of this width."""
     main, sub = pty.openpty()

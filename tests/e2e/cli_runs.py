@@ -37,6 +37,19 @@ def run_resume_starts_resumes_and_reports_the_finished_run(case):
     equal(json.loads(run_resume(case, "--json", status=0).stdout)["event"], "run_completed")
 
 
+def the_duration_after_a_kill_in_the_first_step_is_that_of_the_resume(case):
+    """It was the uptime of the machine."""
+    case.write("workflow.yaml", "steps:\n- {id: a, retry: {attempts: 3, backoff: 1ms}, run: 'touch runs; [ -e go ] || sleep 60'}\n")
+    process = case.start("run", "--run-id", "r", "--resume")
+    wait_for(lambda: exists(case, "runs"), "the first step")
+    process.kill()
+    process.wait()
+    case.write("go", "")
+    began = time.monotonic()
+    found = re.search(r"run r completed in (?:([0-9.]+) s|([0-9.]+) ms)", case.pawl("resume", "r", status=0).stdout)
+    assert found and float(found[1] or 0) <= time.monotonic() - began + 1, found
+
+
 def run_resume_survives_a_kill_at_any_moment(case):
     case.write("workflow.yaml", "steps:\n- {id: a, run: echo a >> log}\n- {id: b, run: sleep 0.02; echo b >> log}\n- {id: c, run: echo c >> log}\n")
     os.mkdir(os.path.join(case.folder, "store"))

@@ -170,6 +170,81 @@ class Prune(unittest.TestCase):
         subprocess.run([WRITER, "verify", self.store, others], check=True, stdout=subprocess.DEVNULL, timeout=120)
         self.pawl("fsck")
 
+    def flip(self, *names, at=100):
+        with open(os.path.join(self.store, "runs", *names), "r+b") as file:
+            file.seek(at)
+            byte = file.read(1)
+            file.seek(at)
+            file.write(bytes([byte[0] ^ 1]))
+
+    def test_a_damaged_named_checkpoint_stays_and_the_others_are_pruned(self):
+        self.fill("r", 20, 40_000, named=(9,))
+        self.pawl("prune", "r", "--keep", "5")
+        self.assertTrue(os.path.exists(os.path.join(self.store, "runs/r/checkpoints/kept_00009.json")))
+        self.flip("r", "checkpoints/kept_00009.json", at=1000)
+        for _ in range(10):
+            self.save("r", 40_000)
+        done = self.pawl("prune", "r", "--keep", "5")
+        self.assertIn(b"removed", done.stdout)
+        self.assertIn(b"checkpoint 9", done.stderr)
+        self.assertIn(b"damaged", done.stderr)
+        self.assertTrue(os.path.exists(os.path.join(self.store, "runs/r/checkpoints/kept_00009.json")))
+        for sequence in range(26, 31):
+            self.assertEqual(self.pawl("restore", f"r@{sequence}").stdout, self.saved["r"][sequence])
+        self.pawl("restore", "r@25", status=2)
+        found = self.pawl("fsck", status=4).stdout.decode()
+        self.assertEqual(found.count("damage PAWL"), 1, found)
+        self.assertIn("kept_00009.json", found)
+
+    def test_a_damaged_checkpoint_that_the_limits_drop_is_removed(self):
+        for number in range(1, 21):
+            self.save("r", 40_000, "--stage", "a" if number <= 10 else "b")
+        # The end of the stage "a" is kept on its own by a limit per stage.
+        self.pawl("prune", "r", "--keep-per-stage", "1")
+        self.assertEqual(self.listed("r"), [10, 20])
+        self.flip("r", "checkpoints/kept_00010.json", at=1000)
+        self.pawl("prune", "r", "--keep", "1")
+        self.assertEqual(self.listed("r"), [20])
+        self.assertFalse(os.path.exists(os.path.join(self.store, "runs/r/checkpoints/kept_00010.json")))
+        self.assert_sound("r", [20])
+
+    def test_doctor_names_a_run_that_cannot_be_pruned(self):
+        for number in range(1, 8):
+            self.pawl("save", "r", stdin=b'{"n":%d}' % number)
+        self.pawl("save", "other", stdin=b'{"n":1}')
+        self.pawl("fsck", "--repair")
+        self.pawl("prune", "r", "--keep", "6")
+        limit = {**self.environment(), "PAWL_CHECKPOINT_KEEP": "2"}
+
+        def doctor():
+            return subprocess.run([PROGRAM, "doctor"], cwd=self.folder, env=limit, capture_output=True, text=True, timeout=60).stdout
+
+        self.assertNotIn("can't be pruned", doctor())
+        self.flip("r", "checkpoints/kept_00002.jsonl")
+        found = doctor()
+        self.assertIn("pruning: run 'r' can't be pruned", found)
+        self.assertNotIn("'other'", found)
+        self.assertIn("checkpoint 3", self.pawl("prune", "r", "--keep", "2", status=4).stderr.decode())
+
+    def test_what_was_set_aside_is_gone_after_a_prune(self):
+        for number in range(1, 13):
+            self.pawl("save", "a", stdin=b'{"n":"PRIVATE-%d-"}' % number)
+        self.pawl("prune", "a", "--keep", "11")
+        tail = os.path.join(self.store, "runs/a/checkpoints/kept_00002.jsonl")
+        self.flip("a", "checkpoints/kept_00002.jsonl", at=os.path.getsize(tail) - 50)
+        self.pawl("rollback", "a@9")
+        for number in range(13, 16):
+            self.pawl("save", "a", stdin=b'{"n":"PRIVATE-%d-"}' % number)
+        self.pawl("prune", "a", "--keep", "1")
+        found = set()
+        for path in self.files():
+            with open(path, "rb") as file:
+                found |= set(re.findall(rb"PRIVATE-\d+-", file.read()))
+        self.assertEqual(found, {b"PRIVATE-15-"})
+        self.pawl("fsck")
+        self.pawl("verify", "a")
+        self.assertEqual(self.listed("a"), [max(self.listed("a"))])
+
     def test_the_audit_trail_of_a_pruned_run_shrinks_and_stays_verifiable(self):
         entries = 700
         for number in range(1, entries):

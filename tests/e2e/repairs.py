@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import time
+import uuid
 
 from damage_confined import Journal, save, store
 from workflow_case import equal, holds, run_tests
@@ -52,6 +53,129 @@ def repaired(case, *words):
 def saved(case, run, numbers, **options):
     for number in numbers:
         save(case, run, number, status=0, **options)
+
+
+def sealed(case, run, text):
+    """The text with the checksum that files of the run have."""
+    def crc(data, seed=0):
+        value = seed ^ 0xffffffff
+        for byte in data:
+            value ^= byte
+            for _ in range(8):
+                value = (value >> 1) ^ (0x82f63b78 if value & 1 else 0)
+        return value ^ 0xffffffff
+    with open(store(case, "runs", run, "run.json")) as file:
+        seed = crc(uuid.UUID(json.load(file)["uuid"]).bytes)
+    return text.encode() + b',"crc":"%08x"}\n' % crc(text.encode(), seed)
+
+
+# Lists of checkpoints.
+
+TIME = "2026-01-11T14:30:02.000002Z"
+FORK = "4247e814-fd78-453a-ade3-a3b3d6a8cb55"
+IMPOSSIBLE = 18446744073709551615
+
+
+def a_list_with_an_impossible_number_stops_only_its_run(case):
+    """Such a file hung every command that looks at all runs."""
+    def aside(last):
+        return f'{{"pawl":1,"aside":[{{"at":"{TIME}","from":4,"to":{last},"back_to":3,"why":"x"}}]'
+
+    def pruned(dropped, more=""):
+        return f'{{"pawl":1,"at":"{TIME}","dropped":"{dropped}","closed":"{dropped}","kept":[]{more},"callers":0'
+
+    saved(case, "a", range(1, 4))
+    saved(case, "b", range(1, 4))
+    shutil.copytree(store(case), os.path.join(case.folder, "sound"))
+    for number in (2 ** 53 - 1, 2 ** 63, IMPOSSIBLE - 1, IMPOSSIBLE):
+        lists = {"checkpoints/aside.json": aside(number)}
+        if number >= 2 ** 53:
+            lists["checkpoints/pruned.json"] = pruned(f"1-{number}")
+            lists[f"forks/{FORK}.json"] = f'{{"pawl":1,"fork":"f","uuid":"{FORK}","at":{number}'
+        for name, text in lists.items():
+            shutil.rmtree(store(case))
+            shutil.copytree(os.path.join(case.folder, "sound"), store(case))
+            os.makedirs(store(case, "runs", "b", os.path.dirname(name)), exist_ok=True)
+            write(store(case, "runs", "b", name), sealed(case, "b", text))
+            timeout = {"timeout": 20}
+            found = case.pawl("fsck", status=4, **timeout)
+            holds(found.stdout, f"runs/b/{name}")
+            assert "runs/a/" not in found.stdout, found.stdout
+            case.pawl("list", status=0, **timeout)
+            case.pawl("fsck", "--repair", status=4, **timeout)
+            case.pawl("verify", "--all", **timeout)
+            case.pawl("backup", "create", "--force", os.path.join(case.folder, "backup"), **timeout)
+            case.pawl("prune", "--keep", "1", status=4, **timeout)
+            case.pawl("restore", "a", status=0, **timeout)
+            save(case, "a", 4, status=0, **timeout)
+            case.pawl("restore", "b", **timeout)
+            save(case, "b", 4, **timeout)
+
+
+def an_impossible_number_that_a_list_may_still_name_costs_nothing(case):
+    saved(case, "a", range(1, 4))
+    highest = 2 ** 53 - 2
+    write(store(case, "runs/a/checkpoints/aside.json"),
+          sealed(case, "a", f'{{"pawl":1,"aside":[{{"at":"{TIME}","from":4,"to":{highest},"back_to":3,"why":"x"}}]'))
+    case.pawl("fsck", timeout=20)
+    holds(save(case, "a", 4, status=0, timeout=20).stdout, f"a@{highest + 1}")
+    equal(save(case, "a", 5, status=4, timeout=20).stdout, "")
+    equal(case.state("a")["n"], 4)
+    for command in ("list", "fsck", "verify --all", "prune --keep 1", "fsck --repair"):
+        case.pawl(*command.split(), timeout=20)
+
+
+def a_damaged_list_of_what_was_set_aside_is_named(case):
+    saved(case, "a", range(1, 3))
+    write(store(case, "runs/a/checkpoints/aside.json"), b'{"pawl":1,"aside":[')
+    found = case.pawl("fsck", status=4).stdout
+    holds(found, "runs/a/checkpoints/aside.json")
+    assert "pruned.json" not in found, found
+
+
+def a_lock_that_cannot_be_opened_is_named(case):
+    saved(case, "a", range(1, 3))
+    saved(case, "b", range(1, 3))
+    for name in ("runs/a/lock", "catalogue.lock", "journal/1/owner"):
+        path = store(case, name)
+        moved = os.path.join(case.folder, "moved")
+        if os.path.exists(path):
+            shutil.move(path, moved)
+        for make in (os.mkdir, os.mkfifo):
+            make(path)
+            found = case.pawl("fsck", status=4, timeout=20).stdout
+            holds(found, name, "move it out of the store")
+            case.pawl("fsck", "--repair", timeout=20)
+            os.rmdir(path) if os.path.isdir(path) else os.remove(path)
+        if os.path.exists(moved):
+            shutil.move(moved, path)
+        case.pawl("fsck", status=0)
+    os.remove(store(case, "runs/a/lock"))
+    os.mkdir(store(case, "runs/a/lock"))
+    save(case, "a", 3, status=4)
+    holds(case.pawl("fsck", "a", status=4).stdout, "runs/a/lock")
+    # The advice works as it is.
+    shutil.move(store(case, "runs/a/lock"), os.path.join(case.folder, "lock"))
+    save(case, "a", 3, status=0)
+    case.pawl("fsck", status=0)
+
+
+def every_damage_comes_with_advice(case):
+    saved(case, "a", range(1, 3))
+    case.pawl("save", "b", stdin='{"n":1}', status=0)
+    shutil.copytree(store(case), os.path.join(case.folder, "sound"))
+    events = [f"runs/a/events/{name}" for name in os.listdir(store(case, "runs/a/events"))] if os.path.isdir(store(case, "runs/a/events")) else []
+    for name in ["runs/a/run.json", "runs/a/audit/audit_trail.jsonl", "runs/a/audit/merkle_roots.json", *events]:
+        for make in (os.mkdir, os.mkfifo, lambda path: os.symlink("/dev/null", path)):
+            shutil.rmtree(store(case))
+            shutil.copytree(os.path.join(case.folder, "sound"), store(case))
+            if os.path.exists(store(case, name)):
+                os.remove(store(case, name))
+            make(store(case, name))
+            lines = case.pawl("fsck", timeout=20).stdout.split("\n")
+            for number, line in enumerate(lines):
+                if line.startswith("damage"):
+                    assert lines[number + 1].startswith("  "), f"no advice for {name}:\n" + "\n".join(lines)
 
 
 # Merkle roots.

@@ -3,6 +3,7 @@
 #include "adapters/filesystem/layout.hpp"
 #include "base/json.hpp"
 #include "codec/sealed_text.hpp"
+#include "domain/sequence_limit.hpp"
 #include "text/json_text.hpp"
 
 namespace pawl {
@@ -59,7 +60,9 @@ Result<std::vector<AsideEntry>> decode_aside(std::string_view text, std::uint32_
                      .to = {number_in(row, "to")},
                      .back_to = {number_in(row, "back_to")},
                      .why = text_in(row, "why")};
-    if (!at_time || !entry.from || entry.to < entry.from || entry.back_to >= entry.from)
+    // The next checkpoint has the number after the highest.
+    const bool bounded = entry.to.value < kSequenceMax;
+    if (!at_time || !entry.from || entry.to < entry.from || entry.back_to >= entry.from || !bounded)
       return fail(aside_list_damaged());
     entries.push_back(std::move(entry));
   }
@@ -78,6 +81,11 @@ Result<std::vector<AsideEntry>> load_aside(FileSystem& files, std::string_view r
 
 Result<std::string> add_aside(FileSystem& files, std::string_view run, const AsideEntry& entry, std::uint32_t seed) {
   PAWL_TRY_ASSIGN(auto entries, load_aside(files, run, seed));
+  if (entry.to.value >= kSequenceMax) {
+    return fail(Error{Code::store_damaged,
+                      fmt::format("run '{}' has the impossible checkpoint {}", run, entry.to.value),
+                      layout::checkpoints(run), "restore the folder from a backup", 0});
+  }
   entries.push_back(entry);
   const std::string text = encode_aside(entries, seed);
   const std::string path = layout::aside(run);

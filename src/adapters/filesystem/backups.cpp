@@ -241,17 +241,18 @@ Result<RestoredStore> restore_backup(File& file, const RestorePlace& place, cons
   PAWL_TRY(refuse_used_folder(parent, place.name));
   PAWL_TRY(remove_unfinished(parent, place.name));
   const std::string folder = fmt::format("{}{:016x}", prefix_of(place.name), place.environment.random->next());
-  PAWL_TRY(parent.make_folder(folder));
-  Result<RestoredStore> restored;
-  {
+  bool is_own = true;  // no other restore removes or uses the folder
+  const auto restore = [&]() -> Result<RestoredStore> {
+    PAWL_TRY(parent.make_folder(folder));
     PAWL_TRY_ASSIGN(const auto lock, parent.open(lock_of(folder), OpenMode::create));
-    PAWL_TRY_ASSIGN(const bool locked, lock->try_lock(layout::kWriterByte));
-    if (!locked)
+    PAWL_TRY_ASSIGN(is_own, lock->try_lock(layout::kWriterByte));
+    if (!is_own)
       return fail(Error{Code::store_busy, "another restore to this folder is running", folder, "try again", 0});
-    restored = restore_to(folder, reader, place, show);
-  }
+    return restore_to(folder, reader, place, show);
+  };
+  const auto restored = restore();
   // Cleaning up is best effort: the next restore tries again.
-  if (!restored) static_cast<void>(remove_all(parent, folder));
+  if (!restored && is_own) static_cast<void>(remove_all(parent, folder));
   return restored;
 }
 

@@ -17,6 +17,7 @@ constexpr const char* kSchema =
     " fork_of_seq INTEGER)"
     " WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS runs_by_update ON runs(updated DESC, run);"
+    "CREATE INDEX IF NOT EXISTS runs_damaged ON runs(run) WHERE status=5;"
     "CREATE INDEX IF NOT EXISTS runs_by_origin ON runs(fork_of) WHERE fork_of<>'';"
     "CREATE TABLE IF NOT EXISTS saves(run TEXT, caller TEXT, seq INTEGER, id TEXT, checksum TEXT, kind INTEGER, "
     "fingerprint TEXT, PRIMARY KEY(run, caller)) WITHOUT ROWID;";
@@ -265,15 +266,19 @@ Result<bool> Catalogue::is_suspended() const {
 
 Result<std::vector<RunInfo>> Catalogue::newest(std::size_t limit) const {
   PAWL_TRY_ASSIGN(const Database database, open_for_reading());
-  Statement rows(database.get(), "SELECT * FROM runs ORDER BY updated DESC, run LIMIT ?");
-  rows.bind(static_cast<std::int64_t>(std::min<std::size_t>(limit, std::size_t{1} << 40)));
+  static_assert(static_cast<int>(Status::damaged) == 5);
   std::vector<RunInfo> found;
-  int code = SQLITE_DONE;
-  while ((code = rows.step()) == SQLITE_ROW) {
-    PAWL_TRY_ASSIGN(RunInfo run, run_of(rows));
-    found.push_back(std::move(run));
+  for (const char* text : {"SELECT * FROM runs WHERE status=5 ORDER BY updated DESC, run LIMIT ?",
+                           "SELECT * FROM runs WHERE status<>5 ORDER BY updated DESC, run LIMIT ?"}) {
+    Statement rows(database.get(), text);
+    rows.bind(static_cast<std::int64_t>(std::min<std::size_t>(limit, std::size_t{1} << 40)));
+    int code = SQLITE_DONE;
+    while ((code = rows.step()) == SQLITE_ROW) {
+      PAWL_TRY_ASSIGN(RunInfo run, run_of(rows));
+      found.push_back(std::move(run));
+    }
+    if (code != SQLITE_DONE) return fail(error_of(database.get()));
   }
-  if (code != SQLITE_DONE) return fail(error_of(database.get()));
   return found;
 }
 

@@ -47,7 +47,8 @@ class Catalogue {
   Result<void> resume();
   /// Returns whether `suspend` was called without `resume`. False if the file is missing, damaged or of another format.
   [[nodiscard]] Result<bool> is_suspended() const;
-  /// Returns runs, newest first. Fails with store_damaged if a row is damaged.
+  /// Returns the newest damaged runs and then the newest of the others, at most `limit` of each. Fails with
+  /// store_damaged if a row is damaged.
   [[nodiscard]] Result<std::vector<RunInfo>> newest(std::size_t limit) const;
   [[nodiscard]] Result<std::optional<RunInfo>> find_run(std::string_view run) const;
   /// Returns the forks of the run with this UUID.

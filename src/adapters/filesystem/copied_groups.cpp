@@ -32,7 +32,7 @@ class UncopiedGroups {
   Result<void> find_gaps(const RunRecords* records) {
     IndexRanges there = list_.closed;
     for (const auto& [first, last] : list_.dropped.ranges()) {
-      for (std::uint64_t number = first; number <= last; ++number) there.add(number);
+      there.add(first, last);
     }
     if (records != nullptr) {
       for (const auto& [number, found] : records->checkpoints) there.add(number);
@@ -46,10 +46,11 @@ class UncopiedGroups {
     }
     if (there.empty()) return {};
     const std::uint64_t highest = there.ranges().rbegin()->second;
-    for (std::uint64_t number = there.next_missing(fork_at_.value + 1); number < highest;
-         number = there.next_missing(number + 1)) {
-      drop({number}, {number});
-      list_.closed.add(number);
+    for (std::uint64_t first = there.next_missing(fork_at_.value + 1); first < highest;) {
+      const std::uint64_t last = there.ranges().upper_bound(first)->first - 1;
+      drop({first}, {last});
+      list_.closed.add(first, last);
+      first = there.next_missing(last + 1);
     }
     return {};
   }
@@ -65,15 +66,19 @@ class UncopiedGroups {
       PAWL_TRY_ASSIGN(const auto line, last_line_below(**lines, kHighest));
       if (line) last = std::max(last, Sequence{line->number});
     }
-    for (Sequence sequence = first; sequence <= last; sequence = sequence.next()) there.add(sequence.value);
+    there.add(first.value, last.value);
     return {};
   }
 
   void drop(Sequence first, Sequence last) {
-    for (Sequence sequence = first; sequence <= last; sequence = sequence.next()) {
-      if (!list_.is_dropped(sequence)) dropped_.add(sequence.value);
-      list_.dropped.add(sequence.value);
+    for (std::uint64_t next = list_.dropped.next_missing(first.value); next <= last.value;) {
+      const auto after = list_.dropped.ranges().upper_bound(next);
+      const bool is_last = after == list_.dropped.ranges().end() || after->first > last.value;
+      const std::uint64_t end = is_last ? last.value : after->first - 1;
+      dropped_.add(next, end);
+      next = list_.dropped.next_missing(end + 1);
     }
+    list_.dropped.add(first.value, last.value);
   }
 
   FileSystem& files_;

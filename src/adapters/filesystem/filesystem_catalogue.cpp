@@ -322,6 +322,31 @@ Result<std::set<std::string>> FilesystemStore::runs_being_erased() {
   return runs;
 }
 
+namespace {
+
+/// Returns the newest runs. A damaged run is never cut as long as there are others: nobody would look for it. If
+/// nothing is known about its time, it is first.
+std::vector<RunInfo> cut_list(std::vector<RunInfo> runs, std::size_t limit) {
+  const auto is_damaged = [](const RunInfo& run) { return run.status == Status::damaged; };
+  const auto sort = [&](auto rank) {
+    std::ranges::sort(runs, [&](const RunInfo& a, const RunInfo& b) {
+      const auto key = [&](const RunInfo& run) {
+        const bool unknown = is_damaged(run) && run.updated == Timestamp();
+        return std::tuple(rank(run), !unknown, Timestamp{-run.updated.us});
+      };
+      return std::tuple(key(a), a.id) < std::tuple(key(b), b.id);
+    });
+  };
+  if (runs.size() > limit) {
+    sort([&](const RunInfo& run) { return !is_damaged(run); });
+    runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(limit), runs.end());
+  }
+  sort([](const RunInfo&) { return false; });
+  return runs;
+}
+
+}  // namespace
+
 /// For runs that they still contain, the journals are more recent than the catalogue.
 Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<JournalSnapshot>& snapshot,
                                                         std::size_t limit, Damaged damaged) {
@@ -337,7 +362,7 @@ Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<Jo
     const RunRecords* records = snapshot->find(run.id.text());
     const bool in_journal = records != nullptr && !records->checkpoints.empty();
     if (in_journal || going.contains(run.id.text())) continue;
-    const bool checked = limit > kCheckedRowsMax || run.status == Status::erased ||
+    const bool checked = settled.size() > kCheckedRowsMax || run.status == Status::erased ||
                          RunReader(files_, keys_, run.id.text(), snapshot).run_record();
     if (!checked || snapshot->doubt(run.id.text())) {
       others.insert(run.id.text());
@@ -365,13 +390,12 @@ Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<Jo
       info = row->second;
     }
     if (!info) return std::unexpected(info.error());
+    // Of a damaged run, the catalogue may know better when it was saved.
+    if (const auto row = rows.find(run); info->status == Status::damaged && row != rows.end())
+      info->updated = std::max(info->updated, row->second.updated);
     merged.push_back(std::move(*info));
   }
-  std::ranges::sort(merged, [](const RunInfo& a, const RunInfo& b) {
-    return std::tuple(b.updated, a.id) < std::tuple(a.updated, b.id);
-  });
-  if (merged.size() > limit) merged.erase(merged.begin() + static_cast<std::ptrdiff_t>(limit), merged.end());
-  return merged;
+  return cut_list(std::move(merged), limit);
 }
 
 }  // namespace pawl

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
@@ -37,6 +38,32 @@ Result<void> check_store_file(FileSystem& files, CheckReport& report) {
                                record.error().message,
                                "restore the file from a backup"});
   }
+  return {};
+}
+
+/// A lock that can't be opened stops everybody who needs it. A missing one is created.
+Result<void> check_lock(FileSystem& files, const std::string& path, const std::string& run, CheckReport& report) {
+  const auto lock = files.open(path, OpenMode::write);
+  if (lock || lock.error().code == Code::input_unreadable) return {};
+  const int problem = lock.error().os_error;
+  if (problem == EACCES || problem == EPERM || problem == EROFS) return {};  // the store is only readable here
+  if (!is_confined(lock.error())) return std::unexpected(lock.error());
+  report.findings.push_back({Severity::damage,
+                             lock.error().code,
+                             path,
+                             run,
+                             {},
+                             lock.error().message,
+                             "move it out of the store; the file is created again"});
+  return {};
+}
+
+Result<void> check_locks(FileSystem& files, CheckReport& report) {
+  for (const std::string_view path :
+       {layout::kCatalogueLock, layout::kArrivingLock, std::string_view("store.lock"), layout::kMergeLock})
+    PAWL_TRY(check_lock(files, std::string(path), {}, report));
+  PAWL_TRY_ASSIGN(const auto journals, list_journals(files));
+  for (const std::uint64_t number : journals) PAWL_TRY(check_lock(files, layout::journal_owner(number), {}, report));
   return {};
 }
 
@@ -223,6 +250,8 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
     }
     for (const JournalView& journal : snapshot->journals())
       PAWL_TRY(check_journal(files_, journal, scope, runs, report));
+    if (!scope.run) PAWL_TRY(check_locks(files_, report));
+    for (const std::string& run : runs) PAWL_TRY(check_lock(files_, layout::run_lock(run), run, report));
     for (const std::string& run : runs) PAWL_TRY(check_run(run, scope.sequence, snapshot, report));
     if (!scope.run && snapshot->journals().empty() && report.runs > 0) {
       report.findings.push_back({Severity::damage,
@@ -257,8 +286,13 @@ Result<void> FilesystemStore::check_run(const std::string& run, Sequence only,
     const auto checked = RunChecker(files_, keys_, run, snapshot, of_run).check(only);
     if (!checked && !is_confined(checked.error())) return std::unexpected(checked.error());
     if (!checked) {
-      of_run.findings.push_back(
-          {Severity::damage, checked.error().code, checked.error().where, run, {}, checked.error().message, {}});
+      of_run.findings.push_back({Severity::damage,
+                                 checked.error().code,
+                                 checked.error().where,
+                                 run,
+                                 {},
+                                 checked.error().message,
+                                 "move it out of the store, then restore the file from a backup"});
     }
     if (of_run.damaged()) {
       // A writer may have started since: its lines are in the files, but the snapshot does not have its journal.

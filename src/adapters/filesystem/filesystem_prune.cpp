@@ -201,8 +201,10 @@ Timestamp FilesystemStore::believable_by_note() {
 std::optional<Timestamp> FilesystemStore::newest_save() {
   const auto snapshot = JournalSnapshot::take(files_, environment_.owner.boot_id);
   if (!snapshot) return std::nullopt;
-  const auto runs = list_runs(*snapshot, 1, Damaged::is_listed);
-  return runs && !runs->empty() ? std::optional(runs->front().updated) : std::nullopt;
+  constexpr std::size_t kRunsLookedAt = 100;  // damaged runs may come first
+  const auto runs = list_runs(*snapshot, kRunsLookedAt, Damaged::is_listed);
+  if (!runs || runs->empty()) return std::nullopt;
+  return std::ranges::max(*runs, {}, &RunInfo::updated).updated;
 }
 
 /// Always takes a new snapshot: a batch that a killed writer left after the watermark does not invalidate the cached

@@ -5,6 +5,7 @@
 #include "adapters/filesystem/layout.hpp"
 #include "codec/object_members.hpp"
 #include "codec/sealed_text.hpp"
+#include "domain/sequence_limit.hpp"
 
 namespace pawl {
 namespace {
@@ -38,7 +39,7 @@ Result<ForkNote> decode_fork_note(std::string_view text, std::uint32_t seed) {
   }
   const auto uuid = Uuid::parse(members->text("uuid"));
   ForkNote note{members->text("fork"), uuid.value_or(Uuid()), {members->number("at")}};
-  if (!uuid || !note.at || !RunId::parse(note.fork)) return fail(fork_note_damaged());
+  if (!uuid || !note.at || note.at.value > kSequenceMax || !RunId::parse(note.fork)) return fail(fork_note_damaged());
   return note;
 }
 

@@ -8,6 +8,7 @@
 #include <pawl/types.hpp>
 #include <string>
 
+#include "domain/sequence_limit.hpp"
 #include "ports/file_system.hpp"
 
 namespace pawl {
@@ -115,6 +116,7 @@ namespace pawl {
   Sequence sequence;
   const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), sequence.value);
   if (problem != std::errc{} || end != name.data() + name.size() || !sequence) return std::nullopt;
+  if (sequence.value > kSequenceMax) return std::nullopt;
   return sequence;
 }
 

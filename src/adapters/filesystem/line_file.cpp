@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "domain/sequence_limit.hpp"
+
 namespace pawl {
 namespace {
 
@@ -33,6 +35,7 @@ std::optional<std::uint64_t> line_number(std::string_view line) {
   const char* begin = line.data() + colon + 1;
   const auto [end, problem] = std::from_chars(begin, line.data() + line.size(), number);
   if (problem != std::errc{} || end == line.data() + line.size() || *end != ',') return std::nullopt;
+  if (number > kSequenceMax) return std::nullopt;
   return number;
 }
 

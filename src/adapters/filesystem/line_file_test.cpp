@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "domain/sequence_limit.hpp"
+
 namespace pawl {
 namespace {
 
@@ -35,7 +37,8 @@ std::string line(std::uint64_t number, std::size_t filling = 0) {
 TEST(LineNumber, IsTheFirstMembersValue) {
   EXPECT_EQ(line_number(R"({"seq":17,"a":1})"), 17U);
   EXPECT_EQ(line_number(R"({"n":1,)"), 1U);
-  EXPECT_EQ(line_number(R"({"i":18446744073709551615,"x"})"), kHighest);
+  EXPECT_EQ(line_number(R"({"i":9007199254740991,"x"})"), kSequenceMax);
+  EXPECT_FALSE(line_number(R"({"i":9007199254740992,"x"})"));
   for (const std::string_view other :
        {"", "{", "{\"", R"({"seq":})", R"({"seq":1)", R"({"seq":x,)", R"({"seq":-1,)", R"( {"seq":1,)",
         R"({"seq":99999999999999999999,)", R"({"too_long_a_key":1,)", R"(["seq":1,)", R"({"seq":1})"}) {

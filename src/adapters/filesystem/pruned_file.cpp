@@ -67,10 +67,8 @@ Result<PrunedList> load_pruned(FileSystem& files, std::string_view run, std::uin
   PAWL_TRY_ASSIGN(PrunedList list, load_list(files, run, seed));
   PAWL_TRY_ASSIGN(const auto aside, load_aside(files, run, seed));
   for (const AsideEntry& entry : aside) {
-    for (std::uint64_t sequence = entry.from.value; sequence <= entry.to.value; ++sequence) {
-      list.aside.add(sequence);
-      list.dropped.add(sequence);
-    }
+    list.aside.add(entry.from.value, entry.to.value);
+    list.dropped.add(entry.from.value, entry.to.value);
   }
   return list;
 }

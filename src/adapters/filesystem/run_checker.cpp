@@ -1,6 +1,7 @@
 #include "adapters/filesystem/run_checker.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "adapters/filesystem/aside_file.hpp"
@@ -36,7 +37,8 @@ void RunChecker::add(Finding::Severity severity, Code code, std::string file, Se
   if (severity == Finding::Severity::mendable) action = Advice::repair_store;
   if (severity == Finding::Severity::damage) {
     advice = "restore the file from a backup";
-    const bool nothing_is_readable = file == layout::run_file(run_) || file == layout::pruned(run_);
+    const bool nothing_is_readable =
+        std::ranges::count(std::array{layout::run_file(run_), layout::pruned(run_), layout::aside(run_)}, file) > 0;
     action = nothing_is_readable ? Advice::destroy_run : Advice::show_intact;
     if (erased_) action = Advice::none;
   }
@@ -209,7 +211,8 @@ Result<bool> RunChecker::check_pruned() {
   auto list = load_pruned(files_, run_, seed_);
   if (!list && !is_refusal(list.error().code)) return std::unexpected(list.error());
   if (!list) {
-    add(Finding::Severity::damage, list.error().code, layout::pruned(run_), {}, list.error().message);
+    // The error names pruned.json or aside.json.
+    add(Finding::Severity::damage, list.error().code, list.error().where, {}, list.error().message);
     return false;
   }
   pruned_ = std::move(*list);

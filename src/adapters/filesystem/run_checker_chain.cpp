@@ -6,6 +6,11 @@
 #include "adapters/filesystem/run_checker.hpp"
 
 namespace pawl {
+namespace {
+
+constexpr std::size_t kAffectedMax = 100'000;  // a group has fewer checkpoints; `last` may come from a damaged file
+
+}  // namespace
 
 /// Reports the checkpoints from `first` up to `end` (exclusive) that were not dropped, one finding for each stretch.
 void RunChecker::add_missing(std::uint64_t first, std::uint64_t end) {
@@ -15,7 +20,8 @@ void RunChecker::add_missing(std::uint64_t first, std::uint64_t end) {
     add(Finding::Severity::damage, Code::chain_broken, layout::checkpoints(run_), Sequence{first},
         stop == first + 1 ? std::string("the checkpoint is missing")
                           : fmt::format("checkpoints {} to {} are missing", first, stop - 1));
-    for (; first < stop; ++first) missing_.add(first);
+    missing_.add(first, stop - 1);
+    first = stop;
   }
 }
 
@@ -35,7 +41,8 @@ void RunChecker::add_damaged(const Chain& chain, Sequence end) {
   const std::uint64_t last = std::min(end.value, newest);
   std::vector<Sequence> affected;
   sums_.put(chain.damaged.value, {});
-  for (std::uint64_t next = chain.damaged.value + 1; (next = pruned_.next_there({next}).value) <= last; ++next) {
+  for (std::uint64_t next = chain.damaged.value + 1;
+       affected.size() < kAffectedMax && (next = pruned_.next_there({next}).value) <= last; ++next) {
     sums_.put(next, {});
     affected.push_back({next});
   }

@@ -112,16 +112,10 @@ Result<std::optional<PrunedImage>> RunPruner::image() {
 
 /// Marks the checkpoints that the settings don't keep.
 Result<void> RunPruner::drop(const RetentionSettings& settings) {
-  RetentionCandidates there;
-  constexpr std::size_t kPage = 4096;
-  for (Sequence after = fork_at_;;) {
-    PAWL_TRY_ASSIGN(const auto page, reader_.list(after, kPage));
-    for (const CheckpointInfo& info : page) there.add(info);
-    if (page.size() < kPage) break;
-    after = page.back().sequence;
-  }
+  PAWL_TRY_ASSIGN(const RetentionCandidates there, find_candidates());
   Retention judged = judge_checkpoints(there, settings, place_.now);
   PAWL_TRY(keep_forked(judged));
+  keep_damaged(judged);
   std::vector<Sequence>& dropped = judged.dropped;
   report_.exempt = std::move(judged.exempt);
   report_.kept = there.all().size() - dropped.size();
@@ -129,6 +123,10 @@ Result<void> RunPruner::drop(const RetentionSettings& settings) {
     return candidate.has_caller && std::ranges::binary_search(dropped, candidate.sequence);
   });
   if (with_callers) PAWL_TRY(gather_callers(dropped));
+  for (const DoubtfulCheckpoint& one : doubtful_) {
+    if (!one.info.caller_id.empty() && std::ranges::binary_search(dropped, one.info.sequence))
+      callers_.push_back({0, one.info, one.fingerprint});
+  }
   for (const Sequence sequence : dropped) {
     next_.dropped.add(sequence.value);
     // The tail of a kept checkpoint needs it until the group is closed again.
@@ -136,6 +134,60 @@ Result<void> RunPruner::drop(const RetentionSettings& settings) {
   }
   report_.dropped = std::move(dropped);
   return {};
+}
+
+/// Returns the checkpoints that are there, readable or not. Fails if the newest group is damaged, because it is unknown
+/// what the run still needs of it.
+Result<RetentionCandidates> RunPruner::find_candidates() {
+  constexpr std::uint64_t kDoubtfulMax = 100'000;  // a group has fewer; numbers of a damaged run can be anything
+  PAWL_TRY_ASSIGN(const Sequence newest, reader_.latest());
+  PAWL_TRY_ASSIGN(const auto bases, reader_.bases());
+  RetentionCandidates there;
+  for (std::size_t i = 0; i < bases.size(); ++i) {
+    const bool is_last = i + 1 == bases.size();
+    const Sequence first = std::max(bases[i], fork_at_.next());
+    Sequence end = is_last ? newest : Sequence{bases[i + 1].value - 1};
+    if (list_.rewritten(bases[i]) != nullptr) end = std::min(end, list_.tail_end(bases[i]));
+    end = list_.before_aside(bases[i], end);
+    PAWL_TRY_ASSIGN(const Chain chain, reader_.chain(bases[i], end));
+    Sequence reached = first;
+    for (const ChainLink& link : chain.links) {
+      if (link.record.sequence < first) continue;
+      reached = link.record.sequence.next();
+      if (list_.is_dropped(link.record.sequence)) continue;
+      PAWL_TRY_ASSIGN(const CheckpointInfo info, decode_info(link.record));
+      there.add(info);
+    }
+    const Sequence missing = list_.next_there(reached);
+    if (missing > end) continue;
+    const Error damage =
+        chain.damage.value_or(Error{Code::chain_broken,
+                                    fmt::format("checkpoint {} of run '{}' is missing", missing.value, run_),
+                                    layout::checkpoints(run_),
+                                    {},
+                                    0,
+                                    Advice::check_store,
+                                    {.run = run_}});
+    const bool is_bad = category(damage.code) == Category::integrity && end.value - missing.value < kDoubtfulMax;
+    if (is_last || !is_bad) return fail(damage);
+    damaged_.push_back({first, end});
+    for (DoubtfulCheckpoint& one : doubtful_checkpoints(chain, list_, missing, end)) {
+      there.add(one.info);
+      doubtful_.push_back(std::move(one));
+    }
+  }
+  return there;
+}
+
+/// A damaged group goes only as a whole: those of it that are kept may need the others.
+void RunPruner::keep_damaged(Retention& judged) {
+  for (const DamagedGroup& group : damaged_) {
+    const auto from = std::ranges::lower_bound(judged.dropped, group.first);
+    const auto to = std::ranges::upper_bound(judged.dropped, group.last);
+    IndexRanges left = next_.dropped;
+    for (auto one = from; one != to; ++one) left.add(one->value);
+    if (left.next_missing(group.first.value) <= group.last.value) judged.dropped.erase(from, to);
+  }
 }
 
 /// Keeps the checkpoints that runs were forked from. A note of a fork that was never created also keeps its checkpoint,
@@ -218,6 +270,13 @@ Result<void> RunPruner::close_groups(PruneMode mode) {
     groups = 0;
     written_bytes = 0;
   }
+  // What was set aside is never read again. The newest is still needed until the run has continued after it.
+  for (const auto& [first, last] : list_.aside.ranges()) {
+    if (bases.empty() || bases.back().value <= last) continue;
+    next_.closed.add(first, last);
+    next_.kept.erase(next_.kept.lower_bound(first), next_.kept.upper_bound(last));
+    next_.tails.erase(next_.tails.lower_bound(first), next_.tails.upper_bound(last));
+  }
   return {};
 }
 
@@ -236,24 +295,29 @@ Result<void> RunPruner::close_group(const Group& group, PruneMode mode) {
     if (!kept.blob.empty()) kept_blobs_.insert(kept.blob);
   }
   report_.freed_bytes -= group.new_bytes;
-  for (Sequence sequence = group.first; sequence <= group.last; sequence = sequence.next())
-    next_.closed.add(sequence.value);
+  next_.closed.add(group.first.value, group.last.value);
   return {};
 }
 
 /// Returns nothing if the group should stay as it is.
 Result<std::optional<RunPruner::Group>> RunPruner::plan_group(Sequence base, Sequence last) {
   const Sequence first = base == fork_at_ ? base.next() : base;
-  std::vector<Sequence> kept;
-  for (Sequence sequence = next_.next_there(first); sequence <= last; sequence = next_.next_there(sequence.next()))
-    kept.push_back(sequence);
-  if (kept.size() == last.value - first.value + 1) return std::optional<Group>();
-  PAWL_TRY_ASSIGN(const Chain chain, reader_.chain(base, last));
+  const auto after = next_.dropped.ranges().upper_bound(last.value);
+  const bool has_dropped = after != next_.dropped.ranges().begin() && std::prev(after)->second >= first.value;
+  if (!has_dropped) return std::optional<Group>();
+  // Nothing needs the group any more, so it does not matter whether it is intact.
+  if (next_.next_there(first) > last)
+    return std::optional(Group{.base = base, .first = first, .last = last, .kept = {}});
+  const Sequence end = next_.before_aside(base, last);
+  PAWL_TRY_ASSIGN(const Chain chain, reader_.chain(base, end));
   // Damaged or incomplete groups are not pruned.
-  if (chain.damage || chain.links.size() != last.value - base.value + 1) return std::optional<Group>();
+  if (chain.damage || chain.links.size() != end.value - base.value + 1) return std::optional<Group>();
+  std::vector<Sequence> kept;
+  for (Sequence sequence = next_.next_there(first); sequence <= end; sequence = next_.next_there(sequence.next()))
+    kept.push_back(sequence);
   // The kept ones up to the end stay together.
   std::size_t alone = kept.size();
-  for (Sequence next = last.next(); alone > 0 && kept[alone - 1].next() == next; --alone) next = kept[alone - 1];
+  for (Sequence next = end.next(); alone > 0 && kept[alone - 1].next() == next; --alone) next = kept[alone - 1];
   if (alone > 0) {
     // If the others would need more space in files of their own than everything since the first of them, all of it
     // stays, and only what is before goes.
@@ -266,7 +330,7 @@ Result<std::optional<RunPruner::Group>> RunPruner::plan_group(Sequence base, Seq
   const std::size_t count = std::min(kept.size(), alone + 1);
   for (std::size_t i = 0; i < count; ++i) {
     PAWL_TRY_ASSIGN(Kept one, keep(chain, kept[i]));
-    if (i == alone) PAWL_TRY(add_tail(chain, last, one));
+    if (i == alone) PAWL_TRY(add_tail(chain, end, one));
     group.new_bytes += bytes_of(one.text) + bytes_of(one.blob_bytes) + bytes_of(one.tail);
     group.kept.push_back(std::move(one));
   }

@@ -15,8 +15,10 @@
 #include <memory>
 #include <set>
 
+#include "adapters/filesystem/damaged_group.hpp"
 #include "adapters/filesystem/options.hpp"
 #include "adapters/filesystem/run_reader.hpp"
+#include "domain/retention.hpp"
 #include "ports/environment.hpp"
 #include "ports/store.hpp"
 
@@ -76,6 +78,8 @@ class RunPruner {
   };
   Result<void> lock_byte(File& lock, std::uint64_t byte, const char* what);
   Result<void> drop(const RetentionSettings& settings);
+  Result<RetentionCandidates> find_candidates();
+  void keep_damaged(Retention& judged);
   Result<void> gather_callers(const std::vector<Sequence>& dropped);
   Result<void> close_groups(PruneMode mode);
   Result<void> keep_forked(Retention& judged);
@@ -106,8 +110,10 @@ class RunPruner {
   PrunedList list_;                    // current list
   PrunedList next_;                    // next list
   std::vector<PrunedCaller> callers_;  // of the checkpoints dropped now
-  std::set<std::string> kept_blobs_;   // of kept checkpoints of closed groups
-  bool new_names_ = false;             // whether the next list refers to new files
+  std::vector<DamagedGroup> damaged_;  // groups of which checkpoints can't be read
+  std::vector<DoubtfulCheckpoint> doubtful_;
+  std::set<std::string> kept_blobs_;  // of kept checkpoints of closed groups
+  bool new_names_ = false;            // whether the next list refers to new files
   PruneReport report_;
   std::optional<PrunedImage> image_;  // collects what closing the groups would write
 };

@@ -592,7 +592,7 @@ Result<RunInfo> RunReader::listing() {
   const bool described = record || is_confined(record.error());
   if (!described || is_gone(info.error().code)) return info;
   PAWL_TRY_ASSIGN(RunInfo damaged, run_info(run_, record ? *record : RunRecord(), {}));
-  damaged.updated = damaged.created;
+  damaged.updated = std::max(damaged.created, newest_known_time());
   damaged.status = Status::damaged;
   return damaged;
 }

@@ -144,6 +144,8 @@ class RunReader {
   Result<Sequence> highest();
   Result<Sequence> highest_in_names();
   Result<Sequence> highest_in_events();
+  /// Returns the time of the last entry of the audit trail, or 0. For runs that can't be read.
+  [[nodiscard]] Timestamp newest_known_time();
   Result<void> audit_head(RunHead& head);
   Result<void> event_head(RunHead& head);
   [[nodiscard]] Error not_found(Sequence sequence);

@@ -292,6 +292,19 @@ Result<void> RunReader::audit_head(RunHead& head) {
   return {};
 }
 
+Timestamp RunReader::newest_known_time() {
+  Timestamp newest;
+  const auto look = [&](std::string_view line) {
+    if (const auto entry = decode_audit(without_newline(line))) newest = std::max(newest, entry->at);
+  };
+  if (records_ != nullptr && !records_->audit.empty()) look(records_->audit.rbegin()->second.text);
+  if (const auto file = files_.open(layout::audit(run_), OpenMode::read)) {
+    const auto line = last_line_below(**file, kHighest);
+    if (line && *line) look((*line)->text);
+  }
+  return newest;
+}
+
 Result<void> RunReader::event_head(RunHead& head) {
   PAWL_TRY_ASSIGN(head.event_number, last_published_event(head.run.fork_events));
   if (records_ != nullptr && !records_->events.empty())

@@ -9,6 +9,7 @@
 #include "domain/audited_events.hpp"
 #include "domain/event_types.hpp"
 #include "domain/save_rules.hpp"
+#include "domain/sequence_limit.hpp"
 #include "text/json_text.hpp"
 
 namespace pawl {
@@ -233,6 +234,11 @@ Result<Saved> FilesystemRunWriter::save(const SaveRequest& request) {
     return answer(*saved);
   }
   PAWL_TRY(set_damage_aside());
+  if (head_.latest.sequence.value >= kSequenceMax) {
+    return fail(Error{Code::store_damaged,
+                      fmt::format("the newest checkpoint of run '{}' has the highest possible number", run_.text()),
+                      layout::checkpoints(run_.text()), "restore the run's folder from a backup", 0});
+  }
   const std::string_view state = state_to_write(request, std::get<WriteState>(decision));
   PAWL_TRY_ASSIGN(const Draft draft, draft_checkpoint(request, state, fingerprint));
   std::uint32_t count = 0;
