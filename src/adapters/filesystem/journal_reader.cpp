@@ -166,7 +166,8 @@ void add_lost(JournalView& view, std::uint64_t first, std::uint64_t last,
     lost.saves_max = (4ULL << 20) / kBatchHeaderBytes;
   }
   const bool published = view.published && view.published->has(first) && view.published->has(last);
-  lost.in_files = published || last <= settled_through(view);
+  lost.settled = last <= settled_through(view);
+  lost.in_files = published || lost.settled;
   lost.nothing_lost |= lost.in_files;
   lost.error = damage_at(std::move(error), lost.file);
   if (!view.damage) view.damage = lost.error;
@@ -522,6 +523,18 @@ std::optional<JournalSnapshot::Doubt> JournalSnapshot::doubt(std::string_view ru
     }
   }
   return doubt;
+}
+
+bool JournalSnapshot::may_hide(std::string_view run) const {
+  return std::ranges::any_of(journals_, [&](const JournalView& journal) {
+    return std::ranges::any_of(journal.lost, [&](const LostBatches& lost) { return lost.may_hide(run); });
+  });
+}
+
+bool JournalSnapshot::may_hide_any() const {
+  return std::ranges::any_of(journals_, [](const JournalView& journal) {
+    return std::ranges::any_of(journal.lost, &LostBatches::may_hide_any);
+  });
 }
 
 bool JournalSnapshot::copied() const { return std::ranges::any_of(journals_, &JournalView::copied); }

@@ -107,6 +107,10 @@ class JournalSnapshot {
   };
   /// Returns nothing if no damaged batch may contain records of the run.
   [[nodiscard]] std::optional<Doubt> doubt(std::string_view run) const;
+  /// Returns whether damaged batches may contain saves of the run that neither the catalogue nor this snapshot knows.
+  [[nodiscard]] bool may_hide(std::string_view run) const;
+  /// Returns whether there is any run for which `may_hide` can be true.
+  [[nodiscard]] bool may_hide_any() const;
   /// Returns whether the store is a copy, made while it was in use, that no writer has opened yet.
   [[nodiscard]] bool copied() const;
   /// Returns whether a new snapshot would be the same: no batch was added and no segment recycled since. Cheap. Returns
