@@ -513,6 +513,28 @@ def ids_and_runs_of_a_lost_sector_are_known_from_the_files(case):
         case.pawl("verify", "--all", status=0)
 
 
+def a_lost_header_is_noticed_after_a_reboot(case):
+    """The marks of the owner file no longer count, so nothing but the later batches shows that one is missing."""
+    for run in "ab":
+        for number in (1, 2, 3):
+            save_as(case, run, number, 0)
+    lost_sectors(case)["512 zeros"]()
+    with open(store(case, "journal/1/owner"), "r+b") as file:
+        file.seek(512)
+        file.write(bytes(128))
+    equal({run: row["latest"] for run, row in listed(case, 0).items()}, {"a": 3, "b": 3})
+    for again in range(2):
+        for run in "ab":
+            for number in (1, 2, 3):
+                equal(save_as(case, run, number, 0).stdout, f"{run}@{number}\n")
+        if again == 0:
+            case.pawl("fsck", status=4)
+            case.pawl("fsck", "--repair")
+            case.pawl("fsck", status=0)
+    equal(save_as(case, "a", 4, 0).stdout, "a@4\n")
+    verified(case)
+
+
 def save_as(case, run, number, status):
     return case.pawl("save", run, "--id", f"{run}{number}", stdin=json.dumps({"n": number}), status=status)
 

@@ -23,10 +23,11 @@ Error damage_at(Error error, std::string where) {
   return with_advice(std::move(error), Advice::check_store);
 }
 
-Result<std::unique_ptr<SegmentView>> read_segment(FileSystem& files, std::uint64_t journal, std::uint64_t slot) {
-  PAWL_TRY_ASSIGN(const auto file, files.open(layout::segment(journal, slot), OpenMode::read));
+Result<std::unique_ptr<SegmentView>> read_segment(FileSystem& files, const JournalView& journal, std::uint64_t slot) {
+  PAWL_TRY_ASSIGN(const auto file, files.open(layout::segment(journal.number, slot), OpenMode::read));
   auto view = std::make_unique<SegmentView>();
   view->slot = slot;
+  view->copied = journal.copied;
   PAWL_TRY(read_batches(*file, *view));
   return view;
 }
@@ -79,7 +80,7 @@ Result<void> read_segments(FileSystem& files, std::string_view store_text, Journ
     if (entry.is_folder || !entry.name.ends_with(".log")) continue;
     const auto slot = number_of(std::string_view(entry.name).substr(0, entry.name.size() - 4));
     if (!slot || join_path(layout::journal(view.number), entry.name) != layout::segment(view.number, *slot)) continue;
-    auto segment = read_segment(files, view.number, *slot);
+    auto segment = read_segment(files, view, *slot);
     // A link or a pipe with this name. If it replaced a segment, batches are missing.
     if (!segment && segment.error().code == Code::store_damaged) continue;
     if (segment && !store_text.empty() && !store_text.contains((*segment)->header.store.text()))
@@ -351,6 +352,7 @@ Result<bool> is_copied_journal(FileSystem& files, std::uint64_t number) {
 Result<void> read_batches(File& file, SegmentView& view, std::uint64_t first_look_bytes) {
   PAWL_TRY_ASSIGN(const std::uint64_t size, file.size());
   view.bytes.clear();
+  constexpr std::uint64_t kBehindEndBytes = 4096;
   std::uint64_t end = kSegmentHeaderBytes;
   for (std::uint64_t look = first_look_bytes;; look *= 4) {
     PAWL_TRY_ASSIGN(std::string piece, file.read_at(view.bytes.size(), std::min(look, size) - view.bytes.size()));
@@ -359,8 +361,10 @@ Result<void> read_batches(File& file, SegmentView& view, std::uint64_t first_loo
     bool other_is_damaged = false;
     PAWL_TRY_ASSIGN(view.header, choose_segment_header(view.bytes, view.header_offset, other_is_damaged));
     end = skip_batches(view.bytes, end, view.header.generation);
-    if (!is_all && end + kBatchHeaderBytes > view.bytes.size()) continue;
+    if (!is_all && end + kBehindEndBytes > view.bytes.size()) continue;
     view.scan = scan_segment(view.bytes, view.header.generation);
+    // The lost sector may be the one with the next header. In a copy, these batches were written while it was made.
+    if (!view.copied) look_behind_end(view.bytes, view.header.generation, view.scan);
     // An interrupted recycling leaves a full segment under its old header. If this header has no batches, the damaged
     // one was the newer, and its batches can't be read.
     if (other_is_damaged && view.scan.batches.empty())

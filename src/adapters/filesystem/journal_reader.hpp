@@ -19,6 +19,7 @@ struct SegmentView {
   std::uint64_t header_offset = 0;  // position of the current copy
   std::string bytes;                // up to the last valid batch, or everything if a batch is invalid
   SegmentScan scan;                 // views into `bytes`
+  bool copied = false;              // its journal is a copy, so what follows the end may be missing
   bool has_remains = false;         // of a copy: batches follow that were written while the copy was made
 };
 
