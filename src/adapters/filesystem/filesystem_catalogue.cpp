@@ -245,7 +245,7 @@ Result<void> FilesystemStore::rebuild_catalogue_locked() {
   });
 }
 
-/// Finds the save with this caller's id in the journals, in the catalogue or, if there is no catalogue, in the files.
+/// Finds the save with this caller's id in the journals, in the catalogue or, if these may not know it, in the files.
 Result<std::optional<CatalogueSave>> FilesystemStore::find_save(const std::string& run, const std::string& caller_id) {
   return read_consistently(run, [&](const auto& snapshot) { return find_save_in(snapshot, run, caller_id); });
 }
@@ -263,6 +263,8 @@ Result<std::optional<CatalogueSave>> FilesystemStore::find_save_in(const std::sh
   for (const auto& [saved, fingerprint] : unsettled | std::views::reverse) {
     if (saved.caller_id == caller_id) return std::optional(save_of(run, saved, fingerprint));
   }
+  // A damaged batch may be in the files without being settled.
+  const bool may_hide = snapshot->may_hide(run);
   if (has_catalogue()) {
     PAWL_TRY_ASSIGN(const bool usable, catalogue_.usable());
     if (!usable) PAWL_TRY(rebuild_catalogue());
@@ -271,15 +273,19 @@ Result<std::optional<CatalogueSave>> FilesystemStore::find_save_in(const std::sh
       PAWL_TRY(rebuild_catalogue());
       found = catalogue_.find_save(run, caller_id);
     }
-    if (!found || !*found || !(*found)->caller_id.empty()) return found;
+    if (!found || (*found && !(*found)->caller_id.empty())) return found;
+    if (!*found && !may_hide) return found;
     // Not knowing a save is not the same as knowing that there is none.
-    PAWL_TRY(reader.saves_with_caller_id());
-    PAWL_TRY(rebuild_catalogue());
+    if (*found) {
+      PAWL_TRY(reader.saves_with_caller_id());
+      PAWL_TRY(rebuild_catalogue());
+    }
   }
   PAWL_TRY_ASSIGN(const auto settled, reader.saves_with_caller_id());
   for (const auto& [saved, fingerprint] : settled | std::views::reverse) {
     if (saved.caller_id == caller_id) return std::optional(save_of(run, saved, fingerprint));
   }
+  if (may_hide) PAWL_TRY(reader.refuse_unknown_saves());
   return std::optional<CatalogueSave>();
 }
 
@@ -347,6 +353,18 @@ std::vector<RunInfo> cut_list(std::vector<RunInfo> runs, std::size_t limit) {
 
 }  // namespace
 
+/// Returns the runs with files of which damaged journals may have contained saves. Neither the catalogue nor the
+/// journals need know them.
+Result<std::set<std::string>> FilesystemStore::hidden_runs(const JournalSnapshot& snapshot) {
+  std::set<std::string> runs;
+  if (!snapshot.may_hide_any()) return runs;
+  PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
+  for (const FolderEntry& entry : entries) {
+    if (entry.is_folder && RunId::parse(entry.name) && snapshot.may_hide(entry.name)) runs.insert(entry.name);
+  }
+  return runs;
+}
+
 /// For runs that they still contain, the journals are more recent than the catalogue.
 Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<JournalSnapshot>& snapshot,
                                                         std::size_t limit, Damaged damaged) {
@@ -364,7 +382,7 @@ Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<Jo
     if (in_journal || going.contains(run.id.text())) continue;
     const bool checked = settled.size() > kCheckedRowsMax || run.status == Status::erased ||
                          RunReader(files_, keys_, run.id.text(), snapshot).run_record();
-    if (!checked || snapshot->doubt(run.id.text())) {
+    if (!checked || snapshot->doubt(run.id.text()) || snapshot->may_hide(run.id.text())) {
       others.insert(run.id.text());
       rows.emplace(run.id.text(), run);
     } else {
@@ -377,6 +395,9 @@ Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<Jo
       for (const auto& [run, sequence] : lost.runs) others.insert(run);
     }
   }
+  PAWL_TRY_ASSIGN(std::set<std::string> hidden, hidden_runs(*snapshot));
+  std::erase_if(hidden, [&](const std::string& run) { return others.contains(run); });
+  others.insert(hidden.begin(), hidden.end());
   for (std::string& run : newest_in_journals(*snapshot, limit > SIZE_MAX - more ? SIZE_MAX : limit + going.size()))
     others.insert(std::move(run));
   for (const std::string& run : others) {
@@ -389,6 +410,9 @@ Result<std::vector<RunInfo>> FilesystemStore::list_runs(const std::shared_ptr<Jo
       row->second.status = Status::damaged;
       info = row->second;
     }
+    // A folder in which nothing was saved.
+    const bool is_empty = hidden.contains(run) && snapshot->find(run) == nullptr;
+    if (!info && info.error().code == Code::run_not_found && is_empty) continue;
     if (!info) return std::unexpected(info.error());
     // Of a damaged run, the catalogue may know better when it was saved.
     if (const auto row = rows.find(run); info->status == Status::damaged && row != rows.end())

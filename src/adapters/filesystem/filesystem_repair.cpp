@@ -253,6 +253,8 @@ Result<void> FilesystemStore::repair_journal(std::uint64_t number, std::vector<F
       findings.push_back(std::move(*finding));
     }
   }
+  // The files have what the damaged batches lost, but the catalogue may not.
+  if (!journal->lost.empty()) PAWL_TRY(rebuild_catalogue());
   return empty_journal(*journal, *owner);
 }
 

@@ -298,6 +298,7 @@ class FilesystemStore final : public Store {
   Result<std::vector<RunInfo>> settled_runs(std::size_t limit);
   Result<std::vector<RunInfo>> runs_from_files();
   Result<std::set<std::string>> runs_being_erased();
+  Result<std::set<std::string>> hidden_runs(const JournalSnapshot& snapshot);
   /// Fails with run_not_found if the run does not exist.
   Result<RunRecord> record_of(const RunId& run);
 

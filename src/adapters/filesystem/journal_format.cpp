@@ -287,6 +287,12 @@ SegmentScan scan_segment(std::string_view segment, std::uint64_t generation) {
   return scan;
 }
 
+void look_behind_end(std::string_view segment, std::uint64_t generation, SegmentScan& scan) {
+  if (scan.bad_batch) return;
+  scan_behind_damage(segment, generation, scan);
+  scan.bad_batch = scan.valid_after_bad;
+}
+
 std::uint64_t skip_batches(std::string_view segment, std::uint64_t offset, std::uint64_t generation) {
   while (offset + kBatchHeaderBytes <= segment.size() && claims_generation(segment.substr(offset), generation))
     offset += batch_size(load_int<std::uint32_t>(segment.data() + offset + 8));

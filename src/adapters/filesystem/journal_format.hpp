@@ -150,6 +150,8 @@ struct SalvagedBatch {
 /// Returns the generation of the batch at the start of a segment whose header is unreadable, if that batch is valid.
 [[nodiscard]] std::optional<std::uint64_t> generation_of_first_batch(std::string_view segment);
 
+/// If valid batches follow the apparent end, its header is lost: treats it as an invalid batch.
+void look_behind_end(std::string_view segment, std::uint64_t generation, SegmentScan& scan);
 /// Returns whether a valid batch follows the apparent end, which takes several damaged bits. Reads the whole segment,
 /// so only fsck calls it.
 [[nodiscard]] bool hidden_batch(std::string_view segment, const SegmentScan& scan, std::uint64_t generation);

@@ -136,6 +136,15 @@ std::optional<std::uint64_t> LostBatches::highest_lost(std::string_view run) con
   return next == later.end() ? kUnknownSequence : std::max(highest.value_or(0), next->second - 1);
 }
 
+bool LostBatches::may_hide_any() const { return !settled && (any_run || !unreadable.empty() || !filters.empty()); }
+
+bool LostBatches::may_hide(std::string_view run) const {
+  if (settled) return false;
+  const auto is_of_run = [&](const JournalRecord& record) { return record.run == run; };
+  return any_run || std::ranges::any_of(unreadable, is_of_run) ||
+         std::ranges::any_of(filters, [&](const RunsFilter& filter) { return filter.may_have(run); });
+}
+
 std::uint64_t LostBatches::highest_number(std::string_view run, RecordType type) const {
   std::uint64_t highest = 0;
   if (nothing_lost) return highest;

@@ -26,6 +26,7 @@ struct LostBatches {
   std::uint64_t last = 0;
   bool nothing_lost = false;             // the files contain all of their records, or only a header is damaged
   bool in_files = false;                 // the files contain all of their records
+  bool settled = false;                  // the catalogue, too
   bool any_run = false;                  // it is unknown which runs had records in them
   std::uint64_t saves_max = 0;           // no run lost more checkpoints than that
   std::vector<RunsFilter> filters = {};  // runs that one of these names may be affected
@@ -39,6 +40,10 @@ struct LostBatches {
   /// Returns the highest checkpoint that the run may have lost, kUnknownSequence if it is unknown, or nothing if the
   /// run is not affected.
   [[nodiscard]] std::optional<std::uint64_t> highest_lost(std::string_view run) const;
+  /// Returns whether the catalogue and the readable records together may lack saves of the run. They may still be in
+  /// the files of the run.
+  [[nodiscard]] bool may_hide(std::string_view run) const;
+  [[nodiscard]] bool may_hide_any() const;
   /// Returns the highest number of an event or audit entry of the run that can't be read, 0 if there is none.
   [[nodiscard]] std::uint64_t highest_number(std::string_view run, RecordType type) const;
   /// Returns the first checkpoint after `after` of which a record can't be read, kUnknownSequence if there is none.

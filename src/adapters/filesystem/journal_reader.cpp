@@ -24,10 +24,11 @@ Error damage_at(Error error, std::string where) {
   return with_advice(std::move(error), Advice::check_store);
 }
 
-Result<std::unique_ptr<SegmentView>> read_segment(FileSystem& files, std::uint64_t journal, std::uint64_t slot) {
-  PAWL_TRY_ASSIGN(const auto file, files.open(layout::segment(journal, slot), OpenMode::read));
+Result<std::unique_ptr<SegmentView>> read_segment(FileSystem& files, const JournalView& journal, std::uint64_t slot) {
+  PAWL_TRY_ASSIGN(const auto file, files.open(layout::segment(journal.number, slot), OpenMode::read));
   auto view = std::make_unique<SegmentView>();
   view->slot = slot;
+  view->copied = journal.copied;
   PAWL_TRY(read_batches(*file, *view));
   return view;
 }
@@ -80,7 +81,7 @@ Result<void> read_segments(FileSystem& files, std::string_view store_text, Journ
     if (entry.is_folder || !entry.name.ends_with(".log")) continue;
     const auto slot = number_of(std::string_view(entry.name).substr(0, entry.name.size() - 4));
     if (!slot || join_path(layout::journal(view.number), entry.name) != layout::segment(view.number, *slot)) continue;
-    auto segment = read_segment(files, view.number, *slot);
+    auto segment = read_segment(files, view, *slot);
     // A link or a pipe with this name. If it replaced a segment, batches are missing.
     if (!segment && segment.error().code == Code::store_damaged) continue;
     if (segment && !store_text.empty() && !store_text.contains((*segment)->header.store.text()))
@@ -167,7 +168,8 @@ void add_lost(JournalView& view, std::uint64_t first, std::uint64_t last,
     lost.saves_max = (4ULL << 20) / kBatchHeaderBytes;
   }
   const bool published = view.published && view.published->has(first) && view.published->has(last);
-  lost.in_files = published || last <= settled_through(view);
+  lost.settled = last <= settled_through(view);
+  lost.in_files = published || lost.settled;
   lost.nothing_lost |= lost.in_files;
   lost.error = damage_at(std::move(error), lost.file);
   if (!view.damage) view.damage = lost.error;
@@ -358,6 +360,7 @@ Result<bool> is_copied_journal(FileSystem& files, std::uint64_t number) {
 Result<void> read_batches(File& file, SegmentView& view, std::uint64_t first_look_bytes) {
   PAWL_TRY_ASSIGN(const std::uint64_t size, file.size());
   view.bytes.clear();
+  constexpr std::uint64_t kBehindEndBytes = 4096;
   std::uint64_t end = kSegmentHeaderBytes;
   for (std::uint64_t look = first_look_bytes;; look *= 4) {
     PAWL_TRY_ASSIGN(std::string piece, file.read_at(view.bytes.size(), std::min(look, size) - view.bytes.size()));
@@ -366,8 +369,10 @@ Result<void> read_batches(File& file, SegmentView& view, std::uint64_t first_loo
     bool other_is_damaged = false;
     PAWL_TRY_ASSIGN(view.header, choose_segment_header(view.bytes, view.header_offset, other_is_damaged));
     end = skip_batches(view.bytes, end, view.header.generation);
-    if (!is_all && end + kBatchHeaderBytes > view.bytes.size()) continue;
+    if (!is_all && end + kBehindEndBytes > view.bytes.size()) continue;
     view.scan = scan_segment(view.bytes, view.header.generation);
+    // The lost sector may be the one with the next header. In a copy, these batches were written while it was made.
+    if (!view.copied) look_behind_end(view.bytes, view.header.generation, view.scan);
     // An interrupted recycling leaves a full segment under its old header. If this header has no batches, the damaged
     // one was the newer, and its batches can't be read.
     if (other_is_damaged && view.scan.batches.empty())
@@ -530,6 +535,18 @@ std::optional<JournalSnapshot::Doubt> JournalSnapshot::doubt(std::string_view ru
     }
   }
   return doubt;
+}
+
+bool JournalSnapshot::may_hide(std::string_view run) const {
+  return std::ranges::any_of(journals_, [&](const JournalView& journal) {
+    return std::ranges::any_of(journal.lost, [&](const LostBatches& lost) { return lost.may_hide(run); });
+  });
+}
+
+bool JournalSnapshot::may_hide_any() const {
+  return std::ranges::any_of(journals_, [](const JournalView& journal) {
+    return std::ranges::any_of(journal.lost, &LostBatches::may_hide_any);
+  });
 }
 
 bool JournalSnapshot::copied() const { return std::ranges::any_of(journals_, &JournalView::copied); }

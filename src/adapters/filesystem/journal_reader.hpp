@@ -19,6 +19,7 @@ struct SegmentView {
   std::uint64_t header_offset = 0;  // position of the current copy
   std::string bytes;                // up to the last valid batch, or everything if a batch is invalid
   SegmentScan scan;                 // views into `bytes`
+  bool copied = false;              // its journal is a copy, so what follows the end may be missing
   bool has_remains = false;         // of a copy: batches follow that were written while the copy was made
 };
 
@@ -107,6 +108,10 @@ class JournalSnapshot {
   };
   /// Returns nothing if no damaged batch may contain records of the run.
   [[nodiscard]] std::optional<Doubt> doubt(std::string_view run) const;
+  /// Returns whether damaged batches may contain saves of the run that neither the catalogue nor this snapshot knows.
+  [[nodiscard]] bool may_hide(std::string_view run) const;
+  /// Returns whether there is any run for which `may_hide` can be true.
+  [[nodiscard]] bool may_hide_any() const;
   /// Returns whether the store is a copy, made while it was in use, that no writer has opened yet.
   [[nodiscard]] bool copied() const;
   /// Returns whether a new snapshot would be the same: no batch was added and no segment recycled since. Cheap. Returns

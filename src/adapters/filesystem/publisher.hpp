@@ -82,8 +82,10 @@ class Publisher {
   };
   struct KnownRoot {
     SettledRoot root;
+    std::uint64_t begin = 0;  // where its text was written
     std::uint64_t end = 0;
   };
+  static Result<bool> is_last_root(File& file, const KnownRoot& known, std::uint32_t seed);
   static constexpr std::size_t kKnownMax = 4096;
   Result<std::unique_ptr<File>> lock_run(std::string_view run, OpenMode open, Publish mode);
   Result<bool> is_erased(std::string_view run, Publish mode);

@@ -93,6 +93,15 @@ Result<void> Publisher::rewrite_roots(std::string_view run) {
   return files_.sync_folder(layout::audit_folder(run), SyncPoint::published_name);
 }
 
+/// Returns whether the file still ends with this root. Another process may have continued it, or replaced the root by
+/// one whose text is as long.
+Result<bool> Publisher::is_last_root(File& file, const KnownRoot& known, std::uint32_t seed) {
+  const std::string expected = next_root_text(known.root, known.begin, seed);
+  if (known.begin + expected.size() != known.end + kRootsEnd.size()) return false;
+  PAWL_TRY_ASSIGN(const std::string there, file.read_at(known.begin, expected.size() + 1));
+  return there == expected;
+}
+
 /// Rewrites what another process left, because it may never have reached the disk. After that, only the end of the file
 /// changes. The file can be derived from the audit trail, so a damaged end is simply replaced.
 ///
@@ -107,10 +116,12 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
   if (known_roots_.size() > kKnownMax) known_roots_.clear();
   KnownRoot known;
   std::string kept;
-  PAWL_TRY_ASSIGN(const std::uint64_t size, in_new_folder ? Result<std::uint64_t>(0) : file->size());
-  // Another process may have continued the file.
-  if (const auto found = known_roots_.find(path);
-      mode == Publish::settled && found != known_roots_.end() && found->second.end + kRootsEnd.size() == size) {
+  const auto found = known_roots_.find(path);
+  bool is_known = mode == Publish::settled && !in_new_folder && found != known_roots_.end();
+  if (is_known) {
+    PAWL_TRY_ASSIGN(is_known, is_last_root(*file, found->second, seed));
+  }
+  if (is_known) {
     known = found->second;
   } else if (!in_new_folder) {
     PAWL_TRY_ASSIGN(kept, files_.read_file(path));
@@ -122,10 +133,10 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
     while (behind && count > 0 && left_of(count) >= audit.front().number &&
            left_of(count - 1) + 1 >= audit.front().number)
       --count;
-    if (!parsed.roots.empty())
-      known = {std::move(parsed.roots.back()),
-               count > 0 ? parsed.ends[count - 1] : 0};  // the tree continues from the last root, even if that root is
-                                                         // replaced
+    // The tree continues from the last root, even if that root is replaced.
+    if (!parsed.roots.empty()) known.root = std::move(parsed.roots.back());
+    known.begin = count > 1 ? parsed.ends[count - 2] : 0;
+    known.end = count > 0 ? parsed.ends[count - 1] : 0;
     kept.resize(known.end);
   }
   const std::uint64_t offset = known.end - kept.size();
@@ -142,6 +153,7 @@ Result<void> Publisher::publish_roots(std::string_view run, std::span<const Jour
     }
     if (!complete) return {};  // the audit trail is damaged; `pawl verify` reports where
     text += next_root_text(known.root, known.end, seed);
+    known.begin = known.end;
     known.end = offset + text.size() - kRootsEnd.size();
   } else if (!text.empty()) {
     text += kRootsEnd;

@@ -57,6 +57,9 @@ class RunReader {
   /// Saves with a caller's id, and their fingerprints. Reads all files of the run.
   using IdentifiedSaves = std::vector<std::pair<CheckpointInfo, std::string>>;
   Result<IdentifiedSaves> saves_with_caller_id();  // in ascending order
+  /// Fails if the run lacks a checkpoint that was neither pruned nor set aside, or one can't be read: it may have had
+  /// any caller's id.
+  Result<void> refuse_unknown_saves();
   /// Returns whether a rollback to an earlier checkpoint followed, or the checkpoint was damaged and set aside. Its
   /// caller's id is then free.
   Result<bool> is_undone(Sequence saved);

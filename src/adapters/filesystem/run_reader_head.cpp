@@ -268,6 +268,32 @@ Result<void> RunReader::refuse_doubt() {
   return std::unexpected(std::move(doubt->error));
 }
 
+Result<void> RunReader::refuse_unknown_saves() {
+  PAWL_TRY_ASSIGN(const Sequence newest, latest());
+  PAWL_TRY_ASSIGN(const PrunedList* const list, pruned());
+  PAWL_TRY_ASSIGN(Sequence expected, fork_at());
+  expected = list->next_there(expected.next());
+  const auto missing = [&] {
+    return fail(Error{Code::chain_broken,
+                      fmt::format("checkpoint {} of run '{}' is missing", expected.value, run_),
+                      layout::checkpoints(run_),
+                      {},
+                      0,
+                      Advice::check_store,
+                      {.run = run_}});
+  };
+  PAWL_TRY_ASSIGN(const auto all, bases());
+  for (const Sequence base : all) {
+    PAWL_TRY_ASSIGN(const Chain links, chain(base, {kHighest}));
+    if (links.damage && !list->is_dropped(links.damaged)) return std::unexpected(*links.damage);
+    for (const ChainLink& found : links.links) {
+      if (found.record.sequence > expected) return missing();
+      if (found.record.sequence == expected) expected = list->next_there(expected.next());
+    }
+  }
+  return expected <= newest ? missing() : Result<void>();
+}
+
 /// Returns the last entry, from the file or a journal.
 Result<void> RunReader::audit_head(RunHead& head) {
   std::string line;
