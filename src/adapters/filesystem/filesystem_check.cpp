@@ -43,7 +43,7 @@ Result<void> check_store_file(FileSystem& files, CheckReport& report) {
 
 /// A lock that can't be opened stops everybody who needs it. A missing one is created.
 Result<void> check_lock(FileSystem& files, const std::string& path, const std::string& run, CheckReport& report) {
-  const auto lock = files.open(path, OpenMode::write);
+  const auto lock = files.open(path, OpenMode::read);
   if (lock || lock.error().code == Code::input_unreadable) return {};
   const int problem = lock.error().os_error;
   if (problem == EACCES || problem == EPERM || problem == EROFS) return {};  // the store is only readable here
