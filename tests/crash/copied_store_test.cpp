@@ -198,7 +198,7 @@ std::uint64_t schedules(std::uint64_t usual) {
 }
 
 TEST(CopiedStore, OpensWithoutAFalseAlarm) {
-  const std::uint64_t last = schedules(300);
+  const std::uint64_t last = schedules(120);
   for (std::uint64_t seed = 1; seed <= last; ++seed) {
     SCOPED_TRACE(seed);
     CopiedWorld(seed).run();
