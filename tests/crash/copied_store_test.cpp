@@ -6,6 +6,7 @@
 #include <map>
 
 #include "adapters/filesystem/filesystem_evidence.hpp"
+#include "adapters/filesystem/journal_format.hpp"
 #include "audit/verify.hpp"
 #include "testing/filesystem_under_test.hpp"
 
@@ -213,6 +214,68 @@ TEST(CopiedStore, PrunedMeanwhileItIsStillUsable) {
     CopiedWorld(seed, CopiedWorld::Prunes::yes).run();
     if (::testing::Test::HasFailure()) return;
   }
+}
+
+void copy_files(SimFileSystem& from, SimFileSystem& to, const std::string& folder) {
+  const auto entries = from.list(folder);
+  ASSERT_TRUE(entries);
+  for (const FolderEntry& entry : *entries) {
+    const std::string path = folder.empty() ? entry.name : join_path(folder, entry.name);
+    if (entry.is_folder) {
+      ASSERT_TRUE(to.make_folder(path));
+      copy_files(from, to, path);
+      continue;
+    }
+    const auto target = to.open(path, OpenMode::create);
+    ASSERT_TRUE(target && (*target)->write_at(0, *from.read_file(path)));
+  }
+}
+
+/// The page with the first part of a header was read before the batch was written, and the next page after it.
+TEST(CopiedStore, AHeaderThatCrossesASectorMayBeUnwrittenInPart) {
+  constexpr std::uint64_t kSectorBytes = 512;
+  constexpr std::uint64_t kFirstHalfBytes = 24;  // the second half of a header repeats them
+  const std::string path = "journal/1/00000001.log";
+  ManualClock clock;
+  SeededRandom random(1);
+  SimDisk disk(1);
+  SimFileSystem files(disk);
+  FilesystemOptions options = small_options();
+  options.segment_bytes = kLargeSegment;
+  options.settle_at_close_bytes = UINT64_MAX;
+  const auto open = [&](SimFileSystem& where, std::uint64_t pid) {
+    return std::move(*FilesystemStore::open(where, {&clock, &random, sim_owner(disk.boot_id(), pid)}, options));
+  };
+  const RunId run = *RunId::parse("a");
+  const auto store = open(files, 10);
+  const auto writer = store->open_run(run, {});
+  ASSERT_TRUE(writer);
+  std::uint64_t crossing = 0;
+  for (std::uint64_t number = 1; crossing == 0 && number < 300; ++number) {
+    ASSERT_TRUE((*writer)->save({.body = fmt::format("[{},\"{}\"]", number, std::string(7 * number, 'x'))}));
+    const std::string bytes = *files.read_file(path);
+    std::uint64_t header_offset = 0;
+    bool other_is_damaged = false;
+    const auto header = choose_segment_header(bytes, header_offset, other_is_damaged);
+    ASSERT_TRUE(header);
+    const std::uint64_t offset = scan_segment(bytes, header->generation).batches.back().offset;
+    if (number > 3 && kSectorBytes - offset % kSectorBytes <= kFirstHalfBytes) crossing = offset;
+  }
+  ASSERT_NE(crossing, 0U);
+  ASSERT_TRUE((*writer)->save({.body = "[]"}));
+  const Sequence newest = (*writer)->info().latest;
+  SimDisk other(2);
+  SimFileSystem copy(other);
+  copy_files(files, copy, "");
+  const std::uint64_t size = kSectorBytes - crossing % kSectorBytes;
+  ASSERT_TRUE((*copy.open(path, OpenMode::write))->write_at(crossing, std::string(size, 'f')));
+  const auto copied = open(copy, 11);
+  const auto restored = copied->restore(run, {});
+  ASSERT_TRUE(restored) << describe(restored.error());
+  EXPECT_EQ(restored->info.sequence.value, newest.value - 2);
+  const auto report = copied->check({}, Repair::no);
+  ASSERT_TRUE(report) << describe(report.error());
+  for (const Finding& finding : report->findings) EXPECT_EQ(finding.severity, Finding::Severity::note) << finding.what;
 }
 
 }  // namespace
