@@ -11,6 +11,7 @@
 #include "cli/json_out.hpp"
 #include "cli/verify_text.hpp"
 #include "codec/json_check.hpp"
+#include "domain/erasure.hpp"
 #include "engine/audit_entries.hpp"
 
 namespace pawl::cli {
@@ -129,13 +130,15 @@ Result<void> list(const Invocation& invocation, const AuditArguments& arguments)
                {.name = "WHO", .cut = Cut::middle, .rank = 2, .least = 12},
                {.name = "DATA", .cut = Cut::end, .rank = 3, .least = 12}});
   for (const RunId& run : runs) {
-    PAWL_TRY(for_each_entry(*store, run, [&](const AuditEntry& entry) {
+    const Result<void> listed = for_each_entry(*store, run, [&](const AuditEntry& entry) {
       if (!filter.takes(entry)) return;
       if (invocation.json())
         rows.push_back(entry_json(run.text(), entry));
       else
         table.add(row_of(invocation, run.text(), entry));
-    }));
+    });
+    if (!listed && arguments.all && is_gone_or_missing(listed.error().code)) continue;  // removed meanwhile
+    if (!listed) return listed;
   }
   invocation.print(invocation.json() ? json_array(rows) + "\n"
                                      : table.text(invocation.style(), invocation.table_width()));

@@ -47,6 +47,8 @@ Error step_running_error(const RunId& run, std::string_view lock_name) {
 
 bool is_gone(Code code) { return code == Code::run_erased || code == Code::run_removed; }
 
+bool is_gone_or_missing(Code code) { return is_gone(code) || code == Code::run_not_found; }
+
 RunInfo erased_info(const RunInfo& run, Timestamp at) {
   return RunInfo{.id = run.id,
                  .uuid = run.uuid,

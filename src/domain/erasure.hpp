@@ -11,6 +11,8 @@ namespace pawl {
 
 /// Returns whether the error says that a run was erased or removed.
 [[nodiscard]] bool is_gone(Code code);
+/// The same, or that there is no such run: what a command about all runs gets for one that disappears meanwhile.
+[[nodiscard]] bool is_gone_or_missing(Code code);
 /// Returns run_busy for a run whose lock `name` (`step-NAME.lock`) is held by a process.
 [[nodiscard]] Error step_running_error(const RunId& run, std::string_view lock_name);
 

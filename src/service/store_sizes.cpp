@@ -1,8 +1,9 @@
 #include "service/store_sizes.hpp"
-#include "base/confined.hpp"
 
 #include <algorithm>
 
+#include "base/confined.hpp"
+#include "domain/erasure.hpp"
 #include "text/state_parts.hpp"
 
 namespace pawl {
@@ -71,7 +72,7 @@ Result<StoreSizes> store_sizes(Store& store, std::size_t top) {
       continue;
     }
     const Result<RunFootprint> bytes = store.footprint(run.id);
-    if (!bytes && bytes.error().code == Code::run_not_found) continue;  // removed in the meantime
+    if (!bytes && is_gone_or_missing(bytes.error().code)) continue;  // meanwhile
     if (!bytes && is_confined(bytes.error())) {
       sizes.damaged.emplace_back(run.id, bytes.error());
       continue;
@@ -86,6 +87,7 @@ Result<StoreSizes> store_sizes(Store& store, std::size_t top) {
   PAWL_TRY_ASSIGN(sizes.shared_bytes, store.shared_bytes());
   for (SizedRun& sized : sizes.largest) {
     const auto growth = growth_of(store, sized.run);
+    if (!growth && is_gone_or_missing(growth.error().code)) continue;
     if (!growth && !is_confined(growth.error())) return fail(growth.error());
     if (growth) {
       sized.growth = *growth;

@@ -1,5 +1,6 @@
 #include "service/store_sizes.hpp"
 
+#include "testing/manual_environment.hpp"
 #include "testing/service_fixture.hpp"
 
 namespace pawl::testing {
@@ -41,6 +42,38 @@ TEST_F(StoreSizesTest, TheKeysOfAStateAreFollowedThroughItsHistory) {
   EXPECT_EQ(sizes->keys.back().grown_bytes(), 0);
   ASSERT_EQ(sizes->inner.size(), 2U);
   EXPECT_EQ(sizes->inner.front().name, "a");
+}
+
+/// A store in which another process erases a run just before something about it is read.
+class ErasingStore final : public MemoryStore {
+ public:
+  using MemoryStore::MemoryStore;
+  Result<RunFootprint> footprint(const RunId& run) override {
+    if (before_footprint == run.text()) lose(run);
+    return MemoryStore::footprint(run);
+  }
+  Result<std::uint64_t> shared_bytes() override {
+    if (!before_growth.empty()) lose(*RunId::parse(before_growth));
+    return MemoryStore::shared_bytes();
+  }
+  std::string before_footprint;
+  std::string before_growth;
+
+ private:
+  void lose(const RunId& run) { EXPECT_TRUE(erase(run, {.reason = "old"})); }
+};
+
+TEST_F(StoreSizesTest, ARunThatIsErasedMeanwhileIsLeftOut) {
+  ManualClock clock;
+  SeededRandom random(1);
+  ErasingStore store(Environment{&clock, &random, {}});
+  for (const char* name : {"a", "b", "c"}) ASSERT_TRUE((*store.open_run(run_id(name), {}))->save({.body = "{}"}));
+  store.before_footprint = "a";
+  store.before_growth = "b";
+  const Result<StoreSizes> sizes = store_sizes(store, 5);
+  ASSERT_TRUE(sizes) << describe(sizes.error());
+  EXPECT_EQ(sizes->runs, 2U);
+  EXPECT_TRUE(sizes->damaged.empty());
 }
 
 TEST_F(StoreSizesTest, AStateWithoutKeysHasSamplesOnly) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "domain/erasure.hpp"
+
 namespace pawl {
 namespace {
 
@@ -44,6 +46,7 @@ Result<VerifiedStore> verify_store(Evidence& evidence, const std::string& run, c
       verified.gone.push_back(name);
       continue;
     }
+    if (!verdict && all && is_gone_or_missing(verdict.error().code)) continue;  // removed meanwhile
     if (!verdict) return std::unexpected(verdict.error());
     if (anchor && point == nullptr) verified.fresh.push_back(name);
     verified.runs.push_back(std::move(*verdict));
@@ -77,9 +80,11 @@ Result<Anchor> collect_anchor(Evidence& evidence, Timestamp now, const VerifyOne
   for (const std::string& name : names) {
     const auto id = RunId::parse(name);
     if (!id) continue;
-    PAWL_TRY_ASSIGN(const RunVerdict verdict, verify(evidence, *id, nullptr));
-    if (verdict.bad) return fail(error_of(verdict));  // the anchor must not vouch for it
-    anchor.runs.push_back(verdict.head);
+    const Result<RunVerdict> verdict = verify(evidence, *id, nullptr);
+    if (!verdict && is_gone_or_missing(verdict.error().code)) continue;  // removed meanwhile
+    if (!verdict) return std::unexpected(verdict.error());
+    if (verdict->bad) return fail(error_of(*verdict));  // the anchor must not vouch for it
+    anchor.runs.push_back(verdict->head);
   }
   return anchor;
 }

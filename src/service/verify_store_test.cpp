@@ -44,6 +44,24 @@ Anchor anchor_with(std::initializer_list<const char*> runs) {
   return anchor;
 }
 
+Result<RunVerdict> b_was_removed(Evidence&, const RunId& run, const AnchorPoint*) {
+  if (run.text() == "b") return fail(Code::run_removed, "run 'b' was removed");
+  return verdict_of(run.text());
+}
+
+TEST(VerifyStore, PassesOverARunThatIsRemovedMeanwhile) {
+  FakeEvidence evidence;
+  const auto verified = verify_store(evidence, "", {}, b_was_removed);
+  ASSERT_TRUE(verified);
+  EXPECT_EQ(verified->runs.size(), 1U);
+  const auto alone = verify_store(evidence, "b", {}, b_was_removed);
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(alone.error().code, Code::run_removed);
+  const auto anchor = collect_anchor(evidence, Timestamp{}, b_was_removed);
+  ASSERT_TRUE(anchor);
+  EXPECT_EQ(anchor->runs.size(), 1U);
+}
+
 TEST(VerifyStore, SkipsFoldersThatAreNotRuns) {
   FakeEvidence evidence;
   const auto verified = verify_store(evidence, "", {}, all_fine);

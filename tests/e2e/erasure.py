@@ -202,6 +202,7 @@ class Erasure(unittest.TestCase):
         entries = self.check_trail("target", checkpoints)
         self.assertEqual(len([entry for entry in entries if entry["type"] == "checkpoint_saved"]), 14)
         self.assertEqual(sorted(os.listdir(os.path.join(self.store, "runs", "target"))), ["audit", "erased.json", "lock", "run.json"])
+        self.assertEqual(os.path.getsize(os.path.join(self.store, "runs", "target", "lock")), 0)
         with open(os.path.join(self.store, "runs", "target", "run.json")) as file:
             self.assertEqual(json.load(file)["salt"], "")
         with open(os.path.join(self.store, "recovery", "failures.jsonl")) as file:

@@ -11,6 +11,7 @@
 #include "adapters/filesystem/run_checker.hpp"
 #include "base/confined.hpp"
 #include "codec/sealed_text.hpp"
+#include "domain/erasure.hpp"
 
 namespace pawl {
 namespace {
@@ -284,6 +285,8 @@ Result<void> FilesystemStore::check_run(const std::string& run, Sequence only,
   for (int attempt = 1;; ++attempt) {
     CheckReport of_run;
     const auto checked = RunChecker(files_, keys_, run, snapshot, of_run).check(only);
+    // It was removed meanwhile; now its remains are checked.
+    if (!checked && is_gone_or_missing(checked.error().code) && attempt < kRunAttempts) continue;
     if (!checked && !is_confined(checked.error())) return std::unexpected(checked.error());
     if (!checked) {
       of_run.findings.push_back({Severity::damage,

@@ -113,8 +113,9 @@ Result<void> RunEraser::mark(const ErasedRecord& record) {
 Result<void> RunEraser::mark_finished(ErasedRecord record) {
   record.finished = true;
   PAWL_TRY(write_mark(record));
-  return files_.remove(layout::erasing(run_));  // if a crash restores the file, the mark says that there is nothing to
-                                                // do
+  PAWL_TRY(lock_.resize(0));  // who held the run last is of no use anymore, and takes a block of the disk
+  // If a crash restores the file, the mark says that there is nothing to do.
+  return files_.remove(layout::erasing(run_));
 }
 
 Result<void> RunEraser::destroy(const ErasedRecord& record) {
