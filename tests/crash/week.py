@@ -3,9 +3,10 @@
 
     tests/crash/week.py PAWL [--minutes 60] [--seed N]
 
-Four processes save, one runs workflows, one prunes, one erases and removes runs, one backs up and checks. Every minute, the
-size of the store without audit trails and tombstones, its journals, and the time of a save are measured. At the end, everything
-acknowledged must be there, and the last minutes must be within 20 % of minute five.
+Four processes save, one runs workflows, one prunes, one erases and removes runs, one backs up and checks. For every minute,
+the size of the store without audit trails and tombstones and its journals (the average of several samples, because journals
+grow and shrink by 4 MiB) and the time of a save are measured. At the end, everything acknowledged must be there, and the
+last minutes must be within 20 % of minute five.
 """
 import argparse
 import hashlib
@@ -25,6 +26,7 @@ KEPT = 20  # checkpoints of a run that a prune leaves
 SAVES_OF_A_RUN = 60
 RUNS_AT_ONCE = 24  # older ones are erased or removed
 KILL_EVERY_S = 0.4
+SAMPLE_EVERY_S = 4
 PATIENCE_S = 120
 ALLOWED_GROWTH = 1.2
 WORKFLOW = """\
@@ -196,7 +198,7 @@ class Week:
 
     # Measuring.
 
-    def measure(self):
+    def disk_use(self):
         size = journals = proofs = 0
         for path, folders, files in os.walk(self.store):
             erased = "erased.json" in files
@@ -212,10 +214,20 @@ class Week:
                     size += bytes_of_it
         if (self.store / "journal").exists():
             journals = len(os.listdir(self.store / "journal"))
+        return {"size": size, "proofs": proofs, "journals": journals}
+
+    def measure_minute(self, end):
+        """Waits for a minute, or until `end`, and returns the averages of its samples."""
+        end = min(end, time.monotonic() + 60)
+        samples = []
+        while not samples or time.monotonic() < end:
+            self.stop.wait(min(SAMPLE_EVERY_S, max(0, end - time.monotonic())))
+            samples.append(self.disk_use())
         with self.lock:
             times, self.times = sorted(self.times), []
         at = lambda share: times[min(len(times) - 1, int(len(times) * share))] * 1000 if times else 0.0  # noqa: E731
-        return {"size": size, "proofs": proofs, "journals": journals, "p50": at(0.5), "p99": at(0.99), "saves": len(times)}
+        means = {what: statistics.mean(sample[what] for sample in samples) for what in samples[0]}
+        return {**means, "p50": at(0.5), "p99": at(0.99), "saves": len(times)}
 
     def work(self):
         jobs = [self.saver] * 4 + [self.runner, self.pruner, self.remover, self.keeper]
@@ -227,10 +239,9 @@ class Week:
         print("| Minute | Size | Audit trails and tombstones | Journals | Saves | p50 of a save | p99 of a save |\n|---|---|---|---|---|---|---|", flush=True)
         end = time.monotonic() + self.options.minutes * 60
         while time.monotonic() < end and len(self.problems) < 20:
-            self.stop.wait(min(60, max(0, end - time.monotonic())))
-            row = self.measure()
+            row = self.measure_minute(end)
             rows.append(row)
-            print(f"| {len(rows)} | {row['size'] / 2**20:.1f} MiB | {row['proofs'] / 2**20:.1f} MiB | {row['journals']} | {row['saves']} | {row['p50']:.1f} ms | {row['p99']:.1f} ms |", flush=True)
+            print(f"| {len(rows)} | {row['size'] / 2**20:.1f} MiB | {row['proofs'] / 2**20:.1f} MiB | {row['journals']:.1f} | {row['saves']} | {row['p50']:.1f} ms | {row['p99']:.1f} ms |", flush=True)
         self.stop.set()
         for thread in threads:
             thread.join()
@@ -239,12 +250,12 @@ class Week:
     # Judging.
 
     def judge_growth(self, rows):
-        """Compares the last five minutes with the five around minute five. Journals grow and shrink by 4 MiB."""
+        """Compares the last five minutes with the five around minute five."""
         if len(rows) < 12:
             return
         for what in ("size", "journals", "p99"):
             early, late = (statistics.median(row[what] for row in part) for part in (rows[2:7], rows[-5:]))
-            print(f"{what}: {early:.0f} around minute five, {late:.0f} at the end ({late / max(early, 1e-9):.2f} x)")
+            print(f"{what}: {early:.1f} around minute five, {late:.1f} at the end ({late / max(early, 1e-9):.2f} x)")
             if late > early * ALLOWED_GROWTH:
                 self.problem(f"{what} grew from {early:.1f} to {late:.1f}")
 
