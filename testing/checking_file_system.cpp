@@ -56,6 +56,7 @@ class CheckingFile final : public File {
     return logged(*log_, op(What::resize, 0, size), inner_->resize(size));
   }
   Result<std::uint64_t> id() override { return inner_->id(); }
+  Result<std::uint64_t> next_data(std::uint64_t offset) override { return inner_->next_data(offset); }
   Result<std::uint64_t> size() override { return logged(*log_, op(What::size, 0, 0), inner_->size()); }
   Result<bool> try_lock(std::uint64_t byte) override {
     return logged(*log_, op(What::try_lock, byte, 1), inner_->try_lock(byte));

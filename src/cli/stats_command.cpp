@@ -133,7 +133,7 @@ std::string percent_text(const SizedKey& key) { return fmt::format("{:.1f} %", 1
 std::string run_sizes_text(const Invocation& invocation, const RunSizes& sizes) {
   const auto& [run, bytes, growth] = sizes.run;
   std::string out =
-      fmt::format("run {}: {} checkpoint{}, {}\nstate: {} (first {}), {} per checkpoint\n", printable(run.id.text()),
+      fmt::format("run {}: {} save{}, {}\nstate: {} (first {}), {} per checkpoint\n", printable(run.id.text()),
                   run.latest.value, run.latest.value == 1 ? "" : "s", size_text(bytes.total()),
                   size_text(growth.state_bytes), size_text(growth.first_bytes), signed_size(growth.per_checkpoint));
   if (sizes.keys.empty()) return out + "the state has no keys\n";
@@ -186,7 +186,9 @@ Command add_stats(Options& root) {
       "\n"
       "SAVES counts all checkpoints ever saved. GROWTH is the growth of the state per\n"
       "checkpoint. Without RUN, every file of the store is looked at once; with RUN,\n"
-      "about ten states are read.");
+      "about ten states are read. The journals take 4 to 16 MiB for each process that\n"
+      "saves at the same time. They are reused, and merged when processes have ended.\n"
+      "docs/removing-runs.md says what each kind of data is and how to free it.");
   return {&app, [arguments](const Invocation& invocation) { return stats(invocation, *arguments); }};
 }
 

@@ -89,6 +89,9 @@ class File {
   /// Returns a number that a copy of this file does not share. Moving, renaming or writing the file does not change it.
   /// 0: unknown.
   virtual Result<std::uint64_t> id() { return std::uint64_t{0}; }
+  /// Returns the offset of the first byte at or after `offset` that is not in a hole; the size if there is none. Where
+  /// holes are not known, returns `offset`.
+  virtual Result<std::uint64_t> next_data(std::uint64_t offset) { return offset; }
 
   /// Takes the exclusive kernel lock on one byte of this file, without waiting. Returns false if another open file
   /// holds it, in this process or another. `unlock`, closing the file and the end of the process release it.
@@ -105,6 +108,7 @@ enum class OpenMode : std::uint8_t {
   write,         // must exist; also reads
   create,        // reads and writes; created if missing, kept otherwise
   create_empty,  // reads and writes; created if missing, emptied otherwise
+  wipe,          // like write, for a file that is overwritten and removed: it may have a huge hole
 };
 
 /// The bytes of a file, valid as long as this object exists.
@@ -126,7 +130,8 @@ class FileSystem {
   FileSystem& operator=(const FileSystem&) = delete;
   virtual ~FileSystem() = default;
 
-  /// Fails with `input_unreadable` if it does not exist (modes read and write).
+  /// Fails with `input_unreadable` if it does not exist (modes read and write), and with `store_damaged` if it is not a
+  /// file, or has a huge hole: Pawl writes none, and reading it would need that much time and memory.
   virtual Result<std::unique_ptr<File>> open(std::string_view path, OpenMode mode) = 0;
   virtual Result<bool> exists(std::string_view path) = 0;
   /// Returns the entries without "." and "..", in any order. A missing folder is empty.

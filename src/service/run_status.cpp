@@ -50,7 +50,9 @@ Result<StandingRun> standing_run(Store& store, const RunId& id) {
 }
 
 Error with_way_out(Error error, const RunId& run) {
-  if (category(error.code) != Category::integrity) return error;
+  // An older checkpoint does not help against what stops the whole run; its error says what does.
+  const bool older_may_work = error.code != Code::store_damaged && error.hint.empty();
+  if (category(error.code) != Category::integrity || !older_may_work) return error;
   return with_other_advice(std::move(error), Advice::look_at_damage, {.run = run.text()});
 }
 

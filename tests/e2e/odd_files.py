@@ -132,6 +132,25 @@ def an_oversized_file_stops_only_its_run(case):
     case.pawl("fsck", status=0)
 
 
+def a_file_with_a_huge_hole_is_neither_copied_nor_filled(case):
+    make_runs(case)
+    case.pawl("fsck", "--repair", status=0)
+    records = [os.path.join("checkpoints", name) for name in os.listdir(store(case, "runs/b/checkpoints")) if name.startswith("checkpoint_")]
+    os.makedirs(store(case, "runs/b/logs"), exist_ok=True)
+    for name in [records[0], "audit/audit_trail.jsonl", "logs/step.out"]:
+        path = store(case, "runs/b", name)
+        with open(path, "ab") as file:
+            file.truncate(1 << 43)
+    done = case.pawl("backup", "create", "--force", os.path.join(case.folder, "backup.tar.zst"), status=4, timeout=60)
+    for name in (records[0], "audit/audit_trail.jsonl", "logs/step.out"):
+        holds(done.stdout + done.stderr, f"runs/b/{name}", "has a hole of")
+    holds(case.pawl("erase", "b", "--reason", "test", "--yes", status=4, timeout=60).stderr, "audit_trail.jsonl", "move it away")
+    os.remove(store(case, "runs/b/audit/audit_trail.jsonl"))
+    case.pawl("erase", "b", "--reason", "test", "--yes", status=0, timeout=60)
+    equal([name for name in records if os.path.exists(store(case, "runs/b", name))], [])
+    save(case, "a", 7, status=0)
+
+
 def a_stray_wal_of_the_catalogue_is_ignored(case):
     for content in (b"", os.urandom(5000)):
         for number in range(3):

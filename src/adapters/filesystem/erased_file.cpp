@@ -55,15 +55,17 @@ Result<void> overwrite(File& file, std::uint64_t offset) {
   PAWL_TRY_ASSIGN(const std::uint64_t size, file.size());
   if (offset >= size) return {};
   const std::string zeros(std::min(kChunkBytes, size - offset), '\0');
-  for (; offset < size; offset += zeros.size()) {
+  // Anybody may have put a file with a huge hole there. Holes are zeros already, and stay holes.
+  for (;; offset += zeros.size()) {
+    PAWL_TRY_ASSIGN(offset, file.next_data(offset));
+    if (offset >= size) return {};
     PAWL_TRY(
         file.write_at(offset, std::string_view(zeros).substr(0, std::min<std::uint64_t>(zeros.size(), size - offset))));
   }
-  return {};
 }
 
 Result<std::unique_ptr<File>> open_to_wipe(FileSystem& files, const std::string& path) {
-  auto file = files.open(path, OpenMode::write);
+  auto file = files.open(path, OpenMode::wipe);
   if (file) return file;
   const int reason = file.error().os_error;
   const bool no_file = reason == ELOOP || reason == EINVAL || reason == ENXIO || reason == EACCES;

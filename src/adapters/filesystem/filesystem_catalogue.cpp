@@ -165,23 +165,40 @@ Error missing_files(const std::string& run) {
                {.run = run}};
 }
 
+Error files_of_other_run(const std::string& run) {
+  return Error{Code::store_damaged,
+               fmt::format("the files of run '{}' belong to another run with this id than the catalogue lists", run),
+               layout::run(run),
+               "restore the folder from a backup; to accept these files, delete catalogue.db",
+               0,
+               Advice::check_store,
+               {.run = run}};
+}
+
 }  // namespace
 
 /// A lost run is not begun again: its completed steps would run again. A catalogue that can't be read says nothing.
-Result<void> FilesystemStore::refuse_missing(const RunId& run) {
+Result<void> FilesystemStore::refuse_missing(const std::string& run) {
   if (!has_catalogue()) return {};
-  const auto row = catalogue_.find_run(run.text());
+  const auto row = catalogue_.find_run(run);
   if (!row || !*row || (*row)->status == Status::erased) return {};
   PAWL_TRY_ASSIGN(const auto going, runs_being_erased());
-  if (going.contains(run.text())) return {};
-  return fail(missing_files(run.text()));
+  if (going.contains(run)) return {};
+  return fail(missing_files(run));
+}
+
+Result<void> FilesystemStore::list_if_missing(const std::string& run) {
+  if (!has_catalogue()) return {};
+  const auto row = catalogue_.find_run(run);
+  return row && !*row ? rebuild_catalogue() : Result<void>();
 }
 
 /// Files that were replaced by an older copy are not continued: numbers that were acknowledged would be used again.
 Result<void> FilesystemStore::refuse_older(const RunId& run, const RunHead& head) {
   if (!has_catalogue()) return {};
   const auto row = catalogue_.find_run(run.text());
-  if (!row || !*row || (*row)->uuid != head.run.uuid || (*row)->status == Status::erased) return {};
+  if (!row || !*row || (*row)->status == Status::erased) return {};
+  if ((*row)->uuid != head.run.uuid && (*row)->uuid != Uuid()) return fail(files_of_other_run(run.text()));
   if ((*row)->latest <= head.latest.sequence) return {};
   return fail(Error{Code::chain_broken,
                     fmt::format("the catalogue lists checkpoint {} of run '{}', but the newest one here is {}",
@@ -199,9 +216,10 @@ Result<void> FilesystemStore::rebuild_catalogue() {
   return rebuild_catalogue_locked();
 }
 
-/// Returns the rows of runs whose files are gone or older than the row, or whose run.json is damaged: only the
-/// catalogue knows what was lost.
-Result<std::vector<RunInfo>> FilesystemStore::missing_runs(const std::shared_ptr<JournalSnapshot>& snapshot) {
+/// Returns the rows of runs whose files are gone, older than the row or those of another run, or whose run.json is
+/// damaged: only the catalogue knows what was lost. `folders` are those of the runs.
+Result<std::vector<RunInfo>> FilesystemStore::missing_runs(const std::shared_ptr<JournalSnapshot>& snapshot,
+                                                           const std::set<std::string>& folders) {
   const auto usable = catalogue_.usable();
   auto rows = usable && *usable ? catalogue_.newest(SIZE_MAX) : std::vector<RunInfo>();
   if (!rows) return std::vector<RunInfo>();
@@ -213,28 +231,47 @@ Result<std::vector<RunInfo>> FilesystemStore::missing_runs(const std::shared_ptr
     RunReader reader(files_, keys_, run, snapshot);
     const auto described = reader.run_record();
     const auto newest = described ? reader.latest() : fail(Code::run_not_found, "it is gone");
-    const bool is_gone_here = !described && described.error().code == Code::run_not_found;
-    const bool is_older = newest && described->uuid == row.uuid && *newest < row.latest;
-    const bool is_damaged = !described && described.error().code == Code::store_damaged && row.uuid != Uuid();
-    if (is_gone_here || is_older || is_damaged) missing.push_back(std::move(row));
+    // A file or a link is no folder, although what a link leads to can be read.
+    const bool is_gone_here = !folders.contains(run) || (!described && described.error().code == Code::run_not_found);
+    const bool is_other = described && described->uuid != row.uuid && row.uuid != Uuid();
+    const bool is_older = newest && *newest < row.latest;
+    const bool is_damaged = !described && is_confined(described.error()) && row.uuid != Uuid();
+    if (is_gone_here || is_other || is_older || is_damaged) missing.push_back(std::move(row));
   }
   return missing;
+}
+
+/// A folder is made before the first save, which may be refused.
+Result<bool> FilesystemStore::nothing_was_saved(const std::string& run, const JournalSnapshot& snapshot) {
+  if (snapshot.find(run) != nullptr) return false;
+  const auto described = files_.exists(layout::run_file(run));
+  const auto erased = files_.exists(layout::erased(run));
+  if (!described || *described || !erased || *erased) return false;
+  const auto checkpoints = files_.list(layout::checkpoints(run));
+  return checkpoints && checkpoints->empty();
 }
 
 Result<void> FilesystemStore::rebuild_catalogue_locked() {
   // The journals too: without them, the end of a file may be incomplete.
   PAWL_TRY_ASSIGN(const auto snapshot, JournalSnapshot::take(files_, environment_.owner.boot_id));
   PAWL_TRY_ASSIGN(const auto entries, files_.list(layout::kRuns));
-  PAWL_TRY_ASSIGN(const std::vector<RunInfo> missing, missing_runs(snapshot));
+  std::set<std::string> folders;
+  for (const FolderEntry& entry : entries) {
+    if (entry.is_folder && RunId::parse(entry.name)) folders.insert(entry.name);
+  }
+  PAWL_TRY_ASSIGN(const std::vector<RunInfo> missing, missing_runs(snapshot, folders));
   return catalogue_.rebuild([&](const auto& add) -> Result<void> {
     CatalogueUpdate update;
     update.runs = missing;
-    for (const FolderEntry& entry : entries) {
-      if (!entry.is_folder || !RunId::parse(entry.name)) continue;
-      RunReader reader(files_, keys_, entry.name, snapshot);
+    // Once the right files are back, their saves must be looked up: see add_rows.
+    for (const RunInfo& row : missing) update.saves.emplace_back().run = row.id.text();
+    for (const std::string& run : folders) {
+      PAWL_TRY_ASSIGN(const bool nothing, nothing_was_saved(run, *snapshot));
+      if (nothing) continue;
+      RunReader reader(files_, keys_, run, snapshot);
       PAWL_TRY_ASSIGN(const bool added, add_journal_rows(reader, *snapshot, update));
       if (!added) PAWL_TRY(add_rows(std::move(reader), catalogue_, update));
-      const auto lost = std::ranges::find(missing, entry.name, [](const RunInfo& row) { return row.id.text(); });
+      const auto lost = std::ranges::find(missing, run, [](const RunInfo& row) { return row.id.text(); });
       if (lost != missing.end() && !update.runs.empty() && update.runs.back().id == lost->id)
         update.runs.back() = *lost;
       if (update.runs.size() < kRebuildStep) continue;

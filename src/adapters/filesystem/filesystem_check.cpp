@@ -263,7 +263,7 @@ Result<CheckReport> FilesystemStore::find_faults(const CheckScope& scope) {
                                  "the journals are missing; data that only they contained is lost",
                                  "restore the folder from a backup"});
     }
-    if (!scope.run) PAWL_TRY(find_missing_runs(runs, snapshot, report));
+    PAWL_TRY(scope.run ? find_missing(*scope.run, snapshot, report) : find_missing_runs(runs, snapshot, report));
     PAWL_TRY_ASSIGN(const bool catalogue_exists, files_.exists(layout::kCatalogue));
     if (!scope.run && has_catalogue() && catalogue_exists) {
       ++report.files;
@@ -289,13 +289,15 @@ Result<void> FilesystemStore::check_run(const std::string& run, Sequence only,
     if (!checked && is_gone_or_missing(checked.error().code) && attempt < kRunAttempts) continue;
     if (!checked && !is_confined(checked.error())) return std::unexpected(checked.error());
     if (!checked) {
-      of_run.findings.push_back({Severity::damage,
-                                 checked.error().code,
-                                 checked.error().where,
-                                 run,
-                                 {},
-                                 checked.error().message,
-                                 "move it out of the store, then restore the file from a backup"});
+      const bool denied = checked.error().os_error == EACCES || checked.error().os_error == EPERM;
+      of_run.findings.push_back(
+          {Severity::damage,
+           checked.error().code,
+           checked.error().where,
+           run,
+           {},
+           checked.error().message,
+           denied ? checked.error().hint : "move it out of the store, then restore the file from a backup"});
     }
     if (of_run.damaged()) {
       // A writer may have started since: its lines are in the files, but the snapshot does not have its journal.
@@ -326,6 +328,12 @@ Result<void> FilesystemStore::find_older_run(const RunInfo& row, const std::shar
     return {};
   }
   if (!described) return {};  // erased, or reported as damaged
+  if (described->uuid != row.uuid && row.uuid != Uuid()) {
+    report.findings.push_back({Severity::damage, Code::store_damaged, layout::run(run), run, row.latest,
+                               "its files belong to another run with this id than the catalogue lists",
+                               "restore the folder from a backup; to accept these files, delete catalogue.db"});
+    return {};
+  }
   const auto newest = RunReader(files_, keys_, run, snapshot).latest();
   if (!newest || *newest >= row.latest) return {};
   report.findings.push_back(
@@ -362,6 +370,14 @@ Result<void> FilesystemStore::check_catalogue(CheckReport& report) {
                              "or delete the file; it is rebuilt from the runs' files",
                              Advice::repair_store});
   return {};
+}
+
+/// The same for the check of one run.
+Result<void> FilesystemStore::find_missing(const RunId& run, const std::shared_ptr<JournalSnapshot>& snapshot,
+                                           CheckReport& report) {
+  if (!has_catalogue()) return {};
+  const auto row = catalogue_.find_run(run.text());
+  return row && *row ? find_older_run(**row, snapshot, report) : Result<void>();
 }
 
 /// The catalogue is not authoritative, but it lists runs whose folders are missing. A settled run that it does not list

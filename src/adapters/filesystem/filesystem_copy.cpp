@@ -22,6 +22,7 @@
 #include "adapters/filesystem/pruned_file.hpp"
 #include "adapters/filesystem/trail_archiver.hpp"
 #include "audit/roots.hpp"
+#include "base/confined.hpp"
 #include "base/hash.hpp"
 
 namespace pawl {
@@ -75,13 +76,7 @@ class CopiedRun {
   /// Moves everything of the run to recovery/, also what the journals have of it. The description goes last, so that
   /// the next process does the same again if this one is killed.
   Result<void> remove() {
-    if (records_ != nullptr) {
-      const RunBatch batch = whole_batch(*records_);
-      std::string texts(batch.run.value_or(""));
-      for (const auto* records : {&batch.checkpoints, &batch.events, &batch.audit})
-        for (const JournalRecord& record : *records) texts += record.text;
-      PAWL_TRY(keep(layout::run(run_), texts));
-    }
+    PAWL_TRY(keep_records());
     for (const std::string& folder : {layout::checkpoints(run_), layout::events_folder(run_),
                                       layout::audit_folder(run_), layout::blobs(run_), layout::forks(run_)})
       PAWL_TRY(keep_all(folder));
@@ -89,6 +84,16 @@ class CopiedRun {
     if (!has_folder) return {};
     for (const std::string& path : {layout::run_key(run_), layout::run_file(run_)}) PAWL_TRY(keep_whole(path));
     return files_.sync_folder(layout::run(run_), SyncPoint::side_name);
+  }
+
+  /// Keeps what the journals have of the run, which are emptied.
+  Result<void> keep_records() {
+    if (records_ == nullptr) return {};
+    const RunBatch batch = whole_batch(*records_);
+    std::string texts(batch.run.value_or(""));
+    for (const auto* records : {&batch.checkpoints, &batch.events, &batch.audit})
+      for (const JournalRecord& record : *records) texts += record.text;
+    return keep(layout::run(run_), texts);
   }
 
   /// Returns the records of the journals up to the last complete checkpoint, which is the end of the run in the copy.
@@ -409,6 +414,35 @@ std::vector<std::string> parents_first(FileSystem& files, KeyRing& keys, const s
 
 }  // namespace
 
+/// Returns for a message where the run ends in this copy, and where it ended according to the copied catalogue.
+std::string FilesystemStore::end_of_copied(const std::string& run) {
+  const auto newest = RunReader(files_, keys_, run, std::make_shared<JournalSnapshot>()).latest();
+  if (!newest) return fmt::format("run {}", run);
+  std::string text = fmt::format("run {} ends at checkpoint {}", run, newest->value);
+  const auto row = has_catalogue() ? catalogue_.find_run(run) : Result<std::optional<RunInfo>>();
+  if (row && *row && (*row)->latest > *newest) text += fmt::format(" instead of {}", (*row)->latest.value);
+  return text;
+}
+
+namespace {
+enum class CopiedEnding : std::uint8_t { kept, removed };
+
+/// Makes the files of a run contain all that the copy has of it.
+Result<CopiedEnding> settle_copied(const std::string& run, CopiedRun& copied, Publisher& publisher) {
+  PAWL_TRY(copied.remove_nameless());
+  PAWL_TRY_ASSIGN(const bool lacking, copied.lacks_beginning());
+  if (lacking) {
+    PAWL_TRY(copied.remove());
+    return CopiedEnding::removed;
+  }
+  PAWL_TRY_ASSIGN(const RunBatch batch, copied.cut());
+  if (!batch.checkpoints.empty() || !batch.audit.empty()) PAWL_TRY(publisher.publish(run, batch, Publish::settled));
+  // The roots may have been copied before the trail.
+  PAWL_TRY(publisher.rewrite_roots(run));
+  return CopiedEnding::kept;
+}
+}  // namespace
+
 /// Makes the files of each run contain all that the copy has of it.
 Result<void> FilesystemStore::settle_copy(const std::shared_ptr<JournalSnapshot>& snapshot) {
   std::set<std::string> runs;
@@ -424,25 +458,18 @@ Result<void> FilesystemStore::settle_copy(const std::shared_ptr<JournalSnapshot>
     PAWL_TRY_ASSIGN(const bool erased, files_.exists(layout::erased(run)));
     if (erased || snapshot->doubt(run)) continue;
     CopiedRun copied(files_, keys_, environment_, run, snapshot);
-    PAWL_TRY(copied.remove_nameless());
-    PAWL_TRY_ASSIGN(const bool lacking, copied.lacks_beginning());
-    if (lacking) {
-      PAWL_TRY(copied.remove());
+    auto ending = settle_copied(run, copied, publisher_);
+    // A run that is damaged otherwise stops no other, and is reported later. So is one whose folder was copied before
+    // it was created.
+    const bool confined = !ending && (is_confined(ending.error()) || ending.error().code == Code::run_not_found ||
+                                      ending.error().code == Code::input_unreadable);
+    if (!ending && !confined) return std::unexpected(ending.error());
+    if (confined && !is_refusal(ending.error().code)) PAWL_TRY(copied.keep_records());
+    if (ending == CopiedEnding::removed) {
       removed.push_back(run);
-      continue;
+    } else if (copied.has_cut()) {
+      cut.push_back(run);
     }
-    auto batch = copied.cut();
-    if (copied.has_cut()) cut.push_back(run);
-    // What is damaged otherwise is reported later, and so is a run whose folder was copied before it was created.
-    if (!batch && (is_refusal(batch.error().code) || batch.error().code == Code::run_not_found)) continue;
-    if (!batch) return std::unexpected(batch.error());
-    if (!batch->checkpoints.empty() || !batch->audit.empty()) {
-      const auto published = publisher_.publish(run, *batch, Publish::settled);
-      if (!published && !is_refusal(published.error().code)) return std::unexpected(published.error());
-    }
-    // The roots may have been copied before the trail.
-    const auto rooted = publisher_.rewrite_roots(run);
-    if (!rooted && !is_refusal(rooted.error().code) && rooted.error().code != Code::input_unreadable) return rooted;
   }
   PAWL_TRY(publisher_.sync());
   // Otherwise a prune of the parent could remove what a fork needs.
@@ -458,9 +485,12 @@ Result<void> FilesystemStore::settle_copy(const std::shared_ptr<JournalSnapshot>
                               one ? "was" : "were", layout::kRecovery));
   }
   if (!cut.empty() && options_.tell) {
+    std::vector<std::string> ends;
+    for (const std::string& run : cut) ends.push_back(end_of_copied(run));
     options_.tell(
-        fmt::format("this store is a copy: data of {} {} was not copied completely; {} says what, and {}/ contains it",
-                    cut.size() == 1 ? "run" : "runs", fmt::join(cut, ", "), layout::kFailures, layout::kRecovery));
+        fmt::format("this store is a copy, and not all of it was copied: {}; {} says what is missing, and {}/ "
+                    "contains what could not be used",
+                    fmt::join(ends, ", "), layout::kFailures, layout::kRecovery));
   }
   return {};
 }

@@ -163,7 +163,8 @@ Result<std::optional<Finding>> FilesystemStore::list_lost(const std::string& run
   }
   auto found = reader.recover({});
   if (!found && is_confined(found.error())) {
-    finding.what = fmt::format("no checkpoint of run '{}' can be read any more{}", run, where);
+    finding.what =
+        fmt::format("no checkpoint of run '{}' can be read any more: {}{}", run, found.error().message, where);
     return std::optional(std::move(finding));
   }
   PAWL_TRY_ASSIGN(Recovered recovered, std::move(found));

@@ -291,8 +291,10 @@ Result<std::optional<RunHead>> FilesystemStore::load_head(const RunId& run, Sequ
   } else if (!view.is_new) {
     PAWL_TRY_ASSIGN(head, reader.head());
   }
-  if (!head) PAWL_TRY(refuse_missing(run));
+  if (!head) PAWL_TRY(refuse_missing(run.text()));
   if (head && !head->behind_damage()) PAWL_TRY(refuse_older(run, *head));
+  // A folder that was copied into the store: without its rows, a repeated id would be saved twice.
+  if (head && view.snapshot->find(run.text()) == nullptr) PAWL_TRY(list_if_missing(run.text()));
   bool elsewhere = false;
   if (const RunRecords* records = view.snapshot->find(run.text())) {
     for (const auto& [sequence, found] : records->checkpoints) elsewhere |= found.journal != journal_->number();
@@ -508,6 +510,12 @@ Result<Restored> FilesystemStore::restore(const RunId& run, const Which& which) 
     });
   };
   auto restored = read();
+  if (restored && newer_in_catalogue(run, which, restored->info.sequence)) {
+    restored = read();
+    if (!restored) return restored;
+    const Sequence newer = newer_in_catalogue(run, which, restored->info.sequence);
+    return newer ? fail(missing(run, {.by = Which::By::sequence, .sequence = newer})) : std::move(restored);
+  }
   if (restored || !is_in_catalogue(run, which, restored.error())) return restored;
   restored = read();  // it may have been saved in the meantime
   return restored || restored.error().code != Code::checkpoint_not_found ? restored : fail(missing(run, which));
@@ -520,13 +528,22 @@ bool FilesystemStore::is_in_catalogue(const RunId& run, const Which& which, cons
   return row && *row && which.sequence && which.sequence <= (*row)->latest;
 }
 
+/// Returns the newest checkpoint that the catalogue lists if it is newer than `found`, which was the newest one: the
+/// files were replaced by an older copy, or it was saved in the meantime.
+Sequence FilesystemStore::newer_in_catalogue(const RunId& run, const Which& which, Sequence found) {
+  if (which.by != Which::By::latest || !has_catalogue()) return {};
+  const auto row = catalogue_.find_run(run.text());
+  return row && *row && (*row)->status != Status::erased && (*row)->latest > found ? (*row)->latest : Sequence();
+}
+
 Result<RunInfo> FilesystemStore::run(const RunId& run) {
   PAWL_TRY(refuse_erased(files_, run.text()));
   auto info = read_consistently(
       run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).overview(); });
   if (info || !is_confined(info.error())) return info;
   PAWL_TRY_ASSIGN(const auto snapshot, snapshot_for_reader());
-  return RunReader(files_, keys_, run.text(), snapshot).listing();
+  auto listed = RunReader(files_, keys_, run.text(), snapshot).listing();
+  return listed || listed.error().code != Code::run_not_found ? listed : info;
 }
 
 Result<CheckpointInfo> FilesystemStore::checkpoint(const RunId& run, const Which& which) {
@@ -536,6 +553,12 @@ Result<CheckpointInfo> FilesystemStore::checkpoint(const RunId& run, const Which
     });
   };
   auto info = read();
+  if (info && newer_in_catalogue(run, which, info->sequence)) {
+    info = read();
+    if (!info) return info;
+    const Sequence newer = newer_in_catalogue(run, which, info->sequence);
+    return newer ? fail(missing(run, {.by = Which::By::sequence, .sequence = newer})) : std::move(info);
+  }
   if (info || !is_in_catalogue(run, which, info.error())) return info;
   info = read();
   return info || info.error().code != Code::checkpoint_not_found ? info : fail(missing(run, which));

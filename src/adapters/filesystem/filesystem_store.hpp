@@ -246,6 +246,7 @@ class FilesystemStore final : public Store {
 
   // Checking.
   bool is_in_catalogue(const RunId& run, const Which& which, const Error& error);
+  Sequence newer_in_catalogue(const RunId& run, const Which& which, Sequence found);
   Result<void> check_scope(const CheckScope& scope);
   Result<CheckReport> find_faults(const CheckScope& scope);
   Result<void> check_run(const std::string& run, Sequence only, std::shared_ptr<const JournalSnapshot> snapshot,
@@ -255,6 +256,7 @@ class FilesystemStore final : public Store {
   Result<void> check_catalogue(CheckReport& report);
   Result<void> find_missing_runs(const std::set<std::string>& runs, const std::shared_ptr<JournalSnapshot>& snapshot,
                                  CheckReport& report);
+  Result<void> find_missing(const RunId& run, const std::shared_ptr<JournalSnapshot>& snapshot, CheckReport& report);
   Result<void> mend(const CheckReport& report, std::vector<Finding>& findings);
   Result<std::unique_ptr<File>> lock_unused_files(const std::string& run);
   Result<std::unique_ptr<File>> lock_temporary(const std::string& path, const std::string& run)
@@ -284,6 +286,7 @@ class FilesystemStore final : public Store {
   Result<bool> adopt_copy();
   Result<void> settle_copy(const std::shared_ptr<JournalSnapshot>& snapshot) PAWL_REQUIRES(open_mutex_);
   Result<void> adopt_if_copied();
+  std::string end_of_copied(const std::string& run);
   /// Returns the previous snapshot if nothing has changed.
   Result<std::shared_ptr<JournalSnapshot>> current_snapshot();
   /// The same, after unconfirmed batches of dead writers were confirmed.
@@ -306,9 +309,13 @@ class FilesystemStore final : public Store {
   Result<void> update_catalogue(const RunBatches& batches);
   Result<std::unique_ptr<File>> lock_catalogue();
   Result<void> rebuild_catalogue_locked();
-  Result<std::vector<RunInfo>> missing_runs(const std::shared_ptr<JournalSnapshot>& snapshot);
+  Result<bool> nothing_was_saved(const std::string& run, const JournalSnapshot& snapshot);
+  Result<std::vector<RunInfo>> missing_runs(const std::shared_ptr<JournalSnapshot>& snapshot,
+                                            const std::set<std::string>& folders);
   /// Fails if the catalogue lists the run, which has no files.
-  Result<void> refuse_missing(const RunId& run);
+  Result<void> refuse_missing(const std::string& run);
+  /// Rebuilds the catalogue if it does not list the run.
+  Result<void> list_if_missing(const std::string& run);
   Result<void> refuse_older(const RunId& run, const RunHead& head);
   [[nodiscard]] bool has_catalogue() const { return options_.catalogue; }
 
@@ -398,6 +405,7 @@ auto FilesystemStore::read_consistently(const std::string& run, Read read)
   for (int attempt = 0; attempt < kReadAttemptsMax; ++attempt) {
     PAWL_TRY_ASSIGN(auto snapshot, snapshot_for_reader());
     auto result = read(snapshot);
+    if (!result && result.error().code == Code::run_not_found) PAWL_TRY(refuse_missing(run));
     if (result || !is_refusal(result.error().code)) return result;
     // Apparent damage may be a line that is being published, a record saved after the snapshot was taken, or a file
     // that has just been pruned.

@@ -29,8 +29,12 @@ void RunChecker::check_root(std::string_view line) {
 /// that the trail changed.
 void RunChecker::check_roots() {
   const std::string path = layout::roots(run_);
+  // If the erasure already found the damage, nothing more can be done about it.
+  const bool known = erased_ && erased_->damaged_entry != 0;
   const auto damage = [&](std::string what) {
-    add(Finding::Severity::damage, Code::audit_damaged, path, {}, std::move(what));
+    if (known)
+      what += fmt::format("; it was already damaged at entry {} when the run was erased", erased_->damaged_entry);
+    add(known ? Finding::Severity::note : Finding::Severity::damage, Code::audit_damaged, path, {}, std::move(what));
   };
   const auto mendable = [&](std::string what) {
     add(Finding::Severity::mendable, Code::audit_damaged, path, {}, std::move(what));

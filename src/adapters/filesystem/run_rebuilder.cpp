@@ -7,6 +7,8 @@
 
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/payload_reader.hpp"
+#include "base/assert.hpp"
+#include "base/confined.hpp"
 #include "base/mutex.hpp"
 
 namespace pawl {
@@ -40,6 +42,10 @@ class Pass {
     bool all = true;
     for (const ChainLink& link : chain_.links) {
       const RecordView& record = link.record;
+      if (chain_.borrowed && record.sequence == chain_.base) {
+        PAWL_TRY(take_shared(group));
+        continue;
+      }
       if (scope_.up_to && record.sequence > scope_.up_to) return false;
       const auto info = decode_info(record);
       // A clock that was wrong may have put a later time before this one, so the search goes on.
@@ -68,6 +74,19 @@ class Pass {
   }
 
  private:
+  Result<void> take_shared(RebuiltGroup& group) {
+    PAWL_ASSERT(source_.shared != nullptr);
+    if (*source_.shared) {
+      state_ = (*source_.shared)->state;
+      known_ = true;
+      return {};
+    }
+    const Error& error = source_.shared->error();
+    if (!is_confined(error)) return std::unexpected(error);
+    group.damage.push_back({chain_.base, error});
+    return {};
+  }
+
   Result<void> take(const RecordView& record, std::uint64_t size) {
     if (!sum_matches(record, source_.run.salt))
       return fail(Code::checksum_mismatch, "the record does not match its SHA-256");
@@ -145,6 +164,9 @@ Result<RebuiltGroup> rebuild_group(const RebuildSource& source, GroupRange range
   } else if (to_the_end) {
     name_missing(source, chain, end, group);
   }
+  const bool shared = chain.borrowed && *source.shared && (!scope.up_to || chain.base <= scope.up_to) &&
+                      (!scope.not_after || (*source.shared)->info.created <= *scope.not_after);
+  if (pass.newest() == nullptr && shared) group.newest = **source.shared;
   if (pass.newest() == nullptr) return group;
   Restored newest;
   PAWL_TRY_ASSIGN(newest.info, codec.info(*pass.newest()));

@@ -15,6 +15,7 @@ struct RebuildSource {
   ChainSource chains;
   const RunRecord& run;
   KeyRing& keys;
+  const Result<Restored>* shared = nullptr;  // of a fork: the checkpoint that its first differences are based on
 };
 
 /// A base and the highest number that may follow it.

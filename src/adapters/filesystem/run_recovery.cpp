@@ -103,7 +103,14 @@ Result<Recovered> RunReader::recover(const RecoverScope& scope) {
     if (!known || Sequence{doubt->highest_lost} > recovered.highest) recovered.damage.push_back(doubt->error);
     if (known) recovered.highest = std::max(recovered.highest, Sequence{doubt->highest_lost});
   }
-  const RebuildSource source{{files_, run_, records_, *list}, record, keys_};
+  PAWL_TRY_ASSIGN(const Sequence fork, fork_at());
+  Result<Restored> shared;
+  if (fork) {
+    const auto parent = origin();
+    shared = parent ? (*parent)->restore({.by = Which::By::sequence, .sequence = fork})
+                    : Result<Restored>(std::unexpected(parent.error()));
+  }
+  const RebuildSource source{{files_, run_, records_, *list, fork}, record, keys_, &shared};
   const std::vector<GroupRange> ranges = group_ranges(all, list->last_there(recovered.highest), scope.up_to);
   std::optional<Restored> newest;
   if (scope.extent == RecoverExtent::all) {
@@ -125,7 +132,7 @@ Result<Recovered> RunReader::recover(const RecoverScope& scope) {
       newest = std::move(group.newest);
     }
   }
-  const Sequence first = list->next_there({1});
+  const Sequence first = list->next_there({std::max<std::uint64_t>(1, fork.value)});
   const Sequence before_all{all.empty() ? list->last_there(recovered.highest).value : all.front().value - 1};
   const bool begins_late =
       first <= before_all && (scope.extent == RecoverExtent::all || !newest) && (!scope.up_to || first <= scope.up_to);

@@ -6,6 +6,7 @@
 #include "adapters/filesystem/erased_file.hpp"
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/pruned_file.hpp"
+#include "base/confined.hpp"
 #include "codec/record_text.hpp"
 #include "codec/store_keys.hpp"
 
@@ -20,11 +21,12 @@ constexpr std::uint64_t kSearchedBytes = 1U << 20U;
 constexpr std::uint64_t kKeyTextMax = 256;
 constexpr std::uint64_t kSigningKeyTextMax = 16U << 10U;
 
-/// Returns nothing if the file does not exist.
+/// Returns nothing if the file does not exist, or its folder is not one, which is reported as damage of the folder.
 Result<std::optional<std::string>> read_small(FileSystem& files, const std::string& path) {
   auto text = files.read_file(path, kSmallFileMax);
   if (text) return std::optional(std::move(*text));
-  if (text.error().code == Code::input_unreadable) return std::optional<std::string>();
+  if (text.error().code == Code::input_unreadable || text.error().os_error == ENOTDIR)
+    return std::optional<std::string>();
   return std::unexpected(text.error());
 }
 
@@ -359,9 +361,13 @@ Result<bool> StoreBackup::copy(const Candidate& candidate) {
 
 /// A process that has the run open keeps the data of checkpoints that were pruned meanwhile. The copy does not.
 Result<std::optional<PrunedImage>> StoreBackup::image_of(const std::string& run) {
-  PAWL_TRY_ASSIGN(const bool pruned, files_.exists(layout::pruned(run)));
-  PAWL_TRY_ASSIGN(const bool erased, files_.exists(layout::erased(run)));
-  if (!pruned || erased || !place_.image) return std::optional<PrunedImage>();
+  const auto pruned = files_.exists(layout::pruned(run));
+  const auto erased = files_.exists(layout::erased(run));
+  for (const auto& looked : {pruned, erased}) {
+    if (!looked && !is_confined(looked.error())) return std::unexpected(looked.error());
+    if (!looked) return std::optional<PrunedImage>();  // reported when its files are copied
+  }
+  if (!*pruned || *erased || !place_.image) return std::optional<PrunedImage>();
   auto image = place_.image(run, snapshot_);
   if (image) return image;
   if (is_about_limits(image.error())) return image;
@@ -433,7 +439,7 @@ Result<bool> StoreBackup::copy_files(const std::string& run, const std::vector<C
     return false;
   }
   const auto mark = load_erased(files_, run);
-  if (!mark && !is_refusal(mark.error().code)) return std::unexpected(mark.error());
+  if (!mark && !is_confined(mark.error())) return std::unexpected(mark.error());
   if (mark && *mark && !(*mark)->finished) PAWL_TRY(out_.add(layout::erasing(run), ""));
   if (mark && !*mark) copied_.push_back(run);
   if (mark && !*mark) PAWL_TRY(carry_records(run, image));  // a damaged mark still means that it was erased
@@ -494,9 +500,11 @@ Result<std::string> StoreBackup::removals(const std::string& run) {
     text += one ? fmt::format("{} {}\n", one->size(), *one) : "-\n";
   }
   // Entries may be moved to an archive while the trail is copied.
-  PAWL_TRY_ASSIGN(auto audit, files_.list(layout::audit_folder(run)));
-  std::ranges::sort(audit, {}, &FolderEntry::name);
-  for (const FolderEntry& entry : audit) text += entry.name + '\n';
+  auto audit = files_.list(layout::audit_folder(run));
+  if (!audit && !is_confined(audit.error())) return std::unexpected(audit.error());
+  if (!audit) return text;  // reported when its files are copied
+  std::ranges::sort(*audit, {}, &FolderEntry::name);
+  for (const FolderEntry& entry : *audit) text += entry.name + '\n';
   return text;
 }
 
@@ -511,7 +519,7 @@ Result<void> StoreBackup::carry_records(const std::string& run, const std::optio
     const Uuid& uuid = records->checkpoints.begin()->second.record.run_uuid;
     auto list = load_pruned(files_, run, seal_seed(uuid));
     // A damaged list is copied as it is, and reported by whoever reads the copy.
-    if (!list && !is_refusal(list.error().code)) return std::unexpected(list.error());
+    if (!list && !is_confined(list.error())) return std::unexpected(list.error());
     if (list) pruned = std::move(*list);
   }
   if (records->run) carry(*records->run);

@@ -124,6 +124,15 @@ Result<std::uint64_t> PosixFile::id() {
   return std::uint64_t{info.st_ino};  // not the device: its number can change when the machine restarts
 }
 
+Result<std::uint64_t> PosixFile::next_data(std::uint64_t offset) {
+  PAWL_TRY(process_.refuse_copy());
+  const off_t found = ::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_DATA);
+  if (found >= 0) return static_cast<std::uint64_t>(found);
+  if (errno != ENXIO) return offset;  // this file system does not know its holes
+  PAWL_TRY_ASSIGN(const std::uint64_t end, size());
+  return std::max(offset, end);
+}
+
 Result<bool> PosixFile::take_lock(short type, std::uint64_t byte) {
   PAWL_TRY(process_.refuse_copy());
   struct flock lock = one_byte(type, byte);

@@ -33,6 +33,7 @@ class PosixFile final : public File {
   Result<void> resize(std::uint64_t size) override;
   Result<std::uint64_t> size() override;
   Result<std::uint64_t> id() override;
+  Result<std::uint64_t> next_data(std::uint64_t offset) override;
   /// Maps the whole file. Returns nothing if the kernel can't load it into memory at once; it must then be read.
   Result<std::optional<FileContent>> map();
   /// Requires a file that is open for writing.

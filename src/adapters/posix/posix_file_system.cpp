@@ -2,7 +2,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +17,8 @@
 
 namespace pawl {
 namespace {
+
+constexpr std::uint64_t kHoleMax = 64ULL << 20;
 
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
@@ -38,12 +42,28 @@ PosixFd open_retrying(int folder, const char* path, int flags, mode_t mode = 0) 
   return PosixFd(fd);
 }
 
+/// Opens a path in the store. A symbolic link anywhere in it is not followed: it may lead out of the store. Older
+/// kernels and some sandboxes can check only the last name.
+PosixFd open_inside(int root, const char* path, int flags, mode_t mode = 0) {
+  struct open_how how{};
+  how.flags = static_cast<decltype(how.flags)>(flags);
+  how.mode = (flags & O_CREAT) != 0 ? mode : 0;
+  how.resolve = RESOLVE_NO_SYMLINKS;
+  long fd = -1;
+  do {
+    fd = ::syscall(SYS_openat2, root, path, &how, sizeof how);
+  } while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+  if (fd < 0 && (errno == ENOSYS || errno == EPERM)) return open_retrying(root, path, flags, mode);
+  return PosixFd(static_cast<int>(fd));
+}
+
 // O_NONBLOCK has no effect on files. It prevents a FIFO with the name of a file from blocking us.
 int flags_of(OpenMode mode) {
   constexpr int kCommon = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   switch (mode) {
     case OpenMode::read: return kCommon | O_RDONLY;
-    case OpenMode::write: return kCommon | O_RDWR;
+    case OpenMode::write:
+    case OpenMode::wipe: return kCommon | O_RDWR;
     case OpenMode::create: return kCommon | O_RDWR | O_CREAT;
     case OpenMode::create_empty: return kCommon | O_RDWR | O_CREAT | O_TRUNC;
   }
@@ -110,6 +130,17 @@ Error open_error(PosixCall call, int os_error, std::string where) {
   return error;
 }
 
+/// Returns the size of the first huge hole, or 0.
+std::uint64_t huge_hole(int fd, std::uint64_t size) {
+  for (std::uint64_t at = 0; at + kHoleMax <= size; at += kHoleMax) {  // a huge hole contains such a point
+    const off_t data = ::lseek(fd, static_cast<off_t>(at), SEEK_DATA);
+    if (data < 0 && errno != ENXIO) return 0;  // this file system does not know its holes
+    const std::uint64_t end = data < 0 ? size : static_cast<std::uint64_t>(data);
+    if (end - at >= kHoleMax) return end - at;
+  }
+  return 0;
+}
+
 bool is_dots(const char* name) { return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0; }
 
 }  // namespace
@@ -161,12 +192,18 @@ Result<std::unique_ptr<PosixFile>> PosixFileSystem::open_file(std::string_view p
   PAWL_TRY(process_.refuse_copy());
   const bool creates = mode == OpenMode::create || mode == OpenMode::create_empty;
   const PosixCall call = creates ? PosixCall::open_created : PosixCall::open_existing;
-  PosixFd fd = open_retrying(root_.get(), checked(path).c_str(), flags_of(mode), 0666);
+  PosixFd fd = open_inside(root_.get(), checked(path).c_str(), flags_of(mode), 0666);
   if (!fd.valid()) return fail(open_error(call, errno, where(path)));
   struct stat info{};
   if (::fstat(fd.get(), &info) < 0) return fail(posix_error(call, errno, where(path)));
   if (S_ISDIR(info.st_mode)) return fail(open_error(call, EISDIR, where(path)));
   if (!S_ISREG(info.st_mode)) return fail(open_error(call, EINVAL, where(path)));
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  const std::uint64_t hole = mode == OpenMode::wipe ? 0 : huge_hole(fd.get(), size);
+  if (hole > 0) {
+    return fail(Error{Code::store_damaged, fmt::format("the file has a hole of {} MiB; Pawl writes none", hole >> 20U),
+                      where(path), "move it away, then restore the file from a backup", 0});
+  }
   return std::make_unique<PosixFile>(std::move(fd), where(path), counts_);
 }
 
@@ -180,8 +217,9 @@ Result<bool> PosixFileSystem::exists(std::string_view path) {
 
 Result<std::vector<FolderEntry>> PosixFileSystem::list(std::string_view folder) {
   PAWL_TRY(process_.refuse_copy());
-  PosixFd fd = open_retrying(root_.get(), checked(folder).c_str(), kFolderFlags | O_NOFOLLOW);
+  PosixFd fd = open_inside(root_.get(), checked(folder).c_str(), kFolderFlags | O_NOFOLLOW);
   if (!fd.valid() && errno == ENOENT) return std::vector<FolderEntry>{};
+  if (!fd.valid() && errno == ELOOP) return fail(open_error(PosixCall::list, errno, where(folder)));
   if (!fd.valid()) return fail(posix_error(PosixCall::list, errno, where(folder)));
   const std::unique_ptr<DIR, CloseFolder> stream(::fdopendir(fd.get()));
   if (stream == nullptr) return fail(posix_error(PosixCall::list, errno, where(folder)));
@@ -237,7 +275,7 @@ Result<void> PosixFileSystem::remove_folder(std::string_view path) {
 Result<void> PosixFileSystem::sync_folder(std::string_view path, SyncPoint point) {
   PAWL_TRY(process_.refuse_copy());
   counts_->add(point);
-  const PosixFd folder = open_retrying(root_.get(), checked(path).c_str(), kFolderFlags | O_NOFOLLOW);
+  const PosixFd folder = open_inside(root_.get(), checked(path).c_str(), kFolderFlags | O_NOFOLLOW);
   if (folder.valid() && fsync_retrying(folder.get()) == 0) return {};
   return fail(posix_error(PosixCall::sync, errno, where(path)));
 }
