@@ -168,9 +168,9 @@ TEST_P(FileSystemContract, FoldersAreMadeOnceAndNeedTheirParent) {
 TEST_P(FileSystemContract, AFileInAFoldersPlaceIsAnErrorAndNotMissing) {
   put("a", "1");
   EXPECT_EQ(code(fs().make_folder("a")), Code::write_failed);
-  EXPECT_EQ(code(fs().list("a")), Code::read_failed);
-  EXPECT_EQ(code(fs().open("a/b", OpenMode::read)), Code::read_failed);
-  EXPECT_EQ(code(fs().open("a/b", OpenMode::create)), Code::write_failed);
+  EXPECT_EQ(code(fs().list("a")), Code::store_damaged);
+  EXPECT_EQ(code(fs().open("a/b", OpenMode::read)), Code::store_damaged);
+  EXPECT_EQ(code(fs().open("a/b", OpenMode::create)), Code::store_damaged);
   EXPECT_EQ(code(fs().remove("a/b")), Code::write_failed);
   EXPECT_EQ(code(fs().sync_folder("a", SyncPoint::blob_name)), Code::outcome_unknown);
   EXPECT_FALSE(fs().exists("a/b").value());

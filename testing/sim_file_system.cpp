@@ -41,10 +41,9 @@ SimFileSystem::SimFileSystem(SimDisk& disk) : machine_(disk.machine_), process_(
 
 Result<std::unique_ptr<File>> SimFileSystem::open_file(std::string_view path, OpenMode mode) {
   const bool creates = mode == OpenMode::create || mode == OpenMode::create_empty;
-  const Code other = creates ? Code::write_failed : Code::read_failed;
   SimPlace place = machine_->look_up(path);
   if (place.inode != nullptr && place.inode->is_folder) return fail(sim_error(Code::store_damaged, EISDIR, path));
-  if (place.os_error == ENOTDIR) return fail(sim_error(other, ENOTDIR, path));
+  if (place.os_error == ENOTDIR) return fail(sim_error(Code::store_damaged, ENOTDIR, path));
   if (place.inode == nullptr && (!creates || place.folder == nullptr)) {
     return fail(sim_error(creates ? Code::write_failed : Code::input_unreadable, ENOENT, path));
   }
@@ -84,7 +83,7 @@ Result<std::vector<FolderEntry>> SimFileSystem::list(std::string_view folder) {
     const SimPlace place = machine_->look_up(folder);
     std::vector<FolderEntry> entries;
     if (place.inode == nullptr && place.os_error != ENOTDIR) return entries;
-    if (place.inode == nullptr || !place.inode->is_folder) return fail(sim_error(Code::read_failed, ENOTDIR, folder));
+    if (place.inode == nullptr || !place.inode->is_folder) return fail(sim_error(Code::store_damaged, ENOTDIR, folder));
     for (const auto& [name, inode] : place.inode->names.cached) {
       entries.push_back({name, inode->is_folder});
       std::swap(entries.back(), entries[machine_->random.below(entries.size())]);

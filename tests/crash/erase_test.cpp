@@ -76,6 +76,36 @@ TEST(EraseSchedules, NothingIsLeftAndNothingElseIsLost) {
   }
 }
 
+/// An eraser makes a note, and then the mark. If another process removed the note in between, and the eraser was killed
+/// later, nobody would know that the erasure must be finished.
+TEST(EraseNotes, StayWhileSomebodyHoldsTheRun) {
+  SimDisk disk(7);
+  SimFileSystem one(disk);
+  SimFileSystem two(disk);
+  ManualClock clock;
+  SeededRandom random(7);
+  const auto open = [&](SimFileSystem& files, std::uint64_t pid) {
+    return FilesystemStore::open(files, {&clock, &random, sim_owner(disk.boot_id(), pid)},
+                                 packed_options(small_options(), StateFormat::json))
+        .value();
+  };
+  const auto eraser = open(one, 1);
+  auto held = eraser->open_run(*RunId::parse("r"), {});
+  ASSERT_TRUE(held.has_value());
+  ASSERT_TRUE((*held)->save({.body = "{}"}).has_value());
+  ASSERT_TRUE(one.make_folder("erasing").has_value());
+  ASSERT_TRUE(one.open("erasing/r", OpenMode::create).has_value());
+  const auto let_other_finish = [&](const char* run) {
+    const auto other = open(two, 2);  // finishes erasures when it begins to write, and when it closes
+    ASSERT_TRUE((*other->open_run(*RunId::parse(run), {}))->save({.body = "{}"}).has_value());
+  };
+  let_other_finish("a");
+  EXPECT_TRUE(one.exists("erasing/r").value());
+  held->reset();
+  let_other_finish("b");
+  EXPECT_FALSE(one.exists("erasing/r").value()) << "nobody holds the run, and it has no mark";
+}
+
 /// Overwritten files are synced before they are removed; otherwise the kernel may drop the zeros with the file.
 class EraseOrder : public ::testing::TestWithParam<Remains> {};
 

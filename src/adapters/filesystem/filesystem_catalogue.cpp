@@ -230,6 +230,7 @@ Result<std::vector<RunInfo>> FilesystemStore::missing_runs(const std::shared_ptr
     if (row.status == Status::erased || going.contains(run) || snapshot->find(run) != nullptr) continue;
     RunReader reader(files_, keys_, run, snapshot);
     const auto described = reader.run_record();
+    if (!described && is_gone(described.error().code)) continue;  // it was erased or removed
     const auto newest = described ? reader.latest() : fail(Code::run_not_found, "it is gone");
     // A file or a link is no folder, although what a link leads to can be read.
     const bool is_gone_here = !folders.contains(run) || (!described && described.error().code == Code::run_not_found);

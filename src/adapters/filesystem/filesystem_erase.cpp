@@ -340,16 +340,21 @@ Result<std::vector<Erasure>> FilesystemStore::removed(std::size_t limit) {
 }
 
 Result<void> FilesystemStore::finish_if_free(const EraseWork& work, const std::string& run) {
-  PAWL_TRY_ASSIGN(const auto marked, load_erased(files_, run));
-  if (marked && marked->finished) PAWL_TRY(answer_erased(*marked));
-  if (!marked || marked->finished) return files_.remove(layout::erasing(run));
   PAWL_TRY_ASSIGN(const RunId id, RunId::parse(run));
+  PAWL_TRY_ASSIGN(const bool exists, files_.exists(layout::run(run)));
+  if (!exists) return files_.remove(layout::erasing(run));
+  // Whoever erases the run makes the note before the mark, so without the lock, a missing mark says nothing: the note
+  // would be removed although the mark is about to be written, and after a crash nobody would finish the erasure.
   const auto lock = lock_for_erasure(id);
   if (!lock && lock.error().code == Code::run_busy) return {};  // another process is erasing it
   if (!lock) return std::unexpected(lock.error());
   PAWL_TRY_ASSIGN(const auto record, load_erased(files_, run));
-  if (record && !record->finished) PAWL_TRY(finish_erasure(work, *record, **lock));
-  return {};
+  if (record && !record->finished) {
+    PAWL_TRY(finish_erasure(work, *record, **lock));
+    return {};
+  }
+  if (record) PAWL_TRY(answer_erased(*record));
+  return files_.remove(layout::erasing(run));
 }
 
 Result<void> FilesystemStore::finish_erasures(const EraseWork& work) {

@@ -84,6 +84,9 @@ Result<std::optional<UnpackedRun>> FilesystemStore::known_import(const UnpackedR
   PAWL_TRY_ASSIGN(const RunId id, RunId::parse(unpacked.imported.run));
   const auto there = run(id);
   if (!there && there.error().code == Code::run_not_found) return std::optional<UnpackedRun>();
+  // The catalogue lists a run whose files are gone: the import brings them back.
+  const auto folder = files_.exists(layout::run(unpacked.imported.run));
+  if (!there && folder && !*folder) return std::optional<UnpackedRun>();
   if (!there) return std::unexpected(there.error());
   const auto last = there->uuid == unpacked.imported.uuid
                         ? checkpoint(id, {.by = Which::By::sequence, .sequence = unpacked.imported.latest})
@@ -186,6 +189,11 @@ Result<UnpackedRun> FilesystemStore::check_unpacked(const ExportHeader& header) 
   }
   CheckReport report;
   PAWL_TRY(RunChecker(view, keys, header.run, snapshot, report).check({}));
+  if (record.fork_of_run) {
+    // A fork that was made in another store is noted in its parent here before it becomes visible.
+    const std::string note = layout::fork(record.fork_of_name, record.uuid.text());
+    std::erase_if(report.findings, [&](const Finding& finding) { return finding.file == note; });
+  }
   PAWL_TRY(refuse_findings(report, "in the export"));
   unpacked.imported.checkpoints = report.checkpoints;
   RunReader reader(view, keys, header.run, snapshot);

@@ -119,13 +119,13 @@ bool entry_is_folder(int folder, const dirent& entry) {
   return ::fstatat(folder, entry.d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
 }
 
-/// A folder, a link, a pipe or a socket in the place of a file is damage of what the file belongs to, not a failure of
-/// the machine. ENXIO: a socket, or a pipe opened for writing.
+/// A folder, a link, a pipe or a socket in the place of a file, and a file in the place of a folder, are damage of what
+/// the file belongs to, not a failure of the machine. ENXIO: a socket, or a pipe opened for writing.
 Error open_error(PosixCall call, int os_error, std::string where) {
   Error error = posix_error(call, os_error, std::move(where));
-  if (os_error == EISDIR || os_error == EINVAL || os_error == ELOOP || os_error == ENXIO) {
+  if (os_error == EISDIR || os_error == ENOTDIR || os_error == EINVAL || os_error == ELOOP || os_error == ENXIO) {
     error.code = Code::store_damaged;
-    if (os_error != EISDIR && os_error != ELOOP) error.hint = "expected a file, found something else: move it away";
+    if (os_error == EINVAL || os_error == ENXIO) error.hint = "expected a file, found something else: move it away";
   }
   return error;
 }
@@ -219,8 +219,7 @@ Result<std::vector<FolderEntry>> PosixFileSystem::list(std::string_view folder) 
   PAWL_TRY(process_.refuse_copy());
   PosixFd fd = open_inside(root_.get(), checked(folder).c_str(), kFolderFlags | O_NOFOLLOW);
   if (!fd.valid() && errno == ENOENT) return std::vector<FolderEntry>{};
-  if (!fd.valid() && errno == ELOOP) return fail(open_error(PosixCall::list, errno, where(folder)));
-  if (!fd.valid()) return fail(posix_error(PosixCall::list, errno, where(folder)));
+  if (!fd.valid()) return fail(open_error(PosixCall::list, errno, where(folder)));
   const std::unique_ptr<DIR, CloseFolder> stream(::fdopendir(fd.get()));
   if (stream == nullptr) return fail(posix_error(PosixCall::list, errno, where(folder)));
   const int stream_fd = fd.release();  // the stream closes it from now on
