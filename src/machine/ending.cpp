@@ -1,0 +1,216 @@
+// The beginning and the end of an execution.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "machine/turn.hpp"
+
+namespace pawl::machine {
+namespace {
+
+std::size_t under_way(const State& s) {
+  return s.count(Activity::running) + s.count(Activity::stopping) + s.count(Activity::starting) +
+         s.count(Activity::opening_child) + s.count(Activity::child_running) + s.count(Activity::child_stopping);
+}
+
+bool busy(const State& s) {
+  constexpr std::array kOthers{Activity::loading,         Activity::looking_up, Activity::acquiring,
+                               Activity::backoff,         Activity::sleeping,   Activity::machine_backoff,
+                               Activity::cooling_down};
+  if (under_way(s) > 0 || !s.loading.empty() || s.seal_requested || s.saving.failures > 0) return true;
+  if (std::ranges::any_of(kOthers, [&](Activity activity) { return s.count(activity) > 0; })) return true;
+  return s.count(Activity::queued) > 0 && s.breakpoint_after.empty() && !over_budget(s);
+}
+
+Kind kind_of(RunStatus status) {
+  switch (status) {
+    case RunStatus::completed: return Kind::workflow_complete;
+    case RunStatus::failed: return Kind::error;
+    case RunStatus::waiting: return Kind::waiting;
+    default: return Kind::interrupted;
+  }
+}
+
+Reason reason_of(RunStatus status) {
+  switch (status) {
+    case RunStatus::completed: return Reason::workflow_completed;
+    case RunStatus::failed: return Reason::step_failed;
+    case RunStatus::waiting: return Reason::manual;
+    default: return Reason::signal;
+  }
+}
+
+void end_run(Turn& t, Ending ending, RunStatus status, std::string error, Json outputs = {}) {
+  if (std::exchange(t.s.finishing, true)) return;
+  if (status == RunStatus::completed || status == RunStatus::cancelled) {
+    for (const auto& [signal, payload] : t.s.signals)
+      record(t, recorded::MessageTaken{.answer = recorded::Answer::refused,
+                                       .why = fmt::format("no step waited for the signal '{}'", signal)});
+  }
+  record(t, recorded::RunEnded{.status = status, .error = error, .outputs = std::move(outputs)});
+  label(t, kind_of(status), reason_of(status), nullptr);
+  const bool told = ending != Ending::interrupted && ending != Ending::machine_trouble;
+  if (t.s.workflow().notify && told) when_durable(t, command::Notify{ending});
+  const bool saved = !t.s.saving.given_up && !t.s.saving.memory_only;
+  const command::Finish finish{ending, status, std::move(error), saved};
+  if (all_durable(t.s) || t.s.saving.given_up) {
+    t.s.finished = true;
+    t.out.push_back(finish);
+  } else {
+    when_durable(t, finish);
+  }
+}
+
+void begin_finally(Turn& t) {
+  State& s = t.s;
+  if (s.finally_number == 0 || s.worked_since_finally)
+    record(t, recorded::FinallyBegan{.number = s.finally_number + 1});
+  Scope& scope = open_scope(s, nullptr, ScopeKind::finally, s.finally_number);
+  s.finally = scope.id;
+  enter(t, scope);
+}
+
+Result<Json> outputs_of(const State& s) {
+  Json outputs = Json::object();
+  for (const auto& [name, value] : s.workflow().outputs) {
+    Result<Json> evaluated = value.evaluate(StateNames(s, scope_at(s, s.top), nullptr));
+    if (!evaluated) return fail(Code::step_failed, "output '{}' can't be evaluated: {}", name, evaluated.error().message);
+    outputs[name] = std::move(*evaluated);
+  }
+  return outputs;
+}
+
+/// Everything that runs has run. Ends the run when the inbox is sealed.
+void conclude(Turn& t) {
+  State& s = t.s;
+  const Scope& top = scope_at(s, s.top);
+  const bool finally_failed = s.finally != ScopeId::none && scope_at(s, s.finally).failed;
+  const bool cancelled = s.hold == Hold::cancel;
+  if (!cancelled && !top.failed && !finally_failed) {
+    for (const auto& [name, value] : s.workflow().outputs) {
+      if (!outputs_ready(t, top, value.references(), nullptr)) return;
+    }
+  }
+  if (!s.sealed) {
+    if (!std::exchange(s.seal_requested, true)) t.out.push_back(command::SealInbox{});
+    return;
+  }
+  if (cancelled) return end_run(t, Ending::cancelled, RunStatus::cancelled, s.hold_why);
+  if (top.failed) return end_run(t, Ending::failed, RunStatus::failed, top.error);
+  if (finally_failed) return end_run(t, Ending::failed, RunStatus::failed, scope_at(s, s.finally).error);
+  Result<Json> outputs = outputs_of(s);
+  if (!outputs) return end_run(t, Ending::failed, RunStatus::failed, outputs.error().message);
+  end_run(t, Ending::completed, RunStatus::completed, "", std::move(*outputs));
+}
+
+void next_phase(Turn& t) {
+  State& s = t.s;
+  const bool failed = scope_at(s, s.top).failed;
+  if (failed && s.hold == Hold::none && s.workflow().on_failure != nullptr && !s.run_failure_ended) {
+    if (s.run_failure != ScopeId::none) return;
+    Scope& scope = open_scope(s, nullptr, ScopeKind::run_failure, 0);
+    s.run_failure = scope.id;
+    return enter(t, scope);
+  }
+  if (s.workflow().finally != nullptr && !s.finally_ended) {
+    if (s.finally == ScopeId::none) begin_finally(t);
+    return;
+  }
+  conclude(t);
+}
+
+}  // namespace
+
+void run_scope_ended(Turn& t, Scope& scope) {
+  switch (scope.kind) {
+    case ScopeKind::top: t.s.top_ended = true; break;
+    case ScopeKind::run_failure: t.s.run_failure_ended = true; break;
+    default: t.s.finally_ended = true; break;
+  }
+  if (t.s.hold == Hold::none || t.s.hold == Hold::cancel) next_phase(t);
+}
+
+void start_run(Turn& t) {
+  State& s = t.s;
+  s.began = true;
+  s.leaves_when_waiting = !s.definition->stays_while_waiting;
+  if (s.workflow().timeout)
+    static_cast<void>(set_timer(t, TimerKind::workflow_timeout, NodeId::none, after(t, *s.workflow().timeout)));
+  if (s.cancel_requested) {
+    s.hold = Hold::cancel;
+    s.hold_why = s.cancel_why;
+  }
+  enter(t, scope_at(s, s.top));
+}
+
+void handle(Turn& t, const fact::RunBegan&) {
+  if (t.s.began) return;
+  record(t, recorded::RunBegan{.workflow_hash = t.s.workflow().hash});
+  label(t, Kind::workflow_start, Reason::workflow_started, nullptr);
+  start_run(t);
+}
+
+void handle(Turn& t, const fact::RunResumed& f) {
+  if (t.s.began) return;
+  record(t, recorded::RunResumed{.automatic = f.automatic,
+                                 .changes_accepted = f.changes_accepted,
+                                 .workflow_hash = t.s.workflow().hash,
+                                 .budget = f.budget});
+  label(t, Kind::workflow_start, Reason::workflow_started, nullptr);
+  start_run(t);
+}
+
+void handle(Turn& t, const fact::Interrupted& f) { hold_run(t, Hold::interrupt, f.why); }
+
+void handle(Turn& t, const fact::NobodyAnswers&) { t.s.leaves_when_waiting = true; }
+
+void handle(Turn& t, const fact::InboxSealed&) {
+  if (!std::exchange(t.s.seal_requested, false)) return;
+  t.s.sealed = true;
+}
+
+void hold_run(Turn& t, Hold hold, std::string why) {
+  State& s = t.s;
+  if (s.finishing) {
+    if (hold == Hold::machine && s.saving.given_up && !std::exchange(s.finished, true))
+      t.out.push_back(command::Finish{Ending::machine_trouble, s.status, std::move(why), false});
+    return;
+  }
+  const bool stronger = s.hold == Hold::none || (s.hold == Hold::cancel && hold != Hold::cancel);
+  if (!stronger) return;
+  s.hold = hold;
+  s.hold_why = std::move(why);
+  const Stop stop = hold == Hold::cancel ? Stop::cancel : Stop::interrupt;
+  stop_scope(t, scope_at(s, s.top), stop);
+  if (s.run_failure != ScopeId::none) stop_scope(t, scope_at(s, s.run_failure), stop);
+  if (s.finally != ScopeId::none && hold != Hold::cancel) stop_scope(t, scope_at(s, s.finally), stop);
+  if (hold != Hold::cancel) s.loading.clear();
+}
+
+void check_run(Turn& t) {
+  State& s = t.s;
+  if (!s.began || s.finishing) return;
+  if (s.hold == Hold::interrupt || s.hold == Hold::machine || s.hold == Hold::refused) {
+    if (under_way(s) > 0) return;
+    if (s.hold == Hold::machine) return end_run(t, Ending::machine_trouble, RunStatus::interrupted, s.hold_why);
+    if (s.hold == Hold::refused) return end_run(t, Ending::refused, RunStatus::interrupted, s.hold_why);
+    if (s.timed_out) return end_run(t, Ending::failed, RunStatus::failed, s.hold_why);
+    return end_run(t, Ending::interrupted, RunStatus::interrupted, s.hold_why);
+  }
+  const bool finally_runs = s.finally != ScopeId::none && !s.finally_ended;
+  if (s.hold == Hold::cancel && !finally_runs) {
+    if (under_way(s) == 0) next_phase(t);
+    return;
+  }
+  const bool all_ended = s.top_ended && !finally_runs && (s.run_failure == ScopeId::none || s.run_failure_ended);
+  if (all_ended) return next_phase(t);
+  if (busy(s)) return;
+  const bool pauses = over_budget(s) || !s.breakpoint_after.empty();
+  const bool waits = s.count(Activity::asking) + s.count(Activity::listening) + s.count(Activity::child_waiting) +
+                         s.count(Activity::at_breakpoint) >
+                     0;
+  const bool leaves = pauses || s.leaves_when_waiting || s.count(Activity::at_breakpoint) > 0;
+  if ((pauses || waits) && leaves) end_run(t, Ending::waiting, RunStatus::waiting, "");
+}
+
+}  // namespace pawl::machine
