@@ -64,6 +64,7 @@ void begin(State& s, Node& node, Timestamp at) {
   if (node.record.started.us == 0) node.record.started = at;
   if (node.driven_from_us < 0) node.driven_from_us = s.driven_us;
   if (node.record.status == StepStatus::pending) node.record.status = StepStatus::running;
+  if (std::holds_alternative<Loop>(node.step->work) && node.record.iteration == 0) node.record.iteration = 1;
 }
 
 void note_start(Node& node, std::uint32_t start) { node.record.starts = std::max(node.record.starts, start); }
@@ -324,7 +325,9 @@ void apply_to(State& s, Node& node, const IterationEnded& r, Timestamp) {
   node.previous = Json::object();
   for (const NodeId id : scope->nodes) {
     const Node& inner = node_at(s, id);
-    node.previous[inner.step->id] = {{"output", value_of(inner)}, {"status", to_text(inner.record.status)}};
+    const bool apart = r.outputs.is_object() && r.outputs.contains(inner.step->id);
+    node.previous[inner.step->id] = {{"output", apart ? r.outputs[inner.step->id] : value_of(inner)},
+                                     {"status", to_text(inner.record.status)}};
   }
   drop_scope(s, scope->id);
 }

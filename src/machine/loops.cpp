@@ -15,6 +15,16 @@ Json last_output(const Node& node, const Loop& loop) {
   return last == node.previous.end() ? Json() : last->value("output", Json());
 }
 
+/// Returns the outputs of maps, which no record contains as a whole.
+Json loaded_outputs(const State& s, const Scope& scope) {
+  Json outputs;
+  for (const NodeId id : scope.nodes) {
+    const Node& inner = node_at(s, id);
+    if (inner.output != nullptr && inner.record.output_event == 0) outputs[inner.step->id] = *inner.output;
+  }
+  return outputs;
+}
+
 /// Ends the loop after its last iteration.
 void end_loop(Turn& t, Node& node, const Loop& loop, bool satisfied, std::uint64_t output_of) {
   if (!satisfied && loop.until && loop.on_max == Loop::OnMax::fail) {
@@ -41,11 +51,13 @@ void iteration_ended(Turn& t, Node& node, Scope& scope) {
     return fail_step(t, node, std::string(scope.error), false, reason);
   }
   bool satisfied = false;
+  const std::vector<NodeId> maps = unloaded(t.s, scope);
+  const bool ready = nodes_ready(t, maps, node.id);
+  if (!ready || (loop.until && !outputs_ready(t, scope, loop.until->references(), &node))) {
+    scope.ended = false;  // checked again when they are loaded
+    return;
+  }
   if (loop.until) {
-    if (!outputs_ready(t, scope, loop.until->references(), &node)) {
-      scope.ended = false;  // checked again when they are loaded
-      return;
-    }
     const Result<bool> until = loop.until->test(StateNames(t.s, scope, nullptr));
     if (!until) {
       return fail_step(
@@ -55,8 +67,10 @@ void iteration_ended(Turn& t, Node& node, Scope& scope) {
   }
   const std::uint64_t output_of =
       scope.nodes.empty() ? 0 : node_at(t.s, scope.nodes.back()).record.output_event;
-  record(t, recorded::IterationEnded{
-                .path = node.path, .iteration = node.record.iteration, .satisfied = satisfied});
+  record(t, recorded::IterationEnded{.path = node.path,
+                                     .iteration = node.record.iteration,
+                                     .satisfied = satisfied,
+                                     .outputs = loaded_outputs(t.s, scope)});
   label(t, Kind::step_complete, Reason::after_step, &node);
   if (satisfied || node.record.spent >= loop.max) return end_loop(t, node, loop, satisfied, output_of);
   run_iteration(t, node);

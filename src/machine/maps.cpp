@@ -186,6 +186,12 @@ void handle(Turn& t, const fact::ItemLoaded& f) {
 
 void item_ended(Turn& t, Node& node, Scope& scope) {
   MapState& map = *node.map;
+  const Node* last = scope.nodes.empty() ? nullptr : &node_at(t.s, scope.nodes.back());
+  if (!scope.failed && !scope.stopping && last != nullptr && needs_loading(*last) &&
+      last->record.status == StepStatus::completed && !nodes_ready(t, {last->id}, node.id)) {
+    scope.ended = false;  // checked again when it is loaded
+    return;
+  }
   map.running.erase(scope.index);
   t.tasks.push_back({Task::What::start_items, node.id, node.scope});
   if (scope.stopping) {  // it runs again after a resume
@@ -197,11 +203,9 @@ void item_ended(Turn& t, Node& node, Scope& scope) {
   if (scope.failed) {
     ended.error = scope.error;
     scope.entered = false;
-  } else if (!scope.nodes.empty()) {
-    const Node& last = node_at(t.s, scope.nodes.back());
-    const bool apart = last.record.output_event != 0 || needs_loading(last);
-    ended.output_of = last.record.output_event;
-    if (!apart) ended.output = last.record.output;
+  } else if (last != nullptr) {
+    ended.output_of = last->record.output_event;
+    if (ended.output_of == 0) ended.output = last->output != nullptr ? *last->output : last->record.output;
   }
   const bool failed = scope.failed;
   record(t, std::move(ended));

@@ -104,6 +104,7 @@ struct IterationEnded {
   std::string path = {};
   std::uint32_t iteration = 0;
   bool satisfied = false;
+  Json outputs = {};  // of inner maps, by ID; the others are in their own records
 };
 struct MapOpened {
   static constexpr const char* kType = "map_opened";

@@ -124,14 +124,26 @@ bool may_start(const Turn& t, const Scope& scope) {
 }
 
 bool outputs_ready(Turn& t, const Scope& scope, std::span<const Expression::Reference> references, Node* waiter) {
-  const std::vector<NodeId> missing = missing_outputs(t.s, scope, references);
+  return nodes_ready(t, missing_outputs(t.s, scope, references), waiter == nullptr ? NodeId::none : waiter->id);
+}
+
+std::vector<NodeId> unloaded(const State& s, const Scope& scope) {
+  std::vector<NodeId> missing;
+  for (const NodeId id : scope.nodes) {
+    const Node& node = node_at(s, id);
+    if (is_settled(node) && needs_loading(node)) missing.push_back(id);
+  }
+  return missing;
+}
+
+bool nodes_ready(Turn& t, const std::vector<NodeId>& missing, NodeId waiter) {
   if (missing.empty()) return true;
   for (const NodeId id : missing) {
     Node& node = node_at(t.s, id);
     if (std::exchange(node.output_requested, true)) continue;
     when_durable(t, command::LoadOutput{id, node.path, node.record.output_event});
   }
-  t.s.loading.insert(waiter == nullptr ? NodeId::none : waiter->id);
+  t.s.loading.insert(waiter);
   return false;
 }
 

@@ -53,6 +53,9 @@ void kick(Turn& t);
 /// Requests outputs that these references need. Returns whether all are in memory.
 [[nodiscard]] bool outputs_ready(Turn& t, const Scope& scope, std::span<const Expression::Reference> references,
                                  Node* waiter);
+[[nodiscard]] bool nodes_ready(Turn& t, const std::vector<NodeId>& missing, NodeId waiter);
+/// Returns the nodes of a scope whose outputs are not in memory.
+[[nodiscard]] std::vector<NodeId> unloaded(const State& s, const Scope& scope);
 
 // settling.cpp: how a step ends.
 struct Settled {
