@@ -51,9 +51,16 @@ Case case_of(std::uint64_t seed) {
 
 Case shrink(Case failing) {
   std::size_t tries = 0;
+  const auto kind_of = [](const Case& candidate) {  // without names and numbers
+    std::string what = play(candidate.plan, candidate.schedule).violation.value_or("");
+    std::erase_if(what, [](char c) { return c >= '0' && c <= '9'; });
+    const std::size_t detail = what.find(':');
+    return what.substr(what.find(' ') + 1, detail == std::string::npos ? detail : detail - what.find(' ') - 1);
+  };
+  const std::string wanted = kind_of(failing);
   const auto fails = [&](const Case& candidate) {
     ++tries;
-    return play(candidate.plan, candidate.schedule).violation.has_value();
+    return kind_of(candidate) == wanted;
   };
   for (bool smaller = true; smaller && tries < kShrinkTriesMax;) {
     smaller = false;

@@ -57,16 +57,23 @@ void World::execute(SimRun& run, const Command& command) {
     std::erase_if(run.inbox, [&](const Message& message) { return message.fact.id == c->id; });
     return;
   }
-  if (std::holds_alternative<command::SealInbox>(command)) return at(10, [this, &run] { seal(run); });
+  if (const auto* c = std::get_if<command::ReadInbox>(&command))
+    return at(10, [this, &run, life = run.life, sealing = c->seal] {
+      if (run.life == life) read_inbox(run, sealing);
+    });
+  if (std::holds_alternative<command::UnsealInbox>(command)) {
+    run.sealed = false;
+    return;
+  }
   if (const auto* c = std::get_if<command::Finish>(&command)) return finished(run, *c);
 }
 
-/// Whoever posts after this gets an error instead of an acknowledgement.
-void World::seal(SimRun& run) {
+/// Whoever posts after an inbox is sealed gets an error instead of an acknowledgement.
+void World::read_inbox(SimRun& run, bool seal) {
   if (!run.live) return;
-  run.sealed = true;
+  run.sealed = seal;
   for (const Message& message : std::vector(run.inbox)) feed(run, message.fact);
-  feed(run, fact::InboxSealed{});
+  if (run.live) feed(run, fact::InboxRead{seal});
 }
 
 void World::grant() {
@@ -93,23 +100,26 @@ void World::start(SimRun& run, const command::StartAttempt& c) {
   const auto script = built_.scripts.find(std::get<CallHandler>(node.step->work).name);
   Process process{c.path, c.start, script == built_.scripts.end() ? Script{} : script->second, *input, 0, false};
   say(fmt::format("{}: start {} #{} {}", run.key, c.path, c.start, compact(*input).substr(0, 150)));
-  run.left[c.path] = {c.start, 0};
+  run.left[{c.path, c.start}] = 0;
   const std::int64_t duration_us = process.script.duration_us;
   const bool hangs = process.script.hangs;
   const std::uint64_t half = process.script.tokens / 2;
   run.processes[c.node] = std::move(process);
   later(run, 1, fact::AttemptStarted{c.node, c.start});
   if (half > 0 && below(2) == 0) {
-    at(duration_us / 2, [this, &run, c, half] {
+    at(duration_us / 2, [this, &run, life = run.life, c, half] {
       const auto found = run.processes.find(c.node);
-      if (!run.live || found == run.processes.end() || found->second.start != c.start) return;
+      if (!run.live || run.life != life || found == run.processes.end() || found->second.start != c.start) return;
       spent_tokens_ += half - found->second.tokens;
       found->second.tokens = half;
-      run.left[c.path] = {c.start, half};
+      run.left[{c.path, c.start}] = half;
       feed(run, fact::AttemptReported{c.node, c.start, Report{.usage = {.tokens = half}}});
     });
   }
-  if (!hangs) at(duration_us, [this, &run, c] { end_process(run, c.node, c.start, -1); });
+  if (!hangs) 
+    at(duration_us, [this, &run, life = run.life, c] {
+      if (run.life == life) end_process(run, c.node, c.start, -1);
+    });
 }
 
 /// `exit_code` -1: as the script says.
@@ -121,7 +131,7 @@ void World::end_process(SimRun& run, NodeId id, std::uint32_t start, int exit_co
   fact::AttemptEnded ended{.node = id, .start = start};
   if (exit_code < 0) {
     spent_tokens_ += process.script.tokens - process.tokens;
-    run.left[process.path] = {start, process.script.tokens};
+    run.left[{process.path, start}] = process.script.tokens;
     ended.report.usage.tokens = process.script.tokens;
     std::uint32_t& failed = failed_executions_[run.key + "/" + process.path];
     if (breaks_with(process.script, process.input)) {
@@ -150,7 +160,9 @@ void World::stop(SimRun& run, const command::StopAttempt& c) {
   if (found == run.processes.end() || found->second.start != c.start) return;
   found->second.stopping = true;
   const auto end = [this, &run, c](std::int64_t delay_us, int code) {
-    at(delay_us, [this, &run, c, code] { end_process(run, c.node, c.start, code); });
+    at(delay_us, [this, &run, life = run.life, c, code] {
+      if (run.life == life) end_process(run, c.node, c.start, code);
+    });
   };
   switch (found->second.script.on_term) {
     case Script::OnTerm::dies: return end(1'000, 143);
@@ -179,8 +191,8 @@ void World::load(SimRun& run, const command::LoadOutput& c) {
 
 void World::save(SimRun& run, const SaveBatch& batch) {
   const std::int64_t delay_us = 100 + static_cast<std::int64_t>(below(2'000));
-  at(delay_us, [this, &run, batch] {
-    if (!run.live) return;
+  at(delay_us, [this, &run, life = run.life, batch] {
+    if (!run.live || run.life != life) return;
     if (hopeless_)
       return feed(run, fact::SaveFailed{batch.id, fact::SaveTrouble::hopeless, "read-only file system"});
     if (ended_.facts < disk_full_until_)
@@ -285,6 +297,7 @@ void World::finished(SimRun& run, const command::Finish& c) {
                                   .status = c.everything_saved ? c.status : RunStatus::interrupted,
                                   .error = c.error,
                                   .rejected = top.rejected,
+                                  .paused = is_paused(*run.state),
                                   .outputs = run.state->outputs,
                                   .usage = run.state->usage});
   }

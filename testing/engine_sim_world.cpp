@@ -77,13 +77,15 @@ void World::drive(SimRun& run, bool automatic) {
   run.state = replay(definition_of(run), run.journal);
   run.state->saving.durable = run.journal.size();
   run.live = true;
+  ++run.life;
+  std::erase_if(durable_batches_, [&](const auto& batch) { return batch.first == run.key; });
   run.sealed = false;
   run.told_tokens = 0;
   run.processes.clear();
   if (run.journal.empty()) return feed(run, fact::RunBegan{});
   ++ended_.resumes;
-  for (const auto& [path, report] : std::map(run.left))
-    feed(run, fact::AttemptLeft{path, report.first, Report{.usage = {.tokens = report.second}}});
+  for (const auto& [attempt, tokens] : std::map(run.left))
+    feed(run, fact::AttemptLeft{attempt.first, attempt.second, Report{.usage = {.tokens = tokens}}});
   if (!run.live) return;
   Json budget;
   if (&run == &main() && budget_ > 0) budget = {{"tokens", budget_}};
@@ -93,8 +95,8 @@ void World::drive(SimRun& run, bool automatic) {
 }
 
 void World::later(SimRun& run, std::int64_t delay_us, Fact fact) {
-  at(delay_us, [this, &run, fact = std::move(fact)] {
-    if (run.live) feed(run, fact);
+  at(delay_us, [this, &run, life = run.life, fact = std::move(fact)] {
+    if (run.life == life) feed(run, fact);
   });
 }
 
@@ -295,6 +297,7 @@ void World::roll_back() {
   std::erase_if(run.done, [&](const auto& entry) { return entry.second > bound; });
   run.status = RunStatus::interrupted;
   run.left.clear();
+  run.failures.clear();
 }
 
 /// Changes one of the workflow's own steps.
@@ -304,6 +307,7 @@ void World::change() {
   StepPlan& step = steps[below(steps.size())];
   say("changed: " + step.id);
   ++step.version;
+  main().failures.clear();
   inputs_changed_ = true;
   accept_changes_ = true;
   built_ = build(plan_);

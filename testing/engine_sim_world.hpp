@@ -30,13 +30,14 @@ struct SimRun {
   std::vector<machine::Record> journal = {};
   std::vector<Message> inbox = {};
   bool sealed = false;
-  std::map<std::string, std::pair<std::uint32_t, std::uint64_t>> left = {};  // by path: attempt, tokens reported
+  std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> left = {};  // reports: tokens, by path and attempt
   std::map<std::string, std::uint64_t> done = {};     // durable completions, by path: number of the record
   std::map<std::string, std::uint32_t> failures = {}; // durable, since a person resumed, by path
   RunStatus status = RunStatus::running;
   // While it is driven:
   std::optional<machine::State> state = {};
   bool live = false;
+  std::uint64_t life = 0;  // number of its execution
   std::map<machine::NodeId, Process> processes = {};
   SimRun* parent = nullptr;
   machine::NodeId parent_node = machine::NodeId::none;
@@ -84,7 +85,7 @@ class World {
   void load(SimRun& run, const machine::command::LoadOutput& c);
   void open_child(SimRun& run, const machine::command::StartChild& c);
   void stop_child(SimRun& run, const machine::command::StopChild& c);
-  void seal(SimRun& run);
+  void read_inbox(SimRun& run, bool seal);
   void finished(SimRun& run, const machine::command::Finish& c);
   void grant();
   [[nodiscard]] std::vector<machine::Record> all_records(const SimRun& run) const;

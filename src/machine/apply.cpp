@@ -48,9 +48,12 @@ void reset(State& s, Node& node) {
   recount(s, scope_at(s, node.scope));
 }
 
-/// Counts what is new since the last report of the same attempt.
+/// Counts what is new since the last report of the same attempt. Attempts before it are counted already.
 void count_usage(State& s, Node& node, std::uint32_t start, const Usage& total) {
-  if (start != node.usage_start) {
+  const auto used = s.starts_used.find(node.path);
+  const bool known = start < node.usage_start || (used != s.starts_used.end() && start <= used->second);
+  if (known) return;
+  if (start > node.usage_start) {
     node.usage_start = start;
     node.attempt_usage = {};
   }
@@ -299,6 +302,7 @@ void apply_to(State& s, Node& node, const StepSettled& r, Timestamp at) {
   record.definition = r.definition;
   set_output(s, node, r);
   node.aside = Aside::none;
+  node.no_output = r.no_output;
   if (r.status == StepStatus::completed) {
     record.partial = Json();
     record.exit_code = 0;
@@ -320,16 +324,16 @@ void apply_to(State& s, Node& node, const WaitBegan& r, Timestamp at) {
 void apply_to(State& s, Node& node, const IterationEnded& r, Timestamp) {
   node.record.spent = r.iteration;
   node.record.iteration = r.iteration + 1;
-  Scope* scope = find_scope(s, node, ScopeKind::iteration, r.iteration);
-  if (scope == nullptr) return;
+  if (!std::holds_alternative<Loop>(node.step->work)) return;
+  const Scope& scope = open_scope(s, &node, ScopeKind::iteration, r.iteration);
   node.previous = Json::object();
-  for (const NodeId id : scope->nodes) {
+  for (const NodeId id : scope.nodes) {
     const Node& inner = node_at(s, id);
     const bool apart = r.outputs.is_object() && r.outputs.contains(inner.step->id);
     node.previous[inner.step->id] = {{"output", apart ? r.outputs[inner.step->id] : value_of(inner)},
                                      {"status", to_text(inner.record.status)}};
   }
-  drop_scope(s, scope->id);
+  drop_scope(s, scope.id);
 }
 void apply_to(State& s, Node& node, const MapOpened& r, Timestamp at) {
   begin(s, node, at);
@@ -383,6 +387,7 @@ void apply_to(State& s, Node& node, const ChildBegan& r, Timestamp at) {
     node.child_usage = {};
   }
   node.child_number = r.number;
+  node.child_rollbacks = s.rollbacks;
   node.with_hash = r.with_hash;
   node.record.status = StepStatus::running;
 }
@@ -437,6 +442,7 @@ void apply_to(State& s, Node& node, const StepImported& r, Timestamp) {
   if (record.status == StepStatus::interrupted) record.status = StepStatus::running;
   if (record.status == StepStatus::running || record.status == StepStatus::waiting) node.driven_from_us = s.driven_us;
   node.child_number = record.child_run.empty() ? 0 : 1;
+  node.child_rollbacks = s.rollbacks;
   node.child_usage = record.child_run.empty() ? Usage{} : record.usage;
   recount(s, scope_at(s, node.scope));
 }

@@ -328,8 +328,7 @@ void handle(Turn& t, const fact::AttemptLost& f) {
 }
 
 void handle(Turn& t, const fact::AttemptLeft& f) {
-  const Node* node = resolve(t.s, f.path);
-  if (node == nullptr || is_settled(*node)) return;
+  if (resolve_open(t.s, f.path) == nullptr) return;
   record(t, recorded::AttemptEnded{.path = f.path,
                                    .start = f.start,
                                    .how = recorded::AttemptEnd::interrupted,

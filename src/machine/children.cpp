@@ -1,4 +1,5 @@
-// Child workflows. A child is identified by a key: the run, the step, and a number that changes with `with`.
+// Child workflows. A child is identified by a key: the run, the step, and the number of a
+// record. A changed `with` and a rollback begin another child.
 #include "base/hash.hpp"
 #include "machine/turn.hpp"
 
@@ -6,8 +7,7 @@ namespace pawl::machine {
 namespace {
 
 std::string key_of(const State& s, const Node& node) {
-  const std::string again = s.rollbacks > 0 ? fmt::format("~{}", s.rollbacks) : "";
-  return fmt::format("{}/{}#{}{}", s.definition->run_uuid, node.path, node.child_number, again);
+  return fmt::format("{}/{}#{}", s.definition->run_uuid, node.path, node.child_number);
 }
 
 Node* node_of_child(Turn& t, NodeId id) {
@@ -17,6 +17,7 @@ Node* node_of_child(Turn& t, NodeId id) {
     case Activity::opening_child:
     case Activity::child_running:
     case Activity::child_waiting:
+    case Activity::child_paused:
     case Activity::child_stopping: return node;
     default: return nullptr;
   }
@@ -34,8 +35,9 @@ void begin_child(Turn& t, Node& node) {
   if (!with) return fail_step(t, node, with.error().message, false);
   const std::string hash = to_hex(sha256(compact(*with))).substr(0, 16);
   const bool imported = node.child_number > 0 && node.with_hash.empty();
-  if (node.child_number == 0 || imported || node.with_hash != hash) {
-    const std::uint32_t number = imported ? node.child_number : node.child_number + 1;
+  const bool rolled_back = node.child_rollbacks != t.s.rollbacks;
+  if (node.child_number == 0 || imported || rolled_back || node.with_hash != hash) {
+    const std::uint64_t number = imported && !rolled_back ? node.child_number : t.s.records + 1;
     record(t, recorded::ChildBegan{.path = node.path, .number = number, .with_hash = hash});
     label(t, Kind::step_start, Reason::before_step, &node);
   }
@@ -80,7 +82,8 @@ void handle(Turn& t, const fact::ChildEnded& f) {
   set_activity(t.s, *node, Activity::idle);
   if (f.status == RunStatus::completed) return complete(t, *node, f.outputs);
   if (stopping) return stopped(t, *node);
-  if (f.status == RunStatus::waiting) return set_activity(t.s, *node, Activity::child_waiting);
+  if (f.status == RunStatus::waiting)
+    return set_activity(t.s, *node, f.paused ? Activity::child_paused : Activity::child_waiting);
   if (f.status == RunStatus::interrupted) return hold_run(t, Hold::interrupt, "a child run was interrupted");
   const std::string error =
       f.error.empty() ? fmt::format("run {} is {}", node->record.child_run, to_text(f.status)) : f.error;

@@ -147,8 +147,12 @@ struct StoreCache {
 struct TakeMessage {
   std::string id = {};
 };
-/// Asks for the fact InboxSealed: every acknowledged message was delivered, and no other will be acknowledged.
-struct SealInbox {};
+/// Asks for the fact InboxRead: every message acknowledged until now was delivered. With `seal`, no other is
+/// acknowledged from then on.
+struct ReadInbox {
+  bool seal = false;
+};
+/// Messages are acknowledged again.
 struct UnsealInbox {};
 struct Notify {
   Ending ending = Ending::waiting;
@@ -167,7 +171,7 @@ using Command = std::variant<command::StartAttempt, command::StopAttempt, comman
                              command::Save, command::LoadItems, command::LoadItem, command::LoadOutput, command::Tell,
                              command::Ask, command::ClosePrompt, command::StartChild, command::StopChild,
                              command::AcquirePermits, command::ReleasePermits, command::LookUpCache,
-                             command::StoreCache, command::TakeMessage, command::SealInbox, command::UnsealInbox,
+                             command::StoreCache, command::TakeMessage, command::ReadInbox, command::UnsealInbox,
                              command::Notify, command::Finish>;
 
 }  // namespace pawl::machine

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "machine/machine.hpp"
 #include "machine/turn.hpp"
 
 namespace pawl::machine {
@@ -17,7 +18,7 @@ bool busy(const State& s) {
   constexpr std::array kOthers{Activity::loading,         Activity::looking_up, Activity::acquiring,
                                Activity::backoff,         Activity::sleeping,   Activity::machine_backoff,
                                Activity::cooling_down};
-  if (under_way(s) > 0 || !s.loading.empty() || s.seal_requested || s.saving.failures > 0) return true;
+  if (under_way(s) > 0 || !s.loading.empty() || s.saving.failures > 0) return true;
   if (std::ranges::any_of(kOthers, [&](Activity activity) { return s.count(activity) > 0; })) return true;
   return s.count(Activity::queued) > 0 && s.breakpoint_after.empty() && !over_budget(s);
 }
@@ -80,6 +81,15 @@ Result<Json> outputs_of(const State& s) {
   return outputs;
 }
 
+/// Returns whether every message was delivered since the last fact; asks for them otherwise.
+bool inbox_is(Turn& t, State::Inbox wanted) {
+  const bool seal = wanted == State::Inbox::sealed;
+  if (t.s.inbox == wanted) return true;
+  const State::Inbox under_way = seal ? State::Inbox::sealing : State::Inbox::reading;
+  if (std::exchange(t.s.inbox, under_way) != under_way) t.out.push_back(command::ReadInbox{seal});
+  return false;
+}
+
 /// Everything that runs has run. Ends the run when the inbox is sealed.
 void conclude(Turn& t) {
   State& s = t.s;
@@ -91,10 +101,7 @@ void conclude(Turn& t) {
       if (!outputs_ready(t, top, value.references(), nullptr)) return;
     }
   }
-  if (!s.sealed) {
-    if (!std::exchange(s.seal_requested, true)) t.out.push_back(command::SealInbox{});
-    return;
-  }
+  if (!inbox_is(t, State::Inbox::sealed)) return;
   if (cancelled) return end_run(t, Ending::cancelled, RunStatus::cancelled, s.hold_why);
   if (top.failed) return end_run(t, Ending::failed, RunStatus::failed, top.error);
   if (finally_failed) return end_run(t, Ending::failed, RunStatus::failed, scope_at(s, s.finally).error);
@@ -164,9 +171,9 @@ void handle(Turn& t, const fact::Interrupted& f) { hold_run(t, Hold::interrupt, 
 
 void handle(Turn& t, const fact::NobodyAnswers&) { t.s.leaves_when_waiting = true; }
 
-void handle(Turn& t, const fact::InboxSealed&) {
-  if (!std::exchange(t.s.seal_requested, false)) return;
-  t.s.sealed = true;
+void handle(Turn& t, const fact::InboxRead& f) {
+  const State::Inbox expected = f.sealed ? State::Inbox::sealing : State::Inbox::reading;
+  if (t.s.inbox == expected) t.s.inbox = f.sealed ? State::Inbox::sealed : State::Inbox::read;
 }
 
 void hold_run(Turn& t, Hold hold, std::string why) {
@@ -187,6 +194,11 @@ void hold_run(Turn& t, Hold hold, std::string why) {
   if (hold != Hold::cancel) s.loading.clear();
 }
 
+bool is_paused(const State& s) {
+  return over_budget(s) || !s.breakpoint_after.empty() ||
+         s.count(Activity::at_breakpoint) + s.count(Activity::child_paused) > 0;
+}
+
 void check_run(Turn& t) {
   State& s = t.s;
   if (!s.began || s.finishing) return;
@@ -204,13 +216,16 @@ void check_run(Turn& t) {
   }
   const bool all_ended = s.top_ended && !finally_runs && (s.run_failure == ScopeId::none || s.run_failure_ended);
   if (all_ended) return next_phase(t);
+  if (s.inbox == State::Inbox::sealed || s.inbox == State::Inbox::sealing) {
+    s.inbox = State::Inbox::open;
+    t.out.push_back(command::UnsealInbox{});
+  }
   if (busy(s)) return;
-  const bool pauses = over_budget(s) || !s.breakpoint_after.empty();
-  const bool waits = s.count(Activity::asking) + s.count(Activity::listening) + s.count(Activity::child_waiting) +
-                         s.count(Activity::at_breakpoint) >
-                     0;
-  const bool leaves = pauses || s.leaves_when_waiting || s.count(Activity::at_breakpoint) > 0;
-  if ((pauses || waits) && leaves) end_run(t, Ending::waiting, RunStatus::waiting, "");
+  const bool pauses = is_paused(s);
+  const bool waits =
+      s.count(Activity::asking) + s.count(Activity::listening) + s.count(Activity::child_waiting) > 0;
+  if (!(pauses || waits) || !(pauses || s.leaves_when_waiting) || !inbox_is(t, State::Inbox::read)) return;
+  end_run(t, Ending::waiting, RunStatus::waiting, "");
 }
 
 }  // namespace pawl::machine

@@ -120,6 +120,7 @@ struct ChildEnded {
   RunStatus status = RunStatus::completed;
   std::string error = {};
   bool rejected = false;
+  bool paused = false;  // see is_paused()
   Json outputs = {};
   Usage usage = {};
 };
@@ -149,7 +150,10 @@ struct CacheAnswered {
   Json output = {};
   std::string from = {};  // RUN@SEQ
 };
-struct InboxSealed {};
+/// The answer to ReadInbox.
+struct InboxRead {
+  bool sealed = false;
+};
 /// Nobody is there to answer: the execution ends when it can only wait for a person or a signal.
 struct NobodyAnswers {};
 
@@ -160,6 +164,6 @@ using Fact = std::variant<fact::RunBegan, fact::RunResumed, fact::AttemptLeft, f
                           fact::TimerDue, fact::MessageArrived, fact::Interrupted, fact::SaveDurable, fact::SaveFailed,
                           fact::ChildOpened, fact::ChildNotOpened, fact::ChildReported, fact::ChildEnded,
                           fact::ItemsLoaded, fact::ItemLoaded, fact::OutputLoaded, fact::PermitsGranted,
-                          fact::CacheAnswered, fact::InboxSealed, fact::NobodyAnswers>;
+                          fact::CacheAnswered, fact::InboxRead, fact::NobodyAnswers>;
 
 }  // namespace pawl::machine

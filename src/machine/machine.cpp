@@ -107,6 +107,8 @@ std::vector<Command> step(State& s, const Fact& fact, Timestamp now) {
   if (s.finished) return {};
   const bool linger_over = std::holds_alternative<fact::TimerDue>(fact) && s.saving.soon != TimerId::none &&
                            std::get<fact::TimerDue>(fact).timer == s.saving.soon;
+  const bool message = std::holds_alternative<fact::MessageArrived>(fact);
+  if (s.inbox == State::Inbox::read && !message) s.inbox = State::Inbox::open;
   std::visit([&t](const auto& f) { handle(t, f); }, fact);
   do {
     run_tasks(t);
@@ -125,8 +127,9 @@ std::vector<std::string> waiting_for(const State& s) {
   for (const auto& [id, node] : s.nodes) nodes.push_back(&node);
   std::ranges::sort(nodes, {}, &Node::id);
   for (const Node* node : nodes) {
-    if (node->record.status != StepStatus::waiting && node->activity != Activity::child_waiting) continue;
-    if (node->activity == Activity::child_waiting) out.push_back(fmt::format("run {}", node->record.child_run));
+    const bool child = node->activity == Activity::child_waiting || node->activity == Activity::child_paused;
+    if (node->record.status != StepStatus::waiting && !child) continue;
+    if (child) out.push_back(fmt::format("run {}", node->record.child_run));
     switch (node->record.reason) {
       case StepReason::approval: out.push_back(fmt::format("approval of {}", node->path)); break;
       case StepReason::signal:

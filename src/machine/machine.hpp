@@ -24,6 +24,8 @@ namespace pawl::machine {
 /// Returns what the run waits for, for people: "approval of review", "signal 'go' for release". Empty if it is running.
 [[nodiscard]] std::vector<std::string> waiting_for(const State& s);
 
+/// Returns whether only a resume lets a waiting run continue: it is at a breakpoint, or over its budget.
+[[nodiscard]] bool is_paused(const State& s);
 /// Returns whether what was used reaches the budget. No step starts then.
 [[nodiscard]] bool over_budget(const State& s);
 

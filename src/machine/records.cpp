@@ -35,6 +35,7 @@ void members(auto& r, const Visit& v) {
   if constexpr (requires { r.detail; }) v("detail", r.detail);
   if constexpr (requires { r.output; }) v("output", r.output);
   if constexpr (requires { r.output_of; }) v("output_of", r.output_of);
+  if constexpr (requires { r.no_output; }) v("no_output", r.no_output);
   if constexpr (requires { r.definition; }) v("def", r.definition);
   if constexpr (requires { r.cached_from; }) v("cached_from", r.cached_from);
   if constexpr (requires { r.binding; }) v("binding", r.binding);

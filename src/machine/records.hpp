@@ -84,6 +84,7 @@ struct StepSettled {
   bool retryable = true;
   Json output = {};
   std::uint64_t output_of = 0;  // number of the record that contains the output instead
+  bool no_output = false;       // of a map: it was rescued, or its deadline passed
   std::string definition = {};
   std::uint32_t start = 0;  // of the attempt that completed it; 0: none
   Usage usage = {};
@@ -131,7 +132,7 @@ struct CircuitOpened {
 struct ChildBegan {
   static constexpr const char* kType = "child_began";
   std::string path = {};
-  std::uint32_t number = 0;  // distinguishes the children of one step; a changed `with` gets a new one
+  std::uint64_t number = 0;  // of this record: distinguishes the children of one step
   std::string with_hash = {};
 };
 struct ChildOpened {

@@ -60,7 +60,10 @@ void flush_deferred(Turn& t) {
       if (node == nullptr || node->activity != Activity::opening_child) continue;
       node->child_sent = true;
     }
-    if (std::holds_alternative<command::Finish>(command)) t.s.finished = true;
+    if (auto* finish = std::get_if<command::Finish>(&command)) {
+      finish->everything_saved = saving.durable >= t.s.records;
+      t.s.finished = true;
+    }
     t.out.push_back(std::move(command));
   }
 }

@@ -92,6 +92,7 @@ void settle(Turn& t, Node& node, Settled how) {
                                   .retryable = how.retryable,
                                   .output = std::move(how.output),
                                   .output_of = how.output_of,
+                                  .no_output = how.no_output,
                                   .definition = node.step->definition_hash.substr(0, 8),
                                   .start = how.start,
                                   .usage = how.report.usage,
@@ -160,9 +161,11 @@ void aside_ended(Turn& t, Node& node, Scope& scope) {
                      .start = node.record.starts,
                      .report = {.usage = node.attempt_usage}});
     return settle(t, node,
-                  {.status = StepStatus::failed, .error = "the steps under confidence.then failed: " + scope.error});
+                  {.status = StepStatus::failed,
+                   .error = "the steps under confidence.then failed: " + scope.error,
+                   .retryable = false});
   }
-  if (node.step->rescue && !failed) return settle(t, node, {.status = StepStatus::completed, .detail = error});
+  if (node.step->rescue && !failed) return settle(t, node, {.status = StepStatus::completed, .detail = error, .no_output = true});
   settle(t, node,
          {.status = StepStatus::failed,
           .reason = node.record.reason,
@@ -183,7 +186,8 @@ void stopped(Turn& t, Node& node) {
   if (why == Stop::deadline && std::exchange(node.deadline_passed, false)) {
     node.stop = Stop::none;
     set_activity(t.s, node, Activity::idle);
-    if (node.step->on_deadline == OnTimeout::go_on) return complete(t, node, Json());
+    if (node.step->on_deadline == OnTimeout::go_on) 
+      return settle(t, node, {.status = StepStatus::completed, .no_output = true});
     return fail_step(t, node, fmt::format("timed out after {}", duration_text(*node.step->deadline)), true,
                      StepReason::timed_out);
   }
@@ -204,6 +208,7 @@ void stop_node(Turn& t, Node& node, Stop why) {
       return;
     case Activity::child_running:
     case Activity::child_waiting:
+    case Activity::child_paused:
     case Activity::opening_child: {
       if (node.activity == Activity::opening_child && !node.child_sent) break;
       set_activity(t.s, node, Activity::child_stopping);

@@ -199,6 +199,26 @@ Node* resolve(State& s, std::string_view path) {
   return find_node(s, path);
 }
 
+Node* resolve_open(State& s, std::string_view path) {
+  const ScopeId fresh{s.next_scope};
+  Node* node = resolve(s, path);
+  if (node == nullptr) return nullptr;
+  bool open = !is_settled(*node);
+  ScopeId created = ScopeId::none;
+  for (ScopeId at = node->scope; at != ScopeId::none; at = scope_at(s, at).outer) {
+    const Scope& scope = scope_at(s, at);
+    if (scope.id >= fresh) created = scope.id;
+    const Node* owner = find_node(s, scope.owner);
+    if (owner == nullptr) continue;
+    const bool done = scope.kind == ScopeKind::item && owner->record.map && owner->record.map->done.contains(scope.index);
+    const bool past = scope.kind == ScopeKind::iteration && scope.index < owner->record.iteration;
+    open = open && !is_settled(*owner) && !done && !past;
+  }
+  if (open) return node;
+  if (created != ScopeId::none) drop_scope(s, created);
+  return nullptr;
+}
+
 Result<void> grow(State& s, std::size_t index, const Json& steps) {
   Scope& top = scope_at(s, s.top);
   if (!s.definition->parse_added) return fail(Code::step_failed, "this run can't add steps");

@@ -55,7 +55,8 @@ enum class Activity : std::uint8_t {
   at_breakpoint,
   opening_child,
   child_running,
-  child_waiting,
+  child_waiting,  // for a person or a signal
+  child_paused,   // only a resume lets it continue
   child_stopping,
   cooling_down,  // the circuit breaker of a map is open
   inner,         // its inner steps are running
@@ -99,10 +100,12 @@ struct Node {
   std::uint32_t usage_start = 0;  // the attempt whose usage is counted in `attempt_usage`
   Usage attempt_usage = {};
   Json previous = {};  // outputs of the iteration before: {"id": value or {"record": number}}
-  std::uint32_t child_number = 0;
+  std::uint64_t child_number = 0;
+  std::uint32_t child_rollbacks = 0;  // of the run, when the child began
   std::string with_hash = {};
   Usage child_usage = {};
   bool passed_breakpoint = false;
+  bool no_output = false;
   std::int64_t driven_from_us = -1;  // when it started, in time that a process drove the run
   std::shared_ptr<MapState> map = {};
 
@@ -234,8 +237,8 @@ struct State {
   bool top_ended = false;
   bool run_failure_ended = false;
   bool finally_ended = false;
-  bool seal_requested = false;
-  bool sealed = false;
+  enum class Inbox : std::uint8_t { open, reading, read, sealing, sealed };
+  Inbox inbox = Inbox::open;
   bool finishing = false;
   bool finished = false;
   std::array<std::size_t, kActivities> counts = {};
@@ -266,6 +269,8 @@ void drop_scope(State& s, ScopeId id);
 void drop_inner(State& s, Node& node);
 /// Returns the node at a path; creates the scopes around it if they are missing. Null if the workflow has no such step.
 [[nodiscard]] Node* resolve(State& s, std::string_view path);
+/// Returns the node if it can still run: nothing around it is finished.
+[[nodiscard]] Node* resolve_open(State& s, std::string_view path);
 /// Inserts steps into the workflow's own list. Steps after `index` wait for them as well.
 [[nodiscard]] Result<void> grow(State& s, std::size_t index, const Json& steps);
 

@@ -63,9 +63,10 @@ struct Settled {
   StepReason reason = StepReason::none;
   std::string detail = {};
   std::string error = {};
-  bool retryable = false;
+  bool retryable = true;
   Json output = {};
   std::uint64_t output_of = 0;
+  bool no_output = false;
   std::uint32_t start = 0;
   Report report = {};
   std::uint64_t ms = 0;
@@ -144,7 +145,7 @@ void handle(Turn& t, const fact::ItemLoaded& f);
 void handle(Turn& t, const fact::OutputLoaded& f);
 void handle(Turn& t, const fact::PermitsGranted& f);
 void handle(Turn& t, const fact::CacheAnswered& f);
-void handle(Turn& t, const fact::InboxSealed& f);
+void handle(Turn& t, const fact::InboxRead& f);
 void handle(Turn& t, const fact::NobodyAnswers& f);
 
 }  // namespace pawl::machine
