@@ -53,6 +53,12 @@ void World::execute(SimRun& run, const Command& command) {
     const bool known = hit != cache_.end();
     return later(run, 30, fact::CacheAnswered{c->node, known, known ? hit->second : Json(), known ? "RUN@1" : ""});
   }
+  if (const auto* c = std::get_if<command::StoreCache>(&command)) {
+    const Result<Json> output = output_in(all_records(run), c->record);
+    if (!output) return violate("a result for the cache is missing: " + output.error().message);
+    cache_[c->key + compact(run.inputs[c->path])] = *output;
+    return;
+  }
   if (const auto* c = std::get_if<command::TakeMessage>(&command)) {
     std::erase_if(run.inbox, [&](const Message& message) { return message.fact.id == c->id; });
     return;
@@ -101,6 +107,7 @@ void World::start(SimRun& run, const command::StartAttempt& c) {
   Process process{c.path, c.start, script == built_.scripts.end() ? Script{} : script->second, *input, 0, false};
   say(fmt::format("{}: start {} #{} {}", run.key, c.path, c.start, compact(*input).substr(0, 150)));
   run.left[{c.path, c.start}] = 0;
+  run.inputs[c.path] = *input;
   const std::int64_t duration_us = process.script.duration_us;
   const bool hangs = process.script.hangs;
   const std::uint64_t half = process.script.tokens / 2;
@@ -144,7 +151,6 @@ void World::end_process(SimRun& run, NodeId id, std::uint32_t start, int exit_co
       ended.output = output_with(process.script, step, process.input);
       if (process.script.doubts) ended.report.confidence = 0.1;
       if (process.script.adds > 0) ended.add_steps = added_by(step, process.script.adds);
-      cache_[step + "-key" + compact(process.input)] = ended.output;
     }
   } else {
     ended.exit_code = exit_code;
@@ -263,7 +269,9 @@ void World::open_child(SimRun& run, const command::StartChild& c) {
 
 void World::stop_child(SimRun& run, const command::StopChild& c) {
   for (const auto& child : runs_) {
-    if (child->parent != &run || child->parent_node != c.node) continue;
+    const Node* node = find_node(std::as_const(*run.state), c.node);
+    const bool its_own = child->parent == &run && child->parent_node == c.node;
+    if (!its_own || node == nullptr || !child->key.ends_with(fmt::format("#{}", node->child_number))) continue;
     if (!child->live) {
       if (child->status != RunStatus::running || !child->journal.empty())
         later(run, 5, fact::ChildEnded{.node = c.node, .status = RunStatus::interrupted});

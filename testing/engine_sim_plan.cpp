@@ -407,7 +407,30 @@ bool simplify(StepPlan& step, std::size_t which) {
 
 }  // namespace
 
-Plan random_plan(std::mt19937_64& random) { return Grammar(random).plan(); }
+namespace {
+
+/// Returns about how many steps an execution of the plan has.
+std::uint64_t weight(const Plan& plan, const std::vector<StepPlan>& steps) {
+  std::uint64_t sum = 0;
+  for (const StepPlan& step : steps) {
+    const std::uint64_t inner = weight(plan, step.inner);
+    sum += 1 + weight(plan, step.on_failure) + weight(plan, step.then);
+    if (step.what == What::loop) sum += step.max * inner;
+    if (step.what == What::map) sum += step.items * inner;
+    if (step.what == What::child) sum += weight(plan, plan.workflows[step.child].steps);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Plan random_plan(std::mt19937_64& random) {
+  constexpr std::uint64_t kWeightMax = 150;
+  while (true) {
+    Plan plan = Grammar(random).plan();
+    if (weight(plan, plan.workflows[0].steps) <= kWeightMax) return plan;
+  }
+}
 
 std::string to_text(const Plan& plan) {
   std::string out;

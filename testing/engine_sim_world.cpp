@@ -82,15 +82,16 @@ void World::drive(SimRun& run, bool automatic) {
   run.sealed = false;
   run.told_tokens = 0;
   run.processes.clear();
-  if (run.journal.empty()) return feed(run, fact::RunBegan{});
-  ++ended_.resumes;
+  const bool fresh = run.journal.empty();
+  if (!fresh) ++ended_.resumes;
   for (const auto& [attempt, tokens] : std::map(run.left))
     feed(run, fact::AttemptLeft{attempt.first, attempt.second, Report{.usage = {.tokens = tokens}}});
+  if (fresh) feed(run, fact::RunBegan{});
   if (!run.live) return;
   Json budget;
   if (&run == &main() && budget_ > 0) budget = {{"tokens", budget_}};
   if (!automatic) run.failures.clear();
-  feed(run, fact::RunResumed{.automatic = automatic, .changes_accepted = accept_changes_, .budget = budget});
+  if (!fresh) feed(run, fact::RunResumed{.automatic = automatic, .changes_accepted = accept_changes_, .budget = budget});
   for (const Message& message : std::vector(run.inbox)) later(run, 10, message.fact);
 }
 
@@ -251,14 +252,16 @@ void World::answer(SimRun& run) {
   std::ranges::sort(messages, {}, &fact::MessageArrived::path);
   for (fact::MessageArrived& message : messages) post(run, std::move(message));
   // A child that left while it waited is opened again where its parent still runs.
-  const bool asleep = !run.live && run.parent != nullptr && run.parent->live && !run.inbox.empty();
-  if (!asleep || run.status != RunStatus::waiting) return;
-  const Node* node = find_node(std::as_const(*run.parent->state), run.parent_node);
-  if (node == nullptr || node->activity != Activity::child_waiting) return;
-  at(5, [this, &run] {
-    if (run.live || !run.parent->live) return;
-    later(*run.parent, 0, fact::ChildReported{.node = run.parent_node, .usage = run.state->usage});
-    drive(run, false);
+  SimRun* asleep = &run;
+  while (asleep->parent != nullptr && !asleep->parent->live) asleep = asleep->parent;
+  if (asleep->live || asleep->parent == nullptr || run.inbox.empty() || asleep->status != RunStatus::waiting) return;
+  const Node* node = find_node(std::as_const(*asleep->parent->state), asleep->parent_node);
+  if (node == nullptr || node->activity != Activity::child_waiting || node->record.child_run != asleep->key)
+    return;
+  at(5, [this, asleep] {
+    if (asleep->live || !asleep->parent->live) return;
+    later(*asleep->parent, 0, fact::ChildReported{.node = asleep->parent_node, .usage = asleep->state->usage});
+    drive(*asleep, false);
   });
 }
 

@@ -42,6 +42,7 @@ struct SimRun {
   SimRun* parent = nullptr;
   machine::NodeId parent_node = machine::NodeId::none;
   std::uint64_t told_tokens = 0;
+  std::map<std::string, Json> inputs = {};  // of the last attempt, by path
 };
 
 class World {

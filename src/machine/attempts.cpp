@@ -212,6 +212,13 @@ void want_attempt(Turn& t, Node& node) {
   t.tasks.push_back({Task::What::pump, NodeId::none, ScopeId::none});
 }
 
+void postpone(Turn& t, Node& node) {
+  cancel_timer(t, node.attempt_timer);
+  release_permits(t, node);
+  --node.record.starts;
+  want_attempt(t, node);
+}
+
 /// A step that waits for a place does not start after a failure beside it.
 void leave_queue(Turn& t, Node& node) {
   std::erase(t.s.queue, node.id);

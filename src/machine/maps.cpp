@@ -81,7 +81,7 @@ void reduce(Turn& t, Node& node) {
 
 void check_map(Turn& t, Node& node) {
   MapState& map = *node.map;
-  if (!node.active || node.activity != Activity::inner || map.reducing) return;
+  if (!node.active || node.activity != Activity::inner || node.aside != Aside::none || map.reducing) return;
   if (!map.running.empty() || !map.loading.empty() || map.open) return;
   if (node.stop == Stop::fail_fast || node.stop == Stop::deadline) return stopped(t, node);
   if (node.stop != Stop::none) return;
@@ -151,7 +151,7 @@ void handle(Turn& t, const fact::ItemsLoaded& f) {
 
 void start_items(Turn& t, Node& node) {
   MapState& map = *node.map;
-  if (!node.active || node.activity != Activity::inner || map.reducing) return;
+  if (!node.active || node.activity != Activity::inner || node.aside != Aside::none || map.reducing) return;
   const Scope& outer = scope_at(t.s, node.scope);
   while (!map.stopped && !map.open && node.stop == Stop::none && may_start(t, outer)) {
     const std::size_t places = map.probing ? 1 : map_of(node).parallel;

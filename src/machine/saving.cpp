@@ -53,6 +53,10 @@ void flush_deferred(Turn& t) {
     if (auto* start = std::get_if<command::StartAttempt>(&command)) {
       Node* node = find_node(t.s, start->node);
       if (node == nullptr || node->activity != Activity::starting) continue;  // it was stopped meanwhile
+      if (!may_start(t, scope_at(t.s, node->scope))) {  // the budget was used up meanwhile
+        postpone(t, *node);
+        continue;
+      }
       set_activity(t.s, *node, Activity::running);
     }
     if (auto* child = std::get_if<command::StartChild>(&command)) {

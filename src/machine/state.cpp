@@ -225,6 +225,10 @@ Result<void> grow(State& s, std::size_t index, const Json& steps) {
   if (top.nodes.size() + steps.size() > kStepsMax)
     return fail(Code::step_failed, "a run can have at most {} steps", kStepsMax);
   PAWL_TRY_ASSIGN(const Steps added, s.definition->parse_added(steps, *top.steps, index));
+  for (const Step& step : added) {
+    if (std::ranges::find(*top.steps, step.id, &Step::id) != top.steps->end())
+      return fail(Code::step_failed, "the step '{}' exists already", step.id);
+  }
   auto all = std::make_shared<Steps>(*top.steps);
   const std::size_t before = all->size();
   for (Step& step : *all) {

@@ -87,6 +87,8 @@ void stopped(Turn& t, Node& node);
 // attempts.cpp
 void begin_attempts(Turn& t, Node& node);
 void want_attempt(Turn& t, Node& node);
+/// Takes back a start that was not emitted yet.
+void postpone(Turn& t, Node& node);
 void pump(Turn& t);
 void leave_queue(Turn& t, Node& node);
 [[nodiscard]] RetrySettings retry_of(const Node& node);
