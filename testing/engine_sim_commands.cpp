@@ -36,6 +36,11 @@ void World::execute(SimRun& run, const Command& command) {
   }
   if (const auto* c = std::get_if<command::StartChild>(&command)) return open_child(run, *c);
   if (const auto* c = std::get_if<command::StopChild>(&command)) return stop_child(run, *c);
+  if (const auto* c = std::get_if<command::PauseChild>(&command)) {
+    SimRun* child = child_of(run, c->node);
+    if (child != nullptr && child->live) later(*child, 5, fact::PauseRequested{});
+    return;
+  }
   if (const auto* c = std::get_if<command::AcquirePermits>(&command)) {
     permit_queue_.emplace_back(&run, c->node);
     return grant();
@@ -267,22 +272,25 @@ void World::open_child(SimRun& run, const command::StartChild& c) {
   });
 }
 
-void World::stop_child(SimRun& run, const command::StopChild& c) {
+SimRun* World::child_of(SimRun& run, NodeId id) {
+  const Node* node = find_node(std::as_const(*run.state), id);
+  if (node == nullptr) return nullptr;
   for (const auto& child : runs_) {
-    const Node* node = find_node(std::as_const(*run.state), c.node);
-    const bool its_own = child->parent == &run && child->parent_node == c.node;
-    if (!its_own || node == nullptr || !child->key.ends_with(fmt::format("#{}", node->child_number))) continue;
-    if (!child->live) {
-      if (child->status != RunStatus::running || !child->journal.empty())
-        later(run, 5, fact::ChildEnded{.node = c.node, .status = RunStatus::interrupted});
-      continue;
-    }
-    if (c.how == command::StopChildHow::interrupt) {
-      later(*child, 5, fact::Interrupted{"the parent stops"});
-    } else {
-      post(*child, {.type = fact::MessageType::cancel, .text = "the parent is cancelled"});
-    }
+    const bool its_own = child->parent == &run && child->parent_node == id;
+    if (its_own && child->key.ends_with(fmt::format("#{}", node->child_number))) return child.get();
   }
+  return nullptr;
+}
+
+void World::stop_child(SimRun& run, const command::StopChild& c) {
+  SimRun* child = child_of(run, c.node);
+  if (child == nullptr || !child->live) {
+    const bool opening = child != nullptr && child->status == RunStatus::running && child->journal.empty();
+    if (!opening) later(run, 5, fact::ChildEnded{.node = c.node, .status = RunStatus::interrupted});
+    return;
+  }
+  if (c.how == command::StopChildHow::interrupt) return later(*child, 5, fact::Interrupted{"the parent stops"});
+  post(*child, {.type = fact::MessageType::cancel, .text = "the parent is cancelled"});
 }
 
 void World::finished(SimRun& run, const command::Finish& c) {

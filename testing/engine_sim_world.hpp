@@ -85,6 +85,7 @@ class World {
   void note_durable(SimRun& run, const machine::Record& record, std::uint64_t number);
   void load(SimRun& run, const machine::command::LoadOutput& c);
   void open_child(SimRun& run, const machine::command::StartChild& c);
+  [[nodiscard]] SimRun* child_of(SimRun& run, machine::NodeId id);
   void stop_child(SimRun& run, const machine::command::StopChild& c);
   void read_inbox(SimRun& run, bool seal);
   void finished(SimRun& run, const machine::command::Finish& c);

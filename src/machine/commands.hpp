@@ -126,6 +126,10 @@ struct StopChild {
   NodeId node = NodeId::none;
   StopChildHow how = StopChildHow::interrupt;
 };
+/// Passes PauseRequested on to the child.
+struct PauseChild {
+  NodeId node = NodeId::none;
+};
 struct AcquirePermits {
   NodeId node = NodeId::none;
   std::vector<std::string> limits = {};
@@ -169,7 +173,7 @@ struct Finish {
 
 using Command = std::variant<command::StartAttempt, command::StopAttempt, command::SetTimer, command::CancelTimer,
                              command::Save, command::LoadItems, command::LoadItem, command::LoadOutput, command::Tell,
-                             command::Ask, command::ClosePrompt, command::StartChild, command::StopChild,
+                             command::Ask, command::ClosePrompt, command::StartChild, command::StopChild, command::PauseChild,
                              command::AcquirePermits, command::ReleasePermits, command::LookUpCache,
                              command::StoreCache, command::TakeMessage, command::ReadInbox, command::UnsealInbox,
                              command::Notify, command::Finish>;

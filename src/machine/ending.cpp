@@ -20,7 +20,17 @@ bool busy(const State& s) {
                                Activity::cooling_down};
   if (under_way(s) > 0 || !s.loading.empty() || s.saving.failures > 0) return true;
   if (std::ranges::any_of(kOthers, [&](Activity activity) { return s.count(activity) > 0; })) return true;
-  return s.count(Activity::queued) > 0 && s.breakpoint_after.empty() && !over_budget(s);
+  const bool blocked = !s.breakpoint_after.empty() || s.pause_requested || over_budget(s);
+  return s.count(Activity::queued) > 0 && !blocked;
+}
+
+/// A budget includes what children use.
+void pause_children(Turn& t) {
+  if (t.s.count(Activity::child_running) == 0 || !(over_budget(t.s) || t.s.pause_requested)) return;
+  for (auto& [id, node] : t.s.nodes) {
+    if (node.activity != Activity::child_running || std::exchange(node.pause_sent, true)) continue;
+    t.out.push_back(command::PauseChild{id});
+  }
 }
 
 Kind kind_of(RunStatus status) {
@@ -176,6 +186,8 @@ void handle(Turn& t, const fact::InboxRead& f) {
   if (t.s.inbox == expected) t.s.inbox = f.sealed ? State::Inbox::sealed : State::Inbox::read;
 }
 
+void handle(Turn& t, const fact::PauseRequested&) { t.s.pause_requested = true; }
+
 void hold_run(Turn& t, Hold hold, std::string why) {
   State& s = t.s;
   if (s.finishing) {
@@ -195,7 +207,7 @@ void hold_run(Turn& t, Hold hold, std::string why) {
 }
 
 bool is_paused(const State& s) {
-  return over_budget(s) || !s.breakpoint_after.empty() ||
+  return over_budget(s) || s.pause_requested || !s.breakpoint_after.empty() ||
          s.count(Activity::at_breakpoint) + s.count(Activity::child_paused) > 0;
 }
 
@@ -209,6 +221,7 @@ void check_run(Turn& t) {
     if (s.timed_out) return end_run(t, Ending::failed, RunStatus::failed, s.hold_why);
     return end_run(t, Ending::interrupted, RunStatus::interrupted, s.hold_why);
   }
+  pause_children(t);
   const bool finally_runs = s.finally != ScopeId::none && !s.finally_ended;
   if (s.hold == Hold::cancel && !finally_runs) {
     if (under_way(s) == 0) next_phase(t);

@@ -156,6 +156,8 @@ struct InboxRead {
 };
 /// Nobody is there to answer: the execution ends when it can only wait for a person or a signal.
 struct NobodyAnswers {};
+/// The parent's budget is used up: no attempt starts, and the execution ends when those under way have ended.
+struct PauseRequested {};
 
 }  // namespace fact
 
@@ -164,6 +166,7 @@ using Fact = std::variant<fact::RunBegan, fact::RunResumed, fact::AttemptLeft, f
                           fact::TimerDue, fact::MessageArrived, fact::Interrupted, fact::SaveDurable, fact::SaveFailed,
                           fact::ChildOpened, fact::ChildNotOpened, fact::ChildReported, fact::ChildEnded,
                           fact::ItemsLoaded, fact::ItemLoaded, fact::OutputLoaded, fact::PermitsGranted,
-                          fact::CacheAnswered, fact::InboxRead, fact::NobodyAnswers>;
+                          fact::CacheAnswered, fact::InboxRead, fact::NobodyAnswers,
+                          fact::PauseRequested>;
 
 }  // namespace pawl::machine

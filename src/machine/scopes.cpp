@@ -120,7 +120,7 @@ bool may_start(const Turn& t, const Scope& scope) {
   if (s.finishing || scope.stopping) return false;
   if (s.saving.failures > 0 && !s.saving.memory_only) return false;
   if (is_within(s, scope, ScopeKind::finally)) return s.hold == Hold::none || s.hold == Hold::cancel;
-  return s.hold == Hold::none && s.breakpoint_after.empty() && !over_budget(s);
+  return s.hold == Hold::none && s.breakpoint_after.empty() && !s.pause_requested && !over_budget(s);
 }
 
 bool outputs_ready(Turn& t, const Scope& scope, std::span<const Expression::Reference> references, Node* waiter) {
@@ -216,11 +216,11 @@ void enter(Turn& t, Scope& scope) {
 void check_scope(Turn& t, Scope& scope) {
   if (!scope.entered || scope.ended || scope.active > 0) return;
   if (scope.unsettled > 0 && !scope.stopping) {
-    if (!scope.failed || !may_start(t, scope)) return;
+    if (!scope.failed) return;
     for (const NodeId id : scope.nodes) {
       Node& node = node_at(t.s, id);
       if (is_settled(node) || !overrides_skipping(*node.step)) continue;
-      if (t.s.loading.contains(id)) return;
+      if (t.s.loading.contains(id) || (!node.seen_on_failure && !may_start(t, scope))) return;
       if (std::exchange(node.seen_on_failure, true)) continue;
       consider(t, node);
       if (scope.active > 0 || t.s.loading.contains(id)) return;

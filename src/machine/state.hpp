@@ -127,6 +127,7 @@ struct Node {
   bool looked_up = false;   // in the cache, without a result
   bool child_sent = false;  // StartChild was emitted
   bool deadline_passed = false;
+  bool pause_sent = false;
   std::string cache_key = {};
 };
 
@@ -230,6 +231,7 @@ struct State {
   std::string machine_error = {};
   bool timed_out = false;
   bool leaves_when_waiting = true;
+  bool pause_requested = false;
   std::string breakpoint_after = {};
   bool budget_told = false;
   ScopeId run_failure = ScopeId::none;

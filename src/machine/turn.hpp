@@ -149,5 +149,6 @@ void handle(Turn& t, const fact::PermitsGranted& f);
 void handle(Turn& t, const fact::CacheAnswered& f);
 void handle(Turn& t, const fact::InboxRead& f);
 void handle(Turn& t, const fact::NobodyAnswers& f);
+void handle(Turn& t, const fact::PauseRequested& f);
 
 }  // namespace pawl::machine
