@@ -33,9 +33,18 @@ void recount(State& s, Scope& scope) {
   }
 }
 
+/// Drops a scope whose steps will run again. Their attempts keep different numbers.
+void forget_scope(State& s, ScopeId id) {
+  for_each_node(s, id, [&](const Node& node) {
+    std::uint32_t& used = s.starts_used[node.path];
+    used = std::max(used, node.record.starts);
+  });
+  drop_scope(s, id);
+}
+
 /// Makes the step one that has not started. Its cost remains counted.
 void reset(State& s, Node& node) {
-  drop_inner(s, node);
+  while (!node.inner.empty()) forget_scope(s, node.inner.begin()->second);
   StepRecord fresh;
   fresh.starts = node.record.starts;
   fresh.usage = node.record.usage;
@@ -350,7 +359,7 @@ void apply_to(State& s, Node& node, const MapOpened& r, Timestamp at) {
     }
     ranges = std::move(out);
   };
-  if (progress.items_hash != r.items_hash) {
+  if (!progress.items_hash.empty() && progress.items_hash != r.items_hash) {
     keep(progress.done);
     keep(progress.failed);
     keep(progress.dropped);
@@ -360,7 +369,7 @@ void apply_to(State& s, Node& node, const MapOpened& r, Timestamp at) {
       if (key.first == ScopeKind::item && !kept.contains(key.second)) gone.push_back(inner);
       if (key.first == ScopeKind::reduce) gone.push_back(inner);
     }
-    for (const ScopeId id : gone) drop_scope(s, id);
+    for (const ScopeId id : gone) forget_scope(s, id);
   }
   progress.total = r.total;
   progress.items_hash = r.items_hash;
@@ -419,7 +428,7 @@ void apply_to(State& s, Node& node, const ItemsReopened& r, Timestamp) {
       if (Scope* scope = find_scope(s, node, ScopeKind::item, index)) reopen_scope(s, *scope, false);
     }
   }
-  if (Scope* scope = find_scope(s, node, ScopeKind::reduce, 0)) drop_scope(s, scope->id);
+  if (const Scope* scope = find_scope(s, node, ScopeKind::reduce, 0)) forget_scope(s, scope->id);
   node.record.status = StepStatus::running;
   node.record.output = Json();
   node.record.output_event = 0;

@@ -203,16 +203,21 @@ Node* resolve_open(State& s, std::string_view path) {
   const ScopeId fresh{s.next_scope};
   Node* node = resolve(s, path);
   if (node == nullptr) return nullptr;
-  bool open = !is_settled(*node);
+  const auto over = [](const Node& at) {
+    return at.record.status == StepStatus::completed || at.record.status == StepStatus::skipped;
+  };
+  bool open = !over(*node);
   ScopeId created = ScopeId::none;
   for (ScopeId at = node->scope; at != ScopeId::none; at = scope_at(s, at).outer) {
     const Scope& scope = scope_at(s, at);
     if (scope.id >= fresh) created = scope.id;
     const Node* owner = find_node(s, scope.owner);
     if (owner == nullptr) continue;
-    const bool done = scope.kind == ScopeKind::item && owner->record.map && owner->record.map->done.contains(scope.index);
+    const auto& map = owner->record.map;
+    const bool done = scope.kind == ScopeKind::item && map && map->done.contains(scope.index) &&
+                      !map->failed.contains(scope.index);
     const bool past = scope.kind == ScopeKind::iteration && scope.index < owner->record.iteration;
-    open = open && !is_settled(*owner) && !done && !past;
+    open = open && !over(*owner) && !done && !past;
   }
   if (open) return node;
   if (created != ScopeId::none) drop_scope(s, created);

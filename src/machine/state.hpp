@@ -271,7 +271,7 @@ void drop_scope(State& s, ScopeId id);
 void drop_inner(State& s, Node& node);
 /// Returns the node at a path; creates the scopes around it if they are missing. Null if the workflow has no such step.
 [[nodiscard]] Node* resolve(State& s, std::string_view path);
-/// Returns the node if it can still run: nothing around it is finished.
+/// Returns the node if it can still run, now or after a resume: nothing around it is completed.
 [[nodiscard]] Node* resolve_open(State& s, std::string_view path);
 /// Inserts steps into the workflow's own list. Steps after `index` wait for them as well.
 [[nodiscard]] Result<void> grow(State& s, std::size_t index, const Json& steps);
