@@ -254,7 +254,9 @@ void World::open_child(SimRun& run, const command::StartChild& c) {
   child.parent_node = c.node;
   if (ended_.facts < std::max(no_spawn_until_, disk_full_until_))
     return later(run, 5, fact::ChildNotOpened{c.node, fact::Party::machine, "no space left on device"});
+  child.opening = epoch_ + 1;
   at(50, [this, &run, &child, c] {
+    child.opening = 0;
     if (!run.live) return;
     feed(run, fact::ChildOpened{c.node, child.key});
     if (!run.live || child.live) return;
@@ -285,7 +287,7 @@ SimRun* World::child_of(SimRun& run, NodeId id) {
 void World::stop_child(SimRun& run, const command::StopChild& c) {
   SimRun* child = child_of(run, c.node);
   if (child == nullptr || !child->live) {
-    const bool opening = child != nullptr && child->status == RunStatus::running && child->journal.empty();
+    const bool opening = child != nullptr && child->opening == epoch_ + 1;
     if (!opening) later(run, 5, fact::ChildEnded{.node = c.node, .status = RunStatus::interrupted});
     return;
   }

@@ -39,6 +39,7 @@ struct SimRun {
   bool live = false;
   std::uint64_t life = 0;  // number of its execution
   std::map<machine::NodeId, Process> processes = {};
+  std::uint64_t opening = 0;  // the epoch in which it is being opened
   SimRun* parent = nullptr;
   machine::NodeId parent_node = machine::NodeId::none;
   std::uint64_t told_tokens = 0;

@@ -18,7 +18,8 @@ bool busy(const State& s) {
   constexpr std::array kOthers{Activity::loading,         Activity::looking_up, Activity::acquiring,
                                Activity::backoff,         Activity::sleeping,   Activity::machine_backoff,
                                Activity::cooling_down};
-  if (under_way(s) > 0 || !s.loading.empty() || s.saving.failures > 0) return true;
+  if (under_way(s) > 0 || !s.loading.empty()) return true;
+  if (s.saving.failures > 0 && !s.saving.memory_only) return true;
   if (std::ranges::any_of(kOthers, [&](Activity activity) { return s.count(activity) > 0; })) return true;
   const bool blocked = !s.breakpoint_after.empty() || s.pause_requested || over_budget(s);
   return s.count(Activity::queued) > 0 && !blocked;
