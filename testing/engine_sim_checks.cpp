@@ -80,7 +80,7 @@ void World::check_end(const command::Finish& c) {
   if (over) over_ = true;
   const bool plain = !cancelled_ && !inputs_changed_ && !rolled_back_;
   if (!plain) return;
-  if (run.state->usage.tokens != spent_tokens_)
+  if (!lost_children_ && run.state->usage.tokens != spent_tokens_)
     return violate(fmt::format("{} tokens were counted, {} were used", run.state->usage.tokens, spent_tokens_));
   const Expected expected = interpret(built_, rejecting_gates(plan_), 0, run.vars);
   if (expected.failed != (run.status == RunStatus::failed))

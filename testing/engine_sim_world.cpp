@@ -179,6 +179,7 @@ void World::disturb(Disturbance::What what) {
 
 /// The process dies. What was not durable is lost.
 void World::crash() {
+  if (!main().live) return;
   say("crash");
   ++epoch_;
   for (const auto& run : runs_) {
@@ -197,7 +198,9 @@ void World::crash() {
   hopeless_ = false;
   fail_next_sync_ = false;
   automatic_ = below(2) == 0;
-  at(1'000'000, [this] { drive(main(), automatic_); });
+  at(1'000'000, [this] {
+    if (!main().live) drive(main(), automatic_);
+  });
 }
 
 /// People look from time to time, and answer what waits.

@@ -130,6 +130,7 @@ class World {
   bool inputs_changed_ = false;  // the outputs can differ from the oracle's
   bool rolled_back_ = false;
   bool cancelled_ = false;
+  bool lost_children_ = false;  // an execution could not be saved, and with it the children that it began
   bool accept_changes_ = false;
   bool automatic_ = false;
   bool over_ = false;

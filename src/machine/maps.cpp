@@ -63,6 +63,27 @@ void open_map(Turn& t, Node& node, const std::string& hash) {
   t.tasks.push_back({Task::What::start_items, node.id, node.scope});
 }
 
+/// Returns the next item to start, or the number of items. A stopped map finishes the items that an earlier execution
+/// began, and starts no other.
+std::uint64_t next_index(Node& node) {
+  MapState& map = *node.map;
+  const auto waits = [&](std::uint64_t index) {
+    return !node.record.map->done.contains(index) && !map.running.contains(index) && !map.loading.contains(index);
+  };
+  if (map.stopped) {
+    for (const auto& [key, scope] : node.inner) {
+      if (key.first == ScopeKind::item && key.second < map.total && waits(key.second)) return key.second;
+    }
+    return map.total;
+  }
+  while (true) {
+    const std::uint64_t index = node.record.map->done.next_missing(map.next);
+    if (index >= map.total) return map.total;
+    map.next = index + 1;
+    if (waits(index)) return index;
+  }
+}
+
 void start_item(Turn& t, Node& node, std::uint64_t index, Json item) {
   Scope& scope = open_scope(t.s, &node, ScopeKind::item, index);
   scope.item_hash = hash_of_item(item);
@@ -83,6 +104,7 @@ void check_map(Turn& t, Node& node) {
   MapState& map = *node.map;
   if (!node.active || node.activity != Activity::inner || node.aside != Aside::none || map.reducing) return;
   if (!map.running.empty() || !map.loading.empty() || map.open) return;
+  if (node.stop == Stop::none && map.stopped && next_index(node) < map.total) return;  // it can't start yet
   if (node.stop == Stop::fail_fast || node.stop == Stop::deadline) return stopped(t, node);
   if (node.stop != Stop::none) return;
   if (map.stopped) return fail_step(t, node, map.error.empty() ? "too many items failed" : map.error, false);
@@ -153,13 +175,11 @@ void start_items(Turn& t, Node& node) {
   MapState& map = *node.map;
   if (!node.active || node.activity != Activity::inner || node.aside != Aside::none || map.reducing) return;
   const Scope& outer = scope_at(t.s, node.scope);
-  while (!map.stopped && !map.open && node.stop == Stop::none && may_start(t, outer)) {
+  while (!map.open && node.stop == Stop::none && may_start(t, outer)) {
     const std::size_t places = map.probing ? 1 : map_of(node).parallel;
     if (map.running.size() + map.loading.size() >= places) break;
-    const std::uint64_t index = node.record.map->done.next_missing(map.next);
+    const std::uint64_t index = next_index(node);
     if (index >= map.total) break;
-    map.next = index + 1;
-    if (map.running.contains(index) || map.loading.contains(index)) continue;
     if (map.items != nullptr) {
       start_item(t, node, index, (*map.items)[index]);
       continue;
@@ -174,7 +194,8 @@ void handle(Turn& t, const fact::ItemLoaded& f) {
   Node* node = find_node(t.s, f.node);
   if (node == nullptr || !node->map || node->map->loading.erase(f.index) == 0) return;
   MapState& map = *node->map;
-  const bool wanted = node->active && !map.stopped && node->stop == Stop::none;
+  const bool begun = find_scope(t.s, *node, ScopeKind::item, f.index) != nullptr;
+  const bool wanted = node->active && (begun || !map.stopped) && node->stop == Stop::none;
   if (!f.error.empty() || (wanted && hash_of_item(f.item) != (*map.item_hashes)[f.index])) {
     map.stopped = true;
     map.error = f.error.empty() ? "the items file changed while it was read" : f.error;

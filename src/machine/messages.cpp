@@ -12,6 +12,13 @@ void answer(Turn& t, const fact::MessageArrived& m, recorded::Answer how, std::s
   when_durable(t, command::TakeMessage{m.id});
 }
 
+bool is_inside_open_steps(const State& s, const Node& node) {
+  for (const Scope* at = &scope_at(s, node.scope); at->owner != NodeId::none; at = &scope_at(s, at->outer)) {
+    if (is_settled(node_at(s, at->owner))) return false;
+  }
+  return true;
+}
+
 void refuse(Turn& t, const fact::MessageArrived& m, std::string why) {
   answer(t, m, recorded::Answer::refused, std::move(why));
 }
@@ -20,7 +27,7 @@ void refuse(Turn& t, const fact::MessageArrived& m, std::string why) {
 void decide(Turn& t, const fact::MessageArrived& m) {
   Node* node = find_node(t.s, m.path);
   const bool waits = node != nullptr && node->record.status == StepStatus::waiting &&
-                     std::holds_alternative<Approve>(node->step->work);
+                     std::holds_alternative<Approve>(node->step->work) && is_inside_open_steps(t.s, *node);
   if (!waits) return refuse(t, m, fmt::format("'{}' is not waiting for approval", m.path));
   std::string prompt;
   const Result<std::string> binding = gate_binding(t.s, *node, prompt);
