@@ -261,11 +261,7 @@ void World::answer(SimRun& run) {
   const Node* node = find_node(std::as_const(*asleep->parent->state), asleep->parent_node);
   if (node == nullptr || node->activity != Activity::child_waiting || node->record.child_run != asleep->key)
     return;
-  at(5, [this, asleep] {
-    if (asleep->live || !asleep->parent->live) return;
-    later(*asleep->parent, 0, fact::ChildReported{.node = asleep->parent_node, .usage = asleep->state->usage});
-    drive(*asleep, false);
-  });
+  later(*asleep->parent, 5, fact::ChildWoken{asleep->parent_node});
 }
 
 /// Decides what happens after an execution ended without the run being over.

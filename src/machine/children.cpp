@@ -67,11 +67,13 @@ void handle(Turn& t, const fact::ChildNotOpened& f) {
 }
 
 void handle(Turn& t, const fact::ChildReported& f) {
+  if (const Node* node = node_of_child(t, f.node)) count_child(t, *node, f.usage);
+}
+
+void handle(Turn& t, const fact::ChildWoken& f) {
   Node* node = node_of_child(t, f.node);
-  if (node == nullptr) return;
-  count_child(t, *node, f.usage);
-  if (node->activity == Activity::child_stopping) return;
-  set_activity(t.s, *node, f.waiting ? Activity::child_waiting : Activity::child_running);
+  if (node == nullptr || node->activity != Activity::child_waiting || t.s.finishing) return;
+  if (may_start(t, scope_at(t.s, node->scope))) begin_child(t, *node);
 }
 
 void handle(Turn& t, const fact::ChildEnded& f) {

@@ -113,7 +113,10 @@ struct ChildNotOpened {
 struct ChildReported {
   NodeId node = NodeId::none;
   Usage usage = {};
-  bool waiting = false;  // it can only wait for a person or a signal
+};
+/// A message arrived for a child that had ended its execution because it waits.
+struct ChildWoken {
+  NodeId node = NodeId::none;
 };
 struct ChildEnded {
   NodeId node = NodeId::none;
@@ -164,7 +167,7 @@ struct PauseRequested {};
 using Fact = std::variant<fact::RunBegan, fact::RunResumed, fact::AttemptLeft, fact::AttemptStarted,
                           fact::AttemptReported, fact::AttemptEnded, fact::AttemptNotStarted, fact::AttemptLost,
                           fact::TimerDue, fact::MessageArrived, fact::Interrupted, fact::SaveDurable, fact::SaveFailed,
-                          fact::ChildOpened, fact::ChildNotOpened, fact::ChildReported, fact::ChildEnded,
+                          fact::ChildOpened, fact::ChildNotOpened, fact::ChildReported, fact::ChildWoken, fact::ChildEnded,
                           fact::ItemsLoaded, fact::ItemLoaded, fact::OutputLoaded, fact::PermitsGranted,
                           fact::CacheAnswered, fact::InboxRead, fact::NobodyAnswers,
                           fact::PauseRequested>;

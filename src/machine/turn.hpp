@@ -141,6 +141,7 @@ void handle(Turn& t, const fact::SaveFailed& f);
 void handle(Turn& t, const fact::ChildOpened& f);
 void handle(Turn& t, const fact::ChildNotOpened& f);
 void handle(Turn& t, const fact::ChildReported& f);
+void handle(Turn& t, const fact::ChildWoken& f);
 void handle(Turn& t, const fact::ChildEnded& f);
 void handle(Turn& t, const fact::ItemsLoaded& f);
 void handle(Turn& t, const fact::ItemLoaded& f);
