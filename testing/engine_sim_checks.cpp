@@ -8,6 +8,23 @@ namespace pawl::engine_sim {
 
 using namespace machine;
 
+/// Returns the number of the unsaved record that settles the step; 0 if it is durable.
+std::uint64_t World::settled_in(const SimRun& run, const std::string& path) {
+  const Saving& saving = run.state->saving;
+  std::uint64_t number = run.state->records - saving.unsaved.size();
+  for (const Record& record : saving.unsaved) {
+    ++number;
+    if (path_of(record.fact) == path && std::holds_alternative<recorded::StepSettled>(record.fact)) return number;
+  }
+  if (!saving.in_flight) return 0;
+  number = saving.in_flight->first - 1;
+  for (const Record& record : saving.in_flight->records) {
+    ++number;
+    if (path_of(record.fact) == path && std::holds_alternative<recorded::StepSettled>(record.fact)) return number;
+  }
+  return 0;
+}
+
 void World::check_start(SimRun& run, const command::StartAttempt& c) {
   const State& s = *run.state;
   const Node& node = node_at(s, c.node);
@@ -16,6 +33,12 @@ void World::check_start(SimRun& run, const command::StartAttempt& c) {
   const Scope& scope = scope_at(s, node.scope);
   const bool in_finally = is_within(s, scope, ScopeKind::finally);
   if (over_budget(s) && !in_finally) return violate(fmt::format("{} starts although the budget is used up", c.path));
+  for (const std::size_t index : node.step->after) {
+    const Node& before = node_at(s, scope.nodes[index]);
+    const bool ran = before.record.status == StepStatus::completed && before.record.attempts > 0;
+    if (ran && !s.saving.memory_only && s.saving.durable < settled_in(run, before.path))
+      return violate(fmt::format("{} starts before the completion of {} is durable", c.path, before.path));
+  }
   std::uint32_t failures = 0;
   if (const auto durable = run.failures.find(c.path); durable != run.failures.end()) failures = durable->second;
   if (failures >= node.step->retry.attempts.value_or(1))

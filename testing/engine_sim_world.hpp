@@ -95,6 +95,7 @@ class World {
 
   // Checks.
   void check_start(SimRun& run, const machine::command::StartAttempt& c);
+  [[nodiscard]] static std::uint64_t settled_in(const SimRun& run, const std::string& path);
   void check_running(SimRun& run);
   void check_replay(SimRun& run);
   void check_end(const machine::command::Finish& c);

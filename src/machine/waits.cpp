@@ -42,8 +42,9 @@ Result<std::string> gate_binding(const State& s, const Node& node, std::string& 
   Json inputs = Json::object();
   for (const std::size_t before : node.step->after) {
     const Node& other = node_at(s, scope.nodes[before]);
-    const bool map = other.record.map.has_value() && needs_loading(other);
-    if (map) {
+    // The results of a map are not always in memory. The binding must not depend on that.
+    const auto* map = std::get_if<Map>(&other.step->work);
+    if (map != nullptr && map->reduce == nullptr && other.record.map) {
       inputs[other.step->id] = {other.record.map->items_hash, other.record.map->failed.text()};
     } else {
       PAWL_TRY_ASSIGN(inputs[other.step->id], output_of(other));
