@@ -87,7 +87,6 @@ void label_report(Turn& t, const Node& node, const Report& report) {
 }
 
 void succeed(Turn& t, Node& node, const fact::AttemptEnded& f) {
-  const auto& confidence = node.step->confidence;
   if (!f.add_steps.is_null()) {
     Scope& scope = scope_at(t.s, node.scope);
     const std::size_t before = scope.nodes.size();
@@ -98,6 +97,7 @@ void succeed(Turn& t, Node& node, const fact::AttemptEnded& f) {
       enter(t, scope);
     }
   }
+  const auto& confidence = node.step->confidence;  // of the grown list
   if (confidence && f.report.confidence && *f.report.confidence < confidence->below && confidence->then) {
     record(t, recorded::AttemptReported{
                   .path = node.path, .start = f.start, .usage = f.report.usage, .confidence = f.report.confidence});
