@@ -19,8 +19,8 @@ Schedule random_schedule(std::mt19937_64& random) {
   for (std::uint64_t i = 0; i < count; ++i) {
     at += 1 + random() % 60;
     auto what = static_cast<Disturbance::What>(random() % kWhats);
-    const bool rare = what == Disturbance::What::cancel || what == Disturbance::What::changed ||
-                      what == Disturbance::What::rollback;
+    const bool rare =
+        what == Disturbance::What::cancel || what == Disturbance::What::changed || what == Disturbance::What::rollback;
     if (rare && random() % 3 != 0) what = Disturbance::What::crash;
     schedule.disturbances.push_back({what, at});
   }
@@ -28,9 +28,9 @@ Schedule random_schedule(std::mt19937_64& random) {
 }
 
 std::string to_text(const Schedule& schedule) {
-  constexpr std::array<const char*, kWhats> kNames{"crash",        "reaper",   "interrupt", "cancel",  "full_disk",
-                                                   "failing_sync", "no_spawn", "rollback",  "changed", "early_signal",
-                                                   "wrong_decision", "hopeless_save"};
+  constexpr std::array<const char*, kWhats> kNames{"crash",     "reaper",       "interrupt",      "cancel",
+                                                   "full_disk", "failing_sync", "no_spawn",       "rollback",
+                                                   "changed",   "early_signal", "wrong_decision", "hopeless_save"};
   std::string out = fmt::format("seed {}", schedule.seed);
   for (const Disturbance& disturbance : schedule.disturbances)
     out += fmt::format(", {} after {} facts", kNames[static_cast<std::size_t>(disturbance.what)], disturbance.at);

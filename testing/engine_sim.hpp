@@ -23,14 +23,14 @@ namespace pawl::engine_sim {
 struct Disturbance {
   enum class What : std::uint8_t {
     crash,
-    reaper,       // all running processes are lost
+    reaper,  // all running processes are lost
     interrupt,
     cancel,
-    full_disk,    // saves and starts fail for a while
-    failing_sync, // the outcome of the save in flight is unknown
-    no_spawn,     // starts fail for a while
-    rollback,     // when the run is not driven next time
-    changed,      // a step of the workflow changes before the next resume
+    full_disk,     // saves and starts fail for a while
+    failing_sync,  // the outcome of the save in flight is unknown
+    no_spawn,      // starts fail for a while
+    rollback,      // when the run is not driven next time
+    changed,       // a step of the workflow changes before the next resume
     early_signal,
     wrong_decision,
     hopeless_save,
@@ -55,7 +55,8 @@ struct Ended {
   bool compared = false;  // with the oracle's outputs
 };
 /// Plays the plan until its run has ended. `trace` receives a line per fact and command; it may be empty.
-[[nodiscard]] Ended play(const Plan& plan, const Schedule& schedule, const std::function<void(std::string)>& trace = {});
+[[nodiscard]] Ended play(const Plan& plan, const Schedule& schedule,
+                         const std::function<void(std::string)>& trace = {});
 
 /// Returns a plan and a schedule that still violate something and from which nothing can be removed.
 struct Case {

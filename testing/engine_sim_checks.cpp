@@ -28,7 +28,8 @@ std::uint64_t World::settled_in(const SimRun& run, const std::string& path) {
 void World::check_start(SimRun& run, const command::StartAttempt& c) {
   const State& s = *run.state;
   const Node& node = node_at(s, c.node);
-  if (run.done.contains(c.path)) return violate(fmt::format("{} runs again although its completion is recorded", c.path));
+  if (run.done.contains(c.path))
+    return violate(fmt::format("{} runs again although its completion is recorded", c.path));
   if (run.processes.contains(c.node)) return violate(fmt::format("{} runs twice at once", c.path));
   const Scope& scope = scope_at(s, node.scope);
   const bool in_finally = is_within(s, scope, ScopeKind::finally);
@@ -103,7 +104,8 @@ void World::check_end(const command::Finish& c) {
   if (over) over_ = true;
   const bool plain = !cancelled_ && !inputs_changed_ && !rolled_back_;
   if (!plain) return;
-  // A child that was running beside a failure is opened again, and its last cost counted, when a person resumes the run.
+  // A child that was running beside a failure is opened again, and its last cost counted, when a person resumes the
+  // run.
   const bool all_counted = !lost_children_ && (run.status == RunStatus::completed || runs_.size() == 1);
   if (run.state->usage.tokens > spent_tokens_ || (all_counted && run.state->usage.tokens != spent_tokens_))
     return violate(fmt::format("{} tokens were counted, {} were used", run.state->usage.tokens, spent_tokens_));

@@ -105,8 +105,7 @@ void World::start(SimRun& run, const command::StartAttempt& c) {
   ++ended_.attempts;
   const Node& node = node_at(std::as_const(*run.state), c.node);
   const Scope& scope = scope_at(std::as_const(*run.state), node.scope);
-  const Result<Json> input =
-      std::get<CallHandler>(node.step->work).with.evaluate(StateNames(*run.state, scope, &node));
+  const Result<Json> input = std::get<CallHandler>(node.step->work).with.evaluate(StateNames(*run.state, scope, &node));
   if (!input) return violate(fmt::format("the input of {} can't be evaluated: {}", c.path, input.error().message));
   const auto script = built_.scripts.find(std::get<CallHandler>(node.step->work).name);
   Process process{c.path, c.start, script == built_.scripts.end() ? Script{} : script->second, *input, 0, false};
@@ -128,7 +127,7 @@ void World::start(SimRun& run, const command::StartAttempt& c) {
       feed(run, fact::AttemptReported{c.node, c.start, Report{.usage = {.tokens = half}}});
     });
   }
-  if (!hangs) 
+  if (!hangs)
     at(duration_us, [this, &run, life = run.life, c] {
       if (run.life == life) end_process(run, c.node, c.start, -1);
     });
@@ -204,8 +203,7 @@ void World::save(SimRun& run, const SaveBatch& batch) {
   const std::int64_t delay_us = 100 + static_cast<std::int64_t>(below(2'000));
   at(delay_us, [this, &run, life = run.life, batch] {
     if (!run.live || run.life != life) return;
-    if (hopeless_)
-      return feed(run, fact::SaveFailed{batch.id, fact::SaveTrouble::hopeless, "read-only file system"});
+    if (hopeless_) return feed(run, fact::SaveFailed{batch.id, fact::SaveTrouble::hopeless, "read-only file system"});
     if (ended_.facts < disk_full_until_)
       return feed(run, fact::SaveFailed{batch.id, fact::SaveTrouble::passing, "no space left on device"});
     if (std::exchange(fail_next_sync_, false)) {
@@ -262,10 +260,8 @@ void World::open_child(SimRun& run, const command::StartChild& c) {
     if (!run.live || child.live) return;
     if (child.status == RunStatus::completed || child.status == RunStatus::cancelled) {
       const State state = replay(definition_of(child), child.journal);
-      return feed(run, fact::ChildEnded{.node = c.node,
-                                        .status = child.status,
-                                        .outputs = state.outputs,
-                                        .usage = state.usage});
+      return feed(run, fact::ChildEnded{
+                           .node = c.node, .status = child.status, .outputs = state.outputs, .usage = state.usage});
     }
     const Node* node = find_node(std::as_const(*run.state), c.node);
     if (node == nullptr || node->activity == Activity::child_stopping)

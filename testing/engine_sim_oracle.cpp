@@ -179,10 +179,8 @@ class Interpreter {
       scope(*map.steps, inner);
       failures += inner.failed ? 1 : 0;
       const Json output = inner.failed || inner.values.empty() ? Json() : inner.values.back().output;
-      results.push_back({{"index", i},
-                         {"item", items[i]},
-                         {"status", inner.failed ? "failed" : "completed"},
-                         {"output", output}});
+      results.push_back(
+          {{"index", i}, {"item", items[i]}, {"status", inner.failed ? "failed" : "completed"}, {"output", output}});
     }
     const bool collects = map.on_item_failure == Map::OnItemFailure::dlq;
     if (failures > map.max_failures.value_or(collects ? UINT64_MAX : 0)) return failed();

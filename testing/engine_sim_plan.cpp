@@ -75,7 +75,10 @@ class Grammar {
     step.id = fresh_id();
     switch (kind) {
       case 6: step.what = What::sleep; break;
-      case 7: step.what = What::gate; step.rejects = one_in(6); break;
+      case 7:
+        step.what = What::gate;
+        step.rejects = one_in(6);
+        break;
       case 8: step.what = What::signal; break;
       case 9:
       case 10:
@@ -246,8 +249,7 @@ class Builder {
         return loop;
       }
       case What::map: return map_of(plan, before);
-      case What::child:
-        return CallWorkflow{"w" + std::to_string(plan.child), value_of(input_of(plan, where, before))};
+      case What::child: return CallWorkflow{"w" + std::to_string(plan.child), value_of(input_of(plan, where, before))};
     }
     return Nothing{};
   }
@@ -343,7 +345,8 @@ void print(std::string& out, const std::vector<StepPlan>& steps, const std::stri
       if (s.doubts) out += " doubts";
       if (s.large_output) out += " large";
     }
-    if (step.what == What::loop) out += fmt::format(" max:{} until:{} go_on:{}", step.max, step.until, step.goes_on_at_max);
+    if (step.what == What::loop)
+      out += fmt::format(" max:{} until:{} go_on:{}", step.max, step.until, step.goes_on_at_max);
     if (step.what == What::map)
       out += fmt::format(" items:{} parallel:{} dlq:{} max_failures:{} reduce:{} streamed:{} of_uses:{}", step.items,
                          step.parallel, step.dlq, step.max_failures, step.reduce, step.streamed, step.items_of_uses);
@@ -394,12 +397,19 @@ bool simplify(StepPlan& step, std::size_t which) {
     case 3: step.when = When::none; break;
     case 4: step.uses.clear(); break;
     case 5: step.has_needs = false; break;
-    case 6: step.attempts = 1; step.script.fails = 0; break;
+    case 6:
+      step.attempts = 1;
+      step.script.fails = 0;
+      break;
     case 7: step.continue_on_error = step.rescue = step.limited = step.cached = false; break;
     case 8: step.breakpoint_before = step.breakpoint_after = false; break;
     case 9: step.reduce = step.streamed = step.items_of_uses = false; break;
-    case 10: if (step.items > 1) --step.items; break;
-    case 11: if (step.max > 1) --step.max; break;
+    case 10:
+      if (step.items > 1) --step.items;
+      break;
+    case 11:
+      if (step.max > 1) --step.max;
+      break;
     default: return false;
   }
   return true;

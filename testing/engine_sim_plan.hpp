@@ -23,8 +23,8 @@ struct Script {
   std::int64_t duration_us = 1'000;
   std::uint64_t tokens = 0;
   OnTerm on_term = OnTerm::dies;
-  bool doubts = false;      // reports a low confidence
-  std::uint32_t adds = 0;   // steps
+  bool doubts = false;     // reports a low confidence
+  std::uint32_t adds = 0;  // steps
   bool large_output = false;
 };
 
@@ -39,29 +39,29 @@ struct StepPlan {
   bool rescue = false;
   bool quick_timeout = false;  // shorter than the time that a hanging process takes
   When when = When::none;
-  std::string uses = {};                  // an earlier sibling whose output is part of the input
+  std::string uses = {};  // an earlier sibling whose output is part of the input
   bool has_needs = false;
   std::vector<std::string> needs = {};
-  std::vector<StepPlan> inner = {};       // of a loop or map
+  std::vector<StepPlan> inner = {};  // of a loop or map
   std::vector<StepPlan> on_failure = {};
-  std::vector<StepPlan> then = {};        // after low confidence
-  std::uint32_t max = 1;                  // of a loop
+  std::vector<StepPlan> then = {};  // after low confidence
+  std::uint32_t max = 1;            // of a loop
   bool until = false;
   bool goes_on_at_max = true;
   std::uint32_t items = 0;
-  bool items_of_uses = false;             // the items are made from the output of `uses`
+  bool items_of_uses = false;  // the items are made from the output of `uses`
   bool streamed = false;
   std::uint32_t parallel = 1;
   bool dlq = false;
-  std::uint32_t max_failures = 0;         // with dlq; 0: no limit
+  std::uint32_t max_failures = 0;  // with dlq; 0: no limit
   bool reduce = false;
   bool breakpoint_before = false;
   bool breakpoint_after = false;
-  bool rejects = false;                   // of a gate: what people decide
-  std::size_t child = 0;                  // index of the plan of a child
-  bool limited = false;                   // uses a shared limit
+  bool rejects = false;   // of a gate: what people decide
+  std::size_t child = 0;  // index of the plan of a child
+  bool limited = false;   // uses a shared limit
   bool cached = false;
-  std::uint32_t version = 0;              // a changed one is a changed definition
+  std::uint32_t version = 0;  // a changed one is a changed definition
 };
 
 struct WorkflowPlan {

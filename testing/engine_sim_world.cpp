@@ -91,7 +91,8 @@ void World::drive(SimRun& run, bool automatic) {
   Json budget;
   if (&run == &main() && budget_ > 0) budget = {{"tokens", budget_}};
   if (!automatic) run.failures.clear();
-  if (!fresh) feed(run, fact::RunResumed{.automatic = automatic, .changes_accepted = accept_changes_, .budget = budget});
+  if (!fresh)
+    feed(run, fact::RunResumed{.automatic = automatic, .changes_accepted = accept_changes_, .budget = budget});
   for (const Message& message : std::vector(run.inbox)) later(run, 10, message.fact);
 }
 
@@ -108,7 +109,8 @@ void World::feed(SimRun& run, Fact fact) {
   if (trace_) {
     std::string detail;
     if (const auto* left = std::get_if<fact::AttemptLeft>(&fact)) detail = left->path;
-    if (const auto* timer = std::get_if<fact::TimerDue>(&fact)) detail = std::to_string(static_cast<std::uint64_t>(timer->timer));
+    if (const auto* timer = std::get_if<fact::TimerDue>(&fact))
+      detail = std::to_string(static_cast<std::uint64_t>(timer->timer));
     say(fmt::format("{}: fact {} {}", run.key, fact.index(), detail));
   }
   const std::uint64_t before = run.state->records;
@@ -118,7 +120,8 @@ void World::feed(SimRun& run, Fact fact) {
     const auto batch = run.state->saving.in_flight ? run.state->saving.in_flight->records : std::vector<Record>{};
     for (const auto* list : {&batch, &unsaved}) {
       for (const Record& record : *list) {
-        if (record.at.us == run.state->last_at.us) say(fmt::format("{}:   {}", run.key, compact(to_json(record)).substr(0, 220)));
+        if (record.at.us == run.state->last_at.us)
+          say(fmt::format("{}:   {}", run.key, compact(to_json(record)).substr(0, 220)));
       }
     }
   }
@@ -160,9 +163,7 @@ void World::disturb(Disturbance::What what) {
       }
       return;
     case What::interrupt: return later(main(), 0, fact::Interrupted{"signal"});
-    case What::cancel:
-      cancelled_ = true;
-      return post(main(), {.type = fact::MessageType::cancel, .text = "enough"});
+    case What::cancel: cancelled_ = true; return post(main(), {.type = fact::MessageType::cancel, .text = "enough"});
     case What::full_disk: disk_full_until_ = ended_.facts + 3 + below(40); return;
     case What::failing_sync: fail_next_sync_ = true; return;
     case What::hopeless_save: hopeless_ = true; return;
@@ -244,8 +245,7 @@ void World::answer(SimRun& run) {
       const bool no = rejecting.contains(node.step->id);
       const auto type = no ? fact::MessageType::reject : fact::MessageType::approve;
       const auto other = no ? fact::MessageType::approve : fact::MessageType::reject;
-      if (below(6) == 0)
-        messages.push_back({.type = other, .path = node.path, .binding = "sha256:1", .by = "eve"});
+      if (below(6) == 0) messages.push_back({.type = other, .path = node.path, .binding = "sha256:1", .by = "eve"});
       messages.push_back({.type = type, .path = node.path, .binding = node.record.binding, .by = "ann"});
     }
     if (node.record.reason == StepReason::signal && signals + run.state->signals.size() == 0) {
@@ -260,8 +260,7 @@ void World::answer(SimRun& run) {
   while (asleep->parent != nullptr && !asleep->parent->live) asleep = asleep->parent;
   if (asleep->live || asleep->parent == nullptr || run.inbox.empty() || asleep->status != RunStatus::waiting) return;
   const Node* node = find_node(std::as_const(*asleep->parent->state), asleep->parent_node);
-  if (node == nullptr || node->activity != Activity::child_waiting || node->record.child_run != asleep->key)
-    return;
+  if (node == nullptr || node->activity != Activity::child_waiting || node->record.child_run != asleep->key) return;
   later(*asleep->parent, 5, fact::ChildWoken{asleep->parent_node});
 }
 

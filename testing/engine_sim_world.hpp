@@ -31,8 +31,8 @@ struct SimRun {
   std::vector<Message> inbox = {};
   bool sealed = false;
   std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> left = {};  // reports: tokens, by path and attempt
-  std::map<std::string, std::uint64_t> done = {};     // durable completions, by path: number of the record
-  std::map<std::string, std::uint32_t> failures = {}; // durable, since a person resumed, by path
+  std::map<std::string, std::uint64_t> done = {};      // durable completions, by path: number of the record
+  std::map<std::string, std::uint32_t> failures = {};  // durable, since a person resumed, by path
   RunStatus status = RunStatus::running;
   // While it is driven:
   std::optional<machine::State> state = {};

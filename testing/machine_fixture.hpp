@@ -91,7 +91,8 @@ class MachineTest : public ::testing::Test {
           journal.insert(journal.end(), save->batch.records.begin(), save->batch.records.end());
           facts.emplace_back(fact::SaveDurable{save->batch.id});
         }
-        if (const auto* read = std::get_if<command::ReadInbox>(&command)) facts.emplace_back(fact::InboxRead{read->seal});
+        if (const auto* read = std::get_if<command::ReadInbox>(&command))
+          facts.emplace_back(fact::InboxRead{read->seal});
       }
     }
   }
@@ -146,8 +147,8 @@ class MachineTest : public ::testing::Test {
   StepStatus status(const std::string& path) { return at(path).record.status; }
   template <class T>
   std::size_t recorded_count() const {
-    return static_cast<std::size_t>(std::ranges::count_if(
-        journal, [](const Record& record) { return std::holds_alternative<T>(record.fact); }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(journal, [](const Record& record) { return std::holds_alternative<T>(record.fact); }));
   }
 
  private:

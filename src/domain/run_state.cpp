@@ -14,9 +14,9 @@ constexpr std::array<std::string_view, 8> kStepStatuses{"pending", "running", "w
 constexpr std::array<std::string_view, 6> kRunStatuses{"running", "waiting",     "completed",
                                                        "failed",  "interrupted", "cancelled"};
 
-constexpr std::array<std::string_view, 11> kStepReasons{"none",       "approval", "signal",  "timer",
-                                                        "child_run",  "breakpoint", "rejected", "skipped",
-                                                        "timed_out", "exhausted", "stopped"};
+constexpr std::array<std::string_view, 11> kStepReasons{"none",      "approval",   "signal",   "timer",
+                                                        "child_run", "breakpoint", "rejected", "skipped",
+                                                        "timed_out", "exhausted",  "stopped"};
 
 template <class Enum, std::size_t n>
 std::optional<Enum> parse_word(std::string_view text, const std::array<std::string_view, n>& words) {

@@ -90,7 +90,7 @@ struct Map {
   std::optional<std::uint64_t> max_failures;  // one more stops the map; not set: no limit with dlq, otherwise 0
   std::optional<CircuitBreaker> circuit_breaker;
   std::shared_ptr<const Steps> steps;
-  std::shared_ptr<const Step> reduce;  // may be null; its id is "reduce"
+  std::shared_ptr<const Step> reduce;               // may be null; its id is "reduce"
   std::optional<double> max_failures_percent = {};  // of all items
 };
 struct CallWorkflow {

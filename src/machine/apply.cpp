@@ -269,7 +269,8 @@ void apply_to(State& s, Node& node, const AsideBegan& r, Timestamp at) {
 void set_output(State& s, Node& node, const StepSettled& r) {
   Json output = r.output;
   if (r.output_of != 0 && std::holds_alternative<Map>(node.step->work)) {
-    if (const Scope* reduce = find_scope(s, node, ScopeKind::reduce, 0)) output = value_of(node_at(s, reduce->nodes[0]));
+    if (const Scope* reduce = find_scope(s, node, ScopeKind::reduce, 0))
+      output = value_of(node_at(s, reduce->nodes[0]));
   } else if (r.output_of != 0 && !std::get<Loop>(node.step->work).steps->empty()) {
     output = node.previous[std::get<Loop>(node.step->work).steps->back().id]["output"];
   }

@@ -82,8 +82,7 @@ void label_report(Turn& t, const Node& node, const Report& report) {
   if (!report.confidence) return;
   const double threshold = node.step->confidence ? node.step->confidence->below : kDefaultConfidence;
   const bool was_below = node.record.confidence.value_or(threshold) < threshold;
-  if (was_below != (*report.confidence < threshold))
-    label(t, Kind::step_complete, Reason::confidence_crossed, &node);
+  if (was_below != (*report.confidence < threshold)) label(t, Kind::step_complete, Reason::confidence_crossed, &node);
 }
 
 void succeed(Turn& t, Node& node, const fact::AttemptEnded& f) {
@@ -162,7 +161,8 @@ void arm_total_timeout(Turn& t, Node& node) {
   const std::int64_t from_us = node.driven_from_us < 0 ? driven_us(t) : node.driven_from_us;
   const std::int64_t used_us = driven_us(t) - from_us;
   const std::int64_t left_us = std::chrono::microseconds(*node.step->total_timeout).count() - used_us;
-  node.total_timer = set_timer(t, TimerKind::total_timeout, node.id, Timestamp{t.now.us + std::max<std::int64_t>(left_us, 0)});
+  node.total_timer =
+      set_timer(t, TimerKind::total_timeout, node.id, Timestamp{t.now.us + std::max<std::int64_t>(left_us, 0)});
 }
 
 std::optional<Milliseconds> next_attempt_in(const Turn& t, const Node& node, const std::string&, int,
@@ -315,7 +315,8 @@ void handle(Turn& t, const fact::AttemptNotStarted& f) {
   cancel_timer(t, node->attempt_timer);
   release_permits(t, *node);
   t.tasks.push_back({Task::What::pump, NodeId::none, ScopeId::none});
-  const fact::AttemptEnded ended{.node = f.node, .start = f.start, .error = f.error, .exit_code = f.retryable ? 1 : 127};
+  const fact::AttemptEnded ended{
+      .node = f.node, .start = f.start, .error = f.error, .exit_code = f.retryable ? 1 : 127};
   if (node->activity == Activity::stopping) return end_stopped(t, *node, ended);
   if (f.party == fact::Party::machine) return pause_for_machine(t, *node, f.error);
   set_activity(t.s, *node, Activity::idle);

@@ -19,10 +19,10 @@ enum class TimerKind : std::uint8_t {
   backoff,
   machine_backoff,
   sleep,
-  wait_deadline,    // of a gate or a signal
+  wait_deadline,  // of a gate or a signal
   attempt_timeout,
   total_timeout,
-  deadline,         // of a loop, map or child
+  deadline,  // of a loop, map or child
   cool_down,
   save_retry,
   save_soon,
@@ -171,11 +171,11 @@ struct Finish {
 
 }  // namespace command
 
-using Command = std::variant<command::StartAttempt, command::StopAttempt, command::SetTimer, command::CancelTimer,
-                             command::Save, command::LoadItems, command::LoadItem, command::LoadOutput, command::Tell,
-                             command::Ask, command::ClosePrompt, command::StartChild, command::StopChild, command::PauseChild,
-                             command::AcquirePermits, command::ReleasePermits, command::LookUpCache,
-                             command::StoreCache, command::TakeMessage, command::ReadInbox, command::UnsealInbox,
-                             command::Notify, command::Finish>;
+using Command =
+    std::variant<command::StartAttempt, command::StopAttempt, command::SetTimer, command::CancelTimer, command::Save,
+                 command::LoadItems, command::LoadItem, command::LoadOutput, command::Tell, command::Ask,
+                 command::ClosePrompt, command::StartChild, command::StopChild, command::PauseChild,
+                 command::AcquirePermits, command::ReleasePermits, command::LookUpCache, command::StoreCache,
+                 command::TakeMessage, command::ReadInbox, command::UnsealInbox, command::Notify, command::Finish>;
 
 }  // namespace pawl::machine

@@ -15,9 +15,8 @@ std::size_t under_way(const State& s) {
 }
 
 bool busy(const State& s) {
-  constexpr std::array kOthers{Activity::loading,         Activity::looking_up, Activity::acquiring,
-                               Activity::backoff,         Activity::sleeping,   Activity::machine_backoff,
-                               Activity::cooling_down};
+  constexpr std::array kOthers{Activity::loading,  Activity::looking_up,      Activity::acquiring,   Activity::backoff,
+                               Activity::sleeping, Activity::machine_backoff, Activity::cooling_down};
   if (under_way(s) > 0 || !s.loading.empty()) return true;
   if (s.saving.failures > 0 && !s.saving.memory_only) return true;
   if (std::ranges::any_of(kOthers, [&](Activity activity) { return s.count(activity) > 0; })) return true;
@@ -86,7 +85,8 @@ Result<Json> outputs_of(const State& s) {
   Json outputs = Json::object();
   for (const auto& [name, value] : s.workflow().outputs) {
     Result<Json> evaluated = value.evaluate(StateNames(s, scope_at(s, s.top), nullptr));
-    if (!evaluated) return fail(Code::step_failed, "output '{}' can't be evaluated: {}", name, evaluated.error().message);
+    if (!evaluated)
+      return fail(Code::step_failed, "output '{}' can't be evaluated: {}", name, evaluated.error().message);
     outputs[name] = std::move(*evaluated);
   }
   return outputs;
@@ -236,8 +236,7 @@ void check_run(Turn& t) {
   }
   if (busy(s)) return;
   const bool pauses = is_paused(s);
-  const bool waits =
-      s.count(Activity::asking) + s.count(Activity::listening) + s.count(Activity::child_waiting) > 0;
+  const bool waits = s.count(Activity::asking) + s.count(Activity::listening) + s.count(Activity::child_waiting) > 0;
   if (!(pauses || waits) || !(pauses || s.leaves_when_waiting) || !inbox_is(t, State::Inbox::read)) return;
   end_run(t, Ending::waiting, RunStatus::waiting, "");
 }

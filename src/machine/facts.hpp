@@ -164,12 +164,12 @@ struct PauseRequested {};
 
 }  // namespace fact
 
-using Fact = std::variant<fact::RunBegan, fact::RunResumed, fact::AttemptLeft, fact::AttemptStarted,
-                          fact::AttemptReported, fact::AttemptEnded, fact::AttemptNotStarted, fact::AttemptLost,
-                          fact::TimerDue, fact::MessageArrived, fact::Interrupted, fact::SaveDurable, fact::SaveFailed,
-                          fact::ChildOpened, fact::ChildNotOpened, fact::ChildReported, fact::ChildWoken, fact::ChildEnded,
-                          fact::ItemsLoaded, fact::ItemLoaded, fact::OutputLoaded, fact::PermitsGranted,
-                          fact::CacheAnswered, fact::InboxRead, fact::NobodyAnswers,
-                          fact::PauseRequested>;
+using Fact =
+    std::variant<fact::RunBegan, fact::RunResumed, fact::AttemptLeft, fact::AttemptStarted, fact::AttemptReported,
+                 fact::AttemptEnded, fact::AttemptNotStarted, fact::AttemptLost, fact::TimerDue, fact::MessageArrived,
+                 fact::Interrupted, fact::SaveDurable, fact::SaveFailed, fact::ChildOpened, fact::ChildNotOpened,
+                 fact::ChildReported, fact::ChildWoken, fact::ChildEnded, fact::ItemsLoaded, fact::ItemLoaded,
+                 fact::OutputLoaded, fact::PermitsGranted, fact::CacheAnswered, fact::InboxRead, fact::NobodyAnswers,
+                 fact::PauseRequested>;
 
 }  // namespace pawl::machine

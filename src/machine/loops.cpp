@@ -28,9 +28,8 @@ Json loaded_outputs(const State& s, const Scope& scope) {
 /// Ends the loop after its last iteration.
 void end_loop(Turn& t, Node& node, const Loop& loop, bool satisfied, std::uint64_t output_of) {
   if (!satisfied && loop.until && loop.on_max == Loop::OnMax::fail) {
-    return fail_step(
-        t, node, fmt::format("`until: {}` is not met after {} iterations", loop.until->text(), loop.max), false,
-        StepReason::exhausted);
+    return fail_step(t, node, fmt::format("`until: {}` is not met after {} iterations", loop.until->text(), loop.max),
+                     false, StepReason::exhausted);
   }
   complete(t, node, output_of == 0 ? last_output(node, loop) : Json(), output_of);
 }
@@ -65,8 +64,7 @@ void iteration_ended(Turn& t, Node& node, Scope& scope) {
     }
     satisfied = *until;
   }
-  const std::uint64_t output_of =
-      scope.nodes.empty() ? 0 : node_at(t.s, scope.nodes.back()).record.output_event;
+  const std::uint64_t output_of = scope.nodes.empty() ? 0 : node_at(t.s, scope.nodes.back()).record.output_event;
   record(t, recorded::IterationEnded{.path = node.path,
                                      .iteration = node.record.iteration,
                                      .satisfied = satisfied,

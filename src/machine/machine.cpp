@@ -132,9 +132,7 @@ std::vector<std::string> waiting_for(const State& s) {
     if (child) out.push_back(fmt::format("run {}", node->record.child_run));
     switch (node->record.reason) {
       case StepReason::approval: out.push_back(fmt::format("approval of {}", node->path)); break;
-      case StepReason::signal:
-        out.push_back(fmt::format("signal '{}' for {}", node->record.detail, node->path));
-        break;
+      case StepReason::signal: out.push_back(fmt::format("signal '{}' for {}", node->record.detail, node->path)); break;
       case StepReason::breakpoint:
         out.push_back(fmt::format("a resume at the breakpoint before {}", node->path));
         break;

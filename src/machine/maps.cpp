@@ -33,7 +33,8 @@ std::optional<std::string> too_many_failed(const Node& node) {
   if (failed > map.max_failures.value_or(collects || limited ? UINT64_MAX : 0))
     return fmt::format("{} of {} items failed (max_failures: {})", failed, node.map->total,
                        map.max_failures.value_or(0));
-  const double share = 100.0 * static_cast<double>(failed) / static_cast<double>(std::max<std::uint64_t>(node.map->total, 1));
+  const double share =
+      100.0 * static_cast<double>(failed) / static_cast<double>(std::max<std::uint64_t>(node.map->total, 1));
   if (map.max_failures_percent && share > *map.max_failures_percent)
     return fmt::format("{} of {} items failed (max_failures: {} %)", failed, node.map->total,
                        *map.max_failures_percent);

@@ -34,8 +34,8 @@ void decide(Turn& t, const fact::MessageArrived& m) {
   if (!binding || m.binding != *binding)
     return refuse(t, m, fmt::format("the decision on '{}' was about another prompt or other inputs", m.path));
   const bool approves = m.type == fact::MessageType::approve;
-  record(t, recorded::Decided{
-                .path = m.path, .approved = approves, .by = m.by, .binding = *binding, .comment = m.text});
+  record(t,
+         recorded::Decided{.path = m.path, .approved = approves, .by = m.by, .binding = *binding, .comment = m.text});
   answer(t, m, recorded::Answer::consumed);
   if (approves) return complete(t, *node, {{"approved", true}, {"by", m.by}, {"comment", m.text}});
   if (node->activity == Activity::asking) t.out.push_back(command::ClosePrompt{node->id, node->path});

@@ -48,12 +48,9 @@ const Node* referred(const State& s, const Scope& scope, std::span<const PathPar
 Result<Json> step_value(const Node& node) {
   const StepRecord& record = node.record;
   PAWL_TRY_ASSIGN(Json output, output_of(node));
-  return Json{{"output", std::move(output)},
-              {"status", to_text(record.status)},
-              {"attempts", record.attempts},
-              {"error", record.error.empty() ? Json() : Json(record.error)},
-              {"exit_code", record.exit_code},
-              {"confidence", record.confidence ? Json(*record.confidence) : Json()},
+  return Json{{"output", std::move(output)},      {"status", to_text(record.status)},
+              {"attempts", record.attempts},      {"error", record.error.empty() ? Json() : Json(record.error)},
+              {"exit_code", record.exit_code},    {"confidence", record.confidence ? Json(*record.confidence) : Json()},
               {"duration_ms", record.duration_ms}};
 }
 

@@ -5,12 +5,8 @@
 namespace pawl::machine {
 
 Json progress_of(const State& s) {
-  Json out = {{"status", to_text(s.status)},
-              {"usage", s.usage.document()},
-              {"completed_steps", s.completed_steps},
-              {"resumes", s.resumes},
-              {"rollbacks", s.rollbacks},
-              {"cancelled", s.cancel_requested},
+  Json out = {{"status", to_text(s.status)}, {"usage", s.usage.document()}, {"completed_steps", s.completed_steps},
+              {"resumes", s.resumes},        {"rollbacks", s.rollbacks},    {"cancelled", s.cancel_requested},
               {"outputs", s.outputs}};
   out["confidence"] = s.confidence ? Json(*s.confidence) : Json();
   for (const auto& [name, payload] : s.signals) out["signals"].push_back({name, payload});

@@ -126,9 +126,7 @@ bool decode(const Json& from, Answer& to) {
   to = from == Json("consumed") ? Answer::consumed : Answer::refused;
   return from == encode(to);
 }
-bool decode(const Json& from, std::optional<double>& to) {
-  return from.is_number() && (to = from.get<double>(), true);
-}
+bool decode(const Json& from, std::optional<double>& to) { return from.is_number() && (to = from.get<double>(), true); }
 bool decode(const Json& from, Usage& to) {
   if (!from.is_array() || from.size() != 3 || !from[1].is_number()) return false;
   to.usd = from[1].get<double>();
@@ -148,8 +146,7 @@ Result<RecordedFact> read(std::string_view type, const Json& value) {
       const auto found = value.find(name);
       if (found != value.end() && !decode(*found, member) && wrong.empty()) wrong = name;
     });
-    if (!wrong.empty())
-      return fail(Code::state_reconstruction_failed, "'{}' of a record '{}' is invalid", wrong, type);
+    if (!wrong.empty()) return fail(Code::state_reconstruction_failed, "'{}' of a record '{}' is invalid", wrong, type);
     return RecordedFact(std::move(fact));
   }
 }

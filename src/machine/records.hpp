@@ -14,6 +14,7 @@
 
 #include "base/json.hpp"
 #include "base/result.hpp"
+#include "domain/event_types.hpp"
 #include "domain/run_state.hpp"
 
 namespace pawl::machine {
@@ -28,7 +29,7 @@ struct RunBegan {
   std::string workflow_hash = {};
 };
 struct RunResumed {
-  static constexpr const char* kType = "run_resumed";
+  static constexpr const char* kType = event_type::kRunResumed;
   bool automatic = false;
   bool changes_accepted = false;
   std::string workflow_hash = {};
@@ -40,7 +41,7 @@ struct RunRolledBack {
   Usage usage = {};      // what was used until now, which a rollback does not give back
 };
 struct StepStarted {
-  static constexpr const char* kType = "step_started";
+  static constexpr const char* kType = event_type::kStepStarted;
   std::string path = {};
 };
 struct AttemptReported {
@@ -126,7 +127,7 @@ struct ItemEnded {
   std::uint64_t output_of = 0;
 };
 struct CircuitOpened {
-  static constexpr const char* kType = "circuit_opened";
+  static constexpr const char* kType = event_type::kCircuitOpened;
   std::string path = {};
 };
 struct ChildBegan {
@@ -146,7 +147,7 @@ struct ChildReported {
   Usage usage = {};  // of the child until now
 };
 struct StepsAdded {
-  static constexpr const char* kType = "steps_added";
+  static constexpr const char* kType = event_type::kStepsAdded;
   std::string path = {};
   Json steps = {};
 };
@@ -158,12 +159,12 @@ struct MessageTaken {
   std::string why = {};
 };
 struct SignalReceived {
-  static constexpr const char* kType = "signal_received";
+  static constexpr const char* kType = event_type::kSignalReceived;
   std::string signal = {};
   Json payload = {};
 };
 struct SignalConsumed {
-  static constexpr const char* kType = "signal_consumed";
+  static constexpr const char* kType = event_type::kSignalConsumed;
   std::string path = {};
   std::string signal = {};
 };
@@ -177,7 +178,7 @@ struct Decided {
   std::string comment = {};
 };
 struct CancelRequested {
-  static constexpr const char* kType = "cancel_requested";
+  static constexpr const char* kType = event_type::kCancelRequested;
   std::string why = {};
 };
 struct ItemsReopened {
@@ -220,15 +221,15 @@ struct RunImported {
 
 }  // namespace recorded
 
-using RecordedFact = std::variant<recorded::RunBegan, recorded::RunResumed, recorded::RunRolledBack, recorded::StepStarted,
-                          recorded::AttemptReported, recorded::AttemptEnded, recorded::AsideBegan,
-                          recorded::StepSettled, recorded::WaitBegan, recorded::IterationEnded, recorded::MapOpened,
-                          recorded::ItemEnded, recorded::CircuitOpened, recorded::ChildBegan, recorded::ChildOpened,
-                          recorded::ChildReported, recorded::StepsAdded, recorded::MessageTaken,
-                          recorded::SignalReceived, recorded::SignalConsumed, recorded::Decided,
-                          recorded::CancelRequested, recorded::ItemsReopened, recorded::BreakpointReached,
-                          recorded::PhaseCompleted, recorded::FinallyBegan, recorded::RunEnded, recorded::StepImported,
-                          recorded::RunImported>;
+using RecordedFact =
+    std::variant<recorded::RunBegan, recorded::RunResumed, recorded::RunRolledBack, recorded::StepStarted,
+                 recorded::AttemptReported, recorded::AttemptEnded, recorded::AsideBegan, recorded::StepSettled,
+                 recorded::WaitBegan, recorded::IterationEnded, recorded::MapOpened, recorded::ItemEnded,
+                 recorded::CircuitOpened, recorded::ChildBegan, recorded::ChildOpened, recorded::ChildReported,
+                 recorded::StepsAdded, recorded::MessageTaken, recorded::SignalReceived, recorded::SignalConsumed,
+                 recorded::Decided, recorded::CancelRequested, recorded::ItemsReopened, recorded::BreakpointReached,
+                 recorded::PhaseCompleted, recorded::FinallyBegan, recorded::RunEnded, recorded::StepImported,
+                 recorded::RunImported>;
 
 struct Record {
   Timestamp at = {};

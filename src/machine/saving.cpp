@@ -25,9 +25,7 @@ bool may_wait(const State& s) {
   });
 }
 
-void send_batch(Turn& t) {
-  t.out.push_back(command::Save{*t.s.saving.in_flight});
-}
+void send_batch(Turn& t) { t.out.push_back(command::Save{*t.s.saving.in_flight}); }
 
 }  // namespace
 
@@ -35,13 +33,14 @@ void save_if_needed(Turn& t, bool at_once) {
   Saving& saving = t.s.saving;
   if (saving.in_flight || saving.waits || saving.unsaved.empty() || saving.given_up) return;
   if (!at_once && may_wait(t.s)) {
-    if (saving.soon == TimerId::none) saving.soon = set_timer(t, TimerKind::save_soon, NodeId::none, after(t, kCompany));
+    if (saving.soon == TimerId::none)
+      saving.soon = set_timer(t, TimerKind::save_soon, NodeId::none, after(t, kCompany));
     return;
   }
   cancel_timer(t, saving.soon);
   const std::uint64_t first = t.s.records - saving.unsaved.size() + 1;
-  saving.in_flight = SaveBatch{++saving.batches, first, std::exchange(saving.unsaved, {}),
-                               std::exchange(saving.labels, {})};
+  saving.in_flight =
+      SaveBatch{++saving.batches, first, std::exchange(saving.unsaved, {}), std::exchange(saving.labels, {})};
   send_batch(t);
 }
 
@@ -53,7 +52,7 @@ void flush_deferred(Turn& t) {
     if (auto* start = std::get_if<command::StartAttempt>(&command)) {
       Node* node = find_node(t.s, start->node);
       if (node == nullptr || node->activity != Activity::starting) continue;  // it was stopped meanwhile
-      if (!may_start(t, scope_at(t.s, node->scope))) {  // the budget was used up meanwhile
+      if (!may_start(t, scope_at(t.s, node->scope))) {                        // the budget was used up meanwhile
         postpone(t, *node);
         continue;
       }

@@ -111,7 +111,8 @@ bool over_budget(const State& s) {
   };
   const Budget& budget = s.workflow().budget;
   const auto usd = limit("usd", budget.usd);
-  const auto tokens = limit("tokens", budget.tokens ? std::optional(static_cast<double>(*budget.tokens)) : std::nullopt);
+  const auto tokens =
+      limit("tokens", budget.tokens ? std::optional(static_cast<double>(*budget.tokens)) : std::nullopt);
   return (usd && s.usage.usd >= *usd) || (tokens && static_cast<double>(s.usage.tokens) >= *tokens);
 }
 
@@ -226,8 +227,8 @@ void check_scope(Turn& t, Scope& scope) {
       if (scope.active > 0 || t.s.loading.contains(id)) return;
     }
   }
-  if (scope.unsettled == 0 && t.s.hold == Hold::none && scope.kind != ScopeKind::finally && scope.owner == NodeId::none &&
-      !t.s.breakpoint_after.empty())
+  if (scope.unsettled == 0 && t.s.hold == Hold::none && scope.kind != ScopeKind::finally &&
+      scope.owner == NodeId::none && !t.s.breakpoint_after.empty())
     return;  // the run stops at the breakpoint first
   scope.ended = true;
   scope_ended(t, scope);

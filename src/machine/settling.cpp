@@ -54,8 +54,8 @@ void note_phases(Turn& t, const Node& node) {
     const auto found = std::ranges::find(stages, stage, &Stage::id);
     const bool barrier = found != stages.end() && found->type == Stage::Type::barrier;
     record(t, recorded::PhaseCompleted{.stage = stage});
-    return label(t, barrier ? Kind::barrier : Kind::stage_complete,
-                 barrier ? Reason::barrier : Reason::stage_completed, &node);
+    return label(t, barrier ? Kind::barrier : Kind::stage_complete, barrier ? Reason::barrier : Reason::stage_completed,
+                 &node);
   }
   const std::size_t layer = node.step->layer;
   if (!t.s.workflow().stages.empty() || t.s.phases.contains(fmt::format("layer {}", layer))) return;
@@ -128,8 +128,7 @@ void fail_step(Turn& t, Node& node, std::string error, bool retryable, StepReaso
     node.record.set_reason(reason);
     return begin_aside(t, node, Aside::on_failure);
   }
-  settle(t, node,
-         {.status = StepStatus::failed, .reason = reason, .error = std::move(error), .retryable = retryable});
+  settle(t, node, {.status = StepStatus::failed, .reason = reason, .error = std::move(error), .retryable = retryable});
 }
 
 void begin_aside(Turn& t, Node& node, Aside aside) {
@@ -165,12 +164,11 @@ void aside_ended(Turn& t, Node& node, Scope& scope) {
                    .error = "the steps under confidence.then failed: " + scope.error,
                    .retryable = false});
   }
-  if (node.step->rescue && !failed) return settle(t, node, {.status = StepStatus::completed, .detail = error, .no_output = true});
-  settle(t, node,
-         {.status = StepStatus::failed,
-          .reason = node.record.reason,
-          .error = error,
-          .retryable = node.record.retryable});
+  if (node.step->rescue && !failed)
+    return settle(t, node, {.status = StepStatus::completed, .detail = error, .no_output = true});
+  settle(
+      t, node,
+      {.status = StepStatus::failed, .reason = node.record.reason, .error = error, .retryable = node.record.retryable});
 }
 
 void stop_scope(Turn& t, Scope& scope, Stop why) {
@@ -186,7 +184,7 @@ void stopped(Turn& t, Node& node) {
   if (why == Stop::deadline && std::exchange(node.deadline_passed, false)) {
     node.stop = Stop::none;
     set_activity(t.s, node, Activity::idle);
-    if (node.step->on_deadline == OnTimeout::go_on) 
+    if (node.step->on_deadline == OnTimeout::go_on)
       return settle(t, node, {.status = StepStatus::completed, .no_output = true});
     return fail_step(t, node, fmt::format("timed out after {}", duration_text(*node.step->deadline)), true,
                      StepReason::timed_out);

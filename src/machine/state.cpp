@@ -214,8 +214,8 @@ Node* resolve_open(State& s, std::string_view path) {
     const Node* owner = find_node(s, scope.owner);
     if (owner == nullptr) continue;
     const auto& map = owner->record.map;
-    const bool done = scope.kind == ScopeKind::item && map && map->done.contains(scope.index) &&
-                      !map->failed.contains(scope.index);
+    const bool done =
+        scope.kind == ScopeKind::item && map && map->done.contains(scope.index) && !map->failed.contains(scope.index);
     const bool past = scope.kind == ScopeKind::iteration && scope.index < owner->record.iteration;
     open = open && !over(*owner) && !done && !past;
   }

@@ -1,8 +1,8 @@
 // The state of a run: a tree of nodes and scopes, as values.
 //
 // A node is one step within one scope. A scope is a list of steps that run together: the workflow's own, an iteration
-// of a loop, an item of a map, the steps of `on_failure`. Nodes and scopes refer to each other by number, so a state can
-// be copied. An item that has not started has neither; a finished one keeps them only if it failed.
+// of a loop, an item of a map, the steps of `on_failure`. Nodes and scopes refer to each other by number, so a state
+// can be copied. An item that has not started has neither; a finished one keeps them only if it failed.
 //
 // What is under `progress` changes only by applying records. The rest belongs to this execution and is empty after a
 // resume.
@@ -111,7 +111,7 @@ struct Node {
 
   // This execution.
   Activity activity = Activity::idle;
-  bool active = false;   // begun and not settled
+  bool active = false;  // begun and not settled
   std::size_t blockers = 0;
   std::vector<std::size_t> dependents = {};
   bool seen_on_failure = false;
@@ -202,7 +202,7 @@ struct State {
   std::uint32_t resumes = 0;
   std::uint32_t automatic_resumes = 0;
   std::uint32_t rollbacks = 0;
-  std::set<std::string> taken = {};  // messages whose effect is in this state
+  std::set<std::string> taken = {};                                 // messages whose effect is in this state
   std::unordered_map<std::string, std::uint32_t> starts_used = {};  // by path, of attempts before a rollback
   std::deque<std::pair<std::string, Json>> signals = {};
   std::vector<AddedSteps> added = {};

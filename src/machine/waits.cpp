@@ -50,9 +50,12 @@ Result<std::string> gate_binding(const State& s, const Node& node, std::string& 
       PAWL_TRY_ASSIGN(inputs[other.step->id], output_of(other));
     }
   }
-  Json shown = {{"run", s.definition->run_uuid}, {"gate", node.path},
-                {"prompt", prompt},              {"inputs", inputs},
-                {"vars", s.definition->vars},    {"workflow", s.workflow().hash}};
+  Json shown = {{"run", s.definition->run_uuid},
+                {"gate", node.path},
+                {"prompt", prompt},
+                {"inputs", inputs},
+                {"vars", s.definition->vars},
+                {"workflow", s.workflow().hash}};
   if (s.rollbacks > 0) shown["rollbacks"] = s.rollbacks;  // a decision counts once
   if (node.record.attempts > 0) shown["attempt"] = node.record.attempts + 1;
   return "sha256:" + to_hex(sha256(compact(shown)));
