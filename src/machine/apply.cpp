@@ -190,6 +190,7 @@ void apply_to_run(State& s, const RunRolledBack& r) {
   s.usage.add(s.usage.until(r.usage));
 }
 void apply_to_run(State& s, const MessageTaken& r) { s.taken.insert(r.id); }
+void apply_to_run(State&, const EntryAdded&) {}
 void apply_to_run(State& s, const SignalReceived& r) { s.signals.emplace_back(r.signal, r.payload); }
 void apply_to_run(State& s, const CancelRequested& r) {
   s.cancel_requested = true;

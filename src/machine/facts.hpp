@@ -74,15 +74,16 @@ struct AttemptLost {
 struct TimerDue {
   TimerId timer = TimerId::none;
 };
-enum class MessageType : std::uint8_t { approve, reject, signal, cancel, retry_items, other };
+enum class MessageType : std::uint8_t { approve, reject, signal, cancel, retry_items, audit, checkpoint, other };
 struct MessageArrived {
   std::string id = {};
   MessageType type = MessageType::other;
   std::string path = {};     // of the gate or map
   std::string binding = {};  // of a decision
   std::string by = {};
-  std::string text = {};     // a comment, the name of the signal, or the reason of a cancellation
-  Json payload = {};         // of a signal
+  std::string text = {};     // a comment, the name of the signal, the reason of a cancellation, or the type of
+                             // an audit entry
+  Json payload = {};         // of a signal or an audit entry
   std::string indices = {};  // of items; empty: all failed ones
   bool dependents = false;
 };

@@ -87,6 +87,12 @@ void handle(Turn& t, const fact::MessageArrived& m) {
       record(t, recorded::CancelRequested{.why = m.text.empty() ? "cancelled by request" : m.text});
       answer(t, m, recorded::Answer::consumed);
       return hold_run(t, Hold::cancel, t.s.cancel_why);
+    case fact::MessageType::audit:
+      record(t, recorded::EntryAdded{.entry = m.text, .agent = m.by, .payload = m.payload});
+      return answer(t, m, recorded::Answer::consumed);
+    case fact::MessageType::checkpoint:
+      label(t, Kind::manual, Reason::manual, nullptr);
+      return answer(t, m, recorded::Answer::consumed);
     case fact::MessageType::other: return refuse(t, m, "message of an unknown type");
   }
 }

@@ -21,10 +21,8 @@ auto outward(const State& s, const Scope& scope, const Use& use) -> decltype(use
 
 const Node* find_step(const State& s, const Scope& scope, std::string_view id) {
   return outward(s, scope, [&](const Scope& at) -> const Node* {
-    for (const NodeId node : at.nodes) {
-      if (node_at(s, node).step->id == id) return &node_at(s, node);
-    }
-    return nullptr;
+    const Node* node = find_node(s, at.prefix.empty() ? std::string(id) : fmt::format("{}.{}", at.prefix, id));
+    return node != nullptr && node->scope == at.id ? node : nullptr;
   });
 }
 

@@ -57,6 +57,8 @@ void members(auto& r, const Visit& v) {
   if constexpr (requires { r.answer; }) v("answer", r.answer);
   if constexpr (requires { r.why; }) v("why", r.why);
   if constexpr (requires { r.signal; }) v("signal", r.signal);
+  if constexpr (requires { r.entry; }) v("entry", r.entry);
+  if constexpr (requires { r.agent; }) v("agent", r.agent);
   if constexpr (requires { r.payload; }) v("payload", r.payload);
   if constexpr (requires { r.approved; }) v("approved", r.approved);
   if constexpr (requires { r.timed_out; }) v("timed_out", r.timed_out);

@@ -158,6 +158,13 @@ struct MessageTaken {
   Answer answer = Answer::consumed;
   std::string why = {};
 };
+/// An entry for the audit trail that was sent as a message.
+struct EntryAdded {
+  static constexpr const char* kType = "entry_added";
+  std::string entry = {};
+  std::string agent = {};
+  Json payload = {};
+};
 struct SignalReceived {
   static constexpr const char* kType = event_type::kSignalReceived;
   std::string signal = {};
@@ -226,10 +233,10 @@ using RecordedFact =
                  recorded::AttemptReported, recorded::AttemptEnded, recorded::AsideBegan, recorded::StepSettled,
                  recorded::WaitBegan, recorded::IterationEnded, recorded::MapOpened, recorded::ItemEnded,
                  recorded::CircuitOpened, recorded::ChildBegan, recorded::ChildOpened, recorded::ChildReported,
-                 recorded::StepsAdded, recorded::MessageTaken, recorded::SignalReceived, recorded::SignalConsumed,
-                 recorded::Decided, recorded::CancelRequested, recorded::ItemsReopened, recorded::BreakpointReached,
-                 recorded::PhaseCompleted, recorded::FinallyBegan, recorded::RunEnded, recorded::StepImported,
-                 recorded::RunImported>;
+                 recorded::StepsAdded, recorded::MessageTaken, recorded::EntryAdded, recorded::SignalReceived,
+                 recorded::SignalConsumed, recorded::Decided, recorded::CancelRequested, recorded::ItemsReopened,
+                 recorded::BreakpointReached, recorded::PhaseCompleted, recorded::FinallyBegan, recorded::RunEnded,
+                 recorded::StepImported, recorded::RunImported>;
 
 struct Record {
   Timestamp at = {};

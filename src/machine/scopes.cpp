@@ -7,9 +7,20 @@
 namespace pawl::machine {
 namespace {
 
+void count_phases(State& s, const Scope& top) {
+  s.phase_steps.clear();
+  for (const NodeId id : top.nodes) {
+    const Node& node = node_at(s, id);
+    State::Phase& phase = s.phase_steps[phase_of(s, *node.step)];
+    ++phase.steps;
+    phase.unsettled += is_settled(node) ? 0U : 1U;
+  }
+}
+
 /// Connects the steps of a scope, and counts for each how many before it are unfinished. A finished step counts only
 /// if everything before it is finished, too: a reopened map delays all unfinished steps after it.
 void link(State& s, Scope& scope) {
+  if (scope.id == s.top) count_phases(s, scope);
   for (const NodeId id : scope.nodes) {
     Node& node = node_at(s, id);
     node.dependents.clear();

@@ -35,35 +35,21 @@ void follow_failure(Turn& t, Node& node) {
   }
 }
 
-/// Saves a checkpoint for a completed stage or layer.
+/// Saves a checkpoint for a completed stage or layer. One with a failed step is not completed.
 void note_phases(Turn& t, const Node& node) {
-  const Scope& top = scope_at(t.s, t.s.top);
-  if (node.scope != t.s.top || top.failed) return;  // a stage with a failed step is not completed
-  const auto complete = [&](const auto& belongs) {
-    for (const NodeId id : top.nodes) {
-      const Node& other = node_at(t.s, id);
-      if (belongs(other) && !is_settled(other)) return false;
-    }
-    return true;
-  };
+  if (node.scope != t.s.top) return;
+  const std::string name = phase_of(t.s, *node.step);
+  const auto found = t.s.phase_steps.find(name);
+  if (name.empty() || found == t.s.phase_steps.end() || found->second.unsettled == 0) return;
+  const bool last = --found->second.unsettled == 0;
+  if (!last || scope_at(t.s, t.s.top).failed || t.s.phases.contains(name)) return;
   const std::string& stage = node.step->stage;
-  if (!stage.empty()) {
-    if (t.s.phases.contains("stage " + stage)) return;
-    if (!complete([&](const Node& other) { return other.step->stage == stage; })) return;
-    const auto& stages = t.s.workflow().stages;
-    const auto found = std::ranges::find(stages, stage, &Stage::id);
-    const bool barrier = found != stages.end() && found->type == Stage::Type::barrier;
-    record(t, recorded::PhaseCompleted{.stage = stage});
-    return label(t, barrier ? Kind::barrier : Kind::stage_complete, barrier ? Reason::barrier : Reason::stage_completed,
-                 &node);
-  }
-  const std::size_t layer = node.step->layer;
-  if (!t.s.workflow().stages.empty() || t.s.phases.contains(fmt::format("layer {}", layer))) return;
-  std::size_t width = 0;
-  for (const NodeId id : top.nodes) width += node_at(t.s, id).step->layer == layer ? 1U : 0U;
-  if (width < 2 || !complete([&](const Node& other) { return other.step->layer == layer; })) return;
-  record(t, recorded::PhaseCompleted{.stage = {}, .layer = layer});
-  label(t, Kind::stage_complete, Reason::stage_completed, &node);
+  if (stage.empty() && found->second.steps < 2) return;
+  const auto& stages = t.s.workflow().stages;
+  const auto known = std::ranges::find(stages, stage, &Stage::id);
+  const bool barrier = known != stages.end() && known->type == Stage::Type::barrier;
+  record(t, recorded::PhaseCompleted{.stage = stage, .layer = stage.empty() ? node.step->layer : 0});
+  label(t, barrier ? Kind::barrier : Kind::stage_complete, barrier ? Reason::barrier : Reason::stage_completed, &node);
 }
 
 void label_end(Turn& t, const Node& node) {

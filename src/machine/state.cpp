@@ -257,6 +257,10 @@ bool fails_scope(const Node& node) {
   const bool failed = node.record.status == StepStatus::failed;
   return failed && !node.step->continue_on_error;
 }
+std::string phase_of(const State& s, const Step& step) {
+  if (!step.stage.empty()) return "stage " + step.stage;
+  return s.workflow().stages.empty() ? fmt::format("layer {}", step.layer) : std::string();
+}
 bool overrides_skipping(const Step& step) { return step.when && step.when->overrides_skipping(); }
 bool is_within(const State& s, const Scope& scope, ScopeKind kind) {
   for (const Scope* at = &scope;;) {

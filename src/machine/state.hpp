@@ -236,6 +236,11 @@ struct State {
   bool budget_told = false;
   ScopeId run_failure = ScopeId::none;
   ScopeId finally = ScopeId::none;
+  struct Phase {
+    std::size_t steps = 0;
+    std::size_t unsettled = 0;
+  };
+  std::map<std::string, Phase, std::less<>> phase_steps = {};  // of stages and layers
   bool top_ended = false;
   bool run_failure_ended = false;
   bool finally_ended = false;
@@ -279,6 +284,8 @@ void drop_inner(State& s, Node& node);
 [[nodiscard]] bool is_settled(const Node& node);
 /// Returns whether the step's failure fails its scope.
 [[nodiscard]] bool fails_scope(const Node& node);
+/// Returns the name of the stage or layer that the step belongs to, as in State::phases.
+[[nodiscard]] std::string phase_of(const State& s, const Step& step);
 [[nodiscard]] bool overrides_skipping(const Step& step);
 /// Returns whether the scope is, or is inside, a scope of this kind.
 [[nodiscard]] bool is_within(const State& s, const Scope& scope, ScopeKind kind);

@@ -102,7 +102,7 @@ MUTANTS = [
      "    if (map != nullptr && map->reduce == nullptr && other.record.map) {",
      "    if (map != nullptr && map->reduce == nullptr && needs_loading(other)) {"),
     ("a failed stage is completed", "settling.cpp",
-     "if (node.scope != t.s.top || top.failed) return;", "if (node.scope != t.s.top) return;"),
+     "  if (!last || scope_at(t.s, t.s.top).failed || t.s.phases.contains(name)) return;", "  if (!last || t.s.phases.contains(name)) return;"),
     ("a rejection is asked again at a resume", "apply.cpp",
      " || record.reason == StepReason::rejected) return true;", ") return true;"),
     ("finally repeats under the same key", "ending.cpp",
