@@ -151,8 +151,11 @@ def schedules_needed(build, seeds):
 
 def failing_test(build):
     tested = run([str(ROOT / build / "machine_test")], timeout=120)
+    if tested.returncode == 0:
+        return None
     found = re.search(r"\[  FAILED  \] \w+\.(\w+)", tested.stdout)
-    return found.group(1) if found else None
+    begun = re.findall(r"\[ RUN      \] \w+\.(\w+)", tested.stdout)  # an assertion ends the program
+    return found.group(1) if found else begun[-1] if begun else "?"
 
 
 def try_mutant(mutant, options):
