@@ -33,7 +33,7 @@ MUTANTS = [
     ("an item is identified by its index alone", "results.cpp",
      "known == map.map->hashes.end() || known->second != item->hash", "known == map.map->hashes.end()"),
     ("items that changed keep their results", "maps.cpp",
-     "index < node.map->total && hash_at(*node.map, index) == hash", "index < node.map->total + (hash & 0U)"),
+     "index < node.map->total && hash_at(*node.map, index) == hash", "index < node.map->total && hash_at(*node.map, index) + hash > 0"),
     ("a child is identified by its name", "children.cpp",
      'fmt::format("{}/{}#{}", s.definition->run_uuid, node.path, node.child_number)',
      'fmt::format("{}/{}", s.definition->run_uuid, node.path)'),
