@@ -149,11 +149,11 @@ void World::disturb() {
 }
 
 void World::disturb(Disturbance::What what) {
-  using What = Disturbance::What;
+  using Trouble = Disturbance::What;
   say(fmt::format("disturbance {}", static_cast<int>(what)));
   switch (what) {
-    case What::crash: return at(0, [this] { crash(); });
-    case What::reaper:
+    case Trouble::crash: return at(0, [this] { crash(); });
+    case Trouble::reaper:
       for (const auto& run : runs_) {
         if (!run->live) continue;
         for (const auto& [node, process] : std::map(run->processes)) {
@@ -162,18 +162,18 @@ void World::disturb(Disturbance::What what) {
         }
       }
       return;
-    case What::interrupt: return later(main(), 0, fact::Interrupted{"signal"});
-    case What::cancel: cancelled_ = true; return post(main(), {.type = fact::MessageType::cancel, .text = "enough"});
-    case What::full_disk: disk_full_until_ = ended_.facts + 3 + below(40); return;
-    case What::failing_sync: fail_next_sync_ = true; return;
-    case What::hopeless_save: hopeless_ = true; return;
-    case What::no_spawn: no_spawn_until_ = ended_.facts + 3 + below(30); return;
-    case What::rollback: roll_back_next_ = true; return;
-    case What::changed: change_next_ = true; return;
-    case What::early_signal:
+    case Trouble::interrupt: return later(main(), 0, fact::Interrupted{"signal"});
+    case Trouble::cancel: cancelled_ = true; return post(main(), {.type = fact::MessageType::cancel, .text = "enough"});
+    case Trouble::full_disk: disk_full_until_ = ended_.facts + 3 + below(40); return;
+    case Trouble::failing_sync: fail_next_sync_ = true; return;
+    case Trouble::hopeless_save: hopeless_ = true; return;
+    case Trouble::no_spawn: no_spawn_until_ = ended_.facts + 3 + below(30); return;
+    case Trouble::rollback: roll_back_next_ = true; return;
+    case Trouble::changed: change_next_ = true; return;
+    case Trouble::early_signal:
       return post(*runs_[below(runs_.size())],
                   {.type = fact::MessageType::signal, .text = kSignal, .payload = {{"payload", 1}}});
-    case What::wrong_decision:
+    case Trouble::wrong_decision:
       return post(main(), {.type = fact::MessageType::approve, .path = "s1", .binding = "sha256:0", .by = "eve"});
   }
 }
