@@ -32,6 +32,7 @@ void World::check_start(SimRun& run, const command::StartAttempt& c) {
     return violate(fmt::format("{} runs again although its completion is recorded", c.path));
   if (run.processes.contains(c.node)) return violate(fmt::format("{} runs twice at once", c.path));
   const Scope& scope = scope_at(s, node.scope);
+  if (scope.failed && !overrides_skipping(*node.step)) return violate(fmt::format("{} starts after a failure", c.path));
   const bool in_finally = is_within(s, scope, ScopeKind::finally);
   if (over_budget(s) && !in_finally) return violate(fmt::format("{} starts although the budget is used up", c.path));
   for (const std::size_t index : node.step->after) {

@@ -258,7 +258,7 @@ void pump(Turn& t) {
 void handle(Turn& t, const fact::PermitsGranted& f) {
   Node* node = find_node(t.s, f.node);
   if (node == nullptr || node->activity != Activity::acquiring) return;
-  if (may_start(t, scope_at(t.s, node->scope))) return launch(t, *node);
+  if (may_launch(t, *node)) return launch(t, *node);
   release_permits(t, *node);
   want_attempt(t, *node);
 }

@@ -52,7 +52,7 @@ void flush_deferred(Turn& t) {
     if (auto* start = std::get_if<command::StartAttempt>(&command)) {
       Node* node = find_node(t.s, start->node);
       if (node == nullptr || node->activity != Activity::starting) continue;  // it was stopped meanwhile
-      if (!may_start(t, scope_at(t.s, node->scope))) {                        // the budget was used up meanwhile
+      if (!may_launch(t, *node)) {  // the budget was used up meanwhile, or a step beside it failed
         postpone(t, *node);
         continue;
       }

@@ -135,6 +135,11 @@ bool may_start(const Turn& t, const Scope& scope) {
   return s.hold == Hold::none && s.breakpoint_after.empty() && !s.pause_requested && !over_budget(s);
 }
 
+bool may_launch(const Turn& t, const Node& node) {
+  const Scope& scope = scope_at(t.s, node.scope);
+  return may_start(t, scope) && (!scope.failed || overrides_skipping(*node.step));
+}
+
 bool outputs_ready(Turn& t, const Scope& scope, std::span<const Expression::Reference> references, Node* waiter) {
   return nodes_ready(t, missing_outputs(t.s, scope, references), waiter == nullptr ? NodeId::none : waiter->id);
 }

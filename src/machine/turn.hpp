@@ -50,6 +50,8 @@ void kick(Turn& t);
 /// Returns whether steps of this scope may start now.
 [[nodiscard]] bool may_start(const Turn& t, const Scope& scope);
 [[nodiscard]] bool over_budget(const State& s);
+/// Returns whether an attempt of this step may start now.
+[[nodiscard]] bool may_launch(const Turn& t, const Node& node);
 /// Requests outputs that these references need. Returns whether all are in memory.
 [[nodiscard]] bool outputs_ready(Turn& t, const Scope& scope, std::span<const Expression::Reference> references,
                                  Node* waiter);

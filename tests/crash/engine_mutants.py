@@ -75,7 +75,7 @@ MUTANTS = [
     ("the budget is not checked before an attempt", "scopes.cpp",
      " && !s.pause_requested && !over_budget(s);", " && !s.pause_requested;"),
     ("the budget is not checked again when a start is released", "saving.cpp",
-     "      if (!may_start(t, scope_at(t.s, node->scope))) {", "      if (t.s.saving.given_up) {"),
+     "      if (!may_launch(t, *node)) {", "      if (t.s.saving.given_up) {"),
     ("children do not pause with the budget", "ending.cpp", "    t.out.push_back(command::PauseChild{id});\n", ""),
     ("a step starts before the completion before it is durable", "attempts.cpp",
      "  if (item_begins || all_durable(t.s)) {", "  if (item_begins || t.s.records > 0) {"),
