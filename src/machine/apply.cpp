@@ -170,18 +170,20 @@ void reset_dependents(State& s, const Node& node) {
 
 void apply_to_run(State& s, const RunBegan&) { s.status = RunStatus::running; }
 void apply_to_run(State& s, const RunResumed& r) {
+  // A run that waits has not failed yet: what failed in it is not tried again by answering.
+  const bool keeps_failures = r.automatic || s.status == RunStatus::waiting;
   ++s.resumes;
   s.automatic_resumes = r.automatic ? s.automatic_resumes + 1 : 0;
   s.status = RunStatus::running;
   s.error.clear();
   s.changes_accepted = r.changes_accepted;
   if (!r.budget.is_null()) s.budget = r.budget;
-  reopen_scope(s, scope_at(s, s.top), r.automatic);
+  reopen_scope(s, scope_at(s, s.top), keeps_failures);
   std::vector<ScopeId> others;
   for (const auto& [id, scope] : s.scopes) {
     if (scope.kind == ScopeKind::run_failure || scope.kind == ScopeKind::finally) others.push_back(id);
   }
-  for (const ScopeId id : others) reopen_scope(s, scope_at(s, id), r.automatic);
+  for (const ScopeId id : others) reopen_scope(s, scope_at(s, id), keeps_failures);
 }
 void apply_to_run(State& s, const RunRolledBack& r) {
   ++s.rollbacks;
