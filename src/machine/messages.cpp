@@ -13,6 +13,7 @@ void answer(Turn& t, const fact::MessageArrived& m, recorded::Answer how, std::s
 }
 
 bool is_inside_open_steps(const State& s, const Node& node) {
+  if (scope_at(s, node.scope).ended) return false;
   for (const Scope* at = &scope_at(s, node.scope); at->owner != NodeId::none; at = &scope_at(s, at->outer)) {
     if (is_settled(node_at(s, at->owner))) return false;
   }

@@ -189,7 +189,9 @@ void consider(Turn& t, Node& node) {
   if (is_settled(node) || node.active || !scope.entered || scope.ended) return;
   if (node.blockers > 0 && !node.seen_on_failure) return;
   if (!may_start(t, scope)) return;
-  if (scope.failed && !overrides_skipping(*node.step)) return;
+  // A gate that waits beside a failure keeps waiting after a resume.
+  const bool begun = node.record.status == StepStatus::waiting;
+  if (scope.failed && !begun && !overrides_skipping(*node.step)) return;
   if (node.step->when && !outputs_ready(t, scope, node.step->when->references(), &node)) return;
   std::string error;
   const std::optional<std::string> skip = reason_to_skip(t, scope, node, error);
