@@ -63,6 +63,7 @@ torture: ## Kill writers at random for MINUTES (default: 5) and check that nothi
 mutants: ## Break the code in one place at a time and check that a test fails
 	@tools/install-deps build test
 	tests/crash/mutants.py
+	tests/crash/engine_mutants.py
 
 fuzz: ## Run each fuzz target for SECONDS_EACH (default: 600); inputs are kept in build/fuzz/corpus
 	@tools/install-deps build clang

@@ -14,8 +14,9 @@ constexpr std::array<std::string_view, 8> kStepStatuses{"pending", "running", "w
 constexpr std::array<std::string_view, 6> kRunStatuses{"running", "waiting",     "completed",
                                                        "failed",  "interrupted", "cancelled"};
 
-constexpr std::array<std::string_view, 8> kStepReasons{"none",      "approval",   "signal",   "timer",
-                                                       "child_run", "breakpoint", "rejected", "skipped"};
+constexpr std::array<std::string_view, 11> kStepReasons{"none",      "approval",   "signal",   "timer",
+                                                        "child_run", "breakpoint", "rejected", "skipped",
+                                                        "timed_out", "exhausted",  "stopped"};
 
 template <class Enum, std::size_t n>
 std::optional<Enum> parse_word(std::string_view text, const std::array<std::string_view, n>& words) {
@@ -203,7 +204,10 @@ std::string StepRecord::reason_text() const {
     case StepReason::signal: return fmt::format("signal '{}'", detail);
     case StepReason::child_run: return fmt::format("run {}", child_run);
     case StepReason::breakpoint:
-    case StepReason::rejected: return std::string(to_text(reason));
+    case StepReason::rejected:
+    case StepReason::timed_out:
+    case StepReason::exhausted:
+    case StepReason::stopped: return std::string(to_text(reason));
     case StepReason::timer:
     case StepReason::none: break;
   }

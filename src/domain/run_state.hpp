@@ -82,6 +82,9 @@ enum class StepReason : std::uint8_t {
   breakpoint,  // waits before the step for a resume
   rejected,    // failed: a person rejected it; the detail is the gate's prompt
   skipped,     // the detail says why
+  timed_out,   // failed: a deadline passed
+  exhausted,   // failed: a loop reached its maximum
+  stopped,     // cancelled: another step failed (fail_fast), or a deadline of an outer step passed
 };
 [[nodiscard]] std::string_view to_text(StepReason reason);
 [[nodiscard]] std::optional<StepReason> parse_step_reason(std::string_view text);

@@ -18,6 +18,8 @@ RetrySettings merged(const RetrySettings& base, const RetrySettings& over) {
   replace(all.factor, over.factor);
   replace(all.jitter, over.jitter);
   replace(all.no_retry_codes, over.no_retry_codes);
+  replace(all.on_codes, over.on_codes);
+  replace(all.when, over.when);
   return all;
 }
 

@@ -26,7 +26,9 @@ struct RetrySettings {
   std::optional<Milliseconds> max_backoff;
   std::optional<double> factor;
   std::optional<bool> jitter;
-  std::optional<std::vector<int>> no_retry_codes;  // exit codes
+  std::optional<std::vector<int>> no_retry_codes = {};  // exit codes
+  std::optional<std::vector<int>> on_codes = {};        // if set, only these exit codes are retried
+  std::optional<Expression> when = {};                  // if set, a failed attempt is retried only if it is true
 };
 /// Returns the keys of `over` that are set, and those of `base` otherwise.
 [[nodiscard]] RetrySettings merged(const RetrySettings& base, const RetrySettings& over);
@@ -53,8 +55,12 @@ struct CallHandler {
   std::string name;
   ValueTemplate with;
 };
+/// What happens when a deadline passes. Only a gate can be rejected by it.
+enum class OnTimeout : std::uint8_t { reject, fail, go_on };
 struct Approve {
   TextTemplate prompt;
+  std::optional<Milliseconds> timeout = {};  // counted from the beginning of the wait, across resumes
+  OnTimeout on_timeout = OnTimeout::reject;
 };
 struct Sleep {
   TextTemplate duration;  // "10m", or an expression that returns seconds or such a text
@@ -84,7 +90,8 @@ struct Map {
   std::optional<std::uint64_t> max_failures;  // one more stops the map; not set: no limit with dlq, otherwise 0
   std::optional<CircuitBreaker> circuit_breaker;
   std::shared_ptr<const Steps> steps;
-  std::shared_ptr<const Step> reduce;  // may be null; its id is "reduce"
+  std::shared_ptr<const Step> reduce;               // may be null; its id is "reduce"
+  std::optional<double> max_failures_percent = {};  // of all items
 };
 struct CallWorkflow {
   std::string file;  // as given, relative to the folder of this workflow
@@ -101,6 +108,12 @@ enum class Breakpoint : std::uint8_t { none, before, after };
 struct LowConfidence {
   double below = 0.0;
   std::shared_ptr<const Steps> then;
+};
+
+/// A result that runs of a store share. A result that is older than `ttl` is not used.
+struct Cache {
+  TextTemplate key;
+  std::optional<Milliseconds> ttl = {};
 };
 
 struct Step {
@@ -132,6 +145,10 @@ struct Step {
   std::shared_ptr<const Steps> on_failure;  // may be null
   bool rescue = false;                      // if on_failure succeeds, the step succeeds
   std::optional<LowConfidence> confidence;
+  std::optional<Milliseconds> deadline = {};  // of a loop, map or child; the time between executions does not count
+  OnTimeout on_deadline = OnTimeout::fail;
+  std::vector<std::string> uses = {};  // names of shared limits
+  std::optional<Cache> cache = {};
   std::string definition_hash;  // of everything above, to detect changed steps
 };
 
@@ -185,6 +202,8 @@ struct Workflow {
   std::vector<Stage> stages;  // in order; empty without `stages:`
   Steps steps;                // of all stages, flattened
   std::shared_ptr<const Steps> on_failure;
+  std::shared_ptr<const Steps> finally = {};  // may be null; run after success, failure and cancellation
+  std::optional<ShellCommand> notify = {};    // run when the run waits, fails or finishes
   std::vector<std::pair<std::string, ValueTemplate>> outputs;  // the result of a child workflow
   std::vector<Remark> remarks;                                 // in the order in which they were found
 };

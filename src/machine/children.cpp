@@ -1,0 +1,95 @@
+// Child workflows. A child is identified by a key: the run, the step, and the number of a
+// record. A changed `with` and a rollback begin another child.
+#include "base/hash.hpp"
+#include "machine/turn.hpp"
+
+namespace pawl::machine {
+namespace {
+
+std::string key_of(const State& s, const Node& node) {
+  return fmt::format("{}/{}#{}", s.definition->run_uuid, node.path, node.child_number);
+}
+
+Node* node_of_child(Turn& t, NodeId id) {
+  Node* node = find_node(t.s, id);
+  if (node == nullptr) return nullptr;
+  switch (node->activity) {
+    case Activity::opening_child:
+    case Activity::child_running:
+    case Activity::child_waiting:
+    case Activity::child_paused:
+    case Activity::child_stopping: return node;
+    default: return nullptr;
+  }
+}
+
+void count_child(Turn& t, const Node& node, const Usage& usage) {
+  if (node.child_usage.until(usage) != Usage{}) record(t, recorded::ChildReported{.path = node.path, .usage = usage});
+}
+
+}  // namespace
+
+void begin_child(Turn& t, Node& node) {
+  const auto& call = std::get<CallWorkflow>(node.step->work);
+  const Result<Json> with = call.with.evaluate(StateNames(t.s, scope_at(t.s, node.scope), &node));
+  if (!with) return fail_step(t, node, with.error().message, false);
+  const std::string hash = to_hex(sha256(compact(*with))).substr(0, 16);
+  const bool imported = node.child_number > 0 && node.with_hash.empty();
+  const bool rolled_back = node.child_rollbacks != t.s.rollbacks;
+  if (node.child_number == 0 || imported || rolled_back || node.with_hash != hash) {
+    const std::uint64_t number = imported && !rolled_back ? node.child_number : t.s.records + 1;
+    record(t, recorded::ChildBegan{.path = node.path, .number = number, .with_hash = hash});
+    label(t, Kind::step_start, Reason::before_step, &node);
+  }
+  set_activity(t.s, node, Activity::opening_child);
+  node.child_sent = false;
+  when_durable(t, command::StartChild{node.id, node.path, key_of(t.s, node), node.record.child_run, call.file, *with});
+  if (all_durable(t.s)) node.child_sent = true;
+}
+
+void handle(Turn& t, const fact::ChildOpened& f) {
+  Node* node = node_of_child(t, f.node);
+  if (node == nullptr || node->activity == Activity::child_running) return;
+  if (node->record.child_run != f.run) record(t, recorded::ChildOpened{.path = node->path, .run = f.run});
+  if (node->activity == Activity::opening_child) set_activity(t.s, *node, Activity::child_running);
+}
+
+void handle(Turn& t, const fact::ChildNotOpened& f) {
+  Node* node = node_of_child(t, f.node);
+  if (node == nullptr) return;
+  if (node->activity == Activity::child_stopping) {
+    set_activity(t.s, *node, Activity::idle);
+    return stopped(t, *node);
+  }
+  if (f.party == fact::Party::machine) return pause_for_machine(t, *node, f.error);
+  set_activity(t.s, *node, Activity::idle);
+  fail_step(t, *node, f.error, false);
+}
+
+void handle(Turn& t, const fact::ChildReported& f) {
+  if (const Node* node = node_of_child(t, f.node)) count_child(t, *node, f.usage);
+}
+
+void handle(Turn& t, const fact::ChildWoken& f) {
+  Node* node = node_of_child(t, f.node);
+  if (node == nullptr || node->activity != Activity::child_waiting || t.s.finishing) return;
+  if (may_start(t, scope_at(t.s, node->scope))) begin_child(t, *node);
+}
+
+void handle(Turn& t, const fact::ChildEnded& f) {
+  Node* node = node_of_child(t, f.node);
+  if (node == nullptr) return;
+  count_child(t, *node, f.usage);
+  const bool stopping = node->activity == Activity::child_stopping;
+  set_activity(t.s, *node, Activity::idle);
+  if (f.status == RunStatus::completed) return complete(t, *node, f.outputs);
+  if (stopping) return stopped(t, *node);
+  if (f.status == RunStatus::waiting)
+    return set_activity(t.s, *node, f.paused ? Activity::child_paused : Activity::child_waiting);
+  if (f.status == RunStatus::interrupted) return hold_run(t, Hold::interrupt, "a child run was interrupted");
+  const std::string error =
+      f.error.empty() ? fmt::format("run {} is {}", node->record.child_run, to_text(f.status)) : f.error;
+  fail_step(t, *node, error, false, f.rejected ? StepReason::rejected : StepReason::none);
+}
+
+}  // namespace pawl::machine

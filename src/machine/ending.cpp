@@ -1,0 +1,244 @@
+// The beginning and the end of an execution.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "machine/machine.hpp"
+#include "machine/turn.hpp"
+
+namespace pawl::machine {
+namespace {
+
+std::size_t under_way(const State& s) {
+  return s.count(Activity::running) + s.count(Activity::stopping) + s.count(Activity::starting) +
+         s.count(Activity::opening_child) + s.count(Activity::child_running) + s.count(Activity::child_stopping);
+}
+
+bool busy(const State& s) {
+  constexpr std::array kOthers{Activity::loading,  Activity::looking_up,      Activity::acquiring,   Activity::backoff,
+                               Activity::sleeping, Activity::machine_backoff, Activity::cooling_down};
+  if (under_way(s) > 0 || !s.loading.empty()) return true;
+  if (s.saving.failures > 0 && !s.saving.memory_only) return true;
+  if (std::ranges::any_of(kOthers, [&](Activity activity) { return s.count(activity) > 0; })) return true;
+  const bool blocked = !s.breakpoint_after.empty() || s.pause_requested || over_budget(s);
+  return s.count(Activity::queued) > 0 && !blocked;
+}
+
+/// A budget includes what children use.
+void pause_children(Turn& t) {
+  if (t.s.count(Activity::child_running) == 0 || !(over_budget(t.s) || t.s.pause_requested)) return;
+  for (auto& [id, node] : t.s.nodes) {
+    if (node.activity != Activity::child_running || std::exchange(node.pause_sent, true)) continue;
+    t.out.push_back(command::PauseChild{id});
+  }
+}
+
+Kind kind_of(RunStatus status) {
+  switch (status) {
+    case RunStatus::completed: return Kind::workflow_complete;
+    case RunStatus::failed: return Kind::error;
+    case RunStatus::waiting: return Kind::waiting;
+    default: return Kind::interrupted;
+  }
+}
+
+Reason reason_of(RunStatus status) {
+  switch (status) {
+    case RunStatus::completed: return Reason::workflow_completed;
+    case RunStatus::failed: return Reason::step_failed;
+    case RunStatus::waiting: return Reason::manual;
+    default: return Reason::signal;
+  }
+}
+
+void end_run(Turn& t, Ending ending, RunStatus status, std::string error, Json outputs = {}) {
+  if (std::exchange(t.s.finishing, true)) return;
+  if (status == RunStatus::completed || status == RunStatus::cancelled) {
+    for (const auto& [signal, payload] : t.s.signals)
+      record(t, recorded::MessageTaken{.answer = recorded::Answer::refused,
+                                       .why = fmt::format("no step waited for the signal '{}'", signal)});
+  }
+  record(t, recorded::RunEnded{.status = status, .error = error, .outputs = std::move(outputs)});
+  label(t, kind_of(status), reason_of(status), nullptr);
+  const bool told = ending != Ending::interrupted && ending != Ending::machine_trouble;
+  if (t.s.workflow().notify && told) when_durable(t, command::Notify{ending});
+  const bool saved = !t.s.saving.given_up && !t.s.saving.memory_only;
+  const command::Finish finish{ending, status, std::move(error), saved};
+  if (all_durable(t.s) || t.s.saving.given_up) {
+    t.s.finished = true;
+    t.out.push_back(finish);
+  } else {
+    when_durable(t, finish);
+  }
+}
+
+void begin_finally(Turn& t) {
+  State& s = t.s;
+  if (s.finally_number == 0 || s.worked_since_finally)
+    record(t, recorded::FinallyBegan{.number = s.finally_number + 1});
+  Scope& scope = open_scope(s, nullptr, ScopeKind::finally, s.finally_number);
+  s.finally = scope.id;
+  enter(t, scope);
+}
+
+Result<Json> outputs_of(const State& s) {
+  Json outputs = Json::object();
+  for (const auto& [name, value] : s.workflow().outputs) {
+    Result<Json> evaluated = value.evaluate(StateNames(s, scope_at(s, s.top), nullptr));
+    if (!evaluated)
+      return fail(Code::step_failed, "output '{}' can't be evaluated: {}", name, evaluated.error().message);
+    outputs[name] = std::move(*evaluated);
+  }
+  return outputs;
+}
+
+/// Returns whether every message was delivered since the last fact; asks for them otherwise.
+bool inbox_is(Turn& t, State::Inbox wanted) {
+  const bool seal = wanted == State::Inbox::sealed;
+  if (t.s.inbox == wanted) return true;
+  const State::Inbox under_way = seal ? State::Inbox::sealing : State::Inbox::reading;
+  if (std::exchange(t.s.inbox, under_way) != under_way) t.out.push_back(command::ReadInbox{seal});
+  return false;
+}
+
+/// Everything that runs has run. Ends the run when the inbox is sealed.
+void conclude(Turn& t) {
+  State& s = t.s;
+  const Scope& top = scope_at(s, s.top);
+  const bool finally_failed = s.finally != ScopeId::none && scope_at(s, s.finally).failed;
+  const bool cancelled = s.hold == Hold::cancel;
+  if (!cancelled && !top.failed && !finally_failed) {
+    for (const auto& [name, value] : s.workflow().outputs) {
+      if (!outputs_ready(t, top, value.references(), nullptr)) return;
+    }
+  }
+  if (!inbox_is(t, State::Inbox::sealed)) return;
+  if (cancelled) return end_run(t, Ending::cancelled, RunStatus::cancelled, s.hold_why);
+  if (top.failed) return end_run(t, Ending::failed, RunStatus::failed, top.error);
+  if (finally_failed) return end_run(t, Ending::failed, RunStatus::failed, scope_at(s, s.finally).error);
+  Result<Json> outputs = outputs_of(s);
+  if (!outputs) return end_run(t, Ending::failed, RunStatus::failed, outputs.error().message);
+  end_run(t, Ending::completed, RunStatus::completed, "", std::move(*outputs));
+}
+
+void next_phase(Turn& t) {
+  State& s = t.s;
+  const bool failed = scope_at(s, s.top).failed;
+  if (failed && s.hold == Hold::none && s.workflow().on_failure != nullptr && !s.run_failure_ended) {
+    if (s.run_failure != ScopeId::none) return;
+    Scope& scope = open_scope(s, nullptr, ScopeKind::run_failure, 0);
+    s.run_failure = scope.id;
+    return enter(t, scope);
+  }
+  if (s.workflow().finally != nullptr && !s.finally_ended) {
+    if (s.finally == ScopeId::none) begin_finally(t);
+    return;
+  }
+  conclude(t);
+}
+
+}  // namespace
+
+void run_scope_ended(Turn& t, Scope& scope) {
+  switch (scope.kind) {
+    case ScopeKind::top: t.s.top_ended = true; break;
+    case ScopeKind::run_failure: t.s.run_failure_ended = true; break;
+    default: t.s.finally_ended = true; break;
+  }
+  if (t.s.hold == Hold::none || t.s.hold == Hold::cancel) next_phase(t);
+}
+
+void start_run(Turn& t) {
+  State& s = t.s;
+  s.began = true;
+  s.leaves_when_waiting = !s.definition->stays_while_waiting;
+  if (s.workflow().timeout)
+    static_cast<void>(set_timer(t, TimerKind::workflow_timeout, NodeId::none, after(t, *s.workflow().timeout)));
+  if (s.cancel_requested) {
+    s.hold = Hold::cancel;
+    s.hold_why = s.cancel_why;
+  }
+  enter(t, scope_at(s, s.top));
+}
+
+void handle(Turn& t, const fact::RunBegan&) {
+  if (t.s.began) return;
+  record(t, recorded::RunBegan{.workflow_hash = t.s.workflow().hash});
+  label(t, Kind::workflow_start, Reason::workflow_started, nullptr);
+  start_run(t);
+}
+
+void handle(Turn& t, const fact::RunResumed& f) {
+  if (t.s.began) return;
+  record(t, recorded::RunResumed{.automatic = f.automatic,
+                                 .changes_accepted = f.changes_accepted,
+                                 .workflow_hash = t.s.workflow().hash,
+                                 .budget = f.budget});
+  label(t, Kind::workflow_start, Reason::workflow_started, nullptr);
+  start_run(t);
+}
+
+void handle(Turn& t, const fact::Interrupted& f) { hold_run(t, Hold::interrupt, f.why); }
+
+void handle(Turn& t, const fact::NobodyAnswers&) { t.s.leaves_when_waiting = true; }
+
+void handle(Turn& t, const fact::InboxRead& f) {
+  const State::Inbox expected = f.sealed ? State::Inbox::sealing : State::Inbox::reading;
+  if (t.s.inbox == expected) t.s.inbox = f.sealed ? State::Inbox::sealed : State::Inbox::read;
+}
+
+void handle(Turn& t, const fact::PauseRequested&) { t.s.pause_requested = true; }
+
+void hold_run(Turn& t, Hold hold, std::string why) {
+  State& s = t.s;
+  if (s.finishing) {
+    if (hold == Hold::machine && s.saving.given_up && !std::exchange(s.finished, true))
+      t.out.push_back(command::Finish{Ending::machine_trouble, s.status, std::move(why), false});
+    return;
+  }
+  const bool stronger = s.hold == Hold::none || (s.hold == Hold::cancel && hold != Hold::cancel);
+  if (!stronger) return;
+  s.hold = hold;
+  s.hold_why = std::move(why);
+  const Stop stop = hold == Hold::cancel ? Stop::cancel : Stop::interrupt;
+  stop_scope(t, scope_at(s, s.top), stop);
+  if (s.run_failure != ScopeId::none) stop_scope(t, scope_at(s, s.run_failure), stop);
+  if (s.finally != ScopeId::none && hold != Hold::cancel) stop_scope(t, scope_at(s, s.finally), stop);
+  if (hold != Hold::cancel) s.loading.clear();
+}
+
+bool is_paused(const State& s) {
+  return over_budget(s) || s.pause_requested || !s.breakpoint_after.empty() ||
+         s.count(Activity::at_breakpoint) + s.count(Activity::child_paused) > 0;
+}
+
+void check_run(Turn& t) {
+  State& s = t.s;
+  if (!s.began || s.finishing) return;
+  if (s.hold == Hold::interrupt || s.hold == Hold::machine || s.hold == Hold::refused) {
+    if (under_way(s) > 0) return;
+    if (s.hold == Hold::machine) return end_run(t, Ending::machine_trouble, RunStatus::interrupted, s.hold_why);
+    if (s.hold == Hold::refused) return end_run(t, Ending::refused, RunStatus::interrupted, s.hold_why);
+    if (s.timed_out) return end_run(t, Ending::failed, RunStatus::failed, s.hold_why);
+    return end_run(t, Ending::interrupted, RunStatus::interrupted, s.hold_why);
+  }
+  pause_children(t);
+  const bool finally_runs = s.finally != ScopeId::none && !s.finally_ended;
+  if (s.hold == Hold::cancel && !finally_runs) {
+    if (under_way(s) == 0) next_phase(t);
+    return;
+  }
+  const bool all_ended = s.top_ended && !finally_runs && (s.run_failure == ScopeId::none || s.run_failure_ended);
+  if (all_ended) return next_phase(t);
+  if (s.inbox == State::Inbox::sealed || s.inbox == State::Inbox::sealing) {
+    s.inbox = State::Inbox::open;
+    t.out.push_back(command::UnsealInbox{});
+  }
+  if (busy(s)) return;
+  const bool pauses = is_paused(s);
+  const bool waits = s.count(Activity::asking) + s.count(Activity::listening) + s.count(Activity::child_waiting) > 0;
+  if (!(pauses || waits) || !(pauses || s.leaves_when_waiting) || !inbox_is(t, State::Inbox::read)) return;
+  end_run(t, Ending::waiting, RunStatus::waiting, "");
+}
+
+}  // namespace pawl::machine

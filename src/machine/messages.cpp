@@ -1,0 +1,101 @@
+// Messages from outside. Each is consumed or refused, and the answer is recorded with its effect.
+#include <algorithm>
+
+#include "domain/event_types.hpp"
+#include "machine/turn.hpp"
+
+namespace pawl::machine {
+namespace {
+
+void answer(Turn& t, const fact::MessageArrived& m, recorded::Answer how, std::string why = {}) {
+  record(t, recorded::MessageTaken{.id = m.id, .answer = how, .why = std::move(why)});
+  when_durable(t, command::TakeMessage{m.id});
+}
+
+bool is_inside_open_steps(const State& s, const Node& node) {
+  if (scope_at(s, node.scope).ended) return false;
+  for (const Scope* at = &scope_at(s, node.scope); at->owner != NodeId::none; at = &scope_at(s, at->outer)) {
+    if (is_settled(node_at(s, at->owner))) return false;
+  }
+  return true;
+}
+
+void refuse(Turn& t, const fact::MessageArrived& m, std::string why) {
+  answer(t, m, recorded::Answer::refused, std::move(why));
+}
+
+/// The first answer to a gate that is recorded counts.
+void decide(Turn& t, const fact::MessageArrived& m) {
+  Node* node = find_node(t.s, m.path);
+  const bool waits = node != nullptr && node->record.status == StepStatus::waiting &&
+                     std::holds_alternative<Approve>(node->step->work) && is_inside_open_steps(t.s, *node);
+  if (!waits) return refuse(t, m, fmt::format("'{}' is not waiting for approval", m.path));
+  std::string prompt;
+  const Result<std::string> binding = gate_binding(t.s, *node, prompt);
+  if (!binding || m.binding != *binding)
+    return refuse(t, m, fmt::format("the decision on '{}' was about another prompt or other inputs", m.path));
+  const bool approves = m.type == fact::MessageType::approve;
+  record(t,
+         recorded::Decided{.path = m.path, .approved = approves, .by = m.by, .binding = *binding, .comment = m.text});
+  answer(t, m, recorded::Answer::consumed);
+  if (approves) return complete(t, *node, {{"approved", true}, {"by", m.by}, {"comment", m.text}});
+  if (node->activity == Activity::asking) t.out.push_back(command::ClosePrompt{node->id, node->path});
+  cancel_timer(t, node->wait_timer);
+  set_activity(t.s, *node, Activity::idle);
+  fail_step(t, *node, m.text.empty() ? "rejected" : "rejected: " + m.text, false, StepReason::rejected);
+}
+
+void receive_signal(Turn& t, const fact::MessageArrived& m) {
+  record(t, recorded::SignalReceived{.signal = m.text, .payload = m.payload});
+  answer(t, m, recorded::Answer::consumed);
+  std::vector<NodeId> waiting;
+  for (const auto& [id, node] : t.s.nodes) {
+    const auto* wait = std::get_if<WaitFor>(&node.step->work);
+    if (wait != nullptr && node.activity == Activity::listening && wait->signal == m.text) waiting.push_back(id);
+  }
+  if (waiting.empty()) return;
+  Node& first = node_at(t.s, *std::ranges::min_element(waiting));
+  cancel_timer(t, first.wait_timer);
+  begin_listening(t, first);
+}
+
+void retry_items(Turn& t, const fact::MessageArrived& m) {
+  Node* node = resolve(t.s, m.path);
+  if (node == nullptr || !node->map || !node->record.map || node->record.map->failed.empty())
+    return refuse(t, m, fmt::format("'{}' has no failed items", m.path));
+  if (t.s.began && (t.s.top_ended || node->map->reducing)) return refuse(t, m, "the run is ending");
+  const bool was_settled = is_settled(*node);
+  const std::string indices = m.indices.empty() ? node->record.map->failed.text() : m.indices;
+  record(t, recorded::ItemsReopened{.path = m.path, .indices = indices, .dependents = m.dependents});
+  answer(t, m, recorded::Answer::consumed);
+  node->map->next = 0;
+  if (!t.s.began) return;
+  if (was_settled) return enter(t, scope_at(t.s, node->scope));
+  t.tasks.push_back({Task::What::start_items, node->id, node->scope});
+}
+
+}  // namespace
+
+void handle(Turn& t, const fact::MessageArrived& m) {
+  if (t.s.taken.contains(m.id)) return when_durable(t, command::TakeMessage{m.id});
+  if (t.s.finishing) return;  // it stays in the inbox, for the next execution
+  switch (m.type) {
+    case fact::MessageType::approve:
+    case fact::MessageType::reject: return decide(t, m);
+    case fact::MessageType::signal: return receive_signal(t, m);
+    case fact::MessageType::retry_items: return retry_items(t, m);
+    case fact::MessageType::cancel:
+      record(t, recorded::CancelRequested{.why = m.text.empty() ? "cancelled by request" : m.text});
+      answer(t, m, recorded::Answer::consumed);
+      return hold_run(t, Hold::cancel, t.s.cancel_why);
+    case fact::MessageType::audit:
+      record(t, recorded::EntryAdded{.entry = m.text, .agent = m.by, .payload = m.payload});
+      return answer(t, m, recorded::Answer::consumed);
+    case fact::MessageType::checkpoint:
+      label(t, Kind::manual, Reason::manual, nullptr);
+      return answer(t, m, recorded::Answer::consumed);
+    case fact::MessageType::other: return refuse(t, m, "message of an unknown type");
+  }
+}
+
+}  // namespace pawl::machine

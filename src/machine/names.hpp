@@ -1,0 +1,32 @@
+// The values of names in expressions: vars, steps, item, index, loop, map, run, env and aliases.
+#pragma once
+
+#include "machine/state.hpp"
+
+namespace pawl::machine {
+
+/// `node` may be null, for expressions of the scope itself. Outputs that are not in memory must be loaded first, see
+/// missing_outputs().
+class StateNames final : public Names {
+ public:
+  StateNames(const State& state, const Scope& scope, const Node* node) : s_(state), scope_(scope), node_(node) {}
+  [[nodiscard]] Result<Json> find(std::span<const PathPart> path) const override;
+  [[nodiscard]] bool failed() const override;
+
+ private:
+  [[nodiscard]] Result<Json> special(std::string_view name) const;
+  const State& s_;
+  const Scope& scope_;
+  const Node* node_;
+};
+
+/// Returns the expressions' references of a step: its condition, arguments, prompt, items and so on.
+[[nodiscard]] std::vector<Expression::Reference> references_of(const Step& step);
+/// Returns the nodes whose outputs these references need and that are not in memory.
+[[nodiscard]] std::vector<NodeId> missing_outputs(const State& s, const Scope& scope,
+                                                  std::span<const Expression::Reference> references);
+/// Returns the output if it is in memory.
+[[nodiscard]] Result<Json> output_of(const Node& node);
+[[nodiscard]] bool needs_loading(const Node& node);
+
+}  // namespace pawl::machine

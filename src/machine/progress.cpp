@@ -1,0 +1,30 @@
+#include "machine/progress.hpp"
+
+#include <algorithm>
+
+namespace pawl::machine {
+
+Json progress_of(const State& s) {
+  Json out = {{"status", to_text(s.status)}, {"usage", s.usage.document()}, {"completed_steps", s.completed_steps},
+              {"resumes", s.resumes},        {"rollbacks", s.rollbacks},    {"cancelled", s.cancel_requested},
+              {"outputs", s.outputs}};
+  out["confidence"] = s.confidence ? Json(*s.confidence) : Json();
+  for (const auto& [name, payload] : s.signals) out["signals"].push_back({name, payload});
+  for (const std::string& id : s.taken) out["taken"].push_back(id);
+  std::vector<const Node*> nodes;
+  for (const auto& [id, node] : s.nodes) {
+    if (node.record.status != StepStatus::pending || node.record.attempts > 0) nodes.push_back(&node);
+  }
+  std::ranges::sort(nodes, {}, &Node::path);
+  for (const Node* node : nodes) {
+    Json record = node->record.to_json();
+    record.erase("starts");
+    if (node->child_number > 0) record["child_key"] = {node->child_number, node->with_hash};
+    if (node->aside != Aside::none) record["aside"] = static_cast<int>(node->aside);
+    if (!node->previous.is_null()) record["previous"] = node->previous;
+    out["steps"][node->path] = std::move(record);
+  }
+  return out;
+}
+
+}  // namespace pawl::machine
