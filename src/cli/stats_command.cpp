@@ -133,7 +133,7 @@ std::string percent_text(const SizedKey& key) { return fmt::format("{:.1f} %", 1
 std::string run_sizes_text(const Invocation& invocation, const RunSizes& sizes) {
   const auto& [run, bytes, growth] = sizes.run;
   std::string out =
-      fmt::format("run {}: {} save{}, {}\nstate: {} (first {}), {} per checkpoint\n", printable(run.id.text()),
+      fmt::format("run {}: {} checkpoint{}, {}\nstate: {} (first {}), {} per checkpoint\n", printable(run.id.text()),
                   run.latest.value, run.latest.value == 1 ? "" : "s", size_text(bytes.total()),
                   size_text(growth.state_bytes), size_text(growth.first_bytes), signed_size(growth.per_checkpoint));
   if (sizes.keys.empty()) return out + "the state has no keys\n";

@@ -96,8 +96,11 @@ MUTANTS = [
      "      if (!added) PAWL_TRY(add_rows(std::move(reader), catalogue_, update));\n",
      "      if (!added) static_cast<void>(add_rows(std::move(reader), catalogue_, update));\n"),
     ("a rebuild of the catalogue reads only files", "filesystem_catalogue.cpp",
-     "      RunReader reader(files_, keys_, entry.name, snapshot);\n      PAWL_TRY_ASSIGN(const bool added, add_journal_rows(reader, *snapshot, update));\n",
-     "      RunReader reader(files_, keys_, entry.name, std::make_shared<JournalSnapshot>());\n      const bool added = false;\n"),
+     "      RunReader reader(files_, keys_, run, snapshot);\n      PAWL_TRY_ASSIGN(const bool added, add_journal_rows(reader, *snapshot, update));\n",
+     "      RunReader reader(files_, keys_, run, std::make_shared<JournalSnapshot>());\n      const bool added = false;\n"),
+    ("the note of an erasure is removed without the lock", "filesystem_erase.cpp",
+     "  if (!exists) return files_.remove(layout::erasing(run));\n",
+     "  const auto early = load_erased(files_, run);\n  if (!exists || !early || early->finished) return files_.remove(layout::erasing(run));\n"),
     ("a forked child may write", "../../base/process_bound.cpp", "generation.fetch_add(1, std::memory_order_relaxed);", ""),
 ]
 

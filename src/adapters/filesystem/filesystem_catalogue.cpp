@@ -271,7 +271,9 @@ Result<void> FilesystemStore::rebuild_catalogue_locked() {
       if (nothing) continue;
       RunReader reader(files_, keys_, run, snapshot);
       PAWL_TRY_ASSIGN(const bool added, add_journal_rows(reader, *snapshot, update));
-      if (!added) PAWL_TRY(add_rows(std::move(reader), catalogue_, update));
+      const auto read = added ? Result<void>() : add_rows(std::move(reader), catalogue_, update);
+      // If it was erased in the meantime, whoever did it removes its rows after this.
+      if (!read && refuse_erased(files_, run)) return read;
       const auto lost = std::ranges::find(missing, run, [](const RunInfo& row) { return row.id.text(); });
       if (lost != missing.end() && !update.runs.empty() && update.runs.back().id == lost->id)
         update.runs.back() = *lost;

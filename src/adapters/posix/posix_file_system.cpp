@@ -2,9 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -40,21 +38,6 @@ PosixFd open_retrying(int folder, const char* path, int flags, mode_t mode = 0) 
     fd = ::openat(folder, path, flags, mode);
   } while (fd < 0 && errno == EINTR);
   return PosixFd(fd);
-}
-
-/// Opens a path in the store. A symbolic link anywhere in it is not followed: it may lead out of the store. Older
-/// kernels and some sandboxes can check only the last name.
-PosixFd open_inside(int root, const char* path, int flags, mode_t mode = 0) {
-  struct open_how how{};
-  how.flags = static_cast<decltype(how.flags)>(flags);
-  how.mode = (flags & O_CREAT) != 0 ? mode : 0;
-  how.resolve = RESOLVE_NO_SYMLINKS;
-  long fd = -1;
-  do {
-    fd = ::syscall(SYS_openat2, root, path, &how, sizeof how);
-  } while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-  if (fd < 0 && (errno == ENOSYS || errno == EPERM)) return open_retrying(root, path, flags, mode);
-  return PosixFd(static_cast<int>(fd));
 }
 
 // O_NONBLOCK has no effect on files. It prevents a FIFO with the name of a file from blocking us.
@@ -192,7 +175,7 @@ Result<std::unique_ptr<PosixFile>> PosixFileSystem::open_file(std::string_view p
   PAWL_TRY(process_.refuse_copy());
   const bool creates = mode == OpenMode::create || mode == OpenMode::create_empty;
   const PosixCall call = creates ? PosixCall::open_created : PosixCall::open_existing;
-  PosixFd fd = open_inside(root_.get(), checked(path).c_str(), flags_of(mode), 0666);
+  PosixFd fd = open_retrying(root_.get(), checked(path).c_str(), flags_of(mode), 0666);
   if (!fd.valid()) return fail(open_error(call, errno, where(path)));
   struct stat info{};
   if (::fstat(fd.get(), &info) < 0) return fail(posix_error(call, errno, where(path)));
@@ -217,7 +200,7 @@ Result<bool> PosixFileSystem::exists(std::string_view path) {
 
 Result<std::vector<FolderEntry>> PosixFileSystem::list(std::string_view folder) {
   PAWL_TRY(process_.refuse_copy());
-  PosixFd fd = open_inside(root_.get(), checked(folder).c_str(), kFolderFlags | O_NOFOLLOW);
+  PosixFd fd = open_retrying(root_.get(), checked(folder).c_str(), kFolderFlags | O_NOFOLLOW);
   if (!fd.valid() && errno == ENOENT) return std::vector<FolderEntry>{};
   if (!fd.valid()) return fail(open_error(PosixCall::list, errno, where(folder)));
   const std::unique_ptr<DIR, CloseFolder> stream(::fdopendir(fd.get()));
@@ -274,7 +257,7 @@ Result<void> PosixFileSystem::remove_folder(std::string_view path) {
 Result<void> PosixFileSystem::sync_folder(std::string_view path, SyncPoint point) {
   PAWL_TRY(process_.refuse_copy());
   counts_->add(point);
-  const PosixFd folder = open_inside(root_.get(), checked(path).c_str(), kFolderFlags | O_NOFOLLOW);
+  const PosixFd folder = open_retrying(root_.get(), checked(path).c_str(), kFolderFlags | O_NOFOLLOW);
   if (folder.valid() && fsync_retrying(folder.get()) == 0) return {};
   return fail(posix_error(PosixCall::sync, errno, where(path)));
 }
