@@ -465,7 +465,7 @@ Result<void> FilesystemStore::settle_copy(const std::shared_ptr<JournalSnapshot>
                                       ending.error().code == Code::input_unreadable);
     if (!ending && !confined) return std::unexpected(ending.error());
     if (confined && !is_refusal(ending.error().code)) PAWL_TRY(copied.keep_records());
-    if (ending == CopiedEnding::removed) {
+    if (ending && *ending == CopiedEnding::removed) {
       removed.push_back(run);
     } else if (copied.has_cut()) {
       cut.push_back(run);
