@@ -37,7 +37,8 @@ def ac1_one_form_for_all_workflows(case):
         state = case.state(run)
         equal(state["pawl"], "run/1")
         assert os.path.isabs(state["workflow"]["file"]) and state["vars"] == {"v": 1} and state["steps"]
-    equal(sorted(case.state("r")), sorted(case.state("m")))
+    # `spent_ms` is left out if the steps took less than a millisecond.
+    equal(set(case.state("r")) - {"spent_ms"}, set(case.state("m")) - {"spent_ms"})
 
 
 def ac2_a_checkpoint_says_where_it_stands(case):
