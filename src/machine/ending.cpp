@@ -92,7 +92,7 @@ Result<Json> outputs_of(const State& s) {
   return outputs;
 }
 
-/// Returns whether every message was delivered since the last fact; asks for them otherwise.
+/// Returns whether all acknowledged messages were delivered since the last fact. If not, requests them.
 bool inbox_is(Turn& t, State::Inbox wanted) {
   const bool seal = wanted == State::Inbox::sealed;
   if (t.s.inbox == wanted) return true;
