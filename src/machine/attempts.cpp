@@ -291,7 +291,7 @@ void handle(Turn& t, const fact::AttemptEnded& f) {
   set_activity(t.s, *node, Activity::idle);
   if (f.error.empty() && f.exit_code == 0) return succeed(t, *node, f);
   const std::string error = f.error.empty() ? fmt::format("exit status {}", f.exit_code) : f.error;
-  fail_attempt(t, *node, f, error, true);
+  fail_attempt(t, *node, f, error, f.retryable);
 }
 
 /// Never counts as an attempt: the step is tried again, and in the end the run pauses.

@@ -96,11 +96,14 @@ struct LoadOutput {
   std::string path = {};
   std::uint64_t record = 0;
 };
-/// An announcement that is not recorded.
+/// What observers are told. One with `lasts` belongs to the history of the run: it is saved as an event with the next
+/// batch. `record` is the record that it tells about, or 0.
 struct Tell {
   std::string type = {};
   std::string path = {};
   Json data = {};
+  bool lasts = false;
+  std::uint64_t record = 0;
 };
 struct Ask {
   NodeId node = NodeId::none;

@@ -52,6 +52,7 @@ struct AttemptEnded {
   Report report = {};
   std::uint64_t ms = 0;
   std::optional<Milliseconds> retry_after = {};
+  bool retryable = true;  // whether another attempt could end differently
 };
 /// Who is to blame for an attempt that could not be started.
 enum class Party : std::uint8_t {

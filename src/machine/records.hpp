@@ -43,6 +43,7 @@ struct RunRolledBack {
 struct StepStarted {
   static constexpr const char* kType = event_type::kStepStarted;
   std::string path = {};
+  bool again = false;  // it had started before
 };
 struct AttemptReported {
   static constexpr const char* kType = "attempt_reported";

@@ -4,12 +4,19 @@
 
 #include "domain/event_types.hpp"
 #include "machine/apply.hpp"
+#include "machine/told.hpp"
 
 namespace pawl::machine {
 
 void record(Turn& t, RecordedFact fact) {
+  std::optional<command::Tell> before = told_before(t.s, fact);
   t.s.saving.unsaved.push_back({t.now, std::move(fact)});
   apply(t.s, t.s.saving.unsaved.back());
+  for (std::optional<command::Tell> told : {std::move(before), told_after(t.s, t.s.saving.unsaved.back().fact)}) {
+    if (!told) continue;
+    told->record = t.s.records;
+    t.out.push_back(std::move(*told));
+  }
 }
 
 void label(Turn& t, Kind kind, Reason reason, const Node* node) {
@@ -53,6 +60,11 @@ std::int64_t driven_us(const Turn& t) { return t.s.driven_us + (t.now.us - t.s.l
 
 void tell(Turn& t, std::string type, const Node* node, Json data) {
   t.out.push_back(command::Tell{std::move(type), node == nullptr ? "" : node->path, std::move(data)});
+}
+
+void tell_lasting(Turn& t, std::string type, const Node* node, Json data) {
+  t.out.push_back(
+      command::Tell{.type = std::move(type), .path = node == nullptr ? "" : node->path, .data = std::move(data), .lasts = true});
 }
 
 void release_permits(Turn& t, Node& node) {

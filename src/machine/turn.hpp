@@ -39,6 +39,8 @@ void cancel_timer(Turn& t, TimerId& timer);
 /// Returns the time that processes have driven the run, including this one until now.
 [[nodiscard]] std::int64_t driven_us(const Turn& t);
 void tell(Turn& t, std::string type, const Node* node, Json data);
+/// The same for something that belongs to the history of the run.
+void tell_lasting(Turn& t, std::string type, const Node* node, Json data);
 void release_permits(Turn& t, Node& node);
 
 // scopes.cpp: which step runs next.
