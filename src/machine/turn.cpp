@@ -4,19 +4,12 @@
 
 #include "domain/event_types.hpp"
 #include "machine/apply.hpp"
-#include "machine/told.hpp"
 
 namespace pawl::machine {
 
 void record(Turn& t, RecordedFact fact) {
-  std::optional<command::Tell> before = told_before(t.s, fact);
   t.s.saving.unsaved.push_back({t.now, std::move(fact)});
   apply(t.s, t.s.saving.unsaved.back());
-  for (std::optional<command::Tell> told : {std::move(before), told_after(t.s, t.s.saving.unsaved.back().fact)}) {
-    if (!told) continue;
-    told->record = t.s.records;
-    t.out.push_back(std::move(*told));
-  }
 }
 
 void label(Turn& t, Kind kind, Reason reason, const Node* node) {
