@@ -24,6 +24,7 @@ inline constexpr const char* kForkRefused = "fork_refused";
 inline constexpr const char* kWorkflowChanged = "workflow_changed";
 inline constexpr const char* kFolderChanged = "folder_changed";
 inline constexpr const char* kWorkingDirMoved = "working_dir_moved";
+inline constexpr const char* kNotifyFailed = "notify_failed";
 
 // Checkpoints and their storage.
 inline constexpr const char* kCheckpointSaved = "checkpoint_saved";

@@ -173,7 +173,10 @@ void apply_to_run(State& s, const RunResumed& r) {
   // A run that waits has not failed yet: what failed in it is not tried again by answering.
   const bool keeps_failures = r.automatic || s.status == RunStatus::waiting;
   ++s.resumes;
-  s.automatic_resumes = r.automatic ? s.automatic_resumes + 1 : 0;
+  // A run that waits or was stopped by a signal did not fail, so resuming it is no attempt at a recovery.
+  const bool recovers = s.status == RunStatus::running || s.status == RunStatus::failed;
+  if (!r.automatic) s.automatic_resumes = 0;
+  if (r.automatic && recovers) ++s.automatic_resumes;
   s.status = RunStatus::running;
   s.error.clear();
   s.changes_accepted = r.changes_accepted;
@@ -244,6 +247,7 @@ void apply_to(State& s, Node& node, const AttemptReported& r, Timestamp at) {
   count_usage(s, node, r.start, r.usage);
   note_confidence(s, node, r.confidence);
   if (!r.progress.is_null()) node.record.partial = r.progress;
+  if (r.decisions > 0) node.record.decisions = r.decisions;
 }
 void apply_to(State& s, Node& node, const AttemptEnded& r, Timestamp at) {
   begin(s, node, at);
@@ -252,6 +256,7 @@ void apply_to(State& s, Node& node, const AttemptEnded& r, Timestamp at) {
   note_confidence(s, node, r.confidence);
   if (!r.progress.is_null()) node.record.partial = r.progress;
   node.record.duration_ms += r.ms;
+  node.record.decisions = 0;
   if (r.how == AttemptEnd::interrupted) return;
   ++node.record.attempts;
   ++node.record.spent;
@@ -302,6 +307,7 @@ void apply_to(State& s, Node& node, const StepSettled& r, Timestamp at) {
   if (is_settled(node)) return;
   begin(s, node, at);
   StepRecord& record = node.record;
+  record.decisions = 0;
   if (r.start > 0) {
     ++record.attempts;
     ++record.spent;

@@ -137,13 +137,18 @@ void interrupt_attempt(Turn& t, Node& node, const fact::AttemptEnded& f) {
                                    .ms = f.ms});
 }
 
+std::string timeout_text(const Node& node, bool total) {
+  if (total) return fmt::format("all attempts together timed out after {}", duration_text(*node.step->total_timeout));
+  return fmt::format("timed out after {}", duration_text(*node.step->timeout));
+}
+
 /// An attempt that was told to stop did not complete, whatever its exit code.
 void end_stopped(Turn& t, Node& node, const fact::AttemptEnded& f) {
   const Stop why = std::exchange(node.stop, Stop::none);
   if (why == Stop::timeout || why == Stop::total_timeout) {
     set_activity(t.s, node, Activity::idle);
     const bool total = why == Stop::total_timeout;
-    return fail_attempt(t, node, f, total ? "all attempts together timed out" : "timed out", !total);
+    return fail_attempt(t, node, f, timeout_text(node, total), !total);
   }
   interrupt_attempt(t, node, f);
   cancel_timer(t, node.total_timer);
@@ -276,7 +281,8 @@ void handle(Turn& t, const fact::AttemptReported& f) {
                                       .start = f.start,
                                       .usage = f.report.usage,
                                       .progress = f.report.progress,
-                                      .confidence = f.report.confidence});
+                                      .confidence = f.report.confidence,
+                                      .decisions = f.report.decisions});
 }
 
 void handle(Turn& t, const fact::AttemptEnded& f) {

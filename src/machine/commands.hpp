@@ -105,6 +105,10 @@ struct Tell {
   bool lasts = false;
   std::uint64_t record = 0;
 };
+/// Asks for the worktrees of completed items to be committed and merged, in index order.
+struct MergeItems {
+  NodeId node = NodeId::none;
+};
 struct Ask {
   NodeId node = NodeId::none;
   std::string path = {};
@@ -176,7 +180,7 @@ struct Finish {
 
 using Command =
     std::variant<command::StartAttempt, command::StopAttempt, command::SetTimer, command::CancelTimer, command::Save,
-                 command::LoadItems, command::LoadItem, command::LoadOutput, command::Tell, command::Ask,
+                 command::LoadItems, command::LoadItem, command::LoadOutput, command::Tell, command::MergeItems, command::Ask,
                  command::ClosePrompt, command::StartChild, command::StopChild, command::PauseChild,
                  command::AcquirePermits, command::ReleasePermits, command::LookUpCache, command::StoreCache,
                  command::TakeMessage, command::ReadInbox, command::UnsealInbox, command::Notify, command::Finish>;

@@ -11,6 +11,7 @@ namespace {
 
 std::size_t under_way(const State& s) {
   return s.count(Activity::running) + s.count(Activity::stopping) + s.count(Activity::starting) +
+         s.count(Activity::merging) +
          s.count(Activity::opening_child) + s.count(Activity::child_running) + s.count(Activity::child_stopping);
 }
 
@@ -174,11 +175,31 @@ void handle(Turn& t, const fact::RunResumed& f) {
                                  .changes_accepted = f.changes_accepted,
                                  .workflow_hash = t.s.workflow().hash,
                                  .budget = f.budget});
-  label(t, Kind::workflow_start, Reason::workflow_started, nullptr);
+  label(t, Kind::step_start, Reason::before_step, nullptr);
   start_run(t);
 }
 
 void handle(Turn& t, const fact::Interrupted& f) { hold_run(t, Hold::interrupt, f.why); }
+
+void handle(Turn& t, const fact::CancelWanted& f) {
+  if (t.s.finishing || t.s.cancel_requested) return;
+  record(t, recorded::CancelRequested{.why = f.why});
+  hold_run(t, Hold::cancel, f.why);
+}
+
+void handle(Turn& t, const fact::RunRefused& f) {
+  if (t.s.began) return;
+  t.s.began = true;
+  end_run(t, Ending::failed, RunStatus::failed, f.error);
+}
+
+void handle(Turn& t, const fact::CheckpointWanted& f) {
+  if (t.s.finishing) return;
+  label(t, Kind::manual, f.reason, nullptr);
+  t.s.saving.wanted = true;
+}
+
+void handle(Turn& t, const fact::SomebodyAnswers&) { t.s.leaves_when_waiting = false; }
 
 void handle(Turn& t, const fact::NobodyAnswers&) { t.s.leaves_when_waiting = true; }
 

@@ -16,6 +16,7 @@ struct Report {
   Json progress = {};
   std::optional<double> confidence = {};
   std::size_t evaluations = 0;
+  std::uint32_t decisions = 0;  // saved before the end of the attempt
 };
 
 namespace fact {
@@ -91,6 +92,17 @@ struct MessageArrived {
 struct Interrupted {
   std::string why = {};
 };
+/// Whoever started the run wants it to end for good.
+struct CancelWanted {
+  std::string why = {};
+};
+/// The run can't begin or continue: its environment is incomplete. It fails, and keeps its progress.
+struct RunRefused {
+  std::string error = {};
+};
+struct CheckpointWanted {
+  Reason reason = Reason::manual;
+};
 struct SaveDurable {
   std::uint64_t batch = 0;
 };
@@ -144,6 +156,7 @@ struct ItemLoaded {
 struct OutputLoaded {
   NodeId node = NodeId::none;
   std::string error = {};
+  Party party = Party::machine;  // work: the output is too large to be used
   Json output = {};
 };
 struct PermitsGranted {
@@ -159,6 +172,13 @@ struct CacheAnswered {
 struct InboxRead {
   bool sealed = false;
 };
+/// The worktrees of a map's items were merged. An item with a conflict left nothing behind.
+struct ItemsMerged {
+  NodeId node = NodeId::none;
+  std::vector<std::pair<std::uint64_t, std::string>> conflicts = {};
+};
+/// A person may answer: the execution does not end while it waits for that.
+struct SomebodyAnswers {};
 /// Nobody is there to answer: the execution ends when it can only wait for a person or a signal.
 struct NobodyAnswers {};
 /// The parent's budget is used up: no attempt starts, and the execution ends when those under way have ended.
@@ -169,9 +189,9 @@ struct PauseRequested {};
 using Fact =
     std::variant<fact::RunBegan, fact::RunResumed, fact::AttemptLeft, fact::AttemptStarted, fact::AttemptReported,
                  fact::AttemptEnded, fact::AttemptNotStarted, fact::AttemptLost, fact::TimerDue, fact::MessageArrived,
-                 fact::Interrupted, fact::SaveDurable, fact::SaveFailed, fact::ChildOpened, fact::ChildNotOpened,
+                 fact::Interrupted, fact::CancelWanted, fact::RunRefused, fact::CheckpointWanted, fact::SaveDurable, fact::SaveFailed, fact::ChildOpened, fact::ChildNotOpened,
                  fact::ChildReported, fact::ChildWoken, fact::ChildEnded, fact::ItemsLoaded, fact::ItemLoaded,
-                 fact::OutputLoaded, fact::PermitsGranted, fact::CacheAnswered, fact::InboxRead, fact::NobodyAnswers,
+                 fact::OutputLoaded, fact::PermitsGranted, fact::CacheAnswered, fact::InboxRead, fact::ItemsMerged, fact::SomebodyAnswers, fact::NobodyAnswers,
                  fact::PauseRequested>;
 
 }  // namespace pawl::machine

@@ -95,6 +95,10 @@ void start_item(Turn& t, Node& node, std::uint64_t index, Json item) {
 }
 
 void reduce(Turn& t, Node& node) {
+  if (node.step->isolation == Isolation::worktree && !node.map->merged) {
+    set_activity(t.s, node, Activity::merging);
+    return when_durable(t, command::MergeItems{node.id});
+  }
   node.map->reducing = true;
   label(t, Kind::step_complete, Reason::after_step, &node);
   if (map_of(node).reduce == nullptr) return complete(t, node, Json());
@@ -203,6 +207,25 @@ void handle(Turn& t, const fact::ItemLoaded& f) {
   } else if (wanted) {
     start_item(t, *node, f.index, f.item);
   }
+  t.tasks.push_back({Task::What::start_items, node->id, node->scope});
+}
+
+void handle(Turn& t, const fact::ItemsMerged& f) {
+  Node* node = find_node(t.s, f.node);
+  if (node == nullptr || node->activity != Activity::merging) return;
+  node->map->merged = true;
+  set_activity(t.s, *node, Activity::inner);
+  for (const auto& [index, error] : f.conflicts) {
+    const auto known = node->map->hashes.find(index);
+    record(t, recorded::ItemEnded{.path = node->path,
+                                  .index = index,
+                                  .hash = known == node->map->hashes.end() ? 0 : known->second,
+                                  .failed = true,
+                                  .error = error});
+    label(t, Kind::step_complete, Reason::after_step, node);
+    item_failed(t, *node);
+  }
+  if (node->stop == Stop::interrupt || node->stop == Stop::cancel) return stopped(t, *node);
   t.tasks.push_back({Task::What::start_items, node->id, node->scope});
 }
 

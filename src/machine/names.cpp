@@ -59,7 +59,7 @@ void append(std::vector<Expression::Reference>& to, const std::vector<Expression
 }  // namespace
 
 bool needs_loading(const Node& node) {
-  if (node.output != nullptr) return false;
+  if (node.output != nullptr || !node.output_error.empty()) return false;
   if (node.record.output_event != 0) return true;
   const auto* map = std::get_if<Map>(&node.step->work);
   return map != nullptr && map->reduce == nullptr && !node.no_output && node.record.status == StepStatus::completed;
@@ -67,6 +67,7 @@ bool needs_loading(const Node& node) {
 
 Result<Json> output_of(const Node& node) {
   if (node.output != nullptr) return *node.output;
+  if (!node.output_error.empty()) return fail(Code::value_too_large, "{}", node.output_error);
   if (needs_loading(node)) return fail(Code::output_lost, "the output of '{}' is not loaded", node.path);
   return node.record.output;
 }

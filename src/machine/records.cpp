@@ -24,6 +24,7 @@ void members(auto& r, const Visit& v) {
   if constexpr (requires { r.usage; }) v("usage", r.usage);
   if constexpr (requires { r.progress; }) v("progress", r.progress);
   if constexpr (requires { r.confidence; }) v("confidence", r.confidence);
+  if constexpr (requires { r.decisions; }) v("decisions", r.decisions);
   if constexpr (requires { r.how; }) v("how", r.how);
   if constexpr (requires { r.error; }) v("error", r.error);
   if constexpr (requires { r.exit_code; }) v("exit_code", r.exit_code);

@@ -52,6 +52,7 @@ struct AttemptReported {
   Usage usage = {};         // of the attempt until now
   Json progress = {};
   std::optional<double> confidence = {};
+  std::uint32_t decisions = 0;  // saved until now, if there are any
 };
 enum class AttemptEnd : std::uint8_t { failed, interrupted };
 struct AttemptEnded {

@@ -167,11 +167,12 @@ bool nodes_ready(Turn& t, const std::vector<NodeId>& missing, NodeId waiter) {
 void handle(Turn& t, const fact::OutputLoaded& f) {
   Node* node = find_node(t.s, f.node);
   if (node == nullptr || !std::exchange(node->output_requested, false)) return;
-  if (!f.error.empty()) {
+  if (!f.error.empty() && f.party == fact::Party::machine) {
     t.s.loading.clear();
     return hold_run(t, Hold::machine, f.error);
   }
-  node->output = std::make_shared<const Json>(f.output);
+  node->output_error = f.error;
+  if (f.error.empty()) node->output = std::make_shared<const Json>(f.output);
   for (const NodeId id : std::exchange(t.s.loading, {})) {
     if (id == NodeId::none) {
       t.tasks.push_back({Task::What::check_scope, NodeId::none, t.s.top});

@@ -185,6 +185,7 @@ void stop_node(Turn& t, Node& node, Stop why) {
   if (node.stop == Stop::none || why == Stop::interrupt || why == Stop::cancel) node.stop = why;
   switch (node.activity) {
     case Activity::stopping:
+    case Activity::merging:
     case Activity::child_stopping: return;
     case Activity::running:
       set_activity(t.s, node, Activity::stopping);

@@ -59,6 +59,7 @@ enum class Activity : std::uint8_t {
   child_paused,   // only a resume lets it continue
   child_stopping,
   cooling_down,  // the circuit breaker of a map is open
+  merging,       // the worktrees of its items are being merged
   inner,         // its inner steps are running
 };
 inline constexpr std::size_t kActivities = static_cast<std::size_t>(Activity::inner) + 1;
@@ -82,6 +83,7 @@ struct MapState {
   bool stopped = false;  // no item starts any more
   bool open = false;     // the circuit breaker
   bool probing = false;
+  bool merged = false;  // the worktrees of its items
   bool reducing = false;
   std::string error = {};
 };
@@ -118,6 +120,7 @@ struct Node {
   Stop stop = Stop::none;
   std::shared_ptr<const Json> output = {};  // cache of an output that is in a record
   bool output_requested = false;
+  std::string output_error = {};  // why it can't be used
   TimerId wait_timer = TimerId::none;
   TimerId attempt_timer = TimerId::none;
   TimerId total_timer = TimerId::none;
@@ -184,6 +187,7 @@ struct Saving {
   bool waits = false;        // the batch in flight failed and waits for its next attempt
   bool memory_only = false;  // the workflow continues without storage
   bool given_up = false;     // no other save is tried
+  bool wanted = false;       // a checkpoint was asked for
   TimerId soon = TimerId::none;
   std::deque<Deferred> deferred = {};
 };

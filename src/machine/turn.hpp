@@ -140,6 +140,9 @@ void handle(Turn& t, const fact::AttemptLost& f);
 void handle(Turn& t, const fact::TimerDue& f);
 void handle(Turn& t, const fact::MessageArrived& f);
 void handle(Turn& t, const fact::Interrupted& f);
+void handle(Turn& t, const fact::CancelWanted& f);
+void handle(Turn& t, const fact::RunRefused& f);
+void handle(Turn& t, const fact::CheckpointWanted& f);
 void handle(Turn& t, const fact::SaveDurable& f);
 void handle(Turn& t, const fact::SaveFailed& f);
 void handle(Turn& t, const fact::ChildOpened& f);
@@ -153,6 +156,8 @@ void handle(Turn& t, const fact::OutputLoaded& f);
 void handle(Turn& t, const fact::PermitsGranted& f);
 void handle(Turn& t, const fact::CacheAnswered& f);
 void handle(Turn& t, const fact::InboxRead& f);
+void handle(Turn& t, const fact::ItemsMerged& f);
+void handle(Turn& t, const fact::SomebodyAnswers& f);
 void handle(Turn& t, const fact::NobodyAnswers& f);
 void handle(Turn& t, const fact::PauseRequested& f);
 
