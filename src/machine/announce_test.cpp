@@ -142,12 +142,12 @@ TEST_F(AnnounceTest, ItemsAreAnnouncedAsAWhole) {
     ["map_started", "m", {"items": 3, "parallel": 1}],
     ["map_progress", "m", {"total": 3, "done": 0, "failed": 0}],
     ["item_started", "m", {"index": 0}],
-    ["item_completed", "m", {"index": 0, "status": "completed", "attempts": 2, "item": "p", "output": 7}],
+    ["item_completed", "m", {"index": 0, "hash": "", "status": "completed", "attempts": 2, "item": "p", "output": 7}],
     ["item_started", "m", {"index": 1}],
     ["item_failed", "m",
-     {"index": 1, "status": "failed", "attempts": 2, "item": "q", "error": "m[1].b: exit status 2"}],
+     {"index": 1, "hash": "", "status": "failed", "attempts": 2, "item": "q", "error": "m[1].b: exit status 2"}],
     ["item_started", "m", {"index": 2}],
-    ["item_completed", "m", {"index": 2, "status": "completed", "attempts": 1, "item": "r"}],
+    ["item_completed", "m", {"index": 2, "hash": "", "status": "completed", "attempts": 1, "item": "r"}],
     ["map_completed", "m", {"total": 3, "failed": 1}]])");
   for (const std::size_t end : {3U, 5U, 7U}) expected[end][2]["hash"] = hash(expected[end][2]["item"]);
   expected[7][2]["output"] = large;
@@ -183,7 +183,7 @@ TEST_F(AnnounceTest, AnOpenCircuitAndRetriedItems) {
 
 TEST_F(AnnounceTest, IterationsOfALoop) {
   sequential({loop_of("l", 3, {handler("a")})});
-  std::get<Loop>(workflow.steps[0].work).until = expression("a == 2");
+  std::get<Loop>(workflow.steps[0].work).until = expression("steps.a.output == 2");
   begin();
   end("l[1].a", 0, 1);
   crash_and_resume();
@@ -198,6 +198,7 @@ TEST_F(AnnounceTest, AContainerTookTheTimeInWhichAProcessDroveIt) {
   begin();
   now.us += 2'000'000;
   feed(fact::AttemptReported{at("l[1].a").id, 1, {.usage = {.tokens = 1}}});
+  wait(Milliseconds(10));  // the report is saved
   now.us += 60'000'000;
   crash_and_resume();
   now.us += 1'000'000;
@@ -396,10 +397,11 @@ TEST_F(AnnounceTest, AGateWithoutADecisionInTime) {
     Json expected;
   };
   const std::vector<Case> cases{
-      {OnTimeout::reject, "rejected", json(R"({"by": "timeout", "prompt": "Continue?", "timed_out": true})")},
-      {OnTimeout::go_on, "approval_timed_out", json(R"({"prompt": "Continue?", "timed_out": true})")},
+      {OnTimeout::reject, "rejected",
+       json(R"({"binding": "", "prompt": "Continue?", "timed_out": true, "by": "timeout"})")},
+      {OnTimeout::go_on, "approval_timed_out", json(R"({"binding": "", "prompt": "Continue?", "timed_out": true})")},
       {OnTimeout::fail, "attempt_failed",
-       json(R"({"attempt": 1, "error": "no decision within 1m", "retryable": true})")}};
+       json(R"({"attempt": 1, "error": "no decision within 1 min", "retryable": true})")}};
   for (const Case& example : cases) {
     SCOPED_TRACE(example.type);
     stays = true;
