@@ -79,7 +79,7 @@ struct WorkflowOptions {
   /// Called for each event, on the thread that called run_file, run_text or resume. Must not block for long. May be
   /// empty.
   std::function<void(const RunEventView& event)> observer = {};
-  std::size_t handler_threads = 8;  // maximum number of handlers that one execution runs at the same time
+  std::size_t handler_threads = 8;  // maximum number of handlers that run at the same time
 };
 
 enum class WorkflowStatus : std::uint8_t { completed, failed, waiting, interrupted, cancelled };

@@ -296,7 +296,10 @@ Json RunState::to_json() const {
   if (!folder.is_null()) out["folder"] = folder;
   put(out, "error", error);
   put(out, "origin", origin);
-  if (!parent_run.empty()) out["parent"] = {{"run", parent_run}, {"step", parent_step}};
+  if (!parent_run.empty()) {
+    out["parent"] = {{"run", parent_run}, {"step", parent_step}};
+    put(out["parent"], "key", parent_key);
+  }
   if (usage != Usage{}) out["usage"] = usage_json(usage);
   if (inherited != Usage{}) out["inherited"] = usage_json(inherited);
   put(out, "spent_ms", spent_ms);
@@ -338,6 +341,7 @@ Result<RunState> RunState::from_json(const Json& value) {
   if (const Json parent = value_at(value, "parent"); parent.is_object()) {
     state.parent_run = text_at(parent, "run");
     state.parent_step = text_at(parent, "step");
+    state.parent_key = text_at(parent, "key");
   }
   state.usage = usage_from(value_at(value, "usage"));
   state.inherited = usage_from(value_at(value, "inherited"));

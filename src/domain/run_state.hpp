@@ -141,6 +141,7 @@ struct RunState {
   std::string origin;      // of a run that was not executed since a fork or a rollback: which one, for people
   std::string parent_run;  // of a child workflow
   std::string parent_step;
+  std::string parent_key;  // identifies it among the children of the step; empty in older ones
   std::vector<std::pair<std::string, StepRecord>> steps;  // by path, in the order in which they started
   Usage usage;
   Usage inherited;                    // the part of `usage` that the run took over from the run it was forked from

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/execution.hpp"
+#include "engine/execution_services.hpp"
 
 namespace pawl {
 
