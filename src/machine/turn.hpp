@@ -104,6 +104,8 @@ void arm_total_timeout(Turn& t, Node& node);
 
 // loops.cpp, maps.cpp, children.cpp, waits.cpp, ending.cpp, saving.cpp
 void begin_loop(Turn& t, Node& node);
+/// An output of the iteration before is in memory.
+void previous_loaded(Turn& t, Node& node, const Json& output);
 void iteration_ended(Turn& t, Node& node, Scope& scope);
 void begin_map(Turn& t, Node& node);
 void start_items(Turn& t, Node& node);
@@ -149,6 +151,7 @@ void handle(Turn& t, const fact::ChildWoken& f);
 void handle(Turn& t, const fact::ChildEnded& f);
 void handle(Turn& t, const fact::ItemsLoaded& f);
 void handle(Turn& t, const fact::ItemLoaded& f);
+void handle(Turn& t, const fact::FinishedLoaded& f);
 void handle(Turn& t, const fact::OutputLoaded& f);
 void handle(Turn& t, const fact::PermitsGranted& f);
 void handle(Turn& t, const fact::CacheAnswered& f);
