@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "domain/rolled_back.hpp"
 #include "machine/names.hpp"
+#include "machine/snapshot.hpp"
 
 namespace pawl::engine_sim {
 
@@ -66,23 +68,37 @@ std::shared_ptr<const Definition> World::definition_of(const SimRun& run) {
   return definition;
 }
 
+RunState World::durable_state(const SimRun& run) {
+  if (run.durable.empty()) return {};
+  return RunState::from_json(parse_json(run.durable)).value();
+}
+
 /// Starts or resumes a machine for the run in the process that lives now.
 void World::drive(SimRun& run, bool automatic) {
-  for (Record& record : run.journal) {
-    if (below(8) != 0) continue;
-    Result<Record> read = record_from_json(to_json(record));
-    if (!read) return violate("a record can't be read: " + read.error().message);
-    record = std::move(*read);
+  check_restored(run);
+  if (over_) return;
+  const RunState from = durable_state(run);
+  const std::shared_ptr<const Definition> definition = definition_of(run);
+  run.state = run.durable.empty() ? empty_state(definition) : restore(definition, from).value();
+  if (!run.checked || std::exchange(run.other_progress, false)) {
+    run.checked = run.state;
+    run.checked_from = run.journal.size();
   }
-  run.state = replay(definition_of(run), run.journal);
-  run.state->saving.durable = run.journal.size();
+  run.base = from;
+  run.base.steps.clear();
+  run.first = run.journal.size();
+  run.event_of.clear();
+  run.saves.clear();
+  run.shadow.clear();
+  for (const auto& [path, record] : snapshot(*run.state, run.base, [](std::uint64_t n) { return n; }).steps)
+    run.shadow[path] = compact(record.to_json());
   run.live = true;
   ++run.life;
   std::erase_if(durable_batches_, [&](const auto& batch) { return batch.first == run.key; });
   run.sealed = false;
   run.told_tokens = 0;
   run.processes.clear();
-  const bool fresh = run.journal.empty();
+  const bool fresh = run.durable.empty();
   if (!fresh) ++ended_.resumes;
   for (const auto& [attempt, tokens] : std::map(run.left))
     feed(run, fact::AttemptLeft{attempt.first, attempt.second, Report{.usage = {.tokens = tokens}}});
@@ -126,6 +142,7 @@ void World::feed(SimRun& run, Fact fact) {
     }
   }
   for (const Command& command : commands) execute(run, command);
+  check_changes(run);
   if (over_) return;
   after_feed(run);
   if (!over_) disturb();
@@ -287,18 +304,16 @@ void World::next_execution() {
 
 void World::roll_back() {
   SimRun& run = main();
-  if (run.journal.size() < 3) return;
+  if (run.points.empty()) return;
   rolled_back_ = true;
-  const std::uint64_t to = 1 + below(run.journal.size() - 1);
-  // Only to the end of a batch: records of one decision belong together.
-  std::uint64_t bound = to;
-  while (bound < run.journal.size() && run.journal[bound].at == run.journal[bound - 1].at) ++bound;
-  const Usage usage = run.state->usage;
-  run.journal.push_back({Timestamp{now_us_}, recorded::RunRolledBack{.to = bound, .usage = usage}});
-  say(fmt::format("rolled back to record {}", bound));
-  std::erase_if(run.done, [&](const auto& entry) { return entry.second > bound; });
+  check_restored(run);
+  const SimRun::Point& point = run.points[below(run.points.size())];
+  const RunState to = RunState::from_json(parse_json(point.state)).value();
+  run.durable = compact(rolled_back(to, durable_state(run)).to_json());
+  run.other_progress = true;
+  say(fmt::format("rolled back to record {}", point.records));
+  std::erase_if(run.done, [&](const auto& entry) { return entry.second > point.records; });
   run.status = RunStatus::interrupted;
-  run.left.clear();
   run.failures.clear();
 }
 
@@ -308,6 +323,8 @@ void World::change() {
   if (steps.empty()) return;
   StepPlan& step = steps[below(steps.size())];
   say("changed: " + step.id);
+  check_restored(main());
+  main().other_progress = true;
   ++step.version;
   main().failures.clear();
   inputs_changed_ = true;

@@ -16,17 +16,11 @@ double confidence_limit(const Node& node) {
   return node.step->confidence ? node.step->confidence->below : kDefaultConfidence;
 }
 
-bool contains_steps(const Step& step) {
-  return std::holds_alternative<Loop>(step.work) || std::holds_alternative<Map>(step.work) ||
-         std::holds_alternative<CallWorkflow>(step.work);
-}
-
 /// Returns the time that the step took. The time between two executions counts only for waits.
-std::uint64_t took_ms(const State& s, const Node& node) {
+std::uint64_t took_ms(const Node& node) {
   const StepRecord& record = node.record;
-  if (has_attempts(*node.step) && record.attempts > 0) return record.duration_ms;
-  const bool driven = contains_steps(*node.step) && node.driven_from_us >= 0;
-  const std::int64_t us = driven ? s.driven_us - node.driven_from_us : record.ended.us - record.started.us;
+  if (contains_steps(*node.step) || (has_attempts(*node.step) && record.attempts > 0)) return record.duration_ms;
+  const std::int64_t us = record.ended.us - record.started.us;
   return static_cast<std::uint64_t>(std::max<std::int64_t>(us, 0)) / 1000;
 }
 
@@ -58,7 +52,7 @@ void announce_settled_step(Turn& t, const Node& node) {
     tell_lasting(t, event_type::kConfidenceAdjusted, &node, {{"confidence", *t.s.confidence}});
   const bool has_large_output = record.output_event == t.s.records;
   if (scope_at(t.s, node.scope).kind == ScopeKind::item && !has_large_output) return;
-  Json data = {{"status", to_text(record.status)}, {"attempts", record.attempts}, {"ms", took_ms(t.s, node)}};
+  Json data = {{"status", to_text(record.status)}, {"attempts", record.attempts}, {"ms", took_ms(node)}};
   const bool rescued = record.status == StepStatus::completed && !record.detail.empty();
   const std::string& error = rescued ? record.detail : record.error;
   if (!error.empty()) data["error"] = error;
@@ -169,9 +163,9 @@ void announce_item(Turn& t, const Node& node, std::uint64_t index) {
   tell(t, event_type::kItemStarted, &node, {{"index", index}});
 }
 
-void announce_ended_item(Turn& t, const Node& node, const Scope& item, const recorded::ItemEnded& ended) {
+void announce_ended_item(Turn& t, const Node& node, const Scope* item, const recorded::ItemEnded& ended) {
   std::uint32_t attempts = 0;
-  for (const NodeId id : item.nodes) attempts = std::max(attempts, node_at(t.s, id).record.attempts);
+  for (const NodeId id : item == nullptr ? std::vector<NodeId>() : item->nodes) attempts = std::max(attempts, node_at(t.s, id).record.attempts);
   Json data = {{"index", ended.index},
                {"hash", fmt::format("{:016x}", ended.hash)},
                {"status", ended.failed ? "failed" : "completed"},
@@ -181,7 +175,7 @@ void announce_ended_item(Turn& t, const Node& node, const Scope& item, const rec
     data["error"] = ended.error;
     return tell_lasting(t, event_type::kItemFailed, &node, std::move(data));
   }
-  data["output"] = ended.output_of == 0 ? ended.output : *node_at(t.s, item.nodes.back()).output;
+  data["output"] = ended.output_of == 0 ? ended.output : *node_at(t.s, item->nodes.back()).output;
   tell_lasting(t, event_type::kItemCompleted, &node, std::move(data));
 }
 

@@ -49,6 +49,7 @@ void launch(Turn& t, Node& node) {
   const auto used = t.s.starts_used.find(node.path);
   if (used != t.s.starts_used.end()) node.record.starts = std::max(node.record.starts, used->second);
   ++node.record.starts;
+  touch(t.s, node);
   const bool item_begins = scope.kind == ScopeKind::item && node.index == 0 && node.record.attempts == 0;
   const command::StartAttempt start{node.id, node.path, node.record.starts, node.record.attempts + 1,
                                     t.s.definition->run_uuid + "/" + node.path};
@@ -167,7 +168,7 @@ RetrySettings retry_of(const Node& node) { return node.step->retry; }
 
 void arm_total_timeout(Turn& t, Node& node) {
   if (!node.step->total_timeout || node.total_timer != TimerId::none) return;
-  const std::int64_t from_us = node.driven_from_us < 0 ? driven_us(t) : node.driven_from_us;
+  const std::int64_t from_us = node.record.driven_from_us < 0 ? driven_us(t) : node.record.driven_from_us;
   const std::int64_t used_us = driven_us(t) - from_us;
   const std::int64_t left_us = std::chrono::microseconds(*node.step->total_timeout).count() - used_us;
   node.total_timer =
@@ -225,6 +226,7 @@ void postpone(Turn& t, Node& node) {
   cancel_timer(t, node.attempt_timer);
   release_permits(t, node);
   --node.record.starts;
+  touch(t.s, node);
   want_attempt(t, node);
 }
 
@@ -347,6 +349,8 @@ void handle(Turn& t, const fact::AttemptLost& f) {
 }
 
 void handle(Turn& t, const fact::AttemptLeft& f) {
+  const auto used = t.s.starts_used.find(f.path);
+  if (used != t.s.starts_used.end() && f.start <= used->second) return;  // a rollback took it back
   const Node* node = resolve_open(t.s, f.path);
   if (node == nullptr) return;
   announce_confidence(t, *node, f.start, f.report);
@@ -355,7 +359,8 @@ void handle(Turn& t, const fact::AttemptLeft& f) {
                                    .how = recorded::AttemptEnd::interrupted,
                                    .usage = f.report.usage,
                                    .progress = f.report.progress,
-                                   .confidence = f.report.confidence});
+                                   .confidence = f.report.confidence,
+                                   .left = true});
 }
 
 }  // namespace pawl::machine

@@ -90,7 +90,13 @@ struct LoadItem {
   NodeId node = NodeId::none;
   std::uint64_t index = 0;
 };
-/// Asks for the output in the record, or for the results of a map if `record` is 0 (see results.hpp).
+/// Asks for the hashes of the finished items of a map: of each index in `done`, that in its newest result.
+struct LoadFinished {
+  NodeId node = NodeId::none;
+  std::string path = {};
+};
+/// Asks for the output in the record, or for the results of a map if `record` is 0 (see results.hpp). A number that is at
+/// most State::base is that of an event.
 struct LoadOutput {
   NodeId node = NodeId::none;
   std::string path = {};
@@ -182,7 +188,8 @@ struct Finish {
 
 using Command =
     std::variant<command::StartAttempt, command::StopAttempt, command::SetTimer, command::CancelTimer, command::Save,
-                 command::LoadItems, command::LoadItem, command::LoadOutput, command::Tell, command::MergeItems, command::Ask,
+                 command::LoadItems, command::LoadItem, command::LoadFinished, command::LoadOutput, command::Tell,
+                 command::MergeItems, command::Ask,
                  command::ClosePrompt, command::StartChild, command::StopChild, command::PauseChild,
                  command::AcquirePermits, command::ReleasePermits, command::LookUpCache, command::StoreCache,
                  command::TakeMessage, command::ReadInbox, command::UnsealInbox, command::Notify, command::Finish>;

@@ -1,6 +1,8 @@
 // What happens outside of the machine.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -22,7 +24,7 @@ struct Report {
 namespace fact {
 
 struct RunBegan {};
-/// The recorded facts have been applied; the run continues.
+/// The state was restored (see snapshot.hpp); the run continues.
 struct RunResumed {
   bool automatic = false;
   bool changes_accepted = false;
@@ -154,6 +156,12 @@ struct ItemLoaded {
   std::string error = {};
   Json item = {};
 };
+/// The answer to LoadFinished.
+struct FinishedLoaded {
+  NodeId node = NodeId::none;
+  std::string error = {};
+  std::shared_ptr<const std::map<std::uint64_t, std::uint64_t>> hashes = {};  // by index, see hash_of_item()
+};
 struct OutputLoaded {
   NodeId node = NodeId::none;
   std::string error = {};
@@ -192,7 +200,8 @@ using Fact =
                  fact::AttemptEnded, fact::AttemptNotStarted, fact::AttemptLost, fact::TimerDue, fact::MessageArrived,
                  fact::Interrupted, fact::CancelWanted, fact::RunRefused, fact::CheckpointWanted, fact::SaveDurable, fact::SaveFailed, fact::ChildOpened, fact::ChildNotOpened,
                  fact::ChildReported, fact::ChildWoken, fact::ChildEnded, fact::ItemsLoaded, fact::ItemLoaded,
-                 fact::OutputLoaded, fact::PermitsGranted, fact::CacheAnswered, fact::InboxRead, fact::ItemsMerged, fact::SomebodyAnswers, fact::NobodyAnswers,
+                 fact::FinishedLoaded, fact::OutputLoaded, fact::PermitsGranted, fact::CacheAnswered, fact::InboxRead,
+                 fact::ItemsMerged, fact::SomebodyAnswers, fact::NobodyAnswers,
                  fact::PauseRequested>;
 
 }  // namespace pawl::machine

@@ -19,9 +19,12 @@ Json progress_of(const State& s) {
   for (const Node* node : nodes) {
     Json record = node->record.to_json();
     record.erase("starts");
-    if (node->child_number > 0) record["child_key"] = {node->child_number, node->with_hash};
-    if (node->aside != Aside::none) record["aside"] = static_cast<int>(node->aside);
-    if (!node->previous.is_null()) record["previous"] = node->previous;
+    if (record.contains("output_event")) record["output_event"] = "elsewhere";
+    if (record.contains("previous")) {
+      for (auto& [id, entry] : record["previous"].items()) {
+        if (entry.contains("output_event")) entry["output_event"] = "elsewhere";
+      }
+    }
     out["steps"][node->path] = std::move(record);
   }
   return out;

@@ -34,6 +34,8 @@ void save_if_needed(Turn& t, bool at_once) {
   Saving& saving = t.s.saving;
   if (saving.in_flight || saving.waits || saving.given_up) return;
   if (saving.unsaved.empty() && !saving.wanted) return;
+  // The end of the run is decided as soon as the inbox is sealed, and shares the save.
+  if (t.s.inbox == State::Inbox::sealing && saving.deferred.empty() && !at_once) return;
   if (!std::exchange(saving.wanted, false) && !at_once && may_wait(t.s)) {
     if (saving.soon == TimerId::none)
       saving.soon = set_timer(t, TimerKind::save_soon, NodeId::none, after(t, kCompany));

@@ -62,7 +62,7 @@ std::optional<std::string> reason_to_skip(Turn& t, const Scope& scope, const Nod
 }
 
 void go_on(Turn& t, Node& node) {
-  if (node.aside != Aside::none) return begin_aside(t, node, node.aside);
+  if (node.record.aside != Aside::none) return begin_aside(t, node, node.record.aside);
   arm_deadline(t, node);
   const Work& work = node.step->work;
   if (has_attempts(*node.step)) return begin_attempts(t, node);
@@ -80,7 +80,7 @@ void begin(Turn& t, Node& node, const Scope& scope) {
   node.stop = Stop::none;
   ++scope_at(t.s, scope.id).active;
   const bool is_item = scope.kind == ScopeKind::item;
-  if (node.step->breakpoint == Breakpoint::before && !node.passed_breakpoint && !is_item &&
+  if (node.step->breakpoint == Breakpoint::before && !node.record.passed_breakpoint && !is_item &&
       node.record.status == StepStatus::pending) {
     set_activity(t.s, node, Activity::at_breakpoint);
     record(t, recorded::BreakpointReached{.path = node.path});
@@ -168,8 +168,13 @@ bool nodes_ready(Turn& t, const std::vector<NodeId>& missing, NodeId waiter) {
 
 void handle(Turn& t, const fact::OutputLoaded& f) {
   Node* node = find_node(t.s, f.node);
-  if (node == nullptr || !std::exchange(node->output_requested, false)) return;
-  if (!f.error.empty() && f.party == fact::Party::machine) {
+  if (node == nullptr) return;
+  const bool of_loop = node->activity == Activity::loading && std::holds_alternative<Loop>(node->step->work);
+  if (!of_loop && !std::exchange(node->output_requested, false)) return;
+  const bool unusable = f.party == fact::Party::work;  // too large
+  if (of_loop && (f.error.empty() || unusable)) return previous_loaded(t, *node, f.output);
+  if (!f.error.empty() && !unusable) {
+    if (of_loop) set_activity(t.s, *node, Activity::idle);
     t.s.loading.clear();
     return hold_run(t, Hold::machine, f.error);
   }

@@ -111,7 +111,7 @@ void complete(Turn& t, Node& node, Json output, std::uint64_t output_of) {
 
 void fail_step(Turn& t, Node& node, std::string error, bool retryable, StepReason reason) {
   node.record.error = error;
-  const bool aside = node.step->on_failure != nullptr && node.aside == Aside::none && t.s.hold == Hold::none;
+  const bool aside = node.step->on_failure != nullptr && node.record.aside == Aside::none && t.s.hold == Hold::none;
   if (aside && node.stop == Stop::none) {
     node.record.retryable = retryable;
     node.record.set_reason(reason);
@@ -121,7 +121,7 @@ void fail_step(Turn& t, Node& node, std::string error, bool retryable, StepReaso
 }
 
 void begin_aside(Turn& t, Node& node, Aside aside) {
-  if (node.aside != aside) {
+  if (node.record.aside != aside) {
     cancel_timer(t, node.total_timer);
     cancel_timer(t, node.deadline_timer);
     cancel_timer(t, node.wait_timer);
@@ -141,13 +141,13 @@ void begin_aside(Turn& t, Node& node, Aside aside) {
 void aside_ended(Turn& t, Node& node, Scope& scope) {
   const bool failed = scope.failed;
   const std::string error = node.record.error;
-  if (node.aside == Aside::low_confidence) {
+  if (node.record.aside == Aside::low_confidence) {
     if (!failed)
       return settle(t, node,
                     {.status = StepStatus::completed,
                      .output = node.record.output,
                      .start = node.record.starts,
-                     .report = {.usage = node.attempt_usage}});
+                     .report = {.usage = node.record.counted}});
     return settle(t, node,
                   {.status = StepStatus::failed,
                    .error = "the steps under confidence.then failed: " + scope.error,

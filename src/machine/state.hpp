@@ -4,8 +4,8 @@
 // of a loop, an item of a map, the steps of `on_failure`. Nodes and scopes refer to each other by number, so a state
 // can be copied. An item that has not started has neither; a finished one keeps them only if it failed.
 //
-// What is under `progress` changes only by applying records. The rest belongs to this execution and is empty after a
-// resume.
+// What is under `progress` changes only by applying records, and is part of each snapshot (see snapshot.hpp). The rest
+// belongs to this execution and is empty after a resume.
 #pragma once
 
 #include <deque>
@@ -69,12 +69,11 @@ enum class ScopeKind : std::uint8_t { top, iteration, item, reduce, on_failure, 
 /// Why a node was told to stop.
 enum class Stop : std::uint8_t { none, interrupt, cancel, timeout, total_timeout, fail_fast, deadline };
 
-/// The progress of a map beyond its record.
+/// A map in this execution. Its progress is in its record.
 struct MapState {
-  std::map<std::uint64_t, std::uint64_t> hashes = {};  // progress: of finished items, by index
-  // This execution:
   std::shared_ptr<const Json> items = {};  // an array; or null if they are loaded one by one
   std::shared_ptr<const std::vector<std::uint64_t>> item_hashes = {};
+  std::string items_hash = {};
   std::uint64_t total = 0;
   std::uint64_t next = 0;
   std::set<std::uint64_t> running = {};
@@ -97,21 +96,10 @@ struct Node {
 
   // Progress.
   StepRecord record = {};
-  Aside aside = Aside::none;
   std::map<std::pair<ScopeKind, std::uint64_t>, ScopeId> inner = {};
-  std::uint32_t usage_start = 0;  // the attempt whose usage is counted in `attempt_usage`
-  Usage attempt_usage = {};
-  Json previous = {};  // outputs of the iteration before: {"id": value or {"record": number}}
-  std::uint64_t child_number = 0;
-  std::uint32_t child_rollbacks = 0;  // of the run, when the child began
-  std::string with_hash = {};
-  Usage child_usage = {};
-  bool passed_breakpoint = false;
-  bool no_output = false;
-  std::int64_t driven_from_us = -1;  // when it started, in time that a process drove the run
-  std::shared_ptr<MapState> map = {};
 
   // This execution.
+  std::shared_ptr<MapState> map = {};
   Activity activity = Activity::idle;
   bool active = false;  // begun and not settled
   std::size_t blockers = 0;
@@ -121,6 +109,7 @@ struct Node {
   std::shared_ptr<const Json> output = {};  // cache of an output that is in a record
   bool output_requested = false;
   std::string output_error = {};  // why it can't be used
+  std::map<std::string, std::shared_ptr<const Json>, std::less<>> previous = {};  // cache of outputs in records, by ID
   TimerId wait_timer = TimerId::none;
   TimerId attempt_timer = TimerId::none;
   TimerId total_timer = TimerId::none;
@@ -132,6 +121,8 @@ struct Node {
   bool deadline_passed = false;
   bool pause_sent = false;
   std::string cache_key = {};
+  bool touched = false;  // its record changed, see take_changes()
+  bool taken = false;    // take_changes() has returned it
 };
 
 struct Scope {
@@ -229,6 +220,9 @@ struct State {
   std::uint32_t next_scope = 1;
 
   // This execution.
+  std::uint64_t base = 0;  // numbers of outputs up to this one are those of events, see restore()
+  std::vector<NodeId> touched = {};
+  std::vector<std::string> dropped = {};  // paths of nodes that take_changes() had returned
   bool began = false;
   Hold hold = Hold::none;
   std::string hold_why = {};
@@ -275,6 +269,15 @@ struct State {
 /// Returns the inner scope, which is created if it is missing. `owner` may be null for scopes of the run.
 [[nodiscard]] Scope& open_scope(State& s, Node* owner, ScopeKind kind, std::uint64_t index);
 [[nodiscard]] Scope* find_scope(State& s, const Node& owner, ScopeKind kind, std::uint64_t index);
+/// Notes that the record of the node changes.
+void touch(State& s, Node& node);
+/// Counts a settled step in its scope.
+void settle_in_scope(State& s, Node& node);
+void recount(State& s, Scope& scope);
+/// Drops a scope whose steps will run again. Their attempts keep different numbers.
+void forget_scope(State& s, ScopeId id);
+/// Makes the step one that has not started. Its cost remains counted.
+void reset(State& s, Node& node);
 /// Removes the scope and everything inside it.
 void drop_scope(State& s, ScopeId id);
 void drop_inner(State& s, Node& node);
@@ -295,6 +298,8 @@ void drop_inner(State& s, Node& node);
 [[nodiscard]] bool overrides_skipping(const Step& step);
 /// Returns whether the scope is, or is inside, a scope of this kind.
 [[nodiscard]] bool is_within(const State& s, const Scope& scope, ScopeKind kind);
+/// Returns whether the work consists of other steps.
+[[nodiscard]] bool contains_steps(const Step& step);
 /// Returns whether the step has attempts of its own.
 [[nodiscard]] bool has_attempts(const Step& step);
 [[nodiscard]] std::uint64_t hash_of_item(const Json& item);

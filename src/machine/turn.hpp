@@ -66,7 +66,8 @@ void announce_child(Turn& t, const Node& node);
 void announce_map(Turn& t, const Node& node);
 void announce_map_progress(Turn& t, const Node& node);
 void announce_item(Turn& t, const Node& node, std::uint64_t index);
-void announce_ended_item(Turn& t, const Node& node, const Scope& item, const recorded::ItemEnded& ended);
+/// `item` may be null if its steps are gone.
+void announce_ended_item(Turn& t, const Node& node, const Scope* item, const recorded::ItemEnded& ended);
 void announce_open_circuit(Turn& t, const Node& node);
 void announce_ended_items(Turn& t, const Node& node);
 /// A running map retries items; `dependents` are the paths of completed steps that run again.
@@ -148,6 +149,8 @@ void arm_total_timeout(Turn& t, Node& node);
 
 // loops.cpp, maps.cpp, children.cpp, waits.cpp, ending.cpp, saving.cpp
 void begin_loop(Turn& t, Node& node);
+/// An output of the iteration before is in memory.
+void previous_loaded(Turn& t, Node& node, const Json& output);
 void iteration_ended(Turn& t, Node& node, Scope& scope);
 void begin_map(Turn& t, Node& node);
 void start_items(Turn& t, Node& node);
@@ -196,6 +199,7 @@ void handle(Turn& t, const fact::ChildWoken& f);
 void handle(Turn& t, const fact::ChildEnded& f);
 void handle(Turn& t, const fact::ItemsLoaded& f);
 void handle(Turn& t, const fact::ItemLoaded& f);
+void handle(Turn& t, const fact::FinishedLoaded& f);
 void handle(Turn& t, const fact::OutputLoaded& f);
 void handle(Turn& t, const fact::PermitsGranted& f);
 void handle(Turn& t, const fact::CacheAnswered& f);

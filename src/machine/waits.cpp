@@ -136,7 +136,7 @@ void wait_over(Turn& t, Node& node) {
 void arm_deadline(Turn& t, Node& node) {
   const bool container = !has_attempts(*node.step) && !std::holds_alternative<Approve>(node.step->work);
   if (!node.step->deadline || !container || node.deadline_timer != TimerId::none) return;
-  const std::int64_t used_us = node.driven_from_us < 0 ? 0 : driven_us(t) - node.driven_from_us;
+  const std::int64_t used_us = node.record.driven_from_us < 0 ? 0 : driven_us(t) - node.record.driven_from_us;
   const std::int64_t left_us = std::chrono::microseconds(*node.step->deadline).count() - used_us;
   const Timestamp due{t.now.us + std::max<std::int64_t>(left_us, 0)};
   node.deadline_timer = set_timer(t, TimerKind::deadline, node.id, due);
