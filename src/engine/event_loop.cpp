@@ -88,9 +88,11 @@ ProcessRunner::Number EventLoop::start_process(const ProcessSpec& spec, Ended en
   post([this, number] {
     const auto found = processes_running_.extract(number);
     --running_;
-    found.mapped()({.how = ProcessEnd::How::not_started,
-                    .error = "the process that starts commands can't be started",
-                    .fault = Fault::machine});
+    ProcessEnd end;
+    end.how = ProcessEnd::How::not_started;
+    end.fault = Fault::machine;
+    end.error = "the process that starts commands can't be started";
+    found.mapped()(end);
   });
   return number;
 }

@@ -13,6 +13,7 @@
 #include "domain/settings.hpp"
 #include "domain/workflow.hpp"
 #include "engine/output_file.hpp"
+#include "engine/prompt.hpp"
 #include "engine/run_events.hpp"
 #include "engine/state_keys.hpp"
 #include "ports/environment.hpp"
@@ -20,15 +21,6 @@
 #include "ports/store.hpp"
 
 namespace pawl {
-
-/// A gate that waits for a person.
-struct Gate {
-  std::string run;
-  std::string step;
-  std::string prompt;
-  std::string binding;
-};
-enum class GateAnswer : std::uint8_t { approve, reject, later };
 
 /// What an execution does when it can only wait for a person or a signal.
 enum class Waiting : std::uint8_t { leave, stay };
@@ -52,8 +44,8 @@ struct ExecutionServices {
   std::vector<std::string> environment = {};                                    // NAME=value, of this process
   std::string store_uri = {};                                                   // for $PAWL_STORE of steps
   std::function<Result<Workflow>(const std::string& file)> load_workflow = {};  // absolute path
-  std::function<GateAnswer(const Gate& gate)> ask = {};                         // may be empty
-  std::string person = {};                                                      // who answers `ask`
+  PromptPerson prompt = {};  // asks a person at the terminal; may be empty
+  std::string person = {};   // who answers
   /// Checks and parses steps that a step adds.
   std::function<Result<Steps>(const Json& steps, const Workflow& workflow, const Steps& siblings, std::size_t after)>
       parse_added = {};

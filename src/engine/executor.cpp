@@ -97,29 +97,36 @@ Result<void> Executor::make_environment() {
                               context_.base.vars);
 }
 
-Result<void> Executor::begin(const std::optional<ResumeFacts>& resume) {
-  context_.state = machine::empty_state(make_definition());  // for names in `env`
+Result<void> Executor::begin() {
   PAWL_TRY(make_environment());
+  context_.state.definition = make_definition();  // with that environment
   recorder_.mask_first_events();
-  if (!resume) {
-    context_.state = machine::empty_state(make_definition());
+  if (!resume_) {
     feed(machine::fact::RunBegan{});
     return {};
   }
-  PAWL_TRY_ASSIGN(context_.state, machine::restore(make_definition(), loaded_));
   launcher_.report_left();
   feed(machine::fact::RunResumed{
-      .automatic = resume->automatic, .changes_accepted = resume->changes_accepted, .budget = resume->budget});
+      .automatic = resume_->automatic, .changes_accepted = resume_->changes_accepted, .budget = resume_->budget});
   return {};
 }
 
 void Executor::start() {
   inbox_.unseal();
-  if (const Result<void> begun = begin(resume_); !begun) {
+  if (resume_) {
+    Result<machine::State> restored = machine::restore(make_definition(), std::exchange(loaded_, {}));
+    if (!restored) {
+      trouble_ = restored.error();
+      finish_ = machine::command::Finish{
+          machine::Ending::machine_trouble, RunStatus::interrupted, restored.error().message, false};
+      return;
+    }
+    context_.state = std::move(*restored);
+  } else {
     context_.state = machine::empty_state(make_definition());
-    feed(machine::fact::RunRefused{.error = describe_in_line(begun.error())});
   }
-  loaded_ = {};
+  if (const Result<void> begun = begin(); !begun)
+    feed(machine::fact::RunRefused{.error = describe_in_line(begun.error())});
   watch();
 }
 

@@ -61,7 +61,7 @@ class Executor {
   void set_timer(const machine::command::SetTimer& command);
   void finished(const machine::command::Finish& command);
   void notify(const machine::command::Notify& command);
-  [[nodiscard]] Result<void> begin(const std::optional<ResumeFacts>& resume);
+  [[nodiscard]] Result<void> begin();
   [[nodiscard]] Result<void> make_environment();
   [[nodiscard]] std::shared_ptr<const machine::Definition> make_definition();
   void watch();

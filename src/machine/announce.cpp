@@ -136,7 +136,7 @@ bool crosses(const Node& node, double confidence) {
 
 void announce_confidence(Turn& t, const Node& node, std::uint32_t start, const Report& report) {
   if (!report.confidence) return;
-  if (node.usage_start == start && node.record.confidence == report.confidence) return;
+  if (node.record.counted_start == start && node.record.confidence == report.confidence) return;
   tell_lasting(t, event_type::kConfidence, &node,
                {{"value", *report.confidence}, {"crossed", crosses(node, *report.confidence)}});
 }
