@@ -214,6 +214,10 @@ Execution::Outcome Execution::outcome_of(Node& node, const ProcessEnd& end) {
                                           : node.killed;
       outcome.exit_code = 128 + end.signal;
       return outcome;
+    case ProcessEnd::How::lost:
+      outcome.error = node.killed.empty() ? end.error : node.killed;
+      outcome.exit_code = 128 + SIGKILL;
+      return outcome;
     case ProcessEnd::How::exited: break;
   }
   outcome.exit_code = end.exit_code;
