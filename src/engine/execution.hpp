@@ -24,6 +24,7 @@
 #include "domain/workflow.hpp"
 #include "engine/event_loop.hpp"
 #include "engine/output_file.hpp"
+#include "engine/prompt.hpp"
 #include "engine/run_events.hpp"
 #include "engine/saver.hpp"
 #include "engine/state_keys.hpp"
@@ -35,15 +36,6 @@
 #include "secrets/output_mask.hpp"
 
 namespace pawl {
-
-/// A gate that waits for a person.
-struct Gate {
-  std::string run;
-  std::string step;
-  std::string prompt;
-  std::string binding;
-};
-enum class GateAnswer : std::uint8_t { approve, reject, later };
 
 /// What an execution does when it can only wait for a person or a signal.
 enum class Waiting : std::uint8_t { leave, stay };
@@ -68,7 +60,8 @@ struct ExecutionServices {
   std::string store_uri = {};                                                   // for $PAWL_STORE of steps
   std::function<Result<Workflow>(const std::string& file)> load_workflow = {};  // absolute path
   std::function<GateAnswer(const Gate& gate)> ask = {};                         // may be empty
-  std::string person = {};                                                      // who answers `ask`
+  PromptPerson prompt = {};                                                     // may be empty
+  std::string person = {};                                                      // who answers `ask` and `prompt`
   /// Checks and parses steps that a step adds.
   std::function<Result<Steps>(const Json& steps, const Workflow& workflow, const Steps& siblings, std::size_t after)>
       parse_added = {};
