@@ -1,10 +1,12 @@
 #include "cli/workflow_session.hpp"
 
 #include <cerrno>
+#include <future>
 
 #include "cli/exit_status.hpp"
 #include "cli/recovery_options.hpp"
 #include "cli/run_view.hpp"
+#include "cli/terminal_prompts.hpp"
 #include "cli/terminal_text.hpp"
 #include "cli/this_person.hpp"
 #include "domain/event_types.hpp"
@@ -31,8 +33,20 @@ GateAnswer ask_person(const Invocation& invocation, RunView& view, const Gate& g
   return GateAnswer::later;
 }
 
-/// The host of a session that is shown in `view`.
-Result<SessionHost> host_of(const Invocation& invocation, RunView& view) {
+bool can_ask(const Invocation& invocation) {
+  const CliContext& context = invocation.context();
+  return context.in_is_terminal && context.out_is_terminal && !invocation.json();
+}
+
+/// For executions that can't do anything else meanwhile.
+GateAnswer await_answer(TerminalPrompts& prompts, const Gate& gate) {
+  std::promise<GateAnswer> answer;
+  const auto prompt = prompts.open(gate, [&](GateAnswer given) { answer.set_value(given); });
+  return answer.get_future().get();
+}
+
+/// The host of a session that is shown in `view`. `prompts` is null without a terminal that can be asked.
+Result<SessionHost> host_of(const Invocation& invocation, RunView& view, TerminalPrompts* prompts) {
   CliContext& context = invocation.context();
   PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
   SessionHost host{.world = *context.workflows,
@@ -46,9 +60,15 @@ Result<SessionHost> host_of(const Invocation& invocation, RunView& view) {
     if (config->settings.checkpoint.enabled) return invocation.open_store(StoreAccess::serve);
     return context.open_store("memory:", StoreAccess::serve, config->settings);
   };
-  host.person = this_person(context);
-  if (context.in_is_terminal && context.out_is_terminal && !invocation.json())
+  host.person = context.account ? context.account() : this_person(context);
+  if (prompts != nullptr) {
+    host.ask = [prompts](const Gate& gate) { return await_answer(*prompts, gate); };
+    host.prompt = [prompts](const Gate& gate, std::function<void(GateAnswer)> answered) {
+      return prompts->open(gate, std::move(answered));
+    };
+  } else if (can_ask(invocation)) {
     host.ask = [&invocation, &view](const Gate& gate) { return ask_person(invocation, view, gate); };
+  }
   return host;
 }
 
@@ -114,11 +134,17 @@ class SessionTeller {
         plain_(!invocation.json() && !shows_live(invocation, show.view)),  // the live display shows these itself
         view_(make_view(invocation, show.view)) {
     if (show.background != nullptr) view_ = make_detached_view(std::move(view_), *show.background, log_path_);
+    const WorkflowWorld* world = invocation.context().workflows;
+    if (show.background != nullptr || !can_ask(invocation) || !world->open_terminal) return;
+    prompts_ = std::make_unique<TerminalPrompts>(
+        world->open_terminal(),
+        TerminalPrompts::Screen{.hold = [this] { view_->hold(); }, .release = [this] { view_->release(); }});
   }
   SessionTeller(const SessionTeller&) = delete;
   SessionTeller& operator=(const SessionTeller&) = delete;
 
   [[nodiscard]] RunView& view() { return *view_; }
+  [[nodiscard]] TerminalPrompts* prompts() { return prompts_.get(); }
 
   [[nodiscard]] SessionListener listener() {
     return {.started = [this](const OpenedRun& run) { tell_start(run); },
@@ -171,6 +197,7 @@ class SessionTeller {
   const bool plain_;
   std::string log_path_;  // of the output in the background
   std::unique_ptr<RunView> view_;
+  std::unique_ptr<TerminalPrompts> prompts_;
   ItemCounts items_;
   std::int64_t began_us_ = 0;
   std::string spared_;  // what a resumption reused
@@ -179,7 +206,7 @@ class SessionTeller {
 Result<void> start_kept(const Invocation& invocation, const NewRun& run, const SessionOptions& options,
                         const ShowOptions& show) {
   SessionTeller teller(invocation, run.id, show);
-  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view()));
+  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view(), teller.prompts()));
   return teller.tell_end(pawl::start_workflow(host, run, options, teller.listener()));
 }
 
@@ -223,7 +250,7 @@ Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& 
                              const ShowOptions& show) {
   PAWL_TRY(invocation.need_checkpoints());
   SessionTeller teller(invocation, request.id, show);
-  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view()));
+  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view(), teller.prompts()));
   return teller.tell_end(pawl::resume_workflow(host, request, options, teller.listener()));
 }
 
@@ -231,7 +258,7 @@ Result<void> start_or_resume_workflow(const Invocation& invocation, const NewRun
                                       const ShowOptions& show) {
   PAWL_TRY(invocation.need_checkpoints());
   SessionTeller teller(invocation, run.id, show);
-  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view()));
+  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view(), teller.prompts()));
   const auto finished = pawl::start_or_resume_workflow(host, run, options, teller.listener());
   if (finished && *finished) return tell_finished(invocation, run.id, **finished, show);
   if (!finished) return teller.tell_end(fail(finished.error()));

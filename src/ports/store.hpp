@@ -1,4 +1,4 @@
-// The store as a port. The clauses (S1..S23, S30..S34, S40..S44, S50..S51) are its contract.
+// The store as a port. The clauses (S1..S24, S30..S34, S40..S44, S50..S51) are its contract.
 // `testing/store_contract.hpp` tests each clause by its number on every adapter.
 //
 // Saving
@@ -37,6 +37,10 @@
 //      oldest first. Removing a message that does not exist is fine. A message for a missing run fails with
 //      run_not_found.
 //  S18 `owner` returns who holds the lock of the run, or nothing if nobody does.
+//  S24 `inbox_sealed` returns true for every handle from `seal_inbox` of the writer of the run until `unseal_inbox` or
+//      the end of the writer, also if its process dies. A sealed inbox accepts messages: whoever posts one learns that
+//      the run is ending. A message that was posted before the inbox was sealed is listed from then on. Sealing it
+//      twice, and unsealing one that is not sealed, is fine. Other runs are not affected.
 // Pruning
 //  S19 `prune` removes the checkpoints that the settings do not keep (domain/retention), whoever holds the run, and
 //      reports them. A pruned number fails with checkpoint_pruned, is in no list, is found by no label, and is
@@ -120,6 +124,11 @@ class RunWriter {
   /// Makes everything saved so far durable, at any level.
   virtual Result<void> flush() = 0;
   [[nodiscard]] virtual RunInfo info() const = 0;
+  /// Tells whoever posts messages that the run is ending (S24). An execution seals the inbox, reads it once more, saves
+  /// its end durably, removes what it consumed, and closes the writer. If it then has to go on, it unseals the inbox.
+  /// Only the lock of the writer makes the seal: it needs no sync, and ends with the process.
+  virtual Result<void> seal_inbox() = 0;
+  virtual Result<void> unseal_inbox() = 0;
   /// Limits how many of the newest checkpoints are kept, while this writer is open and when it is closed, instead of
   /// what the settings of the store say. Named ones and ends of stages are kept in addition. A store may ignore it.
   virtual void keep_newest(std::uint64_t count) { static_cast<void>(count); }
@@ -241,6 +250,8 @@ class Store {
   virtual Result<std::vector<Message>> inbox(const RunId& run) = 0;
   /// Removes a message. Only the owner of the run does that, after the effect of the message is durable.
   virtual Result<void> take(const RunId& run, std::string_view message_id) = 0;
+  /// Returns whether a live writer has sealed the inbox.
+  virtual Result<bool> inbox_sealed(const RunId& run) = 0;
   /// Returns who holds the lock of the run, for people, or nothing if nobody does.
   virtual Result<std::optional<std::string>> owner(const RunId& run) = 0;
   /// Returns the absolute path of a local folder for files of the execution (logs, inputs of steps). Creates it if it

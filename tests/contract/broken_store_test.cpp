@@ -52,6 +52,10 @@ enum class Mutation : std::uint8_t {
   s17_taking_a_message_leaves_it,
   s18_a_closed_run_keeps_its_owner,
   s18_other_handles_see_no_owner,
+  s24_others_do_not_see_the_seal,
+  s24_a_seal_is_never_broken,
+  s24_a_seal_outlives_its_writer,
+  s24_a_sealed_inbox_hides_messages,
   s19_pruned_checkpoints_can_still_be_restored,
   s19_pruned_checkpoints_are_a_plain_not_found,
   s19_a_dry_run_removes,
@@ -126,6 +130,10 @@ constexpr NamedMutation kMutations[] = {
     {Mutation::s17_taking_a_message_leaves_it, "S17", "s17_taking_a_message_leaves_it"},
     {Mutation::s18_a_closed_run_keeps_its_owner, "S18", "s18_a_closed_run_keeps_its_owner"},
     {Mutation::s18_other_handles_see_no_owner, "S18", "s18_other_handles_see_no_owner"},
+    {Mutation::s24_others_do_not_see_the_seal, "S24", "s24_others_do_not_see_the_seal"},
+    {Mutation::s24_a_seal_is_never_broken, "S24", "s24_a_seal_is_never_broken"},
+    {Mutation::s24_a_seal_outlives_its_writer, "S24", "s24_a_seal_outlives_its_writer"},
+    {Mutation::s24_a_sealed_inbox_hides_messages, "S24", "s24_a_sealed_inbox_hides_messages"},
     {Mutation::s19_pruned_checkpoints_can_still_be_restored, "S19", "s19_pruned_checkpoints_can_still_be_restored"},
     {Mutation::s19_pruned_checkpoints_are_a_plain_not_found, "S19", "s19_pruned_checkpoints_are_a_plain_not_found"},
     {Mutation::s19_a_dry_run_removes, "S19", "s19_a_dry_run_removes"},
@@ -162,6 +170,7 @@ struct BrokenShared {
   std::map<std::string, std::weak_ptr<RunWriter>> writers;               // guarded by mutex
   std::map<std::pair<std::string, std::uint64_t>, Timestamp> raw_times;  // guarded by mutex
   std::set<std::string> pruned;                                          // runs; guarded by mutex
+  std::set<std::string> sealed;                                          // at any time; guarded by mutex
   std::map<std::pair<std::string, std::string>, Saved> past;             // by fork and caller's id; guarded by mutex
   [[nodiscard]] bool is(Mutation asked) const { return mutation == asked; }
 };
@@ -189,6 +198,15 @@ class BrokenWriter final : public RunWriter {
   }
   Result<void> flush() override { return sound_->flush(); }
   [[nodiscard]] RunInfo info() const override { return sound_->info(); }
+  Result<void> seal_inbox() override {
+    const std::scoped_lock lock(shared_->mutex);
+    shared_->sealed.insert(info().id.text());
+    return sound_->seal_inbox();
+  }
+  Result<void> unseal_inbox() override {
+    if (shared_->is(Mutation::s24_a_seal_is_never_broken)) return {};
+    return sound_->unseal_inbox();
+  }
 
  private:
   SaveRequest broken_request(SaveRequest request) {
@@ -390,6 +408,10 @@ class BrokenStore final : public Store {
 
   Result<std::vector<Message>> inbox(const RunId& run) override {
     PAWL_TRY_ASSIGN(std::vector<Message> all, sound_->inbox(run));
+    if (shared_->is(Mutation::s24_a_sealed_inbox_hides_messages)) {
+      PAWL_TRY_ASSIGN(const bool sealed, sound_->inbox_sealed(run));
+      if (sealed) all.clear();
+    }
     if (shared_->is(Mutation::s17_messages_are_listed_newest_first)) std::ranges::reverse(all);
     if (shared_->is(Mutation::s17_a_message_is_listed_once)) {
       for (const Message& message : all) PAWL_TRY(sound_->take(run, message.id));
@@ -405,6 +427,15 @@ class BrokenStore final : public Store {
         return fail(Code::input_unreadable, "no such message");
     }
     return sound_->take(run, message_id);
+  }
+
+  Result<bool> inbox_sealed(const RunId& run) override {
+    if (shared_->is(Mutation::s24_others_do_not_see_the_seal) && !wrote(run)) return false;
+    if (shared_->is(Mutation::s24_a_seal_outlives_its_writer)) {
+      const std::scoped_lock lock(shared_->mutex);
+      return shared_->sealed.contains(run.text());
+    }
+    return sound_->inbox_sealed(run);
   }
 
   Result<std::optional<std::string>> owner(const RunId& run) override {
@@ -575,7 +606,7 @@ TEST(BrokenStore, MutationsAndTestsCoverTheSameClauses) {
   for (const NamedMutation& mutation : kMutations) broken.insert(mutation.clause);
   std::set<std::string_view> tested;
   for (const ContractTest& test : contract_tests()) tested.insert(test.clause());
-  EXPECT_EQ(broken.size(), 35U);
+  EXPECT_EQ(broken.size(), 36U);
   EXPECT_EQ(broken, tested);
 }
 

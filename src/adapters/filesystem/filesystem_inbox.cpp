@@ -58,6 +58,13 @@ Result<void> FilesystemStore::take(const RunId& run, std::string_view message_id
   return files_.remove(layout::message(run.text(), message_id));
 }
 
+Result<bool> FilesystemStore::inbox_sealed(const RunId& run) {
+  const auto lock = files_.open(layout::run_lock(run.text()), OpenMode::read);
+  if (!lock && lock.error().code == Code::input_unreadable) return false;
+  if (!lock) return std::unexpected(lock.error());
+  return (*lock)->locked_elsewhere(layout::kSealByte);
+}
+
 Result<std::optional<std::string>> FilesystemStore::owner(const RunId& run) {
   const auto lock = files_.open(layout::run_lock(run.text()), OpenMode::read);
   if (!lock && lock.error().code == Code::input_unreadable) return std::optional<std::string>();

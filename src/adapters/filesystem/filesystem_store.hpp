@@ -56,6 +56,7 @@ class FilesystemStore final : public Store {
   Result<std::string> post(const RunId& run, std::string_view body) override;
   Result<std::vector<Message>> inbox(const RunId& run) override;
   Result<void> take(const RunId& run, std::string_view message_id) override;
+  Result<bool> inbox_sealed(const RunId& run) override;
   Result<std::optional<std::string>> owner(const RunId& run) override;
   Result<std::string> local_folder(const RunId& run) override;
   Result<std::vector<std::string>> held_locks(const RunId& run) override;

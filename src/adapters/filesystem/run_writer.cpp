@@ -187,6 +187,23 @@ Result<void> FilesystemRunWriter::flush() {
   return store_.committer_->flush();
 }
 
+Result<void> FilesystemRunWriter::seal_inbox() {
+  PAWL_TRY(store_.process_.refuse_copy());
+  const Lock guard(mutex_);
+  if (!lock_) return fail(Code::handle_failed, "run '{}' can't be sealed after a failed save", run_.text());
+  PAWL_TRY_ASSIGN(const bool locked, lock_->try_lock(layout::kSealByte));
+  if (locked) return {};
+  return fail(
+      Error{Code::run_busy, "another process has locked the inbox", layout::run_lock(run_.text()), "try again", 0});
+}
+
+Result<void> FilesystemRunWriter::unseal_inbox() {
+  PAWL_TRY(store_.process_.refuse_copy());
+  const Lock guard(mutex_);
+  if (!lock_) return {};
+  return lock_->unlock(layout::kSealByte);
+}
+
 Result<std::optional<FilesystemRunWriter::Earlier>> FilesystemRunWriter::find_earlier(const std::string& caller_id) {
   if (caller_id.empty() || !recorded_) return std::optional<Earlier>();
   if (const auto found = earlier_.find(caller_id); found != earlier_.end()) return std::optional(found->second);

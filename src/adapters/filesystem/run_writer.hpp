@@ -23,6 +23,8 @@ class FilesystemRunWriter final : public RunWriter {
   Result<Saved> save(const SaveRequest& request) override;
   Result<void> flush() override;
   [[nodiscard]] RunInfo info() const override;
+  Result<void> seal_inbox() override;
+  Result<void> unseal_inbox() override;
   void keep_newest(std::uint64_t count) override;
   Result<std::shared_ptr<LogCipher>> log_cipher() override;
   [[nodiscard]] std::optional<Appended> appended(std::string_view body) const override;

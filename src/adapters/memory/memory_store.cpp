@@ -69,10 +69,21 @@ class MemoryWriter final : public RunWriter {
   ~MemoryWriter() override {
     const std::scoped_lock lock(disk_->mutex);
     disk_->writers.erase(new_run_.info.id);
+    disk_->sealed.erase(new_run_.info.id);
   }
 
   Result<Saved> save(const SaveRequest& request) override;
   Result<void> flush() override { return {}; }
+  Result<void> seal_inbox() override {
+    const std::scoped_lock lock(disk_->mutex);
+    disk_->sealed.insert(new_run_.info.id);
+    return {};
+  }
+  Result<void> unseal_inbox() override {
+    const std::scoped_lock lock(disk_->mutex);
+    disk_->sealed.erase(new_run_.info.id);
+    return {};
+  }
   [[nodiscard]] RunInfo info() const override {
     const std::scoped_lock lock(disk_->mutex);
     return current().info;
@@ -476,6 +487,11 @@ Result<void> MemoryStore::take(const RunId& run, std::string_view message_id) {
     std::erase_if((*found)->messages, [&](const Message& message) { return message.id == message_id; });
   }
   return {};
+}
+
+Result<bool> MemoryStore::inbox_sealed(const RunId& run) {
+  const std::scoped_lock lock(disk_->mutex);
+  return disk_->sealed.contains(run);
 }
 
 Result<std::optional<std::string>> MemoryStore::owner(const RunId& run) {

@@ -34,6 +34,7 @@ class MemoryStore : public Store {
   Result<std::string> post(const RunId& run, std::string_view body) override;
   Result<std::vector<Message>> inbox(const RunId& run) override;
   Result<void> take(const RunId& run, std::string_view message_id) override;
+  Result<bool> inbox_sealed(const RunId& run) override;
   Result<std::optional<std::string>> owner(const RunId& run) override;
   /// Returns a temporary folder, which is removed with the last handle of the disk.
   Result<std::string> local_folder(const RunId& run) override;
