@@ -1,7 +1,6 @@
 #include "cli/workflow_session.hpp"
 
 #include <cerrno>
-#include <future>
 
 #include "cli/exit_status.hpp"
 #include "cli/recovery_options.hpp"
@@ -16,33 +15,9 @@
 namespace pawl::cli {
 namespace {
 
-GateAnswer ask_person(const Invocation& invocation, RunView& view, const Gate& gate) {
-  CliContext& context = invocation.context();
-  view.pause();
-  context.out.write(
-      fmt::format("{}: {}\nApprove? [y]es, [n]o, [l]ater: ", printable(gate.step), printable(gate.prompt)));
-  static_cast<void>(context.out.flush());
-  std::string line;
-  while (std::getline(context.in, line)) {
-    if (line == "y" || line == "yes") return GateAnswer::approve;
-    if (line == "n" || line == "no") return GateAnswer::reject;
-    if (line.empty() || line == "l" || line == "later") return GateAnswer::later;
-    context.out.write("[y]es, [n]o or [l]ater: ");
-    static_cast<void>(context.out.flush());
-  }
-  return GateAnswer::later;
-}
-
 bool can_ask(const Invocation& invocation) {
   const CliContext& context = invocation.context();
   return context.in_is_terminal && context.out_is_terminal && !invocation.json();
-}
-
-/// For executions that can't do anything else meanwhile.
-GateAnswer await_answer(TerminalPrompts& prompts, const Gate& gate) {
-  std::promise<GateAnswer> answer;
-  const auto prompt = prompts.open(gate, [&](GateAnswer given) { answer.set_value(given); });
-  return answer.get_future().get();
 }
 
 /// The host of a session that is shown in `view`. `prompts` is null without a terminal that can be asked.
@@ -62,12 +37,9 @@ Result<SessionHost> host_of(const Invocation& invocation, RunView& view, Termina
   };
   host.person = context.account ? context.account() : this_person(context);
   if (prompts != nullptr) {
-    host.ask = [prompts](const Gate& gate) { return await_answer(*prompts, gate); };
     host.prompt = [prompts](const Gate& gate, std::function<void(GateAnswer)> answered) {
       return prompts->open(gate, std::move(answered));
     };
-  } else if (can_ask(invocation)) {
-    host.ask = [&invocation, &view](const Gate& gate) { return ask_person(invocation, view, gate); };
   }
   return host;
 }

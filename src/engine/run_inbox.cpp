@@ -86,7 +86,7 @@ void RunInbox::read(const machine::command::ReadInbox& command) {
   context_.feed(machine::fact::InboxRead{command.seal});
 }
 
-void RunInbox::unseal() { recorder_.writer().unseal_inbox(); }
+void RunInbox::unseal() { static_cast<void>(recorder_.writer().unseal_inbox()); }
 
 void RunInbox::take(const machine::command::TakeMessage& command) {
   recorder_.drop_details(event_type::kMessageRefused, command.id);

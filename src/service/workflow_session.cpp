@@ -37,7 +37,6 @@ class WorkflowSession {
     services_->resident_bytes = world.resident_bytes;
     services_->waiting = options_.waiting;
     services_->settings = host_.settings;
-    services_->ask = host_.ask;
     services_->prompt = host_.prompt;
     services_->person = host_.person;
     return {};
