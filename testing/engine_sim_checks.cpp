@@ -100,6 +100,34 @@ void World::check_restored(SimRun& run) {
   check_replay(run, *restored);
 }
 
+/// A cancelled run does not ask any more, except in `finally`.
+void World::check_refused(SimRun& run, const fact::MessageArrived& message, std::uint64_t before) {
+  const Node* node = find_node(std::as_const(*run.state), message.path);
+  if (node == nullptr || is_within(*run.state, scope_at(std::as_const(*run.state), node->scope), ScopeKind::finally))
+    return;
+  const std::vector<Record> records = all_records(run);
+  for (std::uint64_t number = before + 1; number <= run.state->records; ++number) {
+    const std::size_t position = position_of(run, number);
+    if (position <= records.size() && std::holds_alternative<recorded::Decided>(records[position - 1].fact))
+      return violate(fmt::format("a decision on {} counts after the cancellation", message.path));
+  }
+}
+
+/// Results are about the items that the map has now.
+void World::check_results(const Node& map, const Json& results) {
+  if (!map.map || (map.map->items == nullptr && map.map->item_hashes == nullptr)) return;
+  for (const Json& result : results) {
+    const auto index = result["index"].get<std::uint64_t>();
+    if (index >= map.map->total) return violate(fmt::format("{} has a result of a missing item", map.path));
+    const std::uint64_t hash = map.map->item_hashes != nullptr ? (*map.map->item_hashes)[index]
+                                                               : hash_of_item((*map.map->items)[index]);
+    if (hash != hash_of_item(result["item"]))
+      return violate(fmt::format("a result of {} is about another item {}", map.path, index));
+  }
+  if (results.size() != map.record.map->done.count())
+    violate(fmt::format("{} of {} results of {} were found", results.size(), map.record.map->done.count(), map.path));
+}
+
 /// In some schedules: applying the changes gives the new snapshot.
 void World::check_changes(SimRun& run) {
   if (schedule_.seed % 8 != 0 || !run.live) return;

@@ -42,6 +42,7 @@ struct SimRun {
   bool sealed = false;
   std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> left = {};  // reports: tokens, by path and attempt
   std::map<std::string, std::uint64_t> done = {};      // durable completions, by path: number of the record
+  std::set<std::string> decisions = {};                // durable, as path and binding
   std::map<std::string, std::uint32_t> failures = {};  // durable, since a person resumed, by path
   RunStatus status = RunStatus::running;
   // While it is driven:
@@ -121,6 +122,8 @@ class World {
   void check_replay(SimRun& run, const machine::State& actual);
   void check_restored(SimRun& run);
   void check_changes(SimRun& run);
+  void check_refused(SimRun& run, const machine::fact::MessageArrived& message, std::uint64_t before);
+  void check_results(const machine::Node& map, const Json& results);
   void check_end(const machine::command::Finish& c);
 
   Plan plan_;

@@ -154,6 +154,7 @@ std::vector<Expression::Reference> references_of(const Step& step) {
   std::vector<Expression::Reference> all;
   if (step.when) append(all, step.when->references());
   if (step.working_dir) append(all, step.working_dir->references());
+  if (step.retry.when) append(all, step.retry.when->references());
   if (step.cache) append(all, step.cache->key.references());
   for (const auto& [name, value] : step.env) append(all, value.references());
   if (const auto* run = std::get_if<RunCommand>(&step.work)) {
