@@ -92,7 +92,8 @@ void World::check_replay(SimRun& run, const State& actual) {
   check_same(again, actual);
 }
 
-/// The state that is durable is the one that the records lead to, as long as neither a rollback nor a change is between.
+/// The state that is durable is the one that the records lead to, as long as neither a rollback nor a change is
+/// between.
 void World::check_restored(SimRun& run) {
   if (!run.checked || run.durable.empty() || run.other_progress) return;
   const Result<State> restored = restore(run.checked->definition, durable_state(run));
@@ -119,8 +120,8 @@ void World::check_results(const Node& map, const Json& results) {
   for (const Json& result : results) {
     const auto index = result["index"].get<std::uint64_t>();
     if (index >= map.map->total) return violate(fmt::format("{} has a result of a missing item", map.path));
-    const std::uint64_t hash = map.map->item_hashes != nullptr ? (*map.map->item_hashes)[index]
-                                                               : hash_of_item((*map.map->items)[index]);
+    const std::uint64_t hash =
+        map.map->item_hashes != nullptr ? (*map.map->item_hashes)[index] : hash_of_item((*map.map->items)[index]);
     if (hash != hash_of_item(result["item"]))
       return violate(fmt::format("a result of {} is about another item {}", map.path, index));
   }
@@ -145,7 +146,8 @@ void World::check_changes(SimRun& run) {
   for (const auto& [path, text] : whole) {
     const auto known = run.shadow.find(path);
     if (known == run.shadow.end()) return violate(fmt::format("a change is missing: {} is {}", path, text));
-    if (known->second != text) return violate(fmt::format("a change is missing: {} is {}, not {}", path, text, known->second));
+    if (known->second != text)
+      return violate(fmt::format("a change is missing: {} is {}, not {}", path, text, known->second));
   }
   violate("a change is missing: a step is no longer in the snapshot");
 }

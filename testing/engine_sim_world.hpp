@@ -34,7 +34,7 @@ struct SimRun {
     std::string state = {};
     std::size_t records = 0;
   };
-  std::vector<Point> points = {};  // all states, for rollbacks
+  std::vector<Point> points = {};              // all states, for rollbacks
   std::optional<machine::State> checked = {};  // a state that the records from `checked_from` on follow
   std::size_t checked_from = 0;
   bool other_progress = false;  // by a rollback or a change, since `checked`
@@ -47,9 +47,9 @@ struct SimRun {
   RunStatus status = RunStatus::running;
   // While it is driven:
   std::optional<machine::State> state = {};
-  RunState base = {};                         // what the machine does not know
-  std::size_t first = 0;                      // durable records of the executions before
-  std::vector<std::uint64_t> event_of = {};   // of each record of this execution
+  RunState base = {};                               // what the machine does not know
+  std::size_t first = 0;                            // durable records of the executions before
+  std::vector<std::uint64_t> event_of = {};         // of each record of this execution
   std::map<std::uint64_t, std::string> saves = {};  // the state of each batch
   std::map<std::string, std::string> shadow = {};   // the records of steps, kept up by changes
   bool live = false;

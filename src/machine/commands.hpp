@@ -95,8 +95,8 @@ struct LoadFinished {
   NodeId node = NodeId::none;
   std::string path = {};
 };
-/// Asks for the output in the record, or for the results of a map if `record` is 0 (see results.hpp). A number that is at
-/// most State::base is that of an event.
+/// Asks for the output in the record, or for the results of a map if `record` is 0 (see results.hpp). A number that is
+/// at most State::base is that of an event.
 struct LoadOutput {
   NodeId node = NodeId::none;
   std::string path = {};
@@ -182,8 +182,8 @@ struct Finish {
 
 using Command =
     std::variant<command::StartAttempt, command::StopAttempt, command::SetTimer, command::CancelTimer, command::Save,
-                 command::LoadItems, command::LoadItem, command::LoadFinished, command::LoadOutput, command::Tell, command::Ask,
-                 command::ClosePrompt, command::StartChild, command::StopChild, command::PauseChild,
+                 command::LoadItems, command::LoadItem, command::LoadFinished, command::LoadOutput, command::Tell,
+                 command::Ask, command::ClosePrompt, command::StartChild, command::StopChild, command::PauseChild,
                  command::AcquirePermits, command::ReleasePermits, command::LookUpCache, command::StoreCache,
                  command::TakeMessage, command::ReadInbox, command::UnsealInbox, command::Notify, command::Finish>;
 

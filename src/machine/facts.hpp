@@ -179,7 +179,7 @@ using Fact =
                  fact::AttemptEnded, fact::AttemptNotStarted, fact::AttemptLost, fact::TimerDue, fact::MessageArrived,
                  fact::Interrupted, fact::SaveDurable, fact::SaveFailed, fact::ChildOpened, fact::ChildNotOpened,
                  fact::ChildReported, fact::ChildWoken, fact::ChildEnded, fact::ItemsLoaded, fact::ItemLoaded,
-                 fact::FinishedLoaded, fact::OutputLoaded, fact::PermitsGranted, fact::CacheAnswered, fact::InboxRead, fact::NobodyAnswers,
-                 fact::PauseRequested>;
+                 fact::FinishedLoaded, fact::OutputLoaded, fact::PermitsGranted, fact::CacheAnswered, fact::InboxRead,
+                 fact::NobodyAnswers, fact::PauseRequested>;
 
 }  // namespace pawl::machine

@@ -55,8 +55,8 @@ void begin_items(Turn& t, Node& node) {
 
 void record_opened(Turn& t, Node& node, const IndexRanges& kept) {
   const MapState& map = *node.map;
-  record(t, recorded::MapOpened{
-                .path = node.path, .total = map.total, .items_hash = map.items_hash, .kept = kept.text()});
+  record(t,
+         recorded::MapOpened{.path = node.path, .total = map.total, .items_hash = map.items_hash, .kept = kept.text()});
   label(t, Kind::step_start, Reason::before_step, &node);
   begin_items(t, node);
 }

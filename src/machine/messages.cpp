@@ -18,15 +18,17 @@ void refuse(Turn& t, const fact::MessageArrived& m, std::string why) {
 
 }  // namespace
 
-/// The first answer to a gate that is recorded counts. A gate that does not ask again yet, after a resume, answers later;
-/// one that was interrupted leaves the message for the next execution.
+/// The first answer to a gate that is recorded counts. A gate that does not ask again yet, after a resume, answers
+/// later; one that was interrupted leaves the message for the next execution.
 void decide(Turn& t, const fact::MessageArrived& m) {
   Node* node = find_node(t.s, m.path);
   const bool waits = node != nullptr && node->record.status == StepStatus::waiting &&
                      std::holds_alternative<Approve>(node->step->work);
   const bool ends = t.s.hold == Hold::cancel || t.s.inbox == State::Inbox::sealing || t.s.inbox == State::Inbox::sealed;
   if (waits && node->activity != Activity::asking && !ends) {
-    if (t.s.hold == Hold::none) t.s.early_decisions.emplace(node->id, m);
+    if (t.s.hold != Hold::none) return;
+    auto& early = t.s.early_decisions[node->id];
+    if (std::ranges::find(early, m.id, &fact::MessageArrived::id) == early.end()) early.push_back(m);
     return;
   }
   if (!waits || node->activity != Activity::asking)

@@ -72,7 +72,8 @@ bool needs_loading(const Node& node) {
   if (node.output != nullptr) return false;
   if (node.record.output_event != 0) return true;
   const auto* map = std::get_if<Map>(&node.step->work);
-  return map != nullptr && map->reduce == nullptr && !node.record.no_output && node.record.status == StepStatus::completed;
+  return map != nullptr && map->reduce == nullptr && !node.record.no_output &&
+         node.record.status == StepStatus::completed;
 }
 
 Result<Json> output_of(const Node& node) {

@@ -7,11 +7,19 @@
 namespace pawl::machine {
 
 Json progress_of(const State& s) {
-  Json out = {{"status", to_text(s.status)}, {"usage", s.usage.document()}, {"completed_steps", s.completed_steps},
-              {"resumes", s.resumes},        {"rollbacks", s.rollbacks},    {"cancelled", s.cancel_requested},
+  Json out = {{"status", to_text(s.status)},
+              {"usage", s.usage.document()},
+              {"completed_steps", s.completed_steps},
+              {"resumes", s.resumes},
+              {"rollbacks", s.rollbacks},
+              {"cancelled", s.cancel_requested},
               {"outputs", s.outputs},
-              {"budget", s.budget},           {"finally", s.finally_number}, {"worked", s.worked_since_finally},
-              {"phases", s.phases},           {"driven_us", s.driven_us},    {"added", s.added.size()}};
+              {"budget", s.budget},
+              {"finally", s.finally_number},
+              {"worked", s.worked_since_finally},
+              {"phases", s.phases},
+              {"driven_us", s.driven_us},
+              {"added", s.added.size()}};
   out["confidence"] = s.confidence ? Json(*s.confidence) : Json();
   for (const auto& [name, payload] : s.signals) out["signals"].push_back({name, payload});
   for (const std::string& id : s.taken) out["taken"].push_back(id);

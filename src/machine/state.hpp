@@ -248,7 +248,7 @@ struct State {
   std::unordered_map<TimerId, TimerUse> timers = {};
   std::uint64_t next_timer = 1;
   Saving saving = {};
-  std::map<NodeId, fact::MessageArrived> early_decisions = {};  // for gates that do not ask again yet
+  std::map<NodeId, std::vector<fact::MessageArrived>> early_decisions = {};  // for gates that do not ask again yet
   std::set<NodeId> loading = {};  // steps and owners of iterations that wait for an output
 
   [[nodiscard]] const Workflow& workflow() const { return *definition->workflow; }
