@@ -74,6 +74,7 @@ inline constexpr const char* kDlqDropped = "dlq_dropped";
 inline constexpr const char* kApprovalRequested = "approval_requested";
 inline constexpr const char* kApproved = "approved";
 inline constexpr const char* kRejected = "rejected";
+inline constexpr const char* kApprovalTimedOut = "approval_timed_out";
 inline constexpr const char* kTimerSet = "timer_set";
 inline constexpr const char* kWaitingForSignal = "waiting_for_signal";
 inline constexpr const char* kSignalReceived = "signal_received";

@@ -96,7 +96,8 @@ Json map_json(const MapProgress& map) {
 
 /// Returns the members that only the machine needs.
 void put_continuation(Json& out, const StepRecord& record) {
-  if (record.aside != Aside::none) out["aside"] = record.aside == Aside::on_failure ? "on_failure" : event_type::kLowConfidence;
+  if (record.aside != Aside::none)
+    out["aside"] = record.aside == Aside::on_failure ? "on_failure" : event_type::kLowConfidence;
   if (!record.previous.is_null()) out["previous"] = record.previous;
   if (record.passed_breakpoint) out["passed_breakpoint"] = true;
   if (record.no_output) out["no_output"] = true;

@@ -52,6 +52,7 @@ void handle(Turn& t, const fact::ChildOpened& f) {
   Node* node = node_of_child(t, f.node);
   if (node == nullptr || node->activity == Activity::child_running) return;
   if (node->record.child_run != f.run) record(t, recorded::ChildOpened{.path = node->path, .run = f.run});
+  announce_child(t, *node);
   if (node->activity == Activity::opening_child) set_activity(t.s, *node, Activity::child_running);
 }
 

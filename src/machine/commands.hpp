@@ -103,13 +103,15 @@ struct LoadOutput {
   std::uint64_t record = 0;
 };
 /// What observers are told. One with `lasts` belongs to the history of the run: it is saved as an event with the next
-/// batch. `record` is the record that it tells about, or 0.
+/// batch. It comes before the first Save of the records that were made with it.
 struct Tell {
   std::string type = {};
   std::string path = {};
   Json data = {};
   bool lasts = false;
-  std::uint64_t record = 0;
+  std::uint64_t record = 0;  // the record whose output is the member `output` of `data`; 0: the output is small
+  bool entry = false;        // an audit entry that was sent as a message: `type` is the sender's
+  std::string agent = {};    // of an entry
 };
 struct Ask {
   NodeId node = NodeId::none;

@@ -54,11 +54,14 @@ Reason reason_of(RunStatus status) {
 void end_run(Turn& t, Ending ending, RunStatus status, std::string error, Json outputs = {}) {
   if (std::exchange(t.s.finishing, true)) return;
   if (status == RunStatus::completed || status == RunStatus::cancelled) {
-    for (const auto& [signal, payload] : t.s.signals)
-      record(t, recorded::MessageTaken{.answer = recorded::Answer::refused,
-                                       .why = fmt::format("no step waited for the signal '{}'", signal)});
+    for (const auto& [signal, payload] : t.s.signals) {
+      const std::string why = fmt::format("no step waited for the signal '{}'", signal);
+      announce_unused_signal(t, signal, why);
+      record(t, recorded::MessageTaken{.answer = recorded::Answer::refused, .why = why});
+    }
   }
   record(t, recorded::RunEnded{.status = status, .error = error, .outputs = std::move(outputs)});
+  announce_ended_run(t);
   label(t, kind_of(status), reason_of(status), nullptr);
   const bool told = ending != Ending::interrupted && ending != Ending::machine_trouble;
   if (t.s.workflow().notify && told) when_durable(t, command::Notify{ending});
@@ -157,6 +160,7 @@ void start_run(Turn& t) {
   if (s.cancel_requested) {
     s.hold = Hold::cancel;
     s.hold_why = s.cancel_why;
+    announce_hold(t);
   }
   enter(t, scope_at(s, s.top));
 }
@@ -200,6 +204,7 @@ void hold_run(Turn& t, Hold hold, std::string why) {
   if (!stronger) return;
   s.hold = hold;
   s.hold_why = std::move(why);
+  announce_hold(t);
   const Stop stop = hold == Hold::cancel ? Stop::cancel : Stop::interrupt;
   stop_scope(t, scope_at(s, s.top), stop);
   if (s.run_failure != ScopeId::none) stop_scope(t, scope_at(s, s.run_failure), stop);

@@ -83,9 +83,10 @@ struct MessageArrived {
   MessageType type = MessageType::other;
   std::string path = {};     // of the gate or map
   std::string binding = {};  // of a decision
-  std::string by = {};
+  std::string by = {};       // whoever decided, or the agent of an audit entry
+  std::string from = {};     // the account that sent it
   std::string text = {};     // a comment, the name of the signal, the reason of a cancellation, or the type of
-                             // an audit entry
+                             // an audit entry; an entry without a type is refused as invalid
   Json payload = {};         // of a signal or an audit entry
   std::string indices = {};  // of items; empty: all failed ones
   bool dependents = false;

@@ -1,4 +1,6 @@
 // Loops. `max` counts the iterations of all executions together.
+#include <utility>
+
 #include "machine/turn.hpp"
 
 namespace pawl::machine {
@@ -6,6 +8,7 @@ namespace {
 
 void run_iteration(Turn& t, Node& node) {
   set_activity(t.s, node, Activity::inner);
+  announce_iteration(t, node);
   enter(t, open_scope(t.s, &node, ScopeKind::iteration, node.record.iteration));
 }
 
@@ -91,10 +94,12 @@ void iteration_ended(Turn& t, Node& node, Scope& scope) {
     }
     satisfied = *until;
   }
-  record(t, recorded::IterationEnded{.path = node.path,
-                                     .iteration = node.record.iteration,
-                                     .satisfied = satisfied,
-                                     .outputs = loaded_outputs(t.s, scope)});
+  recorded::IterationEnded ended{.path = node.path,
+                                 .iteration = node.record.iteration,
+                                 .satisfied = satisfied,
+                                 .outputs = loaded_outputs(t.s, scope)};
+  announce_ended_iteration(t, node, ended);
+  record(t, std::move(ended));
   label(t, Kind::step_complete, Reason::after_step, &node);
   if (satisfied || node.record.spent >= loop.max) return end_loop(t, node, loop, satisfied);
   run_iteration(t, node);

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/hash.hpp"
-#include "domain/event_types.hpp"
 #include "machine/turn.hpp"
 
 namespace pawl::machine {
@@ -44,6 +43,7 @@ std::optional<std::string> too_many_failed(const Node& node) {
 
 void begin_items(Turn& t, Node& node) {
   MapState& map = *node.map;
+  announce_map_progress(t, node);
   map.next = 0;
   set_activity(t.s, node, Activity::inner);
   if (const auto error = too_many_failed(node)) {
@@ -55,9 +55,11 @@ void begin_items(Turn& t, Node& node) {
 
 void record_opened(Turn& t, Node& node, const IndexRanges& kept) {
   const MapState& map = *node.map;
+  const bool known = node.record.map && !node.record.map->items_hash.empty();
   record(t,
          recorded::MapOpened{.path = node.path, .total = map.total, .items_hash = map.items_hash, .kept = kept.text()});
   label(t, Kind::step_start, Reason::before_step, &node);
+  if (!known) announce_map(t, node);
   begin_items(t, node);
 }
 
@@ -103,12 +105,13 @@ void start_item(Turn& t, Node& node, std::uint64_t index, Json item) {
   scope.item_hash = hash_of_item(item);
   scope.item = std::make_shared<const Json>(std::move(item));
   node.map->running.insert(index);
-  tell(t, event_type::kItemStarted, &node, {{"index", index}});
+  announce_item(t, node, index);
   enter(t, scope);
 }
 
 void reduce(Turn& t, Node& node) {
   node.map->reducing = true;
+  announce_ended_items(t, node);
   label(t, Kind::step_complete, Reason::after_step, &node);
   if (map_of(node).reduce == nullptr) return complete(t, node, Json());
   enter(t, open_scope(t.s, &node, ScopeKind::reduce, 0));
@@ -131,6 +134,7 @@ void trip(Turn& t, Node& node) {
   if (map.open || map.stopped) return;
   const CircuitBreaker& breaker = *map_of(node).circuit_breaker;
   record(t, recorded::CircuitOpened{.path = node.path});
+  announce_open_circuit(t, node);
   if (node.record.map->trips >= breaker.trips) {
     map.stopped = true;
     map.error = fmt::format("the circuit breaker opened {} times", node.record.map->trips);
@@ -209,6 +213,8 @@ void start_items(Turn& t, Node& node) {
     map.loading.insert(index);
     t.out.push_back(command::LoadItem{node.id, index});
   }
+  const std::uint64_t begun = node.record.map->done.count() + map.running.size() + map.loading.size();
+  if (begun < map.total && !map.open && !map.stopped) announce_budget(t, node);
   check_map(t, node);
 }
 
@@ -251,6 +257,7 @@ void item_ended(Turn& t, Node& node, Scope& scope) {
     if (ended.output_of == 0) ended.output = last->output != nullptr ? *last->output : last->record.output;
   }
   const bool failed = scope.failed;
+  announce_ended_item(t, node, scope, ended);
   record(t, std::move(ended));
   label(t, Kind::step_complete, Reason::after_step, &node);
   if (failed) return item_failed(t, node);

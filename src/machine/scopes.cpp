@@ -96,8 +96,10 @@ void begin(Turn& t, Node& node, const Scope& scope) {
       node.record.status == StepStatus::pending) {
     set_activity(t.s, node, Activity::at_breakpoint);
     record(t, recorded::BreakpointReached{.path = node.path});
+    announce_breakpoint(t, node, "before");
     return label(t, Kind::waiting, Reason::breakpoint, &node);
   }
+  announce_begun_step(t, node);
   // The start of an item is not recorded: after a crash it starts again, with the same key.
   const bool quiet = is_item && node.index == 0 && has_attempts(*node.step);
   if (node.record.status == StepStatus::pending && !quiet) {
@@ -204,10 +206,10 @@ void consider(Turn& t, Node& node) {
   Scope& scope = scope_at(t.s, node.scope);
   if (is_settled(node) || node.active || !scope.entered || scope.ended) return;
   if (node.blockers > 0 && !node.seen_on_failure) return;
-  if (!may_start(t, scope)) return;
   // A gate that waits beside a failure keeps waiting after a resume.
   const bool begun = node.record.status == StepStatus::waiting;
   if (scope.failed && !begun && !overrides_skipping(*node.step)) return;
+  if (!may_start(t, scope)) return announce_budget(t, node);
   if (node.step->when && !outputs_ready(t, scope, node.step->when->references(), &node)) return;
   std::string error;
   const std::optional<std::string> skip = reason_to_skip(t, scope, node, error);

@@ -43,6 +43,7 @@ void note_phases(Turn& t, const Node& node) {
   if (name.empty() || found == t.s.phase_steps.end() || found->second.unsettled == 0) return;
   const bool last = --found->second.unsettled == 0;
   if (!last || scope_at(t.s, t.s.top).failed || t.s.phases.contains(name)) return;
+  announce_phase(t, *node.step);
   const std::string& stage = node.step->stage;
   if (stage.empty() && found->second.steps < 2) return;
   const auto& stages = t.s.workflow().stages;
@@ -85,6 +86,7 @@ void settle(Turn& t, Node& node, Settled how) {
                                   .confidence = how.report.confidence,
                                   .ms = how.ms,
                                   .cached_from = std::move(how.cached_from)});
+  announce_settled_step(t, node);
   node.stop = Stop::none;
   const Scope& scope = scope_at(t.s, node.scope);
   if (scope.kind != ScopeKind::item) label_end(t, node);
@@ -97,6 +99,7 @@ void settle(Turn& t, Node& node, Settled how) {
   if (breaks && how.status == StepStatus::completed) {
     t.s.breakpoint_after = node.path;
     record(t, recorded::BreakpointReached{.path = node.path, .after = true});
+    announce_breakpoint(t, node, "after");
   }
   t.tasks.push_back({Task::What::release, node.id, node.scope});
   t.tasks.push_back({Task::What::check_scope, NodeId::none, node.scope});
@@ -150,8 +153,10 @@ void aside_ended(Turn& t, Node& node, Scope& scope) {
                    .error = "the steps under confidence.then failed: " + scope.error,
                    .retryable = false});
   }
-  if (node.step->rescue && !failed)
+  if (node.step->rescue && !failed) {
+    announce_rescue(t, node);
     return settle(t, node, {.status = StepStatus::completed, .detail = error, .no_output = true});
+  }
   settle(
       t, node,
       {.status = StepStatus::failed, .reason = node.record.reason, .error = error, .retryable = node.record.retryable});

@@ -138,6 +138,19 @@ Scope* resolve_scope(State& s, std::string_view prefix) {
   return scope_in(s, resolve(s, prefix), ScopeKind::reduce, 0);
 }
 
+Result<Steps> added_steps(const State& s, std::size_t index, const Json& steps) {
+  const Scope& top = scope_at(s, s.top);
+  if (!s.definition->parse_added) return fail(Code::step_failed, "this run can't add steps");
+  if (top.nodes.size() + steps.size() > kStepsMax)
+    return fail(Code::step_failed, "a run can have at most {} steps", kStepsMax);
+  PAWL_TRY_ASSIGN(Steps added, s.definition->parse_added(steps, *top.steps, index));
+  for (const Step& step : added) {
+    if (std::ranges::find(*top.steps, step.id, &Step::id) != top.steps->end())
+      return fail(Code::step_failed, "the step '{}' exists already", step.id);
+  }
+  return added;
+}
+
 }  // namespace
 
 Node* find_node(State& s, NodeId id) {
@@ -283,16 +296,14 @@ Node* resolve_open(State& s, std::string_view path) {
   return nullptr;
 }
 
+Result<void> can_grow(const State& s, std::size_t index, const Json& steps) {
+  PAWL_TRY(added_steps(s, index, steps));
+  return {};
+}
+
 Result<void> grow(State& s, std::size_t index, const Json& steps) {
+  PAWL_TRY_ASSIGN(const Steps added, added_steps(s, index, steps));
   Scope& top = scope_at(s, s.top);
-  if (!s.definition->parse_added) return fail(Code::step_failed, "this run can't add steps");
-  if (top.nodes.size() + steps.size() > kStepsMax)
-    return fail(Code::step_failed, "a run can have at most {} steps", kStepsMax);
-  PAWL_TRY_ASSIGN(const Steps added, s.definition->parse_added(steps, *top.steps, index));
-  for (const Step& step : added) {
-    if (std::ranges::find(*top.steps, step.id, &Step::id) != top.steps->end())
-      return fail(Code::step_failed, "the step '{}' exists already", step.id);
-  }
   auto all = std::make_shared<Steps>(*top.steps);
   const std::size_t before = all->size();
   for (Step& step : *all) {

@@ -285,6 +285,8 @@ void drop_inner(State& s, Node& node);
 [[nodiscard]] Node* resolve_open(State& s, std::string_view path);
 /// Inserts steps into the workflow's own list. Steps after `index` wait for them as well.
 [[nodiscard]] Result<void> grow(State& s, std::size_t index, const Json& steps);
+/// Fails as grow() would.
+[[nodiscard]] Result<void> can_grow(const State& s, std::size_t index, const Json& steps);
 
 [[nodiscard]] bool is_settled(const Node& node);
 /// Returns whether the step's failure fails its scope.

@@ -43,6 +43,50 @@ void tell(Turn& t, std::string type, const Node* node, Json data);
 void tell_lasting(Turn& t, std::string type, const Node* node, Json data);
 void release_permits(Turn& t, Node& node);
 
+// announce.cpp: what observers are told. Each is called where the machine decides it.
+void announce_begun_step(Turn& t, const Node& node);
+void announce_settled_step(Turn& t, const Node& node);
+void announce_breakpoint(Turn& t, const Node& node, const char* where);
+/// Once per execution, if the budget keeps the step from starting.
+void announce_budget(Turn& t, const Node& node);
+void announce_phase(Turn& t, const Step& last);
+void announce_attempt(Turn& t, const Node& node);
+void announce_failed_attempt(Turn& t, const Node& node, std::optional<Milliseconds> again_in);
+void announce_interrupted_attempt(Turn& t, const Node& node, Stop why, const std::string& error);
+/// Precedes the record of the report. What an earlier report of the same attempt contained is not announced again.
+void announce_confidence(Turn& t, const Node& node, std::uint32_t start, const Report& report);
+void announce_low_confidence(Turn& t, const Node& node);
+[[nodiscard]] bool crosses(const Node& node, double confidence);
+void announce_rescue(Turn& t, const Node& node);
+void announce_added_steps(Turn& t, const Node& node, const Json& steps);
+void announce_refused_steps(Turn& t, const Node& node, const std::string& error);
+void announce_iteration(Turn& t, const Node& node);
+void announce_ended_iteration(Turn& t, const Node& node, const recorded::IterationEnded& ended);
+void announce_child(Turn& t, const Node& node);
+void announce_map(Turn& t, const Node& node);
+void announce_map_progress(Turn& t, const Node& node);
+void announce_item(Turn& t, const Node& node, std::uint64_t index);
+void announce_ended_item(Turn& t, const Node& node, const Scope& item, const recorded::ItemEnded& ended);
+void announce_open_circuit(Turn& t, const Node& node);
+void announce_ended_items(Turn& t, const Node& node);
+/// A running map retries items; `dependents` are the paths of completed steps that run again.
+void announce_retried_items(Turn& t, const Node& node, const fact::MessageArrived& message,
+                            const std::vector<std::uint64_t>& indices, const std::vector<std::string>& dependents);
+void announce_gate(Turn& t, const Node& node);
+void announce_decision(Turn& t, const Node& node, const fact::MessageArrived& message, const std::string& prompt);
+void announce_timed_out_gate(Turn& t, const Node& node, OnTimeout effect);
+void announce_timer(Turn& t, const Node& node);
+void announce_listening(Turn& t, const Node& node);
+void announce_signal(Turn& t, const fact::MessageArrived& message);
+void announce_consumed_signal(Turn& t, const Node& node, const std::string& signal);
+void announce_unused_signal(Turn& t, const std::string& signal, const std::string& why);
+void announce_refused_message(Turn& t, const std::string& id, const std::string& why);
+void announce_entry(Turn& t, const recorded::EntryAdded& entry);
+void announce_cancel_request(Turn& t, const fact::MessageArrived& message);
+/// The run is being cancelled or interrupted.
+void announce_hold(Turn& t);
+void announce_ended_run(Turn& t);
+
 // scopes.cpp: which step runs next.
 void enter(Turn& t, Scope& scope);
 void consider(Turn& t, Node& node);

@@ -20,14 +20,17 @@ void gate_timed_out(Turn& t, Node& node, const Approve& gate) {
   switch (gate.on_timeout) {
     case OnTimeout::reject:
       record(t, recorded::Decided{.path = node.path, .timed_out = true, .binding = node.record.binding});
+      announce_timed_out_gate(t, node, gate.on_timeout);
       return fail_step(t, node, "rejected: " + error, false, StepReason::rejected);
     case OnTimeout::go_on:
       record(t, recorded::Decided{.path = node.path, .timed_out = true, .binding = node.record.binding});
+      announce_timed_out_gate(t, node, gate.on_timeout);
       return complete(t, node, {{"approved", false}, {"timed_out", true}});
     case OnTimeout::fail: break;
   }
   record(t, recorded::AttemptEnded{.path = node.path, .error = error});
   const auto delay = next_attempt_in(t, node, error, 0, std::nullopt);
+  announce_failed_attempt(t, node, delay);
   if (!delay) return fail_step(t, node, error, true, StepReason::timed_out);
   set_activity(t.s, node, Activity::backoff);
   node.wait_timer = set_timer(t, TimerKind::backoff, node.id, after(t, *delay));
@@ -72,6 +75,7 @@ void begin_gate(Turn& t, Node& node) {
                                   .detail = prompt,
                                   .binding = *binding,
                                   .due = timeout ? after(t, *timeout) : Timestamp{}});
+    announce_gate(t, node);
     label(t, Kind::waiting, Reason::before_step, &node);
   }
   set_activity(t.s, node, Activity::asking);
@@ -95,6 +99,7 @@ void begin_sleep(Turn& t, Node& node) {
       return fail_step(t, node, fmt::format("invalid duration '{}' (for example: 30s, 5m, 2h)", text_of(*value)),
                        false);
     record(t, recorded::WaitBegan{.path = node.path, .reason = StepReason::timer, .due = after(t, *duration)});
+    announce_timer(t, node);
     label(t, Kind::waiting, Reason::before_step, &node);
   }
   set_activity(t.s, node, Activity::sleeping);
@@ -107,6 +112,7 @@ void begin_listening(Turn& t, Node& node) {
   if (early != t.s.signals.end()) {
     Json payload = early->second;
     record(t, recorded::SignalConsumed{.path = node.path, .signal = wait.signal});
+    announce_consumed_signal(t, node, wait.signal);
     return complete(t, node, std::move(payload));
   }
   if (node.record.status != StepStatus::waiting) {
@@ -114,6 +120,7 @@ void begin_listening(Turn& t, Node& node) {
                                   .reason = StepReason::signal,
                                   .detail = wait.signal,
                                   .due = wait.timeout ? after(t, *wait.timeout) : Timestamp{}});
+    announce_listening(t, node);
     label(t, Kind::waiting, Reason::before_step, &node);
   }
   set_activity(t.s, node, Activity::listening);
