@@ -227,6 +227,8 @@ void World::load(SimRun& run, const command::LoadOutput& c) {
     return later(run, 20, fact::OutputLoaded{c.node, "", std::move(*output)});
   }
   Json results = results_of(node, effective_records(run));
+  check_results(node, results);
+  if (over_) return;
   for (Json& result : results) result.erase("error");
   later(run, 20, fact::OutputLoaded{c.node, "", std::move(results)});
 }
@@ -296,6 +298,10 @@ void World::make_durable(SimRun& run, const SaveBatch& batch) {
 void World::note_durable(SimRun& run, const Record& record, std::uint64_t number) {
   if (const auto* settled = std::get_if<recorded::StepSettled>(&record.fact)) {
     if (settled->status == StepStatus::completed && settled->start > 0) run.done[settled->path] = number;
+  }
+  if (const auto* decided = std::get_if<recorded::Decided>(&record.fact)) {
+    if (!run.decisions.insert(decided->path + " " + decided->binding).second)
+      return violate(fmt::format("a second decision on {} counts", decided->path));
   }
   if (const auto* ended = std::get_if<recorded::AttemptEnded>(&record.fact)) {
     if (ended->how == recorded::AttemptEnd::failed) ++run.failures[ended->path];

@@ -130,7 +130,11 @@ void World::feed(SimRun& run, Fact fact) {
     say(fmt::format("{}: fact {} {}", run.key, fact.index(), detail));
   }
   const std::uint64_t before = run.state->records;
+  const bool cancelled = run.state->hold == Hold::cancel;
   const std::vector<Command> commands = step(*run.state, fact, Timestamp{now_us_});
+  if (const auto* message = std::get_if<fact::MessageArrived>(&fact); message != nullptr && cancelled)
+    check_refused(run, *message, before);
+  if (over_) return;
   if (trace_ && run.state->records > before) {
     const auto& unsaved = run.state->saving.unsaved;
     const auto batch = run.state->saving.in_flight ? run.state->saving.in_flight->records : std::vector<Record>{};
@@ -255,6 +259,12 @@ void World::answer(SimRun& run) {
   for (const Message& message : run.inbox) signals += message.fact.type == fact::MessageType::signal ? 1 : 0;
   std::vector<fact::MessageArrived> messages;
   for (const auto& [id, node] : run.state->nodes) {
+    const bool decided = is_settled(node.record.status) && !node.record.binding.empty();
+    if (decided && below(4) == 0) {  // somebody else answers the same gate later
+      const bool approved = node.record.status == StepStatus::completed;
+      const auto other = approved ? fact::MessageType::reject : fact::MessageType::approve;
+      messages.push_back({.type = other, .path = node.path, .binding = node.record.binding, .by = "bob"});
+    }
     if (node.record.status != StepStatus::waiting) continue;
     if (node.record.reason == StepReason::approval) {
       const bool asked = std::ranges::any_of(run.inbox, [&](const Message& m) { return m.fact.path == node.path; });
@@ -321,7 +331,12 @@ void World::roll_back() {
 void World::change() {
   std::vector<StepPlan>& steps = plan_.workflows[0].steps;
   if (steps.empty()) return;
-  StepPlan& step = steps[below(steps.size())];
+  std::vector<std::size_t> maps;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].what == StepPlan::What::map) maps.push_back(i);
+  }
+  const bool takes_map = !maps.empty() && below(2) == 0;
+  StepPlan& step = steps[takes_map ? maps[below(maps.size())] : below(steps.size())];
   say("changed: " + step.id);
   check_restored(main());
   main().other_progress = true;

@@ -34,7 +34,7 @@ struct SimRun {
     std::string state = {};
     std::size_t records = 0;
   };
-  std::vector<Point> points = {};  // all states, for rollbacks
+  std::vector<Point> points = {};              // all states, for rollbacks
   std::optional<machine::State> checked = {};  // a state that the records from `checked_from` on follow
   std::size_t checked_from = 0;
   bool other_progress = false;  // by a rollback or a change, since `checked`
@@ -42,13 +42,14 @@ struct SimRun {
   bool sealed = false;
   std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> left = {};  // reports: tokens, by path and attempt
   std::map<std::string, std::uint64_t> done = {};      // durable completions, by path: number of the record
+  std::set<std::string> decisions = {};                // durable, as path and binding
   std::map<std::string, std::uint32_t> failures = {};  // durable, since a person resumed, by path
   RunStatus status = RunStatus::running;
   // While it is driven:
   std::optional<machine::State> state = {};
-  RunState base = {};                         // what the machine does not know
-  std::size_t first = 0;                      // durable records of the executions before
-  std::vector<std::uint64_t> event_of = {};   // of each record of this execution
+  RunState base = {};                               // what the machine does not know
+  std::size_t first = 0;                            // durable records of the executions before
+  std::vector<std::uint64_t> event_of = {};         // of each record of this execution
   std::map<std::uint64_t, std::string> saves = {};  // the state of each batch
   std::map<std::string, std::string> shadow = {};   // the records of steps, kept up by changes
   bool live = false;
@@ -121,6 +122,8 @@ class World {
   void check_replay(SimRun& run, const machine::State& actual);
   void check_restored(SimRun& run);
   void check_changes(SimRun& run);
+  void check_refused(SimRun& run, const machine::fact::MessageArrived& message, std::uint64_t before);
+  void check_results(const machine::Node& map, const Json& results);
   void check_end(const machine::command::Finish& c);
 
   Plan plan_;

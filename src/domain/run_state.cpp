@@ -96,7 +96,8 @@ Json map_json(const MapProgress& map) {
 
 /// Returns the members that only the machine needs.
 void put_continuation(Json& out, const StepRecord& record) {
-  if (record.aside != Aside::none) out["aside"] = record.aside == Aside::on_failure ? "on_failure" : "low_confidence";
+  if (record.aside != Aside::none)
+    out["aside"] = record.aside == Aside::on_failure ? "on_failure" : event_type::kLowConfidence;
   if (!record.previous.is_null()) out["previous"] = record.previous;
   if (record.passed_breakpoint) out["passed_breakpoint"] = true;
   if (record.no_output) out["no_output"] = true;
@@ -112,7 +113,7 @@ void put_continuation(Json& out, const StepRecord& record) {
 void take_continuation(StepRecord& record, const Json& value) {
   const std::string aside = text_at(value, "aside");
   if (aside == "on_failure") record.aside = Aside::on_failure;
-  if (aside == "low_confidence") record.aside = Aside::low_confidence;
+  if (aside == event_type::kLowConfidence) record.aside = Aside::low_confidence;
   record.previous = value_at(value, "previous");
   record.passed_breakpoint = value_at(value, "passed_breakpoint") == Json(true);
   record.no_output = value_at(value, "no_output") == Json(true);

@@ -119,11 +119,11 @@ struct StepRecord {
   Usage usage;
   // Needed only to continue:
   Aside aside = Aside::none;
-  Json previous = {};               // of a loop, by ID: {"output": value, "status": text}, or "output_event" instead
-  bool passed_breakpoint = false;   // a resume went past the breakpoint before it
-  bool no_output = false;           // of a completed map: it was rescued, or its deadline passed
-  std::int64_t driven_from_us = -1; // when it started, in time that a process drove the run; -1: it has not
-  std::uint32_t counted_start = 0;  // the attempt whose usage is in `counted`; those before it are counted completely
+  Json previous = {};                // of a loop, by ID: {"output": value, "status": text}, or "output_event" instead
+  bool passed_breakpoint = false;    // a resume went past the breakpoint before it
+  bool no_output = false;            // of a completed map: it was rescued, or its deadline passed
+  std::int64_t driven_from_us = -1;  // when it started, in time that a process drove the run; -1: it has not
+  std::uint32_t counted_start = 0;   // the attempt whose usage is in `counted`; those before it are counted completely
   Usage counted = {};
   std::uint64_t child_number = 0;     // distinguishes the children of one step
   std::uint32_t child_rollbacks = 0;  // of the run, when the child began
@@ -174,16 +174,16 @@ struct RunState {
   std::map<std::string, std::uint64_t> masked;  // how many secrets were masked, by kind
   std::set<std::string> masked_keys;            // keys whose values are not saved
   // Needed only to continue:
-  std::uint64_t events = 0;                      // number of events that the state includes
-  std::uint64_t records = 0;                     // number of records of the machine, over all executions
-  IndexRanges lost = {};                         // numbers of events that rollbacks took back
-  std::map<std::string, std::uint32_t> starts;   // attempts of steps that no longer have a record, by path
-  std::set<std::string> phases;                  // stages and layers that are completed
-  std::optional<std::string> cancelled;          // why the run must end as cancelled
-  std::uint32_t finally_number = 0;              // of the last `finally`
+  std::uint64_t events = 0;                     // number of events that the state includes
+  std::uint64_t records = 0;                    // number of records of the machine, over all executions
+  IndexRanges lost = {};                        // numbers of events that rollbacks took back
+  std::map<std::string, std::uint32_t> starts;  // attempts of steps that no longer have a record, by path
+  std::set<std::string> phases;                 // stages and layers that are completed
+  std::optional<std::string> cancelled;         // why the run must end as cancelled
+  std::uint32_t finally_number = 0;             // of the last `finally`
   bool worked_since_finally = false;
-  std::int64_t driven_us = 0;                    // how long processes drove the run
-  Timestamp last_at;                             // of the newest record
+  std::int64_t driven_us = 0;  // how long processes drove the run
+  Timestamp last_at;           // of the newest record
 
   [[nodiscard]] const StepRecord* find(std::string_view path) const;
   [[nodiscard]] Json to_json() const;

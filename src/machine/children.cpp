@@ -24,7 +24,8 @@ Node* node_of_child(Turn& t, NodeId id) {
 }
 
 void count_child(Turn& t, const Node& node, const Usage& usage) {
-  if (node.record.child_usage.until(usage) != Usage{}) record(t, recorded::ChildReported{.path = node.path, .usage = usage});
+  if (node.record.child_usage.until(usage) != Usage{})
+    record(t, recorded::ChildReported{.path = node.path, .usage = usage});
 }
 
 }  // namespace

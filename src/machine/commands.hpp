@@ -95,8 +95,8 @@ struct LoadFinished {
   NodeId node = NodeId::none;
   std::string path = {};
 };
-/// Asks for the output in the record, or for the results of a map if `record` is 0 (see results.hpp). A number that is at
-/// most State::base is that of an event.
+/// Asks for the output in the record, or for the results of a map if `record` is 0 (see results.hpp). A number that is
+/// at most State::base is that of an event.
 struct LoadOutput {
   NodeId node = NodeId::none;
   std::string path = {};

@@ -54,12 +54,12 @@ void begin_items(Turn& t, Node& node) {
 }
 
 void record_opened(Turn& t, Node& node, const IndexRanges& kept) {
-  const bool is_first = !node.record.map || node.record.map->items_hash.empty();
   const MapState& map = *node.map;
-  record(t, recorded::MapOpened{
-                .path = node.path, .total = map.total, .items_hash = map.items_hash, .kept = kept.text()});
+  const bool known = node.record.map && !node.record.map->items_hash.empty();
+  record(t,
+         recorded::MapOpened{.path = node.path, .total = map.total, .items_hash = map.items_hash, .kept = kept.text()});
   label(t, Kind::step_start, Reason::before_step, &node);
-  if (is_first) announce_map(t, node);
+  if (!known) announce_map(t, node);
   begin_items(t, node);
 }
 

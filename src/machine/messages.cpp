@@ -12,25 +12,28 @@ void answer(Turn& t, const fact::MessageArrived& m, recorded::Answer how, std::s
   when_durable(t, command::TakeMessage{m.id});
 }
 
-bool is_inside_open_steps(const State& s, const Node& node) {
-  if (scope_at(s, node.scope).ended) return false;
-  for (const Scope* at = &scope_at(s, node.scope); at->owner != NodeId::none; at = &scope_at(s, at->outer)) {
-    if (is_settled(node_at(s, at->owner))) return false;
-  }
-  return true;
-}
-
 void refuse(Turn& t, const fact::MessageArrived& m, std::string why) {
   announce_refused_message(t, m.id, why);
   answer(t, m, recorded::Answer::refused, std::move(why));
 }
 
-/// The first answer to a gate that is recorded counts.
+}  // namespace
+
+/// The first answer to a gate that is recorded counts. A gate that does not ask again yet, after a resume, answers
+/// later; one that was interrupted leaves the message for the next execution.
 void decide(Turn& t, const fact::MessageArrived& m) {
   Node* node = find_node(t.s, m.path);
   const bool waits = node != nullptr && node->record.status == StepStatus::waiting &&
-                     std::holds_alternative<Approve>(node->step->work) && is_inside_open_steps(t.s, *node);
-  if (!waits) return refuse(t, m, fmt::format("'{}' is not waiting for approval", m.path));
+                     std::holds_alternative<Approve>(node->step->work);
+  const bool ends = t.s.hold == Hold::cancel || t.s.inbox == State::Inbox::sealing || t.s.inbox == State::Inbox::sealed;
+  if (waits && node->activity != Activity::asking && !ends) {
+    if (t.s.hold != Hold::none) return;
+    auto& early = t.s.early_decisions[node->id];
+    if (std::ranges::find(early, m.id, &fact::MessageArrived::id) == early.end()) early.push_back(m);
+    return;
+  }
+  if (!waits || node->activity != Activity::asking)
+    return refuse(t, m, fmt::format("'{}' is not waiting for approval", m.path));
   std::string prompt;
   const Result<std::string> binding = gate_binding(t.s, *node, prompt);
   if (!binding || m.binding != *binding)
@@ -46,6 +49,8 @@ void decide(Turn& t, const fact::MessageArrived& m) {
   set_activity(t.s, *node, Activity::idle);
   fail_step(t, *node, m.text.empty() ? "rejected" : "rejected: " + m.text, false, StepReason::rejected);
 }
+
+namespace {
 
 void receive_signal(Turn& t, const fact::MessageArrived& m) {
   record(t, recorded::SignalReceived{.signal = m.text, .payload = m.payload});

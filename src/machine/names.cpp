@@ -72,7 +72,8 @@ bool needs_loading(const Node& node) {
   if (node.output != nullptr || !node.output_error.empty()) return false;
   if (node.record.output_event != 0) return true;
   const auto* map = std::get_if<Map>(&node.step->work);
-  return map != nullptr && map->reduce == nullptr && !node.record.no_output && node.record.status == StepStatus::completed;
+  return map != nullptr && map->reduce == nullptr && !node.record.no_output &&
+         node.record.status == StepStatus::completed;
 }
 
 Result<Json> output_of(const Node& node) {
@@ -155,6 +156,7 @@ std::vector<Expression::Reference> references_of(const Step& step) {
   std::vector<Expression::Reference> all;
   if (step.when) append(all, step.when->references());
   if (step.working_dir) append(all, step.working_dir->references());
+  if (step.retry.when) append(all, step.retry.when->references());
   if (step.cache) append(all, step.cache->key.references());
   for (const auto& [name, value] : step.env) append(all, value.references());
   if (const auto* run = std::get_if<RunCommand>(&step.work)) {

@@ -2,8 +2,8 @@
 //
 // Applying records in order to an empty state gives the progress of the run (see apply.hpp). Live execution changes
 // progress only by applying a record, so both ways give the same state. A run continues from the state in its newest
-// checkpoint (see snapshot.hpp), not from its records. All records of one call of step() are saved together. Records are
-// numbered from 1, over all executions.
+// checkpoint (see snapshot.hpp), not from its records. All records of one call of step() are saved together. Records
+// are numbered from 1, over all executions.
 //
 // As JSON, a record is an object with `type`, `at` (microseconds) and its own members; members with default values are
 // omitted. A name that was released never changes, and unknown members are ignored.
@@ -213,13 +213,13 @@ struct RunEnded {
 }  // namespace recorded
 
 using RecordedFact =
-    std::variant<recorded::RunBegan, recorded::RunResumed, recorded::StepStarted,
-                 recorded::AttemptReported, recorded::AttemptEnded, recorded::AsideBegan, recorded::StepSettled,
-                 recorded::WaitBegan, recorded::IterationEnded, recorded::MapOpened, recorded::ItemEnded,
-                 recorded::CircuitOpened, recorded::ChildBegan, recorded::ChildOpened, recorded::ChildReported,
-                 recorded::StepsAdded, recorded::MessageTaken, recorded::EntryAdded, recorded::SignalReceived,
-                 recorded::SignalConsumed, recorded::Decided, recorded::CancelRequested, recorded::ItemsReopened,
-                 recorded::BreakpointReached, recorded::PhaseCompleted, recorded::FinallyBegan, recorded::RunEnded>;
+    std::variant<recorded::RunBegan, recorded::RunResumed, recorded::StepStarted, recorded::AttemptReported,
+                 recorded::AttemptEnded, recorded::AsideBegan, recorded::StepSettled, recorded::WaitBegan,
+                 recorded::IterationEnded, recorded::MapOpened, recorded::ItemEnded, recorded::CircuitOpened,
+                 recorded::ChildBegan, recorded::ChildOpened, recorded::ChildReported, recorded::StepsAdded,
+                 recorded::MessageTaken, recorded::EntryAdded, recorded::SignalReceived, recorded::SignalConsumed,
+                 recorded::Decided, recorded::CancelRequested, recorded::ItemsReopened, recorded::BreakpointReached,
+                 recorded::PhaseCompleted, recorded::FinallyBegan, recorded::RunEnded>;
 
 struct Record {
   Timestamp at = {};

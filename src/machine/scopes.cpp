@@ -75,6 +75,18 @@ void go_on(Turn& t, Node& node) {
   complete(t, node, Json());
 }
 
+/// Requests the outputs that the binding of a gate covers. Returns whether all are in memory.
+bool binding_ready(Turn& t, const Scope& scope, const Node& node) {
+  if (!std::holds_alternative<Approve>(node.step->work)) return true;
+  std::vector<NodeId> missing;
+  for (const std::size_t before : node.step->after) {
+    const Node& other = node_at(t.s, scope.nodes[before]);
+    const bool in_record = other.output == nullptr && other.record.output_event != 0;
+    if (in_record && is_settled(other)) missing.push_back(other.id);
+  }
+  return nodes_ready(t, missing, node.id);
+}
+
 void begin(Turn& t, Node& node, const Scope& scope) {
   node.active = true;
   node.stop = Stop::none;
@@ -204,6 +216,7 @@ void consider(Turn& t, Node& node) {
   std::string error;
   const std::optional<std::string> skip = reason_to_skip(t, scope, node, error);
   if (!skip && error.empty() && !outputs_ready(t, scope, references_of(*node.step), &node)) return;
+  if (!skip && error.empty() && !binding_ready(t, scope, node)) return;
   if (!skip && error.empty()) return begin(t, node, scope);
   node.active = true;
   ++scope.active;

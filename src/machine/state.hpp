@@ -20,6 +20,7 @@
 #include "domain/run_state.hpp"
 #include "domain/workflow.hpp"
 #include "machine/commands.hpp"
+#include "machine/facts.hpp"
 #include "machine/records.hpp"
 
 namespace pawl::machine {
@@ -251,6 +252,7 @@ struct State {
   std::unordered_map<TimerId, TimerUse> timers = {};
   std::uint64_t next_timer = 1;
   Saving saving = {};
+  std::map<NodeId, std::vector<fact::MessageArrived>> early_decisions = {};  // for gates that do not ask again yet
   std::set<NodeId> loading = {};  // steps and owners of iterations that wait for an output
 
   [[nodiscard]] const Workflow& workflow() const { return *definition->workflow; }

@@ -158,6 +158,7 @@ void item_ended(Turn& t, Node& node, Scope& scope);
 void reduce_ended(Turn& t, Node& node, Scope& scope);
 void begin_child(Turn& t, Node& node);
 void begin_gate(Turn& t, Node& node);
+void decide(Turn& t, const fact::MessageArrived& m);
 void begin_sleep(Turn& t, Node& node);
 void begin_listening(Turn& t, Node& node);
 /// The time of a sleep, gate or signal is over.

@@ -81,6 +81,9 @@ void begin_gate(Turn& t, Node& node) {
   set_activity(t.s, node, Activity::asking);
   wait_until(t, node, TimerKind::wait_deadline, node.record.due);
   when_durable(t, command::Ask{node.id, node.path, prompt, *binding});
+  if (const auto early = t.s.early_decisions.extract(node.id)) {
+    for (const fact::MessageArrived& decision : early.mapped()) decide(t, decision);
+  }
 }
 
 void begin_sleep(Turn& t, Node& node) {
