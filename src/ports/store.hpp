@@ -104,7 +104,9 @@
 
 #include "base/result.hpp"
 #include "domain/retention.hpp"
+#include "ports/limits.hpp"
 #include "ports/log_cipher.hpp"
+#include "ports/result_cache.hpp"
 #include "text/appended.hpp"
 
 namespace pawl {
@@ -269,9 +271,14 @@ class Store {
     return nullptr;
   }
 
+  /// Returns a new handle of the limits that all runs of the store share. Must not outlive the store.
+  virtual std::unique_ptr<Limits> limits() = 0;
+  /// Returns a new handle of the index of results that all runs of the store share. Must not outlive the store.
+  virtual std::unique_ptr<ResultCache> result_cache() = 0;
+
   /// Linear in the number of files of the run. Records that are not published yet count as shared_bytes.
   virtual Result<RunFootprint> footprint(const RunId& run) = 0;
-  /// Returns the bytes that belong to no single run: journals and the catalogue.
+  /// Returns the bytes that belong to no single run: journals, the catalogue, limits and the index of results.
   virtual Result<std::uint64_t> shared_bytes() = 0;
   /// Removes the checkpoints that `settings` do not keep. Durable when it returns; saves continue meanwhile. If it is
   /// killed, everything that is kept is intact, and the next prune finishes the work.

@@ -61,6 +61,8 @@ class FilesystemStore final : public Store {
   Result<std::string> local_folder(const RunId& run) override;
   Result<std::vector<std::string>> held_locks(const RunId& run) override;
   Result<std::shared_ptr<LogCipher>> log_cipher(const RunId& run) override;
+  std::unique_ptr<Limits> limits() override;
+  std::unique_ptr<ResultCache> result_cache() override;
   Result<RunFootprint> footprint(const RunId& run) override;
   Result<std::uint64_t> shared_bytes() override;
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;

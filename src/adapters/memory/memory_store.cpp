@@ -501,6 +501,10 @@ Result<std::optional<std::string>> MemoryStore::owner(const RunId& run) {
   return std::optional(describe_owner(writer->second));
 }
 
+std::unique_ptr<Limits> MemoryStore::limits() { return make_memory_limits(disk_->limits); }
+
+std::unique_ptr<ResultCache> MemoryStore::result_cache() { return make_memory_result_cache(disk_->cache); }
+
 Result<std::string> MemoryStore::local_folder(const RunId& run) {
   const std::scoped_lock lock(disk_->mutex);
   std::error_code problem;

@@ -39,6 +39,8 @@ class MemoryStore : public Store {
   /// Returns a temporary folder, which is removed with the last handle of the disk.
   Result<std::string> local_folder(const RunId& run) override;
 
+  std::unique_ptr<Limits> limits() override;
+  std::unique_ptr<ResultCache> result_cache() override;
   /// Does not count local folders.
   Result<RunFootprint> footprint(const RunId& run) override;
   Result<std::uint64_t> shared_bytes() override;
