@@ -44,6 +44,7 @@ enum class Mutation : std::uint8_t {
   s15_the_limit_is_ignored,
   s16_a_name_finds_the_oldest,
   s16_a_uuid_finds_nothing,
+  s16_more_labels_are_forgotten,
   s17_a_message_is_listed_once,
   s17_messages_are_listed_newest_first,
   s17_a_message_is_refused_while_the_run_is_held,
@@ -63,6 +64,8 @@ enum class Mutation : std::uint8_t {
   s22_the_limit_of_entries_is_ignored,
   s22_the_first_entry_is_missing,
   s23_who_acted_is_forgotten,
+  s24_a_change_is_not_applied,
+  s24_a_change_of_another_checkpoint_is_accepted,
   s30_a_fork_begins_with_nothing,
   s31_a_run_that_is_there_is_forked_over,
   s32_forks_are_not_named,
@@ -118,6 +121,7 @@ constexpr NamedMutation kMutations[] = {
     {Mutation::s15_the_limit_is_ignored, "S15", "s15_the_limit_is_ignored"},
     {Mutation::s16_a_name_finds_the_oldest, "S16", "s16_a_name_finds_the_oldest"},
     {Mutation::s16_a_uuid_finds_nothing, "S16", "s16_a_uuid_finds_nothing"},
+    {Mutation::s16_more_labels_are_forgotten, "S16", "s16_more_labels_are_forgotten"},
     {Mutation::s17_a_message_is_listed_once, "S17", "s17_a_message_is_listed_once"},
     {Mutation::s17_messages_are_listed_newest_first, "S17", "s17_messages_are_listed_newest_first"},
     {Mutation::s17_a_message_is_refused_while_the_run_is_held, "S17", "s17_a_message_is_refused_while_the_run_is_held"},
@@ -137,6 +141,8 @@ constexpr NamedMutation kMutations[] = {
     {Mutation::s22_the_limit_of_entries_is_ignored, "S22", "s22_the_limit_of_entries_is_ignored"},
     {Mutation::s22_the_first_entry_is_missing, "S22", "s22_the_first_entry_is_missing"},
     {Mutation::s23_who_acted_is_forgotten, "S23", "s23_who_acted_is_forgotten"},
+    {Mutation::s24_a_change_is_not_applied, "S24", "s24_a_change_is_not_applied"},
+    {Mutation::s24_a_change_of_another_checkpoint_is_accepted, "S24", "s24_a_change_of_another_checkpoint_is_accepted"},
     {Mutation::s30_a_fork_begins_with_nothing, "S30", "s30_a_fork_begins_with_nothing"},
     {Mutation::s31_a_run_that_is_there_is_forked_over, "S31", "s31_a_run_that_is_there_is_forked_over"},
     {Mutation::s32_forks_are_not_named, "S32", "s32_forks_are_not_named"},
@@ -187,8 +193,16 @@ class BrokenWriter final : public RunWriter {
     if (shared_->is(Mutation::s02_sequences_start_at_zero)) --saved->sequence.value;
     return saved;
   }
+  Result<Saved> save_change(const SaveRequest& request, std::span<const Splice> change) override {
+    SaveRequest broken = request;
+    if (shared_->is(Mutation::s24_a_change_of_another_checkpoint_is_accepted) && request.expected_parent)
+      broken.expected_parent = info().latest;
+    if (shared_->is(Mutation::s24_a_change_is_not_applied)) change = {};
+    return sound_->save_change(broken, change);
+  }
   Result<void> flush() override { return sound_->flush(); }
   [[nodiscard]] RunInfo info() const override { return sound_->info(); }
+  [[nodiscard]] std::string last_state() const override { return sound_->last_state(); }
 
  private:
   SaveRequest broken_request(SaveRequest request) {
@@ -197,6 +211,7 @@ class BrokenWriter final : public RunWriter {
     if (shared_->is(Mutation::s04_force_is_ignored)) request.duplicates = Duplicates::answer;
     if (shared_->is(Mutation::s05_expected_parent_is_ignored)) request.expected_parent.reset();
     if (shared_->is(Mutation::s07_a_patch_replaces_the_state)) request.form = Form::state;
+    if (shared_->is(Mutation::s16_more_labels_are_forgotten)) request.also.clear();
     if (shared_->is(Mutation::s06_caller_ids_are_forgotten_after_another_save) &&
         request.caller_id != last_caller_id_) {
       request.caller_id.clear();
@@ -575,7 +590,7 @@ TEST(BrokenStore, MutationsAndTestsCoverTheSameClauses) {
   for (const NamedMutation& mutation : kMutations) broken.insert(mutation.clause);
   std::set<std::string_view> tested;
   for (const ContractTest& test : contract_tests()) tested.insert(test.clause());
-  EXPECT_EQ(broken.size(), 35U);
+  EXPECT_EQ(broken.size(), 36U);
   EXPECT_EQ(broken, tested);
 }
 
