@@ -125,6 +125,29 @@ void s24_answers(StoreUnderTest& subject) {
   expect(run->last_state() == "[1,2,3]", "the last state is another one");
 }
 
+// --- S25
+
+void s25_claims(StoreUnderTest& subject) {
+  const auto store = subject.open();
+  auto run = writer(*store, "r");
+  const auto other_run = writer(*store, "other");
+  expect(!run->is_wanted(), "a run is wanted without a claim");
+  const auto other = subject.open();
+  {
+    const auto claim = need(other->claim(run_id("r")));
+    expect(run->is_wanted() && !other_run->is_wanted(), "a claim is not seen by the run's writer, and only by it");
+    expect(!claim->has_rivals(), "a claim is its own rival");
+    const auto second = need(subject.open()->claim(run_id("r")));
+    expect(claim->has_rivals() && second->has_rivals(), "another claim is not seen");
+    need(run->save(state("1")));
+    need_error(other->open_run(run_id("r"), {}), Code::run_busy);
+    run.reset();
+    run = writer(*other, "r");
+    expect(run->is_wanted(), "a later writer does not see the claim");
+  }
+  expect(!run->is_wanted(), "a claim outlives its end");
+}
+
 }  // namespace
 
 std::vector<ContractTest> change_tests() {
@@ -133,6 +156,7 @@ std::vector<ContractTest> change_tests() {
       {"S24_AChangeOfAnotherCheckpointFails", s24_wrong_parent},
       {"S24_AChangeThatDoesNotFitFails", s24_unfit},
       {"S24_ChangesAreAnsweredLikeStates", s24_answers},
+      {"S25_TheWriterSeesClaimsOfOthers", s25_claims},
   };
 }
 

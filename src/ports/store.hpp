@@ -1,4 +1,4 @@
-// The store as a port. The clauses (S1..S24, S30..S34, S40..S44, S50..S51) are its contract.
+// The store as a port. The clauses (S1..S25, S30..S34, S40..S44, S50..S51) are its contract.
 // `testing/store_contract.hpp` tests each clause by its number on every adapter.
 //
 // Saving
@@ -61,6 +61,8 @@
 //      record and the same answers (S4 to S6). `expected_parent` must be the last sequence, otherwise it fails with
 //      parent_conflict. A change that does not fit the last state fails with invalid_patch. Nothing is written then. A
 //      repeated caller ID must come with the same change.
+//  S25 While a claim of a run exists, `is_wanted` of its writer is true. A claim takes nothing: the writer decides when
+//      it closes.
 // Forks
 //  S30 A fork shares the history of its parent: checkpoints 1 to `at` and their events are read as those of the
 //      parent; its own continue with the next numbers. It exists from its first save on, which is always written
@@ -135,6 +137,8 @@ class RunWriter {
   /// Returns the state that the next save builds on: that of the last save, or the one that was found when the run was
   /// opened. Empty if there is none. Reads nothing.
   [[nodiscard]] virtual std::string last_state() const = 0;
+  /// Returns whether a claim of the run exists (Store::claim). Cheap.
+  [[nodiscard]] virtual bool is_wanted() const = 0;
   /// Limits how many of the newest checkpoints are kept, while this writer is open and when it is closed, instead of
   /// what the settings of the store say. Named ones and ends of stages are kept in addition. A store may ignore it.
   virtual void keep_newest(std::uint64_t count) { static_cast<void>(count); }
@@ -146,6 +150,17 @@ class RunWriter {
     static_cast<void>(body);
     return std::nullopt;
   }
+};
+
+/// Tells the writer of a run that somebody waits for it, until this is destroyed or its process ends.
+class RunClaim {
+ public:
+  RunClaim() = default;
+  RunClaim(const RunClaim&) = delete;
+  RunClaim& operator=(const RunClaim&) = delete;
+  virtual ~RunClaim() = default;
+  /// Returns whether somebody else claims the run as well.
+  [[nodiscard]] virtual bool has_rivals() const = 0;
 };
 
 /// A message to a run from somebody other than its owner: an approval, a signal, a request to cancel.
@@ -229,6 +244,8 @@ class Store {
   virtual ~Store() = default;
 
   virtual Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) = 0;
+  /// Asks the writer of the run to close it soon. Only writers that hold a run for longer than they use it do so.
+  virtual Result<std::unique_ptr<RunClaim>> claim(const RunId& run) = 0;
 
   /// Creates a run that shares the history of `parent` up to checkpoint `at`, without copying it. It becomes durable
   /// with its first save. The parent is notified before that, so that it keeps what the fork needs. Empty options are

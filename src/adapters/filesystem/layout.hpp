@@ -40,6 +40,7 @@ constexpr std::uint64_t kPublisherByte = 1;
 constexpr std::uint64_t kBlobByte = 2;    // a record that refers to a blob is being written, or blobs are being removed
 constexpr std::uint64_t kPrunerByte = 3;  // the run is being pruned
 constexpr std::uint64_t kClosingByte = 4;  // the pruner holds the writer's byte for a moment
+constexpr std::uint64_t kClaimByte = 5;    // somebody waits for the writer's byte; shared
 
 constexpr std::string_view kMergeLock = "journal/merge.lock";  // held by the process that merges journals
 inline std::string journal(std::uint64_t number) { return fmt::format("journal/{}", number); }

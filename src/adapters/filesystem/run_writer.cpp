@@ -183,6 +183,11 @@ std::string FilesystemRunWriter::last_state() const {
   return exists_ ? head_.state : std::string();
 }
 
+bool FilesystemRunWriter::is_wanted() const {
+  const Lock guard(mutex_);
+  return lock_ && lock_->locked_elsewhere(layout::kClaimByte).value_or(false);
+}
+
 std::optional<Appended> FilesystemRunWriter::appended(std::string_view body) const {
   const Lock guard(mutex_);
   return exists_ ? appended_elements(head_.state, body) : std::nullopt;

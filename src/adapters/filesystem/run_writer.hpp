@@ -26,6 +26,7 @@ class FilesystemRunWriter final : public RunWriter {
   Result<void> flush() override;
   [[nodiscard]] RunInfo info() const override;
   [[nodiscard]] std::string last_state() const override;
+  [[nodiscard]] bool is_wanted() const override;
   void keep_newest(std::uint64_t count) override;
   Result<std::shared_ptr<LogCipher>> log_cipher() override;
   [[nodiscard]] std::optional<Appended> appended(std::string_view body) const override;

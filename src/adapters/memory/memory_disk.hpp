@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "ports/environment.hpp"
 #include "ports/store.hpp"
@@ -41,6 +42,7 @@ struct MemoryDisk {
   std::filesystem::path folder;     // guarded by mutex; for files of executions; empty until requested
   std::map<RunId, MemoryRun> runs;  // guarded by mutex; contains a run from its first save on
   std::map<RunId, Owner> writers;   // guarded by mutex
+  std::multiset<RunId> claims;      // guarded by mutex
 };
 
 }  // namespace pawl

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "adapters/memory/memory_disk.hpp"
+#include "adapters/memory/memory_claim.hpp"
 #include "base/hash.hpp"
 #include "domain/audited_events.hpp"
 #include "domain/erasure.hpp"
@@ -66,6 +66,10 @@ class MemoryWriter final : public RunWriter {
   [[nodiscard]] RunInfo info() const override {
     const std::scoped_lock lock(disk_->mutex);
     return current().info;
+  }
+  [[nodiscard]] bool is_wanted() const override {
+    const std::scoped_lock lock(disk_->mutex);
+    return disk_->claims.contains(new_run_.info.id);
   }
   [[nodiscard]] std::string last_state() const override {
     const std::scoped_lock lock(disk_->mutex);
@@ -261,6 +265,10 @@ Result<std::unique_ptr<RunWriter>> MemoryStore::open_run(const RunId& run, const
       std::make_unique<MemoryWriter>(environment_, disk_, MemoryRun{.info = new_info(run, options, environment_)});
   disk_->writers.emplace(run, environment_.owner);
   return writer;
+}
+
+Result<std::unique_ptr<RunClaim>> MemoryStore::claim(const RunId& run) {
+  return std::make_unique<MemoryClaim>(disk_, run);
 }
 
 Result<std::unique_ptr<RunWriter>> MemoryStore::fork(const RunId& parent, Sequence at, const RunId& run,
