@@ -28,6 +28,9 @@ namespace pawl {
 /// A run whose steps are functions of this program. Results are recorded by step name, in the same ledger that
 /// `pawl step` uses, so scripts and programs can share a run. Step names match `[A-Za-z0-9_][A-Za-z0-9._-]*` and have
 /// at most 128 characters; other names fail with invalid_label. Thread-safe. Must be destroyed before its Pawl.
+///
+/// Holds the run open for writing while it is used, and for up to 200 ms after that. `pawl step` and other DurableRuns
+/// get it within about 50 ms in between; other writers can fail with run_busy.
 class DurableRun {
  public:
   DurableRun(DurableRun&&) noexcept;

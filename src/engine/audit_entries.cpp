@@ -51,6 +51,7 @@ Result<AddedEntry> write_entry(Store& store, RunWriter& writer, const RunId& run
   request.status = last.info.status;
   request.stage = last.info.stage;
   request.step = last.info.step;
+  request.also = last.info.also;
   request.duplicates = Duplicates::write;
   request.events.push_back({entry.type, compact(entry.data), Audited::yes, entry.agent});
   PAWL_TRY_ASSIGN(const Saved saved, checked_save(writer, request, state_bytes_max));

@@ -47,6 +47,10 @@ class BrokenWriter final : public RunWriter {
     if (shared_->is(Mutation::s02_sequences_start_at_zero)) --saved->sequence.value;
     return saved;
   }
+  Result<Saved> save_change(const SaveRequest& request, std::span<const Splice> change) override {
+    return sound_->save_change(request,
+                               shared_->is(Mutation::s26_a_change_is_not_applied) ? std::span<const Splice>() : change);
+  }
   Result<void> flush() override { return sound_->flush(); }
   [[nodiscard]] RunInfo info() const override { return sound_->info(); }
   Result<void> seal_inbox() override {
@@ -58,6 +62,10 @@ class BrokenWriter final : public RunWriter {
     if (shared_->is(Mutation::s24_a_seal_is_never_broken)) return {};
     return sound_->unseal_inbox();
   }
+  [[nodiscard]] std::string last_state() const override { return sound_->last_state(); }
+  [[nodiscard]] bool is_wanted() const override {
+    return sound_->is_wanted() && !shared_->is(Mutation::s25_claims_are_not_seen);
+  }
 
  private:
   SaveRequest broken_request(SaveRequest request) {
@@ -66,6 +74,7 @@ class BrokenWriter final : public RunWriter {
     if (shared_->is(Mutation::s04_force_is_ignored)) request.duplicates = Duplicates::answer;
     if (shared_->is(Mutation::s05_expected_parent_is_ignored)) request.expected_parent.reset();
     if (shared_->is(Mutation::s07_a_patch_replaces_the_state)) request.form = Form::state;
+    if (shared_->is(Mutation::s16_more_labels_are_forgotten)) request.also.clear();
     if (shared_->is(Mutation::s06_caller_ids_are_forgotten_after_another_save) &&
         request.caller_id != last_caller_id_) {
       request.caller_id.clear();
@@ -127,6 +136,7 @@ class BrokenStore final : public Store {
   BrokenStore(std::unique_ptr<Store> sound, std::shared_ptr<BrokenShared> shared)
       : sound_(std::move(sound)), shared_(std::move(shared)) {}
 
+  Result<std::unique_ptr<RunClaim>> claim(const RunId& run) override { return sound_->claim(run); }
   Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& wanted) override {
     RunOptions options = wanted;
     if (shared_->is(Mutation::s51_a_fallback_without_damage_is_accepted)) options.fall_back_to = {};
@@ -457,7 +467,7 @@ TEST(BrokenStore, MutationsAndTestsCoverTheSameClauses) {
   for (const NamedMutation& mutation : kMutations) broken.insert(mutation.clause);
   std::set<std::string_view> tested;
   for (const ContractTest& test : contract_tests()) tested.insert(test.clause());
-  EXPECT_EQ(broken.size(), 36U);
+  EXPECT_EQ(broken.size(), 38U);
   EXPECT_EQ(broken, tested);
 }
 

@@ -18,6 +18,7 @@ class MemoryStore : public Store {
   explicit MemoryStore(Environment environment, std::shared_ptr<MemoryDisk> disk = make_memory_disk());
 
   Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override;
+  Result<std::unique_ptr<RunClaim>> claim(const RunId& run) override;
   Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run,
                                           const RunOptions& options) override;
   Result<std::vector<ForkInfo>> forks_of(const RunId& run) override;
