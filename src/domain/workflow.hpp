@@ -116,6 +116,13 @@ struct Cache {
   std::optional<Milliseconds> ttl = {};
 };
 
+/// A rate and a width that the steps of all runs of a store share. At least one is set.
+struct Limit {
+  std::string name;
+  std::optional<std::uint32_t> per_minute = {};  // attempts that start
+  std::optional<std::uint32_t> parallel = {};    // attempts that run
+};
+
 struct Step {
   std::string id;
   Place place;
@@ -201,6 +208,7 @@ struct Workflow {
   std::optional<Milliseconds> timeout;
   std::vector<Stage> stages;  // in order; empty without `stages:`
   Steps steps;                // of all stages, flattened
+  std::vector<Limit> limits = {};
   std::shared_ptr<const Steps> on_failure;
   std::shared_ptr<const Steps> finally = {};  // may be null; run after success, failure and cancellation
   std::optional<ShellCommand> notify = {};    // run when the run waits, fails or finishes
