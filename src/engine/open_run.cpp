@@ -6,6 +6,7 @@
 #include "base/hash.hpp"
 #include "domain/event_types.hpp"
 #include "engine/environment_entries.hpp"
+#include "engine/old_runs.hpp"
 #include "engine/resume_facts.hpp"
 #include "engine/run_session.hpp"
 #include "engine/secret_log.hpp"
@@ -549,6 +550,7 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
         0,
         Advice::fix_and_resume,
         {.run = request.id.text()}});
+  PAWL_TRY(add_failed_items(services.store, request.id, state));
   count_resume(request, state, resumption);
   resumption.run.state = std::move(state);
   return resumption;

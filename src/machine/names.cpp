@@ -70,8 +70,10 @@ void append(std::vector<Expression::Reference>& to, const std::vector<Expression
 
 }  // namespace
 
+std::string cache_key(const Step& step, const std::string& key) { return step.definition_hash + "\n" + key; }
+
 std::string cache_hash(const Step& step, const std::string& key) {
-  return to_hex(sha256(step.definition_hash + "\n" + key));
+  return to_hex(sha256("result of a step\n" + cache_key(step, key)));
 }
 
 bool needs_loading(const Node& node) {

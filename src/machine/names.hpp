@@ -30,6 +30,8 @@ class StateNames final : public Names {
 [[nodiscard]] bool needs_loading(const Node& node);
 /// Returns what identifies a result in the cache of a store: the key, and the definition of the step, so that a changed
 /// step does not use an old result.
+[[nodiscard]] std::string cache_key(const Step& step, const std::string& key);
+/// Returns its hash, as engine/cached_results.hpp makes it.
 [[nodiscard]] std::string cache_hash(const Step& step, const std::string& key);
 
 }  // namespace pawl::machine
