@@ -144,7 +144,9 @@ void apply_to_run(State& s, const RunResumed& r) {
   }
   for (const ScopeId id : others) reopen_scope(s, scope_at(s, id), keeps_failures);
 }
-void apply_to_run(State& s, const MessageTaken& r) { s.taken.insert(r.id); }
+void apply_to_run(State& s, const MessageTaken& r) {
+  if (!r.id.empty()) s.taken.insert(r.id);  // a signal that no step waited for has none
+}
 void apply_to_run(State&, const EntryAdded&) {}
 void apply_to_run(State& s, const SignalReceived& r) { s.signals.emplace_back(r.signal, r.payload); }
 void apply_to_run(State& s, const CancelRequested& r) {

@@ -57,10 +57,8 @@ Result<Json> step_value(const Node& node) {
 /// Returns `loop.previous`, with the outputs that are in records.
 Json previous_of(const Node& loop) {
   Json previous = loop.record.previous;
-  for (const auto& [id, output] : loop.previous) {
-    previous[id]["output"] = *output;
-    previous[id].erase("output_event");
-  }
+  for (const auto& [id, output] : loop.previous)
+    previous[id] = {{"output", *output}, {"status", text_in(previous[id], "status")}};  // always in this order
   return previous;
 }
 

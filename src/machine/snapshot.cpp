@@ -21,15 +21,16 @@ void for_each_in_order(const State& s, ScopeId id, const Visit& visit) {
   }
 }
 
+/// A report that was left behind can be about a `finally` whose beginning was lost, so its number is no limit.
 std::vector<ScopeId> roots_of(const State& s) {
-  std::vector<ScopeId> roots{s.top};
-  const auto add = [&](const std::string& prefix) {
-    const auto found = s.by_prefix.find(prefix);
-    if (found != s.by_prefix.end() && scope_at(s, found->second).owner == NodeId::none) roots.push_back(found->second);
-  };
-  add("on_failure");
-  for (std::uint32_t number = 1; number <= s.finally_number; ++number) add(fmt::format("finally[{}]", number));
-  return roots;
+  std::vector<const Scope*> roots;
+  for (const auto& [id, scope] : s.scopes) {
+    if (scope.owner == NodeId::none) roots.push_back(&scope);
+  }
+  std::ranges::sort(roots, {}, [](const Scope* root) { return std::pair(root->kind, root->index); });
+  std::vector<ScopeId> ids;
+  for (const Scope* root : roots) ids.push_back(root->id);
+  return ids;
 }
 
 bool is_over(const StepRecord& record) {
