@@ -133,6 +133,7 @@ std::vector<std::string> handlers_of(const Workflow& workflow) {
   std::set<std::string> names;
   add_handlers(workflow.steps, names);
   if (workflow.on_failure) add_handlers(*workflow.on_failure, names);
+  if (workflow.finally) add_handlers(*workflow.finally, names);
   return {names.begin(), names.end()};
 }
 
