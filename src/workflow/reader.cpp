@@ -190,7 +190,7 @@ std::optional<std::uint64_t> Reader::whole(const YamlNode& node, std::string_vie
     if (number >= least && number <= most) return number;
   }
   refuse(node, key, fmt::format("a whole number from {} to {}", least, most),
-         fmt::format("write for example {}: {}", key, std::clamp<std::uint64_t>(10, least, most)));
+         fmt::format("for example {}", std::clamp<std::uint64_t>(10, least, most)));
   return {};
 }
 
